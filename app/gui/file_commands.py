@@ -151,16 +151,16 @@ class FileCommands(QObject):
 
     def merge_runs(self) -> None:
         """Make one run of those that were opened together, else of the open one and another."""
-        opened = self._feed.folder
-        if opened is None:
+        folder = self._feed.folder
+        if folder is None:
             self.failed.emit(
                 GraphlapError("there is no run to merge", "open one first, with Ctrl+O")
             )
             return
-        folders = self._several if opened in self._several else ()
+        folders = self._several if folder in self._several else ()
         if not folders:
             other = self._ask_for_folder("Merge with run")
-            folders = (opened, other) if other is not None else ()
+            folders = (folder, other) if other is not None else ()
         if folders:
             name = f"{datetime.now():%Y%m%d-%H%M%S}-merged"
             with errors_to(self.failed.emit):
@@ -223,9 +223,11 @@ class FileCommands(QObject):
             self._window, "Export these samples", "samples.csv", "Numbers (*.csv)"
         )
         if path:
-            shown = [one for one in state.series if one.key in state.visible_keys]
+            series = [
+                case_series for case_series in state.series if case_series.key in state.visible_keys
+            ]
             with errors_to(self.failed.emit):
-                write_csv(Path(path).with_suffix(".csv"), *samples_table(lit, shown))
+                write_csv(Path(path).with_suffix(".csv"), *samples_table(lit, series))
 
     def write_report(self) -> None:
         """One HTML page of the open run, and of the one beside it."""
@@ -236,9 +238,9 @@ class FileCommands(QObject):
         name = f"{feed.folder.name}.html"
         path, _ = QFileDialog.getSaveFileName(self._window, "Save report", name, _PAGES)
         if path:
-            beside = feed.compared.folder
+            folder = feed.compared.folder
             with errors_to(self.failed.emit):
-                self._report.write([feed.folder, *([beside] if beside else [])], Path(path))
+                self._report.write([feed.folder, *([folder] if folder else [])], Path(path))
                 self.said.emit(f"Writing the report {path}")
 
     def close(self) -> None:

@@ -313,11 +313,11 @@ class Baselines(QObject):
         shown = {one.key: one for one in state.series if one.key in state.visible_keys}
         identities = frozenset(one.case.identity_id for one in shown.values())
         same = identity_test((one.case, one.row.get("host")) for one in shown.values())
-        there = {folder for folder in self._runs if folder in self._states}
-        if identities == self._identities and there == self._asked:
+        runs = {folder for folder in self._runs if folder in self._states}
+        if identities == self._identities and runs == self._asked:
             return
-        self._identities, self._asked = identities, there
-        for folder in there:
+        self._identities, self._asked = identities, runs
+        for folder in runs:
             cases = self._states[folder].series
             keys = [one.key for one in cases if same(one.case, one.row.get("host"))]
             self._runs[folder].choose(keys)

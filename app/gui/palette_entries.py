@@ -100,9 +100,9 @@ def of_models(picker: ModelPicker, show: Callable[[], None]) -> Iterator[Entry]:
         picker.choose(name)
 
     for suite, definitions in catalogue.by_suite().items():
-        for one in definitions:
-            hint = f"Add it to the sweep (suite {suite}, family {one.family})"
-            yield Entry(one.name, "model", partial(choose, one.name), "", hint)
+        for definition in definitions:
+            hint = f"Add it to the sweep (suite {suite}, family {definition.family})"
+            yield Entry(definition.name, "model", partial(choose, definition.name), "", hint)
 
 
 def of_runs(folders: Iterable[Path], open_run: Callable[[Path], None]) -> Iterator[Entry]:

@@ -180,7 +180,11 @@ class RunFeed(QObject):
 
     def _passing(self, series: Collection[Series]) -> list[Series]:
         """Those that the filter lets through."""
-        return [one for one in series if self._filter is None or one.key in self._filter]
+        return [
+            case_series
+            for case_series in series
+            if self._filter is None or case_series.key in self._filter
+        ]
 
     def look_at(self, key: str, keys: Sequence[str]) -> bool:
         """Inspect a case that was clicked in a plot; whether all of `keys` are shown as it is, so
@@ -243,10 +247,10 @@ class RunFeed(QObject):
         if self._quiet > QUIET_BEATS:
             self._timer.stop()
 
-    def _take_damage(self, folder: Path, found: tuple[Finding, ...]) -> None:
+    def _take_damage(self, folder: Path, findings: tuple[Finding, ...]) -> None:
         """Say what is damaged wherever the run is told of, and at the cases that it is of."""
-        if found and self._read is not None and folder == self.folder:
-            self._findings = found
+        if findings and self._read is not None and folder == self.folder:
+            self._findings = findings
             self._revision = -1
             self._take(self._read)
 
@@ -298,11 +302,13 @@ class RunFeed(QObject):
     def _feed(self, state: RunState) -> None:
         """Hand the series to whoever shows them."""
         chosen = set(state.visible_keys)
-        shown = self._passing([one for one in state.series if one.key in chosen])
-        self.shown.emit(shown)
-        part = self._part_of(len(shown), len(state.series))
+        series = self._passing(
+            [case_series for case_series in state.series if case_series.key in chosen]
+        )
+        self.shown.emit(series)
+        part = self._part_of(len(series), len(state.series))
         for plot in self._views.shown:
-            plot.set_series(shown)
+            plot.set_series(series)
             plot.show_part(part)
         if state.revision != self._revision:
             self._revision = state.revision
@@ -330,8 +336,8 @@ class RunFeed(QObject):
         if self._pair is None or self.state is None:
             return
         first, second, history = self._pair
-        ids = {one.case.case_id for one in self._passing(self.state.series)}
-        cases = tuple(one for one in first.cases if one.case.case_id in ids)
+        ids = {case.case.case_id for case in self._passing(self.state.series)}
+        cases = tuple(case for case in first.cases if case.case.case_id in ids)
         for view in self._views.pair:
             view.set_runs(replace(first, cases=cases), second, history)
 
@@ -378,6 +384,8 @@ class RunFeed(QObject):
             return self._focus
         if self._selected:
             return self._selected[0]
-        simulated = {one.key for one in state.series if one.clock == "simulated"}
+        simulated = {
+            case_series.key for case_series in state.series if case_series.clock == "simulated"
+        }
         on_card = (key for key in state.visible_keys if key in simulated)
         return next(on_card, state.visible_keys[0] if state.visible_keys else "")

@@ -311,11 +311,11 @@ class Frame(QWidget):
     """What was in front before the composer."""
 
     def _show_page(self, key: str) -> None:
-        before = self.page
-        if key == before:
+        page = self.page
+        if key == page:
             return
-        if before != COMPOSER:
-            self._behind = before
+        if page != COMPOSER:
+            self._behind = page
         if key != WORK:
             self.filled = False
         self._stack.setCurrentWidget(self._pages[key])
@@ -371,12 +371,12 @@ class Frame(QWidget):
 
     def _move_focus(self, step: int) -> None:
         """To the next pane that is seen, on what had the focus there last."""
-        seen = [pane for pane in self._panes if pane.isVisible() and _first(pane) is not None]
-        if not seen:
+        panes = [pane for pane in self._panes if pane.isVisible() and _first(pane) is not None]
+        if not panes:
             return
         pane = self._pane_of(QApplication.focusWidget())
-        place = seen.index(pane) + step if pane in seen else 0
-        there = seen[place % len(seen)]
+        place = panes.index(pane) + step if pane in panes else 0
+        there = panes[place % len(panes)]
         last = self._last_focus.get(there)
         target = last if last is not None and _takes_focus(last) else _first(there)
         if target is not None:

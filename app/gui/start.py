@@ -29,14 +29,14 @@ _NEWEST = 30
 """So many folders of a runs folder are looked at, the newest first."""
 
 
-def running_sweeps(runs_folder: Path, others: Iterable[Path] = ()) -> tuple[Path, ...]:
+def running_sweeps(runs_folder: Path, paths: Iterable[Path] = ()) -> tuple[Path, ...]:
     """Run folders that some process writes: of the runs folder, then among `others`."""
     try:
         inside = [path for path in runs_folder.iterdir() if path.is_dir()]
     except OSError:
         inside = []
     newest = islice(sorted(inside, key=lambda path: path.name, reverse=True), _NEWEST)
-    candidates = dict.fromkeys(path.resolve() for path in (*newest, *others))
+    candidates = dict.fromkeys(path.resolve() for path in (*newest, *paths))
     return tuple(path for path in candidates if is_being_written(path))
 
 
@@ -137,14 +137,14 @@ class StartPage(QWidget):
 
     def look(self) -> None:
         """List the sweeps that are being measured now."""
-        found = running_sweeps(self._runs_folder(), self._recent)
-        if found == self._running:
+        paths = running_sweeps(self._runs_folder(), self._recent)
+        if paths == self._running:
             return
-        self._running = found
+        self._running = paths
         _clear(self.running_rows)
-        if found:
+        if paths:
             self.running_rows.addWidget(_heading("Being measured now"))
-        for folder in found:
+        for folder in paths:
             row = self._row(folder, "follow this sweep")
             row.setObjectName("live")
             self.running_rows.addWidget(row)
@@ -159,14 +159,14 @@ class StartPage(QWidget):
         super().hideEvent(event)
         self._timer.stop()
 
-    def _row(self, folder: Path, about: str) -> QPushButton:
+    def _row(self, folder: Path, text: str) -> QPushButton:
         """A button with the run's name, and with what is known of it in the line below."""
         row = QPushButton(flat=True)
         row.setProperty("row", True)
         row.setAccessibleName(f"open {caption(folder.name)}")
-        row.setAccessibleDescription(about)
-        row.setToolTip(plain_tip(f"{about}\n{folder}"))
-        name, line = PlainLabel(folder.name), PlainLabel(about)
+        row.setAccessibleDescription(text)
+        row.setToolTip(plain_tip(f"{text}\n{folder}"))
+        name, line = PlainLabel(folder.name), PlainLabel(text)
         line.setProperty("muted", True)
         line.setProperty("textSize", "small")
         column = QVBoxLayout(row)

@@ -201,14 +201,14 @@ class ViewArea(QWidget):
     def update_places(self) -> None:
         """Have in the bar what this run has data for, and what was asked for, as far as it fits."""
         kept = self._asked or (self.current if self._keys else "")
-        wanted = [key for key, place in self.places.items() if self._is_named(place, kept)]
-        stamp = (wanted, kept, self.width())
+        places = [key for key, place in self.places.items() if self._is_named(place, kept)]
+        stamp = (places, kept, self.width())
         if stamp != self._stamp:
             self._stamp = stamp
-            self._name(wanted, kept)
-            self._fit(wanted, kept)
+            self._name(places, kept)
+            self._fit(places, kept)
 
-    def _fit(self, wanted: list[str], kept: str) -> None:
+    def _fit(self, texts: list[str], text: str) -> None:
         """Make the switches compact, then leave the last tabs to "+", until the rest has room."""
         widths = [self.bar.tabRect(place).width() for place in range(self.bar.count())]
         taken = self.plus.sizeHint().width() + self._bars.minimumWidth() + _AROUND_PX
@@ -218,37 +218,37 @@ class ViewArea(QWidget):
             place.set_compact(compact)
         choice = max(place.choice_width() for place in self.places.values())
         room = self.width() - taken - (choice if compact else widest)
-        fitting = list(wanted)
+        fitting = list(texts)
         while sum(widths) > room and len(fitting) > 1:
-            last = next(key for key in reversed(fitting) if key != kept)
+            last = next(key for key in reversed(fitting) if key != text)
             del widths[fitting.index(last)]
             fitting.remove(last)
-        if fitting != wanted:
-            self._name(fitting, kept)
+        if fitting != texts:
+            self._name(fitting, text)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
         self.update_places()
 
-    def _is_named(self, place: PlaceWidget, kept: str) -> bool:
+    def _is_named(self, place: PlaceWidget, text: str) -> bool:
         return (
-            place.place.key == kept or place.has_data or (not self._keys and place.place.is_usual)
+            place.place.key == text or place.has_data or (not self._keys and place.place.is_usual)
         )
 
-    def _name(self, wanted: list[str], kept: str) -> None:
+    def _name(self, texts: list[str], text: str) -> None:
         self.bar.blockSignals(True)
         while self.bar.count():
             self.bar.removeTab(0)
-        self._keys = wanted
-        for key in wanted:
+        self._keys = texts
+        for key in texts:
             self.bar.setTabToolTip(self.bar.addTab(self.places[key].place.title), _hint(self, key))
-        if kept in wanted:
-            self.bar.setCurrentIndex(wanted.index(kept))
+        if text in texts:
+            self.bar.setCurrentIndex(texts.index(text))
         self.bar.blockSignals(False)
         menu = self.plus.menu()
         menu.clear()
         for key, place in self.places.items():
-            if key not in wanted:
+            if key not in texts:
                 action = QAction(place.place.title, menu)
                 action.triggered.connect(partial(self._chosen, key))
                 menu.addAction(action)

@@ -109,12 +109,12 @@ _FRAME = QSize(16, 48)
 """What a desktop's frame and title bar may take beside and above the window."""
 
 
-def place_window(window: QWidget, kept: QByteArray, least: QSize) -> None:
+def place_window(window: QWidget, byte_array: QByteArray, least: QSize) -> None:
     """The usual size where nothing was kept, or all of a screen that is too small for it.
 
     A screen that is too small for the `least` size shows a part of it, whatever is done.
     """
-    if not kept.isEmpty() and window.restoreGeometry(kept):
+    if not byte_array.isEmpty() and window.restoreGeometry(byte_array):
         return
     room, needed = window.screen().availableGeometry().size(), _USUAL + _FRAME
     too_small = needed.boundedTo(room) != needed

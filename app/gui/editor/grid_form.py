@@ -215,7 +215,7 @@ class ScenarioField(QWidget):
             return []
 
     def _read(self) -> None:
-        found: list[str] = []
+        texts: list[str] = []
         self.problem = ""
         for kind, box in self.boxes.items():
             line = self.figures.get(kind)
@@ -225,14 +225,14 @@ class ScenarioField(QWidget):
             if not box.isChecked():
                 continue
             try:
-                found += [str(Scenario.parse(text)) for text in self._texts(kind)]
+                texts += [str(Scenario.parse(text)) for text in self._texts(kind)]
             except ValueError as error:
                 self.problem = self.problem or f"scenario {error}"
                 if line is not None:
                     self._mark(line, wrong=True)
-        if not found and not self.problem:
+        if not texts and not self.problem:
             self.problem = "no scenario is chosen; check closed loop, or another"
-        self.edited.emit(None if self.problem else tuple(dict.fromkeys(found)))
+        self.edited.emit(None if self.problem else tuple(dict.fromkeys(texts)))
 
     @staticmethod
     def _mark(line: QLineEdit, wrong: bool) -> None:

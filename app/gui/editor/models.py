@@ -145,8 +145,8 @@ class ModelPicker(QWidget):
         self.tree.insertTopLevelItem(0, self._own)
         self._own.setHidden(True)
 
-    def _add(self, group: QTreeWidgetItem, name: str, shown: str, family: str) -> None:
-        item = QTreeWidgetItem(group, [shown])
+    def _add(self, group: QTreeWidgetItem, name: str, text: str, family: str) -> None:
+        item = QTreeWidgetItem(group, [text])
         item.setData(0, _NAME, name)
         item.setData(0, _FAMILY, family)
         item.setCheckState(0, Qt.CheckState.Unchecked)
@@ -173,17 +173,17 @@ class ModelPicker(QWidget):
 
     def add_files(self, paths: Iterable[str]) -> None:
         """Choose the model files among `paths`; the first that is none is refused."""
-        found: list[str] = []
+        texts: list[str] = []
         for path in paths:
             if Path(path).suffix.lower() in FILE_ENDINGS and Path(path).is_file():
-                found.append(path)
+                texts.append(path)
             else:
                 self.refused.emit(
                     GraphlapError(f"{Path(path).name!r} is no .onnx file", "drop an exported model")
                 )
                 break
-        if found:
-            self.edited.emit(tuple(dict.fromkeys((*self._chosen, *found))))
+        if texts:
+            self.edited.emit(tuple(dict.fromkeys((*self._chosen, *texts))))
 
     def choose(self, name: str) -> None:
         """Check one model and bring it into view; one that is checked stays so."""
@@ -230,9 +230,9 @@ class ModelPicker(QWidget):
     def _changed(self, item: QTreeWidgetItem) -> None:
         if item.data(0, _NAME) is None:
             return  # a suite's own box follows its models, each of which reports itself
-        checked = [n for n, i in self._items.items() if i.checkState(0) == Qt.CheckState.Checked]
-        if set(checked) != set(self._chosen):
-            self.edited.emit(tuple(checked))
+        items = [n for n, i in self._items.items() if i.checkState(0) == Qt.CheckState.Checked]
+        if set(items) != set(self._chosen):
+            self.edited.emit(tuple(items))
 
     def _filter(self) -> None:
         words = self.search.text().casefold().split()

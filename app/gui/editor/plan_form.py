@@ -74,8 +74,8 @@ class PlanForm(QWidget):
             else:
                 term = row.glossary_term if row.glossary_term in TERMS else row.help
                 add_row(form, row.label, self.fields[row.key], term)
-        listed = ", ".join(row.glossary_term for row in rows if row.key in self.fields)
-        return Fold(title, f"Of all grids of the sweep: {listed}.", content)
+        text = ", ".join(row.glossary_term for row in rows if row.key in self.fields)
+        return Fold(title, f"Of all grids of the sweep: {text}.", content)
 
     @property
     def fault(self) -> GraphlapError | None:

@@ -122,9 +122,9 @@ class RuntimePicker(QWidget):
                     f"{facts.summary}\nNot available: {facts.availability.reason}\n"
                     f"Remedy: {facts.availability.remedy}"
                 )
-                muted = QBrush(self.palette().placeholderText().color())
+                brush = QBrush(self.palette().placeholderText().color())
                 for column in (0, 1):
-                    item.setForeground(column, muted)
+                    item.setForeground(column, brush)
                 self._put_away(item)
             for column in (0, 1):
                 item.setToolTip(column, plain_tip(tooltip))

@@ -45,11 +45,11 @@ class OwnCommand(QObject):
         if self._process is not None:
             raise GraphlapError(self._what, "wait for its end")
         process = QProcess(self)
-        known = QProcessEnvironment()
+        process_environment = QProcessEnvironment()
         for name, value in install_layout.child_environment().items():
-            known.insert(name, value)
-        known.insert(ERROR_FILE, str(self._error_file))
-        process.setProcessEnvironment(known)
+            process_environment.insert(name, value)
+        process_environment.insert(ERROR_FILE, str(self._error_file))
+        process.setProcessEnvironment(process_environment)
         process.finished.connect(lambda code, how: self._ended(process, code, how, good))
         process.errorOccurred.connect(lambda error: self._not_started(process, error))
         program, *first = install_layout.command("app")
@@ -130,8 +130,8 @@ class DamageCheck(QObject):
             self._command.deleteLater()
             self._command = None
 
-    def _ended(self, _code: int, printed: str) -> None:
-        self.found.emit(self._folder, findings(printed))
+    def _ended(self, _code: int, text: str) -> None:
+        self.found.emit(self._folder, findings(text))
 
     def _failed(self, error: Exception) -> None:
         """A folder that can't be looked at is damaged itself."""
@@ -140,9 +140,9 @@ class DamageCheck(QObject):
         )
 
 
-def findings(printed: str) -> tuple[Finding, ...]:
+def findings(text: str) -> tuple[Finding, ...]:
     """What the command found, from its document."""
-    tables = (block for block in json.loads(printed)["blocks"] if block["type"] == "table")
+    tables = (block for block in json.loads(text)["blocks"] if block["type"] == "table")
     rows = next(tables)["rows"]
     return tuple(
         Finding(row["code"], row["file"], row["finding"], row["action"])

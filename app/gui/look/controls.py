@@ -136,8 +136,10 @@ class ControlBar(QWidget):
         if control.parentWidget() is home:
             return
         if in_line:
-            before = [one for one in self._controls if one.parentWidget() is self]
-            place = sum(self._controls.index(one) < self._controls.index(control) for one in before)
+            controls = [one for one in self._controls if one.parentWidget() is self]
+            place = sum(
+                self._controls.index(one) < self._controls.index(control) for one in controls
+            )
             self._row.insertWidget(1 + place, control)
         else:
             self._column.addWidget(control)
@@ -149,7 +151,9 @@ class ControlBar(QWidget):
         left = max(0, corner.x() + self.more.width() - self.panel.width())
         self.panel.move(left, corner.y())
         self.panel.show()
-        first = next((one for one in self._controls if one.parentWidget() is self.panel), None)
+        first = next(
+            (control for control in self._controls if control.parentWidget() is self.panel), None
+        )
         if first is not None:
             first.setFocus()
 
@@ -206,10 +210,10 @@ class FlowLayout(QLayout):
 
     def _arrange(self, area: QRect, place: bool) -> int:
         """Place the items that are shown if asked to; returns the height that they take."""
-        shown = [item for item in self._items if not item.isEmpty()]
-        row_height = max((item.sizeHint().height() for item in shown), default=0)
+        items = [item for item in self._items if not item.isEmpty()]
+        row_height = max((item.sizeHint().height() for item in items), default=0)
         x, y = area.x(), area.y()
-        for item in shown:
+        for item in items:
             hint = item.sizeHint()
             if x + hint.width() > area.right() + 1 and x > area.x():
                 x, y = area.x(), y + row_height + 2

@@ -32,10 +32,10 @@ GLYPHS: dict[str, str] = {
 
 
 @lru_cache(maxsize=256)
-def glyph(name: str, color: str, disabled: str) -> QIcon:
+def glyph(name: str, color: str, text: str) -> QIcon:
     """An icon of `GLYPHS` in #rrggbb colours."""
     icon = QIcon()
-    for mode, hue in ((QIcon.Mode.Normal, color), (QIcon.Mode.Disabled, disabled)):
+    for mode, hue in ((QIcon.Mode.Normal, color), (QIcon.Mode.Disabled, text)):
         pixmap = QPixmap(_SIDE, _SIDE)
         pixmap.fill(Qt.GlobalColor.transparent)
         painter = QPainter(pixmap)

@@ -44,8 +44,8 @@ class Preferences:
     @property
     def runs_folder(self) -> Path:
         """Where runs started from the window are written."""
-        kept = self._text("runs_folder")
-        return Path(kept) if kept else platformdirs.user_data_path("graphlap") / "runs"
+        text = self._text("runs_folder")
+        return Path(text) if text else platformdirs.user_data_path("graphlap") / "runs"
 
     @runs_folder.setter
     def runs_folder(self, folder: Path) -> None:

@@ -119,13 +119,13 @@ def _matched(part: str) -> re.Match[str] | None:
     return _COUNTED.fullmatch(bare) or _NAMED.fullmatch(bare)
 
 
-def _prefix(word: str, others: Sequence[str]) -> str:
+def _prefix(word: str, texts: Sequence[str]) -> str:
     lengths = range(1, len(word) + 1)
     return next(
         (
             word[:length]
             for length in lengths
-            if sum(other.startswith(word[:length]) for other in others) == 1
+            if sum(other.startswith(word[:length]) for other in texts) == 1
         ),
         word,
     )
@@ -151,13 +151,13 @@ def _cut(name: str, room: float, wide: Callable[[str], float]) -> str:
     """The longest word shorter by a letter of its middle, again and again."""
     parts = name.split(_BETWEEN)
     sizes = [len(part) for part in parts]
-    letter, told = wide("W"), name
-    while (over := wide(told) - room) > 0.0 and max(sizes) > _LEAST:
+    letter, text = wide("W"), name
+    while (over := wide(text) - room) > 0.0 and max(sizes) > _LEAST:
         for _ in range(max(1, int(over / letter))):
             longest = sizes.index(max(sizes))
             sizes[longest] -= sizes[longest] > _LEAST
-        told = _BETWEEN.join(map(_fitted, parts, sizes))
-    return told
+        text = _BETWEEN.join(map(_fitted, parts, sizes))
+    return text
 
 
 def _fitted(part: str, size: int) -> str:

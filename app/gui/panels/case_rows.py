@@ -345,9 +345,9 @@ class CaseRows(QTreeWidget):
         self.pointed.emit("")
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
-        others = [item for item in self._items() if item is not self.currentItem()]
+        items = [item for item in self._items() if item is not self.currentItem()]
         at = event.position().y()
-        self._put_current(sum(self.visualItemRect(item).center().y() < at for item in others))
+        self._put_current(sum(self.visualItemRect(item).center().y() < at for item in items))
         event.setDropAction(Qt.DropAction.CopyAction)  # of a move Qt would remove the row itself
         event.accept()
         self.setState(QAbstractItemView.State.NoState)

@@ -76,17 +76,17 @@ class BaselineList(QWidget):
 
     def show_baselines(self, baselines: Sequence[Baseline], theme: Theme) -> None:
         """List these; the current row stays so, and so does what is being typed for one's name."""
-        before = [one.key for one in self._baselines], self._theme
+        before = [baseline.key for baseline in self._baselines], self._theme
         self._baselines, self._theme = tuple(baselines), theme
         self.rows.blockSignals(True)
-        if before != ([one.key for one in baselines], theme):
+        if before != ([baseline.key for baseline in baselines], theme):
             self._fill()
         self._name_all()
         self.rows.blockSignals(False)
 
     def rename(self, key: str = "") -> None:
         """Have a name typed anew: of this one, else of the current one, else of the last."""
-        place = next((k for k, one in enumerate(self._baselines) if one.key == key), None)
+        place = next((k for k, baseline in enumerate(self._baselines) if baseline.key == key), None)
         current = self.rows.currentRow() if self.rows.currentRow() >= 0 else self.rows.count() - 1
         item = self.rows.item(current if place is None else place)
         if item is not None:
@@ -98,24 +98,24 @@ class BaselineList(QWidget):
         assert self._theme is not None
         current = self.rows.currentItem().data(_KEY) if self.rows.currentItem() else ""
         self.rows.clear()
-        for place, one in enumerate(self._baselines):
+        for place, baseline in enumerate(self._baselines):
             color = grey(place, len(self._baselines), self._theme)
-            item = QListWidgetItem(swatch(color, QColor(self._theme.base)), one.name)
-            item.setData(_KEY, one.key)
+            item = QListWidgetItem(swatch(color, QColor(self._theme.base)), baseline.name)
+            item.setData(_KEY, baseline.key)
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
             self.rows.addItem(item)
-            if one.key == current:
+            if baseline.key == current:
                 self.rows.setCurrentItem(item)
         rows = min(_MOST_ROWS, self.rows.count())
         self.rows.setFixedHeight(rows * self.rows.sizeHintForRow(0) + 2 * self.rows.frameWidth())
 
     def _name_all(self) -> None:
         """A text that is the same already is left alone: what is being typed would be lost."""
-        for row, one in enumerate(self._baselines):
+        for row, baseline in enumerate(self._baselines):
             item = self.rows.item(row)
-            if item.text() != one.name:
-                item.setText(one.name)
-            item.setToolTip(one.name)
+            if item.text() != baseline.name:
+                item.setText(baseline.name)
+            item.setToolTip(baseline.name)
 
     def _changed(self, item: QListWidgetItem) -> None:
         """The name that was there stands until the new one is taken."""
@@ -125,13 +125,13 @@ class BaselineList(QWidget):
         self.rows.blockSignals(False)
         self.renamed.emit(key, typed)
 
-    def _context_menu(self, at: QPoint) -> None:
+    def _context_menu(self, point: QPoint) -> None:
         """Of the row below the pointer, or of the current one where a key asks for it."""
-        if self.rows.itemAt(at) is not None:
+        if self.rows.itemAt(point) is not None:
             menu = QMenu(self)
             menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             menu.addActions(self.actions_of_rows)
-            menu.popup(self.rows.viewport().mapToGlobal(at))
+            menu.popup(self.rows.viewport().mapToGlobal(point))
 
 
 _BY_ITSELF = "What differs"
@@ -238,7 +238,7 @@ class CaseTree(QWidget):
 
     def solo(self, key: str) -> None:
         """Show this one alone; once more, what was shown before."""
-        others = frozenset(one.key for one in self._series) - {key}
+        others = frozenset(case_series.key for case_series in self._series) - {key}
         if self.arrangement.hidden == others and self._before_solo is not None:
             hidden, self._before_solo = self._before_solo, None
         else:
@@ -297,28 +297,36 @@ class CaseTree(QWidget):
             self.colored.emit({key: (style.color, style.fill()) for key, style in styles.items()})
 
     def _line(
-        self, one: Series, name: str, styles: Mapping[str, SeriesStyle], clocks: bool, grouped: bool
+        self,
+        case_series: Series,
+        name: str,
+        styles: Mapping[str, SeriesStyle],
+        clocks: bool,
+        grouped: bool,
     ) -> Line:
         """As it was, where nothing of the case has changed: of thousands few do at a time."""
-        empty = SeriesStyle(runtime_color(one.runtime, self.theme), False, "doubted")
-        style, shown = styles.get(one.key, empty), one.key not in self.arrangement.hidden
+        empty = SeriesStyle(runtime_color(case_series.runtime, self.theme), False, "doubted")
+        style, shown = (
+            styles.get(case_series.key, empty),
+            case_series.key not in self.arrangement.hidden,
+        )
         stamp = f"{name} {clocks} {grouped} {shown}"
-        known = self._known.get(one.key)
-        if known is not None and known[0] is one and known[1:3] == (style, stamp):
+        known = self._known.get(case_series.key)
+        if known is not None and known[0] is case_series and known[1:3] == (style, stamp):
             return known[3]
-        called = name.removeprefix(f"{one.model} · ") if grouped else name
+        called = name.removeprefix(f"{case_series.model} · ") if grouped else name
         line = Line(
-            one.key,
+            case_series.key,
             called,
-            _remark(one, clocks),
-            *_figures(one),
-            legend_text(one),
+            _remark(case_series, clocks),
+            *_figures(case_series),
+            legend_text(case_series),
             style,
             shown,
-            _certainty(one),
-            one.model if grouped else "",
+            _certainty(case_series),
+            case_series.model if grouped else "",
         )
-        self._known[one.key] = one, style, stamp, line
+        self._known[case_series.key] = case_series, style, stamp, line
         return line
 
 
@@ -344,10 +352,10 @@ def _remark(series: Series, clocks: bool) -> str:
 
 def _figures(series: Series) -> tuple[str, str]:
     """p50 and p99 with their units, a tilde before those that come from bins."""
-    found = {one.name: one for one in percentiles(series)}
+    found = {percentile.name: percentile for percentile in percentiles(series)}
     told = []
     for name in ("p50", "p99"):
-        one = found.get(name)
-        tilde = "~" if one is not None and one.provisional else ""
-        told.append("" if one is None else f"{tilde}{time_text(one.seconds)}")
+        percentile = found.get(name)
+        tilde = "~" if percentile is not None and percentile.provisional else ""
+        told.append("" if percentile is None else f"{tilde}{time_text(percentile.seconds)}")
     return told[0], told[1]

@@ -181,5 +181,5 @@ class Palette(QDialog):
             self.hint.setText(f"{unable}{entry.hint}")
         words = (entry.text, entry.kind, entry.keys, entry.hint) if entry else (self.hint.text(),)
         self.line.setAccessibleDescription(", ".join(filter(None, words)))
-        changed = QAccessibleEvent(self.line, QAccessible.Event.DescriptionChanged)
-        QAccessible.updateAccessibility(changed)
+        accessible_event = QAccessibleEvent(self.line, QAccessible.Event.DescriptionChanged)
+        QAccessible.updateAccessibility(accessible_event)

@@ -164,7 +164,7 @@ class ProgressLine(QStatusBar):
         self._tell({})
         self.bar.show_done(0, 0, _STARTING.text)
 
-    def show_run(self, state: RunState | None, asked: str = "") -> None:
+    def show_run(self, state: RunState | None, text: str = "") -> None:
         """Fill in a run's figures; None: no run is open.
 
         `asked` is what was asked of its batch process: a pause waits for the round in flight.
@@ -180,7 +180,7 @@ class ProgressLine(QStatusBar):
             return
         moving = state.alive and not state.is_over
         waits = moving and live.state not in ("paused", "stopping")
-        self._asked = _ASKED.get(asked) if waits else None
+        self._asked = _ASKED.get(text) if waits else None
         found = self._asked or ending(state, live)
         self._show_end(found)
         if live.eta_s != self._promised[0]:
@@ -266,18 +266,18 @@ class ProgressLine(QStatusBar):
 
     def _fit(self) -> None:
         """Leave out what there is no room for, the least needed first."""
-        known = [key for key, text in self._texts.items() if text != NOT_MEASURED]
+        texts = [key for key, text in self._texts.items() if text != NOT_MEASURED]
         case = self.values["case"]
         least = case.fontMetrics().averageCharWidth() * _LEAST_CASE
         room = self.width() - self.bar.sizeHint().width() - least - 24
         room -= self.word.sizeHint().width() if self.word.text() else 0
         for key in ("", *_LEFT_OUT_FIRST):
-            known = [one for one in known if one != key]
-            wide = sum(self._parts[one].sizeHint().width() + 14 for one in known if one != "case")
+            texts = [one for one in texts if one != key]
+            wide = sum(self._parts[one].sizeHint().width() + 14 for one in texts if one != "case")
             if wide <= room:
                 break
         for key, part in self._parts.items():
-            part.setVisible(key in known)
+            part.setVisible(key in texts)
         name = self._texts.get("case", NOT_MEASURED)
         width = max(least, room - wide + least)
         case.setText(case.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, width))

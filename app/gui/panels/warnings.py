@@ -59,10 +59,10 @@ class Group:
         return next((one.remedy for one in self.doubts if one.remedy), "")
 
 
-def grouped(found: Iterable[Issue], damaged: int) -> list[Group]:
+def grouped(issues: Iterable[Issue], damaged: int) -> list[Group]:
     """By cause, the gravest first; the first so many doubts are of damage."""
     by_cause: dict[str, list[Issue]] = {cause: [] for cause in CAUSES}
-    for number, one in enumerate(found):
+    for number, one in enumerate(issues):
         if one.code:
             cause = _GROUPS.get(_SUBJECTS.get(one.code, ""), _MACHINE)
         elif number < damaged:
@@ -138,14 +138,14 @@ class WarningsBadge(QToolButton):
         return f"Damaged: {doubt.title}" if doubt.tone == "error" else doubt.title
 
     def _tell(self) -> None:
-        told = self.headline
-        self.setText(caption(self.fontMetrics().elidedText(told, _RIGHT, _WIDE_PX)))
+        headline = self.headline
+        self.setText(caption(self.fontMetrics().elidedText(headline, _RIGHT, _WIDE_PX)))
         self.setToolTip("What is wrong with this run, and what to do about it")
-        self.setAccessibleDescription(told)
+        self.setAccessibleDescription(headline)
         tone = "error" if self.groups and self.groups[0].is_error else "warning"
         self.setProperty("tone", tone if self.groups else "")
         self.style().polish(self)
-        self.setVisible(bool(told))
+        self.setVisible(bool(headline))
         if self.panel.isVisible():
             self._fill()
 

@@ -119,11 +119,11 @@ class AccuracyView(PlotView):
         return found
 
     def _looks(
-        self, shown: list[Series], names: dict[str, str]
+        self, series: list[Series], names: dict[str, str]
     ) -> tuple[dict[str, QColor], dict[str, str]]:
         """A colour by family and a symbol by runtime, in the order of their names."""
         palette = list(self.theme.runtimes.values())
-        families = sorted({_family(one) for one in shown})
+        families = sorted({_family(one) for one in series})
         colors = {f: QColor(palette[k % len(palette)]) for k, f in enumerate(families)}
         kinds = sorted(set(names.values()))
         return colors, {name: _SYMBOLS[k % len(_SYMBOLS)] for k, name in enumerate(kinds)}
@@ -158,6 +158,6 @@ def _family(series: Series) -> str:
     return str(series.row.get("family") or series.model)
 
 
-def _told(shown: list[Series], names: dict[str, str], name: str) -> str:
-    clock = next(one.clock for one in shown if names[one.key] == name)
+def _told(series: list[Series], names: dict[str, str], name: str) -> str:
+    clock = next(one.clock for one in series if names[one.key] == name)
     return f"{name} ({CLOCK_TEXT[clock]})"

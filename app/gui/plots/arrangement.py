@@ -59,24 +59,24 @@ class Behind:
 
 
 def behind(
-    shown: Sequence[Series], how: Arrangement, theme: Theme, *, each: bool = False
+    series: Sequence[Series], how: Arrangement, theme: Theme, *, each: bool = False
 ) -> list[Behind]:
     """Of each baseline what is beside these, and of the lit series alone while one is lit.
 
     Where it is the same for several it is told once, or with `each` of them.
     """
     found: list[Behind] = []
-    lit = [one for one in shown if how.lit in (None, one.key)] or list(shown)
+    lit = [one for one in series if how.lit in (None, one.key)] or list(series)
     for place, baseline in enumerate(how.baselines):
         style = SeriesStyle(grey(place, len(how.baselines), theme), simulated=False)
-        seen: set[str] = set()
+        texts: set[str] = set()
         for one in lit:
             beside = baseline.counterpart(one)
             if beside is None or not beside.counts.any():
                 continue
             own = f"{baseline.key}\n{beside.key}" + (f"\n{one.key}" if each else "")
-            if own not in seen:
-                seen.add(own)
+            if own not in texts:
+                texts.add(own)
                 copy = replace(beside, key=own, label=f"baseline {baseline.name}")
                 look = replace(style, simulated=beside.clock == "simulated")
                 found.append(Behind(one.key, baseline, copy, look))

@@ -47,7 +47,9 @@ class ArrangedView(ReadableView):
     def set_series(self, series: Sequence[Series]) -> None:
         """Show these; drawn at the next `refresh`."""
         self._fed = tuple(series)
-        self._shared, self._called = shared_and_distinct({one.key: one.label for one in series})
+        self._shared, self._called = shared_and_distinct(
+            {case_series.key: case_series.label for case_series in series}
+        )
         self.series = self.arrangement.drawn(self._fed)
         self.mark_dirty()
 
@@ -336,10 +338,10 @@ class PlotView(ArrangedView):
 
     def show_legend(self, entries: Sequence[Entry]) -> None:
         listed = self.arrangement.listed
-        told = [one for one in entries if not (listed and one.of_series)]
+        told = [entry for entry in entries if not (listed and entry.of_series)]
         self.legend.set_entries(told, self.theme)
 
     def show_heading(self, title: str, note: str = "") -> None:
         parts = (self._part, self.shared) if title else ()
-        told = "; ".join(filter(None, (*parts, note)))
-        self.heading.set_text(title, told, self.theme)
+        text = "; ".join(filter(None, (*parts, note)))
+        self.heading.set_text(title, text, self.theme)

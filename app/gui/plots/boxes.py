@@ -50,17 +50,17 @@ class BoxesView(BarView):
     tells_apart = True
 
     def draw(self) -> str:
-        shown = [one for one in self.series if one.counts.any()]
-        if not shown:
+        series = [case_series for case_series in self.series if case_series.counts.any()]
+        if not series:
             not_yet = "No samples yet. The boxes appear with the first measured block."
             return without_samples(self.series, not_yet)
         styles = self.styles()
-        grey = behind(shown, self.arrangement, self.theme, each=True)
+        grey = behind(series, self.arrangement, self.theme, each=True)
         boxes, names = list[Box](), list[str]()
-        for one in shown:
-            boxes.append(Box(_places(one), styles[one.key]))
-            names.append(row_text(one, self.name_of(one), shown))
-            of_it = [found for found in grey if found.key == one.key]
+        for case_series in series:
+            boxes.append(Box(_places(case_series), styles[case_series.key]))
+            names.append(row_text(case_series, self.name_of(case_series), series))
+            of_it = [found for found in grey if found.key == case_series.key]
             boxes += [Box(_places(found.series), found.style) for found in of_it]
             names += [found.series.label for found in of_it]
         plot = self.show_rows(names, time_axis("bottom"), "Latency")
@@ -69,22 +69,26 @@ class BoxesView(BarView):
             margin = 0.05 * (max(places) - min(places)) + 0.02
             plot.setXRange(min(places) - margin, max(places) + margin, padding=0)
         self.lay(BoxLayer(plot, boxes, self.theme))
-        spots = [s for row, one in enumerate(shown) for s in _spots(one, row, boxes[row])]
+        spots = [
+            s
+            for row, case_series in enumerate(series)
+            for s in _spots(case_series, row, boxes[row])
+        ]
         self.let_read(plot, SpotReader(spots, by_row=True))
         self.show_legend([])
         self.show_heading(
             "Spread of the latencies",
             "line p50, right whisker p99, dot p99.9: as in the table; box p25 to p75, left whisker "
-            f"p1: all samples pooled; {clocks_text(shown)}",
+            f"p1: all samples pooled; {clocks_text(series)}",
         )
         return ""
 
     def table(self) -> Table:
         rows: list[list[object]] = []
-        for one in self.series:
-            places = _places(one)
+        for case_series in self.series:
+            places = _places(case_series)
             values = [10.0 ** places[name] * 1e6 if name in places else None for name in _NAMES]
-            rows.append([one.label, one.clock, *values])
+            rows.append([case_series.label, case_series.clock, *values])
         pooled = dict.fromkeys(_POOLED, "pooled_")
         names = [f"{pooled.get(name, '')}{name.replace('.', '')}_us" for name in _NAMES]
         return ["series", "clock", *names], rows
@@ -93,7 +97,7 @@ class BoxesView(BarView):
 def _spots(series: Series, row: int, box: Box) -> list[Spot]:
     """A mark for each percentile; a double click shows the iterations from there on."""
     spots, color = [], box.style.color
-    of_row = {one.name: one for one in percentiles(series)}
+    of_row = {percentile.name: percentile for percentile in percentiles(series)}
     for name, place in box.places.items():
         seconds = 10.0**place
         known = of_row.get(name)
@@ -106,16 +110,16 @@ def _spots(series: Series, row: int, box: Box) -> list[Spot]:
     return spots
 
 
-def _interval(known: Percentile | None) -> str:
-    if known is None or known.interval_s is None:
+def _interval(percentile: Percentile | None) -> str:
+    if percentile is None or percentile.interval_s is None:
         return ""
-    low_us, high_us = known.interval_s.low * 1e6, known.interval_s.high * 1e6
+    low_us, high_us = percentile.interval_s.low * 1e6, percentile.interval_s.high * 1e6
     return f"95 %: {interval(low_us, high_us)}"
 
 
 def _places(series: Series) -> dict[str, float]:
     total = int(series.counts.sum())
-    seconds = {one.name: one.seconds for one in percentiles(series)}
+    seconds = {percentile.name: percentile.seconds for percentile in percentiles(series)}
     for name, quantile in _POOLED.items():
         if total >= needed_samples(quantile):
             seconds[name] = bin_quantile_s(series.counts, quantile)

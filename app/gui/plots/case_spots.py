@@ -17,11 +17,11 @@ def figure_text(series: Series, column: str, name: str) -> str:
         return ""
     low, high = (number(series, end) for end in interval_columns(column))
     is_rate = column.endswith("_per_s")
-    told = f"{name} {rate_text(value) if is_rate else latency(value)}"
+    text = f"{name} {rate_text(value) if is_rate else latency(value)}"
     if low is None or high is None:
-        return told
+        return text
     within = rate_interval(low, high) if is_rate else interval(low, high)
-    return f"{told}, 95 %: {within}"
+    return f"{text}, 95 %: {within}"
 
 
 def case_spot(

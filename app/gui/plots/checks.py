@@ -57,7 +57,7 @@ class ChecksView(TileGrid):
         models, runtimes, places = self._places()
         plot = self.show_grid(models, runtimes)
         self.lay(PlaceLayer(plot, places, self.theme))
-        names = {one.key: one.label for one in self.series}
+        names = {case_series.key: case_series.label for case_series in self.series}
         spots = [
             Spot(p.column, p.row, names[p.key], (p.text, p.why), (p.key,), reach=CELL)
             for p in places
@@ -77,11 +77,14 @@ class ChecksView(TileGrid):
         return ""
 
     def _places(self) -> tuple[Sequence[str], Sequence[str], list[Place]]:
-        found = matrix([one.case for one in self.series])
+        found = matrix([case_series.case for case_series in self.series])
         return (
             found.rows,
             found.columns,
-            [_place(one, *found.places[one.case.case_id]) for one in self.series],
+            [
+                _place(case_series, *found.places[case_series.case.case_id])
+                for case_series in self.series
+            ],
         )
 
     def table(self) -> Table:

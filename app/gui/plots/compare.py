@@ -68,37 +68,37 @@ class CompareView(ScrolledView):
 
     def draw(self) -> str:
         self.ask_button.setVisible(self._sides is None)
-        found = self._compared()
-        if self._sides is None or found is None:
+        comparison = self._compared()
+        if self._sides is None or comparison is None:
             return "Open a second run to compare case by case."
-        if not found.cases:
+        if not comparison.cases:
             unread = [
                 side.name
                 for side in self._sides
-                if any(one.summary is None and one.rounds for one in side.cases)
+                if any(case.summary is None and case.rounds for case in side.cases)
             ]
             if unread:
                 return f"Reading {' and '.join(unread)}…"
-            return f"{found.first} and {found.second} have no finished case in common."
+            return f"{comparison.first} and {comparison.second} have no finished case in common."
         self.reset()
-        noted = NotesItem(_notes_text(found.environment), self.theme)
-        self.body.addItem(noted, row=0, col=0, colspan=2)
+        notes_item = NotesItem(_notes_text(comparison.environment), self.theme)
+        self.body.addItem(notes_item, row=0, col=0, colspan=2)
         # A verdict, and its interval below it.
         row = 2.0 * QFontMetricsF(plot_font()).height() + 6.0
-        height = _AROUND_ROWS_PX + row * (len(found.cases) + 0.4)
-        for column, name in enumerate(_told(found)):
-            plot = self._draw_ratios(column, name, found.cases)
+        height = _AROUND_ROWS_PX + row * (len(comparison.cases) + 0.4)
+        for column, name in enumerate(_told(comparison)):
+            plot = self._draw_ratios(column, name, comparison.cases)
             plot.setMinimumHeight(height)
             plot.setMaximumHeight(height + 40)
-        self.canvas.setMinimumHeight(int(_ABOVE_PX + noted.minimumHeight() + height))
+        self.canvas.setMinimumHeight(int(_ABOVE_PX + notes_item.minimumHeight() + height))
         self.body.layout.setRowStretchFactor(1, 1)
         self._share_width()
         self.show_legend([_entry(word, self.theme) for word in get_args(Word)])
         self.show_heading(
-            f"{found.second} over {found.first}",
-            f"{len(found.cases)} cases in both, all judged together; "
-            f"a change within {100 * found.band:g}% does not count; "
-            + "; ".join((interval_note(found.verdicts), *run_variation_notes(found))),
+            f"{comparison.second} over {comparison.first}",
+            f"{len(comparison.cases)} cases in both, all judged together; "
+            f"a change within {100 * comparison.band:g}% does not count; "
+            + "; ".join((interval_note(comparison.verdicts), *run_variation_notes(comparison))),
         )
         return ""
 
@@ -127,9 +127,11 @@ class CompareView(ScrolledView):
             names = rows.needed_px if column == 0 else 0.0
             self.body.layout.setColumnPreferredWidth(column, max(1.0, each + names))
 
-    def _draw_ratios(self, column: int, name: str, shared: Sequence[ComparedCase]) -> pg.PlotItem:
+    def _draw_ratios(
+        self, column: int, name: str, compared_cases: Sequence[ComparedCase]
+    ) -> pg.PlotItem:
         rows, told = NamesAxis(), percentile_as_written(name)
-        rows.set_names(_names(shared) if column == 0 else [])
+        rows.set_names(_names(compared_cases) if column == 0 else [])
         axis = _RatioAxis("bottom", lambda value: f"{value:.4g}")
         plot = self.add_plot(1, column, axis, rows, name=told, x_label=f"Ratio of {told}")
         rows.setTextPen(self.theme.text)
@@ -138,9 +140,9 @@ class CompareView(ScrolledView):
         box = plot.getViewBox()
         box.invertY(True)
         box.setMouseEnabled(False, False)
-        plot.setYRange(-0.7, len(shared) - 0.3, padding=0)
+        plot.setYRange(-0.7, len(compared_cases) - 0.3, padding=0)
         plot.showGrid(x=True, y=False, alpha=0.35)
-        found = [case.percentiles.get(name) for case in shared]
+        found = [case.percentiles.get(name) for case in compared_cases]
         ends = [0.0]
         for one in filter(None, found):
             interval = one.verdict.interval
@@ -150,29 +152,31 @@ class CompareView(ScrolledView):
         axis.reach = reach
         plot.setXRange(-reach, reach * 3.2, padding=0)
         self.lay(RatioLayer(plot, found, self.theme))
-        spots = [_spot(row, case, found[row], told) for row, case in enumerate(shared)]
+        spots = [_spot(row, case, found[row], told) for row, case in enumerate(compared_cases)]
         self.let_read(plot, SpotReader(spots))
         return plot
 
     def table(self) -> Table:
-        found = self._compared()
+        comparison = self._compared()
         header = ["case"]
-        for name in _told(found):
+        for name in _told(comparison):
             header += [f"{name}_ratio", f"{name}_ci_low", f"{name}_ci_high"]
             header += [f"{name}_verdict", f"{name}_why"]
         rows: list[list[object]] = []
-        for case in found.cases if found else ():
+        for case in comparison.cases if comparison else ():
             row: list[object] = [_named(case)]
-            for name in _told(found):
+            for name in _told(comparison):
                 row += _cells(case.percentiles.get(name))
             rows.append(row)
         return header, rows
 
 
-def _told(found: Comparison | None) -> tuple[str, ...]:
+def _told(comparison: Comparison | None) -> tuple[str, ...]:
     """The percentiles of which some case has a verdict; p50 and p99 where none has."""
     names = (
-        dict.fromkeys(name for case in found.cases for name in case.percentiles) if found else ()
+        dict.fromkeys(name for case in comparison.cases for name in case.percentiles)
+        if comparison
+        else ()
     )
     return tuple(names) or COMPARED
 
@@ -288,14 +292,14 @@ class RatioLayer(Overlay):
         painter.drawLine(QPointF(one, box.top()), QPointF(one, box.bottom()))
         painter.setFont(plot_font())
         metrics = QFontMetricsF(painter.font())
-        for row, found in enumerate(self._ratios):
-            if found is None:
+        for row, ratio in enumerate(self._ratios):
+            if ratio is None:
                 continue
             middle = self.y_px(row)
-            interval = found.verdict.interval
-            color = verdict_color(found.verdict.word, self._theme)
-            text, limits = f"{significant(found.ratio)} {found.verdict.word}", ""
-            right = self.x_px(math.log10(found.ratio))
+            interval = ratio.verdict.interval
+            color = verdict_color(ratio.verdict.word, self._theme)
+            text, limits = f"{significant(ratio.ratio)} {ratio.verdict.word}", ""
+            right = self.x_px(math.log10(ratio.ratio))
             painter.setPen(QPen(color, 2.0))
             if interval is not None:
                 low, high = (
@@ -304,8 +308,8 @@ class RatioLayer(Overlay):
                 painter.drawLine(QPointF(low, middle), QPointF(high, middle))
                 limits = ratio_interval(interval.low, interval.high)
                 right = high
-            painter.setBrush(_dot(found.verdict.word, self._theme))
-            painter.drawEllipse(QPointF(self.x_px(math.log10(found.ratio)), middle), 4.0, 4.0)
+            painter.setBrush(_dot(ratio.verdict.word, self._theme))
+            painter.drawEllipse(QPointF(self.x_px(math.log10(ratio.ratio)), middle), 4.0, 4.0)
             left = max(right, one) + 10
             line = metrics.height()
             top = middle - (line if limits else line / 2)

@@ -59,22 +59,22 @@ class CumulativeView(PlotView):
             )
         kept = self.kept_range()
         grey = behind(shown, self.arrangement, self.theme)
-        styles = self.styles() | {one.series.key: one.style for one in grey}
-        drawn = [*self._parts.of([one.series for one in grey], part), *shown]
-        if self.renew(part, [one.key for one in drawn]):
+        styles = self.styles() | {curve.series.key: curve.style for curve in grey}
+        drawn = [*self._parts.of([curve.series for curve in grey], part), *shown]
+        if self.renew(part, [curve.key for curve in drawn]):
             self._build(drawn)
         edges: list[float] = []
-        curves, own = list[DrawnCurve](), {one.key for one in shown}
-        for one in drawn:
-            log_s, percent = cumulative_percent(one.counts)
-            self._curves[one.key].setData(log_s, percent)
-            self._curves[one.key].setPen(styles[one.key].line_pen(1.8))
-            if one.key in own:
-                name, color = self.name_of(one), styles[one.key].color
-                curves.append(DrawnCurve(one.key, name, color, log_s, percent))
+        curves, own = list[DrawnCurve](), {curve.key for curve in shown}
+        for curve in drawn:
+            log_s, percent = cumulative_percent(curve.counts)
+            self._curves[curve.key].setData(log_s, percent)
+            self._curves[curve.key].setPen(styles[curve.key].line_pen(1.8))
+            if curve.key in own:
+                name, color = self.name_of(curve), styles[curve.key].color
+                curves.append(DrawnCurve(curve.key, name, color, log_s, percent))
             edges += [log_s[0], log_s[-1]]
         self.let_read(self.plots[0], CumulativeReader(curves, part))
-        self._colors = {one.key: one.color for one in curves}
+        self._colors = {curve.key: curve.color for curve in curves}
         marks = published_marks(shown, self.theme) if self.published_box.isChecked() else []
         self._marks.set_marks(marks)
         edges += [math.log10(mark.seconds) for mark in marks]
@@ -92,9 +92,9 @@ class CumulativeView(PlotView):
                 *mark_entries(marks, self.theme),
             ]
         )
-        told = ", ".join(filter(None, (clocks_text(shown), since_when(shown, part))))
+        text = ", ".join(filter(None, (clocks_text(shown), since_when(shown, part))))
         self.show_heading(
-            f"Cumulative {NAMES[part].lower()}", f"{told}; all samples pooled, ±1.2 %"
+            f"Cumulative {NAMES[part].lower()}", f"{text}; all samples pooled, ±1.2 %"
         )
         return ""
 
@@ -112,7 +112,7 @@ class CumulativeView(PlotView):
         """The series that have samples, with the bins of the part that is asked for."""
         return self._parts.of(self.series, self.part_choice.part)
 
-    def _build(self, shown: Sequence[Series]) -> None:
+    def _build(self, series: Sequence[Series]) -> None:
         plot = self.add_plot(
             0,
             0,
@@ -123,7 +123,7 @@ class CumulativeView(PlotView):
         )
         self._band = self.lay(BandLayer(plot, self.theme))
         self._marks = self.lay(MarkLayer(plot, self.theme))
-        self._curves = {one.key: plot.plot(antialias=True) for one in shown}
+        self._curves = {one.key: plot.plot(antialias=True) for one in series}
 
     def table(self) -> Table:
         rows: list[list[object]] = []

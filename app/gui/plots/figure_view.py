@@ -226,16 +226,16 @@ def _several(shared: Mapping[float, set[str]]) -> list[set[str]]:
     return [names for names in shared.values() if len(names) > 1]
 
 
-def _paint_symbol(painter: QPainter, symbol: Symbol, at: QPointF) -> None:
+def _paint_symbol(painter: QPainter, symbol: Symbol, point: QPointF) -> None:
     r = _RADIUS_PX
     if symbol == "circle":
-        painter.drawEllipse(at, r, r)
+        painter.drawEllipse(point, r, r)
     elif symbol == "diamond":
         tips = [(0.0, -r - 1), (r + 1, 0.0), (0.0, r + 1), (-r - 1, 0.0)]
-        painter.drawPolygon(QPolygonF([at + QPointF(x, y) for x, y in tips]))
+        painter.drawPolygon(QPolygonF([point + QPointF(x, y) for x, y in tips]))
     elif symbol == "cross":
-        painter.drawLine(at + QPointF(-r, -r), at + QPointF(r, r))
-        painter.drawLine(at + QPointF(-r, r), at + QPointF(r, -r))
+        painter.drawLine(point + QPointF(-r, -r), point + QPointF(r, r))
+        painter.drawLine(point + QPointF(-r, r), point + QPointF(r, -r))
 
 
 _PANEL_HEIGHT, _LEAST_WIDTH, _ROW_HEIGHT = 230, 320, 26
@@ -328,16 +328,16 @@ class FigureReader(SpotReader):
         super().__init__(spots, by_row=self._by_name)
 
     def at(self, place: Place) -> Reading | None:
-        found = super().at(place)
-        if found is None:
+        reading = super().at(place)
+        if reading is None:
             return None
-        here = [spot for spot in self._spots if self._shares(spot, found)]
+        here = [spot for spot in self._spots if self._shares(spot, reading)]
         here.sort(key=lambda spot: spot.x if self._by_name else -spot.y)
         lines = tuple(Line(text, spot.color) for spot in here for text in spot.lines)
-        return Reading(found.title, lines, found.x, found.y, found.keys, found.opens)
+        return Reading(reading.title, lines, reading.x, reading.y, reading.keys, reading.opens)
 
-    def _shares(self, spot: Spot, found: Reading) -> bool:
-        return spot.y == found.y if self._by_name else spot.x == found.x
+    def _shares(self, spot: Spot, reading: Reading) -> bool:
+        return spot.y == reading.y if self._by_name else spot.x == reading.x
 
 
 def _spot(

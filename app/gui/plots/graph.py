@@ -119,14 +119,14 @@ class GraphItem(pg.GraphicsObject):
                 at = QPointF(x + 7, y + NODE_HEIGHT / 2 + small_metrics.ascent() + 2)
                 painter.drawText(at, node.shapes[0])
 
-    def _paint_edges(self, painter: QPainter, seen: QRectF, zoom: float) -> None:
+    def _paint_edges(self, painter: QPainter, rectangle: QRectF, zoom: float) -> None:
         pen = QPen(QColor(self._theme.muted), 1.2)
         pen.setCosmetic(True)
         painter.setPen(pen)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, zoom > _LEGIBLE)
         for path, bounds in self._curves:
-            if bounds.intersects(seen):
+            if bounds.intersects(rectangle):
                 painter.drawPath(path)
 
     def _seen(self, area: QRectF) -> list[int]:
@@ -308,10 +308,10 @@ class GraphView(PlotView):
         self._center(plot, QPointF(first[0], bounds.top() + height / 2), width, height)
 
     @staticmethod
-    def _center(plot: pg.PlotItem, at: QPointF, width: float, height: float) -> None:
+    def _center(plot: pg.PlotItem, point: QPointF, width: float, height: float) -> None:
         plot.setRange(
-            xRange=(at.x() - width / 2, at.x() + width / 2),
-            yRange=(at.y() - height / 2, at.y() + height / 2),
+            xRange=(point.x() - width / 2, point.x() + width / 2),
+            yRange=(point.y() - height / 2, point.y() + height / 2),
             padding=0,
         )
 

@@ -102,14 +102,14 @@ def _columns(
     return x
 
 
-def _spread(layer: list[int], x: list[float], wanted: list[float], count: int) -> None:
+def _spread(layer: list[int], x: list[float], values: list[float], count: int) -> None:
     """Order the layer as wanted; place each as near as its neighbours' widths allow.
 
     Packed once from the left and once from the right, the mean of both keeps the distances.
     """
-    order = sorted(range(len(layer)), key=lambda k: (wanted[k], k))
+    order = sorted(range(len(layer)), key=lambda k: (values[k], k))
     items = [layer[k] for k in order]
-    goals = [wanted[k] for k in order]
+    goals = [values[k] for k in order]
     half = [COLUMN / 2 if item < count else _BEND / 2 for item in items]
     left, right = goals[:], goals[:]
     for k in range(1, len(items)):

@@ -99,44 +99,46 @@ class HistogramView(RowsView):
 
     def draw(self) -> str:
         self.part_choice.offer(self.series)
-        shown = self._shown()
-        if not shown:
+        series = self._shown()
+        if not series:
             return without_samples(
                 self.series, "No samples yet. The histogram appears with the first measured block."
             )
         styles = self.styles()
         wide = QFontMetricsF(plot_font(-1.0)).horizontalAdvance
-        brief = shorter([self.name_of(one) for one in shown], _NAME_PX, wide)
-        self._brief_names = dict(zip((one.key for one in shown), brief, strict=True))
-        published = published_marks(shown, self.theme) if self.published_box.isChecked() else []
-        stacked = self._is_stacked(len(shown))
-        grey = self._grey(shown, each=stacked)
+        brief = shorter([self.name_of(one) for one in series], _NAME_PX, wide)
+        self._brief_names = dict(zip((one.key for one in series), brief, strict=True))
+        published = published_marks(series, self.theme) if self.published_box.isChecked() else []
+        stacked = self._is_stacked(len(series))
+        grey = self._grey(series, each=stacked)
         draw = self._draw_rows if stacked else self._draw_overlaid
-        marks = draw(shown, grey, styles, published)
+        marks = draw(series, grey, styles, published)
         self.show_legend(
             [
-                *series_entries(shown, self.name_of, styles, filled=True),
+                *series_entries(series, self.name_of, styles, filled=True),
                 *behind_entries(grey),
                 *mark_entries([*marks, *published], self.theme),
             ]
         )
-        total = sum(int(one.counts.sum()) for one in shown)
+        total = sum(int(one.counts.sum()) for one in series)
         part = self.part_choice.part
         samples = f"{total:,} samples"
-        told = filter(None, (clocks_text(shown), since_when(shown, part), samples, self._bins_text))
+        told = filter(
+            None, (clocks_text(series), since_when(series, part), samples, self._bins_text)
+        )
         self.show_heading(f"{NAMES[part]} histogram", ", ".join(told))
         return ""
 
     def _draw_overlaid(
         self,
-        shown: Sequence[Series],
+        series: Sequence[Series],
         grey: Sequence[Behind],
         styles: dict[str, SeriesStyle],
         published: Sequence[Mark],
     ) -> list[Mark]:
         """All into one plot; the marks of the series."""
-        self.rows_in_sight(len(shown), 0)
-        if self._renewed(shown, grey):
+        self.rows_in_sight(len(series), 0)
+        if self._renewed(series, grey):
             plot = self._add_plot((share_axis if self._is_density else count_axis)("left"))
             band = self.lay(BandLayer(plot, self.theme))
             self.outlined = self._panel = HistogramPanel(
@@ -145,32 +147,34 @@ class HistogramView(RowsView):
             if grey:
                 self.strip = ShiftStrip(self, plot, self.arrangement.baselines[0].name)
         if self.follows:
-            self._show_range([*shown, *(one.series for one in grey)])
-        binned = self._binned(shown, grey)
-        names = ("p50", "p99") if len(shown) > MOST_FILLED else _ALL_NAMES
-        marks = [mark for one in shown for mark in self._marks(one, styles, names, len(shown) > 1)]
+            self._show_range([*series, *(one.series for one in grey)])
+        binned = self._binned(series, grey)
+        names = ("p50", "p99") if len(series) > MOST_FILLED else _ALL_NAMES
+        marks = [
+            mark for one in series for mark in self._marks(one, styles, names, len(series) > 1)
+        ]
         log, every = self.log_box.isChecked(), [*marks, *published]
-        drawn = self.outlined.draw(shown, grey, binned, styles, every, self._unit, log)
-        self.let_read(self.outlined.plot, BinReader(self._named(drawn), self.part_choice.part))
+        text = self.outlined.draw(series, grey, binned, styles, every, self._unit, log)
+        self.let_read(self.outlined.plot, BinReader(self._named(text), self.part_choice.part))
         if grey:
-            self._draw_strip(shown, styles)
+            self._draw_strip(series, styles)
         if self.follows:
             self.outlined.show_all()
         return marks
 
     def _draw_rows(
         self,
-        shown: Sequence[Series],
+        series: Sequence[Series],
         grey: Sequence[Behind],
         styles: dict[str, SeriesStyle],
         published: Sequence[Mark],
     ) -> list[Mark]:
         """Each into a row of its own; the marks of the series in sight."""
-        if self._renewed(shown, grey):
+        if self._renewed(series, grey):
             names = NamesAxis()
             plot = self._add_plot(names)
             names.setTextPen(self.theme.text)
-            names.set_names([self.name_of(one) for one in shown], titled=True)
+            names.set_names([self.name_of(one) for one in series], titled=True)
             self.rows = self._panel = RowPanel(
                 plot,
                 self.lay(RidgeLayer(plot, self.theme)),
@@ -178,45 +182,48 @@ class HistogramView(RowsView):
                 self.lay(BandLayer(plot, self.theme)),
             )
         if self.follows:
-            self._show_range([*shown, *(one.series for one in grey)])
-        binned = self._binned(shown, grey)
-        marks = {one.key: self._marks(one, styles, ("p50", "p99")) for one in shown}
+            self._show_range([*series, *(one.series for one in grey)])
+        binned = self._binned(series, grey)
+        marks = {one.key: self._marks(one, styles, ("p50", "p99")) for one in series}
         log = self.log_box.isChecked()
-        drawn = self.rows.draw(shown, grey, binned, styles, marks, self._unit, log)
-        self.let_read(self.rows.plot, RowReader(self._named(drawn), self.part_choice.part))
-        sight = self.rows_in_sight(len(shown), ROW_PX)
+        text = self.rows.draw(series, grey, binned, styles, marks, self._unit, log)
+        self.let_read(self.rows.plot, RowReader(self._named(text), self.part_choice.part))
+        sight = self.rows_in_sight(len(series), ROW_PX)
         self.rows.show_rows(sight, published)
-        return [mark for row in sight for mark in marks[shown[row].key]]
+        return [mark for row in sight for mark in marks[series[row].key]]
 
     def _named(self, drawn: Sequence[DrawnBins]) -> list[DrawnBins]:
         """Called in the readout as in the list."""
-        by_key = {one.key: one for one in self.series}
-        return [replace(one, label=self.name_of(by_key[one.key])) for one in drawn]
+        by_key = {case_series.key: case_series for case_series in self.series}
+        return [
+            replace(case_series, label=self.name_of(by_key[case_series.key]))
+            for case_series in drawn
+        ]
 
     def _marks(
         self,
-        one: Series,
+        case_series: Series,
         styles: dict[str, SeriesStyle],
         names: Sequence[str],
         named: bool = False,
     ) -> list[Mark]:
         if not self.marks_box.isChecked():
             return []
-        called = self._brief_names[one.key] if named else ""
-        marks = percentile_marks(one, styles[one.key].color, names, called)
+        called = self._brief_names[case_series.key] if named else ""
+        marks = percentile_marks(case_series, styles[case_series.key].color, names, called)
         told = not named or len(self.series) <= _MOST_TOLD
         return marks if told else [replace(mark, text="") for mark in marks]
 
-    def _grey(self, shown: Sequence[Series], *, each: bool = False) -> list[Behind]:
+    def _grey(self, series: Sequence[Series], *, each: bool = False) -> list[Behind]:
         """The baselines, with the bins of the part that is asked for."""
-        found = behind(shown, self.arrangement, self.theme, each=each)
+        found = behind(series, self.arrangement, self.theme, each=each)
         binned = self._parts.of([one.series for one in found], self.part_choice.part)
         by_key = {one.key: one for one in binned}
         return [replace(g, series=by_key[g.series.key]) for g in found if g.series.key in by_key]
 
-    def _draw_strip(self, shown: Sequence[Series], styles: dict[str, SeriesStyle]) -> None:
+    def _draw_strip(self, series: Sequence[Series], styles: dict[str, SeriesStyle]) -> None:
         first, part = self.arrangement.baselines[0], self.part_choice.part
-        self.strip.draw([(one, styles[one.key]) for one in shown], first, part, self._read)
+        self.strip.draw([(one, styles[one.key]) for one in series], first, part, self._read)
         if not self._read.complete:
             self.mark_dirty()
 
@@ -246,10 +253,10 @@ class HistogramView(RowsView):
     def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
         return Brush(self.part_choice.part, 10.0**low, 10.0**high)
 
-    def _renewed(self, shown: Sequence[Series], grey: Sequence[Behind]) -> bool:
+    def _renewed(self, series: Sequence[Series], grey: Sequence[Behind]) -> bool:
         """Whether the plot is to be made anew: other series or another layout are to be drawn."""
-        how = (self._is_stacked(len(shown)), self.log_box.isChecked(), self._is_density)
-        told = [(one.key, self.name_of(one)) for one in shown]
+        how = (self._is_stacked(len(series)), self.log_box.isChecked(), self._is_density)
+        told = [(one.key, self.name_of(one)) for one in series]
         return self.renew(*how, self.part_choice.part, told, [one.series.key for one in grey])
 
     def _add_plot(self, left: SolidAxis) -> pg.PlotItem:
@@ -275,20 +282,20 @@ class HistogramView(RowsView):
         if not self.follows:
             self.mark_dirty()
 
-    def _show_range(self, shown: Sequence[Series]) -> None:
-        occupied = np.nonzero(np.sum([one.counts for one in shown], axis=0))[0]
+    def _show_range(self, series: Sequence[Series]) -> None:
+        occupied = np.nonzero(np.sum([one.counts for one in series], axis=0))[0]
         edges = [_LOG_EDGES[occupied[0]], _LOG_EDGES[occupied[-1] + 1]]
         if self.published_box.isChecked():
-            edges += [math.log10(f.value_us * 1e-6) for one in shown for f in one.published]
+            edges += [math.log10(f.value_us * 1e-6) for one in series for f in one.published]
         low, high = min(edges), max(edges)
         margin = max(0.02, 0.03 * (high - low))
         self.plots[0].setXRange(low - margin, high + margin, padding=0)
 
-    def _binned(self, shown: Sequence[Series], grey: Sequence[Behind]) -> Mapping[str, Binned]:
+    def _binned(self, series: Sequence[Series], grey: Sequence[Behind]) -> Mapping[str, Binned]:
         """The bins of each case: as fine as what is seen allows once these have been found."""
         (low, high), _ = self.plots[0].viewRange()
         width_px = self.plots[0].getViewBox().sceneBoundingRect().width()
-        every = [*shown, *(one.series for one in grey)]
+        every = [*series, *(one.series for one in grey)]
         seen = Seen(tuple(every), self.part_choice.part, low, high, width_px)
         found = self._fine.of(seen)
         self._bins_text = ""

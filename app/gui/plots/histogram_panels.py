@@ -84,7 +84,7 @@ class HistogramPanel:
 
     def draw(
         self,
-        shown: Sequence[Series],
+        series: Sequence[Series],
         grey: Sequence[Behind],
         binned: Mapping[str, Binned],
         styles: Mapping[str, SeriesStyle],
@@ -94,7 +94,7 @@ class HistogramPanel:
     ) -> list[DrawnBins]:
         tops, bottoms, drawn = [], [], []
         looks = [(one.series, one.style, False) for one in grey]
-        looks += [(one, styles[one.key], len(shown) <= MOST_FILLED) for one in shown]
+        looks += [(one, styles[one.key], len(series) <= MOST_FILLED) for one in series]
         for one, style, filled in looks:
             bins = binned[one.key]
             heights, floor = heights_of(bins.counts, unit(bins), log=log)
@@ -277,7 +277,7 @@ class RowPanel:
 
     def draw(
         self,
-        shown: Sequence[Series],
+        series: Sequence[Series],
         grey: Sequence[Behind],
         binned: Mapping[str, Binned],
         styles: Mapping[str, SeriesStyle],
@@ -286,7 +286,7 @@ class RowPanel:
         log: bool,
     ) -> list[DrawnBins]:
         """The highest column of all fills its row."""
-        keys = [*(one.key for one in shown), *(one.series.key for one in grey)]
+        keys = [*(one.key for one in series), *(one.series.key for one in grey)]
         raised = {key: _raised(binned[key], binned[key].counts, unit, log) for key in keys}
         self._highest = max(float(heights.max(initial=0.0)) for heights in raised.values()) or 1.0
         self._unit = unit
@@ -302,7 +302,7 @@ class RowPanel:
                     styles[one.key],
                     [ridge(g.series.key, g.style) for g in grey if g.key == one.key],
                 )
-                for one in shown
+                for one in series
             ]
         )
         self._drawn = [
@@ -314,7 +314,7 @@ class RowPanel:
                 raised[one.key],
                 tuple((p.label, p.seconds) for p in percentiles(one)),
             )
-            for one in shown
+            for one in series
         ]
         return self._drawn
 

@@ -77,16 +77,16 @@ class HistoryView(PlotView):
         bare = any(not point.low_us for trend in trends for point in trend.points)
         few = f"; a change is told from {MINIMUM_RUNS} runs on" if runs < MINIMUM_RUNS else ""
         open_dots = "; open dots: no interval, too few rounds" if bare else ""
-        within = f"a change within {100 * self._found.band:g}% does not count"
-        heading = f"{runs} runs; {within}{few}{open_dots}"
+        text = f"a change within {100 * self._found.band:g}% does not count"
+        heading = f"{runs} runs; {text}{few}{open_dots}"
         self.show_heading(f"History of {self._label}", heading)
         return ""
 
     def _trends(self) -> list[Trend]:
         if not isinstance(self._found, History):
             return []
-        of_case = [one for one in self._found.trends if one.case_id == self._case]
-        return sorted(of_case, key=lambda one: PERCENTILES.index(one.percentile))
+        of_case = [trend for trend in self._found.trends if trend.case_id == self._case]
+        return sorted(of_case, key=lambda trend: PERCENTILES.index(trend.percentile))
 
     def _draw_trend(self, row: int, trend: Trend, *, last: bool) -> None:
         runs = NamesAxis("bottom")

@@ -86,18 +86,20 @@ def told_at(lanes: Sequence[Lane], at_s: float) -> str:
     return "; ".join(f"{name} {stretch.text}" for name, stretch in held if stretch)
 
 
-def _of_round(one: RoundTelemetry, when: RoundTimes) -> Iterator[tuple[str, Stretch]]:
-    if one.cpu_mhz is not None:
-        mean = f"{one.cpu_mhz:.4g} MHz in the round's mean"
-        yield "CPU clock", Stretch(when.begin_s, when.end_s, mean, one.cpu_mhz)
-    if one.load is not None:
-        told = f"{one.load:.2f} when the round began"
-        yield "load", Stretch(when.begin_s, when.end_s, told, one.load)
-    for disturbance in one.disturbances:
+def _of_round(round_telemetry: RoundTelemetry, when: RoundTimes) -> Iterator[tuple[str, Stretch]]:
+    if round_telemetry.cpu_mhz is not None:
+        mean = f"{round_telemetry.cpu_mhz:.4g} MHz in the round's mean"
+        yield "CPU clock", Stretch(when.begin_s, when.end_s, mean, round_telemetry.cpu_mhz)
+    if round_telemetry.load is not None:
+        text = f"{round_telemetry.load:.2f} when the round began"
+        yield "load", Stretch(when.begin_s, when.end_s, text, round_telemetry.load)
+    for disturbance in round_telemetry.disturbances:
         ends = when.at_s(disturbance.begun_ns), when.at_s(disturbance.ended_ns)
         yield "came between", Stretch(*ends, disturbance_text(disturbance), amiss=True)
-    for device in dict.fromkeys(reading.device for reading in one.readings):
-        yield from _of_device(device, [r for r in one.readings if r.device == device], when)
+    for device in dict.fromkeys(reading.device for reading in round_telemetry.readings):
+        yield from _of_device(
+            device, [r for r in round_telemetry.readings if r.device == device], when
+        )
 
 
 def _of_device(
@@ -120,20 +122,20 @@ def _of_device(
             yield f"{device} throttle", Stretch(begin_s, end_s, text, amiss=bool(reading.throttle))
 
 
-def disturbance_text(seen: Disturbance) -> str:
+def disturbance_text(disturbance: Disturbance) -> str:
     """`4 ms stolen, 2 switches, low clock`: what came between the runs of a block."""
     told = [
-        f"{significant(seen.steal_ms, 2)} ms stolen" if seen.steal_ms else "",
-        _counted(seen.involuntary_switches, "switch", "switches"),
-        _counted(seen.major_faults, "page from disk", "pages from disk"),
-        "many interrupts" if seen.many_interrupts else "",
-        "low clock" if seen.low_clock else "",
+        f"{significant(disturbance.steal_ms, 2)} ms stolen" if disturbance.steal_ms else "",
+        _counted(disturbance.involuntary_switches, "switch", "switches"),
+        _counted(disturbance.major_faults, "page from disk", "pages from disk"),
+        "many interrupts" if disturbance.many_interrupts else "",
+        "low clock" if disturbance.low_clock else "",
     ]
     return ", ".join(filter(None, told))
 
 
-def _counted(number: int, one: str, more: str) -> str:
-    return f"{number:,} {one if number == 1 else more}" if number else ""
+def _counted(number: int, text: str, more: str) -> str:
+    return f"{number:,} {text if number == 1 else more}" if number else ""
 
 
 _LANE_HEIGHT, _AXIS_HEIGHT = 20, 44
@@ -200,9 +202,11 @@ class LaneLayer(Overlay):
 class LanePlot:
     """The plot of a case's lanes below that of its samples, as high as they need."""
 
-    def __init__(self, plot: pg.PlotItem, layer: LaneLayer, rows: int, above: pg.PlotItem) -> None:
+    def __init__(
+        self, plot: pg.PlotItem, layer: LaneLayer, rows: int, plot_item: pg.PlotItem
+    ) -> None:
         self.plot, self.layer = plot, layer
-        plot.setXLink(above)
+        plot.setXLink(plot_item)
         plot.getViewBox().invertY(True)
         plot.getViewBox().setMouseEnabled(True, False)
         plot.setYRange(-0.5, rows - 0.5, padding=0)
@@ -223,8 +227,8 @@ class LaneReader:
             return None
         lane = self._lanes[row]
         stretch = lane.at(place.x)
-        told = Line(stretch.text if stretch else "nothing recorded here")
-        return Reading(lane.name, (told,), place.x, row, (self._key,))
+        line = Line(stretch.text if stretch else "nothing recorded here")
+        return Reading(lane.name, (line,), place.x, row, (self._key,))
 
     def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
         row = round(place.y)

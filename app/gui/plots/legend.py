@@ -174,10 +174,10 @@ class Legend(QGraphicsWidget):
         painter.drawText(QRectF(place, size), flags, text)
 
 
-def draw_symbol(painter: QPainter, symbol: str, at: QPointF, entry: Entry) -> None:
+def draw_symbol(painter: QPainter, symbol: str, point: QPointF, entry: Entry) -> None:
     """One of pyqtgraph's symbols, ten pixels wide, in the entry's pen."""
     painter.save()
-    painter.translate(at)
+    painter.translate(point)
     painter.scale(10.0, 10.0)
     color = (entry.pen or entry.brush or QBrush()).color()
     pen = QPen(color, 1.5)

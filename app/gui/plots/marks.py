@@ -93,13 +93,13 @@ def percentile_marks(
     series: Series,
     color: QColor,
     names: Sequence[str] = ("p50", "p90", "p99", "p99.9"),
-    called: str = "",
+    text: str = "",
 ) -> list[Mark]:
     """The series' percentiles of these names as marks; a failure's say that they are of one.
 
     `called` is the label of the series, where there are others beside it.
     """
-    whose = f"{called} " if called else ""
+    whose = f"{text} " if text else ""
     failed = f", {series.status.replace('_', ' ')}" if quality_of(series) == "failed" else ""
     return [
         Mark(
@@ -130,7 +130,7 @@ def _written(percentile: Percentile) -> str:
 
 def published_marks(series: Sequence[Series], theme: Theme) -> list[Mark]:
     """The published figures of all series' models, each once, in a colour of no runtime."""
-    figures = dict.fromkeys(figure for one in series for figure in one.published)
+    figures = dict.fromkeys(figure for case_series in series for figure in case_series.published)
     return [
         Mark(
             figure.value_us * 1e-6,
@@ -188,11 +188,11 @@ class MarkLayer(Overlay):
         box = self.boundingRect()
         painter.setFont(plot_font(-1.0))
         metrics = QFontMetricsF(painter.font())
-        seen = [mark for mark in self._marks if self._is_seen(mark, box)]
+        marks = [mark for mark in self._marks if self._is_seen(mark, box)]
         rows = max(1, min(_ROWS, int(_TEXTS_SHARE * box.height() / metrics.height())))
         taken: list[list[QRectF]] = [[] for _ in range(rows)]
         texts: list[tuple[QRectF, Mark]] = []
-        for mark in sorted(seen, key=lambda mark: mark.kind == "published"):
+        for mark in sorted(marks, key=lambda mark: mark.kind == "published"):
             x = self.x_px(math.log10(mark.seconds))
             found = self._place(mark, x, metrics, taken, box)
             top = box.top() + 2 + (found[0] if found else 0) * metrics.height()
@@ -249,9 +249,9 @@ class MarkLayer(Overlay):
         return None
 
 
-def _meet(one: QRectF, other: QRectF) -> bool:
+def _meet(rectangle: QRectF, other: QRectF) -> bool:
     """Whether two spans of a row come closer than texts are read apart."""
-    return one.left() < other.right() + 8 and other.left() < one.right() + 8
+    return rectangle.left() < other.right() + 8 and other.left() < rectangle.right() + 8
 
 
 HEADROOM = 0.24
@@ -342,17 +342,17 @@ class NameLayer(Overlay):
                 painter.drawText(free, Qt.AlignmentFlag.AlignCenter, name)
 
 
-def _around(at: QPointF) -> QRectF:
-    return QRectF(at.x() - 5, at.y() - 5, 10, 10)
+def _around(point: QPointF) -> QRectF:
+    return QRectF(point.x() - 5, point.y() - 5, 10, 10)
 
 
-def _candidates(at: QPointF, width: float, height: float) -> Sequence[QRectF]:
+def _candidates(point: QPointF, width: float, height: float) -> Sequence[QRectF]:
     """Right, left, above and below the point."""
     return (
-        QRectF(at.x() + _CLEAR_PX, at.y() - height / 2, width, height),
-        QRectF(at.x() - _CLEAR_PX - width, at.y() - height / 2, width, height),
-        QRectF(at.x() - width / 2, at.y() - _CLEAR_PX - height, width, height),
-        QRectF(at.x() - width / 2, at.y() + _CLEAR_PX, width, height),
+        QRectF(point.x() + _CLEAR_PX, point.y() - height / 2, width, height),
+        QRectF(point.x() - _CLEAR_PX - width, point.y() - height / 2, width, height),
+        QRectF(point.x() - width / 2, point.y() - _CLEAR_PX - height, width, height),
+        QRectF(point.x() - width / 2, point.y() + _CLEAR_PX, width, height),
     )
 
 

@@ -180,17 +180,17 @@ class MatrixView(TileGrid):
         self._tell(found, shown)
         return ""
 
-    def _tell(self, found: Pivot, shown: list[Series]) -> None:
+    def _tell(self, found: Pivot, series: list[Series]) -> None:
         down, across = self.rows_choice.currentText(), self.columns_choice.currentText()
         across = "runtime" if self.columns_choice.value == VARIANT else across.lower()
         several = any(cell.count > 1 for cell in found.cells)
-        notes = [clocks_text(shown), "colour: only within a row, among cases that do the same"]
+        notes = [clocks_text(series), "colour: only within a row, among cases that do the same"]
         notes += ["of several cases in one place the best"] if several else []
         name = _FIGURES[self.figure_choice.value][1]
         self.show_heading(f"{name} of each {down.lower()} by {across}", "; ".join(notes))
 
-    def _doubt_entry(self, shown: list[Series]) -> list[Entry]:
-        if all(quality_of(one) == "sound" for one in shown):
+    def _doubt_entry(self, series: list[Series]) -> list[Entry]:
+        if all(quality_of(one) == "sound" for one in series):
             return []
         brush = pg.mkBrush(QColor(self.theme.warning))
         return [Entry("corner: doubted, its row has warnings", None, brush)]

@@ -40,7 +40,7 @@ class PartChoice(Choice):
 
     def offer(self, series: Sequence[Series]) -> None:
         """Show the choice where one of these has parts to choose from."""
-        self._offered = any(one.case.scenario.is_open_loop for one in series)
+        self._offered = any(case_series.case.scenario.is_open_loop for case_series in series)
         self.setVisible(self._offered)
 
 
@@ -84,9 +84,9 @@ def _without_latencies(series: Series) -> Blank:
 
 def without_samples(series: Sequence[Series], not_yet: str) -> str:
     """What is said in place of a plot: `not_yet` while samples may come, else that none will."""
-    if not series or any(one.status in ("waiting", "measuring") for one in series):
+    if not series or any(case_series.status in ("waiting", "measuring") for case_series in series):
         return not_yet
-    if any(one.status in FITS for one in series):
+    if any(case_series.status in FITS for case_series in series):
         return "The samples of these cases are not in the run folder, so only the table has them."
     return "None of these cases gave samples. The results table says why, under Reason."
 
@@ -97,7 +97,7 @@ def since_when(series: Sequence[Series], part: Part) -> str:
         return "from when runs were due to when they began"
     if part == "service":
         return "from when runs began"
-    loops = {one.case.scenario.is_open_loop for one in series}
+    loops = {case_series.case.scenario.is_open_loop for case_series in series}
     if loops == {True}:
         return "from when runs were due"
     return "open loops from when runs were due" if True in loops else ""

@@ -40,20 +40,20 @@ class PercentileView(PlotView):
         self._colors: dict[str, QColor] = {}
 
     def draw(self) -> str:
-        shown = [one for one in self.series if one.counts.any()]
-        if not shown:
+        series = [one for one in self.series if one.counts.any()]
+        if not series:
             return without_samples(
                 self.series, "No samples yet. The curves appear with the first measured block."
             )
         kept = self.kept_range()
-        grey = behind(shown, self.arrangement, self.theme)
+        grey = behind(series, self.arrangement, self.theme)
         styles = self.styles() | {one.series.key: one.style for one in grey}
-        drawn = [*(one.series for one in grey), *shown]
+        drawn = [*(one.series for one in grey), *series]
         if self.renew([(one.key, _known(one), styles[one.key]) for one in drawn]):
             self._build(drawn, styles)
         furthest = 2.0
         ends: list[float] = []
-        curves, own = list[DrawnCurve](), {one.key for one in shown}
+        curves, own = list[DrawnCurve](), {one.key for one in series}
         for one in drawn:
             nines, log_s = percentile_curve(one.counts)
             self._curves[one.key].setData(nines, log_s)
@@ -71,19 +71,19 @@ class PercentileView(PlotView):
             self.plots[0].setYRange(min(ends) - margin, max(ends) + margin, padding=0)
         else:
             self.plots[0].setRange(xRange=kept[0], yRange=kept[1], padding=0)
-        entries = [*series_entries(shown, self.name_of, styles), *behind_entries(grey)]
-        if any(map(_known, shown)):
+        entries = [*series_entries(series, self.name_of, styles), *behind_entries(grey)]
+        if any(map(_known, series)):
             muted = pg.mkPen(QColor(self.theme.muted))
             entries.append(Entry("as in the table, with 95 % interval", muted, symbol="o"))
         self.show_legend(entries)
         self.show_heading(
             "Latency by percentile",
-            f"{', '.join(filter(None, (clocks_text(shown), since_when(shown, 'latency'))))}; "
+            f"{', '.join(filter(None, (clocks_text(series), since_when(series, 'latency'))))}; "
             "dots: as in the table, of a typical round; curves: all samples pooled, ±1.2 %",
         )
         return ""
 
-    def _build(self, shown: Sequence[Series], styles: dict[str, SeriesStyle]) -> None:
+    def _build(self, series: Sequence[Series], styles: dict[str, SeriesStyle]) -> None:
         plot = self.add_plot(
             0,
             0,
@@ -94,7 +94,7 @@ class PercentileView(PlotView):
         )
         plot.getAxis("left").setWidth(84)
         self._band = self.lay(BandLayer(plot, self.theme, upright=False))
-        for one in shown:
+        for one in series:
             style = styles[one.key]
             self._curves[one.key] = plot.plot(pen=style.line_pen(1.8), antialias=True)
             self._points(plot, one, style)
@@ -122,11 +122,11 @@ class PercentileView(PlotView):
 
     def table(self) -> Table:
         rows: list[list[object]] = []
-        for one in self.series:
-            for p in percentiles(one):
+        for case_series in self.series:
+            for p in percentiles(case_series):
                 low, high = (p.interval_s.low, p.interval_s.high) if p.interval_s else (None, None)
                 rows.append(
-                    [one.label, one.clock, p.quantile * 100.0, p.seconds * 1e6]
+                    [case_series.label, case_series.clock, p.quantile * 100.0, p.seconds * 1e6]
                     + [None if v is None else v * 1e6 for v in (low, high)]
                     + ["pooled bins" if p.provisional else "row"]
                 )

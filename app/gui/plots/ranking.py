@@ -72,18 +72,20 @@ class RankingView(FigureView):
         self.add_controls(self.figure_choice, self.sort_choice)
 
     def draw(self) -> str:
-        shown = self._sorted()
-        if not shown:
+        series = self._sorted()
+        if not series:
             return "No finished case with this figure yet."
         found = [
-            self._figure([one for one in shown if one.clock == clock])
-            for clock in dict.fromkeys(one.clock for one in shown)
+            self._figure([case_series for case_series in series if case_series.clock == clock])
+            for clock in dict.fromkeys(case_series.clock for case_series in series)
         ]
-        self.show_figures(found, self._styles_of(found, shown))
+        self.show_figures(found, self._styles_of(found, series))
         self.show_legend([])
-        left_out = sum(one.status not in ("waiting", "measuring") for one in self.series)
-        left_out -= len(shown)
-        notes = [clocks_text(shown), "dot p50, diamond p99, line 95 % interval"]
+        left_out = sum(
+            case_series.status not in ("waiting", "measuring") for case_series in self.series
+        )
+        left_out -= len(series)
+        notes = [clocks_text(series), "dot p50, diamond p99, line 95 % interval"]
         notes += ["hollow: doubted, simulated or of too few rounds"]
         if left_out > 0:
             cases = "case" if left_out == 1 else "cases"
@@ -109,7 +111,7 @@ class RankingView(FigureView):
         return sorted(known, key=lambda one: list(CLOCK_TEXT).index(one.clock))
 
     def _figure(self, cases: Sequence[Series]) -> Figure:
-        ranked_cases = [RankedCase(one, f"{self.name_of(one)}{remark(one)}") for one in cases]
+        ranked_cases = [RankedCase(case, f"{self.name_of(case)}{remark(case)}") for case in cases]
         if self.figure_choice.value == "latency":
             found = latency(ranked_cases)
         else:
@@ -156,16 +158,16 @@ def _rates(cases: Sequence[RankedCase], column: str) -> Figure:
     title, unit = _COLUMNS[column]
     stem = column.removesuffix(f"_{unit}")
     marks = [
-        (one, interval_mark(one, place, column, f"{stem}_ci", unit))
-        for place, one in enumerate(cases)
+        (case, interval_mark(case, place, column, f"{stem}_ci", unit))
+        for place, case in enumerate(cases)
     ]
     series = [
         Marks(
-            f"{one.name} {title}",
+            f"{case.name} {title}",
             (replace(mark, text=f"{title}: {mark.text}"),),
-            cases=(one.case_id,),
+            cases=(case.case_id,),
         )
-        for one, mark in marks
+        for case, mark in marks
         if mark is not None
     ]
     x = replace(latency(cases).x, title=title.lower(), unit=unit)

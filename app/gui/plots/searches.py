@@ -42,8 +42,8 @@ class LadderView(BarView):
             log=False,
         )
         self.show_legend([])
-        said = "; ".join(answer.sentences[0] for _, answer in found if answer.sentences)
-        self.show_heading(f"Tuned for {goal}", said)
+        text = "; ".join(answer.sentences[0] for _, answer in found if answer.sentences)
+        self.show_heading(f"Tuned for {goal}", text)
         return ""
 
     def table(self) -> Table:
@@ -56,14 +56,18 @@ class LadderView(BarView):
         return ["model", "change", "value", "gain", "total", "max_rel_error"], rows
 
     def _found(self) -> Sequence[tuple[Series, TuneAnswer]]:
-        return [(one, one.ladder) for one in self.series if one.ladder and one.ladder.rungs]
+        return [
+            (case_series, case_series.ladder)
+            for case_series in self.series
+            if case_series.ladder and case_series.ladder.rungs
+        ]
 
 
 def _bar(rung: Rung, answer: TuneAnswer, style: SeriesStyle) -> Bar:
-    told = value_text(rung.value, Goal.parse(answer.goal))
+    text = value_text(rung.value, Goal.parse(answer.goal))
     if rung.gain is not None:
-        told = f"{told}  {rung.gain} times{_doubt(rung)}"
-    return Bar(rung.label, rung.value, told, style)
+        text = f"{text}  {rung.gain} times{_doubt(rung)}"
+    return Bar(rung.label, rung.value, text, style)
 
 
 def _doubt(rung: Rung) -> str:
@@ -102,12 +106,14 @@ class LargestBatchView(BarView):
         return ""
 
     def _found(self) -> list[tuple[str, str, list[Series]]]:
-        tried = [one for one in self.series if batch(one) is not None]
-        names = variants(tried)
+        series = [case_series for case_series in self.series if batch(case_series) is not None]
+        names = variants(series)
         groups: dict[tuple[str, str], list[Series]] = {}
-        for one in tried:
-            if one.status in FITS | FAILED:
-                groups.setdefault((one.model, names[one.key]), []).append(one)
+        for case_series in series:
+            if case_series.status in FITS | FAILED:
+                groups.setdefault((case_series.model, names[case_series.key]), []).append(
+                    case_series
+                )
         return [(model, name, group) for (model, name), group in sorted(groups.items())]
 
     def table(self) -> Table:

@@ -68,16 +68,16 @@ class RoundQuantiles:
 class ShiftStrip:
     """A plot below another, over the same time axis."""
 
-    def __init__(self, view: PlotView, above: pg.PlotItem, over: str) -> None:
+    def __init__(self, view: PlotView, plot_item: pg.PlotItem, text: str) -> None:
         self._axis = SolidAxis("left")
         self.plot = view.add_plot(1, 0, time_axis("bottom"), self._axis, y_label="Ratio")
         self.plot.getAxis("bottom").setStyle(showValues=False)
-        self.plot.setXLink(above)
+        self.plot.setXLink(plot_item)
         self.plot.setMaximumHeight(STRIP_PX)
         self.plot.setMinimumHeight(STRIP_PX)
         self.plot.getViewBox().setMouseEnabled(x=True, y=False)
         self._axis.setWidth(72)
-        self.layer = view.lay(ShiftLayer(self.plot, over, view.theme))
+        self.layer = view.lay(ShiftLayer(self.plot, text, view.theme))
 
     def draw(
         self,
@@ -125,9 +125,9 @@ class Moved:
 class ShiftLayer(Overlay):
     """A curve through the ratios of each series over the band of its intervals."""
 
-    def __init__(self, plot: pg.PlotItem, over: str, theme: Theme) -> None:
+    def __init__(self, plot: pg.PlotItem, text: str, theme: Theme) -> None:
         super().__init__(plot)
-        self._told = f"over {over}, quantile by quantile; band: 95 % interval"
+        self._told = f"over {text}, quantile by quantile; band: 95 % interval"
         self._theme = theme
         self._curves: tuple[Moved, ...] = ()
 
@@ -141,7 +141,7 @@ class ShiftLayer(Overlay):
 
     def reach(self) -> float:
         """How far from 1 the ratios go, as a logarithm: the y axis shows as much both ways."""
-        ends = [one.ratio for moved in self._curves for one in moved.shifts]
+        ends = [shift.ratio for curve in self._curves for shift in curve.shifts]
         return 1.15 * max([_LEAST_REACH, *(abs(math.log10(ratio)) for ratio in ends)])
 
     def paint(
@@ -155,19 +155,21 @@ class ShiftLayer(Overlay):
         painter.setFont(plot_font(-1.0))
         painter.setPen(QColor(self._theme.muted))
         painter.drawText(box.adjusted(6, 2, -6, 0), Qt.AlignmentFlag.AlignTop, self._told)
-        for moved in self._curves:
-            banded = [(one, one.interval) for one in moved.shifts if one.interval is not None]
-            low = [self._point(one, interval.low) for one, interval in banded]
-            high = [self._point(one, interval.high) for one, interval in banded]
-            shade = QColor(moved.style.color)
+        for curve in self._curves:
+            banded = [
+                (shift, shift.interval) for shift in curve.shifts if shift.interval is not None
+            ]
+            low = [self._point(shift, interval.low) for shift, interval in banded]
+            high = [self._point(shift, interval.high) for shift, interval in banded]
+            shade = QColor(curve.style.color)
             shade.setAlpha(50)
             painter.setPen(QPen(shade, 1.0))
             painter.setBrush(shade)
             painter.drawPolygon(QPolygonF([*low, *reversed(high)]))
-            painter.setPen(moved.style.pen(1.8))
-            points = [self._point(one, one.ratio) for one in moved.shifts]
+            painter.setPen(curve.style.pen(1.8))
+            points = [self._point(shift, shift.ratio) for shift in curve.shifts]
             painter.drawPolyline(QPolygonF(points))
-            painter.setBrush(moved.style.color)
+            painter.setBrush(curve.style.color)
             for point in points:
                 painter.drawEllipse(point, 2.5, 2.5)
 

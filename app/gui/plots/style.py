@@ -81,19 +81,19 @@ _TURN = 0.05
 """Of the circle of hues, for a lightness changed from 0 to 1."""
 
 
-def series_colors(series: Sequence[Series], theme: Theme, by: str = "") -> dict[str, QColor]:
+def series_colors(series: Sequence[Series], theme: Theme, text: str = "") -> dict[str, QColor]:
     """A colour by key: a hue for each value of the facet `by`, or of the one that tells most.
 
     That is the runtime, whose colours last, where it differs; else the first of which there are as
     few values as hues. Series of one hue are shades of it. Where nothing has so few values, and
     none is asked for, hues take turns.
     """
-    chosen = hues(series, theme, by)
-    left = {name: _shades(QColor(name), of, theme) for name, of in Counter(chosen).items()}
+    texts = hues(series, theme, text)
+    left = {name: _shades(QColor(name), of, theme) for name, of in Counter(texts).items()}
     begun: set[str] = set()
     colors: dict[str, QColor] = {}
-    for place, (one, hue) in enumerate(zip(series, chosen, strict=True)):
-        then = "".join(chosen[place + 1 : place + 2])
+    for place, (one, hue) in enumerate(zip(series, texts, strict=True)):
+        then = "".join(texts[place + 1 : place + 2])
         beside = list(colors.values())[-1:]
         if hue in begun and then and then not in begun:
             beside.append(QColor(then))
@@ -106,19 +106,23 @@ def series_colors(series: Sequence[Series], theme: Theme, by: str = "") -> dict[
 
 def _farthest(choices: Sequence[QColor], beside: Sequence[QColor]) -> QColor:
     """The first that is far enough from those, else the one that is farthest."""
-    distances = [min((apart(one, other) for other in beside), default=1.0) for one in choices]
+    distances = [min((apart(choice, other) for other in beside), default=1.0) for choice in choices]
     enough = next((k for k, distance in enumerate(distances) if distance >= _APART), None)
     return choices[distances.index(max(distances)) if enough is None else enough]
 
 
-def hues(series: Sequence[Series], theme: Theme, by: str) -> list[str]:
+def hues(series: Sequence[Series], theme: Theme, text: str) -> list[str]:
     """The hue of each, of which those that share it are shades."""
     found = facets(series)
     few = (name for name, of in found.items() if len(set(of.values())) <= len(theme.hues))
-    chosen = by if by in found else RUNTIME if RUNTIME in found else next(few, "")
+    chosen = text if text in found else RUNTIME if RUNTIME in found else next(few, "")
     if chosen == RUNTIME or len(series) == 1:
-        return [runtime_color(one.runtime, theme).name() for one in series]
-    turns = [found[chosen][one.key] for one in series] if chosen else [one.key for one in series]
+        return [runtime_color(case_series.runtime, theme).name() for case_series in series]
+    turns = (
+        [found[chosen][case_series.key] for case_series in series]
+        if chosen
+        else [case_series.key for case_series in series]
+    )
     places = {value: place for place, value in enumerate(dict.fromkeys(turns))}
     return [theme.hues[places[value] % len(theme.hues)] for value in turns]
 
@@ -221,26 +225,29 @@ class SeriesStyle:
         return QBrush(Qt.BrushStyle.NoBrush) if hollow else QBrush(self.color)
 
 
-def series_styles(series: Sequence[Series], theme: Theme, by: str = "") -> dict[str, SeriesStyle]:
+def series_styles(series: Sequence[Series], theme: Theme, text: str = "") -> dict[str, SeriesStyle]:
     """A style by key, coloured by the facet `by` or by what differs."""
-    colors = series_colors(series, theme, by)
-    patterns = _patterns(series, theme, by)
+    colors = series_colors(series, theme, text)
+    patterns = _patterns(series, theme, text)
     return {
-        one.key: SeriesStyle(
-            colors[one.key], one.clock == "simulated", quality_of(one), patterns[one.key]
+        case_series.key: SeriesStyle(
+            colors[case_series.key],
+            case_series.clock == "simulated",
+            quality_of(case_series),
+            patterns[case_series.key],
         )
-        for one in series
+        for case_series in series
     }
 
 
-def _patterns(series: Sequence[Series], theme: Theme, by: str) -> dict[str, int]:
+def _patterns(series: Sequence[Series], theme: Theme, text: str) -> dict[str, int]:
     """Shades of a hue take turns with patterns of the line; few series have none."""
     if len(series) <= _MOST_BY_COLOR:
-        return {one.key: 0 for one in series}
+        return {case_series.key: 0 for case_series in series}
     seen: Counter[str] = Counter()
     found = {}
-    for one, hue in zip(series, hues(series, theme, by), strict=True):
-        found[one.key] = seen[hue] % len(_PATTERNS)
+    for case_series, hue in zip(series, hues(series, theme, text), strict=True):
+        found[case_series.key] = seen[hue] % len(_PATTERNS)
         seen[hue] += 1
     return found
 
@@ -256,19 +263,19 @@ class LitStyle(SeriesStyle):
         return QBrush(color)
 
 
-def legend_text(series: Series, called: str = "") -> str:
+def legend_text(series: Series, text: str = "") -> str:
     """What it is called beside others, or its label, with its clock and with what makes the row
     one not to rank."""
-    return f"{called or series.label} ({CLOCK_TEXT[series.clock]}{remark(series)})"
+    return f"{text or series.label} ({CLOCK_TEXT[series.clock]}{remark(series)})"
 
 
-def row_text(series: Series, called: str, among: Sequence[Series]) -> str:
+def row_text(series: Series, text: str, among: Sequence[Series]) -> str:
     """As `legend_text` where the clocks of those beside it differ; else the heading tells the
     clock, and the room is the name's."""
     if len({one.clock for one in among}) > 1:
-        return legend_text(series, called)
+        return legend_text(series, text)
     why = remark(series).removeprefix(", ")
-    return f"{called} ({why})" if why else called
+    return f"{text} ({why})" if why else text
 
 
 def series_entries(
@@ -281,12 +288,12 @@ def series_entries(
     """A line of the legend for each, as a line or as a filled box."""
     return [
         Entry(
-            legend_text(one, name_of(one)),
-            styles[one.key].pen(1.0) if filled else styles[one.key].line_pen(1.8),
-            styles[one.key].fill() if filled else None,
+            legend_text(case_series, name_of(case_series)),
+            styles[case_series.key].pen(1.0) if filled else styles[case_series.key].line_pen(1.8),
+            styles[case_series.key].fill() if filled else None,
             of_series=True,
         )
-        for one in series
+        for case_series in series
     ]
 
 
@@ -306,14 +313,14 @@ def remark(series: Series) -> str:
 def hollow_entry(series: Sequence[Series], theme: Theme, *, dots: bool) -> list[Entry]:
     """What hollow marks mean, for the legend of a view that has some; dots of what is simulated
     are hollow as well."""
-    if all(quality_of(one) == "sound" for one in series):
+    if all(quality_of(case_series) == "sound" for case_series in series):
         return []
     muted, hollow = QPen(QColor(theme.muted)), QBrush(Qt.BrushStyle.NoBrush)
-    simulated = dots and any(one.clock == "simulated" for one in series)
+    simulated = dots and any(case_series.clock == "simulated" for case_series in series)
     text = f"hollow: doubted, its row has warnings{'; or simulated' if simulated else ''}"
     return [Entry(text, muted, hollow)]
 
 
 def clocks_text(series: Sequence[Series]) -> str:
     """Which clocks a plot shows, for its heading."""
-    return " and ".join(dict.fromkeys(CLOCK_TEXT[one.clock] for one in series))
+    return " and ".join(dict.fromkeys(CLOCK_TEXT[case_series.clock] for case_series in series))

@@ -91,7 +91,7 @@ class SummaryView(ScrolledView):
         self.lay(CardLayer(plot, cards, self.theme))
         self.let_read(plot, SpotReader([_spot(card) for card in cards]))
         self.show_legend([])
-        failed = sum(one.status in FAILED for one in self.series)
+        failed = sum(case_series.status in FAILED for case_series in self.series)
         notes = [f"{len(ranked(self.series)):,} of {len(self.series):,} cases with valid figures"]
         notes += [f"{failed:,} failed"] if failed else []
         notes += ["large: p50", "only cases that differ in their runtime and options are compared"]
@@ -115,8 +115,13 @@ class SummaryView(ScrolledView):
     def _contests(self) -> list[Fastest]:
         """Found once for the same cases: all verdicts of a run are judged together."""
         if self._found[0] is not self.series:
-            own = [one for one in self.series if not is_null(one.case.model)]
-            self._found = self.series, fastest([one.measured for one in own], self.band)
+            series = [
+                case_series for case_series in self.series if not is_null(case_series.case.model)
+            ]
+            self._found = (
+                self.series,
+                fastest([case_series.measured for case_series in series], self.band),
+            )
         return self._found[1]
 
     def table(self) -> Table:
@@ -172,10 +177,10 @@ def _contest_card(found: Fastest, by_id: Mapping[str, Series], band: float) -> C
     return replace(card, leader=found.first, is_sure=found.parted)
 
 
-def _single_card(one: Series, unread: bool) -> Card:
+def _single_card(case_series: Series, unread: bool) -> Card:
     """Of a case that nothing is compared with, or not yet: its rivals' rounds are still read."""
     verdict, sure = ("", _READING) if unread else ("nothing to compare with", "")
-    return _card(one.label, one, verdict, sure, (one.key,))
+    return _card(case_series.label, case_series, verdict, sure, (case_series.key,))
 
 
 def _card(what: str, leader: Series, verdict: str, sure: str, keys: tuple[str, ...]) -> Card:
@@ -194,9 +199,9 @@ def _card(what: str, leader: Series, verdict: str, sure: str, keys: tuple[str, .
     )
 
 
-def _figures(one: Series) -> tuple[str, str]:
+def _figures(case_series: Series) -> tuple[str, str]:
     """The p50 in large, and a line with what else the row has."""
-    median, tail = quoted(one, "p50"), quoted(one, "p99")
+    median, tail = quoted(case_series, "p50"), quoted(case_series, "p99")
     parts = []
     if median is not None and median.low_us is not None and median.high_us is not None:
         if is_too_noisy(median.low_us, median.high_us):
@@ -204,7 +209,7 @@ def _figures(one: Series) -> tuple[str, str]:
         else:
             parts.append(f"95 %: {interval(median.low_us, median.high_us)}")
     parts += [f"p99 {latency(tail.value_us)}"] if tail is not None else []
-    rate = one.row.get("throughput_per_s")
+    rate = case_series.row.get("throughput_per_s")
     parts += [f"{rate_text(float(rate))} inputs"] if rate else []
     return latency(None if median is None else median.value_us), " · ".join(parts)
 

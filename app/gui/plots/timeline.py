@@ -102,22 +102,28 @@ class TimelineView(RowsView):
     def draw(self) -> str:
         self.part_choice.offer(self.series)
         part = self.part_choice.part
-        shown = [one for one in self.series if any(len(r) for r in one.rounds) and one.has(part)]
-        if shown and self._by_clock:
-            shown = [one for one in shown if one.clock != "simulated"]
-            if not shown:
+        series = [
+            case_series
+            for case_series in self.series
+            if any(len(r) for r in case_series.rounds) and case_series.has(part)
+        ]
+        if series and self._by_clock:
+            series = [case_series for case_series in series if case_series.clock != "simulated"]
+            if not series:
                 return "A simulated card has no clock time. Choose “By round”."
-        if not shown:
+        if not series:
             not_yet = "No raw samples yet. The timeline follows a round while it is measured."
             return without_samples(self.series, not_yet)
         stacked = self.layout_choice.value == "stacked"
         panel_px = max(PANEL_PX, round(_PANEL_LINES * self._line_px()))
-        rows = self.rows_in_sight(len(shown), panel_px if stacked else 0)
-        drawn = shown[rows.start : rows.stop]
+        rows = self.rows_in_sight(len(series), panel_px if stacked else 0)
+        drawn = series[rows.start : rows.stop]
         self._build(drawn, stacked)
         offsets = self._follow(drawn)
         if self.follows:
-            self.plots[0].setXRange(0.0, max(own[-1] for own in offsets.values()), padding=0.01)
+            self.plots[0].setXRange(
+                0.0, max(offset[-1] for offset in offsets.values()), padding=0.01
+            )
         self._draw_traces(drawn, offsets)
         if self.follows:
             self._fit_heights(drawn)
@@ -129,30 +135,30 @@ class TimelineView(RowsView):
                 Entry("warm-up, not counted", None, QBrush(warm_color(self.theme))),
             ]
         )
-        count = sum(len(r) for one in drawn for r in one.rounds)
-        several = self._by_clock and len({_host(one) for one in drawn}) > 1
+        count = sum(len(r) for case_series in drawn for r in case_series.rounds)
+        several = self._by_clock and len({_host(case_series) for case_series in drawn}) > 1
         notes = [clocks_text(drawn), since_when(drawn, part), f"{count:,} samples"]
         notes += ["each host from its own first sample"] if several else []
         told = filter(None, notes)
         self.show_heading(f"{NAMES[part].removesuffix(' time')} over time", ", ".join(told))
         return ""
 
-    def _build(self, drawn: Sequence[Series], stacked: bool) -> None:
+    def _build(self, series: Sequence[Series], stacked: bool) -> None:
         name = NAMES[self.part_choice.part]
-        lanes = self._lane_names(drawn, stacked)
-        told = [(one.key, self.name_of(one), lanes.get(one.key)) for one in drawn]
+        lanes = self._lane_names(series, stacked)
+        told = [(one.key, self.name_of(one), lanes.get(one.key)) for one in series]
         if not self.renew(stacked, name, self.time_choice.value, told):
             return
-        in_rows = self._in_rows = stacked and len(drawn) > 1
+        in_rows = self._in_rows = stacked and len(series) > 1
         if in_rows:
-            self.body.addLabel(name, 0, 0, 2 * len(drawn), 1, color=self.theme.muted, angle=-90)
-        for row, one in enumerate(drawn):
+            self.body.addLabel(name, 0, 0, 2 * len(series), 1, color=self.theme.muted, angle=-90)
+        for row, one in enumerate(series):
             if row and not stacked:
                 self._panels[one.key] = self.plots[0]
-                self._shades[one.key] = self._shades[drawn[0].key]
-                self._lit_points[one.key] = self._lit_points[drawn[0].key]
+                self._shades[one.key] = self._shades[series[0].key]
+                self._lit_points[one.key] = self._lit_points[series[0].key]
                 continue
-            last = row == len(drawn) - 1 or not stacked
+            last = row == len(series) - 1 or not stacked
             x_label = _X_LABELS[self.time_choice.value] if last else ""
             plot = self.add_plot(
                 2 * row,
@@ -178,31 +184,31 @@ class TimelineView(RowsView):
                 self._add_lanes(one.key, 2 * row + 1, lanes[one.key], plot, x_label)
         self.plots[0].getViewBox().sigXRangeChanged.connect(self._zoomed)
 
-    def _lane_names(self, drawn: Sequence[Series], stacked: bool) -> dict[str, tuple[str, ...]]:
+    def _lane_names(self, series: Sequence[Series], stacked: bool) -> dict[str, tuple[str, ...]]:
         """What was recorded of each case; nothing where there is no room for it."""
-        few = len(drawn) <= (_MOST_WITH_LANES if stacked else 1)
+        few = len(series) <= (_MOST_WITH_LANES if stacked else 1)
         if not few or not self.lanes_box.isChecked():
             return {}
-        found = {one.key: lane_names(one.watched) for one in drawn}
+        found = {one.key: lane_names(one.watched) for one in series}
         return {key: names for key, names in found.items() if names}
 
     def _add_lanes(
-        self, key: str, row: int, names: Sequence[str], above: pg.PlotItem, x_label: str
+        self, key: str, row: int, names: Sequence[str], plot_item: pg.PlotItem, x_label: str
     ) -> None:
         rows = NamesAxis()
         rows.set_names(names)
         plot = self.add_plot(row, int(self._in_rows), None, rows, x_label=x_label)
         rows.setTextPen(self.theme.text)
         width = max(rows.needed_px, _AXIS_WIDTH)
-        for axis in (rows, above.getAxis("left")):
+        for axis in (rows, plot_item.getAxis("left")):
             axis.setWidth(width)
         layer = self.lay(LaneLayer(plot, self.theme))
-        self._lanes[key] = LanePlot(plot, layer, len(names), above)
+        self._lanes[key] = LanePlot(plot, layer, len(names), plot_item)
 
     def _let_read(
-        self, drawn: Sequence[Series], offsets: Offsets, styles: dict[str, SeriesStyle]
+        self, series: Sequence[Series], offsets: Offsets, styles: dict[str, SeriesStyle]
     ) -> None:
-        lanes = {one.key: self._lanes_of(one, offsets[one.key]) for one in drawn}
+        lanes = {one.key: self._lanes_of(one, offsets[one.key]) for one in series}
         self._drawn = {
             one.key: [
                 DrawnRound(
@@ -217,7 +223,7 @@ class TimelineView(RowsView):
                 )
                 for number, records in enumerate(one.rounds)
             ]
-            for one in drawn
+            for one in series
         }
         self._show_lanes(lanes)
         for plot in dict.fromkeys(self._panels.values()):
@@ -249,14 +255,14 @@ class TimelineView(RowsView):
             drawn = self._drawn.get(one.key, [])
             if self.lit and drawn:
                 lit, spent = self.lit.of(one).rounds, self.lit.spent(one, self.part_choice.part)
-                ends = np.cumsum([len(found) for found in lit])[:-1]
+                ends = np.cumsum([len(point) for point in lit])[:-1]
                 for there, which, log_s in zip(
                     drawn, lit, np.split(spent.log_s, ends), strict=True
                 ):
                     layer = self._lit_points[one.key]
                     points[layer].append((there.places_s(which), log_s, there.color))
-        for layer, found in points.items():
-            layer.set_points(found)
+        for layer, point in points.items():
+            layer.set_points(point)
 
     def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
         spans = self._readers[plot].spans(low, high)
@@ -266,10 +272,10 @@ class TimelineView(RowsView):
         """Another part is looked at: finer or coarser data for it at the next refresh."""
         self.mark_dirty()
 
-    def _follow(self, drawn: Sequence[Series]) -> Offsets:
+    def _follow(self, series: Sequence[Series]) -> Offsets:
         """Read on in every round; where each begins."""
         styles = self.styles()
-        for one in drawn:
+        for one in series:
             for number, records in enumerate(one.rounds):
                 trace = self._traces.get((one.key, number))
                 if trace is None:
@@ -277,7 +283,7 @@ class TimelineView(RowsView):
                     self._traces[one.key, number] = trace
                 trace.set_style(styles[one.key])
                 trace.follow(records)
-        return self._clock_times(drawn) if self._by_clock else self._round_times(drawn)
+        return self._clock_times(series) if self._by_clock else self._round_times(series)
 
     @property
     def _by_clock(self) -> bool:
@@ -286,30 +292,30 @@ class TimelineView(RowsView):
     def _envelopes_of(self, series: Series) -> list[Envelope]:
         return [self._traces[series.key, n].envelope for n in range(len(series.rounds))]
 
-    def _round_times(self, drawn: Sequence[Series]) -> Offsets:
+    def _round_times(self, series: Sequence[Series]) -> Offsets:
         """The k-th rounds of all series begin together, once the longest of those before ended."""
         lengths: list[float] = []
-        for one in drawn:
+        for one in series:
             for number, envelope in enumerate(self._envelopes_of(one)):
                 lengths += [0.0] * (number + 1 - len(lengths))
                 lengths[number] = max(lengths[number], envelope.end_s)
-        return {one.key: [0.0, *np.cumsum(lengths).tolist()] for one in drawn}
+        return {one.key: [0.0, *np.cumsum(lengths).tolist()] for one in series}
 
-    def _clock_times(self, drawn: Sequence[Series]) -> Offsets:
+    def _clock_times(self, series: Sequence[Series]) -> Offsets:
         """By the samples' own clock, which all processes of a host share; from a host's first."""
         first_ns: dict[str, int] = {}
-        for one in drawn:
+        for one in series:
             for envelope in self._envelopes_of(one):
                 if envelope.end_s:
                     known = first_ns.get(_host(one), envelope.first_ns)
                     first_ns[_host(one)] = min(known, envelope.first_ns)
-        found: Offsets = {}
-        for one in drawn:
+        offsets: Offsets = {}
+        for one in series:
             envelopes, zero_ns = self._envelopes_of(one), first_ns.get(_host(one), 0)
             begins = [(e.first_ns - zero_ns) * 1e-9 if e.end_s else 0.0 for e in envelopes]
             ends = [begin + e.end_s for begin, e in zip(begins, envelopes, strict=True)]
-            found[one.key] = [*begins, max(ends, default=0.0)]
-        return found
+            offsets[one.key] = [*begins, max(ends, default=0.0)]
+        return offsets
 
     def _trace(self, series: Series, number: int, style: SeriesStyle) -> Trace:
         """A trace over what was read of its round before: rows come into sight and go."""
@@ -318,10 +324,10 @@ class TimelineView(RowsView):
         envelope = self._envelopes.setdefault(key, Envelope(taken))
         return Trace(self._panels[series.key], style, self.theme, taken, envelope)
 
-    def _draw_traces(self, drawn: Sequence[Series], offsets: Offsets) -> None:
+    def _draw_traces(self, series: Sequence[Series], offsets: Offsets) -> None:
         low, high = self.plots[0].viewRange()[0]
         warm: dict[str, list[tuple[float, float]]] = {}
-        for one in drawn:
+        for one in series:
             for number, records in enumerate(one.rounds):
                 trace, begin = self._traces[one.key, number], offsets[one.key][number]
                 trace.draw(records, begin, (low, high))
@@ -330,10 +336,10 @@ class TimelineView(RowsView):
         for key, shade in self._shades.items():
             shade.set_rounds(offsets[key], warm.get(key, []))
 
-    def _fit_heights(self, drawn: Sequence[Series]) -> None:
+    def _fit_heights(self, series: Sequence[Series]) -> None:
         for plot in dict.fromkeys(self._panels.values()):
             least, greatest = math.inf, 0.0
-            for one in drawn:
+            for one in series:
                 if self._panels[one.key] is plot:
                     low, high = self._extent(one)
                     least, greatest = min(least, low), max(greatest, high)
@@ -363,7 +369,11 @@ class TimelineView(RowsView):
 
     def table(self) -> Table:
         part = self.part_choice.part
-        told = [(one, self._taken(one)) for one in self.series if one.has(part)]
+        told = [
+            (case_series, self._taken(case_series))
+            for case_series in self.series
+            if case_series.has(part)
+        ]
         header = ["series", "clock", "round", "started_ns", f"{part}_us", "phase"]
         return header, sample_rows(told)
 

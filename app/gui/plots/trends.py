@@ -74,12 +74,12 @@ class TrendsView(FigureView):
         return bool(numeric_settings(_well(self._fed)))
 
     def draw(self) -> str:
-        shown = _well(self.series)
-        self.over_choice.set_texts(numeric_settings(shown))
-        known = figures(shown)
+        series = _well(self.series)
+        self.over_choice.set_texts(numeric_settings(series))
+        known = figures(series)
         both = {_BOTH: "p50 and p99"} if set(_COLUMNS[_BOTH]) <= known.keys() else {}
         self.figure_choice.set_texts(both | known)
-        trends = self._trends(shown)
+        trends = self._trends(series)
         if not trends:
             return (
                 "Nothing that varies here is a number. Measure several batch sizes, threads, rates "
@@ -91,7 +91,7 @@ class TrendsView(FigureView):
         plots = self.show_figures(found, styles)
         if self._over_load:
             for plot, model in zip(plots, models, strict=True):
-                of_model = [one for one in curves(shown) if one.model == model]
+                of_model = [curve for curve in curves(series) if curve.model == model]
                 self.lay(RateMarks(plot, list(_rate_marks(of_model, trends, styles)), self.theme))
         self._explain(trends, styles)
         return ""
@@ -100,10 +100,10 @@ class TrendsView(FigureView):
     def _over_load(self) -> bool:
         return self.over_choice.value == _RATE
 
-    def _trends(self, shown: Sequence[Series]) -> list[Trend]:
+    def _trends(self, series: Sequence[Series]) -> list[Trend]:
         chosen = self.figure_choice.value
         columns = _COLUMNS.get(chosen, (chosen,))
-        found = [Trend(line, c) for line in lines(shown, self.over_choice.value) for c in columns]
+        found = [Trend(line, c) for line in lines(series, self.over_choice.value) for c in columns]
         return [trend for trend in found if trend.known()]
 
     def _styles_of(self, trends: Sequence[Trend]) -> dict[str, SeriesStyle]:
@@ -144,17 +144,17 @@ class TrendsView(FigureView):
             for name, trend in firsts.items()
         ]
         muted = pg.mkPen(QColor(self.theme.muted))
-        cases = [one for trend in trends for _, one, _ in trend.known()]
+        cases = [case for trend in trends for _, case, _ in trend.known()]
         if self.figure_choice.value == _BOTH:
             entries += [Entry("p50", muted, symbol="o"), Entry("p99", muted, symbol="d")]
-        if any(one not in ranked([one]) for one in cases):
+        if any(case not in ranked([case]) for case in cases):
             entries.append(Entry("not valid, see its warnings", muted, symbol="x"))
         notes = [clocks_text(cases)]
         if self._over_load:
-            dotted = QPen(QColor(self.theme.muted), 1.2, Qt.PenStyle.DotLine)
-            entries.append(Entry("knee: beyond it waiting grows faster than the rate", dotted))
+            pen = QPen(QColor(self.theme.muted), 1.2, Qt.PenStyle.DotLine)
+            entries.append(Entry("knee: beyond it waiting grows faster than the rate", pen))
             notes.append("open loops from when runs were due")
-            notes += dict.fromkeys(one.sought.sentence for one in cases if one.sought)
+            notes += dict.fromkeys(case.sought.sentence for case in cases if case.sought)
         self.show_legend([*entries, *hollow_entry(cases, self.theme, dots=True)])
         title = f"{self.figure_choice.currentText()} over {self.over_choice.currentText().lower()}"
         self.show_heading(title, "; ".join(filter(None, notes)))
@@ -176,11 +176,12 @@ class TrendsView(FigureView):
 def _well(series: Sequence[Series]) -> list[Series]:
     """Those with figures: the ranked ones, and of loads also what broke its own protocol, crossed,
     since it shows where that begins."""
-    valid = {id(one) for one in ranked(series)}
+    valid = {id(case_series) for case_series in ranked(series)}
     return [
-        one
-        for one in series
-        if id(one) in valid or (one.status == "ok" and one.case.scenario.is_open_loop)
+        case_series
+        for case_series in series
+        if id(case_series) in valid
+        or (case_series.status == "ok" and case_series.case.scenario.is_open_loop)
     ]
 
 
@@ -217,29 +218,29 @@ def _marks(trend: Trend, unit: Unit) -> Iterator[Marks]:
         yield Marks(name, crossed, symbol="cross", cases=cases, has_legend=False)
 
 
-def _mark(x: float, one: Series, value: float, column: str, label: str, unit: Unit) -> Mark:
-    low, high = (number(one, end) for end in interval_columns(column))
+def _mark(x: float, case_series: Series, value: float, column: str, label: str, unit: Unit) -> Mark:
+    low, high = (number(case_series, end) for end in interval_columns(column))
     if not low or not high or is_too_noisy(low, high):
         low = high = None
     shown = figure(value, unit) if unit else significant(value, 4)
-    text = f"{one.label}: {label} {shown}".replace("  ", " ")
+    text = f"{case_series.label}: {label} {shown}".replace("  ", " ")
     if low is not None and high is not None and unit:
         text += f" ({figure(low, unit)} to {figure(high, unit)})"
-    hollow = quality_of(one) != "sound" or (unit == "us" and low is None)
+    hollow = quality_of(case_series) != "sound" or (unit == "us" and low is None)
     return Mark(x, value, text, low, high, is_hollow=hollow)
 
 
 def _rate_marks(
     found: Sequence[Curve], trends: Sequence[Trend], styles: Mapping[str, SeriesStyle]
 ) -> Iterator[RateMark]:
-    by_case = {one.key: trend.name for trend in trends for _, one, _ in trend.known()}
+    by_case = {case.key: trend.name for trend in trends for _, case, _ in trend.known()}
     for curve in found:
-        name = next((by_case[one.key] for one in curve.cases if one.key in by_case), "")
+        name = next((by_case[case.key] for case in curve.cases if case.key in by_case), "")
         if not name:
             continue
         color, sought = styles[name].color, curve.sought()
         if (knee := curve.knee_hz()) is not None:
             yield RateMark(knee, f"knee {rate_text(knee)}", color, Qt.PenStyle.DotLine)
         if sought is not None and sought.low_hz:
-            held = sought.low_hz
-            yield RateMark(held, f"holds {rate_text(held)}", color, Qt.PenStyle.SolidLine)
+            low_hz = sought.low_hz
+            yield RateMark(low_hz, f"holds {rate_text(low_hz)}", color, Qt.PenStyle.SolidLine)

@@ -92,10 +92,18 @@ def _figure(series: Series, key: str) -> float | None:
     return found
 
 
-def _column(told: ResultColumn) -> Column:
-    kind: Kind = "text" if told.kind in ("text", "flag") else told.better or "count"
-    width = _WIDTHS.get(told.name, 130 if told.better else 110)
-    return Column(told.name, told.title.removesuffix(" (µs)"), told.meaning, kind, width)
+def _column(result_column: ResultColumn) -> Column:
+    kind: Kind = (
+        "text" if result_column.kind in ("text", "flag") else result_column.better or "count"
+    )
+    width = _WIDTHS.get(result_column.name, 130 if result_column.better else 110)
+    return Column(
+        result_column.name,
+        result_column.title.removesuffix(" (µs)"),
+        result_column.meaning,
+        kind,
+        width,
+    )
 
 
 DEFAULT: tuple[str, ...] = (
@@ -125,7 +133,7 @@ COLUMNS: tuple[Column, ...] = tuple(
 
 def columns_of(series: Sequence[Series]) -> tuple[Column, ...]:
     """All columns, and after them those of percentiles that the plan of these cases chose."""
-    row = next((one.row for one in series if "ci_method" in one.row), {})
+    row = next((case_series.row for case_series in series if "ci_method" in case_series.row), {})
     chosen = [column_of(name) for name in all_names([row])[len(NAMES) :]]
     return (*COLUMNS, *(_column(found) for found in chosen if found is not None))
 
@@ -158,7 +166,7 @@ class SettingColumn(Column):
 
 def varying(settings: Sequence[Setting]) -> list[str]:
     """The columns by which rows with these settings differ, of those not shown unasked."""
-    return [one.key for one in settings if one.key not in DEFAULT]
+    return [setting.key for setting in settings if setting.key not in DEFAULT]
 
 
 def setting_columns(settings: Sequence[Setting], series: Sequence[Series]) -> list[SettingColumn]:
@@ -167,7 +175,9 @@ def setting_columns(settings: Sequence[Setting], series: Sequence[Series]) -> li
 
 
 def _setting_column(setting: Setting, series: Sequence[Series]) -> SettingColumn:
-    least = min(value for one in series if (value := setting.value(one)) is not None)
+    least = min(
+        value for case_series in series if (value := setting.value(case_series)) is not None
+    )
     word = "An option" if setting.kind == "option" else "A size"
     hint = f"{word} of the case. In the filter: {setting.name}={least}"
     kind: Kind = "count" if setting.numeric else "text"

@@ -139,7 +139,7 @@ class ColumnsMenu:
         series = self._model.series
         if column.key in ALWAYS or not series:
             return True
-        return any(column.raw(one) is not None for one in series)
+        return any(column.raw(case_series) is not None for case_series in series)
 
     def _changed(self, *_: object) -> None:
         for place, action in enumerate(self.menu.actions()):

@@ -47,7 +47,7 @@ def groups(setting: Setting, series: Sequence[Series], rows: Sequence[int]) -> l
 
 def _told(setting: Setting, value: str, cases: Sequence[Series]) -> str:
     """`threads 2: 14 cases, 1 failed; best p50 9.50 µs (wall clock, fp32); best p99 …`."""
-    failed = sum(one.status in FAILED for one in cases)
+    failed = sum(case.status in FAILED for case in cases)
     count = f"{len(cases):,} case{'s' * (len(cases) != 1)}" + (
         f", {failed:,} failed" * bool(failed)
     )
@@ -203,7 +203,7 @@ class ResultsFilter(QAbstractProxyModel):
                 if self._has_status(series[row]) and self._model.fits(row, wanted)
             ]
         rows = self._model.sorted(rows, self._sorted_by, self._order)
-        by = next((one for one in self._model.settings if one.key == self._group), None)
+        by = next((setting for setting in self._model.settings if setting.key == self._group), None)
         if by is None:
             return [*rows]
         shown: list[Shown] = []
@@ -284,8 +284,8 @@ def _name(shown: Shown) -> int | str:
 class ShownRows:
     """Always from top to bottom; a group's own row is no case."""
 
-    def __init__(self, view: QTableView, shown: ResultsFilter) -> None:
-        self._view, self._shown = view, shown
+    def __init__(self, view: QTableView, results_filter: ResultsFilter) -> None:
+        self._view, self._shown = view, results_filter
 
     def all(self) -> list[Series]:
         return self._at(range(self._shown.rowCount()))
@@ -304,8 +304,8 @@ class ShownRows:
         """Select the rows of these cases and no others; what was found of them."""
         selection, chosen = self._view.selectionModel(), QItemSelection()
         for row in range(self._shown.rowCount()):
-            one = self._shown.series_at(row)
-            if one is not None and one.key in keys:
+            case_series = self._shown.series_at(row)
+            if case_series is not None and case_series.key in keys:
                 chosen.select(*[self._shown.index(row, 0)] * 2)
         flags = selection.SelectionFlag.ClearAndSelect | selection.SelectionFlag.Rows
         selection.select(chosen, flags)

@@ -48,7 +48,9 @@ class BaselineRow:
     def renew(self, series: Sequence[Series]) -> None:
         """The same case among these, where it is still there."""
         if self.series is not None:
-            self.series = {one.key: one for one in series}.get(self.series.key)
+            self.series = {case_series.key: case_series for case_series in series}.get(
+                self.series.key
+            )
             self.judge(series)
 
     def judge(self, series: Sequence[Series]) -> None:
@@ -230,7 +232,7 @@ class ResultsModel(QAbstractTableModel):
             together = zip(series, self.series, values, strict=True)
             fresh = [value if old is new else column.raw(new) for old, new, value in together]
         else:
-            fresh = [column.raw(one) for one in self.series]
+            fresh = [column.raw(case_series) for case_series in self.series]
         self._raw = column.key, self.series, fresh
         return fresh
 
@@ -298,14 +300,14 @@ class ResultsModel(QAbstractTableModel):
         """The columns by what the filter calls them."""
         return self._typed
 
-    def fits(self, row: int, wanted: Sequence[Term]) -> bool:
+    def fits(self, row: int, terms: Sequence[Term]) -> bool:
         """Whether a row fulfils every term of a filter."""
         series = self.series[row]
         return all(
             term.fits(self._by_key[term.key].raw(series))
             if term.key in self._by_key
             else term.stands_in(self._searched(series))
-            for term in wanted
+            for term in terms
         )
 
     def _searched(self, series: Series) -> str:
@@ -380,7 +382,7 @@ class HeldAgainst:
 
     def set(self, keys: Sequence[str]) -> None:
         """Those of these that there are."""
-        by_key = {one.key: one for one in self._model.series}
+        by_key = {case_series.key: case_series for case_series in self._model.series}
         self.keys = tuple(key for key in keys if key in by_key)
         self._model.set_baseline(by_key[self.keys[-1]] if self.keys else None)
 
@@ -391,10 +393,10 @@ class HeldAgainst:
 
     def renew(self) -> None:
         """Judge anew: other rounds may be there."""
-        told = self._model.baseline
-        beside = [
+        baseline = self._model.baseline
+        baselines = [
             one
             for one in self._baselines
-            if told is None or one.case_series is None or one.case_series.key != told.key
+            if baseline is None or one.case_series is None or one.case_series.key != baseline.key
         ]
-        self._model.set_deltas(delta_columns(beside, self._model.series, self._model.band))
+        self._model.set_deltas(delta_columns(baselines, self._model.series, self._model.band))

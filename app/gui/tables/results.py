@@ -213,7 +213,7 @@ class ResultsTable(QWidget):
         self.held.renew()
         self.columns.lend(self._judged)
         self.columns.fit_filled()
-        offered = {one.key: f"By {one.title.lower()}" for one in self.model.settings}
+        offered = {setting.key: f"By {setting.title.lower()}" for setting in self.model.settings}
         self.group_choice.set_texts({"": "No groups", **offered})
         self.filter.set_group(self.group_choice.value)
         self._show_baseline_state()
@@ -237,9 +237,9 @@ class ResultsTable(QWidget):
 
         `quiet`: whoever listens to `selected` is not told.
         """
-        chosen = self._select(keys, quiet=quiet)
-        if not chosen.isEmpty():
-            self.view.scrollTo(chosen.indexes()[0])
+        item_selection = self._select(keys, quiet=quiet)
+        if not item_selection.isEmpty():
+            self.view.scrollTo(item_selection.indexes()[0])
 
     def has_rows(self, keys: Sequence[str]) -> bool:
         """Whether the filter lets all of these cases through."""
@@ -297,7 +297,7 @@ class ResultsTable(QWidget):
     def _raw(self, cases: Sequence[Series]) -> Table:
         shown = self.columns.shown()
         return [column.key for column in shown], [
-            [column.raw(one) for column in shown] for one in cases
+            [column.raw(case) for column in shown] for case in cases
         ]
 
     def current_key(self) -> str:
@@ -305,11 +305,11 @@ class ResultsTable(QWidget):
         current = self._rows.current()
         return current.key if current is not None else ""
 
-    def _context_menu(self, at: QPoint) -> None:
+    def _context_menu(self, point: QPoint) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addActions([self.baseline_action, self.copy_action, *self.row_actions])
-        menu.popup(self.view.viewport().mapToGlobal(at))
+        menu.popup(self.view.viewport().mapToGlobal(point))
 
     def _filter_changed(self, *_: object) -> None:
         self.filter.set_text(self.filter_box.text())

@@ -25,13 +25,13 @@ def window(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     preferences = Preferences(tmp_path / "window.ini")
     preferences.runs_folder = tmp_path / "runs"
-    made = MainWindow(preferences)
-    qtbot.addWidget(made)
-    made.show()
+    main_window = MainWindow(preferences)
+    qtbot.addWidget(main_window)
+    main_window.show()
     children: list[BatchChild | None] = []
-    made.control.started.connect(lambda _folder: children.append(made.control.child))
-    yield made
-    made.close()
+    main_window.control.started.connect(lambda _folder: children.append(main_window.control.child))
+    yield main_window
+    main_window.close()
     for child in filter(None, children):
         if child.exit_code() is None:
             os.killpg(child.pid, signal.SIGTERM)

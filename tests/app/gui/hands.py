@@ -40,5 +40,5 @@ def do(menu: QMenu, beginning: str) -> None:
     QTest.keyClick(menu, Qt.Key.Key_Return)
 
 
-def asked_for_menu(widget: QWidget, reason: QContextMenuEvent.Reason, at: QPoint) -> None:
-    QApplication.sendEvent(widget, QContextMenuEvent(reason, at, widget.mapToGlobal(at)))
+def asked_for_menu(widget: QWidget, reason: QContextMenuEvent.Reason, point: QPoint) -> None:
+    QApplication.sendEvent(widget, QContextMenuEvent(reason, point, widget.mapToGlobal(point)))

@@ -149,10 +149,10 @@ def failed(runtime: str, model: str, status: Standing, reason: str, **row: objec
     )
 
 
-def summary_of(one: Series) -> Summary:
+def summary_of(case_series: Series) -> Summary:
     """What its raw samples came to."""
-    assert one.summary is not None
-    return one.summary
+    assert case_series.summary is not None
+    return case_series.summary
 
 
 def case_of(model: str, runtime: str, row: Mapping[str, object]) -> Case:

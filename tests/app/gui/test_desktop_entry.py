@@ -11,9 +11,9 @@ from exporters.types import GraphlapError
 
 def test_the_entry_names_a_program_that_is_there_and_its_icon(tmp_path: Path) -> None:
     entry, icon = install_desktop(tmp_path)
-    parsed = configparser.ConfigParser(interpolation=None)
-    parsed.read(entry, "utf-8")
-    values = parsed["Desktop Entry"]
+    config_parser = configparser.ConfigParser(interpolation=None)
+    config_parser.read(entry, "utf-8")
+    values = config_parser["Desktop Entry"]
     program = shlex.split(values["exec"])[0]
     assert shutil.which(program)
     assert values["type"] == "Application"

@@ -38,9 +38,9 @@ def test_it_is_shown_hollow_under_its_own_clock_and_ranked_by_nothing(
         return window.badge.headline.startswith("imported: all 2 cases")
 
     qtbot.waitUntil(is_told)
-    shown = seen(window).series
-    assert [legend_text(one).partition(" (")[2] for one in shown] == [LEGEND] * 2
-    assert not ranked(shown)
+    series = seen(window).series
+    assert [legend_text(one).partition(" (")[2] for one in series] == [LEGEND] * 2
+    assert not ranked(series)
     for spec in VIEWS:
         window.frame.show_key(spec.key)
         window.grab()

@@ -112,16 +112,16 @@ def test_a_marked_range_lights_the_same_iterations_in_every_view(
 def test_a_double_click_leads_to_the_iterations_in_the_timeline(
     opened: MainWindow, qtbot: QtBot
 ) -> None:
-    stalled = CASES[0].case_id
+    case_id = CASES[0].case_id
     boxes = opened.views.by_key["boxes"]
-    boxes.brushed.emit(Brush("latency", 500e-6, keys=(stalled,)))
-    boxes.opened.emit(stalled)
+    boxes.brushed.emit(Brush("latency", 500e-6, keys=(case_id,)))
+    boxes.opened.emit(case_id)
     timeline = opened.views.by_key["timeline"]
     assert opened.frame.current == "timeline"
     qtbot.waitUntil(timeline.isVisible, timeout=10_000)
     state = opened.feed.state
     assert state is not None and opened.feed.lit is not None
-    one = state.of(stalled)
+    one = state.of(case_id)
     assert one is not None
     assert opened.feed.lit.of(one).rounds[0].tolist() == list(range(99, 1000, 100))
 

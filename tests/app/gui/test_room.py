@@ -171,13 +171,13 @@ window.close()
     [((1280, 800), "True True"), ((1920, 1080), "True False 1280 800")],
 )
 def test_the_first_start_fits_the_screen(
-    tmp_path: Path, screen: tuple[int, int], told: str
+    tmp_path: Path, screen: tuple[int, int], text: str
 ) -> None:
     width, height = screen
     one = {"name": "0", "x": 0, "y": 0, "width": width, "height": height, "logicalDpi": 96}
     (tmp_path / "screen.json").write_text(json.dumps({"screens": [one | {"logicalBaseDpi": 96}]}))
     platform = f"offscreen:configfile={tmp_path / 'screen.json'}"
-    done = subprocess.run(
+    path = subprocess.run(
         [sys.executable, "-c", FIRST, str(tmp_path / "window.ini")],
         env={**os.environ, "QT_QPA_PLATFORM": platform},
         capture_output=True,
@@ -185,4 +185,4 @@ def test_the_first_start_fits_the_screen(
         timeout=60,
         check=False,
     )
-    assert done.stdout.startswith(told), (done.stdout, done.stderr)
+    assert path.stdout.startswith(text), (path.stdout, path.stderr)

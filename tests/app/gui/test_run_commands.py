@@ -57,7 +57,9 @@ def test_a_worker_that_crashes_is_a_row_with_its_reason(
     plan = fake_plan(model, fail=["none", "crash"], distribution=["bimodal"])
     run_plan(window, qtbot, plan)
     qtbot.waitUntil(lambda: sorted(statuses(window)) == ["crashed", "ok"], timeout=TIMEOUT_MS)
-    crashed = next(one for one in window.table.model.series if one.status == "crashed")
+    crashed = next(
+        case_series for case_series in window.table.model.series if case_series.status == "crashed"
+    )
     assert "SIGSEGV" in crashed.row["reason"]
 
 
@@ -107,16 +109,16 @@ def test_a_sweep_by_mistake_is_asked_about_first(
     window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
-    asked: list[str] = []
+    texts: list[str] = []
 
     def refuse(_parent: object, _title: str, text: str) -> QMessageBox.StandardButton:
-        asked.append(text)
+        texts.append(text)
         return QMessageBox.StandardButton.No
 
     monkeypatch.setattr(QMessageBox, "question", refuse)
     plan = parse_plan({"sweeps": [{"models": ["cnn_tiny"]}]}, "test")
     window.runs.run_plan(plan, Estimate(100_000, 2, 600_000.0, 900_000.0, exact=False))
-    assert "100,000 cases" in asked[0]
+    assert "100,000 cases" in texts[0]
     assert window.control.state == "idle"
 
 

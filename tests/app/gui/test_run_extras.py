@@ -48,7 +48,7 @@ def test_a_case_that_hangs_ends_as_a_timeout_in_the_table(
     plan = fake_plan(tiny_model(tmp_path / "tiny.onnx"), fail=["hang"])
     _measure(window, qtbot, plan.model_copy(update={"time_limit_s": 4.0}))
     qtbot.waitUntil(
-        lambda: [one.status for one in window.table.model.series] == ["timeout"],
+        lambda: [case_series.status for case_series in window.table.model.series] == ["timeout"],
         timeout=20_000,
     )
     row = window.table.model.series[0].row

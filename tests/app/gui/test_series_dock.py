@@ -56,7 +56,9 @@ def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
     window.frame.show_key("histogram")
     window.table.select([case.case_id for case in CASES[:2]])
     rows = window.series_list.rows
-    assert [line.key for line in rows.lines] == [one.key for one in seen(window).series]
+    assert [line.key for line in rows.lines] == [
+        case_series.key for case_series in seen(window).series
+    ]
     assert rows.selected_keys() == [case.case_id for case in CASES[:2]], "as in the table"
     assert window.series_list.isVisible()
     view = window.views.by_key["histogram"]
@@ -67,7 +69,9 @@ def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
     for line in _drawn(window):
         assert line.style == styles[line.key]
         assert _swatch(window, line.key) == line.style.color
-    beyond = next(one.key for one in seen(window).series if one.key not in styles)
+    beyond = next(
+        case_series.key for case_series in seen(window).series if case_series.key not in styles
+    )
     assert _swatch(window, beyond) == QColor(view.theme.base), "an empty frame: it is in no plot"
 
     qtbot.waitUntil(lambda: view.arrangement.listed, timeout=10_000)

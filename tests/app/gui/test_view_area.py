@@ -20,12 +20,12 @@ from tests.app.gui.plots.views import checks, finished, live, residual_model
 
 @pytest.fixture
 def area(qtbot: QtBot) -> ViewArea:
-    made = ViewArea(Views())
-    qtbot.addWidget(made)
-    made.resize(1000, 600)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    view_area = ViewArea(Views())
+    qtbot.addWidget(view_area)
+    view_area.resize(1000, 600)
+    view_area.show()
+    qtbot.waitExposed(view_area)
+    return view_area
 
 
 def _feed(area: ViewArea, cases: list[Series]) -> None:

@@ -164,7 +164,7 @@ def test_of_a_damaged_journal_the_rest_is_shown(
     open_run(window, qtbot, run)
     assert len(dialogs(window)) == 1
     dialogs(window)[0].close()
-    assert [one.counts.sum() for one in seen(window).series[:2]] == [400, 400]
+    assert [case_series.counts.sum() for case_series in seen(window).series[:2]] == [400, 400]
 
 
 def test_the_focus_never_goes_where_nobody_sees_it(

@@ -38,7 +38,7 @@ def seen(window: MainWindow) -> RunState:
 
 def statuses(window: MainWindow) -> list[str]:
     """Those of the results table, from top to bottom."""
-    return [one.status for one in window.table.model.series]
+    return [case_series.status for case_series in window.table.model.series]
 
 
 def wait_for_summaries(window: MainWindow, qtbot: QtBot) -> None:
@@ -48,10 +48,12 @@ def wait_for_summaries(window: MainWindow, qtbot: QtBot) -> None:
         state = window.feed.state
         if state is None:
             return False
-        measured = [
-            one for one in state.series if one.status == "ok" and one.key in state.visible_keys
+        series = [
+            case_series
+            for case_series in state.series
+            if case_series.status == "ok" and case_series.key in state.visible_keys
         ]
-        return all(one.summary for one in measured)
+        return all(case_series.summary for case_series in series)
 
     qtbot.waitUntil(there, timeout=TIMEOUT_MS)
 

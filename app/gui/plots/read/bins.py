@@ -198,14 +198,14 @@ class BinReader:
         if mark is not None:
             case, name, seconds = mark
             lines.append(Line(f"{name} of {case.label}: {time_text(seconds, 4)}", case.color))
-            opened = Brush(self._part, low_s=seconds, keys=(case.key,))
-            return Reading(title, tuple(lines), place.x, None, (case.key,), opened)
-        under = [case for case in self._cases if case.bins.counts[number]]
-        over = [case for case in under if case.tops[number] >= place.y]
+            brush = Brush(self._part, low_s=seconds, keys=(case.key,))
+            return Reading(title, tuple(lines), place.x, None, (case.key,), brush)
+        cases = [case for case in self._cases if case.bins.counts[number]]
+        over = [case for case in cases if case.tops[number] >= place.y]
         meant = min(over, key=lambda case: float(case.tops[number])) if over else None
         keys = (meant.key,) if meant else ()
-        opened = Brush(self._part, low_s, high_s, keys=keys)
-        return Reading(title, tuple(lines), place.x, None, keys, opened if under else None)
+        brush = Brush(self._part, low_s, high_s, keys=keys)
+        return Reading(title, tuple(lines), place.x, None, keys, brush if cases else None)
 
     def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
         """The middle of the next bin in which any case has a sample."""
@@ -264,8 +264,13 @@ class Seen:
     def question(self) -> tuple[object, ...]:
         """The same as long as the same bins would do."""
         ends = (round(self.low, 3), round(self.high, 3), round(self.width_px / 16.0))
-        samples = sum(len(records) for one in self.series for records in one.rounds)
-        return (*ends, self.part, samples.bit_length(), *(one.key for one in self.series))
+        samples = sum(len(records) for case_series in self.series for records in case_series.rounds)
+        return (
+            *ends,
+            self.part,
+            samples.bit_length(),
+            *(case_series.key for case_series in self.series),
+        )
 
 
 class Tally:
@@ -287,8 +292,8 @@ class Tally:
         self._read += [0] * (len(lengths) - len(self._read))
         due = series.case.scenario.is_open_loop
         for number, records in enumerate(series.rounds):
-            for added in _chunks(records, self._read[number]):
-                self._add(part_ns(added[added["phase"] == MEASURED], self._part, due))
+            for chunk in _chunks(records, self._read[number]):
+                self._add(part_ns(chunk[chunk["phase"] == MEASURED], self._part, due))
         self._read = lengths
         return True
 
@@ -330,15 +335,22 @@ class FineBins(QObject):
         answer = self._answer
         if answer is None or not answer.grid.covers(10.0**seen.low, 10.0**seen.high):
             return None
-        if answer.part != seen.part or {one.key for one in seen.series} - set(answer.tallies):
+        if answer.part != seen.part or {case_series.key for case_series in seen.series} - set(
+            answer.tallies
+        ):
             return None
-        if not all(answer.tallies[one.key].follow(one) for one in seen.series):
+        if not all(
+            answer.tallies[case_series.key].follow(case_series) for case_series in seen.series
+        ):
             self._answer, self._asked = None, ()
             return None
-        found = {one.key: answer.tallies[one.key].binned for one in seen.series}
+        found = {
+            case_series.key: answer.tallies[case_series.key].binned for case_series in seen.series
+        }
         # A round that was measured again in the meantime is told by its counts alone.
         if seen.part == "latency" and any(
-            found[one.key].total != int(one.counts.sum()) for one in seen.series
+            found[case_series.key].total != int(case_series.counts.sum())
+            for case_series in seen.series
         ):
             return None
         return found
@@ -384,13 +396,13 @@ def _chunks(records: np.ndarray, begin: int = 0) -> Iterator[np.ndarray]:
 
 
 def _found(seen: Seen) -> Answer | None:
-    cases = [_for_the_rule(one, seen.part) for one in seen.series]
+    cases = [_for_the_rule(case_series, seen.part) for case_series in seen.series]
     grid = grid_for(cases, 10.0**seen.low, 10.0**seen.high, seen.width_px)
     if grid is None:
         return None
-    tallies = {one.key: Tally(grid, seen.part) for one in seen.series}
-    for one in seen.series:
-        tallies[one.key].follow(one)
+    tallies = {case_series.key: Tally(grid, seen.part) for case_series in seen.series}
+    for case_series in seen.series:
+        tallies[case_series.key].follow(case_series)
     return Answer(seen.part, grid, tallies)
 
 

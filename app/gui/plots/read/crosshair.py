@@ -110,27 +110,27 @@ class Hands(QObject):
             return self._release(at, bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier))
         return False
 
-    def _move(self, at: QPoint) -> bool:
+    def _move(self, point: QPoint) -> bool:
         if self._marking and self._pressed is not None:
-            self.marked.emit(self._pressed, at, False)
+            self.marked.emit(self._pressed, point, False)
             return True
-        self.moved.emit(at)
+        self.moved.emit(point)
         return False
 
-    def _release(self, at: QPoint, control: bool) -> bool:
+    def _release(self, point: QPoint, control: bool) -> bool:
         begun, self._pressed = self._pressed, None
         if begun is None:
             return False
-        still = (at - begun).manhattanLength() < QApplication.startDragDistance()
+        still = (point - begun).manhattanLength() < QApplication.startDragDistance()
         if self._marking:
             self._marking = False
             if not still:
-                self.marked.emit(begun, at, True)
+                self.marked.emit(begun, point, True)
             return True
         if still and self._button == Qt.MouseButton.LeftButton:
-            self.clicked.emit(at, control)
+            self.clicked.emit(point, control)
         elif still and self._button == Qt.MouseButton.RightButton:
-            self.menu_asked.emit(at)
+            self.menu_asked.emit(point)
         return False
 
 
@@ -213,9 +213,9 @@ class Crosshair(QObject):
         self._at = None
         self._show(None)
 
-    def tell(self, marked: Sequence[Line]) -> None:
+    def tell(self, lines: Sequence[Line]) -> None:
         """What is said of a marked range, below what is read."""
-        self._told = tuple(marked)
+        self._told = tuple(lines)
         self._show(self.reading)
 
     def renew(self) -> None:
@@ -263,8 +263,8 @@ class Crosshair(QObject):
         if self.reading is not None:
             self._pin(False)
 
-    def _follow(self, at: QPoint) -> None:
-        found = None if self.pinned else self._under(at)
+    def _follow(self, point: QPoint) -> None:
+        found = None if self.pinned else self._under(point)
         if found is not None:
             self._read(*found)
         elif not self.pinned:
@@ -274,8 +274,8 @@ class Crosshair(QObject):
         if not self.pinned:
             self.forget()
 
-    def _click(self, at: QPoint, add: bool) -> None:
-        found = self._under(at)
+    def _click(self, point: QPoint, add: bool) -> None:
+        found = self._under(point)
         if found is None:
             self.forget()
             return
@@ -290,15 +290,15 @@ class Crosshair(QObject):
         if self.reading is not None and self.reading.keys:
             self.picked.emit(self.reading.keys, add)
 
-    def _open(self, at: QPoint) -> None:
-        found = self._under(at)
+    def _open(self, point: QPoint) -> None:
+        found = self._under(point)
         if found is not None:
             self._read(*found)
         if self.reading is not None and self.reading.keys:
             self.opened.emit(self.reading)
 
-    def _mark(self, begun: QPoint, ended: QPoint, let_go: bool) -> None:
-        found = self._under(begun)
+    def _mark(self, point: QPoint, ended: QPoint, let_go: bool) -> None:
+        found = self._under(point)
         if found is None:
             return
         number, x, _ = found
@@ -327,9 +327,9 @@ class Crosshair(QObject):
         pointer = column(self._canvas, here, self._at[1]) if self._at and here else None
         self.box.tell(reading, self._told, room(self._canvas, plots), pointer)
 
-    def _under(self, at: QPoint) -> tuple[int, float, float] | None:
-        scene = self._canvas.mapToScene(at)
+    def _under(self, point: QPoint) -> tuple[int, float, float] | None:
+        scene = self._canvas.mapToScene(point)
         for number, plot in enumerate(self._readers):
             if plot.getViewBox().sceneBoundingRect().contains(scene):
-                return (number, *coordinates(self._canvas, plot, at))
+                return (number, *coordinates(self._canvas, plot, point))
         return None

@@ -96,8 +96,8 @@ class PercentileReader:
         title = f"p{rank_text(1.0 - 10.0**-place.x).removesuffix(' %')}"
         if meant is None:
             return Reading(title, lines, place.x)
-        opened = Brush("latency", low_s=10.0 ** meant[1], keys=(meant[0].key,))
-        return Reading(title, lines, place.x, meant[1], (meant[0].key,), opened)
+        brush = Brush("latency", low_s=10.0 ** meant[1], keys=(meant[0].key,))
+        return Reading(title, lines, place.x, meant[1], (meant[0].key,), brush)
 
     def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
         ahead = [(x - place.x) * right for x in _STOPS if (x - place.x) * right > 1e-6]
@@ -107,17 +107,17 @@ class PercentileReader:
         return (x, self._curves[0].height(x)) if x <= self._curves[0].x[-1] + 0.5 else None
 
     @staticmethod
-    def _told(curve: DrawnCurve, called: str, place: Place) -> tuple[str, float]:
+    def _told(curve: DrawnCurve, text: str, place: Place) -> tuple[str, float]:
         for x, name, seconds, interval in curve.known:
             if abs(x - place.x) / place.pixel[0] <= _NEAR_PX / 2.0:
-                told = f"{called}: {name} {time_text(seconds, 4)}"
+                told = f"{text}: {name} {time_text(seconds, 4)}"
                 if interval:
                     told += f" (95 %: {interval_text(interval.low * 1e6, interval.high * 1e6)})"
                 return told, math.log10(seconds)
         if place.x > curve.x[-1]:
-            return f"{called}: not bounded by its samples", math.inf
+            return f"{text}: not bounded by its samples", math.inf
         height = curve.height(place.x)
-        return f"{called}: pooled ~{time_text(10.0**height)}", height
+        return f"{text}: pooled ~{time_text(10.0**height)}", height
 
 
 def _nearest(
@@ -219,11 +219,11 @@ class SampleReader:
         drawn, index = found
         if 0 <= index + right < len(drawn.records):
             return drawn.at_s(index + right), drawn.log_s(index + right)
-        others = [one for one in self._rounds if one.key == drawn.key]
-        there = others.index(drawn) + right
-        if not 0 <= there < len(others):
+        rounds = [one for one in self._rounds if one.key == drawn.key]
+        there = rounds.index(drawn) + right
+        if not 0 <= there < len(rounds):
             return None
-        drawn = others[there]
+        drawn = rounds[there]
         index = 0 if right > 0 else len(drawn.records) - 1
         return drawn.at_s(index), drawn.log_s(index)
 

@@ -94,16 +94,16 @@ class Lit:
 
     def spent(self, series: Series, part: Part) -> Spent:
         """What the lit samples of a case took, or waited: the part that a view shows."""
-        found = self.of(series)
+        lit_samples = self.of(series)
         if part == self.brush.part:
-            return found.spent
+            return lit_samples.spent
         before, spent = self._other.get((series.key, part), (None, None))
-        if before is not found or spent is None:
+        if before is not lit_samples or spent is None:
             due = series.case.scenario.is_open_loop
-            pairs = zip(series.rounds, found.rounds, strict=True)
+            pairs = zip(series.rounds, lit_samples.rounds, strict=True)
             values = [part_ns(records[lit], part, due) for records, lit in pairs]
             spent = Spent(np.concatenate([_NONE, *values]))
-            self._other[series.key, part] = found, spent
+            self._other[series.key, part] = lit_samples, spent
         return spent
 
     def _find(self, series: Series) -> LitSamples:
@@ -142,7 +142,11 @@ def lit_places(
     """Where the lit samples of each drawn case lie, in log10 seconds [n], to 1/400 of a decade."""
     if lit is None:
         return []
-    found = [(lit.spent(one, part), colors[one.key]) for one in series if one.key in colors]
+    found = [
+        (lit.spent(case_series, part), colors[case_series.key])
+        for case_series in series
+        if case_series.key in colors
+    ]
     return [(spent.places, color) for spent, color in found if len(spent.ns)]
 
 
@@ -150,15 +154,15 @@ def samples_table(lit: Lit, series: Sequence[Series]) -> Table:
     """Every lit sample as a row; times are the run's own, of its clock."""
     part = lit.brush.part
     rows: list[list[object]] = []
-    for one in series:
-        due = one.case.scenario.is_open_loop
-        pairs = zip(one.rounds, lit.of(one).rounds, strict=True)
+    for case_series in series:
+        due = case_series.case.scenario.is_open_loop
+        pairs = zip(case_series.rounds, lit.of(case_series).rounds, strict=True)
         for number, (records, indices) in enumerate(pairs):
             found = records[indices]
             spent_us = part_ns(found, part, due) / 1e3
             columns = (indices, found["started_ns"], found["finished_ns"], spent_us)
             rows += [
-                [one.label, one.clock, number, *values]
+                [case_series.label, case_series.clock, number, *values]
                 for values in zip(*(column.tolist() for column in columns), strict=True)
             ]
     header = ["case", "clock", "round", "iteration", "started_ns", "finished_ns", f"{part}_us"]

@@ -182,7 +182,7 @@ class LitPoints(Overlay):
         self._kept: tuple[object, list[tuple[np.ndarray, np.ndarray, QColor]]] | None = None
 
     def set_points(self, points: Sequence[tuple[np.ndarray, np.ndarray, QColor]]) -> None:
-        self._points = tuple(one for one in points if len(one[0]))
+        self._points = tuple(point for point in points if len(point[0]))
         self._kept = None
         self.update()
 

@@ -92,14 +92,18 @@ class ReadableView(QWidget):
         """What is said of the marked samples of each case; nothing of those without samples."""
         if self.lit is None:
             return []
-        known = [one for one in self.series if any(map(len, one.rounds))]
-        found = [(one, lit) for one in known if (lit := self.lit.of(one)).samples]
+        series = [case_series for case_series in self.series if any(map(len, case_series.rounds))]
+        found = [
+            (case_series, lit)
+            for case_series in series
+            if (lit := self.lit.of(case_series)).samples
+        ]
         head = Line(f"Marked: {brush_text(self.lit.brush)}")
         if len(found) == 1:
-            (one, lit), *_ = found
-            named = f"{one.label}: " if len(known) > 1 else ""
+            (case_series, lit), *_ = found
+            named = f"{case_series.label}: " if len(series) > 1 else ""
             return [head, Line(f"{named}{lit_text(lit)}")]
-        names = short_names([one.label for one, _ in found])
+        names = short_names([case_series.label for case_series, _ in found])
         told = zip(names, found, strict=True)
         return [head, *(Line(f"{name}: {lit_in_short(lit)}") for name, (_, lit) in told)]
 
@@ -121,7 +125,7 @@ class ReadableView(QWidget):
         if self.lit is not None:
             self.brushed.emit(None)
 
-    def _show_menu(self, at: QPoint) -> None:
+    def _show_menu(self, point: QPoint) -> None:
         """What can be done with what is read and what is marked, then what the view offers."""
         menu = QMenu(self)
         copy = menu.addAction("Copy &readout", self.copy_readout)
@@ -133,4 +137,4 @@ class ReadableView(QWidget):
         menu.addSeparator()
         menu.addActions(self.menu_actions)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(self._canvas.viewport().mapToGlobal(at))
+        menu.popup(self._canvas.viewport().mapToGlobal(point))

@@ -173,9 +173,9 @@ def _read(spot: Spot) -> Reading:
     return Reading(spot.title, lines, x, spot.y, spot.keys, spot.opens)
 
 
-def coordinates(canvas: QGraphicsView, plot: pg.PlotItem, at: QPoint) -> tuple[float, float]:
+def coordinates(canvas: QGraphicsView, plot: pg.PlotItem, point: QPoint) -> tuple[float, float]:
     """What lies at a pixel of the canvas, in the plot's coordinates."""
-    view, scene = plot.getViewBox(), canvas.mapToScene(at)
+    view, scene = plot.getViewBox(), canvas.mapToScene(point)
     box = view.sceneBoundingRect()
     (left, right), (low, high) = plot.viewRange()
     across = (scene.x() - box.left()) / box.width()

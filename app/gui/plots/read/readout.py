@@ -45,7 +45,7 @@ class Readout(QLabel):
         )
 
     def tell(
-        self, reading: Reading | None, marked: Sequence[Line], within: QRect, pointer: QPoint | None
+        self, reading: Reading | None, marked: Sequence[Line], rect: QRect, pointer: QPoint | None
     ) -> None:
         """Show both, or nothing if there is neither; `within` is where the box may stand."""
         lines = [*_head(reading), *(reading.lines if reading else ()), *marked]
@@ -60,7 +60,7 @@ class Readout(QLabel):
         if left_out > 0:
             rows.append(f"and {left_out} more")
         self.setText("<br>".join(rows))
-        self._stand(within, pointer)
+        self._stand(rect, pointer)
         self.show()
 
     def speak(self) -> None:
@@ -68,23 +68,23 @@ class Readout(QLabel):
         if QAccessible.isActive() and self.plain:
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, self.plain))
 
-    def _stand(self, within: QRect, pointer: QPoint | None) -> None:
+    def _stand(self, rect: QRect, pointer: QPoint | None) -> None:
         """Beside the pointer's column, or in its own upper corner where keys read."""
         characters = self.fontMetrics().averageCharWidth() * _MOST_CHARACTERS
-        width = min(characters, within.width() - 2 * _MARGIN_PX)
+        width = min(characters, rect.width() - 2 * _MARGIN_PX)
         self.setMaximumWidth(max(80, width))
         self.adjustSize()
-        below = self._canvas.height() - within.top() - 2 * _MARGIN_PX
+        below = self._canvas.height() - rect.top() - 2 * _MARGIN_PX
         self.resize(self.width(), min(self.height(), max(40, below)))
-        corner = within.left() + _MARGIN_PX
+        corner = rect.left() + _MARGIN_PX
         if not self._at_left or pointer is not None:
-            corner = within.right() - _MARGIN_PX - self.width()
+            corner = rect.right() - _MARGIN_PX - self.width()
         if pointer is not None:
             beside = pointer.x() + _ASIDE_PX
             if beside > corner:
                 beside = pointer.x() - _ASIDE_PX - self.width()
-            corner = max(within.left() + _MARGIN_PX, min(beside, corner))
-        self.move(corner, within.top() + _MARGIN_PX)
+            corner = max(rect.left() + _MARGIN_PX, min(beside, corner))
+        self.move(corner, rect.top() + _MARGIN_PX)
 
 
 def _head(reading: Reading | None) -> list[Line]:

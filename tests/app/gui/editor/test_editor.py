@@ -31,12 +31,12 @@ from tests.app.gui.runs import tiny_model
 
 @pytest.fixture
 def editor(qtbot: QtBot, tmp_path: Path) -> Iterator[SweepEditor]:
-    made = SweepEditor(Preferences(tmp_path / "window.ini"))
-    qtbot.addWidget(made)
-    made.resize(380, 900)
-    made.show()
-    yield made
-    made.close_background()
+    sweep_editor = SweepEditor(Preferences(tmp_path / "window.ini"))
+    qtbot.addWidget(sweep_editor)
+    sweep_editor.resize(380, 900)
+    sweep_editor.show()
+    yield sweep_editor
+    sweep_editor.close_background()
 
 
 def _check(editor: SweepEditor, name: str) -> None:
@@ -100,14 +100,14 @@ def test_clicks_in_one_list_are_undone_one_by_one(editor: SweepEditor, qtbot: Qt
         editor.activateWindow()
     tree = editor.grid_form.runtimes.tree
     tree.setFocus()
-    before = editor.draft.sweeps[0].runtimes
-    wanted = [name for name in ("ort-cpu", "openvino-cpu", "torch-cpu") if name not in before]
+    runtimes = editor.draft.sweeps[0].runtimes
+    wanted = [name for name in ("ort-cpu", "openvino-cpu", "torch-cpu") if name not in runtimes]
     for name in wanted:
         tree.setCurrentItem(editor.grid_form.runtimes._items[name])
         QTest.keyClick(tree, Qt.Key.Key_Space)
-    assert set(editor.draft.sweeps[0].runtimes) == {*before, *wanted}
+    assert set(editor.draft.sweeps[0].runtimes) == {*runtimes, *wanted}
     editor.undo_stack.undo()
-    assert set(editor.draft.sweeps[0].runtimes) == {*before, *wanted[:-1]}
+    assert set(editor.draft.sweeps[0].runtimes) == {*runtimes, *wanted[:-1]}
     assert editor.undo_stack.count() == len(wanted)
 
 

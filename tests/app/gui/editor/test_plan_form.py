@@ -45,15 +45,15 @@ TYPED = {
 
 @pytest.fixture
 def editor(qtbot: QtBot, tmp_path: Path) -> Iterator[SweepEditor]:
-    made = SweepEditor(Preferences(tmp_path / "window.ini"))
-    qtbot.addWidget(made)
-    made.resize(380, 900)
-    made.show()
-    made.set_draft(FIRST, "first")
-    for fold in made.plan_form.folds.values():
+    sweep_editor = SweepEditor(Preferences(tmp_path / "window.ini"))
+    qtbot.addWidget(sweep_editor)
+    sweep_editor.resize(380, 900)
+    sweep_editor.show()
+    sweep_editor.set_draft(FIRST, "first")
+    for fold in sweep_editor.plan_form.folds.values():
         fold.button.click()
-    yield made
-    made.close_background()
+    yield sweep_editor
+    sweep_editor.close_background()
 
 
 def test_what_is_typed_of_the_whole_sweep_becomes_the_plan_and_its_file(
@@ -162,9 +162,9 @@ def test_tab_leads_through_the_fields_of_the_whole_sweep_as_they_are_seen(
     editor.plan_form.folds["Figures and verdicts of the sweep"].open()
     fields = editor.plan_form.fields
     fields["cold_start"].setFocus()
-    seen: list[QWidget | None] = []
+    widgets: list[QWidget | None] = []
     for _ in range(4):
         QTest.keyClick(editor.focusWidget(), Qt.Key.Key_Tab)
         QApplication.processEvents()
-        seen.append(editor.focusWidget())
-    assert seen == [fields[key] for key in ("page_cache", "percentiles", "judge", "precise")]
+        widgets.append(editor.focusWidget())
+    assert widgets == [fields[key] for key in ("page_cache", "percentiles", "judge", "precise")]

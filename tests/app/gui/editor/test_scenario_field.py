@@ -20,13 +20,13 @@ from app.plan.expand import expand
 
 @pytest.fixture
 def editor(qtbot: QtBot, tmp_path: Path) -> Iterator[SweepEditor]:
-    made = SweepEditor(Preferences(tmp_path / "window.ini"))
-    qtbot.addWidget(made)
-    made.resize(380, 900)
-    made.show()
-    made.set_draft(FIRST, "first")
-    yield made
-    made.close_background()
+    sweep_editor = SweepEditor(Preferences(tmp_path / "window.ini"))
+    qtbot.addWidget(sweep_editor)
+    sweep_editor.resize(380, 900)
+    sweep_editor.show()
+    sweep_editor.set_draft(FIRST, "first")
+    yield sweep_editor
+    sweep_editor.close_background()
 
 
 @pytest.fixture

@@ -71,22 +71,24 @@ def _legend(window: MainWindow) -> set[str]:
 
 
 def _headings(window: MainWindow) -> list[str]:
-    return [one.title for one in window.table.model.columns if one.title.startswith("p50 / ")]
+    return [
+        column.title for column in window.table.model.columns if column.title.startswith("p50 / ")
+    ]
 
 
 def test_a_name_is_typed_taken_everywhere_undone_and_redone(
     monday: MainWindow, qtbot: QtBot
 ) -> None:
-    before = _names(monday)
-    assert before == ["mlp · fake · 1 thread", "mlp · fake · 2 threads", "tuesday"]
+    texts = _names(monday)
+    assert texts == ["mlp · fake · 1 thread", "mlp · fake · 2 threads", "tuesday"]
     QTest.keyClick(monday, Qt.Key.Key_F2)
     _typed(monday, "  after   the patch ")
-    named = [*before[:2], "after the patch"]
+    named = [*texts[:2], "after the patch"]
     qtbot.waitUntil(lambda: _names(monday) == named, timeout=10_000)
     assert "baseline after the patch" in _legend(monday)
     assert "p50 / after the patch" in _headings(monday)
     QTest.keyClick(monday, Qt.Key.Key_Z, CONTROL)
-    qtbot.waitUntil(lambda: _names(monday) == before, timeout=10_000)
+    qtbot.waitUntil(lambda: _names(monday) == texts, timeout=10_000)
     assert "p50 / tuesday" in _headings(monday) and "baseline tuesday" in _legend(monday)
     QTest.keyClick(monday, Qt.Key.Key_Z, CONTROL | SHIFT)
     qtbot.waitUntil(lambda: _names(monday) == named, timeout=10_000)
@@ -129,14 +131,14 @@ def test_the_palette_finds_a_baseline_and_an_empty_name_is_its_own_again(
 
 
 def test_a_name_that_another_has_is_refused_with_a_remedy(monday: MainWindow, qtbot: QtBot) -> None:
-    before = _names(monday)
+    texts = _names(monday)
     QTest.keyClick(monday, Qt.Key.Key_F2)
-    _typed(monday, before[0])
+    _typed(monday, texts[0])
     qtbot.waitUntil(lambda: bool(dialogs(monday)), timeout=10_000)
     (dialog,) = dialogs(monday)
     assert "nother baseline is called" in dialog.text and "tells them apart" in dialog.text
     dialog.close()
-    assert _names(monday) == before
+    assert _names(monday) == texts
 
 
 def test_without_a_baseline_there_is_none_to_rename(window: MainWindow) -> None:
@@ -147,7 +149,7 @@ def test_without_a_baseline_there_is_none_to_rename(window: MainWindow) -> None:
 
 
 def test_names_that_are_damaged_count_as_not_there(tmp_path: Path) -> None:
-    kept = Preferences(tmp_path / "window.ini")
+    preferences = Preferences(tmp_path / "window.ini")
     for damaged in ("{", "[1]", '{"a": 2}'):
-        kept._store.setValue("baseline_names", damaged)
-        assert kept.baseline_names() == {}
+        preferences._store.setValue("baseline_names", damaged)
+        assert preferences.baseline_names() == {}

@@ -116,14 +116,14 @@ def test_another_run_is_a_baseline_of_the_cases_that_it_has(
         Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
     )
     qtbot.waitUntil(lambda: _grey(monday) == ["baseline tuesday"], timeout=20_000)
-    behind = [one.key for one in monday._grey(monday.series)]
+    behind = [baseline.key for baseline in monday._grey(monday.series)]
     assert behind == [CASES[0].case_id, CASES[1].case_id], "the third is not in that run"
     qtbot.waitUntil(lambda: bool(monday.strip.layer.moved), timeout=20_000)
     for view in ("cumulative", "percentiles", "boxes"):
         window.frame.show_key(view)
         shown = window.views.by_key[view]
         qtbot.waitUntil(partial(_has_plots, shown), timeout=20_000)
-        assert [one.name for one in window.series_list.baselines.baselines] == ["tuesday"]
+        assert [baseline.name for baseline in window.series_list.baselines.baselines] == ["tuesday"]
     window.frame.show_key("histogram")
     qtbot.waitUntil(lambda: any(_told(window, "p50 / tuesday")), timeout=60_000)
     ratio = float(_told(window, "p50 / tuesday")[0].split()[0])

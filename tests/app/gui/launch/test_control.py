@@ -26,12 +26,12 @@ TIMEOUT_MS = 60_000
 @pytest.fixture
 def control(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunControl]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    made = RunControl(SweepQueue(), tmp_path / "runs")
-    yield made
-    if made.child is not None:
-        os.killpg(made.child.pid, signal.SIGKILL)
-        wait_for_end(made.child)
-    made.close()
+    run_control = RunControl(SweepQueue(), tmp_path / "runs")
+    yield run_control
+    if run_control.child is not None:
+        os.killpg(run_control.child.pid, signal.SIGKILL)
+        wait_for_end(run_control.child)
+    run_control.close()
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ LEFT_OUT = 1
 @pytest.fixture
 def command(qtbot: QtBot) -> Iterator[OwnCommand]:
     owner = QObject()
-    made = OwnCommand("runs are being merged", owner)
-    yield made
-    made.close()
+    own_command = OwnCommand("runs are being merged", owner)
+    yield own_command
+    own_command.close()
 
 
 def test_a_process_that_does_not_start_is_an_error_and_blocks_no_other(

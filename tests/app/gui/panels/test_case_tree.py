@@ -63,7 +63,7 @@ def _place(panel: CaseTree, key: str) -> QPoint:
 def _drawn(views: Views) -> list[list[str]]:
     for view in views:
         view.refresh()
-    return [[one.key for one in view.series] for view in views]
+    return [[case_series.key for case_series in view.series] for view in views]
 
 
 def test_it_says_what_sets_series_apart_and_their_figures(qtbot: QtBot) -> None:
@@ -107,7 +107,7 @@ def test_hiding_all_says_how_to_see_them_again(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("by", ["mouse", "keys"])
-def test_one_is_shown_alone_and_then_what_was_shown_before(qtbot: QtBot, by: str) -> None:
+def test_one_is_shown_alone_and_then_what_was_shown_before(qtbot: QtBot, text: str) -> None:
     panel, views = _with_views(qtbot, many(4))
     keys = [one.key for one in many(4)]
     panel.rows.setCurrentItem(_row(panel, keys[0]))
@@ -115,9 +115,9 @@ def test_one_is_shown_alone_and_then_what_was_shown_before(qtbot: QtBot, by: str
     alt = Qt.KeyboardModifier.AltModifier
 
     def solo(key: str) -> None:
-        if by == "mouse":
-            at = _place(panel, key)
-            QTest.mouseClick(panel.rows.viewport(), Qt.MouseButton.LeftButton, alt, at)
+        if text == "mouse":
+            point = _place(panel, key)
+            QTest.mouseClick(panel.rows.viewport(), Qt.MouseButton.LeftButton, alt, point)
         else:
             panel.rows.setCurrentItem(_row(panel, key))
             QTest.keyClick(panel.rows, Qt.Key.Key_Space, alt)
@@ -141,14 +141,14 @@ def test_series_are_moved_by_keys_and_by_dragging(qtbot: QtBot) -> None:
     assert _drawn(views) == [[first, second, third]] * 2
 
 
-def _drag(panel: CaseTree, key: str, to: QPoint) -> None:
+def _drag(panel: CaseTree, key: str, point: QPoint) -> None:
     """As a drag within the list ends: offscreen there is no pointer to drag with."""
     rows = panel.rows
     rows.setCurrentItem(_row(panel, key))
     data = rows.model().mimeData(rows.selectedIndexes())
     assert isinstance(data, QMimeData)
     drop = QDropEvent(
-        QPointF(to), Qt.DropAction.MoveAction, data, Qt.MouseButton.LeftButton,
+        QPointF(point), Qt.DropAction.MoveAction, data, Qt.MouseButton.LeftButton,
         Qt.KeyboardModifier.NoModifier,
     )  # fmt: skip
     rows.dropEvent(drop)
@@ -159,17 +159,19 @@ def test_pointing_at_a_series_lights_it_and_lets_the_others_fade(qtbot: QtBot) -
     own = {key: style.color.name() for key, style in series_styles(many(4), LIGHT).items()}
     lit = many(4)[2].key
     at = QPointF(_place(panel, lit))
-    moved = QMouseEvent(
+    mouse_event = QMouseEvent(
         QEvent.Type.MouseMove, at, panel.rows.viewport().mapToGlobal(at), Qt.MouseButton.NoButton,
         Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
     )  # fmt: skip
-    QApplication.sendEvent(panel.rows.viewport(), moved)
+    QApplication.sendEvent(panel.rows.viewport(), mouse_event)
     assert panel.arrangement.lit == lit
     for view in views:
         view.refresh()
         colors = {key: style.color.name() for key, style in view.styles().items()}
         assert [key for key in own if colors[key] == own[key]] == [lit]
-    shades = {key: one._style.color.name() for key, one in views[0].outlined.outlines.items()}
+    shades = {
+        key: outline._style.color.name() for key, outline in views[0].outlined.outlines.items()
+    }
     assert [key for key in own if shades[key] == own[key]] == [lit]
     panel.rows.leaveEvent(QEvent(QEvent.Type.Leave))
     assert views[0].styles() == series_styles(many(4), LIGHT)
@@ -177,11 +179,11 @@ def test_pointing_at_a_series_lights_it_and_lets_the_others_fade(qtbot: QtBot) -
 
 @pytest.mark.parametrize("view_class", [PercentileView, TimelineView, BoxesView])
 def test_every_view_of_distributions_is_arranged(qtbot: QtBot, view_class: type[PlotView]) -> None:
-    first, second, third = (one.key for one in many(3))
+    first, second, third = (case_series.key for case_series in many(3))
     view = on_screen(qtbot, view_class(), many(3))
     view.arrange(Arrangement(frozenset({first}), (third,), lit=second))
     view.refresh()
-    assert [one.key for one in view.series] == [third, second]
+    assert [case_series.key for case_series in view.series] == [third, second]
     own = series_styles(many(3), LIGHT)
     assert view.styles()[second] == own[second] and view.styles()[third] != own[third]
 

@@ -60,8 +60,8 @@ def test_progress_is_never_wider_than_the_window(qtbot: QtBot, state: RunState) 
     for width in (1200, 560, 460):
         panel.resize(width, panel.sizeHint().height())
         QApplication.processEvents()
-        shown = [label for label in panel.values.values() if label.isVisible()]
-        for label in shown:
+        values = [label for label in panel.values.values() if label.isVisible()]
+        for label in values:
             right = label.mapTo(panel, label.rect().topRight()).x()
             assert right < panel.bar.geometry().left(), label.accessibleName()
         assert panel.values["case"].isVisible() and panel.bar.isVisible()
@@ -87,7 +87,7 @@ def test_a_run_in_which_every_case_failed_is_not_just_finished(
     panel = ProgressLine()
     qtbot.addWidget(panel)
     live = replace(state.live or Live("finished"), state="finished", cases_failed=1)
-    crashed = tuple(replace(one, status="crashed") for one in state.series)
+    crashed = tuple(replace(case_series, status="crashed") for case_series in state.series)
     panel.show_run(replace(state, live=live, alive=False, series=crashed))
     assert "every case failed" in panel.bar.format()
     assert panel.bar.property("tone") == "error", "and its bar is not that of a success"
@@ -184,8 +184,8 @@ def test_a_word_says_at_a_glance_what_is_amiss(qtbot: QtBot, state: RunState) ->
     assert word(False, state="stopped", exit_code=1, disk_error=full) == "DISK FULL"
     assert panel.word.property("tone") == "error"
     assert full in panel.bar.format()
-    torn = f"run can't be written any more ({os.strerror(errno.EIO)})"
-    assert word(False, state="stopped", exit_code=1, disk_error=torn) == "DISK ERROR"
+    text = f"run can't be written any more ({os.strerror(errno.EIO)})"
+    assert word(False, state="stopped", exit_code=1, disk_error=text) == "DISK ERROR"
 
 
 def test_an_action_speaks_for_some_seconds_and_leaves_the_word(

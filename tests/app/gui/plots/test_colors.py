@@ -57,9 +57,9 @@ def test_the_first_example_is_not_two_nearly_equal_blues() -> None:
     assert min(turned, 360 - turned) > 60
 
 
-def _hues(sweep: Sequence[Series], by: str = "") -> dict[str, int]:
+def _hues(sweep: Sequence[Series], text: str = "") -> dict[str, int]:
     """Of each series its hue, rounded to what a shade may turn it by."""
-    return {key: round(c.hslHue() / 24) for key, c in series_colors(sweep, LIGHT, by).items()}
+    return {key: round(c.hslHue() / 24) for key, c in series_colors(sweep, LIGHT, text).items()}
 
 
 def test_runtimes_keep_their_lasting_colours_where_they_differ() -> None:
@@ -100,9 +100,9 @@ def test_beyond_eight_series_lines_are_told_apart_by_their_pattern_too() -> None
     few = series_styles(many(8), LIGHT)
     assert {style.pattern for style in few.values()} == {0}
     cases = many(24)
-    styles = [series_styles(cases, LIGHT)[one.key] for one in cases]
-    for one, other in pairwise(styles):
-        assert (one.color.name(), one.pattern) != (other.color.name(), other.pattern)
+    styles = [series_styles(cases, LIGHT)[case.key] for case in cases]
+    for case, other in pairwise(styles):
+        assert (case.color.name(), case.pattern) != (other.color.name(), other.pattern)
     assert len({tuple(style.line_pen(1.8).dashPattern()) for style in styles}) >= 3
     simulated = replace(styles[1], simulated=True)
     assert simulated.line_pen(1.8).dashPattern() not in [

@@ -34,10 +34,10 @@ def test_a_followed_run_has_its_ladder_once_it_is_told(tmp_path: Path) -> None:
         with closing(RunReader(folder.path)) as reader:
             state = reader.poll()
             assert state is not None
-            assert all(one.ladder is None for one in state.series)
+            assert all(case_series.ladder is None for case_series in state.series)
             for name, data in files_of(read_run(folder.path), found_in(folder)):
                 folder.write(name, data)
             state = reader.poll()
         assert state is not None
-        (ladder,) = [one.ladder for one in state.series if one.ladder]
+        (ladder,) = [case_series.ladder for case_series in state.series if case_series.ladder]
         assert ladder == found_in(folder).searches[0][1]

@@ -39,7 +39,7 @@ def recorded(tmp_path: Path) -> Series:
     with new_run(tmp_path / "run", [CASE], rounds=2) as folder:
         for number in (0, 1):
             sample_path(folder, CASE, number).write_bytes(rows.tobytes())
-            seen = Disturbance(2 * MS, 3 * MS, steal_ms=4.0, involuntary_switches=1)
+            disturbance = Disturbance(2 * MS, 3 * MS, steal_ms=4.0, involuntary_switches=1)
             folder.record(
                 RoundResult(
                     CASE.case_id,
@@ -48,7 +48,9 @@ def recorded(tmp_path: Path) -> Series:
                     samples=sample_path(folder, CASE, number).name,
                     iterations=100,
                     environment={"cpu_mhz": 2400.0, "load_1min": 0.5} if number else {},
-                    interference=Interference(0.01, disturbances=(seen,)) if number else None,
+                    interference=Interference(0.01, disturbances=(disturbance,))
+                    if number
+                    else None,
                 )
             )
         folder.record_readings(CASE.case_id, 1, _readings(0))
@@ -64,7 +66,7 @@ def test_a_series_has_what_the_run_folder_recorded_beside_each_round(recorded: S
     assert first == RoundTelemetry()
     assert (second.cpu_mhz, second.load) == (2400.0, 0.5)
     assert list(second.readings) == _readings(0)
-    assert [seen.steal_ms for seen in second.disturbances] == [4.0]
+    assert [disturbance.steal_ms for disturbance in second.disturbances] == [4.0]
 
 
 def test_lanes_hold_what_was_told_from_one_reading_to_the_next(recorded: Series) -> None:
@@ -128,5 +130,7 @@ def test_many_cases_leave_no_room_for_lanes(qtbot: QtBot) -> None:
 
 
 def test_what_came_between_is_told_in_words() -> None:
-    seen = Disturbance(0, 1, 0.0, 3, 1, many_interrupts=True, low_clock=True)
-    assert disturbance_text(seen) == "3 switches, 1 page from disk, many interrupts, low clock"
+    disturbance = Disturbance(0, 1, 0.0, 3, 1, many_interrupts=True, low_clock=True)
+    assert (
+        disturbance_text(disturbance) == "3 switches, 1 page from disk, many interrupts, low clock"
+    )

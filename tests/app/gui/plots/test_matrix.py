@@ -49,11 +49,11 @@ def _layer(view: MatrixView) -> TileLayer:
 
 def test_every_figure_in_sight_is_whole_however_many_columns_there_are(view: MatrixView) -> None:
     layer, metrics = _layer(view), QFontMetricsF(plot_font())
-    seen = [
+    tiles = [
         t for t in layer._tiles if layer.boundingRect().contains(layer.rect_of(t.row, t.column))
     ]
-    assert len(seen) > 100
-    for tile in seen:
+    assert len(tiles) > 100
+    for tile in tiles:
         room = layer.rect_of(tile.row, tile.column)
         assert metrics.horizontalAdvance(tile.text) <= room.width() - 6.0
         assert metrics.height() <= room.height()

@@ -74,9 +74,9 @@ def _drawn_texts(view: PlotView) -> Iterator[tuple[str, str]]:
                 yield from ((spot.keys[0], line) for line in spot.lines if len(spot.keys) == 1)
         if isinstance(reader, PercentileReader):
             for curve in reader._curves:
-                one = PercentileReader([curve])
+                percentile_reader = PercentileReader([curve])
                 for x, *_ in curve.known:
-                    reading = one.at(Place(x, curve.height(x), (0.01, 0.01)))
+                    reading = percentile_reader.at(Place(x, curve.height(x), (0.01, 0.01)))
                     assert reading is not None
                     yield from ((curve.key, line.text) for line in reading.lines)
 
@@ -112,8 +112,8 @@ def test_every_figure_that_a_view_shows_under_a_name_is_the_rows(
 @pytest.mark.parametrize("name", NAMES.values())
 def test_marks_and_table_have_one_figure_of_a_name(name: str) -> None:
     case = CASES[0]
-    (column,) = (one for one in COLUMNS if one.key == f"latency_{name}_us")
-    (mark,) = (one for one in percentiles(case) if NAMES[one.name] == name)
+    (column,) = (percentile for percentile in COLUMNS if percentile.key == f"latency_{name}_us")
+    (mark,) = (percentile for percentile in percentiles(case) if NAMES[percentile.name] == name)
     assert column.raw(case) == pytest.approx(mark.seconds * 1e6)
     bare = replace(case, row={})
     assert column.raw(bare) == summary_of(case).value_us(name), "a row that has yet to come"
@@ -121,12 +121,12 @@ def test_marks_and_table_have_one_figure_of_a_name(name: str) -> None:
 
 def test_the_figures_of_all_samples_pooled_are_called_so() -> None:
     measuring = series(finished=False, count=20_000)
-    assert {one.label.split(" ")[0] for one in percentiles(measuring)} == {"pooled"}
-    assert not any(one.provisional for one in percentiles(CASES[0]))
+    assert {percentile.label.split(" ")[0] for percentile in percentiles(measuring)} == {"pooled"}
+    assert not any(percentile.provisional for percentile in percentiles(CASES[0]))
 
 
 def test_another_part_of_the_time_has_no_figure_of_the_latency() -> None:
     """Queueing is no latency: its marks are of its own samples."""
     waited = open_loop(40_000)
     (queue,) = PartBins().of([waited], "queue")
-    assert all(one.label.startswith("pooled ") for one in percentiles(queue))
+    assert all(percentile.label.startswith("pooled ") for percentile in percentiles(queue))

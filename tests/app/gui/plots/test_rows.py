@@ -37,7 +37,7 @@ def _turn_wheel(view: RowsView, steps: int, *, ctrl: bool = False) -> None:
     """The wheel over the middle of the plot, towards the user for what is below."""
     middle = QPointF(view.canvas.viewport().rect().center())
     held = Qt.KeyboardModifier.ControlModifier if ctrl else Qt.KeyboardModifier.NoModifier
-    turned = QWheelEvent(
+    wheel_event = QWheelEvent(
         middle,
         view.canvas.viewport().mapToGlobal(middle),
         QPoint(),
@@ -47,14 +47,14 @@ def _turn_wheel(view: RowsView, steps: int, *, ctrl: bool = False) -> None:
         Qt.ScrollPhase.NoScrollPhase,
         False,
     )
-    QApplication.sendEvent(view.canvas.viewport(), turned)
+    QApplication.sendEvent(view.canvas.viewport(), wheel_event)
 
 
 @pytest.mark.parametrize(("count", "filled"), [(1, True), (3, True), (4, False), (12, False)])
 def test_fills_are_left_out_where_they_would_mix(qtbot: QtBot, count: int, filled: bool) -> None:
     view = on_screen(qtbot, HistogramView(), many(count))
     view.layout_choice.choose("overlaid")
-    assert {one._filled for one in view.outlined.outlines.values()} == {filled}
+    assert {outline._filled for outline in view.outlined.outlines.values()} == {filled}
 
 
 def test_more_series_than_can_be_told_apart_over_each_other_stand_in_rows(qtbot: QtBot) -> None:
@@ -111,14 +111,14 @@ def test_a_ridge_is_as_high_as_its_samples_on_the_scale_of_all(qtbot: QtBot) -> 
     highest = [float(ridge.heights.max()) for ridge in view.rows.ridges.ridges]
     assert max(highest) == pytest.approx(1.0)
     view.log_box.setChecked(False)
-    counts = [int(one.counts.max()) for one in view.series]
+    counts = [int(case_series.counts.max()) for case_series in view.series]
     heights = [float(ridge.heights.max()) for ridge in view.rows.ridges.ridges]
     assert heights == pytest.approx([count / max(counts) for count in counts])
 
 
 def test_the_timeline_of_forty_draws_what_is_in_sight_and_names_it(qtbot: QtBot) -> None:
     view = on_screen(qtbot, TimelineView(), many(40))
-    names = [one._name for one in view._layers if isinstance(one, NameLayer)]
+    names = [layer._name for layer in view._layers if isinstance(layer, NameLayer)]
     assert names == [f"batch {k}" for k in range(1, len(names) + 1)]
     assert 3 <= len(names) < 12
     assert len(view.plots) == len(names)
@@ -126,7 +126,7 @@ def test_the_timeline_of_forty_draws_what_is_in_sight_and_names_it(qtbot: QtBot)
     read = view._traces[view.series[0].key, 0].envelope
     view.row_bar.setValue(20)
     view.refresh()
-    names = [one._name for one in view._layers if isinstance(one, NameLayer)]
+    names = [layer._name for layer in view._layers if isinstance(layer, NameLayer)]
     assert names[0] == "batch 21"
     labels = [plot.getAxis("left").labelText for plot in view.plots]
     assert not any(labels), "one title for all of them stands beside them"
@@ -183,7 +183,9 @@ def test_rows_whose_names_begin_and_end_alike_are_told_apart_in_large_letters(qt
 
 def test_a_wide_view_leaves_its_names_whole(qtbot: QtBot) -> None:
     view = on_screen(qtbot, BoxesView(), many(40))
-    long = [f"{one.label} with an option of its own that is long" for one in view.series]
+    long = [
+        f"{case_series.label} with an option of its own that is long" for case_series in view.series
+    ]
 
     def told(width: int) -> str:
         view.resize(width, 500)

@@ -37,7 +37,7 @@ def _cards(view: SummaryView) -> tuple[Card, ...]:
 def test_the_leader_is_the_one_that_the_run_calls_fastest(qtbot: QtBot) -> None:
     cases = [_case("torch-cpu", 40.0), _case("ort-cpu", 20.0), _case("openvino-cpu", 30.0)]
     (card,) = _cards(on_screen(qtbot, SummaryView(), cases))
-    (contest,) = fastest([one.measured for one in cases], BAND)
+    (contest,) = fastest([case.measured for case in cases], BAND)
     assert contest.parted and card.is_sure
     assert card.leader == contest.first == "ort-cpu"
     median = cases[1].row["latency_p50_us"]

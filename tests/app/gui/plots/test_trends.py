@@ -159,7 +159,7 @@ def test_a_single_round_is_open(qtbot: QtBot) -> None:
 def test_a_figure_with_a_zero_is_not_on_a_logarithmic_axis(
     qtbot: QtBot, cases: list[Series]
 ) -> None:
-    counted = [replace(one, row={**one.row, "outliers": k}) for k, one in enumerate(cases)]
+    counted = [replace(case, row={**case.row, "outliers": k}) for k, case in enumerate(cases)]
     view = on_screen(qtbot, TrendsView(), counted)
     view.figure_choice.choose("outliers")
     assert not isinstance(view.plots[0].getAxis("left"), LogAxis)
@@ -207,8 +207,8 @@ def test_a_case_that_broke_its_own_protocol_is_crossed_out(qtbot: QtBot) -> None
 
 def test_over_a_rate_the_knee_and_what_a_search_found_are_marked(qtbot: QtBot) -> None:
     sentence = "ort-cpu holds 38,000/s at p99 <= 2.00 ms (limit: 38,000/s to 42,000/s)"
-    found = RateAnswer("p99", 2000.0, sentence, 38_000.0, 42_000.0)
-    view = on_screen(qtbot, TrendsView(), [replace(one, sought=found) for one in loaded()])
+    rate_answer = RateAnswer("p99", 2000.0, sentence, 38_000.0, 42_000.0)
+    view = on_screen(qtbot, TrendsView(), [replace(one, sought=rate_answer) for one in loaded()])
     assert view.over_choice.value == "offered_rate_hz"
     assert sentence in view.heading._note
     (target,) = _layers(view)[0].figure.references

@@ -53,7 +53,7 @@ def test_a_wrong_output_is_told_at_its_percentiles(qtbot: QtBot) -> None:
 def test_a_warning_that_comes_with_the_row_empties_what_was_filled(qtbot: QtBot) -> None:
     measuring = series(key="a", count=2000, finished=False)
     view = on_screen(qtbot, HistogramView(), [measuring])
-    (layer,) = (one for one in view.outlined.outlines.values())
+    (layer,) = (outline for outline in view.outlined.outlines.values())
     assert isinstance(layer, OutlineLayer)
     assert layer._style.fill().style() == Qt.BrushStyle.SolidPattern
     view.set_series([replace(measuring, row={**measuring.row, "warnings": BUSY})])

@@ -47,7 +47,7 @@ ViewT = TypeVar("ViewT", bound=PlotView)
 
 def side(name: str, cases: Sequence[Series], environment: Mapping[str, Any]) -> RunSide:
     """A run as the view of two runs takes it."""
-    return RunSide(name, tuple(one.measured for one in cases), {"": environment})
+    return RunSide(name, tuple(case.measured for case in cases), {"": environment})
 
 
 def on_screen(qtbot: QtBot, view: ViewT, cases: Sequence[Series] = ()) -> ViewT:
@@ -119,8 +119,8 @@ def tuned() -> list[Series]:
     return [replace(series("ort-cpu", "vgg16", count=60), ladder=answer)]
 
 
-def _with_figures(one: Series, batch: int) -> Series:
-    row, summary = dict(one.row), summary_of(one)
+def _with_figures(case_series: Series, batch: int) -> Series:
+    row, summary = dict(case_series.row), summary_of(case_series)
     for name in ("p50", "p99"):
         interval = summary.interval_us(name)
         assert interval is not None
@@ -129,7 +129,7 @@ def _with_figures(one: Series, batch: int) -> Series:
         row[f"latency_{name}_ci_high_us"] = interval.high
     mean_us = summary.value_us("mean")
     assert mean_us is not None
-    return replace(one, row={**row, "throughput_per_s": 1e6 * batch / mean_us})
+    return replace(case_series, row={**row, "throughput_per_s": 1e6 * batch / mean_us})
 
 
 CARD_RUN = CardRun.from_json(

@@ -35,8 +35,8 @@ def _case(key: str, model: str = "cnn_tiny", runtime: str = "ort-cpu", **row: ob
 
 
 def _with_options(key: str, model: str, **options: float | str) -> Series:
-    one = _case(key, model, latency_p50_us=10.0)
-    return replace(one, case=replace(one.case, options=options))
+    case_series = _case(key, model, latency_p50_us=10.0)
+    return replace(case_series, case=replace(case_series.case, options=options))
 
 
 @pytest.fixture
@@ -113,8 +113,10 @@ def test_an_option_that_a_case_leaves_to_its_runtime_has_the_value_that_held(
 
 def test_sizes_of_a_models_own_axes_are_columns_where_they_differ(table: ResultsTable) -> None:
     def rows(key: str, size: int) -> Series:
-        one = _case(key)
-        return replace(one, case=replace(one.case, axes={"rows": size, "batch": size}))
+        case_series = _case(key)
+        return replace(
+            case_series, case=replace(case_series.case, axes={"rows": size, "batch": size})
+        )
 
     table.set_series([rows("a", 4), rows("b", 8)])
     keys = [column.key for column in table.model.columns if ":" in column.key]

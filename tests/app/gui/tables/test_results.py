@@ -164,11 +164,11 @@ def test_a_change_within_the_plans_band_is_none(table: ResultsTable) -> None:
 
 def test_a_verdict_that_comes_later_is_told_as_well(table: ResultsTable) -> None:
     cases = [series(key=key, count=2000, seed=n) for n, key in enumerate("ab", start=1)]
-    table.set_series([replace(one, summary=None) for one in cases])
+    table.set_series([replace(case, summary=None) for case in cases])
     table.view.setCurrentIndex(table.filter.index(0, 0))
     table.toggle_baseline()
     assert _text(table, 1, P50) == ""
-    table.set_series([replace(one, row={**one.row, "ci_method": "t_ranks"}) for one in cases])
+    table.set_series([replace(case, row={**case.row, "ci_method": "t_ranks"}) for case in cases])
     assert _text(table, 1, P50).split()[-1] == "same"
 
 

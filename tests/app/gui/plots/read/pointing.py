@@ -36,10 +36,10 @@ def hover(view: PlotView, where: QPoint) -> str:
     return view.crosshair.box.plain
 
 
-def drag(view: PlotView, begun: QPoint, ended: QPoint) -> None:
+def drag(view: PlotView, point: QPoint, ended: QPoint) -> None:
     """With Shift held."""
     canvas, shift = view.canvas.viewport(), Qt.KeyboardModifier.ShiftModifier
-    QTest.mousePress(canvas, LEFT, shift, begun)
-    QTest.mouseMove(canvas, (begun + ended) / 2)
+    QTest.mousePress(canvas, LEFT, shift, point)
+    QTest.mouseMove(canvas, (point + ended) / 2)
     QTest.mouseMove(canvas, ended)
     QTest.mouseRelease(canvas, LEFT, shift, ended)

@@ -35,9 +35,9 @@ def test_every_view_is_read_by_the_arrow_keys(qtbot: QtBot, name: str, tmp_path:
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_Up) * 2:
         QTest.keyClick(view.canvas, key)
         read.add(view.crosshair.box.plain)
-    told = " ".join(read)
+    text = " ".join(read)
     assert len(read - {""}) >= 2, "the keys go on to the next mark"
-    assert any(character.isdigit() for character in told)
+    assert any(character.isdigit() for character in text)
     assert view.crosshair.box.accessibleDescription() == view.crosshair.box.plain
 
 
@@ -127,27 +127,27 @@ def test_the_timeline_reads_the_sample_that_is_pointed_at(qtbot: QtBot) -> None:
 
 def test_shift_and_the_mouse_mark_a_range_and_a_plain_drag_moves_the_plot(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), live()[:1])
-    marked: list[Brush] = []
-    view.brushed.connect(marked.append)
+    brushes: list[Brush] = []
+    view.brushed.connect(brushes.append)
     whole = view.plots[0].viewRange()[0]
     drag(view, at(view, np.log10(25e-6), 1.0), at(view, np.log10(40e-6), 1.0))
     assert view.plots[0].viewRange()[0] == whole
     width = (whole[1] - whole[0]) / view.plots[0].getViewBox().sceneBoundingRect().width()
-    assert np.log10(marked[-1].low_s) == pytest.approx(np.log10(25e-6), abs=2 * width)
-    assert np.log10(marked[-1].high_s) == pytest.approx(np.log10(40e-6), abs=2 * width)
-    assert len(marked) >= 2, "the range is told while it is drawn"
+    assert np.log10(brushes[-1].low_s) == pytest.approx(np.log10(25e-6), abs=2 * width)
+    assert np.log10(brushes[-1].high_s) == pytest.approx(np.log10(40e-6), abs=2 * width)
+    assert len(brushes) >= 2, "the range is told while it is drawn"
 
 
 def test_shift_and_the_arrow_keys_mark_what_lies_between(qtbot: QtBot) -> None:
     view = on_screen(qtbot, TimelineView(), [series(count=400, rounds=1, warmup=0)])
     hover(view, at(view, 0.004, np.log10(20e-6)))
-    marked: list[Brush] = []
-    view.brushed.connect(marked.append)
+    brushes: list[Brush] = []
+    view.brushed.connect(brushes.append)
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Left):
         QTest.keyClick(view.canvas, key, Qt.KeyboardModifier.ShiftModifier)
-    lengths = [brush.spans[0].last - brush.spans[0].first for brush in marked]
+    lengths = [brush.spans[0].last - brush.spans[0].first for brush in brushes]
     assert lengths[1] == lengths[0] + 1 and lengths[2] == lengths[0]
-    assert len({brush.spans[0].first for brush in marked}) == 1, "it goes on from where it began"
+    assert len({brush.spans[0].first for brush in brushes}) == 1, "it goes on from where it began"
 
 
 @pytest.mark.parametrize("view_class", [HistogramView, CumulativeView, TimelineView])
@@ -175,7 +175,9 @@ def test_a_click_on_a_mark_picks_its_case_and_ctrl_adds(qtbot: QtBot) -> None:
     hover(view, where)
     assert view.crosshair.reading is not None
     keys = view.crosshair.reading.keys
-    assert [one.model for one in view.series if one.key in keys] == ["vgg16"]
+    assert [case_series.model for case_series in view.series if case_series.key in keys] == [
+        "vgg16"
+    ]
     with qtbot.waitSignal(view.picked) as picked:
         QTest.keyClick(view.canvas, Qt.Key.Key_Return)
     assert picked.args == [keys, False]

@@ -42,13 +42,13 @@ def _wait_for_fine(view: HistogramView, qtbot: QtBot, than: str = "") -> None:
 
 
 def test_a_tight_distribution_has_more_than_a_few_steps(qtbot: QtBot) -> None:
-    one = _tight()
-    view = on_screen(qtbot, HistogramView(), [one])
+    case_series = _tight()
+    view = on_screen(qtbot, HistogramView(), [case_series])
     _wait_for_fine(view, qtbot)
-    assert _steps(view) > 20 > 8 * int((one.counts > 0).sum()) / 2
+    assert _steps(view) > 20 > 8 * int((case_series.counts > 0).sum()) / 2
     assert view.heading._note.endswith(" ns")
     (drawn,) = view.outlined._drawn
-    assert drawn.bins.counts.sum() == len(one.rounds[0]) == drawn.bins.total
+    assert drawn.bins.counts.sum() == len(case_series.rounds[0]) == drawn.bins.total
 
 
 def test_fixed_bins_stand_in_until_there_are_others(qtbot: QtBot) -> None:

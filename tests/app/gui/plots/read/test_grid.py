@@ -82,6 +82,6 @@ def test_every_sample_is_below_within_or_above(
 
 
 @pytest.mark.parametrize(("step", "told"), [(20.0, "20 ns"), (1000.0, "1 µs")])
-def test_a_heading_says_how_wide_bins_are(step: float, told: str) -> None:
-    assert Grid(0.0, step, 4, log=False).text == told
+def test_a_heading_says_how_wide_bins_are(step: float, text: str) -> None:
+    assert Grid(0.0, step, 4, log=False).text == text
     assert Grid(-6.0, 0.01, 4, log=True).text == "2.3 %"
