@@ -49,7 +49,7 @@ _MEASURING = (
     text(
         "stop_reason",
         "Stopped by",
-        "What ended the rounds, and with precise what the case had reached when it ended.",
+        "What ended the rounds: what a precise case had reached, the looks of a sequential one.",
     ),
     count(
         "iterations",

@@ -84,7 +84,7 @@ LATENCY = (
         "ci_method",
         "Interval by",
         "Method of the intervals: t_ranks, or t_ranks_looks where rounds were added until they "
-        "were narrow; empty for none.",
+        "were narrow or verdicts decided; empty for none.",
     ),
     number("ci_level", "Interval level", "", "How often such intervals hold the truth."),
     text(

@@ -26,6 +26,7 @@ from app.columns.latency import (
 )
 from app.columns.load import load_columns
 from app.columns.overhead import cold_columns, null_columns
+from app.columns.precision import sequential_stop_reason
 from app.columns.precision import stop_reason as ended_by
 from app.columns.reference_cases import baseline_columns, scaling_columns
 from app.columns.rounds import (
@@ -130,14 +131,15 @@ def _throughput(data: CaseData, row: Row) -> Row:
 
 
 def _stopping(data: CaseData, row: Row) -> Row:
-    """Of a plan that adds rounds until intervals are narrow."""
-    rule = data.plan.stopping
-    if rule is None or data.summary is None:
+    """Of a plan that adds rounds until intervals are narrow, or verdicts decided."""
+    rule, sequence = data.plan.stopping, data.plan.sequence
+    if data.summary is None or (rule is None and sequence is None):
         return {}
-    reasons = (
-        *(result.stop_reason for result in data.rounds),
-        ended_by(rule, data.rounds, data.summary),
-    )
+    if sequence is not None:
+        ending = sequential_stop_reason(sequence, len(data.rounds))
+    else:
+        ending = ended_by(rule, data.rounds, data.summary)
+    reasons = (*(result.stop_reason for result in data.rounds), ending)
     return {"stop_reason": join_values(reasons), "ci_method": LOOKED if row["ci_method"] else None}
 
 

@@ -19,6 +19,7 @@ from app.stats.required_rounds import (
     rounds_needed,
     samples_needed,
 )
+from app.stats.sequential import SequentialRule
 from app.stats.summary import Summary
 from app.stats.verdict import smallest_change_between
 from exporters.diagnostics.catalogue import diagnostic
@@ -91,6 +92,16 @@ def stop_reason(rule: StoppingRule, rounds: Sequence[RoundResult], summary: Summ
     is_maximum = count >= rule.maximum and not rule.narrow(summary.figures)
     bound = ", the most there may be" if is_maximum else ""
     return f"precise: {reached_text} after {count} rounds{bound}"
+
+
+def sequential_stop_reason(rule: SequentialRule, rounds: int) -> str:
+    """`sequential: 6 rounds, verdicts looked at after 3, 4, 6`."""
+    looks = ", ".join(str(look) for look in rule.looks if look <= rounds)
+    count = f"{rounds} round{'' if rounds == 1 else 's'}"
+    if rounds not in rule.looks:
+        return f"ended after {count}, before the look at {rule.look_at(rounds)}"
+    bound = ", the maximum" if rounds == rule.maximum else ""
+    return f"sequential: {count}{bound}, verdicts looked at after {looks}"
 
 
 def shortfalls(

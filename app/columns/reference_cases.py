@@ -63,6 +63,7 @@ def compare_with_baseline(
         (*pairing.not_compared, *missing_percentiles(pairing.pairs, cases)),
         tuple(names[case.case_id] for case in unpaired),
         tuple(names[case.case_id] for case in extra_cases),
+        detect=plan.detect,
     )
 
 

@@ -46,7 +46,6 @@ from app.run_folder.folder import TELEMETRY, telemetry_name
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.run import Content, Run
 from app.run_folder.telemetry import device_columns
-from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import Rate, Summary, summarise
 from exporters.codec import CodecError, from_json, to_brief_json
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -124,7 +123,7 @@ class Statistics:
         """What the statistics of these timed rounds, whose samples have these contents, depend
         on."""
         asked = self.plan(run, case)
-        confidence = CONFIDENCE if asked.stopping is None else asked.stopping.confidence
+        confidence = asked.confidence_at(len(rounds))
         parts = (
             program(),
             run.manifest.schema_version,
@@ -195,8 +194,7 @@ def _compute(
     timed: Sequence[RoundResult],
     samples: Sequence[Samples],
 ) -> RowStatistics:
-    rule = plan.stopping
-    confidence = CONFIDENCE if rule is None else rule.confidence
+    confidence = plan.confidence_at(len(timed))
     counts = outlier_counts(timed, samples)
     has_latency = case.scenario.kind != "ahead"
     columns = SampleColumns(

@@ -120,6 +120,8 @@ class Rows:
         rule, planned = asked.stopping, run.planned(case).rounds
         if rule is not None:
             planned = target_rounds(rule, rounds, summary)
+        elif asked.sequence is not None:
+            planned = asked.sequence.look_at(len(rounds))
         row: Row = dict.fromkeys(names)
         data = CaseData(
             run,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from app.cases.objectives import BAND
 from app.commands.output import add_format, print_document
@@ -33,6 +34,7 @@ def run(options: argparse.Namespace) -> int:
         past=options.history,
         judge=settings.get("judge", ()),
     )
+    comparison = replace(comparison, detect=settings.get("detect"))
     verdicts.write(verdicts.files(comparison, verdicts.output_options_of(options)))
     writers = {
         "json": lambda: verdicts.json_text(verdicts.as_json(comparison, gate)),

@@ -14,7 +14,8 @@ EXIT_CODES = (
         1,
         "a row failed or was not measured; nothing could be measured or, of check, compiled; "
         "a run folder is damaged; a disk failed; the results could not be printed; doctor found "
-        "a broken runtime; with --fail-on slower, a case could not be judged",
+        "a broken runtime; with --fail-on slower, a case could not be judged, or --detect asks for "
+        "more than it could find",
     ),
     (2, "the command or the plan is wrong; nothing was written"),
     (3, "with --fail-on slower: a case is slower"),

@@ -77,7 +77,8 @@ class Comparison:
     `only_second` are the cases that the other side did not plan. Of two runs `environment` is what
     the two hosts do not share: name, first, second, and `damaged` has a sentence for each thing
     that could not be read of either. `anchor` is the ratio of each percentile of the anchor, the
-    case that shows how the machine moved and is not judged.
+    case that shows how the machine moved and is not judged. `detect` is the slowdown that a gate
+    must be able to find, None for any.
     """
 
     first: str
@@ -91,6 +92,7 @@ class Comparison:
     environment: tuple[tuple[str, str, str], ...] = ()
     damaged: tuple[str, ...] = ()
     anchor: Mapping[str, float] = field(default_factory=dict)
+    detect: float | None = None
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -155,14 +157,15 @@ def judge_pairs(
     """
     figures: list[tuple[int, str, float, float]] = []
     comparisons: list[RoundPairs | None] = []
+    confidences: list[float] = []
     for place, pair in enumerate(pairs):
         for name in names:
             a, b = pair.first.value(name), pair.second.value(name)
             if a is not None and b is not None:
                 figures.append((place, name, a, b))
                 comparisons.append(pair.rounds(name, variations, in_turn))
-    confidence = confidence_of(side for pair in pairs for side in (pair.first, pair.second))
-    verdicts = judge_rounds(comparisons, band, confidence)
+                confidences.append(confidence_of((pair.first, pair.second)))
+    verdicts = judge_rounds(comparisons, band, confidences)
     by_pair: dict[int, dict[str, Sides]] = {}
     for (place, name, a, b), verdict in zip(figures, verdicts, strict=True):
         pair = pairs[place]

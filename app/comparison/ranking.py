@@ -93,7 +93,7 @@ def fastest(measured: Iterable[MeasuredCase], band: float) -> list[Fastest]:
     all_verdicts = judge_rounds(
         [pair.rounds(_P50) for pair in pairs],
         band,
-        confidence_of(side for pair in pairs for side in (pair.first, pair.second)),
+        [confidence_of((pair.first, pair.second)) for pair in pairs],
     )
     verdicts = iter(map(adjust_for_gpu_clock, pairs, all_verdicts))
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self
 from xml.etree import ElementTree
 
@@ -12,13 +12,15 @@ from app.comparison.judge import Comparison, Sides
 from app.comparison.pairing import UncomparedCase
 from app.formatting.text import printable, ratio_interval
 from app.run_folder.diagnostics import BETWEEN_CODES, CODES
-from app.stats.verdict import TOO_FEW_ROUNDS, TOO_FEW_RUNS
+from app.stats.verdict import TOO_FEW_ROUNDS, TOO_FEW_RUNS, Verdict
 
 OK, FAILED, SLOWER = 0, 1, 3
 Gate = Literal["", "slower", "undecided"]
 """What fails a job: nothing, a slower case or one that can't be judged, or an undecided verdict
 too."""
 GATES: tuple[Gate, ...] = ("slower", "undecided")
+INSENSITIVE = "detection_limit"
+"""Why an undecided verdict fails any gate: it could hide the slowdown that `--detect` names."""
 DAMAGED, NOT_PLANNED, NOT_PAIRED = "damaged", "no_longer_planned", "no_partner"
 _NO_FIGURES = (TOO_FEW_ROUNDS, TOO_FEW_RUNS)
 NO_COMPARISON = "nothing_compared"
@@ -64,8 +66,8 @@ class Undecided:
 
 def reasons(comparison: Comparison, gate: Gate = "slower") -> tuple[Reason, ...]:
     """What keeps a gate from a judgement of every case of the baseline."""
-    open_verdicts = undecided(comparison) if gate == "undecided" else ()
-    return (*(Reason.from_verdict(entry) for entry in open_verdicts), *_reasons(comparison))
+    failing = failing_verdicts(comparison, gate)
+    return (*(Reason.from_verdict(entry) for entry in failing), *_reasons(comparison))
 
 
 def code(comparison: Comparison, gate: Gate) -> int:
@@ -88,6 +90,30 @@ def undecided(comparison: Comparison) -> tuple[Undecided, ...]:
         for name, sides in case.percentiles.items()
         if sides.verdict.word == "undecided" and sides.verdict.reason not in _NO_FIGURES
     )
+
+
+def failing_verdicts(comparison: Comparison, gate: Gate) -> tuple[Undecided, ...]:
+    """The undecided verdicts that this gate does not pass: all, or those that could hide the
+    slowdown which the comparison must be able to find."""
+    detect = comparison.detect
+    insensitive = {
+        (case.case_id, name)
+        for case in comparison.cases
+        for name, sides in case.percentiles.items()
+        if detect is not None and not _can_find(sides.verdict, detect)
+    }
+    failing = []
+    for entry in undecided(comparison):
+        if (entry.case_id, entry.percentile) in insensitive:
+            why = f"{entry.why}, and --detect asks for {detect:.3%}"
+            failing.append(replace(entry, reason=INSENSITIVE, why=why))
+        elif gate == "undecided":
+            failing.append(entry)
+    return tuple(failing)
+
+
+def _can_find(verdict: Verdict, detect: float) -> bool:
+    return verdict.detectable is not None and verdict.detectable <= detect
 
 
 def as_json(
@@ -205,7 +231,7 @@ def _tests(comparison: Comparison, gate: Gate) -> Iterator[_Test]:
     )
     fatal = {
         (entry.case_id, entry.percentile): entry.reason
-        for entry in (undecided(comparison) if gate == "undecided" else ())
+        for entry in (failing_verdicts(comparison, gate) if gate else ())
     }
     for case in comparison.cases:
         codes = case.warning_codes

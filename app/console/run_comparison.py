@@ -129,7 +129,7 @@ class Comparer:
             paths = [Path(self.stored.name), run.path]
             history = history_for(paths, [(run, measured)], self.history)
             comparison = compare_runs(self.stored, side, plan.band, history)
-            return self._outcome(replace(comparison, damaged=self.damaged))
+            return self._outcome(replace(comparison, damaged=self.damaged, detect=plan.detect))
         baseline_comparison = compare_with_baseline(plan, measured, where)
         return None if baseline_comparison is None else self._outcome(baseline_comparison)
 
@@ -232,7 +232,7 @@ def comparer_of(flags: argparse.Namespace, plan: Plan) -> Comparer:
             "give one of them",
         )
     if flags.baseline_run is None and not plan.baseline:
-        for name in ("fail_on", "junit", *(() if plan.aa else ("band", "judge", "json"))):
+        for name in ("fail_on", "junit", *(() if plan.aa else ("band", "judge", "detect", "json"))):
             if getattr(flags, name):
                 raise PlanError(
                     f"--{name.replace('_', '-')} belongs to a comparison, and none is asked for",

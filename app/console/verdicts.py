@@ -250,6 +250,7 @@ def _sides(sides: Sides) -> dict[str, Any]:
         "verdict": sides.verdict.word,
         "why": sides.verdict.detail,
         "reason": sides.verdict.reason or None,
+        "detectable_slowdown": sides.verdict.detectable,
         "run_variation": variation.deviation if variation else None,
         "run_variation_from": variation.source if variation else None,
     }

@@ -94,6 +94,8 @@ class RunSettings(CheckSettings, total=False):
     percentiles: str | Sequence[float]
     metrics: Texts
     ci_width: str | Mapping[str, float]
+    sequential: bool
+    detect: str | float
     deadline_us: float | str
     cluster: str
     per_host: bool

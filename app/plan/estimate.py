@@ -16,7 +16,6 @@ from app.plan.expand import expand
 from app.plan.models import Outlines, data_for
 from app.plan.plan import Plan, named_lengths
 from app.plan.settings.sweep import Sweep
-from app.stats.required_rounds import FIRST_LOOK, MAXIMUM_ROUNDS
 from exporters.messages import OutlineRequest
 from exporters.models import catalogue
 from exporters.types import FILE_ENDINGS, GraphlapError, Precision
@@ -95,9 +94,9 @@ def check_plan(draft: Plan, plan: Plan) -> Estimate:
 
 def _estimate_of(draft: Plan, cases: int, exact: bool) -> Estimate:
     profile = named_lengths()[draft.profile]
-    minimum_rounds = maximum_rounds = 1 if draft.is_search else draft.lengths.rounds
-    if draft.precise and not draft.is_search:
-        minimum_rounds, maximum_rounds = FIRST_LOOK, draft.rounds or MAXIMUM_ROUNDS
+    minimum_rounds = maximum_rounds = 1
+    if not draft.is_search:
+        minimum_rounds, maximum_rounds = draft.least_rounds, draft.lengths.rounds
     limits = profile.limits
     shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S
     longest = limits.max_s + limits.warmup_max_s + PROCESS_START_S

@@ -181,6 +181,7 @@ def _without_accelerator(plan: Plan) -> bool:
 
 
 _ONE_MACHINE = "--cluster measures rounds on other machines, and this is done on one"
+_LOOKS = "it adds rounds by the verdicts of cases that are measured in turn on one machine"
 _BATCHED = "a batcher runs batches of several sizes"
 _SINGLE_SHAPE_KEYS = (
     "largest_batch",
@@ -212,6 +213,26 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
     *pairs("aa", "baseline", "largest_batch", "null", "precise"),
     *pairs("baseline", "largest_batch"),
     *pairs("null", "largest_batch"),
+    *pairs("sequential", "precise", "cluster", reason=_LOOKS),
+    *pairs("detect", "aa", "precise", "cluster", reason=_LOOKS),
+    needs("sequential", "baseline", action="--baseline"),
+    *(
+        Exclusion(
+            f"few_rounds_with_{key}",
+            lambda plan, key=key: (  # type: ignore[misc]
+                _few_rounds(plan, MINIMUM_ROUNDS) if is_set(plan, key) else ""
+            ),
+            f"{flag_of(key)} looks at verdicts from {MINIMUM_ROUNDS} rounds on and may have {{}}",
+            f"give --rounds {MINIMUM_ROUNDS} or more, or none",
+        )
+        for key in ("sequential", "detect")
+    ),
+    Exclusion(
+        "detect_within_threshold",
+        lambda plan: plan.detect is not None and plan.detect <= plan.band,
+        "--detect is no larger than --threshold, and a change within the threshold counts as none",
+        "give --detect a larger share, or --threshold a smaller one",
+    ),
     *pairs("replicas", "tune", "slo", "largest_batch"),
     *pairs("precise", "largest_batch", reason="a search measures each size once"),
     *pairs("rotate_inputs", "largest_batch", reason="the search uses one set of inputs"),

@@ -20,7 +20,10 @@ from app.machine.placement import listed
 from app.plan.settings.hosts import PlanSettings
 from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import names_of_keys, with_keys
-from app.stats.required_rounds import MAXIMUM_ROUNDS, StoppingRule
+from app.stats.intervals import MINIMUM_ROUNDS
+from app.stats.quantiles import CONFIDENCE
+from app.stats.required_rounds import FIRST_LOOK, MAXIMUM_ROUNDS, StoppingRule
+from app.stats.sequential import SequentialRule
 from exporters import install_layout
 from exporters.types import InvalidValue
 
@@ -160,6 +163,35 @@ class Plan(PlanSettings):
         return StoppingRule(widths, self.lengths.rounds)
 
     @property
+    def is_sequential(self) -> bool:
+        """Whether cases get rounds until their comparison with the baseline is settled."""
+        return bool(self.baseline) and (self.sequential or self.detect is not None)
+
+    @property
+    def sequence(self) -> SequentialRule | None:
+        """When verdicts are looked at; None where nothing depends on them."""
+        return SequentialRule(self.lengths.rounds) if self.is_sequential else None
+
+    @property
+    def has_open_end(self) -> bool:
+        """Whether what is measured decides how many rounds there will be."""
+        return self.is_search or bool(self.precise) or self.is_sequential
+
+    @property
+    def least_rounds(self) -> int:
+        """How many rounds a case has at the first look, or in all where their number is fixed."""
+        rounds = self.lengths.rounds
+        if self.precise:
+            return min(FIRST_LOOK, rounds)
+        return min(MINIMUM_ROUNDS, rounds) if self.is_sequential else rounds
+
+    def confidence_at(self, rounds: int) -> float:
+        """Of the intervals of a case after so many rounds: a look at them spends error."""
+        if self.sequence is not None:
+            return self.sequence.confidence_at(rounds)
+        return CONFIDENCE if self.stopping is None else self.stopping.confidence
+
+    @property
     def chosen_cores(self) -> tuple[int, ...]:
         """The cores to measure on; () leaves them to each case."""
         return listed(self.cores) if self.cores else ()
@@ -199,7 +231,7 @@ class Plan(PlanSettings):
         profile = named_lengths()[self.profile]
         usual = (
             MAXIMUM_ROUNDS
-            if self.precise
+            if self.precise or self.is_sequential
             else MOST_AT_A_RATE
             if self.slo or self.tune
             else profile.rounds

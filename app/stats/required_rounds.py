@@ -32,6 +32,15 @@ MAXIMUM_ROUNDS = 40
 """What a case may come to where a plan says no number of rounds."""
 
 
+def looks_between(first: int, maximum: int) -> tuple[int, ...]:
+    """Numbers of rounds that grow by `GROWTH` from the first look to the last, the maximum."""
+    looks, rounds = [], float(first)
+    while int(rounds) < maximum:
+        looks.append(int(rounds))
+        rounds *= GROWTH
+    return (*looks, maximum)
+
+
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
     """`asked` maps the names of percentiles to how far an interval may reach, as a share of the
@@ -43,11 +52,7 @@ class StoppingRule:
     @property
     def looks(self) -> tuple[int, ...]:
         """The numbers of rounds at which is looked: 5, 7, 10, 14, 20, 28, 40, the last `most`."""
-        looks, rounds = [], float(FIRST_LOOK)
-        while int(rounds) < self.maximum:
-            looks.append(int(rounds))
-            rounds *= GROWTH
-        return (*looks, self.maximum)
+        return looks_between(FIRST_LOOK, self.maximum)
 
     @property
     def confidence(self) -> float:

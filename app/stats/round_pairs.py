@@ -67,9 +67,14 @@ def pair_rounds(
 
 
 def judge_rounds(
-    comparisons: Sequence[RoundPairs | None], band: float = BAND, confidence: float = CONFIDENCE
+    comparisons: Sequence[RoundPairs | None],
+    band: float = BAND,
+    confidence: float | Sequence[float] = CONFIDENCE,
 ) -> list[Verdict]:
-    """A verdict for each, all of them judged together; undecided where nothing is known."""
+    """A verdict for each, all of them judged together; undecided where nothing is known.
+
+    `confidence` is that of all, or has one for each.
+    """
     changes = [None if pairs is None else pairs.difference for pairs in comparisons]
     figures = [pairs.figure if pairs is not None else "" for pairs in comparisons]
     spreads = with_minimum_spread(changes, figures)

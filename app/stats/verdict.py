@@ -44,6 +44,7 @@ from app.stats.intervals import (
     spread_limit,
     t_quantile,
     t_share,
+    tail_allowance,
     typical,
 )
 from app.stats.quantiles import CONFIDENCE, Interval, needed_samples
@@ -173,7 +174,8 @@ class Verdict:
     `interval` is the one that decided, at `confidence`: it lies beyond the band where the word is
     slower or faster, within it where it is same, and neither where the size of the change leaves
     it undecided. `family` is how many comparisons were judged together, `difference` what was
-    judged; None with too few rounds.
+    judged; None with too few rounds. `detectable` is the slowdown that an undecided one would have
+    found in nine of ten tries, as a share.
     """
 
     word: Word
@@ -184,6 +186,7 @@ class Verdict:
     family: int = 1
     reason: str = ""
     difference: Difference | None = None
+    detectable: float | None = None
 
     @property
     def variation(self) -> RunVariation | None:
@@ -245,22 +248,26 @@ def interval_of(d: Difference, confidence: float) -> Interval:
 
 
 def judge(
-    differences: Sequence[Difference | None], band: float = BAND, confidence: float = CONFIDENCE
+    differences: Sequence[Difference | None],
+    band: float = BAND,
+    confidence: float | Sequence[float] = CONFIDENCE,
 ) -> list[Verdict]:
     """A verdict for each, none of all being wrongly faster or slower in more than 5 % of runs.
 
-    At another `confidence` in as many more or fewer. Faster and slower: the test that the change
-    lies within the band fails, with Holm's correction over all (Holm, Scand. J. Statist. 6, 1979).
+    At another `confidence` in as many more or fewer; a sequence has one for each difference, as of
+    comparisons that ended at different looks. Faster and slower: the test that the change lies
+    within the band fails, with Holm's correction over all (Holm, Scand. J. Statist. 6, 1979).
     Its interval is at the level of its step, so it lies beyond the band exactly where the test
     fails. Same: two one-sided tests that it lies beyond the band fail (Schuirmann, J. Pharmacokin.
     Biopharm. 15, 1987), which an interval at 90 % says where they are at 5 %.
     """
     tested = [None if d is None else _beyond(d, band) for d in differences]
-    steps = _holm(tested, 1.0 - confidence)
+    confidences = [confidence] * len(tested) if isinstance(confidence, float) else confidence
+    steps = _holm(tested, [1.0 - own_confidence for own_confidence in confidences])
     family = len(tested) - tested.count(None)
     return [
-        replace(_verdict(d, step, band, confidence), family=family)
-        for d, step in zip(differences, steps, strict=True)
+        replace(_verdict(d, step, band, own_confidence), family=family)
+        for d, step, own_confidence in zip(differences, steps, confidences, strict=True)
     ]
 
 
@@ -301,12 +308,14 @@ def smallest_change_between(figures: Sequence[float], band: float = BAND) -> flo
     """The same for these rounds in turn with as many of another case that spread alike.
 
     So few rounds estimate their own spread poorly, rather too small than too large, and a heavy
-    tail makes it worse. The spread is taken at its upper 60 % limit (`spread_limit`).
+    tail makes it worse. The spread is taken at its upper 60 % limit (`spread_limit`), larger where
+    the rounds show a tail (`tail_allowance`).
     """
     rounds = len(figures)
     if rounds < MINIMUM_ROUNDS:
         return None
-    spread = spread_limit(deviation(np.log(np.array(figures))), rounds - 1)
+    logarithms = np.log(np.array(figures))
+    spread = tail_allowance(logarithms) * spread_limit(deviation(logarithms), rounds - 1)
     return smallest_change(spread * math.sqrt(2.0 / rounds), rounds - 1, band)
 
 
@@ -349,6 +358,7 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
         step.confidence,
         reason=reason,
         difference=d,
+        detectable=detectable_change,
     )
 
 
@@ -365,19 +375,20 @@ def _is_equivalent(d: Difference, band: float, confidence: float) -> bool:
     return abs(d.log) + reach < math.log1p(band)
 
 
-def _holm(values: Sequence[float | None], level: float) -> list[_Step]:
-    """What becomes of each test at this level together; None is no test.
+def _holm(values: Sequence[float | None], levels: Sequence[float]) -> list[_Step]:
+    """What becomes of each test at its level, all of them together; None is no test.
 
-    The tests after the first that does not fail have its level: none of them was decided.
+    Tests are ordered by p values as shares of their levels, which is by p values where the levels
+    are equal. The tests after the first that does not fail have its share: none was decided.
     """
-    tests = sorted((p, place) for place, p in enumerate(values) if p is not None)
-    steps = [_Step(False, 1.0 - level)] * len(values)
-    rejecting, step_level = True, level
-    for rank, (p, place) in enumerate(tests):
+    tests = sorted((p / levels[place], place) for place, p in enumerate(values) if p is not None)
+    steps = [_Step(False, 1.0 - level) for level in levels]
+    rejecting, step_share = True, 1.0
+    for rank, (p_share, place) in enumerate(tests):
         if rejecting:
-            step_level = level / (len(tests) - rank)
-            rejecting = p <= step_level
-        steps[place] = _Step(rejecting, 1.0 - step_level)
+            step_share = 1.0 / (len(tests) - rank)
+            rejecting = p_share <= step_share
+        steps[place] = _Step(rejecting, 1.0 - step_share * levels[place])
     return steps
 
 

@@ -17,7 +17,6 @@ from app.cases.column_names import columns_for_people, columns_with_values
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.cases.status import INCOMPLETE
-from app.columns.precision import look_text
 from app.columns.rows import Rows, row_names
 from app.comparison.measured_case import MeasuredCase
 from app.machine.telemetry import Telemetry
@@ -221,8 +220,7 @@ class SweepRun:
         self._rounds, self._follow_ups, source = build_scheduler(
             folder, self.run, self._rows, benches
         )
-        self._rule = plan.stopping
-        self.is_open = plan.is_search or bool(plan.precise)
+        self.is_open = plan.has_open_end
         """Whether what is measured decides how many rounds there will be."""
         self._engine = Engine(source, self._place)
         self._seconds: dict[str, Mean] = {}
@@ -272,12 +270,8 @@ class SweepRun:
         return self._rows.summary(self.run, case)
 
     def look(self, case: Case) -> str:
-        """What a precise case has reached, if it was looked at after its last round; else ""."""
-        rule, rounds = self._rule, self.run.rounds_of(case)
-        if rule is None or len(rounds) not in rule.looks:
-            return ""
-        summary = self.summary(case)
-        return look_text(rule, rounds, summary) if summary is not None else ""
+        """What was found, if figures or verdicts were looked at after the case's last round."""
+        return self._rounds.look(case)
 
     @property
     def hosts_left_out(self) -> Sequence[str]:

@@ -62,6 +62,10 @@ TERMS: dict[str, str] = {
     "columns.",
     "precise": "Add rounds until the interval of each of these percentiles is within its width, "
     "such as p50=1%, p99=10%. Rounds is then the limit of a case.",
+    "sequential comparison": "Add rounds until each verdict against the baseline is decided. "
+    "Rounds is then the limit of a case.",
+    "detectable slowdown": "A slowdown that a gate must be able to find, such as 5%: rounds are "
+    "added until it could, up to the limit.",
     "baseline": "What every case is compared with, round by round: a runtime, a model, "
     "@environment or runtime.option=value of this sweep.",
     "band": "Changes within it do not count, such as 2%.",

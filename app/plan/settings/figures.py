@@ -35,6 +35,7 @@ from app.plan.settings.setting import (
 from exporters.types import InvalidValue
 
 Threshold = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+DetectableShare = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Figures_ = Annotated[tuple[str, ...], Field(min_length=1)]
 DeadlineUs = Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)]
 
@@ -42,7 +43,8 @@ DeadlineUs = Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)]
 class Figures(ModelFiles):
     """`percentiles` are shown beside the default ones. `precise` maps percentiles to the widths of
     their intervals, as shares; a case gets rounds until its intervals are as narrow, up to
-    `rounds`. `judge` are the figures that get verdicts, all judged together."""
+    `rounds`. `judge` are the figures that get verdicts, all judged together. `sequential` and
+    `detect` give cases rounds until their verdicts are decided, or could find such a slowdown."""
 
     baseline: Annotated[
         str,
@@ -222,6 +224,39 @@ class Figures(ModelFiles):
             "[below](#as-many-rounds-as-a-figure-takes).",
         ),
     ] = Field(default_factory=dict)
+    sequential: Annotated[
+        On,
+        Setting(
+            flag="--sequential",
+            help="add rounds until each verdict is decided, up to --rounds",
+            form=Switch(),
+            group=COMPARISON,
+            label="Until decided",
+            term="sequential comparison",
+            fold=FIGURES_FOLD,
+            notes="Adds rounds to the cases whose comparison with the baseline is undecided, up to "
+            "`rounds` (40 unless given); see [below](#as-many-rounds-as-a-verdict-takes).",
+        ),
+    ] = False
+    detect: Annotated[
+        DetectableShare | None,
+        Setting(
+            flag="--detect",
+            metavar="P",
+            help="a gate must be able to find a slowdown of P; adds rounds for it",
+            form=Word(share, share_text),
+            group=COMPARISON,
+            commands=(*PLANNED, "compare"),
+            label="Detectable slowdown",
+            term="detectable slowdown",
+            example="5% … (any)",
+            fold=FIGURES_FOLD,
+            values="number from 0 to 1",
+            absent="none",
+            notes="A gate fails for what is undecided and could hide a slowdown of this size. With "
+            "`baseline`, cases get rounds until it could not, up to `rounds` (40 unless given).",
+        ),
+    ] = None
     deadline_us: Annotated[
         DeadlineUs | None,
         Setting(

@@ -13,7 +13,7 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.units import duration_text
 from app.columns.environment import is_contended
-from app.columns.precision import target_rounds
+from app.columns.precision import look_text, target_rounds
 from app.columns.rows import Rows
 from app.run_folder.run import Run
 from app.stats.required_rounds import StoppingRule
@@ -233,9 +233,18 @@ class Budget:
         return self.left_s > (1.0 - EXPORT_SHARE) * self._seconds or self._seconds == math.inf
 
     def round_fits(self, case_id: str, guess_s: float) -> bool:
-        """Whether a round of this case would end in time, by its last, by others', by a guess."""
+        """Whether a round of this case would end in time."""
+        return self.expected_s(case_id, guess_s) <= self.left_s - self._reserved_s
+
+    def expected_s(self, case_id: str, guess_s: float) -> float:
+        """How long the next round of this case takes: as its last, others' on average, a guess."""
         usual = self._sum_s / len(self._case_seconds) if self._case_seconds else guess_s
-        return self._case_seconds.get(case_id, usual) <= self.left_s - self._reserved_s
+        return self._case_seconds.get(case_id, usual)
+
+    @property
+    def rounds_s(self) -> float:
+        """What is left for rounds."""
+        return max(0.0, self.left_s - self._reserved_s)
 
     def spare_s(self, rounds: int, guess_s: float) -> float:
         """What is left after this number of rounds, each half as long again as they usually are:
@@ -269,6 +278,12 @@ class RoundPolicy(Protocol):
     def planned_rounds(self, case: Case) -> int:
         """How many rounds the case is to have in all, as far as is known now."""
 
+    def revised_by(self, case: Case) -> Iterable[Case]:
+        """The cases whose planned rounds may have changed after a round of this one."""
+
+    def look(self, case: Case) -> str:
+        """What a look after the last round of the case found; "" without one."""
+
 
 @dataclass(frozen=True, slots=True)
 class FixedRounds:
@@ -278,6 +293,12 @@ class FixedRounds:
 
     def planned_rounds(self, case: Case) -> int:
         return self.rounds
+
+    def revised_by(self, case: Case) -> Iterable[Case]:
+        return ()
+
+    def look(self, case: Case) -> str:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,3 +315,11 @@ class PreciseRounds:
         return target_rounds(
             self.rule, rounds, self.rows.summary(self.run, case) if is_due else None
         )
+
+    def revised_by(self, case: Case) -> Iterable[Case]:
+        return (case,)
+
+    def look(self, case: Case) -> str:
+        rounds = self.run.rounds_of(case)
+        summary = self.rows.summary(self.run, case) if len(rounds) in self.rule.looks else None
+        return "" if summary is None else look_text(self.rule, rounds, summary)

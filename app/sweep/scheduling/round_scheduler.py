@@ -66,6 +66,10 @@ class RoundScheduler(ABC):
         """How long the rounds that are left take at least, because they are spread."""
         return 0.0
 
+    def look(self, case: Case) -> str:
+        """What a look after the last round of the case found; "" without one."""
+        return ""
+
     def late_cases(self) -> Iterable[Case]:
         """Cases that follow-up jobs are for and that are known only after the rounds."""
         return ()
@@ -102,10 +106,13 @@ class GridScheduler(RoundScheduler):
         self._learn(result)
         if result.status in TERMINAL:
             self._tally.end(result.case_id)
-        else:
-            self._tally.want(
-                result.case_id, self.round_policy.planned_rounds(self._open[result.case_id])
-            )
+        policy = self.round_policy
+        for case in policy.revised_by(self._open[result.case_id]):
+            if case.case_id in self._open and not self._tally.has_ended(case.case_id):
+                self._tally.want(case.case_id, policy.planned_rounds(case))
+
+    def look(self, case: Case) -> str:
+        return self.round_policy.look(case)
 
     def _learn(self, result: RoundResult) -> None:
         """Take from a round that counts what those after it depend on."""

@@ -10,7 +10,6 @@ from app.cases.status import Status
 from app.columns.rows import Rows
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
-from app.stats.required_rounds import FIRST_LOOK
 from app.sweep.scheduling.checks import Checks
 from app.sweep.scheduling.follow_up import FOLLOW_UP_S, FollowUp, RunState
 from app.sweep.scheduling.grid import FixedSweep
@@ -20,11 +19,13 @@ from app.sweep.scheduling.round_budget import (
     Budget,
     FixedRounds,
     PreciseRounds,
+    RoundPolicy,
     Spread,
     WithinBudget,
 )
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.scheduling.round_scheduler import RoundScheduler
+from app.sweep.scheduling.sequential_rounds import SequentialRounds
 from app.sweep.work.base import Source
 from exporters.size import parse_size
 
@@ -71,8 +72,11 @@ def _round_scheduler(
     if make_scheduler is not None:
         scheduler: RoundScheduler = make_scheduler(schedule, recorded)
         return scheduler
-    rule = plan.stopping
-    policy = PreciseRounds(rule, recorded, rows) if rule else FixedRounds(schedule.rounds)
+    policy: RoundPolicy = FixedRounds(schedule.rounds)
+    if plan.stopping is not None:
+        policy = PreciseRounds(plan.stopping, recorded, rows)
+    elif plan.sequence is not None:
+        policy = SequentialRounds(plan, plan.sequence, recorded, rows)
     if slots:
         return HostedSweep(schedule, recorded, policy, slots)
     return FixedSweep(schedule, statuses, policy)
@@ -104,7 +108,7 @@ def _schedule_of(folder: RunFolder) -> Schedule:
         ),
         spread=Spread(
             manifest.spread_s,
-            FIRST_LOOK if plan.stopping else manifest.rounds,
+            plan.least_rounds,
             manifest.contended_spread_s,
         ),
         arrivals_seed=manifest.seed if manifest.arrivals_seed is None else manifest.arrivals_seed,

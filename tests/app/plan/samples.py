@@ -60,6 +60,8 @@ PLAN: dict[str, Any] = {
     "percentiles": [50.0, 99.99],
     "judge": ["p50", "mean"],
     "precise": {"p50": 0.01},
+    "sequential": True,
+    "detect": 0.05,
     "deadline_us": 100.0,
     "environments": {"old": "python3"},
     "cluster": "ssh:a,b",

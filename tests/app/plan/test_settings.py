@@ -121,6 +121,8 @@ OF_PLAN: Values = {
     "percentiles": st.lists(
         st.decimals(1, "99.99", places=7).map(float), min_size=1, max_size=3, unique=True
     ),
+    "sequential": st.booleans(),
+    "detect": SHARES,
     "precise": st.dictionaries(st.sampled_from(["p50", "p99.9"]), SHARES, max_size=2),
     "deadline_us": US,
     "environments": st.dictionaries(st.just("spring"), TEXT, max_size=1),

@@ -1,0 +1,123 @@
+"""Rounds of a sequential comparison: cases get more until their verdicts are settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from app.cases.case import Case
+from app.cases.status import TERMINAL
+from app.columns.reference_cases import compare_with_baseline
+from app.columns.rows import Rows
+from app.comparison.judge import ComparedCase
+from app.plan.plan import Plan, named_lengths
+from app.plan.reference_cases import baselines
+from app.run_folder.run import Run
+from app.stats.sequential import SequentialRule
+from app.stats.verdict import NOT_RESOLVED, TOO_FEW_ROUNDS, Verdict
+
+_RESOLVABLE = (NOT_RESOLVED, TOO_FEW_ROUNDS)
+"""Why a verdict is undecided that more rounds may decide."""
+
+
+class SequentialRounds:
+    """Until the verdicts of a case against the baseline are settled, up to the rule's maximum.
+
+    All pairs are looked at together, between two passes, once every case has the rounds of its
+    look. A case without a partner, or whose partner failed, gets the rounds of the preset.
+    """
+
+    def __init__(self, plan: Plan, rule: SequentialRule, run: Run, rows: Rows) -> None:
+        self._plan, self._rule, self._run, self._rows = plan, rule, run, rows
+        self._unpaired = rule.look_at(named_lengths()[plan.profile].rounds)
+        self._partners = baselines(plan.baseline, run.cases)
+        self._cases = {case.case_id: case for case in run.cases}
+        self._planned: dict[str, int] = {}
+        self._lacking: set[str] = set()
+        self._look: tuple[str, str] = "", ""
+        self._review()
+
+    def planned_rounds(self, case: Case) -> int:
+        return self._planned.get(case.case_id, self._unpaired)
+
+    def revised_by(self, case: Case) -> Iterable[Case]:
+        if self._is_complete(case.case_id):
+            self._lacking.discard(case.case_id)
+        if self._lacking or case.case_id not in self._planned:
+            return ()
+        previous = self._planned
+        self._look = case.case_id, self._review()
+        return [self._cases[case_id] for case_id in previous]
+
+    def look(self, case: Case) -> str:
+        case_id, text = self._look
+        return text if case_id == case.case_id else ""
+
+    def _review(self) -> str:
+        """Plan the rounds of every pair by its verdicts, and describe what was found."""
+        compared = self._compared()
+        self._planned, undecided = {}, 0
+        for second_id, partner in self._partners.items():
+            if not (self._is_alive(second_id) and self._is_alive(partner.case_id)):
+                continue
+            rounds = self._common_rounds(second_id, partner.case_id)
+            comparison = compared.get(self._cases[second_id].identity_id)
+            wanted = self._wanted_rounds(rounds, comparison)
+            undecided += wanted > rounds
+            for case_id in (second_id, partner.case_id):
+                self._planned[case_id] = max(wanted, self._planned.get(case_id, 0))
+        self._lacking = {case_id for case_id in self._planned if not self._is_complete(case_id)}
+        if not undecided:
+            return "no comparison needs more rounds"
+        following = max(self._planned.values())
+        count = f"{undecided} comparison{'' if undecided == 1 else 's'} undecided"
+        return f"{count}: next look after {following} rounds"
+
+    def _compared(self) -> dict[str, ComparedCase]:
+        """The pairs with verdicts, by the identity of their second case."""
+        if not any(self._run.rounds_of(case) for case in self._cases.values()):
+            return {}
+        measured = self._rows.measured(self._run)
+        comparison = compare_with_baseline(self._plan, measured, str(self._run.path))
+        return {case.case_id: case for case in comparison.cases} if comparison else {}
+
+    def _wanted_rounds(self, rounds: int, comparison: ComparedCase | None) -> int:
+        """How many rounds a pair with so many is to have; between two looks nothing is decided."""
+        if rounds not in self._rule.looks:
+            return self._rule.look_at(rounds)
+        verdicts = _verdicts(comparison)
+        return rounds if all(map(self._is_settled, verdicts)) else self._rule.look_after(rounds)
+
+    def _is_settled(self, verdict: Verdict) -> bool:
+        """Whether a verdict is decided, is fine enough where that alone is asked for, or has a
+        cause that more rounds do not remove."""
+        if verdict.word != "undecided" or verdict.reason not in _RESOLVABLE:
+            return True
+        detect, detectable = self._plan.detect, verdict.detectable
+        if self._plan.sequential or detect is None or detectable is None:
+            return False
+        return detectable <= detect
+
+    def _is_alive(self, case_id: str) -> bool:
+        """Whether more rounds of the case may be measured."""
+        rounds = self._run.rounds_of(self._cases[case_id])
+        return TERMINAL.isdisjoint(r.status for r in rounds if not r.is_tried_again)
+
+    def _is_complete(self, case_id: str) -> bool:
+        """Whether the case has the rounds of its look, or will have no more."""
+        planned = self._planned.get(case_id, 0)
+        return not self._is_alive(case_id) or len(self._numbers(case_id)) >= planned
+
+    def _common_rounds(self, first_id: str, second_id: str) -> int:
+        """How many rounds both cases have, by their numbers."""
+        return len(self._numbers(first_id) & self._numbers(second_id))
+
+    def _numbers(self, case_id: str) -> set[int]:
+        rounds = self._run.rounds_of(self._cases[case_id])
+        return {result.round for result in rounds if not result.is_tried_again}
+
+
+def _verdicts(comparison: ComparedCase | None) -> Sequence[Verdict]:
+    """None of a pair that cannot be compared, as of two clocks."""
+    if comparison is None:
+        return ()
+    return [sides.verdict for sides in comparison.percentiles.values()]
