@@ -2,14 +2,14 @@
 
 Pure functions of what was tried, for the source that measures the next try and for all who show
 how a search ended. The memory that tries held predicts where the limit is, so that a search
-takes
-about six tries; the answer is always a batch that ran, with one beyond it that failed.
+takes about six tries; the answer is always a batch that ran, with one beyond it that failed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import psutil
 
@@ -29,6 +29,8 @@ RESOLUTION = 32
 GROWTH = 8
 """A try whose memory is known may be followed by one so many times as large: two tries far apart
 give a better slope than neighbours do."""
+BEND = 1.25
+"""Memory has bent upwards where a slope is so many times the one before."""
 PREDICTED_TRIES = 12
 """After so many tries memory does not follow the batch, and bisection is surer."""
 _MIB = 2**20
@@ -54,6 +56,18 @@ class Memory:
         if slope <= 0:
             return None
         return min(MAXIMUM_BATCH, large + int((self.limit_mib - self.held_mib[large]) / slope))
+
+    def has_bent(self, fitting: Iterable[int]) -> bool:
+        """Whether the last of three slopes is much steeper than the one before: reading the weights
+        held more than small batches did, so the line through the last two is too flat."""
+        batches = sorted(batch for batch in fitting if batch in self.held_mib)[-3:]
+        if len(batches) < 3:
+            return False
+        slopes = [
+            (self.held_mib[large] - self.held_mib[small]) / (large - small)
+            for small, large in pairwise(batches)
+        ]
+        return slopes[1] > BEND * slopes[0]
 
 
 NO_MEMORY = Memory({}, 0)
@@ -86,7 +100,10 @@ def _larger_batch(statuses: Mapping[int, Status], first: int, memory: Memory) ->
     if fits not in memory.held_mib or not memory.limit_mib:
         grown = 2 * fits
     else:
-        guess = memory.predicted(_fitting_batches(statuses))
+        fitting = _fitting_batches(statuses)
+        guess = memory.predicted(fitting)
+        if guess is not None and memory.has_bent(fitting):
+            guess = (fits + guess) // 2
         grown = (
             GROWTH * fits
             if guess is None

@@ -151,6 +151,17 @@ def test_memory_that_bends_or_comes_in_steps_is_searched_to_the_end(
     assert len(tried) <= 45
 
 
+@settings(derandomize=True, deadline=None)
+@given(base=st.floats(100, 300), slope=st.floats(1.5, 8), weights=st.floats(1.5, 2.0))
+def test_weights_that_hold_more_than_small_batches_do_not_mislead(
+    base: float, slope: float, weights: float
+) -> None:
+    """While weights are read more is held than small batches need, so the first slopes are flat."""
+    tried = search_by_memory(lambda batch: max(weights * base, base + slope * batch), 4096)
+    assert is_confirmed(tried)
+    assert len(tried) <= 9, "a line through a flat part would be followed by bisection"
+
+
 def test_memory_that_says_nothing_leaves_bisection() -> None:
     """On a GPU the host's memory is the same at every batch."""
     tried: dict[int, Status] = {}
