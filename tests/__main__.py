@@ -4,7 +4,8 @@ were skipped.
 First what measures nothing, on all cores at once; then, one after another, what must have the
 machine for itself. Arguments are pytest's: `python -m tests tests/app -k resume`. What takes long
 and rarely breaks is left to `make soak`: `python -m tests --rare`. `python -m tests --fast` runs
-what starts no process, window or session (`tests/fast.py`).
+what starts no process, window or session (`tests/fast.py`). `python -m tests --cost` prints at its
+end which folders, files and tests took the processor's time (`tests/cost.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tests.cost import cost_tables, costs
 from tests.parallel import on_all_cores
 
 PARTS = (("not alone and not rare", on_all_cores()), ("alone and not rare", ("--only-alone",)))
@@ -27,6 +29,7 @@ SELECTIONS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "--fast": (("not alone and not rare", (*on_all_cores(), "--only-fast")),),
 }
 """The parts of the suite that an option of ours names, in place of `PARTS`."""
+_COST = "--cost"
 _WITHOUT_SKIPS = ("-r", "fExX")
 """pytest's own summary has a line for each file and line that skips."""
 NOTHING_CHOSEN = 5
@@ -36,11 +39,13 @@ NOTHING_CHOSEN = 5
 def main(arguments: Sequence[str]) -> int:
     start_s = time.monotonic()
     parts = next((SELECTIONS[name] for name in arguments if name in SELECTIONS), PARTS)
-    arguments = [argument for argument in arguments if argument not in SELECTIONS]
+    asks_cost = _COST in arguments
+    arguments = [one for one in arguments if one not in (*SELECTIONS, _COST)]
     # Hundreds of processes import our sources, and each would compile all that it imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     counts: Counter[str] = Counter()
     skipped: Counter[str] = Counter()
+    cpu_s: dict[tuple[str, str], float] = {}
     codes = []
     with tempfile.TemporaryDirectory() as folder:
         for part, (markers, how) in enumerate(parts):
@@ -52,11 +57,16 @@ def main(arguments: Sequence[str]) -> int:
                 "-p",
                 "tests.fast",
                 f"--junit-xml={report}",
+                *(("-p", "tests.cost") if asks_cost else ()),
                 *arguments,
             ]
             codes.append(subprocess.run(command, env=environment, check=False).returncode)
             counts += counted(report)
             skipped += reasons(report)
+            cpu_s.update(costs(report))
+    if asks_cost:
+        times = os.times()
+        sys.stdout.write(f"\n{cost_tables(cpu_s, times.children_user + times.children_system)}\n")
     for reason, count in skipped.most_common():
         sys.stdout.write(f"skipped {count}: {reason}\n")
     told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)

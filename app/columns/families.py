@@ -133,12 +133,14 @@ def _throughput(data: CaseData, row: Row) -> Row:
 def _stopping(data: CaseData, row: Row) -> Row:
     """Of a plan that adds rounds until intervals are narrow, or verdicts decided."""
     rule, sequence = data.plan.stopping, data.plan.sequence
-    if data.summary is None or (rule is None and sequence is None):
+    if data.summary is None:
         return {}
-    if sequence is not None:
+    if rule is not None:
+        ending = ended_by(rule, data.rounds, data.summary)
+    elif sequence is not None:
         ending = sequential_stop_reason(sequence, len(data.rounds))
     else:
-        ending = ended_by(rule, data.rounds, data.summary)
+        return {}
     reasons = (*(result.stop_reason for result in data.rounds), ending)
     return {"stop_reason": join_values(reasons), "ci_method": LOOKED if row["ci_method"] else None}
 

@@ -1,19 +1,19 @@
-"""The File menu: asking for runs, plans and folders, and writing what the window shows."""
+"""The File menu: runs, plans and folders that are chosen or dropped, and files of what is shown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QMimeData, QObject, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.gui.dropping import sorted_out
 from app.gui.editor.editor import SweepEditor
 from app.gui.launch.merging import RunMerger
-from app.gui.launch.report import ReportWriter
+from app.gui.launch.own_command import ReportWriter
 from app.gui.look.csv_file import write_csv
 from app.gui.look.errors import errors_to
 from app.gui.look.preferences import Preferences
@@ -22,7 +22,54 @@ from app.gui.run_feed import RunFeed
 from app.plan.command import command_line
 from app.plan.plan_files import plan_toml
 from app.run_folder.files import write_atomically
-from exporters.types import GraphlapError
+from app.run_folder.manifest import MANIFEST
+from exporters.types import FILE_ENDINGS, GraphlapError
+
+TAKEN = "drop run folders, .toml plans or .onnx models"
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Paths in the order in which they came."""
+
+    runs: tuple[Path, ...] = ()
+    plans: tuple[Path, ...] = ()
+    models: tuple[Path, ...] = ()
+
+
+def paths_of(data: QMimeData) -> list[Path]:
+    """Files and folders of this machine; GraphlapError for anything else."""
+    if not data.hasUrls():
+        raise GraphlapError("what was dropped names no file", TAKEN)
+    for url in data.urls():
+        if not url.isLocalFile():
+            raise GraphlapError(f"{url.toString()} is no file of this machine", TAKEN)
+    return [Path(url.toLocalFile()) for url in data.urls()]
+
+
+def sorted_out(paths: Iterable[Path]) -> Dropped:
+    """GraphlapError names the first that the window can do nothing with."""
+    runs: list[Path] = []
+    plans: list[Path] = []
+    models: list[Path] = []
+    for path in paths:
+        inside = sorted(path.glob("*.onnx")) if path.is_dir() else []
+        if path.is_dir() and inside and not (path / MANIFEST).is_file():
+            models += inside
+        elif path.is_dir():
+            runs.append(path)
+        elif path.suffix.lower() == ".toml":
+            plans.append(path)
+        elif path.suffix.lower() in FILE_ENDINGS:
+            models.append(path)
+        elif (path.parent / MANIFEST).is_file():
+            runs.append(path.parent)  # one of its files stands for the run
+        else:
+            raise GraphlapError(f"{path.name!r} can't be opened", TAKEN)
+    if len(plans) > 1:
+        raise GraphlapError(f"{len(plans)} plans can't be opened at once", "drop one of them")
+    return Dropped(tuple(dict.fromkeys(runs)), tuple(plans), tuple(models))
+
 
 _PLANS = "Plans (*.toml)"
 _TAKEN = (

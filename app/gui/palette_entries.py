@@ -15,7 +15,7 @@ from app.gui.look.terms import TERMS
 from app.gui.panels.palette import Entry, Palette
 from app.gui.plots.base import PlotView
 from app.gui.run_feed import RunFeed
-from app.gui.shell.frame import Frame
+from app.gui.shell import Frame
 from app.gui.tables.results import ResultsTable
 from app.gui.views import VIEWS
 from app.plot_data.series import Baseline

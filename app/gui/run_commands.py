@@ -1,7 +1,8 @@
-"""The Run menu: what the editor shows is measured now or later, steered, and resumed."""
+"""Commands of the composer and the Run menu: fill it, measure, steer, resume."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -9,9 +10,11 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from app.formatting.text import duration
 from app.gui.editor.editor import SweepEditor
+from app.gui.editor.presets import FIRST
 from app.gui.launch.control import MISUSE, RunControl
 from app.gui.look.errors import errors_to
 from app.gui.run_feed import RunFeed
+from app.gui.shell import COMPOSER, Frame
 from app.plan.estimate import ASK_ABOVE, Estimate
 from app.plan.plan import Plan
 from app.run_folder.manifest import MANIFEST
@@ -152,3 +155,27 @@ class RunCommands(QObject):
             self.said.emit("Pausing after this round")
         elif state == "running" and self._control.folder is not None:
             self.said.emit(f"Measuring into {self._control.folder}")
+
+
+class EditorCommands(QObject):
+    """A first measurement that begins at once; models that open in the composer."""
+
+    def __init__(self, frame: Frame, editor: SweepEditor) -> None:
+        super().__init__(frame)
+        self._frame, self._editor = frame, editor
+
+    def try_first(self) -> None:
+        """Measure two small models now."""
+        self._editor.set_draft(FIRST, "first measurement")
+        self._editor.ask_to_run()
+
+    def add_models(self, paths: Sequence[Path]) -> None:
+        """Choose these files in the composer; one button there measures them."""
+        self._frame.show_key(COMPOSER)
+        self._editor.grid_form.models.add_files(map(str, paths))
+        self._editor.footer.run_button.setFocus()
+
+    def ask_for_models(self) -> None:
+        """Show where a model is chosen to somebody who wants to measure without one."""
+        self._frame.show_key(COMPOSER)
+        self._editor.grid_form.models.search.setFocus()

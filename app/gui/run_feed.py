@@ -13,15 +13,11 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.capabilities.simulated_card.inference import CardRun
-from app.gui.card.process import CardProcess
-from app.gui.follow.baselines import Baselines
-from app.gui.follow.compared_run import ComparedRun
-from app.gui.follow.follower import Follower
-from app.gui.follow.past import PastRuns, has_others
-from app.gui.launch.damage import DamageCheck, damaged_cases
+from app.gui.follow import Baselines, ComparedRun, Follower, PastRuns, has_others
+from app.gui.launch.own_command import CardProcess, DamageCheck, damaged_cases
 from app.gui.plots.base import PlotView
-from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
+from app.gui.plots.read.reading import Brush
 from app.gui.views import VIEWS, SeriesView, Views
 from app.history.run_comparison import RunSide
 from app.history.trends import History

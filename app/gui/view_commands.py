@@ -1,18 +1,170 @@
-"""What can be done with the view in front: saved, copied as a picture, given the whole window."""
+"""Commands of the view in front: its picture or numbers in a file, the whole window for it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from typing import TypeVar
 
-from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtCore import (
+    QByteArray,
+    QCoreApplication,
+    QEvent,
+    QObject,
+    QRectF,
+    QSize,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QAction, QColor, QGuiApplication, QImage, QImageWriter, QPainter
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QFileDialog, QGraphicsView, QInputDialog, QMainWindow, QWidget
 
-from app.gui.export_view import Exportable, ask_and_export, in_front
+from app.gui.look.csv_file import NotWritten, write_csv
 from app.gui.look.errors import errors_to
+from app.gui.look.theme import LIGHT, Theme
 from app.gui.plots.base import PlotView
-from app.gui.plots.export import picture
-from app.gui.shell.frame import Frame
+from app.gui.shell import Frame
+from app.gui.tables.results import ResultsTable
+from exporters.types import GraphlapError
+
+_UNSEEN = QSize(1280, 800)
+"""The size of a picture of a view that was never on screen."""
+
+
+def export_png(view: PlotView, path: Path, scale: float = 2.0) -> None:
+    """`scale` pixels for each of the view's own; NotWritten if the file can't be made."""
+    if not QImageWriter(str(path), QByteArray(b"PNG")).write(picture(view, scale)):
+        raise NotWritten(path)
+
+
+def picture(view: PlotView, scale: float = 2.0) -> QImage:
+    """The view as pixels, `scale` for each of its own."""
+    with _on_light(view):
+        image = QImage(view.canvas.viewport().size() * scale, QImage.Format.Format_ARGB32)
+        image.fill(QColor(LIGHT.base))
+        painter = QPainter(image)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        view.canvas.scene().render(painter, QRectF(image.rect()), _shown(view.canvas))
+        painter.end()
+    return image
+
+
+def export_svg(view: PlotView, path: Path) -> None:
+    """The view as vectors, its texts as text; NotWritten if the file can't be made."""
+    with _on_light(view):
+        size = view.canvas.viewport().size()
+        place = QRectF(0, 0, size.width(), size.height())
+        generator = QSvgGenerator()
+        generator.setFileName(str(path))
+        generator.setSize(size)
+        generator.setResolution(view.canvas.logicalDpiX())
+        generator.setViewBox(place)
+        generator.setTitle(view.title)
+        painter = QPainter()
+        if not painter.begin(generator):
+            raise NotWritten(path)
+        view.canvas.scene().render(painter, place, _shown(view.canvas))
+        painter.end()
+
+
+@contextmanager
+def _on_light(view: PlotView) -> Iterator[None]:
+    """The view on the light theme for as long as a picture is taken, unseen by the user."""
+    theme, arrangement = view.theme, view.arrangement
+    view.setUpdatesEnabled(False)
+    if not view.isVisible():
+        view.resize(view.size().expandedTo(_UNSEEN))
+        view.grab()
+    view.crosshair.set_drawn(False)
+    try:
+        view.arrange(replace(arrangement, listed=False, lit=None))  # the list is not in the picture
+        _dress(view, LIGHT)
+        yield
+    finally:
+        view.crosshair.set_drawn(True)
+        view.arrange(arrangement)
+        _dress(view, theme)
+        view.setUpdatesEnabled(True)
+
+
+def _dress(view: PlotView, theme: Theme) -> None:
+    """Draw in the theme and settle: axes learn their width while they are painted."""
+    view.apply_theme(theme)
+    view.draw_now()
+    for _ in range(2):
+        view.canvas.grab()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+
+
+def _shown(canvas: QGraphicsView) -> QRectF:
+    return canvas.mapToScene(canvas.viewport().rect()).boundingRect()
+
+
+Exportable = PlotView | ResultsTable
+ViewT = TypeVar("ViewT", bound=Exportable)
+_KINDS = {".png": "Picture (*.png)", ".svg": "Vector picture (*.svg)", ".csv": "Numbers (*.csv)"}
+
+
+def export(view: Exportable, path: Path) -> None:
+    """Write by the ending of `path`; GraphlapError for one that the view does not know."""
+    writers = _writers(view)
+    write = writers.get(path.suffix.lower())
+    if write is None:
+        raise GraphlapError(
+            f"{path.name} does not say how to save the view", f"end it in {', '.join(writers)}"
+        )
+    write(path)
+
+
+def ask_and_export(window: QWidget, view: Exportable) -> Path | None:
+    """Ask where to; the file that was written, None on cancel."""
+    kinds = {_KINDS[ending]: ending for ending in _writers(view)}
+    name = view.title.lower().replace(" ", "-")
+    path, kind = QFileDialog.getSaveFileName(window, "Export view", name, ";;".join(kinds))
+    if not path:
+        return None
+    target = Path(path) if Path(path).suffix else Path(path).with_suffix(kinds[kind])
+    export(view, target)
+    return target
+
+
+def _writers(view: Exportable) -> dict[str, Callable[[Path], None]]:
+    """What writes the view, by the ending of the file."""
+    numbers = {".csv": lambda path: write_csv(path, *view.table())}
+    if not isinstance(view, PlotView):
+        return numbers
+    return {
+        ".png": lambda path: export_png(view, path),
+        ".svg": lambda path: export_svg(view, path),
+        **numbers,
+    }
+
+
+def in_front(window: QWidget, views: Sequence[ViewT], what: str) -> ViewT | None:
+    """The view with the focus, else the one that is seen; of several the user picks one.
+
+    `what` is to be done with it, as the title of that question.
+    """
+    focus = window.focusWidget()
+    seen = [view for view in views if _is_seen(view)]
+    holding = [view for view in seen if focus is not None and view.isAncestorOf(focus)]
+    if len(holding or seen) == 1:
+        return (holding or seen)[0]
+    titles = [view.title for view in seen]
+    if not titles:
+        return None
+    title, agreed = QInputDialog.getItem(window, what, "View:", titles, 0, False)
+    return seen[titles.index(title)] if agreed else None
+
+
+def _is_seen(view: Exportable) -> bool:
+    if isinstance(view, PlotView):
+        return view.is_in_sight
+    return view.isVisible() and not view.visibleRegion().isEmpty()
 
 
 class ViewCommands(QObject):

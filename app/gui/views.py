@@ -130,8 +130,8 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec("graph", "Model graph", "inspect", "details", "graph:GraphView", "Graph"),
     ViewSpec("schedule", "FPGA schedule", "inspect", "card", "schedule:ScheduleView", "Schedule"),
     ViewSpec("checks", "Check", "checks", "all", "checks:ChecksView"),
-    ViewSpec("largest", "Largest batch", "largest", "all", "largest:LargestBatchView"),
-    ViewSpec("ladder", "Ladder", "ladder", "all", "ladder:LadderView"),
+    ViewSpec("largest", "Largest batch", "largest", "all", "searches:LargestBatchView"),
+    ViewSpec("ladder", "Ladder", "ladder", "all", "searches:LadderView"),
     ViewSpec("accuracy", "Accuracy", "accuracy", "all", "accuracy:AccuracyView"),
 )
 

@@ -1,34 +1,33 @@
-"""The main window: has its parts hear of each other and does what the actions say.
-
-It measures nothing and imports no engine: a batch process does, and its folder is followed.
-"""
+"""The main window: its parts, how they hear of each other, and what the actions do."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QThreadPool, Slot
+from PySide6.QtCore import QByteArray, QSize, Qt, QThreadPool, Slot
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
     QDropEvent,
     QKeyEvent,
 )
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
-from app.gui.action_table import ACTIONS
-from app.gui.actions import build_actions, menu
-from app.gui.dropping import TAKEN, paths_of
-from app.gui.editor.field_names import in_fields
-from app.gui.launch.control import log_of
+from app.gui.actions import ACTIONS, RecentMenu, add_undo, add_views, build_actions, menu
+from app.gui.case_commands import BaselineCommands, RowCommands
+from app.gui.editor.editor import SweepEditor, in_fields
+from app.gui.file_commands import TAKEN, FileCommands, paths_of
+from app.gui.garbage import GarbageCollector
+from app.gui.help_commands import HelpCommands
+from app.gui.launch.control import RunControl, SweepQueue, log_of
+from app.gui.look.cursor import RestingCursor
 from app.gui.look.errors import ErrorDialog, errors_to, show_error
-from app.gui.look.glyphs import glyph
+from app.gui.look.icons import glyph
 from app.gui.look.preferences import Preferences
-from app.gui.look.style_sheet import apply_theme
-from app.gui.look.window_place import place_window
-from app.gui.menus import RecentMenu, add_undo, add_views
+from app.gui.look.style_sheet import apply_theme, prepare_application
 from app.gui.palette_entries import (
+    Finder,
     of_actions,
     of_baselines,
     of_cases,
@@ -37,10 +36,93 @@ from app.gui.palette_entries import (
     of_terms,
     of_views,
 )
+from app.gui.panels.batch import LogPanel, QueuePanel
+from app.gui.panels.case_tree import CaseTree
+from app.gui.panels.progress import ProgressLine
+from app.gui.panels.warnings import WarningsBadge
 from app.gui.plots.compare import CompareView
-from app.gui.window_parts import LEAST, WindowParts
+from app.gui.run_commands import EditorCommands, RunCommands
+from app.gui.run_feed import RunFeed
+from app.gui.shell import Frame, Header
+from app.gui.start import StartPage
+from app.gui.tables.results import ResultsTable
+from app.gui.view_area import ViewArea
+from app.gui.view_commands import Exportable, ViewCommands
+from app.gui.views import Views
 from app.runs.following.state import RunState
 from exporters.types import GraphlapError
+
+LEAST = QSize(900, 560)
+
+
+class WindowParts(QMainWindow):
+    """Editor, views, table, panels and commands by name; `MainWindow` puts them together."""
+
+    def __init__(self, preferences: Preferences) -> None:
+        super().__init__()
+        self._garbage = GarbageCollector(self)
+        self.preferences = preferences
+        prepare_application()
+        self.setWindowTitle("Graphlap")
+        self.setMinimumSize(LEAST)
+        self.setAcceptDrops(True)
+        self.control = RunControl(SweepQueue(self), self.preferences.runs_folder, self)
+        self.editor = SweepEditor(self.preferences)
+        self.views = Views()
+        self.table = ResultsTable()
+        self.progress, self.log = ProgressLine(), LogPanel()
+        self.setStatusBar(self.progress)
+        self.queue_panel = QueuePanel(self.control)
+        self.start_page = StartPage(lambda: self.control.runs_folder)
+        self.series_list = CaseTree()
+        self.series_list.add_filter(self.table.filter_box, self.table.chips)
+        self.feed = RunFeed(self.views, self.table, self)
+        self.badge = WarningsBadge()
+        self.header = Header()
+        self.view_area = ViewArea(self.views)
+        self.frame = Frame(self.header, self.preferences)
+        self._cursor = RestingCursor(self)
+        self._fill_frame()
+        self.runs = RunCommands(self.editor, self.control, self.feed, self)
+        self.files = FileCommands(self, self.editor, self.feed, self.preferences)
+        self.rows = RowCommands(self.table, self.feed, self.frame, self.preferences)
+        self.views_and_table: dict[str, Exportable] = {**self.views.by_key, "results": self.table}
+        self.looks = ViewCommands(self, self.frame, self.views_and_table)
+        self.help = HelpCommands(self)
+        self.finder = Finder(self)
+        self.edits = EditorCommands(self.frame, self.editor)
+        listed, undone = self.series_list.baselines, self.editor.undo_stack
+        self.named = BaselineCommands(listed, self.frame, undone, self.preferences)
+
+    def _fill_frame(self) -> None:
+        lower: dict[str, tuple[str, QWidget]] = {
+            "results": ("Details", self.table),
+            "queue": ("Queue", self.queue_panel),
+            "log": ("Log", self.log),
+        }
+        self.frame.fill_in(self.start_page, self.editor, self.series_list, self.view_area, lower)
+        self.setCentralWidget(self.frame)
+
+
+_USUAL = QSize(1280, 800)
+_FRAME = QSize(16, 48)
+"""What a desktop's frame and title bar may take beside and above the window."""
+
+
+def place_window(window: QWidget, kept: QByteArray, least: QSize) -> None:
+    """The usual size where nothing was kept, or all of a screen that is too small for it.
+
+    A screen that is too small for the `least` size shows a part of it, whatever is done.
+    """
+    if not kept.isEmpty() and window.restoreGeometry(kept):
+        return
+    room, needed = window.screen().availableGeometry().size(), _USUAL + _FRAME
+    too_small = needed.boundedTo(room) != needed
+    if too_small and least.boundedTo(room) == least:
+        window.resize(_USUAL.boundedTo(room - _FRAME))
+        window.setWindowState(window.windowState() | Qt.WindowState.WindowMaximized)
+    else:
+        window.resize(_USUAL)
 
 
 class MainWindow(WindowParts):

@@ -75,6 +75,10 @@ MINIMUM_ROUNDS = 3
 """With two rounds Student's t has one degree of freedom and reaches 12.7 standard errors."""
 
 _SPREAD_SHARE = 0.6
+_SHAPE_ROUNDS = 8
+"""Fewer rounds do not show the shape of their distribution."""
+_TAIL_WEIGHT = 1.4
+"""The logarithm of the factor for rounds of which one alone differs from the others."""
 
 
 def typical(per_round: np.ndarray) -> float:
@@ -164,10 +168,28 @@ def spread_limit(spread: float, freedom: float) -> float:
     """What a standard deviation is at most, with 60 % where rounds are normal.
 
     Half of the samples have a deviation below the median of its distribution, which lies below the
-    true one; 60 % leaves room for skewed and moderately heavy-tailed rounds. With it the smallest
-    change of eight rounds or more is foretold to within 15 % (`tests.benchmarks power`).
+    true one; 60 % leaves room for skewed rounds. With it and `tail_allowance` the smallest change
+    of eight rounds or more is foretold to within 15 % (`tests.benchmarks power`).
     """
     return spread / math.sqrt(chi_square_quantile(freedom, 1.0 - _SPREAD_SHARE) / freedom)
+
+
+def tail_allowance(logarithms: np.ndarray) -> float:
+    """The factor by which the spread of these rounds is too small where processes have long tails.
+
+    Most groups of rounds contain none of the slow processes that decide what nine of ten
+    comparisons find. Excess kurtosis shows such tails, up to the largest that n numbers can have,
+    which all but one of them alike have. The share of that, above the n numbers of a normal
+    distribution, enters exponentially. 1 below eight rounds, of which the kurtosis shows nothing.
+    """
+    rounds = len(logarithms)
+    residuals = logarithms - mean(logarithms)
+    variance = mean(residuals * residuals)
+    if rounds < _SHAPE_ROUNDS or not variance:
+        return 1.0
+    kurtosis = mean(residuals**4) / variance**2
+    normal, largest = 3.0 * (rounds - 1) / (rounds + 1), rounds - 2 + 1 / (rounds - 1)
+    return math.exp(_TAIL_WEIGHT * max(0.0, (kurtosis - normal) / (largest - normal)))
 
 
 def _without_skewness(reach: float, skewness: float) -> float:

@@ -44,6 +44,7 @@ from app.stats.intervals import (
     spread_limit,
     t_quantile,
     t_share,
+    tail_allowance,
     typical,
 )
 from app.stats.quantiles import CONFIDENCE, Interval, needed_samples
@@ -307,12 +308,14 @@ def smallest_change_between(figures: Sequence[float], band: float = BAND) -> flo
     """The same for these rounds in turn with as many of another case that spread alike.
 
     So few rounds estimate their own spread poorly, rather too small than too large, and a heavy
-    tail makes it worse. The spread is taken at its upper 60 % limit (`spread_limit`).
+    tail makes it worse. The spread is taken at its upper 60 % limit (`spread_limit`), larger where
+    the rounds show a tail (`tail_allowance`).
     """
     rounds = len(figures)
     if rounds < MINIMUM_ROUNDS:
         return None
-    spread = spread_limit(deviation(np.log(np.array(figures))), rounds - 1)
+    logarithms = np.log(np.array(figures))
+    spread = tail_allowance(logarithms) * spread_limit(deviation(logarithms), rounds - 1)
     return smallest_change(spread * math.sqrt(2.0 / rounds), rounds - 1, band)
 
 

@@ -24,8 +24,8 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.cumulative import CumulativeView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.percentiles import PercentileView
-from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
+from app.gui.plots.read.reading import Brush
 from app.gui.plots.timeline import TimelineView
 from app.plot_data.series import Series
 from app.stats.quantiles import Histogram

@@ -36,12 +36,12 @@ CELLS: tuple[tuple[str, Objective, float, bool], ...] = (
 HEADINGS = (
     "objective",
     "rounds differ by",
-    "best there is",
+    "best possible",
     "search",
     "random",
-    "rounds of choosing",
+    "rounds to choose",
     "claims a gain",
-    "claims more than there is",
+    "claims too much",
 )
 
 

@@ -16,13 +16,35 @@ from app.stats.verdict import FOUND, smallest_change_between
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 SPREAD = 0.03
 
+
+def _some_wide(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    wide = rng.random(shape) < 0.05
+    draws: np.ndarray = rng.standard_normal(shape) * np.where(wide, 6.0, 1.0) / 1.66
+    return draws
+
+
+def _three_levels(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    levels: np.ndarray = rng.choice([0.0, 1.0, 2.5], size=shape, p=[0.5, 0.3, 0.2])
+    return levels + 0.2 * rng.standard_normal(shape)
+
+
 ROUNDS_OF: dict[str, Draw] = {
     "normal": lambda rng, shape: rng.standard_normal(shape),
     "skewed (exponential)": lambda rng, shape: rng.exponential(size=shape),
     "heavy tails (t, 4)": lambda rng, shape: rng.standard_t(4, shape) / math.sqrt(2.0),
     "very heavy tails (t, 2)": lambda rng, shape: rng.standard_t(2, shape) / math.sqrt(2.0),
+    "long tail (lognormal, 1)": lambda rng, shape: np.exp(rng.standard_normal(shape)) / 2.16,
+    "long tail (Pareto, 3)": lambda rng, shape: rng.pareto(3.0, shape) / 0.87,
+    "long tail (Pareto, 4)": lambda rng, shape: rng.pareto(4.0, shape) / 0.47,
+    "long tail (inverse Gaussian)": lambda rng, shape: rng.wald(1.0, 0.5, shape) / 1.41,
+    "logistic": lambda rng, shape: rng.logistic(size=shape) / 1.81,
+    "5 % spread six times as far": _some_wide,
+    "three levels": _three_levels,
 }
-"""The logarithms of rounds' figures over `SPREAD`."""
+"""The logarithms of rounds' figures over `SPREAD`. The last five played no part in the choice of
+the method."""
+LESS_SURE = ("5 % spread six times as far", "three levels")
+"""Rounds whose forecast is not within 15 %."""
 
 
 @dataclass(frozen=True, slots=True)

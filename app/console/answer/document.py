@@ -56,6 +56,7 @@ from app.present.document import (
 from app.run_folder.folder import RESULTS
 from app.run_folder.run import Part, Run, TimeParts, time_parts
 from app.runs.verify import read_intact
+from app.stats.intervals import MINIMUM_ROUNDS
 
 
 def count_missing_rounds(result: RunResult) -> int:
@@ -75,6 +76,13 @@ def count_missing_rounds(result: RunResult) -> int:
             if TERMINAL.isdisjoint(statuses)
         ),
     )
+
+
+def _count_without_verdict(result: RunResult) -> int:
+    """How many cases have fewer rounds than a verdict needs, where others have enough."""
+    counts = [len(result.run.rounds_of(case)) for case in result.run.cases]
+    few = sum(count < MINIMUM_ROUNDS for count in counts)
+    return few if few < len(counts) else 0
 
 
 NAMED_SHARE = 0.05
@@ -164,6 +172,9 @@ def next_commands(result: RunResult, verbose: bool = False) -> Iterator[Block]:
     if missing:
         budget = duration(result.plan.budget_s)
         purpose = f"measure the {missing:,} rounds that the budget of {budget} left out"
+        few = _count_without_verdict(result)
+        if few:
+            purpose += f" ({text.count(few)} cases have fewer than {MINIMUM_ROUNDS})"
         yield Command(graphlap_line("resume", run, shell_folder=result.shell_folder), purpose)
     yield from _decision_blocks(result)
     if not verbose and not result.plan.check:

@@ -1,12 +1,10 @@
-"""The composer of a sweep: what, where and how long, over one draft, with undo and an estimate.
-
-The draft is the only state; every widget shows a part of it and emits what was edited.
-"""
+"""The composer of a sweep: what, where and how long, over one draft, with undo and an estimate."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
@@ -18,6 +16,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
+    QPushButton,
     QScrollArea,
     QTabBar,
     QToolButton,
@@ -25,24 +24,87 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.editor.background import Background
-from app.gui.editor.field_names import in_fields
-from app.gui.editor.fold import Fold
-from app.gui.editor.footer import Footer, told
+from app.formatting.text import duration
+from app.gui.editor.draft import Background, DraftStep
+from app.gui.editor.fields import Fold
 from app.gui.editor.grid_form import GridForm
-from app.gui.editor.plan_bar import PlanBar
-from app.gui.editor.plan_form import PlanForm
-from app.gui.editor.preset_button import PresetButton
+from app.gui.editor.plan_form import PlanBar, PlanForm
+from app.gui.editor.presets import PresetButton
 from app.gui.editor.runtimes import runtime_facts
-from app.gui.editor.undo import DraftStep
 from app.gui.look.preferences import Preferences
+from app.gui.look.text import PlainLabel
 from app.plan.estimate import Estimate, check_plan, estimate, model_faults
 from app.plan.expand import sizes_assumed
 from app.plan.plan import EMPTY, EMPTY_GRID, Plan, checked, with_grid
 from app.plan.plan_files import load_plan
 from app.plan.settings.sweep import Sweep
+from app.plan.settings.table import SETTINGS
 from exporters.types import GraphlapError
 from runtimes import registry
+
+
+class Footer(QFrame):
+    """Its buttons can be pressed only while `ready`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("footer")
+        self.verdict = PlainLabel(wrap=True)
+        self.verdict.setAccessibleName("number of cases and expected time")
+        self.run_button = QPushButton("Run")
+        self.run_button.setObjectName("primary")
+        self.run_button.setToolTip("Start measuring (F5)")
+        self.queue_button = QPushButton("Queue")
+        self.queue_button.setToolTip("Measure this after the sweeps that run or wait")
+        self.copy_button = QPushButton("Copy command")
+        self.copy_button.setToolTip("Copy the command line that measures the same cases")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 8, 16, 8)
+        row.addWidget(self.verdict, 1)
+        for button in (self.copy_button, self.queue_button, self.run_button):
+            row.addWidget(button)
+
+    def tell(self, text: str, *, wrong: bool, ready: bool) -> None:
+        """Say this, as a fault where it is one."""
+        self.verdict.setText(text[:1].upper() + text[1:])
+        self.verdict.setProperty("wrong", wrong)
+        self.verdict.style().polish(self.verdict)
+        for button in (self.run_button, self.queue_button, self.copy_button):
+            button.setEnabled(ready)
+
+
+def told(found: Estimate) -> str:
+    """The cases, their rounds and the time that they take, in a line."""
+    about = "" if found.exact else "up to "
+    if found.search:
+        searches = "1 search" if found.cases == 1 else f"{about}{found.cases:,} searches"
+        return f"{searches}, {duration(found.shortest_s)} for each first try"
+    cases = "1 case" if found.cases == 1 else f"{about}{found.cases:,} cases"
+    short, long = duration(found.shortest_s), duration(found.longest_s)
+    rounds = "1 round" if found.rounds == 1 else f"{found.rounds} rounds"
+    if found.maximum_rounds > found.rounds:
+        rounds = f"{found.rounds} to {found.maximum_rounds} rounds"
+    return f"{cases}, {rounds} each, {short} to {long}"
+
+
+_FLAG = re.compile(r"--[a-z][a-z-]*[a-z]")
+
+
+def in_fields(text: str) -> str:
+    """The sentence with the names of fields where it has options of the command line."""
+    return _FLAG.sub(lambda found: _fields().get(found[0], found[0]), text)
+
+
+@cache
+def _fields() -> dict[str, str]:
+    """Option -> label of its field; options without a field keep their names."""
+    return {
+        flag: f"“{row.label.replace('&', '')}”"
+        for row in SETTINGS
+        if row.label
+        for flag in (row.flag, *row.aliases)
+    }
+
 
 CHECK_AFTER_MS = 200
 """How long nobody may have typed before the plan is checked as a whole."""

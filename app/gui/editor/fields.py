@@ -1,18 +1,28 @@
-"""Small form fields that hold several values each: every value is one more point of the sweep.
-
-All have `edited`, emitted by the user's hand only, `show_value`, and `problem`, a sentence
-while what is typed is no value.
-"""
+"""Fields of the forms: several values in one line, folded parts, labels, plan-wide settings."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFormLayout,
+    QLabel,
+    QLineEdit,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from app.gui.look.flow import FlowLayout
+from app.gui.look.controls import FlowLayout
+from app.gui.look.terms import TERMS
+from app.plan.settings.setting import Setting, field_text, field_value
+from app.plan.settings.table import default_of
+from exporters.types import GraphlapError
 from runtimes.options import Option, OptionValue
 
 _SEPARATORS = re.compile(r"[,\s]+")
@@ -145,3 +155,136 @@ def option_field(name: str, option: Option) -> ChoicesField | ValuesField:
     if option.choices:
         return ChoicesField(name, option.choices)
     return ValuesField(name, option.default, option.parse)
+
+
+class Fold(QWidget):
+    """`button` opens and closes `content`; it is closed at first."""
+
+    def __init__(self, title: str, hint: str, content: QWidget) -> None:
+        super().__init__()
+        self.content = content
+        self.button = QToolButton()
+        self.button.setCheckable(True)
+        self.button.setText(title)
+        self.button.setToolTip(hint)
+        self.button.setAccessibleDescription(hint)
+        self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.button.setAutoRaise(True)
+        self.button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.button.toggled.connect(self._show)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addWidget(self.button)
+        column.addWidget(content)
+        self._show(False)
+
+    def open(self) -> None:
+        """Show the content; it stays until the user closes it."""
+        self.button.setChecked(True)
+
+    def _show(self, shown: bool) -> None:
+        self.content.setVisible(shown)
+        self.button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
+
+
+def add_row(form: QFormLayout, text: str, field: QWidget, term: str) -> None:
+    """`term` is one of the glossary's, or a sentence of its own."""
+    label = QLabel(text)
+    label.setBuddy(field)
+    for widget in (label, field):
+        widget.setToolTip(TERMS.get(term, term))
+    if isinstance(field, QLineEdit):
+        field.setClearButtonEnabled(True)
+    form.addRow(label, field)
+
+
+class PlanTextField(QLineEdit):
+    """One key as text; `edited` carries its value, `fault` says why there is none."""
+
+    edited = Signal(object)
+
+    def __init__(self, row: Setting) -> None:
+        super().__init__(placeholderText=row.example)
+        self.setAccessibleName(f"{row.glossary_term} of the sweep")
+        self.setClearButtonEnabled(True)
+        self.row = row
+        self.fault: GraphlapError | None = None
+        self.textEdited.connect(self._read)
+
+    def show_value(self, value: Any) -> None:
+        """Show a value of the plan; nothing is emitted."""
+        if self.fault or self._value(self.text()) != _as_typed(value):
+            is_usual = value == default_of(self.row)
+            self.setText("" if is_usual else field_text(self.row.form, value))
+        self._set_fault(None)
+
+    def _parse(self, text: str) -> Any:
+        """What the plan has for this text, the default for none; PlanError if it means nothing."""
+        if not text.strip():
+            return default_of(self.row)
+        return field_value(self.row.form, text, self.row.flag)
+
+    def _value(self, text: str) -> Any:
+        try:
+            return _as_typed(self._parse(text))
+        except GraphlapError:
+            return None
+
+    def _read(self, text: str) -> None:
+        try:
+            value = self._parse(text)
+        except GraphlapError as error:
+            flag, term = f"{self.row.flag} ", f"{self.row.label} "
+            cause, remedy = error.cause.replace(flag, term), error.remedy.replace(flag, "")
+            self._set_fault(GraphlapError(cause, remedy))
+            self.edited.emit(None)
+            return
+        self._set_fault(None)
+        self.edited.emit(_as_typed(value))
+
+    def _set_fault(self, fault: GraphlapError | None) -> None:
+        self.fault = fault
+        self.setProperty("invalid", fault is not None)
+        self.style().polish(self)
+
+
+def _as_typed(value: Any) -> Any:
+    """Lists as the plan keeps them, so that a draft that is typed equals one that is read."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+class AxesField(QLineEdit):
+    """Axis name -> sizes; empty is every model's default."""
+
+    edited = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__(placeholderText="name=1,2,4")
+        self.setAccessibleName("sizes of other axes")
+        self.problem = ""
+        self.textEdited.connect(self._read)
+
+    def show_value(self, axes: Mapping[str, tuple[int, ...]]) -> None:
+        if _parse(self.text()) != dict(axes):
+            self.setText(
+                " ".join(f"{name}={','.join(map(str, sizes))}" for name, sizes in axes.items())
+            )
+        self.problem = ""
+
+    def _read(self, text: str) -> None:
+        axes = _parse(text)
+        self.problem = "" if axes is not None else f"axes {text!r} are not written as name=1,2,4"
+        self.edited.emit(axes)
+
+
+def _parse(text: str) -> dict[str, tuple[int, ...]] | None:
+    axes = {}
+    for word in text.split():
+        name, equals, sizes = word.partition("=")
+        numbers = sizes.split(",")
+        good = all(n.isascii() and n.isdigit() and 1 <= int(n) < 2**31 for n in numbers)
+        if not (name and equals and good):
+            return None
+        axes[name] = tuple(dict.fromkeys(map(int, numbers)))
+    return axes

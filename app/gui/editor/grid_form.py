@@ -1,34 +1,244 @@
-"""The parts of the form of one grid: models, runtimes, sizes, scenario, options, as a `Sweep`."""
+"""Form of one grid: models, runtimes, sizes, scenario and runtime options, as a `Sweep`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import (
+    QCheckBox,
     QComboBox,
     QFormLayout,
+    QGridLayout,
     QGroupBox,
+    QLabel,
+    QLineEdit,
     QVBoxLayout,
     QWidget,
 )
 
 from app.cases.dimensions import GRID
-from app.cases.scenario import WAIT_POLICIES, Scenario
-from app.gui.editor.axes_field import AxesField
-from app.gui.editor.fields import ChoicesField, SizesField, ValuesField
-from app.gui.editor.form_rows import add_row
+from app.cases.scenario import WAIT_POLICIES, Scenario, ScenarioKind
+from app.gui.editor.fields import (
+    AxesField,
+    ChoicesField,
+    SizesField,
+    ValuesField,
+    add_row,
+    option_field,
+)
 from app.gui.editor.models import ModelPicker
-from app.gui.editor.options import OptionsForm
 from app.gui.editor.runtimes import RuntimePicker
-from app.gui.editor.scenario_field import ScenarioField
+from app.gui.look.terms import TERMS
+from app.gui.look.text import PlainLabel, plain_tip
+from app.machine import installed_runtimes
 from app.plan.plan import EMPTY_GRID
 from app.plan.settings.setting import Words
 from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import SWEEP_SETTINGS, by_key
 from exporters.types import PRECISIONS
+from runtimes import registry
+from runtimes.options import Option, OptionValue
 from runtimes.registry import parse_spec
+
+Options = Mapping[str, tuple[OptionValue, ...]]
+
+
+class OptionsForm(QWidget):
+    """`runtime.option` -> values, those that are only the default left out."""
+
+    edited = Signal(dict)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._none = QLabel("Choose runtimes to see their options")
+        self._none.setProperty("muted", True)
+        self._none.setWordWrap(True)
+        self._layout.addWidget(self._none)
+        self.fields: dict[str, ChoicesField | ValuesField] = {}
+        self._groups: dict[str, QGroupBox] = {}
+        self._table: dict[str, Option] = {}
+        self._values: dict[str, tuple[OptionValue, ...]] = {}
+
+    @property
+    def problem(self) -> str:
+        shown = (f for key, f in self.fields.items() if key.partition(".")[0] in self._groups)
+        return next((field.problem for field in shown if field.problem), "")
+
+    def show_runtimes(self, specs: tuple[str, ...]) -> None:
+        """Show the forms of these runtimes and no others."""
+        names = dict.fromkeys(parse_spec(spec).name for spec in specs)
+        for name in [name for name in self._groups if name not in names]:
+            group = self._groups.pop(name)
+            self.fields = {k: f for k, f in self.fields.items() if k.partition(".")[0] != name}
+            self._layout.removeWidget(group)
+            group.deleteLater()
+        for name in names:
+            if name not in self._groups and name in registry.names():
+                self._add_group(name)
+        self._none.setVisible(not self._groups)
+        self.show_value(self._values)
+
+    def show_value(self, options: Options) -> None:
+        self._values = dict(options)
+        for key, field in self.fields.items():
+            field.show_value(self._values.get(key, (self._table[key].default,)))
+
+    def _add_group(self, name: str) -> None:
+        options = installed_runtimes.runtime(name).options
+        if not options:
+            return
+        group = QGroupBox(name)
+        form = QFormLayout(group)
+        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        for option in options:
+            key = f"{name}.{option.name}"
+            field = option_field(f"{name} {option.name}", option)
+            label = PlainLabel(option.name.replace("_", " "))
+            label.setBuddy(field)
+            for widget in (label, field):
+                widget.setToolTip(plain_tip(_tooltip(option)))
+            field.edited.connect(lambda values, key=key: self._edited(key, values))
+            form.addRow(label, field)
+            self.fields[key] = field
+            self._table[key] = option
+        self._groups[name] = group
+        self._layout.addWidget(group)
+
+    def _edited(self, key: str, values: tuple[OptionValue, ...] | None) -> None:
+        options = dict(self._values)
+        if values is None or values == (self._table[key].default,):
+            options.pop(key, None)
+        else:
+            options[key] = values
+        self.edited.emit(options)
+
+
+def _tooltip(option: Option) -> str:
+    """The table's own help, with the default and the limits."""
+    facts = [f"default {option.default}"]
+    if option.minimum is not None:
+        facts.append(f"at least {option.minimum:g}")
+    if option.maximum is not None:
+        facts.append(f"at most {option.maximum:g}")
+    text = f"{option.name}: {option.help} ({', '.join(facts)})."
+    return f"{text} Several values make several cases."
+
+
+_SEPARATORS = re.compile(r"[,\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """`text` names a kind as people do; `example` are figures of it, "" where it takes none."""
+
+    kind: ScenarioKind
+    text: str
+    example: str
+    figures: str = ""
+
+
+_ROWS = (
+    _Row("closed_loop", "closed loop", ""),
+    _Row("paced", "paced by", "20us", "gaps between runs, such as 20us, 1ms"),
+    _Row("rate", "at a rate of", "200/s", "rates, such as 100/s, 200/s"),
+    _Row("poisson", "poisson, on average", "200/s", "rates, such as 100/s, 200/s"),
+    _Row("burst", "bursts of", "8@10ms", "how many at once, and how far apart: 8@10ms"),
+    _Row("multistream", "multistream of", "8", "how many at once, such as 4, 8"),
+    _Row("offline", "offline", ""),
+    _Row("ahead", "queued ahead", "8", "how many for each wait, such as 8, 64"),
+)
+
+
+class ScenarioField(QWidget):
+    """Each checked kind with each of its figures is one more scenario of the sweep."""
+
+    edited = Signal(tuple)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.boxes: dict[ScenarioKind, QCheckBox] = {}
+        self.figures: dict[ScenarioKind, QLineEdit] = {}
+        self.problem = ""
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(2)
+        grid.setColumnStretch(1, 1)
+        for place, row in enumerate(_ROWS):
+            box = QCheckBox(row.text)
+            name = row.kind.replace("_", " ")
+            box.setAccessibleName(f"scenario {name}")
+            box.setToolTip(TERMS[name])
+            box.clicked.connect(self._read)
+            grid.addWidget(box, place, 0)
+            self.boxes[row.kind] = box
+            if row.example:
+                line = QLineEdit(row.example)
+                line.setAccessibleName(f"figures of the scenario {name}")
+                line.setToolTip(f"{row.figures[:1].upper()}{row.figures[1:]}; several with commas.")
+                line.textEdited.connect(self._read)
+                grid.addWidget(line, place, 1)
+                self.figures[row.kind] = line
+
+    def show_value(self, scenarios: Sequence[str]) -> None:
+        """Show these; nothing is emitted."""
+        for kind, box in self.boxes.items():
+            shown = [text for text in scenarios if text.partition(":")[0] == kind]
+            box.setChecked(bool(shown))
+            line = self.figures.get(kind)
+            if line is not None:
+                if shown and self._read_kind(kind) != shown:
+                    line.setText(", ".join(text.partition(":")[2] for text in shown))
+                line.setEnabled(bool(shown))
+                self._mark(line, wrong=False)
+        self.problem = ""
+
+    def _texts(self, kind: ScenarioKind) -> list[str]:
+        """The scenarios of a kind as they are typed, one without figures where none is."""
+        line = self.figures.get(kind)
+        if line is None:
+            return [kind]
+        words = [word for word in _SEPARATORS.split(line.text()) if word]
+        return [f"{kind}:{word}" for word in words] or [f"{kind}:"]
+
+    def _read_kind(self, kind: ScenarioKind) -> list[str]:
+        """The scenarios of a kind as a plan holds them; none while one of them is wrong."""
+        try:
+            return [str(Scenario.parse(text)) for text in self._texts(kind)]
+        except ValueError:
+            return []
+
+    def _read(self) -> None:
+        found: list[str] = []
+        self.problem = ""
+        for kind, box in self.boxes.items():
+            line = self.figures.get(kind)
+            if line is not None:
+                line.setEnabled(box.isChecked())
+                self._mark(line, wrong=False)
+            if not box.isChecked():
+                continue
+            try:
+                found += [str(Scenario.parse(text)) for text in self._texts(kind)]
+            except ValueError as error:
+                self.problem = self.problem or f"scenario {error}"
+                if line is not None:
+                    self._mark(line, wrong=True)
+        if not found and not self.problem:
+            self.problem = "no scenario is chosen; check closed loop, or another"
+        self.edited.emit(None if self.problem else tuple(dict.fromkeys(found)))
+
+    @staticmethod
+    def _mark(line: QLineEdit, wrong: bool) -> None:
+        if bool(line.property("invalid")) != wrong:
+            line.setProperty("invalid", wrong)
+            line.style().polish(line)
 
 
 class GridForm(QObject):

@@ -24,8 +24,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.look.glyphs import glyph
-from app.gui.look.words import Words, plain_tip
+from app.gui.look.icons import glyph
+from app.gui.look.text import PlainLabel, plain_tip
 from exporters.models import catalogue
 from exporters.types import FILE_ENDINGS, Definition, GraphlapError
 
@@ -78,11 +78,11 @@ class ModelPicker(QWidget):
         self.tree = ModelTree()
         self.count = QLabel()
         self.count.setProperty("muted", True)
-        self.fault = Words(wrap=True)
+        self.fault = PlainLabel(wrap=True)
         self.fault.setProperty("wrong", True)
         self.fault.setAccessibleName("models that can't be read")
         self.fault.hide()
-        self.assumed = Words(wrap=True)
+        self.assumed = PlainLabel(wrap=True)
         self.assumed.setAccessibleName("sizes that were assumed")
         self.assumed.hide()
         self.add_file = QPushButton("Add file…")

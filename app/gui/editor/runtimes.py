@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.terms import TERMS
-from app.gui.look.words import Words, plain_tip
+from app.gui.look.text import PlainLabel, plain_tip
 from app.machine import installed_runtimes
 from runtimes import registry
 from runtimes.base import Availability, Available, Device
@@ -87,7 +87,7 @@ class RuntimePicker(QWidget):
         self.another.setToolTip(TERMS["environments"])
         self.another.returnPressed.connect(self._add)
         layout.addWidget(self.another)
-        self.default = Words(wrap=True)
+        self.default = PlainLabel(wrap=True)
         self.default.setProperty("muted", True)
         self.default.setAccessibleName("runtimes that are measured")
         layout.addWidget(self.default)

@@ -1,22 +1,154 @@
-"""Runs sweeps one at a time: starts the batch process, steers it, and starts the next.
-
-The state is what was asked of the child; what the run is really doing, its folder tells.
-"""
+"""The batch process: started on cores of its own, steered, and followed by the next in a queue."""
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.gui.launch.child import BatchChild
-from app.gui.launch.queue import SweepQueue
+from app.console.streams import ERROR_FILE, take_error_file
+from app.machine.child import STEERED
+from app.machine.placement import keep_to, on_cores, usable_cores
 from app.plan.plan import Plan
 from app.plan.plan_files import plan_toml
 from app.run_folder.files import write_atomically
+from exporters import install_layout
 from exporters.types import GraphlapError
+
+_ALL = frozenset(usable_cores())
+
+
+def leave_last_core() -> None:
+    """Keep the calling thread, and the threads it starts from now on, off the last core."""
+    if len(_ALL) > 1:
+        keep_to(_ALL - {max(_ALL)})
+
+
+def all_cores() -> AbstractContextManager[None]:
+    """A process that is started inside may use every core that the window was given."""
+    return on_cores(_ALL)
+
+
+COMMAND = install_layout.command("app")
+_LAST_BYTES = 4096
+_let_go: list[subprocess.Popen[bytes]] = []
+"""Those that outlive their window: kept, since Python complains of one that is forgotten."""
+
+
+class BatchChild:
+    """`graphlap ARGUMENTS`, its standard output and error appended to `log`."""
+
+    def __init__(self, arguments: Sequence[str], log: Path) -> None:
+        self.log = log
+        self._error_file = log.with_name(f"{log.name}.error.json")
+        try:
+            with log.open("ab") as output, all_cores():
+                self._process = subprocess.Popen(
+                    [*COMMAND, *arguments],
+                    stdin=subprocess.PIPE,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    bufsize=0,
+                    start_new_session=True,
+                    env={
+                        **install_layout.child_environment(),
+                        ERROR_FILE: str(self._error_file),
+                        STEERED: "1",
+                    },
+                )
+            assert self._process.stdin
+            self._stdin = self._process.stdin
+        except OSError as error:
+            raise GraphlapError(
+                f"the batch process can't be started ({error.strerror})",
+                "see that the runs folder can be written",
+            ) from None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, word: str) -> None:
+        """Write `pause`, `resume` or `stop`; one that has just ended does not hear it."""
+        with contextlib.suppress(OSError):
+            self._stdin.write(word.encode() + b"\n")
+
+    def exit_code(self) -> int | None:
+        """None while it runs; negative for the signal that ended it."""
+        return self._process.poll()
+
+    def let_go(self) -> None:
+        """Close its input; it goes on alone, or has ended."""
+        with contextlib.suppress(OSError):
+            self._stdin.close()
+        if self._process.poll() is None:
+            _let_go.append(self._process)
+
+    def told_error(self) -> GraphlapError | None:
+        """The error that ended it, once; None where it told none."""
+        return take_error_file(self._error_file)
+
+    def error(self) -> GraphlapError:
+        """Why it ended: the error that it told, else the last line of its output."""
+        return self.told_error() or GraphlapError(
+            self._last_line() or "the batch process gave no reason",
+            "its log, beside the run folder, has the rest",
+        )
+
+    def _last_line(self) -> str:
+        try:
+            text = self.log.read_bytes()[-_LAST_BYTES:].decode("utf-8", "replace")
+        except OSError:
+            return ""
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return lines[-1] if lines else ""
+
+
+class SweepQueue(QObject):
+    """A held queue gives nothing out until `release`."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.plans: list[Plan] = []
+        self.held = False
+
+    def add(self, plan: Plan) -> None:
+        self.plans.append(plan)
+        self.changed.emit()
+
+    def take(self) -> Plan | None:
+        """The first plan, taken out; None if there is none or the queue is held."""
+        if self.held or not self.plans:
+            return None
+        plan = self.plans.pop(0)
+        self.changed.emit()
+        return plan
+
+    def remove(self, index: int) -> None:
+        del self.plans[index]
+        self.changed.emit()
+
+    def move(self, index: int, to: int) -> None:
+        """Put the plan at `index` to place `to`."""
+        self.plans.insert(to, self.plans.pop(index))
+        self.changed.emit()
+
+    def hold(self) -> None:
+        self.held = bool(self.plans)
+        self.changed.emit()
+
+    def release(self) -> None:
+        self.held = False
+        self.changed.emit()
+
 
 State = Literal["idle", "running", "paused", "stopping"]
 LOOK_EVERY_MS = 150

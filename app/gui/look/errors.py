@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.look.glyphs import glyph
+from app.gui.look.icons import glyph
 from exporters.types import GraphlapError
 
 

@@ -1,8 +1,4 @@
-"""What is painted in pixels over a plot: text and shapes that must not stretch with zoom.
-
-An overlay is a child of the view box itself, not of the data inside it, so one pixel is one
-pixel, at any zoom and in exports alike.
-"""
+"""Painting over a plot in pixels: text and shapes that do not stretch with zoom, and their font."""
 
 from __future__ import annotations
 
@@ -11,7 +7,8 @@ from typing import TypeVar
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF
-from PySide6.QtWidgets import QGraphicsObject
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication, QGraphicsObject
 
 Position = TypeVar("Position", float, np.ndarray)
 
@@ -54,3 +51,11 @@ class Overlay(QGraphicsObject):
             if self._box.yInverted()
             else (rect.bottom() - share * rect.height())
         )
+
+
+def plot_font(points: float = 0.0, *, bold: bool = False) -> QFont:
+    """The application's font, larger or smaller by some points."""
+    font = QFont(QApplication.font())
+    font.setPointSizeF(font.pointSizeF() + points)
+    font.setBold(bold)
+    return font

@@ -1,17 +1,50 @@
-"""The one style sheet of the window: flat controls, five sizes of text, focus that is seen.
-
-`apply_theme` sets palette, typeface and sheet of the whole application together; Qt's colour
-schemes and pyqtgraph do not follow each other on every platform.
-"""
+"""The style sheet of the window: flat controls, Inter in five sizes, focus that is seen."""
 
 from __future__ import annotations
 
-from PySide6.QtGui import QColor, QPalette
+from typing import Literal
+
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication
 
 from app.gui.look.theme import THEMES, Theme, mixed
-from app.gui.look.typeface import points, use_typeface
 from exporters import install_layout
+
+FAMILY = "Inter Tabular"
+Size = Literal["caption", "small", "body", "heading", "title"]
+SIZES: dict[Size, int] = {"caption": 11, "small": 12, "body": 13, "heading": 16, "title": 22}
+_FILES = ("InterTabular-Regular.ttf", "InterTabular-SemiBold.ttf")
+
+
+def use_typeface() -> None:
+    """Make the bundled typeface the application's, once; without its files the desktop's stays."""
+    before = QApplication.font()
+    if before.family() == FAMILY:
+        return
+    loaded = [
+        QFontDatabase.addApplicationFontFromData(install_layout.asset("fonts", name).read_bytes())
+        for name in _FILES
+    ]
+    font = QFont(before)
+    if min(loaded) >= 0:
+        font.setFamily(FAMILY)
+    pixels = QFontInfo(before).pixelSize()
+    grown = max(1.0, SIZES["body"] / max(1, pixels))
+    font.setPointSizeF(before.pointSizeF() * grown)
+    QApplication.setFont(font)
+
+
+def points(size: Size) -> float:
+    """A size of the scale in points, beside the application's body text."""
+    return QApplication.font().pointSizeF() * SIZES[size] / SIZES["body"]
+
+
+def font(size: Size, *, bold: bool = False) -> QFont:
+    """The application's font in a size of the scale."""
+    made = QFont(QApplication.font())
+    made.setPointSizeF(points(size))
+    made.setBold(bold)
+    return made
 
 
 def prepare_application() -> None:

@@ -38,10 +38,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.look.shorter import shorter
-from app.gui.look.swatch import swatch
+from app.gui.look.icons import swatch
+from app.gui.look.text import plain_tip, shorter
 from app.gui.look.theme import Theme
-from app.gui.look.words import plain_tip
 from app.gui.plots.style import SeriesStyle
 
 NAME, P50, P99, SURE = range(4)

@@ -1,15 +1,15 @@
-"""The status bar: where the run stands, in one line; what an action has to say covers its left
-part for some seconds, never the word and the bar at its right."""
+"""The status bar: state and rounds of the run in one line; messages of actions cover its left."""
 
 from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
+    QProgressBar,
     QSizePolicy,
     QStatusBar,
     QWidget,
@@ -18,10 +18,53 @@ from PySide6.QtWidgets import (
 from app.columns.precision import missing_text
 from app.formatting.text import NOT_MEASURED, duration
 from app.gui.look.terms import TERMS
-from app.gui.look.words import Words, plain_tip
-from app.gui.panels.round_bar import RoundBar
+from app.gui.look.text import PlainLabel, plain_tip
 from app.run_folder.live_status import Live
 from app.runs.following.state import Ending, RunState, ending, status_without_live
+
+_LARGEST_SHARE = 0.46
+"""Of the status bar: what is left says which case is measured."""
+
+
+class RoundBar(QProgressBar):
+    """As wide as its text where there is room; a longer one loses its end, and has a tool tip."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, textVisible=True)
+        self.setAccessibleName("rounds done")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.show_done(0, 1, "no run")
+
+    def show_done(self, done: int, total: int, text: str, tone: str = "") -> None:
+        """`total` 0: nobody knows how much there is to do, and the bar only moves."""
+        self.setRange(0, total)
+        self.setValue(done)
+        shown = text.replace("%", "%%")
+        if shown != self.format():
+            self.setFormat(shown)
+            self.setAccessibleDescription(text)
+            self.setToolTip(plain_tip(text))
+            self.updateGeometry()
+        if tone != self.property("tone"):
+            self.setProperty("tone", tone)
+            self.style().polish(self)
+
+    def text(self) -> str:
+        """What is painted; Qt has no text for a bar that only moves, and cuts at both ends."""
+        told = self.format().replace("%%", "%")
+        room = max(0, self.width() - 16)
+        return self.fontMetrics().elidedText(told, Qt.TextElideMode.ElideRight, room)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        told = self.fontMetrics().horizontalAdvance(self.format()) + 28
+        holder = self.parentWidget()
+        whole = holder.width() if holder is not None else told
+        most = max(160, int(whole * _LARGEST_SHARE))
+        return QSize(min(told, most), self.fontMetrics().height() + 6)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        return QSize(60, self.fontMetrics().height() + 6)
+
 
 SAID_FOR_MS = 8_000
 """How long a message of an action may cover where the run stands."""
@@ -78,7 +121,7 @@ class ProgressLine(QStatusBar):
             self._parts[key] = self._part(key, heading, term)
             row.addWidget(self._parts[key], 1 if key == "case" else 0)
         self.line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.word = Words()
+        self.word = PlainLabel()
         self.word.setObjectName("standing")
         self.word.setAccessibleName("how the run stands")
         self.bar = RoundBar()
@@ -92,7 +135,7 @@ class ProgressLine(QStatusBar):
         row = QHBoxLayout(part)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(5)
-        value = Words(NOT_MEASURED)
+        value = PlainLabel(NOT_MEASURED)
         value.setAccessibleName(heading or key.capitalize())
         value.setToolTip(TERMS[term])
         if heading:

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.look.words import Words, caption
+from app.gui.look.text import PlainLabel, caption
 from app.insights.insight import Insight
 from app.insights.quality import Issue, issues_of
 from app.insights.rules import HEADING
@@ -172,7 +172,7 @@ class WarningsBadge(QToolButton):
                 act = partial(self.query_asked.emit, doubt.query)
                 column.addLayout(self._row(self._text(doubt), doubt.detail, act))
             if group.action:
-                action = Words(group.action, wrap=True)
+                action = PlainLabel(group.action, wrap=True)
                 action.setProperty("muted", True)
                 column.addWidget(action)
         if self.findings:
@@ -190,7 +190,7 @@ class WarningsBadge(QToolButton):
     def _row(self, text: str, detail: str, act: Callable[[], None]) -> QHBoxLayout:
         """A sentence, its figures in the tip, and the button that shows its cases."""
         row = QHBoxLayout()
-        words = Words(text, wrap=True)
+        words = PlainLabel(text, wrap=True)
         words.setToolTip(detail)
         link = QToolButton()
         link.setText("Show")
@@ -219,7 +219,7 @@ _RIGHT = Qt.TextElideMode.ElideRight
 
 
 def _heading(text: str) -> QLabel:
-    label = Words(text)
+    label = PlainLabel(text)
     font = label.font()
     font.setBold(True)
     label.setFont(font)

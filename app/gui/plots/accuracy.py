@@ -10,14 +10,14 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from app.formatting.text import CLOCK_TEXT
-from app.gui.look.choice import Choice
+from app.gui.look.controls import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import PercentAxis, count_axis
 from app.gui.plots.base import PlotView
 from app.gui.plots.case_spots import case_spot, figure_text
 from app.gui.plots.legend import Entry
-from app.gui.plots.points import NameLayer
-from app.gui.plots.read.spots import Spot, SpotReader
+from app.gui.plots.marks import NameLayer
+from app.gui.plots.read.reading import Spot, SpotReader
 from app.gui.plots.style import SeriesStyle, clocks_text
 from app.insights.quality import quality_of
 from app.plot_data.series import Series, batches, number, of_batch, ranked, variants

@@ -1,14 +1,14 @@
-"""How the series of a page are shown: which of them, in which order, in which colours, which lit.
-
-One value for all views of the page, so that a series looks the same in each.
-"""
+"""Arrangement of the series of a page, and the baselines behind them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from app.gui.look.theme import Theme
+from PySide6.QtGui import QColor
+
+from app.gui.look.theme import Theme, mixed
+from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle, series_styles
 from app.plot_data.series import Baseline, Series
 
@@ -46,3 +46,49 @@ class Arrangement:
         return {
             key: style if key == self.lit else style.faded(theme) for key, style in styles.items()
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What `baseline` has beside the series of this key, under a key that no case has."""
+
+    key: str
+    baseline: Baseline
+    series: Series
+    style: SeriesStyle
+
+
+def behind(
+    shown: Sequence[Series], how: Arrangement, theme: Theme, *, each: bool = False
+) -> list[Behind]:
+    """Of each baseline what is beside these, and of the lit series alone while one is lit.
+
+    Where it is the same for several it is told once, or with `each` of them.
+    """
+    found: list[Behind] = []
+    lit = [one for one in shown if how.lit in (None, one.key)] or list(shown)
+    for place, baseline in enumerate(how.baselines):
+        style = SeriesStyle(grey(place, len(how.baselines), theme), simulated=False)
+        seen: set[str] = set()
+        for one in lit:
+            beside = baseline.counterpart(one)
+            if beside is None or not beside.counts.any():
+                continue
+            own = f"{baseline.key}\n{beside.key}" + (f"\n{one.key}" if each else "")
+            if own not in seen:
+                seen.add(own)
+                copy = replace(beside, key=own, label=f"baseline {baseline.name}")
+                look = replace(style, simulated=beside.clock == "simulated")
+                found.append(Behind(one.key, baseline, copy, look))
+    return found
+
+
+def behind_entries(found: Sequence[Behind]) -> list[Entry]:
+    """One line of a legend for each baseline."""
+    looks = {one.baseline.key: one for one in found}
+    return [Entry(one.series.label, one.style.pen(1.8)) for one in looks.values()]
+
+
+def grey(place: int, of: int, theme: Theme) -> QColor:
+    """The quiet colour of the theme, paler for each further baseline."""
+    return mixed(QColor(theme.muted), QColor(theme.base), 0.15 + 0.45 * place / max(1, of - 1))

@@ -13,8 +13,8 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.formatting.text import count_tick, time_tick
-from app.gui.look.plot_font import plot_font
-from app.gui.look.shorter import shorter
+from app.gui.look.overlay import plot_font
+from app.gui.look.text import shorter
 from app.gui.look.theme import mixed
 
 Specs = tuple[object, list[tuple[QPen, QPointF, QPointF]], object]

@@ -1,8 +1,4 @@
-"""What all plots share: a heading, a legend, controls, a theme and lazy redrawing.
-
-Data only marks a view as dirty. Whoever owns the view calls `refresh()` from one timer for
-all views, so that nothing is drawn more often than it is looked at.
-"""
+"""What all plots share: heading, legend, controls, theme, series of a page and lazy redrawing."""
 
 from __future__ import annotations
 
@@ -16,16 +12,73 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QGraphicsScene, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
-from app.gui.look.choice import Choice, Switch
-from app.gui.look.control_bar import ControlBar
+from app.formatting.case_labels import shared_and_distinct
+from app.gui.look.controls import Choice, ControlBar, Switch
 from app.gui.look.csv_file import Table
-from app.gui.look.overlay import Overlay
-from app.gui.look.plot_font import plot_font
-from app.gui.look.theme import Theme
-from app.gui.look.words import Words
-from app.gui.plots.arranged import ArrangedView
+from app.gui.look.overlay import Overlay, plot_font
+from app.gui.look.text import PlainLabel
+from app.gui.look.theme import LIGHT, Theme
+from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend
+from app.gui.plots.read.readable import ReadableView
+from app.gui.plots.style import SeriesStyle
+from app.plot_data.series import Series
+
+
+class ArrangedView(ReadableView):
+    """`series` are those that are drawn, in their order."""
+
+    tells_apart: ClassVar[bool] = False
+    """Its series go by what sets them apart, and its heading says what they share."""
+    takes_rounds: ClassVar[bool] = False
+    """It judges by the rounds of every case, which are read once somebody looks at it."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = LIGHT
+        self.arrangement = Arrangement()
+        self._fed: tuple[Series, ...] = ()
+        self._shared, self._called = "", dict[str, str]()
+
+    def mark_dirty(self) -> None:
+        raise NotImplementedError
+
+    def set_series(self, series: Sequence[Series]) -> None:
+        """Show these; drawn at the next `refresh`."""
+        self._fed = tuple(series)
+        self._shared, self._called = shared_and_distinct({one.key: one.label for one in series})
+        self.series = self.arrangement.drawn(self._fed)
+        self.mark_dirty()
+
+    def arrange(self, how: Arrangement) -> None:
+        """Show the series so from now on."""
+        if how != self.arrangement:
+            self.arrangement = how
+            self.series = how.drawn(self._fed)
+            self.mark_dirty()
+
+    def styles(self) -> dict[str, SeriesStyle]:
+        """How each series looks, by key."""
+        return self.arrangement.styles(self._fed, self.theme)
+
+    def name_of(self, series: Series) -> str:
+        """What sets it apart from the others that are shown; what they share is in the heading."""
+        return self._called.get(series.key, series.label)
+
+    def offers(self) -> bool:
+        """Whether there is something to draw in this run."""
+        return bool(self._fed)
+
+    @property
+    def all_hidden(self) -> bool:
+        return bool(self._fed) and not self.series
+
+    @property
+    def shared(self) -> str:
+        """What the heading says of all its series, "" for views that tell it of each."""
+        return self._shared if self.tells_apart else ""
+
 
 LayerT = TypeVar("LayerT", bound=Overlay)
 _UNBOUNDED_PX = 2.0**24 - 1.0
@@ -89,7 +142,7 @@ class PlotView(ArrangedView):
         self.make_readable(self.canvas)
         self.crosshair.scrolled.connect(self._stop_following)
 
-        self._missing = Words(parent=self.canvas, wrap=True)
+        self._missing = PlainLabel(parent=self.canvas, wrap=True)
         self._missing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._missing.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         over = QVBoxLayout(self.canvas)

@@ -19,14 +19,13 @@ from app.formatting.text import interval, time_text
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay
 from app.gui.look.theme import Theme
+from app.gui.plots.arrangement import behind
 from app.gui.plots.axes import time_axis
-from app.gui.plots.barview import BarView
-from app.gui.plots.behind import behind
+from app.gui.plots.bars import BarView
 from app.gui.plots.case_spots import case_spot
 from app.gui.plots.marks import Percentile, bin_quantile_s, percentiles
 from app.gui.plots.parts import without_samples
-from app.gui.plots.read.brush import Brush
-from app.gui.plots.read.spots import Spot, SpotReader
+from app.gui.plots.read.reading import Brush, Spot, SpotReader
 from app.gui.plots.style import SeriesStyle, clocks_text, row_text
 from app.plot_data.series import Series
 from app.stats.quantiles import needed_samples

@@ -5,8 +5,7 @@ from __future__ import annotations
 from PySide6.QtGui import QColor
 
 from app.formatting.text import interval, latency, rate_interval, rate_text
-from app.gui.plots.read.brush import Brush
-from app.gui.plots.read.spots import Spot
+from app.gui.plots.read.reading import Brush, Spot
 from app.gui.plots.style import legend_text
 from app.plot_data.series import Series, interval_columns, number
 

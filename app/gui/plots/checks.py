@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.status import STATUSES, Tone
 from app.gui.look.csv_file import Table
-from app.gui.look.plot_font import plot_font
+from app.gui.look.overlay import plot_font
 from app.gui.look.theme import Theme, mixed
 from app.gui.plots.legend import Entry
-from app.gui.plots.read.spots import CELL, Spot, SpotReader
+from app.gui.plots.read.reading import CELL, Spot, SpotReader
 from app.gui.plots.tile_grid import TileGrid, TileOverlay
 from app.plot_data.matrix import matrix, status_text
 from app.plot_data.series import Series

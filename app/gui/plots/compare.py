@@ -18,12 +18,11 @@ from app.comparison.measured_case import COMPARED
 from app.console.verdicts import run_variation_notes
 from app.formatting.text import CLOCK_TEXT, ratio_interval, significant
 from app.gui.look.csv_file import Table
-from app.gui.look.overlay import Overlay
-from app.gui.look.plot_font import plot_font
+from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme, verdict_color
 from app.gui.plots.axes import Levels, LogAxis, NamesAxis
 from app.gui.plots.legend import Entry
-from app.gui.plots.read.spots import ROW, Spot, SpotReader
+from app.gui.plots.read.reading import ROW, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.history.run_comparison import RunSide, compare_runs
 from app.history.trends import History

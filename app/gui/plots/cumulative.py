@@ -10,17 +10,17 @@ import pyqtgraph as pg
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.gui.look.choice import Switch
+from app.gui.look.controls import Switch
 from app.gui.look.csv_file import Table
+from app.gui.plots.arrangement import behind, behind_entries
 from app.gui.plots.axes import PercentAxis, time_axis
 from app.gui.plots.base import PlotView
-from app.gui.plots.behind import behind, behind_entries
 from app.gui.plots.marks import HEADROOM, MarkLayer, mark_entries, published_marks
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
-from app.gui.plots.read.brush import Brush
-from app.gui.plots.read.cross import BandLayer
 from app.gui.plots.read.curves import CumulativeReader, DrawnCurve
 from app.gui.plots.read.lit import lit_places
+from app.gui.plots.read.overlays import BandLayer
+from app.gui.plots.read.reading import Brush
 from app.gui.plots.style import clocks_text, series_entries
 from app.plot_data.series import Series
 from app.stats.quantiles import EDGES_S

@@ -1,23 +1,242 @@
-"""Views of figures of `app/present`: a plot for each, side by side where they fit, on one scale.
-
-A subclass says which figures; drawing, reading, scales and export are the same for all of them.
-"""
+"""Views of figures of `app/present`: lines, marks and intervals, side by side on one scale."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyqtgraph as pg
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen, QPolygonF, QResizeEvent
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from app.gui.plots.axes import NamesAxis
-from app.gui.plots.figure_layer import FigureLayer, Span, axis_item, place, spans
-from app.gui.plots.read.brush import Brush
-from app.gui.plots.read.reading import Line, Place, Reading
-from app.gui.plots.read.spots import Spot, SpotReader
+from app.gui.look.overlay import Overlay, plot_font
+from app.gui.look.theme import Theme
+from app.gui.plots.axes import LogAxis, NamesAxis, SolidAxis, count_axis, time_axis
+from app.gui.plots.read.reading import Brush, Line, Place, Reading, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import SeriesStyle
-from app.present.figure import Figure, Mark
+from app.present.figure import Axis, Figure, Mark, Series, Symbol
+
+_BESIDE_PX, _MOST_BESIDE_PX = 6.0, 36.0
+_CAP_PX, _ARROW_PX, _RADIUS_PX = 4.0, 6.0, 4.0
+_INTERVAL_SHARE, _LEAST_SPAN = 0.35, 0.12
+"""By how much of the values' own span their intervals may extend the axis."""
+_MARGIN = 0.06
+_LABEL_SHARE = 0.24
+"""Of the width, for the labels right of all marks."""
+Span = tuple[float, float]
+
+
+def place(axis: Axis, value: float) -> float:
+    """Where a value lies on the plot's axis, which holds logarithms of seconds for latencies."""
+    if axis.scale != "log":
+        return value
+    return math.log10(max(value, 1e-12) * (1e-6 if axis.unit == "us" else 1.0))
+
+
+def axis_item(axis: Axis, side: str) -> SolidAxis:
+    """The axis of a plot that prints these values in their units."""
+    if axis.names:
+        names = NamesAxis(side)
+        names.set_names(axis.names)
+        return names
+    if axis.scale != "log":
+        made = SolidAxis(side)
+    elif axis.unit == "us":
+        made = time_axis(side)
+    elif axis.unit == "per_s":
+        made = count_axis(side)
+    else:
+        made = LogAxis(side, lambda value: f"{value:.6g}")
+    if axis.ticks:
+        made.setTicks([[(place(axis, value), text) for value, text in axis.ticks]])
+        made.setStyle(hideOverlappingLabels=True)
+    return made
+
+
+def spans(figures: Sequence[Figure]) -> tuple[Span, Span]:
+    """What x and y show of all of these together: every value, and as much of the intervals as
+    leaves the values most of the room."""
+    return _span(figures, "x"), _span(figures, "y")
+
+
+def _span(figures: Sequence[Figure], side: str) -> Span:
+    values, ends = list[float](), list[float]()
+    for figure in figures:
+        axis = figure.x if side == "x" else figure.y
+        values += [place(axis, line.value) for line in figure.references if line.axis == side]
+        for mark in figure.marks:
+            values.append(place(axis, mark.x if side == "x" else mark.y))
+            if figure.is_by_name == (side == "x"):
+                ends += [place(axis, end) for end in (mark.low, mark.high) if end is not None]
+    if not values:
+        return 0.0, 1.0
+    low, high = min(values), max(values)
+    most = _INTERVAL_SHARE * max(high - low, _LEAST_SPAN)
+    low = max(low - most, min([low, *ends]))
+    high = min(high + most, max([high, *ends]))
+    margin = _MARGIN * max(high - low, _LEAST_SPAN)
+    low, high = low - margin, high + margin
+    if side == "x" and any(mark.label for figure in figures for mark in figure.marks):
+        high += (high - low) * _LABEL_SHARE / (1.0 - _LABEL_SHARE)
+    return low, high
+
+
+class FigureLayer(Overlay):
+    """Paints the series of one figure; `styles` are by the name of the series."""
+
+    def __init__(
+        self, plot: pg.PlotItem, figure: Figure, styles: Mapping[str, SeriesStyle], theme: Theme
+    ) -> None:
+        super().__init__(plot)
+        self.figure = figure
+        self._styles, self._theme = styles, theme
+        self._beside = _places_beside(figure)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_references(painter)
+        for series in self.figure.series:
+            style = self._styles[series.name]
+            points = [self.point(series, mark) for mark in series.marks]
+            if series.kind == "line":
+                painter.setPen(style.line_pen(1.8))
+                painter.drawPolyline(QPolygonF(points))
+            painter.setPen(QPen(style.color, 1.4))
+            for mark, point in zip(series.marks, points, strict=True):
+                self._paint_interval(painter, mark, point)
+            for mark, point in zip(series.marks, points, strict=True):
+                painter.setPen(QPen(style.color, 1.6))
+                hollow = mark.is_hollow or style.simulated
+                painter.setBrush(QBrush(QColor(self._theme.base) if hollow else style.color))
+                _paint_symbol(painter, series.symbol, point)
+        self._paint_labels(painter)
+
+    def _paint_labels(self, painter: QPainter) -> None:
+        """The marks' labels right of all rows, a column for each symbol."""
+        box, right = self.boundingRect(), self.boundingRect().right() - 4
+        painter.setFont(plot_font())
+        painter.setPen(QColor(self._theme.text))
+        metrics = QFontMetricsF(painter.font())
+        symbols = dict.fromkeys(series.symbol for series in self.figure.series)
+        for symbol in reversed(symbols):
+            marks = [
+                m for s in self.figure.series if s.symbol == symbol for m in s.marks if m.label
+            ]
+            width = max((metrics.horizontalAdvance(mark.label) for mark in marks), default=0.0)
+            if marks:
+                head = QRectF(right - width, box.top(), width, metrics.height())
+                painter.drawText(
+                    head, _RIGHT, _SYMBOL_HEADS.get(symbol, "") if len(symbols) > 1 else ""
+                )
+            for mark in marks:
+                middle = self.y_px(place(self.figure.y, mark.y))
+                room = QRectF(right - width, middle - 10, width, 20) & box
+                painter.drawText(room, _RIGHT, mark.label)
+            right -= width + 14 if marks else 0.0
+
+    def point(self, series: Series, mark: Mark) -> QPointF:
+        """In this item's pixels, moved aside from the marks of other series at its place."""
+        x = self.x_px(place(self.figure.x, mark.x))
+        y = self.y_px(place(self.figure.y, mark.y))
+        return QPointF(x + self._beside.get(series.name, 0.0), y)
+
+    def clipped(self) -> list[Mark]:
+        """The marks of which an end of the interval is out of sight."""
+        box = self.boundingRect()
+        return [
+            mark
+            for mark in self.figure.marks
+            if any(not low <= at <= high for low, at, high in self._ends(mark, box))
+        ]
+
+    def _ends(self, mark: Mark, box: QRectF) -> Iterator[tuple[float, float, float]]:
+        if mark.low is None or mark.high is None:
+            return
+        for end in (mark.low, mark.high):
+            if self.figure.is_by_name:
+                yield box.left() - 1, self.x_px(place(self.figure.x, end)), box.right() + 1
+            else:
+                yield box.top() - 1, self.y_px(place(self.figure.y, end)), box.bottom() + 1
+
+    def _paint_interval(self, painter: QPainter, mark: Mark, point: QPointF) -> None:
+        """A line to both ends with caps; one that is out of sight is an arrow at the edge."""
+        box, across = self.boundingRect(), self.figure.is_by_name
+        for low, at, high in self._ends(mark, box):
+            seen = min(max(at, low + 1), high - 1)
+            end = QPointF(seen, point.y()) if across else QPointF(point.x(), seen)
+            painter.drawLine(point, end)
+            aside = QPointF(0.0, _CAP_PX) if across else QPointF(_CAP_PX, 0.0)
+            if seen == at:
+                painter.drawLine(end - aside, end + aside)
+                continue
+            inward = math.copysign(_ARROW_PX, (point.x() if across else point.y()) - seen)
+            back = QPointF(inward, 0.0) if across else QPointF(0.0, inward)
+            painter.drawPolyline(QPolygonF([end + back - aside, end, end + back + aside]))
+
+    def _paint_references(self, painter: QPainter) -> None:
+        box = self.boundingRect()
+        painter.setFont(plot_font(-1.0))
+        metrics = QFontMetricsF(painter.font())
+        for line in self.figure.references:
+            tone = {"ok": self._theme.good, "error": self._theme.bad}
+            painter.setPen(QPen(QColor(tone.get(line.tone, self._theme.muted)), 1.2, _DASHED))
+            if line.axis == "x":
+                at = self.x_px(place(self.figure.x, line.value))
+                painter.drawLine(QPointF(at, box.top()), QPointF(at, box.bottom()))
+                room = QRectF(at + 4, box.top() + 2, box.right() - at - 6, metrics.height())
+            else:
+                at = self.y_px(place(self.figure.y, line.value))
+                painter.drawLine(QPointF(box.left(), at), QPointF(box.right(), at))
+                room = QRectF(box.left() + 4, at - metrics.height(), box.width(), metrics.height())
+            painter.setPen(QColor(self._theme.text))
+            text = metrics.elidedText(line.label, Qt.TextElideMode.ElideRight, room.width())
+            painter.drawText(room, Qt.AlignmentFlag.AlignLeft, text)
+
+
+_SYMBOL_HEADS: Mapping[Symbol, str] = {"circle": "p50", "diamond": "p99"}
+"""What the symbols of a figure of latencies stand for, above their labels."""
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_DASHED = Qt.PenStyle.DashLine
+
+
+def _places_beside(figure: Figure) -> dict[str, float]:
+    """By how many pixels the marks of each series stand aside, where others share their places."""
+    if figure.is_by_name:
+        return {}
+    aside: dict[str, float] = {}
+    for symbol in dict.fromkeys(series.symbol for series in figure.series):
+        alike = [series for series in figure.series if series.symbol == symbol]
+        shared: dict[float, set[str]] = {}
+        for series in alike:
+            for mark in series.marks:
+                shared.setdefault(mark.x, set()).add(series.name)
+        crowded = [s.name for s in alike if any(s.name in at for at in _several(shared))]
+        step = min(_BESIDE_PX, _MOST_BESIDE_PX / max(1, len(crowded)))
+        middle = (len(crowded) - 1) / 2
+        for number, name in enumerate(crowded):
+            aside.setdefault(name, step * (number - middle))
+    return aside
+
+
+def _several(shared: Mapping[float, set[str]]) -> list[set[str]]:
+    return [names for names in shared.values() if len(names) > 1]
+
+
+def _paint_symbol(painter: QPainter, symbol: Symbol, at: QPointF) -> None:
+    r = _RADIUS_PX
+    if symbol == "circle":
+        painter.drawEllipse(at, r, r)
+    elif symbol == "diamond":
+        tips = [(0.0, -r - 1), (r + 1, 0.0), (0.0, r + 1), (-r - 1, 0.0)]
+        painter.drawPolygon(QPolygonF([at + QPointF(x, y) for x, y in tips]))
+    elif symbol == "cross":
+        painter.drawLine(at + QPointF(-r, -r), at + QPointF(r, r))
+        painter.drawLine(at + QPointF(-r, r), at + QPointF(r, -r))
+
 
 _PANEL_HEIGHT, _LEAST_WIDTH, _ROW_HEIGHT = 230, 320, 26
 _AROUND_PX, _AROUND_ROWS_PX = 90, 76

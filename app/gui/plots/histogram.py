@@ -11,22 +11,26 @@ import pyqtgraph as pg
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QWidget
 
-from app.gui.look.choice import Choice, Switch
+from app.gui.look.controls import Choice, Switch
 from app.gui.look.csv_file import Table
-from app.gui.look.plot_font import plot_font
-from app.gui.look.shorter import shorter
+from app.gui.look.overlay import plot_font
+from app.gui.look.text import shorter
+from app.gui.plots.arrangement import Behind, behind, behind_entries
 from app.gui.plots.axes import NamesAxis, SolidAxis, count_axis, share_axis, time_axis
-from app.gui.plots.behind import Behind, behind, behind_entries
-from app.gui.plots.histogram_panel import MOST_FILLED, HistogramPanel
-from app.gui.plots.histogram_rows import RowPanel, RowReader
+from app.gui.plots.histogram_panels import (
+    MOST_FILLED,
+    ROW_PX,
+    HistogramPanel,
+    RidgeLayer,
+    RowPanel,
+    RowReader,
+)
 from app.gui.plots.marks import Mark, MarkLayer, mark_entries, percentile_marks, published_marks
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
-from app.gui.plots.read.bins import Binned, BinReader, DrawnBins, fixed_bins
-from app.gui.plots.read.brush import Brush
-from app.gui.plots.read.cross import BandLayer
-from app.gui.plots.read.fine import FineBins, Seen
-from app.gui.plots.ridges import ROW_PX, RidgeLayer
-from app.gui.plots.rows import RowsView
+from app.gui.plots.read.bins import Binned, BinReader, DrawnBins, FineBins, Seen, fixed_bins
+from app.gui.plots.read.overlays import BandLayer
+from app.gui.plots.read.reading import Brush
+from app.gui.plots.scrolled import RowsView
 from app.gui.plots.shift_strip import RoundQuantiles, ShiftStrip
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.plot_data.series import Series

@@ -13,14 +13,13 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from app.cases.latency_columns import INTERVALS
 from app.formatting.text import interval, latency
 from app.gui.look.csv_file import Table
-from app.gui.look.overlay import Overlay
-from app.gui.look.plot_font import plot_font
+from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme, verdict_color
 from app.gui.plots.axes import NamesAxis, time_axis
 from app.gui.plots.base import PlotView
-from app.gui.plots.intervals import lay_intervals
 from app.gui.plots.legend import Entry
-from app.gui.plots.read.spots import Spot, SpotReader
+from app.gui.plots.marks import lay_intervals
+from app.gui.plots.read.reading import Spot, SpotReader
 from app.history.trends import PERCENTILES, History, Point, Trend
 from app.stats.change_points import MINIMUM_RUNS
 from exporters.types import GraphlapError

@@ -13,7 +13,7 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsWidget, QStyleOptionGraphicsItem, QWidget
 
-from app.gui.look.plot_font import plot_font
+from app.gui.look.overlay import plot_font
 from app.gui.look.theme import LIGHT, Theme
 
 _SWATCH_PX, _GAP_PX, _ROWS = 26.0, 22.0, 3

@@ -1,25 +1,19 @@
-"""Vertical lines over a latency axis: percentiles of a series, and published figures.
-
-A percentile is the figure of the case's row: a solid line over the band of its 95 % interval.
-While there is none yet, that of all samples pooled stands in for it under that name: dotted, and
-written with a tilde. A figure without an interval, as of a single round, is dashed.
-"""
+"""Marks on plots: percentile lines, intervals, names beside points, and marked rates."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.formatting.text import time_text
-from app.gui.look.overlay import Overlay
-from app.gui.look.plot_font import plot_font
+from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme
 from app.gui.plots.legend import Entry
 from app.insights.quality import quality_of
@@ -262,3 +256,149 @@ def _meet(one: QRectF, other: QRectF) -> bool:
 
 HEADROOM = 0.24
 """The share of a plot's height that is kept free for the texts of marks."""
+
+
+_CAP_PX = 4.0
+"""By so much a cap reaches to either side."""
+
+
+def lay_intervals(
+    lay: Callable[[Overlay], Overlay],
+    plot: pg.PlotItem,
+    x: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    pen: QPen,
+) -> None:
+    """Draw the intervals from `low` to `high` at `x` [n each], as the axes have them.
+
+    The lines are data, so that the plot's range holds them; `lay` is the view's own.
+    """
+    middle, half = (low + high) / 2.0, (high - low) / 2.0
+    plot.addItem(pg.ErrorBarItem(x=x, y=middle, bottom=half, top=half, beam=0.0, pen=pen))
+    lay(CapLayer(plot, x, low, high, pen))
+
+
+class CapLayer(Overlay):
+    """A short line across each end of each interval, below the points."""
+
+    def __init__(
+        self, plot: pg.PlotItem, x: np.ndarray, low: np.ndarray, high: np.ndarray, pen: QPen
+    ) -> None:
+        super().__init__(plot)
+        self._x, self._ends, self._pen = x, (low, high), pen
+        self.setZValue(-1)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        painter.setPen(self._pen)
+        across = self.x_px(self._x)
+        for ends in self._ends:
+            rows = self.y_px(ends)
+            painter.drawLines(
+                [
+                    QLineF(x - _CAP_PX, y, x + _CAP_PX, y)
+                    for x, y in zip(across.tolist(), rows.tolist(), strict=True)
+                ]
+            )
+
+
+_MOST_NAMES = 200
+_CLEAR_PX = 6.0
+
+
+class NameLayer(Overlay):
+    """Names at data points; one that finds no free place is left out until one zooms in."""
+
+    def __init__(
+        self, plot: pg.PlotItem, points: Sequence[tuple[float, float, str]], theme: Theme
+    ) -> None:
+        super().__init__(plot)
+        self._points, self._theme = tuple(points), theme
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        painter.setFont(plot_font(-1.0))
+        painter.setPen(QColor(self._theme.text))
+        metrics = QFontMetricsF(painter.font())
+        box = self.boundingRect()
+        places = [(QPointF(self.x_px(x), self.y_px(y)), name) for x, y, name in self._points]
+        seen = [(at, name) for at, name in places if box.contains(at)]
+        taken = [_around(at) for at, _ in seen]
+        for at, name in seen[:_MOST_NAMES]:
+            size = (metrics.horizontalAdvance(name), metrics.height())
+            free = next(
+                (
+                    place
+                    for place in _candidates(at, *size)
+                    if box.contains(place) and not any(place.intersects(t) for t in taken)
+                ),
+                None,
+            )
+            if free is not None:
+                taken.append(free)
+                painter.drawText(free, Qt.AlignmentFlag.AlignCenter, name)
+
+
+def _around(at: QPointF) -> QRectF:
+    return QRectF(at.x() - 5, at.y() - 5, 10, 10)
+
+
+def _candidates(at: QPointF, width: float, height: float) -> Sequence[QRectF]:
+    """Right, left, above and below the point."""
+    return (
+        QRectF(at.x() + _CLEAR_PX, at.y() - height / 2, width, height),
+        QRectF(at.x() - _CLEAR_PX - width, at.y() - height / 2, width, height),
+        QRectF(at.x() - width / 2, at.y() - _CLEAR_PX - height, width, height),
+        QRectF(at.x() - width / 2, at.y() + _CLEAR_PX, width, height),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RateMark:
+    """A rate in the colour of its curve, with the text beside it; `line` is how it is drawn."""
+
+    rate_hz: float
+    text: str
+    color: QColor
+    line: Qt.PenStyle
+
+
+_RATES_SHARE = 0.5
+"""Of the plot's height, which all texts together may take."""
+
+
+class RateMarks(Overlay):
+    """A line at each rate, their texts one below another where there is room for all."""
+
+    def __init__(self, plot: pg.PlotItem, marks: Sequence[RateMark], theme: Theme) -> None:
+        super().__init__(plot)
+        self._marks, self._theme = tuple(marks), theme
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        box = self.boundingRect()
+        painter.setFont(plot_font(-1.0))
+        metrics = QFontMetricsF(painter.font())
+        places = [(self.x_px(math.log10(mark.rate_hz)), mark) for mark in self._marks]
+        seen = sorted((at for at in places if box.left() <= at[0] <= box.right()), key=_left_first)
+        for x, mark in seen:
+            painter.setPen(QPen(mark.color, 1.2, mark.line))
+            painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+        height = metrics.height()
+        if len(seen) * height > _RATES_SHARE * box.height():
+            return  # so many texts would hide the curves
+        for row, (x, mark) in enumerate(seen):
+            width = metrics.horizontalAdvance(mark.text)
+            left = max(box.left() + 2.0, x - 5.0 - width)
+            place = QRectF(left, box.top() + 2.0 + row * height, width, height)
+            painter.fillRect(place, QColor(self._theme.base))
+            painter.setPen(QColor(self._theme.text))
+            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, mark.text)
+
+
+def _left_first(place: tuple[float, RateMark]) -> float:
+    return place[0]

@@ -12,10 +12,9 @@ from PySide6.QtWidgets import QWidget
 
 from app.cases.jobs import OperatorTimes
 from app.formatting.text import CLOCK_TEXT, amount, significant, time_text
-from app.gui.look.choice import Choice
+from app.gui.look.controls import Choice
 from app.gui.look.csv_file import Table
-from app.gui.plots.bars import Bar
-from app.gui.plots.barview import BarView
+from app.gui.plots.bars import Bar, BarView
 from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
 from app.runs.following.state import CaseDetails

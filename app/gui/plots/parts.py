@@ -14,7 +14,7 @@ import numpy as np
 from app.cases.column import Blank
 from app.cases.round import MEASURED
 from app.cases.status import FITS
-from app.gui.look.choice import Choice
+from app.gui.look.controls import Choice
 from app.plot_data.series import Part, Series, part_ns
 from app.stats.quantiles import Histogram
 

@@ -10,16 +10,15 @@ import pyqtgraph as pg
 from PySide6.QtGui import QColor
 
 from app.gui.look.csv_file import Table
+from app.gui.plots.arrangement import behind, behind_entries
 from app.gui.plots.axes import NinesAxis, nines_of, time_axis
 from app.gui.plots.base import PlotView
-from app.gui.plots.behind import behind, behind_entries
-from app.gui.plots.intervals import lay_intervals
 from app.gui.plots.legend import Entry
-from app.gui.plots.marks import percentiles
+from app.gui.plots.marks import lay_intervals, percentiles
 from app.gui.plots.parts import since_when, without_samples
-from app.gui.plots.read.cross import BandLayer
 from app.gui.plots.read.curves import DrawnCurve, PercentileReader
 from app.gui.plots.read.lit import lit_places
+from app.gui.plots.read.overlays import BandLayer
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.plot_data.series import Series
 from app.stats.quantiles import EDGES_S, Interval, needed_samples

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from PySide6.QtWidgets import QWidget
 
 from app.formatting.text import CLOCK_TEXT, figure
-from app.gui.look.choice import Choice
+from app.gui.look.controls import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.figure_view import FigureView
 from app.gui.plots.style import SeriesStyle, clocks_text, remark

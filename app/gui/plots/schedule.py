@@ -12,13 +12,12 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from app.capabilities.simulated_card.inference import CardEvent, CardRun, assign_lines
 from app.formatting.text import significant, time_text
 from app.gui.look.csv_file import Table
-from app.gui.look.overlay import Overlay
-from app.gui.look.plot_font import plot_font
+from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme, runtime_color
 from app.gui.plots.axes import NamesAxis
 from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
-from app.gui.plots.read.spots import ROW, Spot, SpotReader
+from app.gui.plots.read.reading import ROW, Spot, SpotReader
 
 _UNIT_HEIGHT, _FIT_ROW = 76, 30
 

@@ -17,8 +17,7 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.round import MEASURED
-from app.gui.look.overlay import Overlay
-from app.gui.look.plot_font import plot_font
+from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme
 from app.gui.plots.axes import SolidAxis, time_axis
 from app.gui.plots.base import PlotView

@@ -24,9 +24,9 @@ from app.formatting.text import (
     significant,
 )
 from app.gui.look.csv_file import Table
-from app.gui.look.plot_font import plot_font
+from app.gui.look.overlay import plot_font
 from app.gui.look.theme import Theme
-from app.gui.plots.read.spots import CELL, Spot, SpotReader
+from app.gui.plots.read.reading import CELL, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.tile_grid import TileOverlay
 from app.insights.quality import quality_of

@@ -15,22 +15,35 @@ import pyqtgraph as pg
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QWidget
 
-from app.gui.look.choice import Choice, Switch
+from app.gui.look.controls import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import NamesAxis, time_axis
-from app.gui.plots.envelope import Envelope, Taken
-from app.gui.plots.lane_layer import LaneLayer, LanePlot, LaneReader
-from app.gui.plots.lanes import Lane, RoundTimes, lane_names, lanes_of, told_at
+from app.gui.plots.lanes import (
+    Lane,
+    LaneLayer,
+    LanePlot,
+    LaneReader,
+    RoundTimes,
+    lane_names,
+    lanes_of,
+    told_at,
+)
 from app.gui.plots.legend import Entry
 from app.gui.plots.parts import NAMES, PartChoice, since_when, without_samples
-from app.gui.plots.read.brush import Brush
-from app.gui.plots.read.lit_points import LitPoints
-from app.gui.plots.read.samples import DrawnRound, SampleReader
-from app.gui.plots.rounds import NameLayer, RoundLayer, warm_color
-from app.gui.plots.rows import RowsView
-from app.gui.plots.sample_rows import sample_rows
+from app.gui.plots.read.curves import DrawnRound, SampleReader
+from app.gui.plots.read.overlays import LitPoints
+from app.gui.plots.read.reading import Brush
+from app.gui.plots.scrolled import RowsView
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
-from app.gui.plots.trace import Trace
+from app.gui.plots.trace import (
+    Envelope,
+    NameLayer,
+    RoundLayer,
+    Taken,
+    Trace,
+    sample_rows,
+    warm_color,
+)
 from app.plot_data.series import Series, part_ns
 
 PANEL_PX, _PANEL_LINES = 76, 3.4

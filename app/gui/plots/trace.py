@@ -1,14 +1,86 @@
-"""One round on the timeline: raw samples where they are few enough to see, else an envelope."""
+"""Rounds on a timeline: raw samples or an envelope, warm-up shaded, rows for a table."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.cases.round import MEASURED
+from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme, mixed
-from app.gui.plots.envelope import BLOCK, Envelope, Taken
+from app.gui.plots.read.curves import PHASES
 from app.gui.plots.style import SeriesStyle
+from app.plot_data.series import Series
+from app.runs.following.samples import give_back
+from app.tune.ablation import round_name
+
+BLOCK = 256
+_AT_ONCE = 1024 * BLOCK
+"""A round that is shown late is taken in piece by piece, and none of it stays in memory."""
+Taken = Callable[[np.ndarray], np.ndarray]
+"""Nanoseconds [n] of RECORD records [n]."""
+
+
+class Envelope:
+    """Per block of 256 samples its start and its least, greatest and median latency [s].
+
+    Times are seconds since the round's first sample; `taken_ns` tells of records what each took.
+    """
+
+    def __init__(self, taken_ns: Taken) -> None:
+        self._taken_ns = taken_ns
+        self._clear()
+
+    def _clear(self) -> None:
+        self.samples = 0
+        self.start_s = self.least_s = self.greatest_s = self.median_s = np.empty(0)
+        self.first_ns = 0
+        self.end_s = 0.0
+        self.warmup_end_s = 0.0
+        self._warm_until = 0
+
+    def follow(self, records: np.ndarray) -> None:
+        """Take in what was added to the round's RECORD records since the last call."""
+        if len(records) == 0:
+            self._clear()
+            return
+        another = self.samples and int(records["started_ns"][0]) != self.first_ns
+        if len(records) < self.samples or another:
+            self._clear()
+        self.first_ns = int(records["started_ns"][0])
+        self.end_s = (int(records["finished_ns"][-1]) - self.first_ns) * 1e-9
+        self._follow_warmup(records)
+        whole = len(records) // BLOCK * BLOCK
+        while self.samples < whole:
+            end = min(whole, self.samples + _AT_ONCE)
+            self._add_blocks(records[self.samples : end])
+            if end - self.samples == _AT_ONCE:
+                give_back(records)
+            self.samples = end
+
+    def _add_blocks(self, added: np.ndarray) -> None:
+        latency = self._taken_ns(added).reshape(-1, BLOCK)
+        start_s = (added["started_ns"][::BLOCK] - self.first_ns) * 1e-9
+        median = np.partition(latency, BLOCK // 2, axis=1)[:, BLOCK // 2]
+        self.start_s = np.concatenate([self.start_s, start_s])
+        self.least_s = np.concatenate([self.least_s, latency.min(axis=1) * 1e-9])
+        self.greatest_s = np.concatenate([self.greatest_s, latency.max(axis=1) * 1e-9])
+        self.median_s = np.concatenate([self.median_s, median * 1e-9])
+
+    def _follow_warmup(self, records: np.ndarray) -> None:
+        """Warm-up comes first: look on from where it last went on, until a measured sample."""
+        while self._warm_until < len(records) and records["phase"][self._warm_until] != MEASURED:
+            phases = records["phase"][self._warm_until : self._warm_until + 65536]
+            others = np.nonzero(phases == MEASURED)[0]
+            self._warm_until += int(others[0]) if len(others) else len(phases)
+            last_ns = int(records["finished_ns"][self._warm_until - 1])
+            self.warmup_end_s = (last_ns - self.first_ns) * 1e-9
+
 
 RAW_LIMIT = 100_000
 """So many visible samples are drawn as they are."""
@@ -112,3 +184,87 @@ class Trace:
 def _log(seconds: np.ndarray) -> np.ndarray:
     """log10 of what may be zero: clocks tick in nanoseconds at best."""
     return np.log10(np.maximum(seconds, 1e-9))
+
+
+def warm_color(theme: Theme) -> QColor:
+    """Of what was not counted yet."""
+    color = QColor(theme.muted)
+    color.setAlpha(60)
+    return color
+
+
+class RoundLayer(Overlay):
+    """Warm-up shaded, and where each round begins."""
+
+    def __init__(self, plot: pg.PlotItem, theme: Theme, *, named_row: bool) -> None:
+        super().__init__(plot)
+        self._theme = theme
+        self._untold = 1 if named_row else 0  # the row's own name stands where that would
+        self._offsets: tuple[float, ...] = ()
+        self._warm: tuple[tuple[float, float], ...] = ()
+
+    def set_rounds(self, offsets_s: Sequence[float], warm_s: Sequence[tuple[float, float]]) -> None:
+        """Where rounds begin, and from when to when each warmed up, on the time axis."""
+        self._offsets, self._warm = tuple(offsets_s[:-1]), tuple(warm_s)
+        self.update()
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        box = self.boundingRect()
+        for begin, end in self._warm:
+            left, right = self.x_px(begin), self.x_px(end)
+            shade = QRectF(left, box.top(), max(1.5, right - left), box.height())
+            painter.fillRect(shade & box, warm_color(self._theme))
+        painter.setFont(plot_font(-1.5))
+        metrics = QFontMetricsF(painter.font())
+        for number, offset in enumerate(self._offsets):
+            x = self.x_px(offset)
+            if not box.left() - 1 <= x <= box.right():
+                continue
+            painter.setPen(QPen(QColor(self._theme.border), 1, Qt.PenStyle.DashLine))
+            painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
+            if number < self._untold:
+                continue
+            painter.setPen(QColor(self._theme.muted))
+            painter.drawText(QPointF(x + 4, box.top() + metrics.ascent() + 2), round_name(number))
+
+
+class NameLayer(Overlay):
+    """Whose row it is, at its upper left end and over its samples."""
+
+    def __init__(self, plot: pg.PlotItem, name: str, theme: Theme) -> None:
+        super().__init__(plot)
+        self._name, self._theme = name, theme
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        box = self.boundingRect()
+        painter.setFont(plot_font(-1.0, bold=True))
+        metrics = QFontMetricsF(painter.font())
+        name = metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, box.width() - 8)
+        place = QRectF(
+            box.left() + 2, box.top() + 1, metrics.horizontalAdvance(name) + 4, metrics.height()
+        )
+        ground = QColor(self._theme.base)
+        ground.setAlpha(225)
+        painter.fillRect(place, ground)
+        painter.setPen(QColor(self._theme.text))
+        painter.drawText(place, Qt.AlignmentFlag.AlignCenter, name)
+
+
+MOST_ROWS = 1_000_000
+
+
+def sample_rows(series: Iterable[tuple[Series, Taken]]) -> list[list[object]]:
+    """Series, clock, round, when it started in nanoseconds, what it took in microseconds, phase."""
+    rows: list[list[object]] = []
+    for one, taken in series:
+        for number, records in enumerate(one.rounds):
+            kept = records[: max(0, MOST_ROWS - len(rows))]
+            for record, us in zip(kept, (taken(kept) / 1e3).tolist(), strict=True):
+                phase = PHASES[int(record["phase"])]
+                started = int(record["started_ns"])
+                rows.append([one.label, one.clock, number, started, us, phase])
+    return rows

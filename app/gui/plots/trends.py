@@ -14,11 +14,11 @@ from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QWidget
 
 from app.formatting.text import CLOCK_TEXT, figure, is_too_noisy, latency, rate_text, significant
-from app.gui.look.choice import Choice
+from app.gui.look.controls import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry
-from app.gui.plots.rate_marks import RateMark, RateMarks
+from app.gui.plots.marks import RateMark, RateMarks
 from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry, series_styles
 from app.insights.quality import quality_of
 from app.plot_data.curves import Curve, curves

@@ -1,9 +1,9 @@
-"""The columns of the results table: where each takes its value, and how it is written."""
+"""Columns of the results table: values, texts, settings that vary, ratios to a baseline."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from app.cases.column import Column as ResultColumn
@@ -12,8 +12,12 @@ from app.cases.column_names import column as column_of
 from app.cases.columns import BY_NAME, NAMES
 from app.cases.dimensions import SETTINGS
 from app.cases.latency_columns import PERCENTILES
-from app.formatting.text import CLOCK_TEXT, significant, time_text
-from app.plot_data.series import Series, number, quoted, ranked
+from app.cases.units import percentile_label as percentile_as_written
+from app.comparison.judge import Sides
+from app.comparison.measured_case import COMPARED
+from app.formatting.text import CLOCK_TEXT, ratio_interval, significant, time_text
+from app.plot_data.series import Baseline, Series, deltas, number, quoted, ranked
+from app.plot_data.settings import Setting
 
 Kind = Literal["text", "count", "lower", "higher"]
 """lower and higher: a figure of which less or more is better, compared with a baseline."""
@@ -131,3 +135,89 @@ def shown_unasked(key: str) -> bool:
     if key in BY_NAME:
         return key in DEFAULT
     return key.startswith("latency_") and "_ci_" not in key
+
+
+_SETTING_WIDTH = 92
+_NOTHING = Setting("option", "", numeric=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingColumn(Column):
+    """An option of a case, or a size of its model: `name` is how plan and model call it."""
+
+    setting: Setting = _NOTHING
+
+    @property
+    def name(self) -> str:
+        return self.setting.name
+
+    def raw(self, series: Series) -> str | float | None:
+        value = self.setting.value(series)
+        return float(value) if value is not None and self.kind == "count" else value
+
+
+def varying(settings: Sequence[Setting]) -> list[str]:
+    """The columns by which rows with these settings differ, of those not shown unasked."""
+    return [one.key for one in settings if one.key not in DEFAULT]
+
+
+def setting_columns(settings: Sequence[Setting], series: Sequence[Series]) -> list[SettingColumn]:
+    """One for each option by which cases of one runtime differ, and each size that differs."""
+    return [_setting_column(setting, series) for setting in settings if setting.kind != "column"]
+
+
+def _setting_column(setting: Setting, series: Sequence[Series]) -> SettingColumn:
+    least = min(value for one in series if (value := setting.value(one)) is not None)
+    word = "An option" if setting.kind == "option" else "A size"
+    hint = f"{word} of the case. In the filter: {setting.name}={least}"
+    kind: Kind = "count" if setting.numeric else "text"
+    return SettingColumn(setting.key, setting.name, hint, kind, _SETTING_WIDTH, setting)
+
+
+_DELTA_WIDTH = 210
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaColumn(Column):
+    """`sides` by the keys of cases; columns of one baseline are the same whatever is in them."""
+
+    sides: Mapping[str, Sides] = field(default_factory=dict, compare=False)
+
+    def raw(self, series: Series) -> str | float | None:
+        found = self.sides.get(series.key)
+        return None if found is None else found.ratio
+
+    def told(self, series: Series) -> str:
+        """`0.970 (0.951 to 0.989) faster`; "" where nothing is to be compared."""
+        found = self.sides.get(series.key)
+        if found is None:
+            return ""
+        interval = found.verdict.interval
+        limits = f" ({ratio_interval(interval.low, interval.high)})" if interval else ""
+        return f"{significant(found.ratio)}{limits} {found.verdict.word}"
+
+
+def delta_columns(
+    baselines: Sequence[Baseline], series: Sequence[Series], band: float
+) -> tuple[DeltaColumn, ...]:
+    """Two for each baseline: p50 and p99 over its own."""
+    columns = []
+    for baseline in baselines:
+        found = deltas(baseline, series, band)
+        several = any(one.verdict.family > 1 for of in found.values() for one in of.values())
+        correction = ", corrected for all comparisons" * several
+        for name in COMPARED:
+            told = percentile_as_written(name)
+            how = "pairs of rounds" if baseline.in_turn else "two runs, measured apart"
+            columns.append(
+                DeltaColumn(
+                    f"over:{baseline.key}:{name}",
+                    f"{told} / {baseline.name}",
+                    f"The {told} over that of the baseline {baseline.name}, from {how}, with its "
+                    f"verdict and the interval that decided it{correction}.",
+                    "count",
+                    _DELTA_WIDTH,
+                    {key: of[name] for key, of in found.items() if name in of},
+                )
+            )
+    return tuple(columns)

@@ -7,11 +7,16 @@ from contextlib import contextmanager
 
 from PySide6.QtWidgets import QMenu, QTableView, QToolButton
 
-from app.gui.tables.baseline_row import JUDGED
-from app.gui.tables.columns import ALWAYS, COLUMNS, Column, shown_unasked
-from app.gui.tables.deltas import DeltaColumn
-from app.gui.tables.model import VERDICTS, ResultsModel
-from app.gui.tables.varying import SettingColumn, varying
+from app.gui.tables.columns import (
+    ALWAYS,
+    COLUMNS,
+    Column,
+    DeltaColumn,
+    SettingColumn,
+    shown_unasked,
+    varying,
+)
+from app.gui.tables.model import JUDGED, VERDICTS, ResultsModel
 
 _TOLD_WIDEST = "100.0 µs  +100 % undecided"
 _INTERVAL_WIDEST = "100.0 µs  (100.0 µs to 100.0 ms)"

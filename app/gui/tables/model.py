@@ -1,4 +1,4 @@
-"""Series as a Qt table: texts to show, raw numbers to sort by, each figure beside a baseline's."""
+"""Series as a Qt table: texts to show, numbers to sort by, each figure beside a baseline's."""
 
 from __future__ import annotations
 
@@ -9,21 +9,90 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QBrush, QColor, QFont, QIcon
 
 from app.cases.dimensions import SETTINGS
+from app.cases.objectives import BAND
 from app.cases.status import FAILED, WELL
+from app.comparison.judge import Sides, judge_pairs
 from app.comparison.measured_case import COMPARED
-from app.formatting.text import interval
-from app.gui.look.swatch import swatch
+from app.comparison.pairing import Pair
+from app.formatting.text import interval, significant
+from app.gui.look.icons import swatch
+from app.gui.look.text import plain_tip
 from app.gui.look.theme import LIGHT, Theme, runtime_color, verdict_color
-from app.gui.look.words import plain_tip
-from app.gui.tables.baseline_row import JUDGED, BaselineRow, change_text
-from app.gui.tables.columns import COLUMNS, Column, columns_of
-from app.gui.tables.deltas import DeltaColumn
+from app.gui.tables.columns import (
+    COLUMNS,
+    Column,
+    DeltaColumn,
+    SettingColumn,
+    columns_of,
+    delta_columns,
+    setting_columns,
+)
 from app.gui.tables.query import Term, typed_for
-from app.gui.tables.varying import SettingColumn, setting_columns
 from app.insights.quality import quality_of
-from app.plot_data.series import Series, quoted
+from app.plot_data.series import Baseline, Series, is_same_work, quoted, ranked
 from app.plot_data.settings import Setting, same_settings, settings
 from app.run_folder.diagnostics import diagnostics_of, text
+
+JUDGED = {f"latency_{name}_us": name for name in COMPARED}
+"""The columns whose figures have a verdict against a baseline row."""
+
+
+class BaselineRow:
+    """`series` is that row, None for no comparison; `band` is within what a change is none."""
+
+    def __init__(self) -> None:
+        self.series: Series | None = None
+        self.band = BAND
+        self._verdicts: dict[str, Mapping[str, Sides]] = {}
+
+    def renew(self, series: Sequence[Series]) -> None:
+        """The same case among these, where it is still there."""
+        if self.series is not None:
+            self.series = {one.key: one for one in series}.get(self.series.key)
+            self.judge(series)
+
+    def judge(self, series: Sequence[Series]) -> None:
+        """The verdicts by key, of those whose figures may be compared with the baseline's."""
+        self._verdicts = {}
+        alike = {one.key: one for one in ranked(series)}
+        base = alike.pop(self.series.key, None) if self.series is not None else None
+        if base is not None:
+            pairs = [
+                Pair(one.key, base.measured, one.measured)
+                for one in alike.values()
+                if is_same_work(one, base)
+            ]
+            told = judge_pairs(pairs, self.band, in_turn=True)
+            self._verdicts = {one.label: one.percentiles for one in told}
+
+    def sides(self, series: Series, column: Column) -> Sides | None:
+        """The figure beside the baseline's; None where it has no verdict."""
+        if isinstance(column, DeltaColumn):
+            return column.sides.get(series.key)
+        return self._verdicts.get(series.key, {}).get(JUDGED.get(column.key, ""))
+
+    def change(self, series: Series, column: Column) -> float | None:
+        """The ratio to the baseline's figure, where both rows may be compared."""
+        base = self.series
+        if base is None or base is series or column.kind not in ("lower", "higher"):
+            return None
+        if series.status != "ok" or base.status != "ok":
+            return None
+        value, reference = column.raw(series), column.raw(base)
+        if isinstance(value, str) or isinstance(reference, str):
+            return None
+        return value / reference if value and reference else None
+
+
+def change_text(change: float) -> str:
+    """A ratio to the baseline: -12 %, +4.1 %, and as a factor from three times on."""
+    if change >= 3.0:
+        return f"{significant(change)}x"
+    percent = significant(100.0 * (change - 1.0), 2)
+    if float(percent) == 0.0 or abs(change - 1.0) < 5e-4:
+        return "±0 %"
+    return f"{'+' if change > 1.0 else ''}{percent} %"
+
 
 _IDENTITY = ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
 _SEARCHED = tuple(column for column in COLUMNS if column.key in (*_IDENTITY, *SETTINGS))
@@ -294,3 +363,38 @@ def _interval(series: Series, column: Column) -> str:
     if found is None or found.low_us is None or found.high_us is None:
         return ""
     return f"  ({interval(found.low_us, found.high_us)})"
+
+
+class HeldAgainst:
+    """The last row chosen is told beside every figure; what else there is has columns."""
+
+    def __init__(self, model: ResultsModel) -> None:
+        self._model = model
+        self.keys: tuple[str, ...] = ()
+        self._baselines: tuple[Baseline, ...] = ()
+
+    def toggle(self, key: str) -> None:
+        """Hold all rows against this one too, or no longer; "" for no row changes nothing."""
+        others = tuple(one for one in self.keys if one != key)
+        self.set(others if key in self.keys or not key else (*others, key))
+
+    def set(self, keys: Sequence[str]) -> None:
+        """Those of these that there are."""
+        by_key = {one.key: one for one in self._model.series}
+        self.keys = tuple(key for key in keys if key in by_key)
+        self._model.set_baseline(by_key[self.keys[-1]] if self.keys else None)
+
+    def set_baselines(self, baselines: Sequence[Baseline]) -> None:
+        """All that there are, those of other runs too."""
+        self._baselines = tuple(baselines)
+        self.renew()
+
+    def renew(self) -> None:
+        """Judge anew: other rounds may be there."""
+        told = self._model.baseline
+        beside = [
+            one
+            for one in self._baselines
+            if told is None or one.case_series is None or one.case_series.key != told.key
+        ]
+        self._model.set_deltas(delta_columns(beside, self._model.series, self._model.band))

@@ -10,16 +10,30 @@ from PySide6.QtCore import (
     QRect,
     Qt,
 )
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTableView,
 )
 
-from app.gui.tables.colored import ColoredCells
 from app.gui.tables.columns import COLUMNS
 from app.gui.tables.filter import GROUP_ROLE, ResultsFilter
+
+
+class ColoredCells(QStyledItemDelegate):
+    """Qt writes every word of a selected row in one colour; a status says by its own how it is."""
+
+    def initStyleOption(  # noqa: N802 - Qt's name
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().initStyleOption(option, index)
+        color = index.data(Qt.ItemDataRole.ForegroundRole)
+        if isinstance(color, QColor):
+            option.palette.setColor(QPalette.ColorRole.HighlightedText, color)
+
 
 _MARGIN = 8
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import TERMINAL, Status
+from app.sweep.scheduling.case_selection import CaseSelection, contests
 from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.opening import Opening, opening_of
 from app.sweep.scheduling.round_budget import MINIMUM_WAIT_S, RoundPolicy, Tally
@@ -44,6 +45,7 @@ class FixedSweep(GridScheduler):
     _waiting: WaitWork | None = None
     _started_pass: int = -1
     _opening: Opening | None = None
+    _selection: CaseSelection | None = None
 
     def __post_init__(self) -> None:
         schedule = self.schedule
@@ -65,6 +67,10 @@ class FixedSweep(GridScheduler):
                 self._tally.end(case.case_id)
         open_cases = [c for c in self._open.values() if self.rounds_left(c)]
         self._exports.queue(open_cases)
+        if schedule.budget.is_bounded:
+            self._selection = CaseSelection(
+                contests(open_cases), self._tally, schedule.budget, self.guess_s
+            )
         if not any(self.statuses.values()):  # a run that goes on has most of it in the cache
             self._opening = opening_of(schedule, open_cases)
 
@@ -111,7 +117,10 @@ class FixedSweep(GridScheduler):
                 return wait
             case, number = self._rounds.popleft()
             replies = self._exports.replies_of(case)
-            if self._tally.has_ended(case.case_id) or replies is None:
+            if self._tally.has_ended(case.case_id):
+                continue
+            if replies is None:
+                self._tally.end(case.case_id)
                 continue
             reply, neighbour_reply = replies
             work = round_work(self.schedule, case, number, reply, neighbour_reply=neighbour_reply)
@@ -148,9 +157,19 @@ class FixedSweep(GridScheduler):
 
     def _queue_rounds(self) -> bool:
         """Queue the next round of all that want it, once all rounds before it have ended."""
-        while not self._rounds and not self._measuring and self._next_number < self.schedule.rounds:
+        selection = self._selection
+        while not self._rounds and not self._measuring:
+            if selection is not None and selection.renew():
+                self._next_number = 0
+            if self._next_number >= self.schedule.rounds:
+                break
             number, self._next_number = self._next_number, self._next_number + 1
             order = list(self._open.values())  # so that it does not depend on which have ended
             random.Random(f"{self.schedule.seed}:{number}").shuffle(order)
-            self._rounds.extend((c, number) for c in order if self._tally.lacks(c.case_id, number))
+            self._rounds.extend(
+                (case, number)
+                for case in order
+                if self._tally.lacks(case.case_id, number)
+                and (selection is None or selection.has(case))
+            )
         return bool(self._rounds)

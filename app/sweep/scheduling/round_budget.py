@@ -233,9 +233,18 @@ class Budget:
         return self.left_s > (1.0 - EXPORT_SHARE) * self._seconds or self._seconds == math.inf
 
     def round_fits(self, case_id: str, guess_s: float) -> bool:
-        """Whether a round of this case would end in time, by its last, by others', by a guess."""
+        """Whether a round of this case would end in time."""
+        return self.expected_s(case_id, guess_s) <= self.left_s - self._reserved_s
+
+    def expected_s(self, case_id: str, guess_s: float) -> float:
+        """How long the next round of this case takes: as its last, others' on average, a guess."""
         usual = self._sum_s / len(self._case_seconds) if self._case_seconds else guess_s
-        return self._case_seconds.get(case_id, usual) <= self.left_s - self._reserved_s
+        return self._case_seconds.get(case_id, usual)
+
+    @property
+    def rounds_s(self) -> float:
+        """What is left for rounds."""
+        return max(0.0, self.left_s - self._reserved_s)
 
     def spare_s(self, rounds: int, guess_s: float) -> float:
         """What is left after this number of rounds, each half as long again as they usually are:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,11 @@ from pytestqt.qtbot import QtBot
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from app.gui.launch.child import BatchChild
+from app.gui.launch.control import BatchChild
 from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from tests.app.gui.runs import wait_for_end
+from tests.app.gui.windows import contents
 
 
 @pytest.fixture
@@ -35,3 +36,15 @@ def window(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         if child.exit_code() is None:
             os.killpg(child.pid, signal.SIGTERM)
             assert wait_for_end(child) is not None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add what the window shows to the report of a test that fails."""
+    report = yield
+    window = getattr(item, "funcargs", {}).get("window")
+    if call.when == "call" and report.failed and isinstance(window, MainWindow):
+        report.sections.append(("the window", contents(window)))
+    return report

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.columns.rows import Rows
-from app.gui.launch.damage import damaged_cases
+from app.gui.launch.own_command import damaged_cases
 from app.gui.plots.style import legend_text
 from app.gui.window import MainWindow
 from app.insights.quality import quality_of

@@ -22,7 +22,7 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.gui.panels.palette import Palette
-from app.gui.shell.frame import COMPOSER, WORK
+from app.gui.shell import COMPOSER, WORK
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from app.plan.command_line import parse

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.cases.case import Case
 from app.formatting.text import printable
 from app.gui.look.csv_file import write_csv
-from app.gui.look.words import Words, caption, plain_tip
+from app.gui.look.text import PlainLabel, caption, plain_tip
 from app.gui.window import MainWindow
 from app.run_folder.folder import RunFolder
 from exporters.diagnostics.catalogue import diagnostic
@@ -97,7 +97,7 @@ def test_what_is_copied_and_saved_runs_in_no_spreadsheet(
 
 
 def test_text_of_others_is_given_to_qt_as_text(qtbot: QtBot) -> None:
-    label = Words(TAG)
+    label = PlainLabel(TAG)
     qtbot.addWidget(label)
     assert label.textFormat() == Qt.TextFormat.PlainText
     assert seen(plain_tip(TAG)) == TAG

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.gui.plots.base import PlotView
-from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.reading import Brush
 from app.gui.window import MainWindow
 from tests.app.gui.runs import new_run, record_round, records
 from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries

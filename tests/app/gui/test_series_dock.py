@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.gui.panels.case_rows import Line
-from app.gui.plots.export import export_svg
 from app.gui.plots.histogram import HistogramView
+from app.gui.view_commands import export_svg
 from app.gui.window import MainWindow
 from tests.app.gui.runs import new_run, record_round, records
 from tests.app.gui.windows import open_run, seen

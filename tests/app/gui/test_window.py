@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.gui.export_view import export
 from app.gui.look.preferences import Preferences
-from app.gui.shell.frame import COMPOSER, WORK
+from app.gui.shell import COMPOSER, WORK
+from app.gui.view_commands import export
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from exporters.types import GraphlapError

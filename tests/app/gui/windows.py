@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.errors import ErrorDialog
@@ -56,3 +58,19 @@ def wait_for_summaries(window: MainWindow, qtbot: QtBot) -> None:
 
 def dialogs(window: MainWindow) -> list[ErrorDialog]:
     return [dialog for dialog in window.findChildren(ErrorDialog) if dialog.isVisible()]
+
+
+def contents(window: MainWindow) -> str:
+    """What the window shows and does: in a report, why a test waited in vain."""
+    feed = window.feed
+    lines = [f"dialog: {dialog.text}" for dialog in dialogs(window)]
+    lines += [
+        f"status bar: {window.statusBar().currentMessage()}",
+        f"open: {feed.folder}, opening: {feed.opening}, compared: {feed.compared.folder}",
+        f"series: {len(feed.state.series) if feed.state else None}, awake: {feed.is_awake}",
+        f"measuring: {window.control.state}",
+    ]
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            lines.append(f"child {child.pid}, {child.status()}: {' '.join(child.cmdline())}")
+    return "\n".join(lines)

@@ -19,7 +19,7 @@ from app.stats.verdict import (
     smallest_change,
     smallest_change_between,
 )
-from tests.simulated.power import ROUNDS_OF, power
+from tests.simulated.power import LESS_SURE, ROUNDS_OF, power
 
 TRIES = 2000
 
@@ -98,7 +98,7 @@ def test_what_a_hundred_rounds_would_not_decide_is_hopeless() -> None:
     assert rounds_to_decide(Difference(math.log1p(0.021), 0.05, 3, in_turn=True)) is None
 
 
-@pytest.mark.parametrize("kind", [name for name in ROUNDS_OF if "very" not in name])
+@pytest.mark.parametrize("kind", [name for name in ROUNDS_OF if name not in LESS_SURE])
 @pytest.mark.parametrize(
     ("count", "least", "most"), [(3, 0.5, 1.5), (8, 0.85, 1.15), (16, 0.85, 1.15)]
 )

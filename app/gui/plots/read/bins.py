@@ -1,22 +1,133 @@
-"""Reading a histogram: the bin under the pointer, and what each case has in it."""
+"""Bins of a histogram: as fine as samples and screen allow, and what is read in them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal
 from PySide6.QtGui import QColor
 
-from app.formatting.text import share, time_text
-from app.gui.plots.read.brush import Brush
-from app.gui.plots.read.grid import Grid
+from app.cases.round import MEASURED
+from app.formatting.text import share, significant, time_text, time_tick
 from app.gui.plots.read.lit import Spent
-from app.gui.plots.read.reading import Line, Place, Reading
-from app.gui.plots.read.told import range_text, rank_text, short_names
-from app.plot_data.series import Part, Series
+from app.gui.plots.read.reading import Brush, Line, Place, Reading
+from app.gui.plots.read.readout import range_text, rank_text, short_names
+from app.plot_data.series import Part, Series, part_ns
+from app.runs.following.samples import give_back
 from app.stats.quantiles import EDGES_S, Histogram
+
+_LEAST_PX = 2.0
+_LINEAR_DECADES = 0.3
+_ASKED_FOR_TICK = 65_536
+"""From so many samples the clock's tick is told: more of them find no finer one."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`bins` bins of `step` from `first`: nanoseconds, or of a logarithmic one log10 seconds."""
+
+    first: float
+    step: float
+    bins: int
+    log: bool
+
+    @cached_property
+    def edges_s(self) -> np.ndarray:
+        """The edges in seconds [bins + 1]."""
+        edges = self.first + self.step * np.arange(self.bins + 1)
+        found: np.ndarray = 10.0**edges if self.log else edges * 1e-9
+        return found
+
+    @property
+    def text(self) -> str:
+        """How wide a bin is."""
+        if self.log:
+            return f"{significant(100.0 * (10.0**self.step - 1.0), 2)} %"
+        return time_tick(self.step * 1e-9)
+
+    def covers(self, low_s: float, high_s: float) -> bool:
+        """Whether all of this range lies within the bins."""
+        return bool(self.edges_s[0] <= low_s and high_s <= self.edges_s[-1])
+
+    def count(
+        self, values_ns: np.ndarray, log_s: np.ndarray | None = None
+    ) -> tuple[np.ndarray, int]:
+        """Counts [bins] of nanoseconds [n], and how many lie below the first edge; `log_s` are
+        their logarithms in seconds, where these are known already."""
+        if self.log and log_s is None:
+            log_s = np.log10(np.maximum(values_ns, 1)) - 9.0
+        places = log_s if self.log and log_s is not None else values_ns
+        # Shifted by one and clipped: below, each bin, above.
+        numbers = np.clip(np.floor((places - self.first) / self.step) + 1.0, 0.0, self.bins + 1.0)
+        counts = np.bincount(numbers.astype(np.int64), minlength=self.bins + 2)
+        return counts[1:-1], int(counts[0])
+
+
+def tick_ns(values_ns: np.ndarray) -> int:
+    """The least difference between samples: the clock's tick, as far as they show it."""
+    steps = np.diff(np.unique(values_ns[:_ASKED_FOR_TICK]))
+    return int(steps.min()) if len(steps) else 1
+
+
+def grid_for(
+    cases: Sequence[np.ndarray], low_s: float, high_s: float, width_px: float
+) -> Grid | None:
+    """Bins for nanoseconds [n] of each case over what is seen, that many pixels wide; half a
+    screen more lies to either side. None where there is nothing to bin."""
+    seen = [v[(v >= low_s * 1e9) & (v <= high_s * 1e9)] for v in cases]
+    seen = [values for values in seen if len(values) > 1]
+    if not seen or not 0.0 < low_s < high_s or width_px < _LEAST_PX:
+        return None
+    tick = max(1, min(tick_ns(values) for values in cases if len(values)))
+    decades = math.log10(high_s / low_s)
+    margin = 10.0 ** (decades / 2.0)
+    if decades > _LINEAR_DECADES:
+        return _log_grid(seen, tick, low_s / margin, high_s * margin, decades, width_px)
+    widest_ns = max(1.0, (high_s - low_s) * 1e9 / 4.0)
+    rough = min(max(_rule(values), float(tick)) for values in seen)
+    # On a logarithmic axis the last bin is the narrowest one to be seen.
+    per_px = high_s * 1e9 * math.log(10.0) * decades / width_px
+    step = _whole_ticks(
+        min(max(rough, _LEAST_PX * per_px), max(widest_ns, _LEAST_PX * per_px)), tick
+    )
+    first = math.floor(low_s * 1e9 / margin / step) * step - tick / 2.0
+    bins = math.ceil((high_s * 1e9 * margin - first) / step)
+    return Grid(first, float(step), bins, log=False)
+
+
+def _log_grid(
+    seen: Sequence[np.ndarray], tick: int, low_s: float, high_s: float, decades: float, px: float
+) -> Grid:
+    logs = [np.log10(np.maximum(values, 1) * 1e-9) for values in seen]
+    least_s = 10.0 ** min(float(values.min()) for values in logs)
+    # Where they begin a bin still holds a tick, or some would be empty for the clock's sake.
+    of_tick = math.log10(1.0 + tick * 1e-9 / least_s)
+    step = max(min(map(_rule, logs)), of_tick, _LEAST_PX * decades / px, 1e-4)
+    step = min(step, max(decades / 20.0, of_tick))
+    first = math.log10(low_s)
+    return Grid(first, step, math.ceil((math.log10(high_s) - first) / step), log=True)
+
+
+def _rule(values: np.ndarray) -> float:
+    """Freedman and Diaconis' width; 0 where half of the samples are the same."""
+    count = len(values)
+    low, high = np.partition(values, (count // 4, (3 * count) // 4))[[count // 4, (3 * count) // 4]]
+    return 2.0 * float(high - low) / count ** (1.0 / 3.0)
+
+
+def _whole_ticks(rough_ns: float, tick: int) -> int:
+    """The least of 1, 2, 5, 10 … ticks that is not narrower."""
+    decade = 1
+    while True:
+        for steps in (1, 2, 5):
+            if steps * decade * tick >= rough_ns * 0.999:
+                return steps * decade * tick
+        decade *= 10
+
 
 _ON_MARK_PX = 5.0
 
@@ -131,3 +242,164 @@ def _line(case: DrawnBins, name: str, number: int) -> Line:
     told = f"{count:,} samples" if count != 1 else "1 sample"
     part = f", {share(count / bins.total)}" if count else ""
     return Line(f"{name}: {told}{part}, slower than {rank_text(faster)}", case.color)
+
+
+_CHUNK = 1 << 18
+_FOR_THE_RULE = 1 << 19
+"""How wide bins are to be, so many samples of a case tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is looked at: a part of the time of some cases, from here to there in log10 seconds,
+    so many pixels wide."""
+
+    series: tuple[Series, ...]
+    part: Part
+    low: float
+    high: float
+    width_px: float
+
+    @property
+    def question(self) -> tuple[object, ...]:
+        """The same as long as the same bins would do."""
+        ends = (round(self.low, 3), round(self.high, 3), round(self.width_px / 16.0))
+        samples = sum(len(records) for one in self.series for records in one.rounds)
+        return (*ends, self.part, samples.bit_length(), *(one.key for one in self.series))
+
+
+class Tally:
+    """One case in a grid, counted on as its rounds grow."""
+
+    def __init__(self, grid: Grid, part: Part) -> None:
+        self._grid, self._part = grid, part
+        self._counts = np.zeros(grid.bins, np.int64)
+        self._below = self._total = 0
+        self._read: list[int] = []
+
+    def follow(self, series: Series) -> bool:
+        """Count what was added; whether what was read before is still there."""
+        lengths = [len(records) for records in series.rounds]
+        if any(now < read for now, read in zip(lengths, self._read, strict=False)):
+            return False
+        if len(lengths) < len(self._read):
+            return False
+        self._read += [0] * (len(lengths) - len(self._read))
+        due = series.case.scenario.is_open_loop
+        for number, records in enumerate(series.rounds):
+            for added in _chunks(records, self._read[number]):
+                self._add(part_ns(added[added["phase"] == MEASURED], self._part, due))
+        self._read = lengths
+        return True
+
+    def _add(self, values_ns: np.ndarray) -> None:
+        counts, below = self._grid.count(values_ns)
+        self._counts = self._counts + counts
+        self._below += below
+        self._total += len(values_ns)
+
+    @property
+    def binned(self) -> Binned:
+        return Binned(self._counts, self._below, self._total, self._grid)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Holds no samples: what keeps a map of them keeps all of its pages in memory."""
+
+    part: Part
+    grid: Grid
+    tallies: dict[str, Tally]
+
+
+class FineBins(QObject):
+    """`of` gives the newest bins that do, and asks for better ones; `ready` when they are there."""
+
+    ready = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._asked: tuple[object, ...] = ()
+        self._question: _Question | None = None
+        self._answer: Answer | None = None
+
+    def of(self, seen: Seen) -> dict[str, Binned] | None:
+        """By the key of each case; None while only the fixed bins are known."""
+        if seen.question != self._asked and self._question is None:
+            self._ask(seen)
+        answer = self._answer
+        if answer is None or not answer.grid.covers(10.0**seen.low, 10.0**seen.high):
+            return None
+        if answer.part != seen.part or {one.key for one in seen.series} - set(answer.tallies):
+            return None
+        if not all(answer.tallies[one.key].follow(one) for one in seen.series):
+            self._answer, self._asked = None, ()
+            return None
+        found = {one.key: answer.tallies[one.key].binned for one in seen.series}
+        # A round that was measured again in the meantime is told by its counts alone.
+        if seen.part == "latency" and any(
+            found[one.key].total != int(one.counts.sum()) for one in seen.series
+        ):
+            return None
+        return found
+
+    def _ask(self, seen: Seen) -> None:
+        self._asked = seen.question
+        self._question = _Question(seen)
+        self._question.done.connect(self._take)
+        QThreadPool.globalInstance().start(_Job(self._question))
+
+    def _take(self, answer: Answer | None) -> None:
+        self._question, self._answer = None, answer
+        self.ready.emit()
+
+
+class _Question(QObject):
+    """Asked in the window's thread, answered in another."""
+
+    done = Signal(object)
+
+    def __init__(self, seen: Seen) -> None:
+        super().__init__()
+        self.seen = seen
+
+
+class _Job(QRunnable):
+    def __init__(self, question: _Question) -> None:
+        super().__init__()
+        self._question = question
+
+    def run(self) -> None:
+        self._question.done.emit(_found(self._question.seen))
+
+
+def _chunks(records: np.ndarray, begin: int = 0) -> Iterator[np.ndarray]:
+    """The records from one on, piece by piece; what was read of a large map is given back."""
+    for at in range(begin, len(records), _CHUNK):
+        chunk = records[at : at + _CHUNK]
+        large = len(chunk) == _CHUNK
+        yield np.array(chunk) if large else chunk
+        if large:
+            give_back(records)
+
+
+def _found(seen: Seen) -> Answer | None:
+    cases = [_for_the_rule(one, seen.part) for one in seen.series]
+    grid = grid_for(cases, 10.0**seen.low, 10.0**seen.high, seen.width_px)
+    if grid is None:
+        return None
+    tallies = {one.key: Tally(grid, seen.part) for one in seen.series}
+    for one in seen.series:
+        tallies[one.key].follow(one)
+    return Answer(seen.part, grid, tallies)
+
+
+def _for_the_rule(series: Series, part: Part) -> np.ndarray:
+    """Measured parts [n] in nanoseconds: all of them, or every so-manieth."""
+    if not series.has(part):
+        return np.empty(0, np.int64)
+    due = series.case.scenario.is_open_loop
+    step = 1 + sum(map(len, series.rounds)) // _FOR_THE_RULE
+    chosen = [chunk[::step].copy() for records in series.rounds for chunk in _chunks(records)]
+    values = [part_ns(one[one["phase"] == MEASURED], part, due) for one in chosen]
+    return np.concatenate([np.empty(0, np.int64), *values])

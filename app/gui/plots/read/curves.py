@@ -1,21 +1,23 @@
-"""Reading curves of a distribution: shares over a latency, and latencies over a percentile."""
+"""Readers of curves and timelines: the point of a distribution, the sample under the pointer."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtGui import QColor
 
+from app.cases.round import FIRST_OF_SHAPE, MEASURED, WARMUP
 from app.formatting.text import interval as interval_text
 from app.formatting.text import time_text
-from app.gui.plots.read.brush import Brush
-from app.gui.plots.read.reading import Line, Place, Reading
-from app.gui.plots.read.told import rank_text, short_names
+from app.gui.plots.read.reading import Brush, Line, Place, Reading, Span
+from app.gui.plots.read.readout import rank_text, short_names
 from app.plot_data.series import Part
 from app.stats.quantiles import BINS_PER_DECADE, Interval
+from app.tune.ablation import round_name
 
 _NEAR_PX = 12.0
 _TICKS = [m * 10.0**-k for k in range(1, 10) for m in range(9, 0, -1)]
@@ -129,3 +131,129 @@ def _nearest(
     if len(curves) > 1 and away / place.pixel[1] > _NEAR_PX:
         return None
     return curves[number], heights[number]
+
+
+PHASES = {WARMUP: "warm-up", MEASURED: "measured", FIRST_OF_SHAPE: "first of its shape"}
+_REACH_PX = 4.0
+_HALF_NS_S = 0.5e-9
+_MOST_NEAR = 200_000
+"""Of more samples under the pointer only the first are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRound:
+    """A round on the axis: its records, and at which second their first one starts.
+
+    `told` says what else was recorded at a second of the axis, "" for nothing.
+    """
+
+    key: str
+    label: str
+    color: QColor
+    number: int
+    records: np.ndarray
+    offset_s: float
+    taken_ns: Callable[[np.ndarray], np.ndarray]
+    told: Callable[[float], str]
+
+    def index(self, at_s: float) -> int:
+        """The first record that starts at this second of the axis or later."""
+        starts = self.records["started_ns"]
+        wanted = int(starts[0]) + (at_s - self.offset_s) * 1e9
+        return bisect_left(range(len(starts)), wanted, key=lambda k: int(starts[k]))
+
+    def at_s(self, index: int) -> float:
+        starts = self.records["started_ns"]
+        return self.offset_s + (int(starts[index]) - int(starts[0])) * 1e-9
+
+    def places_s(self, indices: np.ndarray) -> np.ndarray:
+        """Where these records lie on the axis [n]."""
+        starts = self.records["started_ns"]
+        first = starts[:1].sum()  # of a round whose samples are damaged there may be none
+        found: np.ndarray = (starts[indices] - first) * 1e-9 + self.offset_s
+        return found
+
+    def log_s(self, index: int) -> float:
+        spent = float(self.taken_ns(self.records[index : index + 1])[0])
+        return math.log10(max(spent, 1.0) * 1e-9)
+
+
+class SampleReader:
+    """Iteration, round, time, latency, phase, and what was recorded beside."""
+
+    def __init__(self, rounds: Sequence[DrawnRound], part: Part) -> None:
+        self._rounds = tuple(one for one in rounds if len(one.records))
+        self._part = part
+
+    def at(self, place: Place) -> Reading | None:
+        found = self._nearest(place)
+        if found is None:
+            return None
+        drawn, index = found
+        record = drawn.records[index]
+        spent_s = 10.0 ** drawn.log_s(index)
+        since_s = drawn.at_s(index) - drawn.offset_s
+        told = [f"{since_s:.6f} s after the round began, {PHASES[int(record['phase'])]}"]
+        if index:
+            before = int(drawn.records["finished_ns"][index - 1])
+            gap_s = (int(record["started_ns"]) - before) * 1e-9
+            told.append(f"{time_text(gap_s)} after the one before" if gap_s > 0.0 else "")
+        told.append(drawn.told(drawn.at_s(index)))
+        return Reading(
+            f"iteration {index:,} of {round_name(drawn.number)}",
+            (
+                Line(f"{drawn.label}: {time_text(spent_s, 4)}", drawn.color),
+                *(Line(text) for text in told if text),
+            ),
+            drawn.at_s(index),
+            drawn.log_s(index),
+            (drawn.key,),
+            Brush(self._part, spans=(Span(drawn.key, drawn.number, index, index),)),
+        )
+
+    def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
+        """The next sample of the same round, or the first of the next round."""
+        found = self._nearest(place)
+        if found is None or not right:
+            return None
+        drawn, index = found
+        if 0 <= index + right < len(drawn.records):
+            return drawn.at_s(index + right), drawn.log_s(index + right)
+        others = [one for one in self._rounds if one.key == drawn.key]
+        there = others.index(drawn) + right
+        if not 0 <= there < len(others):
+            return None
+        drawn = others[there]
+        index = 0 if right > 0 else len(drawn.records) - 1
+        return drawn.at_s(index), drawn.log_s(index)
+
+    def spans(self, low_s: float, high_s: float) -> tuple[Span, ...]:
+        """The iterations that start from one second of the axis to another, both included."""
+        found = []
+        for one in self._rounds:
+            first, last = one.index(low_s - _HALF_NS_S), one.index(high_s + _HALF_NS_S) - 1
+            if first <= last:
+                found.append(Span(one.key, one.number, first, last))
+        return tuple(found)
+
+    def _nearest(self, place: Place) -> tuple[DrawnRound, int] | None:
+        """Of the samples in these few columns of pixels the one nearest to the pointer, else the
+        next one before or after them."""
+        reach = _REACH_PX * place.pixel[0]
+        found: list[tuple[float, int, int]] = []
+        for number, one in enumerate(self._rounds):
+            first = one.index(place.x - reach)
+            last = min(one.index(place.x + reach), first + _MOST_NEAR)
+            if first == last:
+                first, last = max(0, first - 1), min(len(one.records), last + 1)
+            near = one.records[first:last]
+            starts_s = (near["started_ns"] - one.records["started_ns"][0]) * 1e-9 + one.offset_s
+            high = np.log10(np.maximum(one.taken_ns(near), 1) * 1e-9)
+            dx, dy = (starts_s - place.x) / place.pixel[0], (high - place.y) / place.pixel[1]
+            away = dx * dx + dy * dy
+            best = int(np.argmin(away))
+            found.append((float(away[best]), number, first + best))
+        if not found:
+            return None
+        _, number, index = min(found)
+        return self._rounds[number], index

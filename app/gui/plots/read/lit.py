@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor
 
 from app.cases.round import MEASURED
 from app.gui.look.csv_file import Table
-from app.gui.plots.read.brush import Brush
+from app.gui.plots.read.reading import Brush
 from app.plot_data.series import Part, Series, part_ns
 
 

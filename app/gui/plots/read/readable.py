@@ -14,11 +14,10 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QGraphicsView, QMenu, QWidget
 
-from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.crosshair import Crosshair
 from app.gui.plots.read.lit import Lit
-from app.gui.plots.read.reading import Line, Reader, Reading
-from app.gui.plots.read.told import brush_text, lit_in_short, lit_text, short_names
+from app.gui.plots.read.reading import Brush, Line, Reader, Reading
+from app.gui.plots.read.readout import brush_text, lit_in_short, lit_text, short_names
 from app.plot_data.series import Series
 
 

@@ -1,13 +1,50 @@
-"""What stands at a place of a plot, as values; readers know it, and where the next place is."""
+"""Places, marked ranges and marks of a plot: readers find them, the crosshair shows them."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPoint, QPointF, QRect
 from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QGraphicsView
 
-from app.gui.plots.read.brush import Brush
+from app.plot_data.series import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Iterations of one round of a case, as its records count them; `last` is the last of them."""
+
+    key: str
+    round: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Brush:
+    """Measured samples whose `part` lies from `low_s` to below `high_s`, both in seconds.
+
+    With `spans` it is those iterations alone, with `keys` only the samples of those cases.
+    """
+
+    part: Part
+    low_s: float = 0.0
+    high_s: float = math.inf
+    spans: tuple[Span, ...] = ()
+    keys: tuple[str, ...] = ()
+
+    def log_ends(self, part: Part) -> tuple[float, float] | None:
+        """The range in log10 seconds where it is one of this part, to be drawn as a band."""
+        if self.spans or part != self.part:
+            return None
+        low = math.log10(self.low_s) if self.low_s > 0.0 else -math.inf
+        return low, math.inf if math.isinf(self.high_s) else math.log10(self.high_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +94,141 @@ class Reader(Protocol):
 
     def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
         """The next bin, sample or mark in that direction; None where there is none."""
+
+
+_REACH_PX = 24.0
+"""So near to a mark one means it."""
+_ASIDE = 4.0
+"""A mark that lies aside counts as so many times farther than one straight ahead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A mark at `x` and `y`, or one that reaches so far to each side of them.
+
+    `keys` are the cases behind it, `opens` the samples.
+    """
+
+    x: float
+    y: float
+    title: str
+    lines: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    color: QColor | None = None
+    reach: tuple[float, float] = (0.0, 0.0)
+    opens: Brush | None = None
+
+
+ROW = (math.inf, 0.5)
+"""The reach of a mark that has its row of a view of rows for itself."""
+CELL = (0.5, 0.5)
+
+
+class SpotReader:
+    """The mark that the pointer is on, else the nearest that is near enough.
+
+    `by_row`: anywhere in a row the nearest mark of that row is meant. So many of the marks are
+    `of_cases`.
+    """
+
+    def __init__(self, spots: Sequence[Spot], *, by_row: bool = False) -> None:
+        self._spots, self._by_row = tuple(spots), by_row
+        self.of_cases = sum(bool(spot.keys) for spot in spots)
+        self._x = np.array([spot.x for spot in spots], float)
+        self._y = np.array([spot.y for spot in spots], float)
+        self._wide = np.array([spot.reach[0] for spot in spots], float)
+        self._high = np.array([spot.reach[1] for spot in spots], float)
+
+    def of(self, keys: frozenset[str]) -> list[Spot]:
+        """The marks of these cases."""
+        return [spot for spot in self._spots if not keys.isdisjoint(spot.keys)]
+
+    def at(self, place: Place) -> Reading | None:
+        if not self._spots:
+            return None
+        across, up = (self._x - place.x) / place.pixel[0], (self._y - place.y) / place.pixel[1]
+        # How far it is from a mark's edge, 0 within.
+        beside = np.maximum(0.0, np.abs(across) - self._wide / place.pixel[0])
+        above = np.maximum(0.0, np.abs(up) - self._high / abs(place.pixel[1]))
+        gap = np.hypot(beside, above)
+        if self._by_row:
+            gap[above > 0.0] = np.inf
+        nearest = int(np.lexsort((np.hypot(across, up), gap))[0])
+        near = np.isfinite(gap[nearest]) if self._by_row else gap[nearest] <= _REACH_PX
+        return _read(self._spots[nearest]) if near else None
+
+    def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
+        across, high = (self._x - place.x) / place.pixel[0], (self._y - place.y) / place.pixel[1]
+        forward, aside = (across * right, high) if right else (high * up, across)
+        away = np.where(forward > 0.5, forward + _ASIDE * np.abs(aside), np.inf)
+        if not len(away) or not np.isfinite(away.min()):
+            return None
+        nearest = int(np.argmin(away))
+        return float(self._x[nearest]), float(self._y[nearest])
+
+
+def _read(spot: Spot) -> Reading:
+    lines = tuple(Line(text, spot.color) for text in spot.lines)
+    x = None if math.isinf(spot.reach[0]) else spot.x
+    return Reading(spot.title, lines, x, spot.y, spot.keys, spot.opens)
+
+
+def coordinates(canvas: QGraphicsView, plot: pg.PlotItem, at: QPoint) -> tuple[float, float]:
+    """What lies at a pixel of the canvas, in the plot's coordinates."""
+    view, scene = plot.getViewBox(), canvas.mapToScene(at)
+    box = view.sceneBoundingRect()
+    (left, right), (low, high) = plot.viewRange()
+    across = (scene.x() - box.left()) / box.width()
+    down = (scene.y() - box.top()) / box.height()
+    up = down if view.yInverted() else 1.0 - down
+    return left + across * (right - left), low + up * (high - low)
+
+
+def place(plot: pg.PlotItem, x: float, y: float) -> Place:
+    """The same place with the size of a pixel there."""
+    view = plot.getViewBox()
+    box = view.sceneBoundingRect()
+    (left, right), (low, high) = plot.viewRange()
+    tall = (high - low) / box.height()
+    return Place(x, y, ((right - left) / box.width(), -tall if view.yInverted() else tall))
+
+
+def column(canvas: QGraphicsView, plot: pg.PlotItem, x: float) -> QPoint:
+    """Where a value of the x axis lies on the canvas, half-way up the plot."""
+    (left, right), _ = plot.viewRange()
+    box = plot.getViewBox().sceneBoundingRect()
+    across = (x - left) / (right - left) * box.width()
+    return canvas.mapFromScene(QPointF(box.left() + across, box.center().y()))
+
+
+def middle(plot: pg.PlotItem) -> tuple[float, float]:
+    """The coordinates in the middle of what a plot shows."""
+    (left, right), (low, high) = plot.viewRange()
+    return (left + right) / 2.0, (low + high) / 2.0
+
+
+def room(canvas: QGraphicsView, plots: Sequence[pg.PlotItem]) -> QRect:
+    """Where the first of these plots begins, and as wide as all of them."""
+    if not plots:
+        return canvas.viewport().rect()
+    boxes = [plot.getViewBox().sceneBoundingRect() for plot in plots]
+    left, right = min(box.left() for box in boxes), max(box.right() for box in boxes)
+    top, bottom = min((box.top(), box.bottom()) for box in boxes)
+    corners = (canvas.mapFromScene(QPointF(left, top)), canvas.mapFromScene(QPointF(right, bottom)))
+    return QRect(*corners)
+
+
+def bring(plot: pg.PlotItem, x: float, y: float) -> bool:
+    """Move the plot if a place would be out of sight, a fifth farther; whether it was moved."""
+    across, up = (
+        _beyond(value, ends) for value, ends in zip((x, y), plot.viewRange(), strict=True)
+    )
+    if across or up:
+        plot.getViewBox().translateBy(x=across, y=up)
+    return bool(across or up)
+
+
+def _beyond(value: float, ends: Sequence[float]) -> float:
+    low, high = ends
+    ahead = 0.2 * (high - low)
+    return value - high + ahead if value > high else value - low - ahead if value < low else 0.0

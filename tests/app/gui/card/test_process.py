@@ -9,7 +9,7 @@ import pytest
 
 from app.capabilities.simulated_card.inference import CardRun
 from app.cases.case import Case
-from app.gui.card.process import CardProcess
+from app.gui.launch.own_command import CardProcess
 from app.runs.following.state import CaseDetails
 from exporters.types import GraphlapError
 from tests.runtimes.graphs import Graphs

@@ -12,11 +12,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel
 from pytestqt.qtbot import QtBot
 
-from app.gui.action_table import ACTIONS
+from app.gui.actions import ACTIONS
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.fields import ChoicesField
 from app.gui.editor.models import ModelTree
-from app.gui.editor.plan_bar import PlanBar
+from app.gui.editor.plan_form import PlanBar
 from app.gui.editor.presets import FIRST
 from app.gui.editor.runtimes import RuntimePicker
 from app.gui.look.preferences import Preferences

@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.scenario import Scenario, ScenarioKind
 from app.gui.editor.editor import SweepEditor
+from app.gui.editor.grid_form import ScenarioField
 from app.gui.editor.presets import FIRST
-from app.gui.editor.scenario_field import ScenarioField
 from app.gui.look.preferences import Preferences
 from app.plan.expand import expand
 

@@ -5,7 +5,7 @@ import psutil
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.gui.follow.follower import Follower
+from app.gui.follow import Follower
 from tests.app.gui.runs import new_run, record_round, records
 
 CASE = Case("cnn_tiny", "fake")

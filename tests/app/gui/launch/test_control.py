@@ -14,9 +14,7 @@ import psutil
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.gui.launch.child import BatchChild
-from app.gui.launch.control import RunControl, log_of
-from app.gui.launch.queue import SweepQueue
+from app.gui.launch.control import BatchChild, RunControl, SweepQueue, log_of
 from app.run_folder.folder import is_being_written
 from app.runs.reader import read_run
 from exporters.types import GraphlapError
@@ -152,7 +150,7 @@ def test_the_run_goes_on_when_the_window_is_killed(
         "import sys, time; from pathlib import Path\n"
         "from PySide6.QtCore import QCoreApplication\n"
         "from app.gui.launch.control import RunControl\n"
-        "from app.gui.launch.queue import SweepQueue\n"
+        "from app.gui.launch.control import SweepQueue\n"
         "from app.plan.plan_files import load_plan\n"
         "app = QCoreApplication([])\n"
         "control = RunControl(SweepQueue(), Path(sys.argv[1]))\n"

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from app.gui.look.shorter import shorter
+from app.gui.look.text import shorter
 
 FORTY = [
     f"{model} · {runtime} · {threads} · batch {batch}{remark}"

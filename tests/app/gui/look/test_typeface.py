@@ -5,8 +5,7 @@ from __future__ import annotations
 from PySide6.QtGui import QFont, QFontInfo, QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
-from app.gui.look.style_sheet import apply_theme, prepare_application
-from app.gui.look.typeface import FAMILY, SIZES, font, points
+from app.gui.look.style_sheet import FAMILY, SIZES, apply_theme, font, points, prepare_application
 
 
 def test_the_bundled_typeface_has_figures_of_one_width(qapp: QApplication) -> None:

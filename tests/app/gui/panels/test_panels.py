@@ -15,11 +15,9 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.formatting.text import NOT_MEASURED
-from app.gui.launch.control import RunControl
-from app.gui.launch.queue import SweepQueue
-from app.gui.panels.log import LogPanel
+from app.gui.launch.control import RunControl, SweepQueue
+from app.gui.panels.batch import LogPanel, QueuePanel
 from app.gui.panels.progress import ProgressLine
-from app.gui.panels.queue import QueuePanel
 from app.plan.plan import parse_plan
 from app.plot_data.series import Standing
 from app.run_folder.live_status import Live, LiveFile

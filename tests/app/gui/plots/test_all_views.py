@@ -15,12 +15,11 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QGraphicsScene, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.gui.export_view import export
 from app.gui.look.csv_file import NotWritten
 from app.gui.look.theme import DARK, LIGHT, THEMES, Theme
 from app.gui.plots.base import PlotView
-from app.gui.plots.export import export_png, export_svg
 from app.gui.plots.graph import GraphView
+from app.gui.view_commands import export, export_png, export_svg
 from tests.app.gui.plots.views import EMPTY, FILLED, live
 
 Show = Callable[[str], PlotView]

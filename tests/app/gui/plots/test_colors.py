@@ -11,9 +11,7 @@ import pytest
 from PySide6.QtGui import QColor
 
 from app.gui.look.theme import LIGHT, THEMES, Theme, contrast, runtime_color
-from app.gui.look.vision import apart
-from app.gui.plots.colors import series_colors
-from app.gui.plots.style import series_styles
+from app.gui.plots.style import apart, series_colors, series_styles
 from app.plot_data.series import Series
 from tests.app.gui.look.seen import VISIONS, seen_as
 from tests.app.gui.plots.grids import grid, many

@@ -15,10 +15,8 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.gui.plots import graph as graph_view
-from app.gui.plots.graph import GraphView, LaidGraph
-from app.gui.plots.graph_item import NODE_HEIGHT, NODE_WIDTH, GraphItem
-from app.gui.plots.graph_layout import lay_out
-from app.gui.plots.graph_model import ModelGraph, NoModel, load_graph
+from app.gui.plots.graph import NODE_HEIGHT, NODE_WIDTH, GraphItem, GraphView, LaidGraph
+from app.gui.plots.graph_layout import ModelGraph, NoModel, lay_out, load_graph
 from tests.app.gui.plots.views import residual_model
 
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QImage
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.overlay import Overlay
-from app.gui.plots.intervals import lay_intervals
+from app.gui.plots.marks import lay_intervals
 
 RED = QColor("#ff0000")
 

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.capabilities.tuning.files import files_of
 from app.gui.plots.bars import BarLayer
-from app.gui.plots.ladder import LadderView
+from app.gui.plots.searches import LadderView
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run
 from tests.app.gui.plots.views import on_screen, tuned

@@ -11,9 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.gui.look.plot_font import plot_font
-from app.gui.plots.heat_tiles import Tile, TileLayer
-from app.gui.plots.matrix import MatrixView
+from app.gui.look.overlay import plot_font
+from app.gui.plots.matrix import MatrixView, Tile, TileLayer
 from app.plot_data.series import Series
 from tests.app.gui.plots.views import on_screen
 from tests.app.gui.synthetic import case_of, series

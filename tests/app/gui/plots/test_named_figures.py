@@ -15,8 +15,7 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.marks import MarkLayer, percentiles
 from app.gui.plots.parts import PartBins
 from app.gui.plots.read.curves import PercentileReader
-from app.gui.plots.read.reading import Place
-from app.gui.plots.read.spots import SpotReader
+from app.gui.plots.read.reading import Place, SpotReader
 from app.gui.tables.columns import COLUMNS
 from app.gui.views import VIEWS
 from app.plot_data.series import Series

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.theme import LIGHT
-from app.gui.plots.figure_layer import FigureLayer
+from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.ranking import RankingView
 from app.gui.plots.style import series_styles
 from app.plot_data.series import Series

@@ -12,17 +12,16 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.capabilities.simulated_card.inference import CardRun
-from app.gui.look.plot_font import plot_font
+from app.gui.look.overlay import plot_font
 from app.gui.look.theme import LIGHT
 from app.gui.plots.accuracy import AccuracyView
 from app.gui.plots.bars import BarLayer
 from app.gui.plots.compare import CompareView
-from app.gui.plots.heat_tiles import tile_color
 from app.gui.plots.history import HistoryView
-from app.gui.plots.largest import LargestBatchView
-from app.gui.plots.matrix import MatrixView
+from app.gui.plots.marks import NameLayer
+from app.gui.plots.matrix import MatrixView, tile_color
 from app.gui.plots.operators import OperatorsView, OperatorTime
-from app.gui.plots.points import NameLayer
+from app.gui.plots.searches import LargestBatchView
 from app.history.run_comparison import compare_runs
 from app.history.trends import differences, read_history
 from app.plot_data.series import number, ranked, variants

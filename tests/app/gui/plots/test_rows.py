@@ -11,18 +11,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.gui.look.plot_font import plot_font
+from app.gui.look.overlay import plot_font
 from app.gui.look.theme import LIGHT
 from app.gui.plots.axes import NamesAxis
 from app.gui.plots.boxes import BoxesView
 from app.gui.plots.histogram import HistogramView
-from app.gui.plots.histogram_panel import HistogramPanel
-from app.gui.plots.histogram_rows import RowPanel
+from app.gui.plots.histogram_panels import ROW_PX, HistogramPanel, RowPanel
 from app.gui.plots.marks import Mark, MarkLayer
-from app.gui.plots.ridges import ROW_PX
-from app.gui.plots.rounds import NameLayer
-from app.gui.plots.rows import RowsView
+from app.gui.plots.scrolled import RowsView
 from app.gui.plots.timeline import PANEL_PX, TimelineView
+from app.gui.plots.trace import NameLayer
 from app.stats.quantiles import Interval
 from tests.app.gui.plots.grids import many
 from tests.app.gui.plots.views import on_screen

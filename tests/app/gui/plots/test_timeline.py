@@ -13,9 +13,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.cases.round import FIRST_OF_SHAPE, RECORD
-from app.gui.plots.envelope import BLOCK, Envelope
 from app.gui.plots.timeline import TimelineView
-from app.gui.plots.trace import RAW_LIMIT
+from app.gui.plots.trace import BLOCK, RAW_LIMIT, Envelope
 from app.plot_data.series import part_ns
 from tests.app.gui.synthetic import latencies_ns, records, series
 

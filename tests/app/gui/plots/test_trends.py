@@ -14,8 +14,8 @@ from pytestqt.qtbot import QtBot
 from app.capabilities.slo_search.answer import RateAnswer
 from app.cases.scenario import Scenario
 from app.gui.plots.axes import LogAxis
-from app.gui.plots.figure_layer import FigureLayer
-from app.gui.plots.rate_marks import RateMarks
+from app.gui.plots.figure_view import FigureLayer
+from app.gui.plots.marks import RateMarks
 from app.gui.plots.trends import TrendsView
 from app.plot_data.series import Series, number
 from app.plot_data.settings import figures, lines, numeric_settings

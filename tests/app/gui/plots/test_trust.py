@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.theme import LIGHT, verdict_color
 from app.gui.plots.compare import CompareView
 from app.gui.plots.histogram import HistogramView
+from app.gui.plots.histogram_panels import OutlineLayer
 from app.gui.plots.matrix import MatrixView
-from app.gui.plots.outline import OutlineLayer
 from app.gui.plots.style import legend_text, series_styles
 from app.plot_data.series import Series
 from runtimes.execution import Clock

@@ -23,13 +23,12 @@ from app.gui.plots.cumulative import CumulativeView
 from app.gui.plots.graph import GraphView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.history import HistoryView
-from app.gui.plots.ladder import LadderView
-from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.matrix import MatrixView
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.ranking import RankingView
 from app.gui.plots.schedule import ScheduleView
+from app.gui.plots.searches import LadderView, LargestBatchView
 from app.gui.plots.summary import SummaryView
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trends import TrendsView

@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.gui.start.running import running_sweeps
-from app.gui.start.start_page import StartPage
+from app.gui.start import StartPage, running_sweeps
 from tests.app.gui.runs import new_run
 
 CASE = Case("cnn_tiny", "fake")

@@ -15,12 +15,11 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.cases.status import Status
-from app.gui.export_view import export
 from app.gui.look.theme import DARK, LIGHT
-from app.gui.tables.baseline_row import change_text
 from app.gui.tables.columns import COLUMNS, DEFAULT
-from app.gui.tables.model import ResultsModel
+from app.gui.tables.model import ResultsModel, change_text
 from app.gui.tables.results import ResultsTable
+from app.gui.view_commands import export
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.plot_data.series import Series

@@ -14,13 +14,13 @@ from pytestqt.qtbot import QtBot
 from app.gui.plots.base import PlotView
 from app.gui.plots.boxes import BoxesView
 from app.gui.plots.cumulative import CumulativeView
-from app.gui.plots.export import export_png
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import MatrixView
 from app.gui.plots.percentiles import PercentileView
-from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
+from app.gui.plots.read.reading import Brush
 from app.gui.plots.timeline import TimelineView
+from app.gui.view_commands import export_png
 from app.stats.quantiles import EDGES_S
 from tests.app.gui.plots.read.pointing import LEFT, at, drag, hover
 from tests.app.gui.plots.views import FILLED, finished, live, on_screen

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.gui.plots.read.grid import Grid, grid_for, tick_ns
+from app.gui.plots.read.bins import Grid, grid_for, tick_ns
 
 WIDTH_PX = 1000.0
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from app.cases.round import MEASURED, RECORD, WARMUP
-from app.gui.plots.read.brush import Brush, Span
 from app.gui.plots.read.lit import Lit, samples_table
-from app.gui.plots.read.told import brush_text, lit_in_short, lit_text, rank_text, short_names
+from app.gui.plots.read.reading import Brush, Span
+from app.gui.plots.read.readout import brush_text, lit_in_short, lit_text, rank_text, short_names
 from app.plot_data.series import Series
 from tests.app.gui.synthetic import open_loop, records, series
 

@@ -1,0 +1,97 @@
+"""Drafts of the composer: undo steps, and checks off the thread of the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt, QThreadPool, Signal
+from PySide6.QtGui import QUndoCommand
+
+from app.plan.plan import Plan
+
+
+class DraftStep(QUndoCommand):
+    """One change; those with the same `typing`, what is typed in one go, are one step.
+
+    `typing` is None for a click, which is a step of its own.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        typing: tuple[str, int] | None,
+        before: Plan,
+        after: Plan,
+        show: Callable[[Plan], None],
+    ) -> None:
+        super().__init__(text)
+        self._typing, self._before, self._after, self._show = typing, before, after, show
+
+    def id(self) -> int:
+        """Qt asks only steps of the same id to merge, and never those of -1."""
+        return -1 if self._typing is None else 1
+
+    def mergeWith(self, other: QUndoCommand) -> bool:  # noqa: N802 - Qt's name
+        if not isinstance(other, DraftStep) or other._typing != self._typing:
+            return False
+        self._after = other._after
+        return True
+
+    def undo(self) -> None:
+        self._show(self._before)
+
+    def redo(self) -> None:
+        self._show(self._after)
+
+
+class Background(QObject):
+    """`ask(key, work, answer)`: only the newest question of a key is answered."""
+
+    _done = Signal(str, int, object, object, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = QThreadPool(self)
+        self._pool.setMaxThreadCount(1)
+        self._newest: dict[str, int] = {}
+        self._done.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+
+    def ask(
+        self,
+        key: str,
+        work: Callable[[], Any],
+        answer: Callable[[Any], None],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """Call `work` in the thread, then `answer` with its result or `failed` with its error."""
+        number = self._newest.get(key, 0) + 1
+        self._newest[key] = number
+
+        def run() -> None:
+            if self._newest[key] != number:
+                return
+            try:
+                result, error = work(), None
+            except Exception as caught:
+                result, error = None, caught
+            self._done.emit(key, number, result, error, (answer, failed))
+
+        self._pool.start(run)
+
+    def close(self) -> None:
+        """Drop the questions that wait and let the one in work end; no answer comes after."""
+        self._newest = {key: number + 1 for key, number in self._newest.items()}
+        self._pool.clear()
+        self._pool.waitForDone()
+
+    def _deliver(
+        self, key: str, number: int, result: Any, error: Exception | None, then: tuple
+    ) -> None:
+        if self._newest.get(key) != number:
+            return
+        answer, failed = then
+        if error is None:
+            answer(result)
+        else:
+            failed(error)

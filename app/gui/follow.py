@@ -1,0 +1,348 @@
+"""Runs that the window follows in threads: the open run, a second run, baselines, past runs."""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QThread, QThreadPool, Signal
+
+from app.history.run_comparison import RunSide, history_for, side_of_manifest
+from app.history.trends import History, read_history
+from app.plot_data.series import Baseline, ranked
+from app.run_folder.hosts import identity_test
+from app.run_folder.manifest import MANIFEST
+from app.runs.following.reader import RunReader
+from app.runs.following.state import RunState
+from exporters.types import GraphlapError
+
+LIVE_S = 0.05
+IDLE_S, LONGEST_S = 1.0, 5.0
+"""How often to look at a run that is written, and at one that is not: ever more rarely while
+nothing comes of it."""
+
+
+class Follower(QThread):
+    """`take` gives the newest state, `moved` says that there is one; `failed` carries why the
+    folder is no run."""
+
+    failed = Signal(object)
+    moved = Signal()
+
+    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.folder = folder
+        self.setObjectName(f"follow {folder.name}")
+        self._wake = threading.Event()
+        self._lock = threading.Lock()
+        self._newest: RunState | None = None
+        self._choice: tuple[str, ...] | None = None
+        self._all = False
+        self._ending = False
+
+    def choose(self, keys: Sequence[str]) -> None:
+        """Show these cases; none means that the follower chooses."""
+        with self._lock:
+            self._choice = tuple(keys)
+        self._wake.set()
+
+    def summarise_all(self) -> None:
+        """Have summaries of every case: all of them are to be compared."""
+        if not self._all:
+            self._all = True
+            self._wake.set()
+
+    def take(self) -> RunState | None:
+        """The newest state, once."""
+        with self._lock:
+            state, self._newest = self._newest, None
+        return state
+
+    def close(self) -> None:
+        """End the thread and what it started, and wait for that."""
+        self._ending = True
+        self._wake.set()
+        self.wait()
+
+    def run(self) -> None:
+        try:
+            reader = RunReader(self.folder)
+        except GraphlapError as error:
+            self.failed.emit(error)
+            return
+        try:
+            self._follow(reader)
+        finally:
+            reader.close()
+
+    def _follow(self, reader: RunReader) -> None:
+        pause_s = IDLE_S
+        while not self._ending:
+            with self._lock:
+                choice, self._choice = self._choice, None
+            if choice is not None:
+                reader.choose(choice)
+            if self._all:
+                reader.summarise_all()
+            state = reader.poll()
+            if state is not None:
+                with self._lock:
+                    self._newest = state
+                self.moved.emit()
+            pause_s = IDLE_S if reader.is_moving or state is not None else 1.5 * pause_s
+            self._wake.wait(LIVE_S if reader.is_moving else min(pause_s, LONGEST_S))
+            self._wake.clear()
+
+
+class PastRuns(QObject):
+    """`found` carries the History that was asked for, or why there is none."""
+
+    found = Signal(object)
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._asked: tuple[object, ...] = ()
+        self._closed = False
+
+    def look(self, state: RunState) -> None:
+        """Read them where another run is open, or this one has ended since."""
+        folder, band = state.folder.parent, state.manifest.requested_plan.band
+        question = (folder, band, state.folder, state.alive)
+        self._ask(question, partial(read_history, folder, band))
+
+    def look_beside(self, *states: RunState) -> None:
+        """Read what lies in the same folders as these runs, where others are asked for, or one of
+        them has ended since."""
+        question = tuple((state.folder, state.alive) for state in states)
+        self._ask(question, partial(history_for, [state.folder for state in states]))
+
+    def close(self) -> None:
+        """Ask no more; what is being read is read to its end."""
+        self._closed = True
+        QThreadPool.globalInstance().waitForDone()
+
+    def _ask(self, question: tuple[object, ...], read: Callable[[], History | None]) -> None:
+        if question != self._asked and not self._closed:
+            self._asked = question
+            QThreadPool.globalInstance().start(partial(self._read, read))
+
+    def _read(self, read: Callable[[], History | None]) -> None:
+        answer: History | GraphlapError | None
+        try:
+            answer = read()
+        except GraphlapError as error:
+            answer = error
+        self.found.emit(answer)
+
+
+def has_others(folder: Path) -> bool:
+    """Whether another run lies beside this one."""
+    try:
+        beside = (one for one in folder.parent.iterdir() if one != folder)
+        return any((one / MANIFEST).is_file() for one in beside)
+    except OSError:
+        return False
+
+
+class ComparedRun(QObject):
+    """`failed` carries why a folder is no run, or can't be read any more; `moved` says that
+    `beside` has something new."""
+
+    failed = Signal(object)
+    moved = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._follower: Follower | None = None
+        self._state: RunState | None = None
+        self._told: tuple[object, ...] | None = None
+        self._history: History | None = None
+        self._answers = 0
+        self._past = PastRuns(self)
+        self._past.found.connect(self._take_history)
+
+    def open(self, folder: Path) -> None:
+        """Compare with this run from now on, whichever run is open."""
+        self.close()
+        self._follower = Follower(folder, self)
+        self._follower.failed.connect(self._not_a_run)
+        self._follower.moved.connect(self.moved)
+        self._follower.summarise_all()
+        self._follower.start()
+
+    @property
+    def folder(self) -> Path | None:
+        """The second run's."""
+        return self._follower.folder if self._follower else None
+
+    @property
+    def is_open(self) -> bool:
+        return self._follower is not None
+
+    def close(self) -> None:
+        """Follow no second run; what was shown stays."""
+        if self._follower is not None:
+            self._follower.close()
+            self._follower.deleteLater()
+        self._follower = self._state = self._told = None
+
+    def beside(self, first: RunState) -> tuple[RunSide, RunSide, History | None] | None:
+        """Both runs and the history of the machine, if any of them has moved since they were told
+        last, else None. The history is read in a thread, and is None until it has been."""
+        state = self._follower.take() if self._follower else None
+        if state is not None and state.problem is not None:
+            self.failed.emit(state.problem.error)
+        elif state is not None:
+            if self._state is None and state.damaged:
+                self.failed.emit(state.damaged[0].error)
+            self._state = state
+        second = self._state
+        if second is None:
+            return None
+        self._past.look_beside(first, second)
+        stamp = (first.folder, first.revision, second.folder, second.revision, self._answers)
+        if stamp == self._told:
+            return None
+        self._told = stamp
+        names = _pair_names(first.folder, second.folder)
+        return _side(names[0], first), _side(names[1], second), self._history
+
+    def _take_history(self, found: object) -> None:
+        self._history = found if isinstance(found, History) else None
+        self._answers += 1
+        self.moved.emit()
+
+    def _not_a_run(self, error: Exception) -> None:
+        if self.sender() is self._follower:
+            self.close()
+            self.failed.emit(error)
+
+
+def _pair_names(first: Path, second: Path) -> tuple[str, str]:
+    """The folders' own names; with their parents' where those are the same."""
+    if first.name != second.name:
+        return first.name, second.name
+    return str(Path(*first.parts[-2:])), str(Path(*second.parts[-2:]))
+
+
+def _side(name: str, state: RunState) -> RunSide:
+    cases = [one.measured for one in ranked(state.series)]
+    return side_of_manifest(name, state.manifest, state.environments, cases)
+
+
+class Baselines(QObject):
+    """`failed` carries why a folder is no run; `moved` says that `told` has something new,
+    `needed` that verdicts ask for the summaries of every case of the open run."""
+
+    failed = Signal(object)
+    needed = Signal()
+    moved = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._runs: dict[Path, Follower] = {}
+        self._states: dict[Path, RunState] = {}
+        self._own: tuple[str, ...] = ()
+        self._identities: frozenset[str] = frozenset()
+        self._asked: set[Path] = set()
+        self._given: Mapping[str, str] = {}
+        self._told: tuple[object, ...] = ()
+        """Of what was told last: kept, so that `is` tells whether it is still that."""
+
+    @property
+    def runs(self) -> tuple[Path, ...]:
+        """The folders of the other runs, in the order in which they were added."""
+        return tuple(self._runs)
+
+    def add_run(self, folder: Path) -> None:
+        """Hold the open run's cases against this run's; one that is there already stays."""
+        if folder in self._runs:
+            return
+        follower = self._runs[folder] = Follower(folder, self)
+        follower.failed.connect(self._not_a_run)
+        follower.moved.connect(self.moved)
+        follower.summarise_all()
+        follower.start()
+        self.needed.emit()
+
+    def set_own(self, keys: Sequence[str]) -> None:
+        """Hold all cases against these of their own run."""
+        self._own = tuple(keys)
+        if keys:
+            self.needed.emit()
+        self.moved.emit()
+
+    def name(self, given: Mapping[str, str]) -> None:
+        """Call those with these keys so from now on; all others go by their own names."""
+        self._given = dict(given)
+        self.moved.emit()
+
+    def close(self) -> None:
+        """Have none, and follow no other run."""
+        for folder in self.runs:
+            self._drop(folder)
+        self._own = ()
+        self.moved.emit()
+
+    def told(self, state: RunState) -> tuple[Baseline, ...] | None:
+        """All of them as they stand; None if nothing has moved since they were told last."""
+        self._show_alike(state)
+        for folder, follower in self._runs.items():
+            newest = follower.take()
+            if newest is not None and newest.problem is None:
+                self._states[folder] = newest
+        own = [one for key in self._own if (one := state.of(key)) is not None]
+        now = (*own, *self._states.values(), self._given)
+        if len(now) == len(self._told) and all(map(operator.is_, now, self._told)):
+            return None
+        self._told = now
+        names, home = _names(tuple(self._states)), _key(state.folder)
+        told = [Baseline(f"{home}#{one.key}", one.label, case_series=one) for one in own]
+        told += [
+            Baseline(_key(folder), names[folder], run_series=there.series)
+            for folder, there in self._states.items()
+        ]
+        return tuple(replace(one, name=self._given.get(one.key, one.name)) for one in told)
+
+    def _show_alike(self, state: RunState) -> None:
+        """Have each run read the samples of the cases that are shown of the open one."""
+        shown = {one.key: one for one in state.series if one.key in state.visible_keys}
+        identities = frozenset(one.case.identity_id for one in shown.values())
+        same = identity_test((one.case, one.row.get("host")) for one in shown.values())
+        there = {folder for folder in self._runs if folder in self._states}
+        if identities == self._identities and there == self._asked:
+            return
+        self._identities, self._asked = identities, there
+        for folder in there:
+            cases = self._states[folder].series
+            keys = [one.key for one in cases if same(one.case, one.row.get("host"))]
+            self._runs[folder].choose(keys)
+
+    def _drop(self, folder: Path) -> None:
+        follower = self._runs.pop(folder)
+        follower.close()
+        follower.deleteLater()
+        self._states.pop(folder, None)
+
+    def _not_a_run(self, error: Exception) -> None:
+        for folder, follower in list(self._runs.items()):
+            if follower is self.sender():
+                self._drop(folder)
+                self.failed.emit(error)
+
+
+def _key(folder: Path) -> str:
+    return str(folder.resolve())
+
+
+def _names(folders: Sequence[Path]) -> dict[Path, str]:
+    """The folders' own names; with their parents' where two are the same."""
+    names = [folder.name for folder in folders]
+    return {
+        folder: folder.name if names.count(folder.name) == 1 else str(Path(*folder.parts[-2:]))
+        for folder in folders
+    }

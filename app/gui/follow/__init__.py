@@ -1,1 +1,0 @@
-"""Runs that the window watches: each is read on in a thread of its own."""

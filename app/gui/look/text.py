@@ -1,0 +1,167 @@
+"""Names and foreign texts in labels: shortened to their room, never read as HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from html import escape
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import Qt as GuiQt
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from app.formatting.text import printable
+
+
+class PlainLabel(QLabel):
+    """A label that shows its text as it is."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None, *, wrap: bool = False):
+        super().__init__(text, parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(wrap)
+
+
+class Line(PlainLabel):
+    """Words in a line that take no room of their own: what there is too little for ends in …, and
+    is whole in the tip."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def say(self, text: str) -> None:
+        self.setText(text)
+        self.setToolTip(plain_tip(text))
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        place, metrics = self.contentsRect(), self.fontMetrics()
+        told = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, place.width())
+        role = self.foregroundRole()
+        painter, middle = QPainter(self), Qt.AlignmentFlag.AlignVCenter
+        self.style().drawItemText(painter, place, middle, self.palette(), True, told, role)
+        painter.end()
+
+
+def plain_tip(text: str) -> str:
+    """The same for a tool tip, line by line, which has no format of its own to be set."""
+    plain = "\n".join(map(printable, text.split("\n")))
+    if not GuiQt.mightBeRichText(plain):
+        return plain
+    return f"<p style='white-space: pre'>{escape(plain)}</p>"
+
+
+def caption(text: str) -> str:
+    """The same for a button or a menu, where `&` would underline what follows and a tab part it."""
+    return printable(text).replace("&", "&&")
+
+
+_BETWEEN = " · "
+_REMARK = re.compile(r" \([^()]*\)$")
+_COUNTED = re.compile(r"(?P<value>\d\S*) (?P<word>[A-Za-z_]+)")
+_NAMED = re.compile(r"(?P<word>[A-Za-z_]+)(?: (?P<value>\d\S*)|=(?P<choice>\S+))")
+_LEAST = 3
+"""Letters that a word keeps, the sign for what was left out among them."""
+
+
+def shorter(names: Sequence[str], room: float, wide: Callable[[str], float]) -> list[str]:
+    """These names, each within the room if it can be; `wide` tells what a text takes of it.
+
+    What all of them count is told by its initial first: `2 threads · batch 16` is `2t · b16`. Then
+    a remark in brackets is a mark, as it is in the table, and then words lose their middle.
+    """
+    told = list(names)
+    for shorten in (_keep, _initials, _marks):
+        told = shorten(told)
+        if all(wide(name) <= room for name in told):
+            return told
+    return _kept_apart(names, [_cut(name, room, wide) for name in told])
+
+
+def _kept_apart(names: Sequence[str], brief: list[str]) -> list[str]:
+    """Names that were cut to the same go by the words in which they differ, after a sign for the
+    rest."""
+    same: dict[str, list[int]] = {}
+    for place, text in enumerate(brief):
+        same.setdefault(text, []).append(place)
+    for places in same.values():
+        if len({names[place] for place in places}) < 2:
+            continue
+        words = {place: names[place].split() for place in places}
+        shared = set.intersection(*(set(own) for own in words.values()))
+        for place, own in words.items():
+            brief[place] = f"…{' '.join(word for word in own if word not in shared)}"
+    return brief
+
+
+def _keep(names: list[str]) -> list[str]:
+    return names
+
+
+def _initials(names: list[str]) -> list[str]:
+    """With as few letters of the settings that all have as tell these apart."""
+    split = [name.split(_BETWEEN) for name in names]
+    words = [{word for part in parts if (word := _setting(part))} for parts in split]
+    common = sorted(set.intersection(*words)) if words else []
+    brief = {word: _prefix(word, common) for word in common}
+    return [_BETWEEN.join(_abbreviated(part, brief) for part in parts) for parts in split]
+
+
+def _setting(part: str) -> str:
+    """What `2 threads`, `batch 16` or `gap=all` is a value of, in the singular; "" of none."""
+    found = _matched(part)
+    return found["word"].removesuffix("s") if found else ""
+
+
+def _matched(part: str) -> re.Match[str] | None:
+    bare = _REMARK.sub("", part)
+    return _COUNTED.fullmatch(bare) or _NAMED.fullmatch(bare)
+
+
+def _prefix(word: str, others: Sequence[str]) -> str:
+    lengths = range(1, len(word) + 1)
+    return next(
+        (
+            word[:length]
+            for length in lengths
+            if sum(other.startswith(word[:length]) for other in others) == 1
+        ),
+        word,
+    )
+
+
+def _abbreviated(part: str, brief: dict[str, str]) -> str:
+    found = _matched(part)
+    letters = brief.get(_setting(part), "")
+    if found is None or not letters:
+        return part
+    if found.re is _COUNTED:
+        short = f"{found['value']}{letters}"
+    else:
+        short = f"{letters}{found['value'] or '=' + found['choice']}"
+    return short + part[found.end() :]
+
+
+def _marks(names: list[str]) -> list[str]:
+    return [_REMARK.sub(" !", name) for name in names]
+
+
+def _cut(name: str, room: float, wide: Callable[[str], float]) -> str:
+    """The longest word shorter by a letter of its middle, again and again."""
+    parts = name.split(_BETWEEN)
+    sizes = [len(part) for part in parts]
+    letter, told = wide("W"), name
+    while (over := wide(told) - room) > 0.0 and max(sizes) > _LEAST:
+        for _ in range(max(1, int(over / letter))):
+            longest = sizes.index(max(sizes))
+            sizes[longest] -= sizes[longest] > _LEAST
+        told = _BETWEEN.join(map(_fitted, parts, sizes))
+    return told
+
+
+def _fitted(part: str, size: int) -> str:
+    if size == len(part):
+        return part
+    tail = (size - 1) // 2
+    return f"{part[: size - 1 - tail]}…{part[len(part) - tail :]}"

@@ -1,0 +1,138 @@
+"""Panels of the batch process: the end of its log, and the sweeps that wait."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from PySide6.QtGui import QFontDatabase, QTextCursor
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.gui.launch.control import RunControl
+
+_LINES = 5_000
+_AT_ONCE = 1 << 16
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class LogPanel(QPlainTextEdit):
+    """`follow` names the file, `read_on` is called by the window's timer."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setReadOnly(True)
+        self.setAccessibleName("log of the batch process")
+        self.setPlaceholderText("The batch process writes here once a sweep runs.")
+        self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setMaximumBlockCount(_LINES)
+        self._path: Path | None = None
+        self._offset = 0
+
+    def follow(self, path: Path | None) -> None:
+        """Show this file from now on; one that is not there is an empty one."""
+        if path != self._path:
+            self._path, self._offset = path, 0
+            self.clear()
+
+    def read_on(self) -> None:
+        """Append what the file has gained; of a long one only the end is read."""
+        if self._path is None:
+            return
+        try:
+            size = self._path.stat().st_size
+            if size <= self._offset:
+                return
+            with self._path.open("rb") as file:
+                file.seek(max(self._offset, size - _AT_ONCE))
+                data = file.read(_AT_ONCE)
+                self._offset = file.tell()
+        except OSError:
+            return
+        self._append(_ESCAPES.sub("", data.decode("utf-8", "replace")))
+
+    def _append(self, text: str) -> None:
+        bar = self.verticalScrollBar()
+        at_end = bar.value() == bar.maximum()
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.insertText(text)
+        if at_end:
+            bar.setValue(bar.maximum())
+
+
+class QueuePanel(QWidget):
+    """A list over the control's queue."""
+
+    def __init__(self, control: RunControl, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._control = control
+        self._queue = control.queue
+        self.list = QListWidget()
+        self.list.setAccessibleName("sweeps that wait")
+        self.note = QLabel(wordWrap=True)
+        self.note.setProperty("muted", True)
+        self.up, self.down = QPushButton("Up"), QPushButton("Down")
+        self.remove, self.start = QPushButton("Remove"), QPushButton("Run next")
+        self.up.setToolTip("Measure this sweep one place earlier")
+        self.down.setToolTip("Measure this sweep one place later")
+        self.remove.setToolTip("Take this sweep out of the queue")
+        self.start.setToolTip("Go on with the first sweep of the queue")
+        self.up.clicked.connect(lambda: self._move(-1))
+        self.down.clicked.connect(lambda: self._move(1))
+        self.remove.clicked.connect(lambda: self._queue.remove(self.list.currentRow()))
+        self.start.clicked.connect(self._go_on)
+        buttons = QHBoxLayout()
+        for button in (self.up, self.down, self.remove, self.start):
+            buttons.addWidget(button)
+        buttons.addStretch()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.addWidget(self.note)
+        layout.addWidget(self.list, 1)
+        layout.addLayout(buttons)
+        self._queue.changed.connect(self._refresh)
+        control.state_changed.connect(self._refresh)
+        self.list.currentRowChanged.connect(self._enable)
+        self._refresh()
+
+    def _move(self, step: int) -> None:
+        place = self.list.currentRow()
+        self._queue.move(place, place + step)
+        self.list.setCurrentRow(place + step)
+
+    def _go_on(self) -> None:
+        self._queue.release()
+        self._control.run_next()
+
+    def _refresh(self) -> None:
+        place = self.list.currentRow()
+        self.list.clear()
+        for plan in self._queue.plans:
+            models = sum(len(sweep.models) for sweep in plan.sweeps)
+            noun = "model" if models == 1 else "models"
+            self.list.addItem(f"{plan.name}: {models} {noun}, {plan.profile}")
+        self.list.setCurrentRow(min(place, self.list.count() - 1))
+        if not self._queue.plans:
+            text = "No sweep waits. “Queue” in the editor puts one here."
+        elif self._queue.held:
+            text = "The queue is held, because a sweep was stopped. “Run next” goes on."
+        else:
+            text = "These sweeps start one after another, each when the one before has ended."
+        self.note.setText(text)
+        self._enable()
+
+    def _enable(self) -> None:
+        place, count = self.list.currentRow(), self.list.count()
+        self.up.setEnabled(place > 0)
+        self.down.setEnabled(0 <= place < count - 1)
+        self.remove.setEnabled(place >= 0)
+        self.start.setEnabled(count > 0 and self._control.state == "idle")

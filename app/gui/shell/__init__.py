@@ -1,1 +1,0 @@
-"""The frame of the window: its header, its panes, and which of them are shown."""

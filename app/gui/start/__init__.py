@@ -1,1 +1,0 @@
-"""What the window shows while no run is open."""
