@@ -65,27 +65,33 @@ class NarrowType:
         return self._values_of(self._patterns(array)).reshape(array.shape)
 
     def pack(self, array: np.ndarray) -> np.ndarray:
-        """The bits as an engine reads them, in an array of the same shape; of a type of 4 bits the
-        first half of its bytes is in use."""
+        """The bits as an engine reads them, in an array of the same shape; of a type of less than
+        8 bits the first of its bytes are in use."""
         patterns = self._patterns(array)
-        if self.bits != _HALF_BYTE:
+        if self.bits >= _BYTE:
             return patterns.reshape(array.shape)
-        flat = np.zeros(array.size + array.size % 2, np.uint8)
-        flat[: array.size] = patterns.ravel()
+        shares = _BYTE // self.bits
+        padded = np.zeros((-(-array.size // shares), shares), np.uint8)
+        padded.ravel()[: array.size] = patterns.ravel()
         content = np.zeros(array.size, np.uint8)
-        content[: len(flat) // 2] = flat[::2] | flat[1::2] << _HALF_BYTE
+        content[: len(padded)] = np.bitwise_or.reduce(padded << self._shifts, axis=1)
         return content.reshape(array.shape)
 
     def unpack(self, content: bytes, shape: Iterable[int]) -> np.ndarray:
         """The values of bits as an engine writes them."""
         shape = tuple(shape)
         count = int(np.prod(shape))
-        if self.bits == _HALF_BYTE:
-            pairs = np.frombuffer(content, np.uint8)
-            patterns = np.stack([pairs & 0xF, pairs >> _HALF_BYTE], axis=1).ravel()[:count]
+        if self.bits < _BYTE:
+            packed = np.frombuffer(content, np.uint8)[:, None] >> self._shifts
+            patterns = (packed & (2**self.bits - 1)).ravel()[:count]
         else:
             patterns = np.frombuffer(content, np.uint16 if self.bits == 16 else np.uint8)[:count]
         return self._values_of(patterns).reshape(shape)
+
+    @property
+    def _shifts(self) -> np.ndarray:
+        """The places of the values that share a byte."""
+        return np.arange(0, _BYTE, self.bits, dtype=np.uint8)
 
     def _patterns(self, array: np.ndarray) -> np.ndarray:
         if self.bits == 16:
@@ -117,7 +123,7 @@ def _bfloat16_patterns(array: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(numbers), 0x7FC0, upper_halves).astype(np.uint16)
 
 
-_HALF_BYTE = 4
+_BYTE = 8
 NARROW_TYPES = {
     "bfloat16": NarrowType(16, "float32", 16),
     "float8e4m3fn": NarrowType(17, "float32", 8, 4, 7),
@@ -126,8 +132,10 @@ NARROW_TYPES = {
     "float8e5m2fnuz": NarrowType(20, "float32", 8, 5, 16, is_unsigned_zero=True),
     "uint4": NarrowType(21, "uint8", 4),
     "int4": NarrowType(22, "int8", 4),
+    "uint2": NarrowType(25, "uint8", 2),
+    "int2": NarrowType(26, "int8", 2),
 }
-"""By the name of the type in ONNX, in lower case; a type is supported from 4 bits on."""
+"""By the name of the type in ONNX, in lower case."""
 
 
 def widen(array: np.ndarray) -> np.ndarray:

@@ -48,7 +48,8 @@ class References:
     `uncompared` is why nothing is to be compared with them, None where it is. `stored` says
     that all of them were there already, `is_packaged` that the inputs came with the model.
     `unfit` says of each other point that was asked for why it has none; `points` are those that do.
-    `limited` are the inputs of which finite values were limited to those of the precision.
+    `limited` are the inputs of which finite values were limited to those of the precision,
+    `random` the outputs that differ from run to run where others do not.
     """
 
     by: str
@@ -59,6 +60,7 @@ class References:
     is_packaged: bool
     unfit: Mapping[str, str]
     limited: tuple[str, ...]
+    random: tuple[str, ...]
 
     def resolved(self, outputs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
         """Output shapes in terms of the axes, where a file has other names or none.
@@ -171,6 +173,7 @@ def references_of(
         packaged_reference is not None,
         {key: str(error) for key, error in unfit.items()},
         tuple(limited),
+        tuple(dict.fromkeys(name for file in vouched for name in file.random)),
     )
 
 
@@ -205,7 +208,7 @@ def _why_uncompared(vouched: Sequence[Vouched]) -> Diagnostic | None:
     by = vouched[0].by
     if not by:
         return diagnostic("outputs_not_checked")
-    if any(told.random for told in vouched):
+    if not set.intersection(*(set(file.repeated) for file in vouched)):
         return diagnostic("reference_not_deterministic", references=by)
     return None
 

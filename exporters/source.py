@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -94,10 +95,14 @@ LARGEST_COMPUTED = 8
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """Whose outputs a file has, empty for nobody; `random` if a second run gave other outputs."""
+    """Whose outputs a file has, empty for nobody.
+
+    A second run gave the `random` outputs otherwise, and the `repeated` ones again.
+    """
 
     by: str
-    random: bool = False
+    repeated: tuple[str, ...] = ()
+    random: tuple[str, ...] = ()
 
 
 class Evaluator(Protocol):
@@ -193,15 +198,25 @@ class Evaluation:
         if evaluator is None:
             return Reference(fed, {}), Vouched("")
         computed = self._computed(evaluator, given, point)
-        if not evaluator.is_repeatable:
-            drawing = _drawing(computed, self._computed(evaluator, given, point))
-            if drawing:
-                outputs = computed.outputs[drawing]
-                return Reference(fed, outputs, (drawing,)), Vouched(drawing, random=True)
-        found = reconciled(
-            given, computed, self.bound, lambda: evaluator.first_difference(given, self.bound)
-        )
-        return replace(found, inputs=fed), Vouched(found.by[0])
+        locate = partial(evaluator.first_difference, given, self.bound)
+        if evaluator.is_repeatable:
+            found = reconciled(given, computed, self.bound, locate)
+            return replace(found, inputs=fed), Vouched(found.by[0], tuple(found.outputs))
+        random = _random_outputs(computed, self._computed(evaluator, given, point))
+        names = tuple(dict.fromkeys(name for each in random.values() for name in each))
+        repeated = {
+            by: {name: array for name, array in outputs.items() if name not in names}
+            for by, outputs in computed.outputs.items()
+        }
+        if not any(repeated.values()):
+            drawing = next(iter(random))
+            return Reference(fed, computed.outputs[drawing], (drawing,)), Vouched(drawing)
+        compared = replace(computed, outputs=repeated)
+        found = reconciled(given, compared, self.bound, _no_node if names else locate)
+        first, others = found.by[0], {by: computed.outputs[by] for by in found.others}
+        # With the random ones, whose shapes are of use.
+        whole = replace(found, inputs=fed, outputs=computed.outputs[first], others=others)
+        return whole, Vouched(first, tuple(repeated[first]), names)
 
     def _drawn(self, point: Point) -> Arrays:
         if self.packaged is not None:
@@ -216,17 +231,23 @@ class Evaluation:
         return Computed(found.outputs, {**self.missing, **found.missing})
 
 
-def _drawing(computed: Computed, again: Computed) -> str:
-    """The first reference whose outputs were others in a second run; empty for none."""
-    return next(
-        (
-            by
-            for by, outputs in computed.outputs.items()
-            if by in again.outputs
-            and any(difference(again.outputs[by][n], a).unequal for n, a in outputs.items())
-        ),
-        "",
-    )
+def _random_outputs(computed: Computed, again: Computed) -> dict[str, list[str]]:
+    """By reference, the outputs that it gave otherwise in a second run; references without such
+    outputs are left out."""
+    found = {
+        by: [
+            name
+            for name, array in outputs.items()
+            if difference(again.outputs[by].get(name), array).unequal
+        ]
+        for by, outputs in computed.outputs.items()
+        if by in again.outputs
+    }
+    return {by: names for by, names in found.items() if names}
+
+
+def _no_node() -> None:
+    raise ValueError("values between inputs and outputs are drawn in each run")
 
 
 def computed_point(point: Point, batch_positions: Mapping[str, int] | None) -> Point:

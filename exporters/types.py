@@ -256,7 +256,8 @@ class ExportedModel:
     `references` maps `axes_key(axes)` to the .npz file of a `Reference`; `reference` is the
     first that was computed (`packaged` for data that came with the file, `torch`, `onnx` for
     ONNX's reference evaluator, `onnxruntime unoptimised`), empty for nobody. `uncompared` is why
-    outputs are not to be compared with it, None where they are.
+    outputs are not to be compared with it, None where they are; `random_outputs` alone are not
+    compared where the others are.
     `narrowest` is the narrowest type (`fp32`, `fp16`, `bf16`, `int8`, `fp8`) among the graph's
     weights and products, `depth` how many products follow each other on its longest path.
     `custom_ops` are libraries of operators for ONNX Runtime that the graph needs.
@@ -309,6 +310,7 @@ class ExportedModel:
     beside: tuple[str, ...] = ()
     written_inputs: tuple[str, ...] = ()
     unfit: Mapping[str, str] = field(default_factory=dict)
+    random_outputs: tuple[str, ...] = ()
 
     @property
     def unfit_at(self) -> str:

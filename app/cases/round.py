@@ -159,7 +159,8 @@ class Limits:
     A round ends after `min_s` and `min_samples`, at the latest after `max_s`: how sure a figure
     is, rounds decide, and not the runs of one. Warm-up is followed in windows of `window_s`, of
     which ten must agree; with a `warmup_max_s` of 0 there is none. Simulated sessions give exactly
-    `simulated_samples`.
+    `simulated_samples`. Outputs are checked in runs of their own before and after, or without
+    `has_check_runs` once, as the last measured run left them, where a model has no state.
     """
 
     min_s: float = 1.0
@@ -170,6 +171,7 @@ class Limits:
     warmup_max_s: float = 3.0
     warmup_min_iterations: int = 20
     simulated_samples: int = 10_000
+    has_check_runs: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,10 +135,10 @@ def _stopping(data: CaseData, row: Row) -> Row:
     rule, sequence = data.plan.stopping, data.plan.sequence
     if data.summary is None:
         return {}
-    if rule is not None:
-        ending = ended_by(rule, data.rounds, data.summary)
-    elif sequence is not None:
+    if sequence is not None:
         ending = sequential_stop_reason(sequence, len(data.rounds))
+    elif rule is not None:
+        ending = ended_by(rule, data.rounds, data.summary)
     else:
         return {}
     reasons = (*(result.stop_reason for result in data.rounds), ending)

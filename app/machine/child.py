@@ -182,6 +182,10 @@ class Child:
         last = next((line for line in reversed(said) if line), "")
         return f"{text}: {last}" if last else text
 
+    def exit_code(self) -> int:
+        code: int = self._process.returncode
+        return code
+
     def ran_out_of_memory(self) -> bool:
         """Whether the kernel killed it for want of memory, as far as its own count tells."""
         killed = self._process.returncode == -signal.SIGKILL
@@ -264,6 +268,9 @@ class Unstarted:
         if self._error.errno in (errno.EMFILE, errno.ENFILE):
             return f"no start ({self._error.strerror}; ulimit -n sets how many a process may have)"
         return f"no start ({self._error.filename}: {self._error.strerror})"
+
+    def exit_code(self) -> int:
+        return 1
 
     def ran_out_of_memory(self) -> bool:
         return self._error.errno == errno.ENOMEM

@@ -128,7 +128,7 @@ class Told:
 class Ended:
     """The worker is gone, and all that it left has been told.
 
-    `too_late`: its agent ended it at the job's limit.
+    `too_late`: its agent ended it at the job's limit. `exit_code` is negative for a signal.
     """
 
     how: str
@@ -136,6 +136,7 @@ class Ended:
     killed: bool = False
     too_large: bool = False
     too_late: bool = False
+    exit_code: int = 1
 
 
 @dataclass(frozen=True, slots=True)

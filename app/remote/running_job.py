@@ -193,6 +193,7 @@ class UnderWay:
                 killed=self._child.was_killed(),
                 too_large=self._watch.too_large,
                 too_late=too_late,
+                exit_code=self._child.exit_code(),
             )
         )
 

@@ -55,7 +55,10 @@ def _diagnostic(code: str, groups: dict[str, str | None]) -> Diagnostic:
     """It has the parameters that the sentence had, which may not be all of today's."""
     entry, texts = CATALOGUE[code], {name: text or "" for name, text in groups.items()}
     subject = texts.pop("subject", "")
-    values = {name: _value(entry.units[name], text) for name, text in texts.items()}
+    values = {
+        name: _value(entry.units[name], text) if name in entry.units else text
+        for name, text in texts.items()
+    }
     return Diagnostic(code, entry.severity, subject, values)
 
 

@@ -15,7 +15,13 @@ from app.workers.batcher import parts
 from app.workers.conditions import describe_round
 from app.workers.execution_facts import is_only_own, nan_diagnostics, reference_diagnostics
 from app.workers.lanes import fed
-from app.workers.output_check import check_lanes, mismatch_text, outputs_of, worst
+from app.workers.output_check import (
+    check_lanes,
+    check_outputs,
+    mismatch_text,
+    outputs_of,
+    worst,
+)
 from app.workers.process import peak_rss_mb
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import ExportedModel, Reference
@@ -126,6 +132,17 @@ class RoundContext:
             )
             for batch, item, expected in parts(session, reference, self.job)
         )
+
+    def check_last_run(self, session: Session, reference: Reference) -> Check | None:
+        """The outputs that the lanes have from their last run, of a session of one shape; None
+        where there is nothing to compare with."""
+        model = self.job.model
+        if model.uncompared:
+            return None
+        self.enter("correctness")
+        outputs = [lane.outputs() for lane in session.lanes]
+        precision = session.execution.precision
+        return check_outputs(outputs, precision, reference, model, self.job.tolerance)
 
     def note_check(self, check: Check | None) -> None:
         """A wrong row keeps its timing and is marked."""

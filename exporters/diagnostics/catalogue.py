@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from exporters.diagnostics.diagnostic import (
     NAME,
     SEVERITIES,
+    Choice,
     Diagnostic,
     Entries,
     Parameter,
@@ -49,8 +50,11 @@ def diagnostic(code: str, subject: str = "", **parameters: Parameter) -> Diagnos
         given = ", ".join(parameters) or "none"
         raise ValueError(f"{code}: parameters {expected} expected, got {given}")
     for name, value in parameters.items():
+        unit = entry.units[name]
+        if isinstance(unit, Choice) and unit.phrases and value not in unit.phrases:
+            raise ValueError(f"{code}: parameter {name}: {value!r:.80} is not one of its words")
         try:
-            entry.units[name].text([value])
+            unit.text([value])
         except (TypeError, ValueError) as error:
             raise ValueError(f"{code}: parameter {name}: {error}") from None
     return Diagnostic(code, entry.severity, subject, parameters)
@@ -130,12 +134,14 @@ def _filled(part: str, diagnostics: tuple[Diagnostic, ...]) -> str:
     if entry is None:
         return _of_unknown(diagnostics) if part == "message" else ""
     whole = [one for one in diagnostics if entry.units.keys() <= one.parameters.keys()]
+    if not whole:  # all of an earlier version
+        return _of_unknown(diagnostics) if part == "message" else ""
     try:
         values = {
             name: unit.text([one.parameters[name] for one in whole])
             for name, unit in entry.units.items()
         }
-    except (TypeError, ValueError):  # none is whole, as of an earlier version
+    except (TypeError, ValueError):  # values of another version
         return _of_unknown(diagnostics) if part == "message" else ""
     template: str = getattr(entry, part)
     return template.format_map({"subject": _subjects(diagnostics), **values})

@@ -4,6 +4,7 @@ of a catalogue entry.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -113,7 +114,10 @@ class ExitCode:
     @staticmethod
     def _phrase(value: Parameter) -> str:
         code = int(_number(value))
-        return f"signal {-code}" if code < 0 else f"exit code {code}"
+        if code >= 0:
+            return f"exit code {code}"
+        names = {number.value: number.name for number in signal.Signals}
+        return f"signal {names.get(-code, -code)}"
 
 
 SHARE = Quantity("%", "share, 0 to 1", 100.0)

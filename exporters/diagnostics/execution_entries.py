@@ -11,9 +11,11 @@ from exporters.diagnostics.diagnostic import (
     QUOTED,
     RATIO,
     SHARE,
+    Choice,
     Count,
     Entries,
     Entry,
+    ExitCode,
 )
 
 ENGINE: Entries = {
@@ -137,12 +139,29 @@ ENGINE: Entries = {
     ),
     "engine_rebuilt": Entry(
         title="Stored engine built again",
-        message="The stored engine was not used ({reason}); it was built again.",
-        condition="The file of a stored TensorRT engine is damaged, unreadable, or of another "
-        "release.",
+        message="The stored engine was not used: {cause}. It was built again.",
+        condition="The file of a stored TensorRT engine is damaged or unreadable, or TensorRT "
+        "refuses it.",
         severity="info",
-        units={"reason": MESSAGE},
-        example={"reason": "made by TensorRT 10.3"},
+        units={
+            "cause": Choice(
+                {
+                    "damaged": "its file is damaged",
+                    "unreadable": "its file cannot be read",
+                    "refused": "TensorRT refused it",
+                }
+            )
+        },
+        example={"cause": "damaged"},
+    ),
+    "engine_of_other_release": Entry(
+        title="Stored engine of another release",
+        message="The stored engine was made with {component} {release}; it was built again.",
+        condition="The file of a stored TensorRT engine was made with another release of TensorRT, "
+        "of the driver, or for another GPU.",
+        severity="info",
+        units={"component": NAME, "release": NAME},
+        example={"component": "tensorrt", "release": "10.3"},
     ),
     "engine_not_stored": Entry(
         title="Engine not stored",
@@ -162,12 +181,12 @@ ENGINE: Entries = {
     ),
     "engine_crashed_at_close": Entry(
         title="Engine crashed when closed",
-        message="The engine ended the process when its session was closed ({ending}); what was "
+        message="The engine ended the process when its session was closed ({exit_code}); what was "
         "measured before is valid.",
         condition="The measuring process died after its outcome was recorded.",
         action="Update the engine.",
-        units={"ending": MESSAGE},
-        example={"ending": "signal SIGSEGV"},
+        units={"exit_code": ExitCode()},
+        example={"exit_code": -11},
     ),
     "phase_failed_too": Entry(
         title="Another phase failed too",
@@ -212,6 +231,15 @@ OUTPUTS: Entries = {
         condition="A reference gives other outputs in a second run on the same inputs.",
         units={"references": NAME},
         example={"references": "onnx"},
+    ),
+    "outputs_not_deterministic": Entry(
+        title="Some outputs are not deterministic",
+        message="Two runs of a reference differ in {outputs}, so only the other outputs were "
+        "compared.",
+        condition="A reference gives some of its outputs otherwise in a second run, and others "
+        "again.",
+        units={"outputs": QUOTED},
+        example={"outputs": ("mask",)},
     ),
     "outputs_have_nan": Entry(
         title="Outputs have NaN",

@@ -35,6 +35,8 @@ _NAMES: dict[int, str] = {
     TensorProto.UINT8: "int8",
     TensorProto.INT4: "int8",
     TensorProto.UINT4: "int8",
+    TensorProto.INT2: "int8",
+    TensorProto.UINT2: "int8",
     TensorProto.FLOAT8E4M3FN: "fp8",
     TensorProto.FLOAT8E5M2: "fp8",
     TensorProto.BFLOAT16: "bf16",

@@ -132,7 +132,7 @@ def _element(path: Path, name: str, kind: TypeProto) -> tuple[str, str]:
     if dtype.kind not in _NUMPY_KINDS or dtype.isbuiltin != 1:
         raise NotBenchmarkable(
             f"{name!r} of {path.name} holds {element}",
-            "only texts, numpy's numbers, bfloat16, float8 and 4-bit integers can be timed",
+            "only texts, numpy's numbers, bfloat16, float8 and 2- or 4-bit integers can be timed",
         )
     return str(dtype.name), ""
 

@@ -18,6 +18,7 @@ from exporters.diagnostics.catalogue import diagnostic
 from exporters.file_access import file_sha256, user_path
 from exporters.inputs import in_ranges, paired
 from exporters.messages import ExportRequest
+from exporters.narrow_types import widen
 from exporters.onnx_files.counts import UNKNOWN, count
 from exporters.onnx_files.engine import declare_outputs
 from exporters.onnx_files.evaluator import FileEvaluator, is_repeatable
@@ -90,7 +91,7 @@ def _read_all(specs: Sequence[TensorSpec], folder: Path, stem: str) -> dict[str,
 
 def _read(path: Path) -> np.ndarray:
     try:
-        return numpy_helper.to_array(onnx.load_tensor(path))
+        return widen(numpy_helper.to_array(onnx.load_tensor(path)))
     except Exception as error:
         raise ExportError(
             f"{path.name} next to the model is not a readable tensor", "restore or remove it"

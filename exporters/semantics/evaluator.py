@@ -164,7 +164,7 @@ class Evaluator(ReferenceEvaluator):
             schema = get_schema(node.op_type, version, "")
             return _with_schema(mended, schema)
         implementation = super()._load_impl(node, input_types)
-        if node.op_type in RANDOM:
+        if node.op_type in RANDOM or node.op_type == "Dropout":
             return lambda drawing, settings: implementation(_unseeded(drawing), settings)
         if node.op_type in _QUANTISED:
             return _in_single_precision(implementation)

@@ -14,6 +14,7 @@ from pathlib import Path
 from exporters.agreement import Bound, tolerance_of
 from exporters.cache import Store, default_limit_bytes, default_root
 from exporters.codec import from_json
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.file_access import user_path
 from exporters.inputs import cast_specs, guesses, inputs_told, limits, refuse_unfit_states
 from exporters.messages import ExportRequest
@@ -207,6 +208,7 @@ def _described(
     is_drawn = not sets and not is_packaged
     drawn = inputs_told(subject.inputs, subject.examples)
     given = "packaged" if is_packaged else "given"
+    random = () if first.references.uncompared else first.references.random
     return ExportedModel(
         name=subject.name,
         suite=subject.suite,
@@ -234,6 +236,7 @@ def _described(
         inputs_drawn=drawn if is_drawn else given,
         warnings=(
             *graph.warnings,
+            *((diagnostic("outputs_not_deterministic", outputs=random),) if random else ()),
             *(guesses(subject.inputs) if is_drawn else ()),
             *limits(
                 cast_specs(subject.inputs, precision),
@@ -249,6 +252,7 @@ def _described(
             if part.graph.point is not None
         },
         uncompared=first.references.uncompared,
+        random_outputs=random,
         narrowest=first.arithmetic.narrowest,
         depth=first.arithmetic.depth,
         custom_ops=request.custom_ops,

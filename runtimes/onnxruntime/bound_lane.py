@@ -52,8 +52,9 @@ class BoundLane(HostLane):
         self._allocated = [name for name in self._names if name not in outputs]
         # What draws at random may give another size in each run, and what the engine has allocated
         # once it compares with the shape that it declares.
-        is_renewed = request.model.uncompared or misdeclared
-        self._renews = bool(self._allocated and is_renewed)
+        model = request.model
+        is_renewed = bool(model.uncompared or model.random_outputs or misdeclared)
+        self._renews = is_renewed and bool(self._allocated)
 
     def bind(self, inputs: Arrays) -> None:
         super().bind(inputs)

@@ -44,11 +44,11 @@ Key = Mapping[str, str | int | bool]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`payload` is there on a hit alone; `reason` says why a file that is there was not used."""
+    """`payload` is there on a hit alone, `warning` where a file that is there was not used."""
 
     state: State
     payload: bytes | None = None
-    reason: str = ""
+    warning: Diagnostic | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +71,20 @@ class Entry:
             header, _, payload = self.path.read_bytes().partition(b"\n")
         except (FileNotFoundError, NotADirectoryError):
             return Found("miss")
-        except OSError as error:
-            return Found("damaged", reason=f"unreadable: {error.strerror}")
+        except OSError:
+            return Found("damaged", warning=diagnostic("engine_rebuilt", cause="unreadable"))
         try:
             told = json.loads(header)
             digest, made_by = told["sha256"], told["made_by"]
         except (ValueError, TypeError, KeyError):
-            return Found("damaged", reason="damaged")
+            return Found("damaged", warning=diagnostic("engine_rebuilt", cause="damaged"))
         for name, value in self.made_by.items():
             if made_by.get(name) != value:
-                return Found("stale", reason=f"made by {name} {made_by.get(name)}")
+                release = str(made_by.get(name))
+                stale = diagnostic("engine_of_other_release", component=name, release=release)
+                return Found("stale", warning=stale)
         if hashlib.sha256(payload).hexdigest() != digest:
-            return Found("damaged", reason="damaged")
+            return Found("damaged", warning=diagnostic("engine_rebuilt", cause="damaged"))
         return Found("hit", payload)
 
     def keep(self, payload: bytes) -> None:
@@ -148,21 +150,21 @@ class Maker:
             return self._loaded(self._build(b"")[0])
         entry, timing = self._entries()
         found = entry.find()
-        reason = found.reason
+        warnings = [] if found.warning is None else [found.warning]
         if found.payload is not None:
             loaded = build.load(self.trt, found.payload, self.log)
             if loaded is not None:
                 return Made(loaded, len(found.payload), "hit")
-            reason = "refused by TensorRT"
+            warnings.append(diagnostic("engine_rebuilt", cause="refused"))
         data, timings = self._build(timing.find().payload or b"")
-        warnings = [diagnostic("engine_rebuilt", reason=reason)] if reason else []
+        state = "rebuilt" if warnings else "miss"
         try:
             entry.keep(data)
             if timings is not None:
                 timing.keep(timings)
         except OSError:
             warnings.append(diagnostic("engine_not_stored", folder=cache_dir))
-        return self._loaded(data, "rebuilt" if reason else "miss", tuple(warnings))
+        return self._loaded(data, state, tuple(warnings))
 
     def store(self, build_result: Made, folder: Path) -> None:
         """Write the engine and TensorRT's description of its layers, which other tools read, where

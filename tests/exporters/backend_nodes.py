@@ -19,6 +19,7 @@ from app.cases.round import Check
 from app.workers.output_check import compare
 from exporters.agreement import tolerance_of
 from exporters.messages import ExportRequest, OutlineRequest
+from exporters.narrow_types import widen
 from exporters.onnx_files.outline import outline
 from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
 from exporters.worker.export import export
@@ -108,6 +109,7 @@ def verdict(case: Any, check: Check, got: dict[str, np.ndarray]) -> tuple[str, s
         if not value.type.HasField("tensor_type"):
             continue
         wanted = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        wanted = widen(np.empty(0, wanted)).dtype
         is_text = wanted.kind == "O" and got[value.name].dtype.kind == "U"
         if got[value.name].dtype != wanted and not is_text:
             return WRONG, f"output: {value.name} is {got[value.name].dtype}, not {wanted}"

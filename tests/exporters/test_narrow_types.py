@@ -17,6 +17,8 @@ PACKAGE_TYPES = {
     "float8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
     "uint4": ml_dtypes.uint4,
     "int4": ml_dtypes.int4,
+    "uint2": ml_dtypes.uint2,
+    "int2": ml_dtypes.int2,
 }
 EACH = pytest.mark.parametrize("name", NARROW_TYPES)
 
@@ -26,9 +28,14 @@ def test_a_type_has_the_number_and_values_of_onnx(name: str) -> None:
     narrow, dtype = NARROW_TYPES[name], PACKAGE_TYPES[name]
     assert narrow.number == getattr(onnx.TensorProto, name.upper())
     patterns = np.arange(2**narrow.bits, dtype=np.uint16 if narrow.bits == 16 else np.uint8)
-    if narrow.bits == 4:
-        content = (patterns[::2] | patterns[1::2] << 4).tobytes()
-        expected = np.array([int(p) - 16 * (name == "int4" and p > 7) for p in patterns])
+    if narrow.bits < 8:
+        # ONNX: the first element is in the lowest bits of a byte.
+        shares = [patterns[place :: 8 // narrow.bits] for place in range(8 // narrow.bits)]
+        shifted = [share << narrow.bits * place for place, share in enumerate(shares)]
+        content = np.sum(shifted, axis=0).astype(np.uint8).tobytes()
+        signed = {p: p - len(patterns) for p in range(len(patterns) // 2, len(patterns))}
+        is_signed = name.startswith("int")
+        expected = np.array([signed.get(int(p), p) if is_signed else int(p) for p in patterns])
     else:
         content = patterns.tobytes()
         expected = patterns.view(dtype).astype(np.float32)
@@ -41,9 +48,10 @@ def test_a_type_has_the_number_and_values_of_onnx(name: str) -> None:
 def test_numbers_are_rounded_as_the_package_rounds_and_kept_by_packing(name: str) -> None:
     narrow, dtype = NARROW_TYPES[name], PACKAGE_TYPES[name]
     numbers = np.random.default_rng(0).standard_normal((7, 9)) * 3
-    array = (np.abs(numbers) if name == "uint4" else numbers).astype(np.float32)
-    if narrow.bits == 4:
-        array = np.rint(array)
+    array = (np.abs(numbers) if name.startswith("uint") else numbers).astype(np.float32)
+    if narrow.bits < 8:
+        limits = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+        array = np.clip(np.rint(array), int(limits.min), int(limits.max))
     nearest = narrow.round(array)
     assert np.array_equal(nearest, array.astype(dtype).astype(narrow.held_as))
     content = narrow.pack(nearest)
@@ -57,7 +65,7 @@ def test_what_is_too_large_becomes_the_largest(name: str) -> None:
     narrow = NARROW_TYPES[name]
     largest = narrow.round(np.array([np.finfo(np.float32).max]))
     assert np.isfinite(largest).all()
-    limits = ml_dtypes.iinfo if narrow.bits == 4 else ml_dtypes.finfo
+    limits = ml_dtypes.iinfo if narrow.bits < 8 else ml_dtypes.finfo
     assert largest[0] == float(limits(PACKAGE_TYPES[name]).max)
 
 

@@ -116,6 +116,20 @@ def _drawn() -> ModelProto:
     return model(nodes, [], [value("y", FLOAT, [4, 4])])
 
 
+def _part_drawn() -> ModelProto:
+    """Dropout in training mode, with a seed, next to an output that has nothing random."""
+    nodes = [
+        node("Dropout", ["x", "ratio", "training"], ["y"], seed=7),
+        node("Relu", ["x"], ["z"]),
+    ]
+    constants = [
+        constant("ratio", np.array(0.5, np.float32)),
+        constant("training", np.array(True)),
+    ]
+    outputs = [value(name, FLOAT, ["batch", 64]) for name in "yz"]
+    return model(nodes, [value("x", FLOAT, ["batch", 64])], outputs, constants)
+
+
 def _nonzero() -> ModelProto:
     nodes = [node("Relu", ["x"], ["r"]), node("NonZero", ["r"], ["y"])]
     return model(nodes, [value("x", FLOAT, ["batch", 16])], [value("y", INT64, [2, None])])
@@ -241,6 +255,7 @@ KINDS = tuple(
         ("inputs and outputs", "outputs-500", _many_outputs),
         ("inputs and outputs", "inputs-none", _no_inputs),
         ("inputs and outputs", "inputs-none-drawn", _drawn),
+        ("inputs and outputs", "outputs-part-drawn", _part_drawn),
         ("inputs and outputs", "input-scalar", _scalar),
         ("inputs and outputs", "input-empty", _empty_input),
         ("inputs and outputs", "input-returned", _returned_input),

@@ -44,6 +44,8 @@ COMMON = (
     "attribute-unknown",
     "ends-bfloat16",
     "ends-int4",
+    "ends-uint2",
+    "outputs-part-drawn",
 )
 """The kinds of which `make test` measures a file; `make soak` measures all."""
 

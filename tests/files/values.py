@@ -225,7 +225,9 @@ def _ends(element: int) -> ModelProto:
         node("Cast", ["g"], ["y"], to=element),
     ]
     ends = [value("x", element, ["batch", 8])], [value("y", element, ["batch", 8])]
-    return model(nodes, *ends, [constant("two", np.array(2.0, np.float32))], 21, 10)
+    is_recent = element in (TensorProto.INT2, TensorProto.UINT2)
+    opset, ir = (25, 13) if is_recent else (21, 10)
+    return model(nodes, *ends, [constant("two", np.array(2.0, np.float32))], opset, ir)
 
 
 _TYPES = {
@@ -242,6 +244,8 @@ _TYPES = {
     "bool": TensorProto.BOOL,
     "int4": TensorProto.INT4,
     "uint4": TensorProto.UINT4,
+    "int2": TensorProto.INT2,
+    "uint2": TensorProto.UINT2,
 }
 
 KINDS = (

@@ -10,6 +10,7 @@ from pathlib import Path
 from app.capabilities.slo_search.estimate import figure_us, interval, late_share
 from app.capabilities.slo_search.search import (
     MINIMUM_SHARE,
+    Bracket,
     Point,
     SearchState,
     knee,
@@ -114,9 +115,9 @@ def _reason_for_no_rate(searched: SearchState, target: Target) -> str:
     latency_text = "longer than that" if figure is None else text.latency(figure)
     if not searched.points:
         return f"unloaded its {target.name} is {latency_text}, the least possible"
-    lowest_hz = searched.points[0].rate_hz or 0.0
     if found.not_offered:
-        return f"requests of {rate(lowest_hz)} themselves came late on this machine"
+        return _late_reason(found)
+    lowest_hz = searched.points[0].rate_hz or 0.0
     if found.high_hz is not None and lowest_hz <= 1.01 * MINIMUM_SHARE * searched.service_hz:
         return (
             f"{rate(lowest_hz)} misses it, and in a closed loop its {target.name} is {latency_text}"
@@ -128,9 +129,12 @@ def _reason_for_open_bracket(searched: SearchState) -> str:
     if (reason := _failure(searched)) is not None:
         return reason
     if searched.bracket.not_offered:
-        highest_hz = searched.points[-1].rate_hz or 0.0
-        return f"requests of {rate(highest_hz)} themselves came late on this machine"
+        return _late_reason(searched.bracket)
     return "no rate was shown to break it"
+
+
+def _late_reason(bracket: Bracket) -> str:
+    return f"requests of {rate(bracket.high_hz or 0.0)} themselves came late on this machine"
 
 
 def _failure(searched: SearchState) -> str | None:

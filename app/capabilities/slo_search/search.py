@@ -305,7 +305,9 @@ class RateSearch:
     def _rounds(
         self, run: Run, recorded: dict[float, list[RoundResult]], service_hz: float
     ) -> Rounds:
-        """What the curve is estimated from: all rounds but those that came late by themselves."""
+        """What the curve is estimated from: all rounds but those that came late by themselves, at
+        rates below the lowest at which most did. Of such a rate only rounds of quiet moments are
+        left, which would promise more than the machine showed."""
         observations: list[Observation] = []
         spent, offered_below_hz = 0, math.inf
         for rate_hz in sorted(recorded):
@@ -321,7 +323,8 @@ class RateSearch:
                     observations.append(Observation(rate_hz, rate_round))
             if late >= NOT_OFFERED and 2 * late > len(recorded[rate_hz]):
                 offered_below_hz = min(offered_below_hz, rate_hz)
-        return Rounds(self.target, service_hz, tuple(observations), offered_below_hz, spent)
+        offered = tuple(item for item in observations if item.rate_hz < offered_below_hz)
+        return Rounds(self.target, service_hz, offered, offered_below_hz, spent)
 
     def _following(
         self, rounds: Rounds, recorded: dict[float, list[RoundResult]], answer: Bracket

@@ -203,9 +203,7 @@ class PlanBar(QWidget):
                 field.setText(text)
         self.seed.setPlaceholderText("0")
         rounds = (
-            f"at most {MAXIMUM_ROUNDS}"
-            if draft.has_open_end and not draft.is_search
-            else "the profile's"
+            f"at most {MAXIMUM_ROUNDS}" if draft.precise or draft.is_sequential else "the profile's"
         )
         self.rounds.setPlaceholderText(rounds)
         self.profile_ops.setChecked(draft.profile_ops)

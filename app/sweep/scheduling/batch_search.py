@@ -27,12 +27,14 @@ REFERENCE_BATCH = 4
 class LargestBatch(SearchScheduler[Search]):
     """Searches one subject after another; `schedule.cases` are the first tries.
 
-    `done` are the cases already tried. A try has no warm-up: it shows whether a batch runs, and at
-    large batches every further run takes as long as all else.
+    `done` are the cases already tried. A try has no warm-up and no runs for checks alone: it shows
+    whether a batch runs, and at large batches every further run takes as long as all else. Two runs
+    stay, since engines plan their memory in the first and hold most in the second.
     """
 
     def __init__(self, schedule: Schedule, tries: Iterable[Try]) -> None:
-        super().__init__(replace(schedule, limits=replace(schedule.limits, warmup_max_s=0.0)))
+        limits = replace(schedule.limits, warmup_max_s=0.0, has_check_runs=False)
+        super().__init__(replace(schedule, limits=limits))
         self._tries = {attempt.case.case_id: attempt for attempt in tries}
         self._cases = {case.case_id: case for case in schedule.cases}
         limit = schedule.memory_limit_bytes
@@ -61,15 +63,26 @@ class LargestBatch(SearchScheduler[Search]):
     def _skip_search(self) -> None:
         self._searches.popleft()
 
-    def _step(self) -> Work | None:
-        while self._searches:
-            search = self._searches[0]
-            case = self._next_of(search)
-            if case is not None:
-                self._cases[case.case_id] = case
-                return self._try(case, search.axis)
+    def _next(self) -> Work | None:
+        """Exports until the first open search has its model, then its tries: a run that is stopped
+        early has answers for its first models."""
+        while self._searches and self._next_of(self._searches[0]) is None:
             self._searches.popleft()
-        return None
+        if self._settled or not self._searches:
+            return super()._next()
+        base = self._searches[0].base
+        if self._exports and (base.model, base.precision) not in self._models:
+            return self._exports.popleft()
+        return None if self._in_flight else self._step()
+
+    def _step(self) -> Work | None:
+        if not self._searches:
+            return None
+        search = self._searches[0]
+        case = self._next_of(search)
+        assert case is not None, "searches that are over have been removed"
+        self._cases[case.case_id] = case
+        return self._try(case, search.axis)
 
     def _next_of(self, search: Search) -> Case | None:
         return search.next_case(self._tries.values())

@@ -1,8 +1,9 @@
 """Selection of the cases that a time budget has room for, after each has had its first round.
 
-Verdicts need rounds, so a budget that is too small for all cases is spent on some of them: the
-last of the plan are set aside, and the others get the rounds of a verdict. Cases that are compared
-with each other, such as one model on several runtimes, are selected together.
+Verdicts need rounds, so a budget that is too small for all cases is spent on some of them. Cases
+that are compared with each other, such as one model on several runtimes, are selected together.
+Those without a rival are set aside first, then the slowest, so that most comparisons get enough
+rounds.
 """
 
 from __future__ import annotations
@@ -11,19 +12,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from app.cases.case import Case
+from app.machine.installed_runtimes import runtime
 from app.stats.intervals import MINIMUM_ROUNDS
 from app.sweep.scheduling.round_budget import Budget, Tally
+from runtimes.registry import parse_spec
 
 SUFFICIENT_ROUNDS = 5
 """With so many rounds of each case, verdicts hold on a noisy machine too."""
 
 
 def contests(cases: Iterable[Case]) -> list[tuple[Case, ...]]:
-    """Cases that differ by runtime, options, threads and host only, in the order of the plan."""
-    members: dict[str, list[Case]] = {}
+    """Cases on one clock that differ by runtime, options, threads and host only, in the order of
+    the plan."""
+    members: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
         common = replace(case, runtime="", options={}, threads=1, host="", suite="")
-        members.setdefault(common.case_id, []).append(case)
+        clock = runtime(parse_spec(case.runtime).name).clock
+        members.setdefault((common.case_id, clock), []).append(case)
     return [tuple(group) for group in members.values()]
 
 
@@ -31,8 +36,8 @@ def contests(cases: Iterable[Case]) -> list[tuple[Case, ...]]:
 class CaseSelection:
     """`renew` is called between passes; a case that is set aside gets no rounds until it is back.
 
-    Before the second pass as many contests are selected as can have `SUFFICIENT_ROUNDS`, the first
-    always. Later ones are set aside only if others would not have `MINIMUM_ROUNDS`. Once all that
+    Before the second pass as many contests are selected as can have `SUFFICIENT_ROUNDS`, one at
+    least. Later ones are set aside only if others would not have `MINIMUM_ROUNDS`. Once all that
     are selected have sufficient rounds, contests come back that can have `MINIMUM_ROUNDS`.
     """
 
@@ -75,10 +80,9 @@ class CaseSelection:
             seconds = [self._seconds(group, rounds) for group in self._selected]
             if sum(seconds) <= self.budget.rounds_s:
                 return
-            last = max(place for place, needed in enumerate(seconds) if needed)
-            if not last:
-                return
-            self._aside.insert(0, self._selected.pop(last))
+            places = [place for place, needed in enumerate(seconds) if needed]
+            dropped = max(places, key=lambda p: (len(self._selected[p]) == 1, seconds[p], p))
+            self._aside.insert(0, self._selected.pop(dropped))
 
     def _seconds(self, group: Sequence[Case], rounds: int) -> float:
         """How long the cases take until each has so many rounds, or all that it is to have."""

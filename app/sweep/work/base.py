@@ -64,6 +64,9 @@ class WorkerChannel(Protocol):
     def how_it_ended(self) -> str:
         """`exit code 3` or `signal SIGSEGV`, with the last that it said of it."""
 
+    def exit_code(self) -> int:
+        """The code of a worker that ended, negative for a signal."""
+
     def ran_out_of_memory(self) -> bool:
         """Whether its system ended it for want of memory, as far as that can be told."""
 

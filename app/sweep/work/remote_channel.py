@@ -201,6 +201,9 @@ class HostChannel:
     def how_it_ended(self) -> str:
         return self._end.how if self._end is not None else self.lost
 
+    def exit_code(self) -> int:
+        return self._end.exit_code if self._end is not None else 1
+
     def ran_out_of_memory(self) -> bool:
         return self._end is not None and self._end.out_of_memory
 

@@ -279,7 +279,7 @@ class RoundWork(ProcessWork):
 
     def _failed_at_its_end(self, outcome: RoundResult) -> RoundResult:
         """What the process had told before the engine took it along: that holds."""
-        crashed = diagnostic("engine_crashed_at_close", ending=self._worker.how_it_ended())
+        crashed = diagnostic("engine_crashed_at_close", exit_code=self._worker.exit_code())
         return replace(outcome, warnings=(*outcome.warnings, crashed))
 
 

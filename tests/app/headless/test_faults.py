@@ -5,6 +5,8 @@ docs/faults.md lists the faults with what their rows say, and where each is trie
 
 from __future__ import annotations
 
+import json
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from unittest.mock import patch
@@ -59,7 +61,9 @@ def test_each_fault_is_one_row_that_explains_it_and_the_sweep_goes_on(work: Path
         assert found[name]["reason"].count("\n") == 0
     assert found["wrong"]["latency_p50_us"] != "", "a wrong row keeps its timing"
     assert "engine_crashed_at_close" in found["close_crash"]["warning_codes"]
-    assert "SIGSEGV" in found["close_crash"]["diagnostics"]
+    diagnostics = json.loads(found["close_crash"]["diagnostics"])
+    crashes = [one for one in diagnostics if one["code"] == "engine_crashed_at_close"]
+    assert [one["parameters"] for one in crashes] == [{"exit_code": -signal.SIGSEGV}]
     assert "SIGSEGV" in out
 
 

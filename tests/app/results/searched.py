@@ -33,12 +33,14 @@ GENERATOR_LATE_NS = 7_000_000
 @dataclass(frozen=True, slots=True)
 class Script:
     """Constant services on so many lanes, of a batch as of one request. From `most_hz` on arrivals
-    themselves come late, and from `fails_at_hz` on rounds end without figures."""
+    themselves come late, but for every third round of a rate if `some_in_time`, and from
+    `fails_at_hz` on rounds end without figures."""
 
     service_ns: int = 1_000_000
     lanes: int = 1
     most_hz: float = float("inf")
     fails_at_hz: float = float("inf")
+    some_in_time: bool = False
 
 
 def new_search(path: Path, slo: str, cases: Sequence[Case] = (ONE,), **plan: Any) -> RunFolder:
@@ -99,7 +101,8 @@ def record_round(
         seconds=float(samples.finished_ns.max()) / 1e9,
         utilisation=rate_hz * script.service_ns / 1e9 / script.lanes / most,
     )
-    if rate_hz >= script.most_hz:
+    is_in_time = script.some_in_time and number % 3 == 2
+    if rate_hz >= script.most_hz and not is_in_time:
         samples = _begun_late(samples, GENERATOR_LATE_NS)
     folder.record(_round(folder, case, number, samples, script, open_loop=open_loop))
 

@@ -44,6 +44,37 @@ def test_a_known_sentence_has_its_code_and_figures(sentence: str, expected: Diag
     assert of_sentence(sentence) == expected
 
 
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("engine_crashed_at_close",
+         "the engine ended the process when its session was closed (signal SIGSEGV): update it"),
+        ("engine_rebuilt", "the kept engine damaged and was built again"),
+        ("neighbour_ended", "the neighbour mlp ended within the round, by signal 9"),
+    ],
+)  # fmt: skip
+def test_a_sentence_whose_code_has_other_parameters_today_is_read(code: str, sentence: str) -> None:
+    one = of_sentence(sentence)
+    assert one.code == code
+    assert rendering.text(one)
+
+
+def test_a_diagnostic_with_former_parameters_is_read_and_shown() -> None:
+    """As journals of schema 3 have it."""
+    line = journal.decode_line(
+        {
+            "kind": "round", "case_id": "a", "round": 0, "status": "ok",
+            "warnings": [
+                {"code": "engine_crashed_at_close", "parameters": {"ending": "signal SIGSEGV"}}
+            ],
+        },
+        3,
+    )  # fmt: skip
+    assert isinstance(line, RoundResult)
+    (warning,) = line.warnings
+    assert "signal SIGSEGV" in rendering.text(warning)
+
+
 def test_a_sentence_without_figures_has_its_code_and_is_shown() -> None:
     one = of_sentence("more was running than this machine has cores: stop other work")
     assert (one.code, one.parameters) == ("cpu_oversubscribed", {})

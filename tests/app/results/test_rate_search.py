@@ -161,6 +161,21 @@ def test_a_rate_that_cannot_be_offered_is_told_and_is_no_fault_of_the_runtime(
     assert (ends.low_hz or 0.0) < 300.0 <= (ends.high_hz or 0.0)
 
 
+def test_no_rate_is_promised_from_which_on_most_rounds_came_late(tmp_path: Path) -> None:
+    """The few rounds in time there are those of a quiet moment, and show nothing of the rate."""
+    with new_search(tmp_path / "run", SLO) as folder:
+        play(folder, Script(most_hz=300.0, some_in_time=True), most_rounds=12)
+        base = rate_searches(read_run(folder.path))[0]
+        for number in range(3):
+            record_round(folder, base, 300.0, number, Script(most_hz=300.0, some_in_time=True))
+        (found,) = play(folder, Script(most_hz=300.0, some_in_time=True))
+    ends = found.bracket
+    assert ends.not_offered and ends.high_hz == 300.0
+    assert ends.low_hz is not None and ends.low_hz < 300.0
+    assert "requests of 300/s themselves came late" in told(found)
+    assert len([point for point in found.points if point.verdict == "not_offered"]) <= 4
+
+
 def test_an_overloaded_rate_breaks_a_target_however_lenient(tmp_path: Path) -> None:
     """A round is over before its queue is as long as the target."""
     target = Target(99.0, 10_000_000.0)

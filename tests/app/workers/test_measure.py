@@ -176,6 +176,27 @@ def test_a_warm_up_too_short_to_tell_says_neither_and_is_measured(measure: Measu
     assert len(records)
 
 
+def test_without_runs_for_checks_the_outputs_of_the_last_measured_run_are_compared(
+    measure: Measure, counter: ExportedModel
+) -> None:
+    stateless, limits = replace(counter, states=()), replace(SHORT, has_check_runs=False)
+    result, _, events = measure(limits=limits, model=stateless)
+    phases = [event["phase"] for event in events if event.get("event") == "phase"]
+    assert phases.count("correctness") == 1
+    assert phases.index("measure") < phases.index("correctness")
+    assert result.check is not None
+    assert result.check.output_ok
+    wrong, _, _ = measure("fake", limits=limits, model=stateless, options={"fail": "wrong"})
+    assert wrong.status == "wrong_output"
+
+
+def test_a_held_state_is_checked_in_runs_of_their_own(measure: Measure) -> None:
+    """The last of many steps gives other outputs than the reference's single step."""
+    result, _, events = measure(limits=replace(SHORT, has_check_runs=False))
+    assert result.status == "ok"
+    assert [event.get("phase") for event in events].count("correctness") == 2
+
+
 @pytest.mark.alone
 def test_what_never_settles_says_so_and_is_measured(measure: Measure) -> None:
     limits = Limits(min_s=0.05, max_s=0.2, min_samples=1, warmup_max_s=2.5)

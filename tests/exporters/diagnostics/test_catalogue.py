@@ -11,7 +11,7 @@ import pytest
 from exporters.diagnostics import catalogue
 from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import CATALOGUE, TABLES, diagnostic
-from exporters.diagnostics.diagnostic import SEVERITIES, Diagnostic, Entry
+from exporters.diagnostics.diagnostic import MESSAGE, SEVERITIES, Diagnostic, Entry, Name
 
 
 def example(code: str, entry: Entry) -> Diagnostic:
@@ -55,6 +55,55 @@ def test_parameters_are_checked_where_a_diagnostic_is_raised() -> None:
         diagnostic("rounds_differ", spread=0.1, other=1)
     with pytest.raises(ValueError, match="spread"):
         diagnostic("rounds_differ", spread="a lot")
+
+
+QUOTATIONS = {
+    ("precision_unreadable", "error"): "the engine",
+    ("phase_failed_too", "error"): "the engine",
+    ("checker_rejects_graph", "objection"): "ONNX's checker",
+    ("sizes_fixed", "error"): "torch's exporter",
+    ("old_exporter", "error"): "torch's exporter",
+    ("memory_not_bound", "error"): "the operating system",
+    ("memory_not_locked", "error"): "the operating system",
+    ("realtime_refused", "error"): "the operating system",
+    ("samples_unreadable", "error"): "the operating system",
+    ("neighbour_failed", "error"): "the engine",
+    ("loadgen_invalid", "reason"): "LoadGen",
+    ("legacy_message", "text"): "an earlier version of Graphlap",
+}
+"""Parameters that quote another program, and which."""
+SENTENCES = {
+    ("host_lost", "error"),
+    ("row_unreadable", "error"),
+    ("accuracy_unavailable", "error"),
+}
+"""Parameters that still hold sentences of our own; none may be added."""
+LONGEST_NAME_WORDS = 3
+"""An example of more words is a sentence."""
+
+
+def test_only_declared_parameters_hold_text() -> None:
+    texts = {
+        (code, name)
+        for code, entry in CATALOGUE.items()
+        for name, unit in entry.units.items()
+        if unit is MESSAGE
+    }
+    assert texts == QUOTATIONS.keys() | SENTENCES
+
+
+@pytest.mark.parametrize(("code", "entry"), CATALOGUE.items())
+def test_names_are_no_sentences(code: str, entry: Entry) -> None:
+    for name, unit in entry.units.items():
+        if isinstance(unit, Name) and unit is not MESSAGE:
+            value = entry.example[name]
+            names = value if isinstance(value, tuple) else (str(value),)
+            assert all(len(word.split()) <= LONGEST_NAME_WORDS for word in names), (code, name)
+
+
+def test_a_word_that_is_not_declared_is_refused() -> None:
+    with pytest.raises(ValueError, match="cause"):
+        diagnostic("engine_rebuilt", cause="its file is damaged")
 
 
 def _fields(template: str) -> set[str]:

@@ -11,6 +11,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from app.workers.output_check import check_outputs
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.messages import ExportRequest
 from exporters.types import (
@@ -98,6 +99,25 @@ def test_a_graph_that_draws_is_told_from_one_that_is_wrong(
     path = _save(tmp_path / "drawn.onnx", drawn, helper.make_node("Add", ["x", "r"], ["y"]))
     model, _ = _exported(path, tmp_path / "cache")
     assert model.uncompared == diagnostic("reference_not_deterministic", references="onnx")
+
+
+@pytest.mark.parametrize("attributes", [{}, {"seed": 3}])
+def test_outputs_that_repeat_are_compared_next_to_random_ones(
+    tmp_path: Path, attributes: dict[str, Any]
+) -> None:
+    drop = helper.make_node("Dropout", ["x", "ratio", "training"], ["dropped"], **attributes)
+    path = tmp_path / "dropout.onnx"
+    constants = {"ratio": np.array(0.5, np.float32), "training": np.array(True)}
+    ends = [X], [tensor("dropped", ["batch", 8]), Y]
+    onnx.save(graph([drop, helper.make_node("Relu", ["x"], ["y"])], *ends, constants), path)
+    model, reference = _exported(path, tmp_path / "cache")
+    assert (model.random_outputs, model.uncompared) == (("dropped",), None)
+    assert diagnostic("outputs_not_deterministic", outputs=("dropped",)) in model.warnings
+    assert np.array_equal(reference.outputs["y"], np.maximum(reference.inputs["x"], 0))
+    other = {"dropped": -reference.outputs["dropped"], "y": reference.outputs["y"]}
+    right = check_outputs([other], "fp32", reference, model, None)
+    wrong = check_outputs([other | {"y": other["y"] + 1}], "fp32", reference, model, None)
+    assert (right.output_ok, wrong.output_ok, wrong.worst_output) == (True, False, "y")
 
 
 def test_sizes_are_blamed_where_there_are_any(tmp_path: Path) -> None:

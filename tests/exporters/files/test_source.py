@@ -88,6 +88,24 @@ def test_a_packaged_data_set_is_used_only_for_its_own_sizes(affine: Path, tmp_pa
     assert unchecked.inputs_drawn == model.inputs_drawn == "packaged", "what is fed is the same"
 
 
+@pytest.mark.parametrize("kind", ["BFLOAT16", "FLOAT8E4M3FN", "INT4"])
+def test_packaged_data_of_a_type_that_numpy_lacks_are_used(kind: str, tmp_path: Path) -> None:
+    path, folder = tmp_path / "passed.onnx", tmp_path / "test_data_set_0"
+    folder.mkdir()
+    number = TensorProto.DataType.Value(kind)
+    ends = [helper.make_tensor_value_info(name, number, [2, 3]) for name in ("x", "y")]
+    node = helper.make_node("Identity", ["x"], ["y"])
+    onnx.save(graph([node], ends[:1], ends[1:], opset=21), path)
+    given = [[-8.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    tensor_proto = helper.make_tensor("x", number, [2, 3], np.ravel(given))
+    for name in ("input_0", "output_0"):
+        onnx.save_tensor(tensor_proto, folder / f"{name}.pb")
+    model = _export(path, tmp_path / "cache")
+    reference = load_reference(model.references["-"])
+    assert model.reference == "packaged"
+    assert reference.inputs["x"].tolist() == reference.outputs["y"].tolist() == given
+
+
 def test_external_data_is_kept_with_the_model(tmp_path: Path) -> None:
     path = tmp_path / "source" / "affine.onnx"
     path.parent.mkdir()

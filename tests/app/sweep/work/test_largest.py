@@ -12,7 +12,7 @@ import pytest
 from app.capabilities.largest_batch.search import Try
 from app.cases.case import Case
 from app.cases.round import RoundResult
-from app.sweep.engine import Engine
+from app.sweep.engine import Completed, Engine
 from app.sweep.scheduling.batch_search import LargestBatch
 from app.sweep.scheduling.round_jobs import Schedule
 from exporters.types import Reference, load_reference, repeat_reference, save_reference
@@ -84,6 +84,25 @@ def test_a_real_search_ends_where_the_limit_is(tmp_path: Path, samples: Path) ->
     assert again, "a resumed search tries what it lacks"
     assert largest * 31 / 32 - 1 <= max(b for b, result in again.items() if result.status == "ok")
     assert 32 not in again
+
+
+def test_a_model_is_searched_before_later_models_are_exported(
+    tmp_path: Path, samples: Path
+) -> None:
+    """A stopped run has answers for its first models."""
+    names = [f"add_{number}.onnx" for number in range(5)]
+    paths = [write_add_graph(tmp_path / name, ("batch", 3)) for name in names]
+    cases = [
+        Case(model=str(path), runtime="fake", axes={"batch": 1}, options={"fail": "crash"})
+        for path in paths
+    ]
+    source = LargestBatch(replace(schedule(cases[0], samples), cases=cases), [])
+    with Engine(source) as engine:
+        heard = drive(engine)
+    works = [event.work for event in heard.events if isinstance(event, Completed)]
+    kinds = [work.kind for work in works]
+    assert kinds.count("export") == kinds.count("round") == len(paths)
+    assert kinds.index("round") < len(paths), "the first search does not wait for every export"
 
 
 def test_a_fixed_batch_cannot_be_searched(tmp_path: Path, samples: Path) -> None:
