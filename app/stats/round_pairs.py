@@ -73,7 +73,7 @@ def judge_rounds(
 ) -> list[Verdict]:
     """A verdict for each, all of them judged together; undecided where nothing is known.
 
-    `confidence` is that of all, or has one for each.
+    `confidence` is one level, or a sequence with a level for each.
     """
     changes = [None if pairs is None else pairs.difference for pairs in comparisons]
     figures = [pairs.figure if pairs is not None else "" for pairs in comparisons]

@@ -36,11 +36,11 @@ def main() -> None:
     )
     sys.stdout.write("| --- | --- | --- | --- |\n")
     for change in CHANGES:
-        ended = endings(PROCESSES[0], (1, MAXIMUM), TRIES, change)
-        found = sum(ending.verdicts[0].word == "slower" for ending in ended)
-        rounds = median(ending.rounds[0] for ending in ended)
-        fixed = _found_fixed(PROCESSES[0], change)
-        shares = f"{100 * found / TRIES:.0f} | {rounds:g} | {100 * fixed / TRIES:.0f}"
+        results = endings(PROCESSES[0], (1, MAXIMUM), TRIES, change)
+        count = sum(ending.verdicts[0].word == "slower" for ending in results)
+        rounds = median(ending.rounds[0] for ending in results)
+        fixed_count = _found_fixed(PROCESSES[0], change)
+        shares = f"{100 * count / TRIES:.0f} | {rounds:g} | {100 * fixed_count / TRIES:.0f}"
         sys.stdout.write(f"| {100 * change:g} % | {shares} |\n")
         sys.stdout.flush()
 
@@ -48,8 +48,8 @@ def main() -> None:
 def _wrong(processes: Processes, band: float) -> str:
     shares = []
     for cases, runs in CASES.items():
-        ended = endings(processes, (cases, MAXIMUM), runs, band=band)
-        shares.append(100.0 * sum(ending.is_wrong_without_change for ending in ended) / runs)
+        results = endings(processes, (cases, MAXIMUM), runs, band=band)
+        shares.append(100.0 * sum(ending.is_wrong_without_change for ending in results) / runs)
     return ", ".join(f"{share:.1f}" for share in shares)
 
 

@@ -28,23 +28,23 @@ class SequentialRounds:
 
     def __init__(self, plan: Plan, rule: SequentialRule, run: Run, rows: Rows) -> None:
         self._plan, self._rule, self._run, self._rows = plan, rule, run, rows
-        self._unpaired = rule.look_at(named_lengths()[plan.profile].rounds)
+        self._rounds_without_partner = rule.look_at(named_lengths()[plan.profile].rounds)
         self._partners = baselines(plan.baseline, run.cases)
         self._cases = {case.case_id: case for case in run.cases}
-        self._planned: dict[str, int] = {}
+        self._targets: dict[str, int] = {}
         self._lacking: set[str] = set()
         self._look: tuple[str, str] = "", ""
         self._review()
 
     def planned_rounds(self, case: Case) -> int:
-        return self._planned.get(case.case_id, self._unpaired)
+        return self._targets.get(case.case_id, self._rounds_without_partner)
 
     def revised_by(self, case: Case) -> Iterable[Case]:
         if self._is_complete(case.case_id):
             self._lacking.discard(case.case_id)
-        if self._lacking or case.case_id not in self._planned:
+        if self._lacking or case.case_id not in self._targets:
             return ()
-        previous = self._planned
+        previous = self._targets
         self._look = case.case_id, self._review()
         return [self._cases[case_id] for case_id in previous]
 
@@ -54,30 +54,30 @@ class SequentialRounds:
 
     def _review(self) -> str:
         """Plan the rounds of every pair by its verdicts, and describe what was found."""
-        compared = self._compared()
-        self._planned, undecided = {}, 0
+        comparisons = self._comparisons()
+        self._targets, open_count = {}, 0
         for second_id, partner in self._partners.items():
             if not (self._is_alive(second_id) and self._is_alive(partner.case_id)):
                 continue
             rounds = self._common_rounds(second_id, partner.case_id)
-            comparison = compared.get(self._cases[second_id].identity_id)
-            wanted = self._wanted_rounds(rounds, comparison)
-            undecided += wanted > rounds
+            comparison = comparisons.get(self._cases[second_id].identity_id)
+            target = self._wanted_rounds(rounds, comparison)
+            open_count += target > rounds
             for case_id in (second_id, partner.case_id):
-                self._planned[case_id] = max(wanted, self._planned.get(case_id, 0))
-        self._lacking = {case_id for case_id in self._planned if not self._is_complete(case_id)}
-        if not undecided:
+                self._targets[case_id] = max(target, self._targets.get(case_id, 0))
+        self._lacking = {case_id for case_id in self._targets if not self._is_complete(case_id)}
+        if not open_count:
             return "no comparison needs more rounds"
-        following = max(self._planned.values())
-        count = f"{undecided} comparison{'' if undecided == 1 else 's'} undecided"
+        following = max(self._targets.values())
+        count = f"{open_count} comparison{'' if open_count == 1 else 's'} undecided"
         return f"{count}: next look after {following} rounds"
 
-    def _compared(self) -> dict[str, ComparedCase]:
+    def _comparisons(self) -> dict[str, ComparedCase]:
         """The pairs with verdicts, by the identity of their second case."""
         if not any(self._run.rounds_of(case) for case in self._cases.values()):
             return {}
-        measured = self._rows.measured(self._run)
-        comparison = compare_with_baseline(self._plan, measured, str(self._run.path))
+        cases = self._rows.measured(self._run)
+        comparison = compare_with_baseline(self._plan, cases, str(self._run.path))
         return {case.case_id: case for case in comparison.cases} if comparison else {}
 
     def _wanted_rounds(self, rounds: int, comparison: ComparedCase | None) -> int:
@@ -104,8 +104,8 @@ class SequentialRounds:
 
     def _is_complete(self, case_id: str) -> bool:
         """Whether the case has the rounds of its look, or will have no more."""
-        planned = self._planned.get(case_id, 0)
-        return not self._is_alive(case_id) or len(self._numbers(case_id)) >= planned
+        target = self._targets.get(case_id, 0)
+        return not self._is_alive(case_id) or len(self._numbers(case_id)) >= target
 
     def _common_rounds(self, first_id: str, second_id: str) -> int:
         """How many rounds both cases have, by their numbers."""

@@ -35,9 +35,9 @@ def test_a_run_ends_when_its_verdicts_are_decided_and_goes_on_where_they_are_not
     )
     counts = {row["options"]: int(row["rounds"]) for row in rows(Path("run"))}
     ratios = {row["options"]: row["baseline_p50_verdict"] for row in rows(Path("run"))}
-    slowest, near = (next(o for o in counts if f"={us}" in o) for us in ("10000", "1020"))
-    assert (code, ratios[slowest], ratios[near]) == (3, "slower", "undecided"), errors
-    assert (counts[slowest], counts[near]) == (3, 4)
+    slowest, similar = (next(o for o in counts if f"={us}" in o) for us in ("10000", "1020"))
+    assert (code, ratios[slowest], ratios[similar]) == (3, "slower", "undecided"), errors
+    assert (counts[slowest], counts[similar]) == (3, 4)
     assert run("verify", "run")[0] == 0
 
 
@@ -64,9 +64,9 @@ def gate_of(*command: str) -> tuple[int, list[str], set[str | None]]:
     return code, [reason["reason"] for reason in gate["reasons"]], types
 
 
-@pytest.mark.parametrize(("detect", "code", "found"), [("40%", 0, []), ("3%", 1, ["p50"])])
+@pytest.mark.parametrize(("detect", "code", "figures"), [("40%", 0, []), ("3%", 1, ["p50"])])
 def test_a_gate_fails_where_it_could_not_find_the_slowdown_that_it_must(
-    work: Path, detect: str, code: int, found: list[str]
+    work: Path, detect: str, code: int, figures: list[str]
 ) -> None:
     """Two runs of the same code: the stated variation of 5 % hides a slowdown of 3 %."""
     plan = plan_of(work / "add.onnx", (SLOW_US, FAST_US), judge=["p50"])
@@ -74,7 +74,7 @@ def test_a_gate_fails_where_it_could_not_find_the_slowdown_that_it_must(
         made(work / name, plan)
     compare = ("compare", "old", "new", "--metrics", "p50", "--detect", detect)
     assert run(*compare)[0] == 0, "without a gate nothing fails"
-    reasons = ["detection_limit"] * 2 * len(found)
+    reasons = ["detection_limit"] * 2 * len(figures)
     assert gate_of(*compare, "--fail-on", "slower") == (code, reasons, set(reasons))
 
 

@@ -17,10 +17,10 @@ MAXIMUM = 16
 @pytest.mark.parametrize("maximum", [3, 5, 8, MAXIMUM, 40])
 def test_looks_spend_the_error_of_one_judgement(maximum: int) -> None:
     rule = SequentialRule(maximum)
-    spent = [1.0 - rule.confidence_at(look) for look in rule.looks]
+    parts = [1.0 - rule.confidence_at(look) for look in rule.looks]
     assert (rule.looks[0], rule.looks[-1]) == (3, maximum)
-    assert sum(spent) == pytest.approx(0.05)
-    assert spent == sorted(spent), "later looks spend more, so that few rounds alone cost little"
+    assert sum(parts) == pytest.approx(0.05)
+    assert parts == sorted(parts), "later looks spend more, so that few rounds alone cost little"
 
 
 def test_rounds_between_two_looks_have_the_part_of_the_look_that_is_not_taken() -> None:
@@ -32,8 +32,8 @@ def test_rounds_between_two_looks_have_the_part_of_the_look_that_is_not_taken() 
 def wrong_runs(comparisons: int, runs: int, confidence: float | None = None) -> int:
     """Of so many runs of alike cases, those with a verdict of faster or slower."""
     shape = comparisons, MAXIMUM
-    ended = endings(PROCESSES[0], shape, runs, band=0.0, confidence=confidence)
-    return sum(ending.is_wrong_without_change for ending in ended)
+    results = endings(PROCESSES[0], shape, runs, band=0.0, confidence=confidence)
+    return sum(ending.is_wrong_without_change for ending in results)
 
 
 @pytest.mark.parametrize("comparisons", [1, 5])

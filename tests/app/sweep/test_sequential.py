@@ -19,7 +19,7 @@ from tests.app.headless.faulty_runs import SLOW_US, plan_of
 from tests.app.results.runs import record
 from tests.app.sweep.sweeps import write_add_graph
 
-ALIKE, SLOWER = (1.0, 1.03, 0.98, 1.02), (1.5, 1.501, 1.502, 1.503)
+EQUAL, SLOWER = (1.0, 1.03, 0.98, 1.02), (1.5, 1.501, 1.502, 1.503)
 """What the rounds of the second case have, over those of the baseline, again and again."""
 
 
@@ -58,10 +58,10 @@ def plan(tmp_path: Path, request: pytest.FixtureRequest) -> Plan:
         (SLOWER, 0, 3),
         (SLOWER, 2, 3),
         (SLOWER, 3, 3),
-        (ALIKE, 3, 4),
-        (ALIKE, 4, 6),
-        (ALIKE, 5, 6),
-        (ALIKE, 8, 8),
+        (EQUAL, 3, 4),
+        (EQUAL, 4, 6),
+        (EQUAL, 5, 6),
+        (EQUAL, 8, 8),
     ],
 )
 def test_a_pair_has_rounds_until_its_verdict_is_decided(
@@ -80,22 +80,22 @@ def test_detect_adds_rounds_until_such_a_slowdown_would_be_found(
     tmp_path: Path, plan: Plan, expected: int
 ) -> None:
     """Three rounds that differ by 2 % would find 50 % and not 4 %, and decide nothing."""
-    assert planned_after(tmp_path / "run", plan, ALIKE, 3) == (expected, expected)
+    assert planned_after(tmp_path / "run", plan, EQUAL, 3) == (expected, expected)
 
 
 def test_the_partner_of_a_failed_case_has_the_rounds_of_the_preset(
     tmp_path: Path, plan: Plan
 ) -> None:
     """`glance` has two, and the first look is at three."""
-    planned, _ = planned_after(tmp_path / "run", plan, ALIKE, 3, failing=True)
-    assert planned == 3
+    target, _ = planned_after(tmp_path / "run", plan, EQUAL, 3, failing=True)
+    assert target == 3
 
 
 def test_rows_at_a_look_lack_nothing_and_their_intervals_are_those_of_the_look(
     tmp_path: Path, plan: Plan
 ) -> None:
     assert plan.sequence is not None
-    planned_after(tmp_path / "run", plan, ALIKE, 4)
+    planned_after(tmp_path / "run", plan, EQUAL, 4)
     run, rows = read_run(tmp_path / "run"), Rows()
     for row in rows.of(run):
         assert "rounds_missing" not in codes(diagnostics_of(row))
@@ -106,7 +106,7 @@ def test_rows_at_a_look_lack_nothing_and_their_intervals_are_those_of_the_look(
 
 
 def test_rows_between_two_looks_lack_the_rounds_of_the_next(tmp_path: Path, plan: Plan) -> None:
-    planned_after(tmp_path / "run", plan, ALIKE, 5)
+    planned_after(tmp_path / "run", plan, EQUAL, 5)
     for row in Rows().of(read_run(tmp_path / "run")):
-        (missing,) = (one for one in diagnostics_of(row) if one.code == "rounds_missing")
+        (missing,) = (entry for entry in diagnostics_of(row) if entry.code == "rounds_missing")
         assert (missing.parameters["measured"], missing.parameters["planned"]) == (5, 6)
