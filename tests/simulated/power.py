@@ -40,9 +40,14 @@ ROUNDS_OF: dict[str, Draw] = {
     "logistic": lambda rng, shape: rng.logistic(size=shape) / 1.81,
     "5 % spread six times as far": _some_wide,
     "three levels": _three_levels,
+    "long tail (Weibull, 0.7)": lambda rng, shape: rng.weibull(0.7, shape) / 1.85,
+    "long tail (gamma, 0.4)": lambda rng, shape: rng.gamma(0.4, size=shape) / 0.632,
+    "heavy tails (t, 3)": lambda rng, shape: rng.standard_t(3, shape) / math.sqrt(3.0),
+    "heavy tails (Laplace)": lambda rng, shape: rng.laplace(size=shape) / math.sqrt(2.0),
+    "uniform": lambda rng, shape: (rng.random(shape) - 0.5) * math.sqrt(12.0),
 }
-"""The logarithms of rounds' figures over `SPREAD`. The last five played no part in the choice of
-the method."""
+"""The logarithms of rounds' figures over `SPREAD`. The last five were first counted when the method
+was final."""
 LESS_SURE = ("5 % spread six times as far", "three levels")
 """Rounds whose forecast is not within 15 %."""
 
