@@ -118,12 +118,12 @@ def _search(options: argparse.Namespace) -> int:
 
 
 def _share(options: argparse.Namespace) -> int:
-    shares = Pairs("2", integer_from(1), name_has_equals=True)
+    shares = Pairs("cnn_tiny=2", integer_from(1), name_has_equals=True)
     card = load_card(options.card or DEFAULT_CARD)
     models = [
         (name, lowered_model(name, {}, {}), cores)
         for text in options.models
-        for name, cores in shares.read([text], "MODEL=CORES").items()
+        for name, cores in shares.read([text], "MODELS").items()
     ]
     idle_us = 0.0 if options.back_to_back else math.inf
     tenants = share(models, card, options.release, idle_us)

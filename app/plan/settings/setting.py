@@ -283,9 +283,8 @@ class Pairs:
         part = text.rpartition if self.name_has_equals else text.partition
         name, equals, value = part("=")
         if not (name and equals and value):
-            raise PlanError(
-                f"{flag} {text!r} can't be understood", f"write it as {flag} {self.pattern}", flag
-            )
+            example = f"{flag} {self.pattern}" if flag.startswith("-") else self.pattern
+            raise PlanError(f"{flag} {text!r} can't be understood", f"write it as {example}", flag)
         return name, value
 
 
