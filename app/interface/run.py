@@ -175,7 +175,7 @@ class _Completion:
         options = argparse.Namespace(
             baseline_run=self.stored_run, history=self.history, fail_on=self.fail_on, format="table"
         )
-        for name in ("junit", "json", "sort", "band", "judge"):
+        for name in ("junit", "json", "sort", "band", "judge", "detect"):
             setattr(options, name, None)
         return comparer_of(options, plan)
 

@@ -59,7 +59,7 @@ def test_a_round_is_measured_as_here_and_its_samples_arrive_as_they_were_written
     bring(agent, asked)
     assert agent.lacks(asked.files) == ()
     agent.run(asked, heard)
-    assert heard.end == Ended("exit code 0")
+    assert heard.end == Ended("exit code 0", exit_code=0)
     result = result_of(heard)
     assert result.status == "ok"
     records = np.frombuffer(heard.samples, RECORD)
@@ -264,7 +264,7 @@ def test_a_worker_that_serves_without_an_end_is_no_job(
     with pytest.raises(CarrierError, match="no kind of job"):
         agent.run(replace(asked, kind=kind), heard)
     agent.run(asked, heard)
-    assert heard.end == Ended("exit code 0"), "and nothing holds the turn"
+    assert heard.end == Ended("exit code 0", exit_code=0), "and nothing holds the turn"
 
 
 def test_a_flood_of_jobs_makes_no_flood_of_threads(model: ExportedModel, tmp_path: Path) -> None:

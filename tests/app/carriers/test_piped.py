@@ -50,7 +50,7 @@ def test_files_are_brought_once_and_a_round_ends_as_its_worker_did(
     with carrier_of("one") as carrier:
         first, twice = Heard(), Heard()
         carrier.run("one", asked, first)
-        assert first.wait() == Ended("exit code 0")
+        assert first.wait() == Ended("exit code 0", exit_code=0)
         (line,) = first.said('"event": "result"')
         result = from_json(RoundResult, json.loads(line))
         assert zlib.crc32(first.samples) == result.samples_crc32
@@ -77,7 +77,7 @@ def test_a_host_that_falls_silent_is_lost_once_and_begins_anew(
         assert heard.wait() == Lost("no answer for 4 s")
         wait_until(lambda: is_gone(agent) and is_gone(child))
         carrier.run("one", job(model, tmp_path), again)
-        assert again.wait() == Ended("exit code 0"), "the next job starts it anew"
+        assert again.wait() == Ended("exit code 0", exit_code=0), "the next job starts it anew"
     assert len([m for m in heard.messages if isinstance(m, Lost | Ended)]) == 1
 
 

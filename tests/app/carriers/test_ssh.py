@@ -242,4 +242,4 @@ def test_a_round_over_a_real_ssh(tmp_path: Path, program: Path, model: ExportedM
         assert host.name == "127.0.0.1"
         heard = Heard()
         carrier.run(host.name, job(model, tmp_path), heard)
-        assert heard.wait() == Ended("exit code 0")
+        assert heard.wait() == Ended("exit code 0", exit_code=0)

@@ -167,7 +167,7 @@ window.close()
 
 
 @pytest.mark.parametrize(
-    ("screen", "told"),
+    ("screen", "text"),
     [((1280, 800), "True True"), ((1920, 1080), "True False 1280 800")],
 )
 def test_the_first_start_fits_the_screen(

@@ -117,7 +117,7 @@ DISPUTED = Reference(
     {"x": A}, {"y": A}, ("packaged", EVALUATED), {UNOPTIMISED: {"y": B}}, disagreements=(APART,)
 )
 MODEL: Any = SimpleNamespace(
-    narrowest="fp32", precision="fp32", depth=1, outputs=(), reference="numpy"
+    narrowest="fp32", precision="fp32", depth=1, outputs=(), reference="numpy", random_outputs=()
 )
 
 

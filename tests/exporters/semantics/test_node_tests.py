@@ -25,6 +25,10 @@ KNOWN = {
     "test_bernoulli_expanded": _RANDOM,
     "test_bernoulli_seed": _RANDOM,
     "test_bernoulli_seed_expanded": _RANDOM,
+    "test_training_dropout": _RANDOM,
+    "test_training_dropout_default": _RANDOM,
+    "test_training_dropout_default_mask": _RANDOM,
+    "test_training_dropout_mask": _RANDOM,
     "test_resize_downsample_scales_cubic_align_corners": _LENGTH,
     "test_resize_downsample_scales_linear_align_corners": _LENGTH,
 }

@@ -24,7 +24,7 @@ from tests.runtimes.stand_ins.fixtures import Driver
 from tests.runtimes.trt.opened import compiled
 
 RUNS = 5
-SLEEP_NS = 2_000_000
+SLEEP_NS = 20_000_000
 
 
 @pytest.fixture
@@ -62,9 +62,10 @@ def test_each_part_has_its_own_time(gpu: Gpu, driver: Driver, in_c: bool) -> Non
         marks = mark_in_python(stream, [int, run, int], RUNS)
     assert marks.parts_ns.shape == (3, RUNS)
     assert (marks.parts_ns[1] >= SLEEP_NS).all()
-    assert (marks.parts_ns[[0, 2]] < SLEEP_NS).all()
+    # The medians, as another process may take the processor for any of the runs.
+    assert (np.median(marks.parts_ns[[0, 2]], axis=1) < SLEEP_NS).all()
     # It is queued at once, and the rest of the run is a wait.
-    assert (marks.run_ns >= SLEEP_NS).all() and (marks.queued_ns < SLEEP_NS).all()
+    assert (marks.run_ns >= SLEEP_NS).all() and np.median(marks.queued_ns) < SLEEP_NS
     assert driver.live == live
     gpu.close()
 

@@ -106,8 +106,8 @@ def test_hiding_all_says_how_to_see_them_again(qtbot: QtBot) -> None:
     assert not any(view._missing.isVisible() for view in views)
 
 
-@pytest.mark.parametrize("by", ["mouse", "keys"])
-def test_one_is_shown_alone_and_then_what_was_shown_before(qtbot: QtBot, text: str) -> None:
+@pytest.mark.parametrize("gesture", ["mouse", "keys"])
+def test_one_is_shown_alone_and_then_what_was_shown_before(qtbot: QtBot, gesture: str) -> None:
     panel, views = _with_views(qtbot, many(4))
     keys = [one.key for one in many(4)]
     panel.rows.setCurrentItem(_row(panel, keys[0]))
@@ -115,7 +115,7 @@ def test_one_is_shown_alone_and_then_what_was_shown_before(qtbot: QtBot, text: s
     alt = Qt.KeyboardModifier.AltModifier
 
     def solo(key: str) -> None:
-        if text == "mouse":
+        if gesture == "mouse":
             point = _place(panel, key)
             QTest.mouseClick(panel.rows.viewport(), Qt.MouseButton.LeftButton, alt, point)
         else:

@@ -81,7 +81,7 @@ def test_every_sample_is_below_within_or_above(
     assert counts.sum() + below + above == len(drawn) or abs(counts.sum() - inside.sum()) <= 2
 
 
-@pytest.mark.parametrize(("step", "told"), [(20.0, "20 ns"), (1000.0, "1 µs")])
+@pytest.mark.parametrize(("step", "text"), [(20.0, "20 ns"), (1000.0, "1 µs")])
 def test_a_heading_says_how_wide_bins_are(step: float, text: str) -> None:
     assert Grid(0.0, step, 4, log=False).text == text
     assert Grid(-6.0, 0.01, 4, log=True).text == "2.3 %"

@@ -80,7 +80,7 @@ def test_gaps_that_differ_are_no_period() -> None:
 
 
 @pytest.mark.parametrize(
-    ("below", "told"),
+    ("below", "text"),
     [(0.0, "0.0 %"), (0.621, "62.1 %"), (0.992, "99.20 %"), (0.99996, "99.9960 %"), (1.0, "100 %")],
 )
 def test_a_rank_has_as_many_digits_as_it_has_nines(below: float, text: str) -> None:
