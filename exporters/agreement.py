@@ -64,9 +64,9 @@ def tolerance_of(types: Iterable[str], depth: int, outputs: Iterable[TensorSpec]
     outputs needs --tolerance. bf16 has 2 x 2^-8 or more in the same way up to a depth of 6.
     """
     type_names = {*types, *(_ROUNDED_TO.get(spec.element or spec.dtype, "") for spec in outputs)}
-    known = [TOLERANCE[name] for name in type_names if name in TOLERANCE]
+    tolerances = [TOLERANCE[name] for name in type_names if name in TOLERANCE]
     deep = [share * sqrt(depth) for name, share in _BY_DEPTH.items() if name in type_names]
-    return min(_MOST, max([TOLERANCE["fp32"], *deep, *known]))
+    return min(_MOST, max([TOLERANCE["fp32"], *deep, *tolerances]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +95,15 @@ class Bound:
     tolerance: float
     steps: bool = False
 
-    def is_exact(self, wanted: np.ndarray) -> bool:
+    def is_exact(self, expected: np.ndarray) -> bool:
         """Whether each element of this output must be equal."""
-        return wanted.dtype.kind in "iubU" and not (self.steps and wanted.dtype.itemsize == 1)
+        return expected.dtype.kind in "iubU" and not (self.steps and expected.dtype.itemsize == 1)
 
-    def holds(self, found: Difference, wanted: np.ndarray) -> bool:
+    def holds(self, distance: Difference, expected: np.ndarray) -> bool:
         """Whether an output with this difference from `wanted` is within the bound."""
-        if self.is_exact(wanted):
-            return not found.unequal
-        return found.relative <= self.tolerance
+        if self.is_exact(expected):
+            return not distance.unequal
+        return distance.relative <= self.tolerance
 
 
 def scale_of(inputs: Mapping[str, np.ndarray]) -> float:
@@ -120,14 +120,16 @@ def scale_of(inputs: Mapping[str, np.ndarray]) -> float:
     return largest or 1.0
 
 
-def _difference_of_texts(got: np.ndarray, wanted: np.ndarray) -> Difference:
-    if got.dtype.kind != wanted.dtype.kind:
-        return Difference(np.inf, np.inf, 0.0, wanted.size)
-    unequal = int((got != wanted).sum())
+def _difference_of_texts(actual: np.ndarray, expected: np.ndarray) -> Difference:
+    if actual.dtype.kind != expected.dtype.kind:
+        return Difference(np.inf, np.inf, 0.0, expected.size)
+    unequal = int((actual != expected).sum())
     return Difference(float(unequal > 0), float(unequal > 0), float(unequal == 0), unequal)
 
 
-def difference(got: np.ndarray | None, wanted: np.ndarray, inputs_scale: float = 1.0) -> Difference:
+def difference(
+    actual: np.ndarray | None, expected: np.ndarray, inputs_scale: float = 1.0
+) -> Difference:
     """Of two arrays of one shape, in double precision; integers are compared exactly.
 
     A difference below the smallest normal number of float32, or of float64, is none, since
@@ -135,14 +137,14 @@ def difference(got: np.ndarray | None, wanted: np.ndarray, inputs_scale: float =
     relative to 2^-72 of `inputs_scale`: with inputs of 1, 1e-30 passes for zero, and 1e-20 does
     not.
     """
-    if got is None or got.shape != wanted.shape:
-        return Difference(np.inf, np.inf, 0.0, wanted.size)
-    if "U" in (got.dtype.kind, wanted.dtype.kind):
-        return _difference_of_texts(got, wanted)
-    kind = np.complex128 if "c" in (got.dtype.kind, wanted.dtype.kind) else np.float64
+    if actual is None or actual.shape != expected.shape:
+        return Difference(np.inf, np.inf, 0.0, expected.size)
+    if "U" in (actual.dtype.kind, expected.dtype.kind):
+        return _difference_of_texts(actual, expected)
+    kind = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
     absolute = scale = product = square_a = square_b = 0.0
-    unequal, nans, apart = 0, 0, False
-    flat_a, flat_b = got.ravel(), wanted.ravel()
+    unequal, nans, is_infinite = 0, 0, False
+    flat_a, flat_b = actual.ravel(), expected.ravel()
     for start in range(0, flat_b.size, _PART):
         part_a, part_b = flat_a[start : start + _PART], flat_b[start : start + _PART]
         a, b = part_a.astype(kind), part_b.astype(kind)
@@ -150,7 +152,7 @@ def difference(got: np.ndarray | None, wanted: np.ndarray, inputs_scale: float =
         differs = ~((part_a == part_b) | both_nan)
         nans += int(both_nan.sum())
         unequal += int(differs.sum())
-        apart |= not (np.isfinite(a[differs]).all() and np.isfinite(b[differs]).all())
+        is_infinite |= not (np.isfinite(a[differs]).all() and np.isfinite(b[differs]).all())
         finite = np.isfinite(b) & np.isfinite(a)
         a, b = a[finite], b[finite]
         absolute = max(absolute, float(np.max(np.abs(a - b), initial=0.0)))
@@ -158,14 +160,14 @@ def difference(got: np.ndarray | None, wanted: np.ndarray, inputs_scale: float =
         product += float(np.vdot(b, a).real)
         square_a += float(np.vdot(a, a).real)
         square_b += float(np.vdot(b, b).real)
-    if apart:
+    if is_infinite:
         return Difference(np.inf, np.inf, 0.0, unequal, nans)
     if absolute == 0.0:
         return Difference(0.0, 0.0, 1.0, unequal, nans)
     norms = float(np.sqrt(square_a) * np.sqrt(square_b))
     cosine = product / norms if norms else 0.0
     relative = absolute / (scale or _ZERO * inputs_scale)
-    if absolute < _SMALLEST_NORMAL.get(wanted.dtype.name, 0.0):
+    if absolute < _SMALLEST_NORMAL.get(expected.dtype.name, 0.0):
         relative = 0.0
     return Difference(absolute, relative, cosine, unequal, nans)
 
@@ -191,33 +193,34 @@ class Computed:
 
 def reconciled(
     inputs: Arrays,
-    computed: Computed,
+    references: Computed,
     bound: Bound,
     first_difference: Callable[[], Node | None],
 ) -> Reference:
     """The references as one value; `first_difference` is asked for the node where ONNX's evaluator
     and ONNX Runtime part, if these two differ by more than the bound allows."""
-    names = list(computed.outputs)
+    names = list(references.outputs)
     first, scale = names[0], scale_of(inputs)
-    near = Bound(min(AS_ONE, bound.tolerance))
+    close_bound = Bound(min(AS_ONE, bound.tolerance))
     disagreements = []
-    for one, other in combinations(names, 2):
-        found = disagreement(one, other, computed.outputs, bound, scale)
-        if found is not None:
-            if {one, other} == {EVALUATED, UNOPTIMISED}:
-                found = _located(found, first_difference)
-            disagreements.append(found)
+    for left_name, other in combinations(names, 2):
+        conflict = disagreement(left_name, other, references.outputs, bound, scale)
+        if conflict is not None:
+            if {left_name, other} == {EVALUATED, UNOPTIMISED}:
+                conflict = _locate_node(conflict, first_difference)
+            disagreements.append(conflict)
     equal = tuple(
         name
         for name in names
-        if name == first or disagreement(name, first, computed.outputs, near, scale) is None
+        if name == first
+        or disagreement(name, first, references.outputs, close_bound, scale) is None
     )
     return Reference(
         inputs,
-        computed.outputs[first],
+        references.outputs[first],
         equal,
-        {name: computed.outputs[name] for name in names if name not in equal},
-        computed.missing,
+        {name: references.outputs[name] for name in names if name not in equal},
+        references.missing,
         tuple(disagreements),
     )
 
@@ -225,26 +228,28 @@ def reconciled(
 def two_agree(outputs: Outputs, bound: Bound, scale: float) -> bool:
     """Whether there are two references within the bound of each other."""
     pairs = combinations(outputs, 2)
-    return any(disagreement(one, other, outputs, bound, scale) is None for one, other in pairs)
+    return any(
+        disagreement(left_name, other, outputs, bound, scale) is None for left_name, other in pairs
+    )
 
 
 def disagreement(
-    one: str, other: str, outputs: Outputs, bound: Bound, scale: float
+    left_name: str, other: str, outputs: Outputs, bound: Bound, scale: float
 ) -> Disagreement | None:
     """The worst output in which two references differ by more than the bound; None if none does."""
     worst: tuple[float, Disagreement] | None = None
-    for name, wanted in outputs[other].items():
-        found = difference(outputs[one].get(name), wanted, scale)
-        if bound.holds(found, wanted):
+    for name, expected in outputs[other].items():
+        distance = difference(outputs[left_name].get(name), expected, scale)
+        if bound.holds(distance, expected):
             continue
-        relative = found.relative if np.isfinite(found.relative) else None
-        unequal = found.unequal / max(wanted.size, 1) if bound.is_exact(wanted) else None
-        if worst is None or found.relative > worst[0]:
-            worst = found.relative, Disagreement(one, other, name, relative, unequal)
+        relative = distance.relative if np.isfinite(distance.relative) else None
+        unequal = distance.unequal / max(expected.size, 1) if bound.is_exact(expected) else None
+        if worst is None or distance.relative > worst[0]:
+            worst = distance.relative, Disagreement(left_name, other, name, relative, unequal)
     return None if worst is None else worst[1]
 
 
-def _located(found: Disagreement, first_difference: Callable[[], Node | None]) -> Disagreement:
+def _locate_node(found: Disagreement, first_difference: Callable[[], Node | None]) -> Disagreement:
     """With the node, or why there is none: all values of a graph can be too much to hold."""
     try:
         node = first_difference()

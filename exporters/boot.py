@@ -23,8 +23,8 @@ class OurPackages:
 
     def __init__(self, root: str, module: str) -> None:
         self._root = [root]
-        ours = {"graphlap"}, {"app", "assets", "exporters", "runtimes"}
-        self._names = next(names for names in ours if module.partition(".")[0] in names)
+        package_names = {"graphlap"}, {"app", "assets", "exporters", "runtimes"}
+        self._names = next(names for names in package_names if module.partition(".")[0] in names)
 
     def find_spec(self, name: str, path: object = None, _: object = None) -> ModuleSpec | None:
         return PathFinder.find_spec(name, self._root) if name in self._names else None

@@ -43,10 +43,10 @@ class Holder:
     def process(cls, pid: int) -> Holder:
         """The holder for a process of this host; one that has just ended holds nothing."""
         try:
-            started = psutil.Process(pid).create_time()
+            start_time = psutil.Process(pid).create_time()
         except psutil.NoSuchProcess:
-            started = 0.0
-        return cls(socket.gethostname(), pid, round(started * 1e3))
+            start_time = 0.0
+        return cls(socket.gethostname(), pid, round(start_time * 1e3))
 
     def file(self, folder: Path) -> Path:
         return folder / f"{self.started_ms}-{self.pid}-{self.host}"
@@ -187,7 +187,7 @@ class Store:
         A damaged entry is left where it is: building it again replaces it, and removing it
         here could take away what another process has just rebuilt.
         """
-        with self._locked(fcntl.LOCK_SH):
+        with self._lock_file(fcntl.LOCK_SH):
             path = self._entries / f"{key}.json"
             try:
                 body = _read_entry(path)
@@ -202,23 +202,23 @@ class Store:
 
     def put(self, key: str, facts: Mapping[str, Any], files: Mapping[str, Path]) -> Entry:
         """Move the files, made in `scratch`, into the store and file them under the key."""
-        stored = {
+        entry_record = {
             label: self._objects / f"{file_sha256(path)}{path.suffix}"
             for label, path in files.items()
         }
         body = {
             "facts": dict(facts),
-            "files": {label: path.name for label, path in stored.items()},
+            "files": {label: path.name for label, path in entry_record.items()},
         }
         with self.scratch() as folder:
             draft = folder / "entry.json"
             draft.write_text(json.dumps({"sha256": key_of(body=body), "body": body}), "utf-8")
-            with self._locked(fcntl.LOCK_SH):
+            with self._lock_file(fcntl.LOCK_SH):
                 self._lease(key)
                 for label, path in files.items():
-                    path.replace(stored[label])
+                    path.replace(entry_record[label])
                 draft.replace(self._entries / f"{key}.json")
-        return Entry(body["facts"], stored)
+        return Entry(body["facts"], entry_record)
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
@@ -236,25 +236,25 @@ class Store:
         this store added to it is given back. What other running plans need stays, even
         where that exceeds the limit.
         """
-        with self._locked(fcntl.LOCK_EX):
+        with self._lock_file(fcntl.LOCK_EX):
             if self._total() <= self._limit_bytes:
                 return
-            needed = self._size(keys_of(self._holder, self._leases))
-            refused = needed > self._limit_bytes
-            if refused:
+            plan_bytes = self._size(keys_of(self._holder, self._leases))
+            is_refused = plan_bytes > self._limit_bytes
+            if is_refused:
                 give_back(self._holder, self._leases, self._leased_here)
                 self._leased_here.clear()
             self._evict(self._limit_bytes)
-        if refused:
+        if is_refused:
             raise ExportError(
-                f"this plan needs at least {needed / 2**20:.1f} MiB of exported files, and the "
+                f"this plan needs at least {plan_bytes / 2**20:.1f} MiB of exported files, and the "
                 f"export cache may hold {self._limit_bytes / 2**20:.1f} MiB",
                 "raise the cache's limit, or measure fewer models at once",
             )
 
     def info(self) -> CacheInfo:
         """What the store holds now."""
-        with self._locked(fcntl.LOCK_EX):
+        with self._lock_file(fcntl.LOCK_EX):
             return CacheInfo(
                 path=self._root,
                 entries=sum(1 for _ in self._entries.iterdir()),
@@ -265,13 +265,13 @@ class Store:
 
     def clear(self) -> int:
         """Remove all that no running plan needs; gives the bytes freed."""
-        with self._locked(fcntl.LOCK_EX):
+        with self._lock_file(fcntl.LOCK_EX):
             return self._evict(0)
 
     def _evict(self, limit_bytes: int) -> int:
         """Remove unneeded objects until the rest fits or is needed; gives the bytes freed."""
-        total = before = self._total()
-        kept = all_keys(self._leases)
+        total = bytes_before = self._total()
+        leased_keys = all_keys(self._leases)
         users: dict[str, set[Path]] = {path.name: set() for path in self._objects.iterdir()}
         entries = {path: self._object_names([path.stem]) for path in self._entries.iterdir()}
         for entry, names in entries.items():
@@ -289,13 +289,13 @@ class Store:
         for entry in sorted(entries, key=lambda path: path.stat().st_mtime_ns):
             if total <= limit_bytes:
                 break
-            if entry.stem not in kept:
+            if entry.stem not in leased_keys:
                 entry.unlink()
-                mine = entries[entry] & users.keys()
-                for name in mine:
+                own_keys = entries[entry] & users.keys()
+                for name in own_keys:
                     users[name].discard(entry)
-                drop_unused(mine)
-        return before - total
+                drop_unused(own_keys)
+        return bytes_before - total
 
     def _total(self) -> int:
         with os.scandir(self._objects) as files:
@@ -319,7 +319,7 @@ class Store:
         self._leased_here.append(key)
 
     @contextmanager
-    def _locked(self, kind: int) -> Iterator[None]:
+    def _lock_file(self, kind: int) -> Iterator[None]:
         """Shared for reading and writing entries, alone for removing them."""
         with (self._root / "lock").open("w") as file:
             fcntl.flock(file, kind)
@@ -329,10 +329,10 @@ class Store:
         """Remove what killed processes left aside, long after they can still be at work."""
         for folder in self._aside.iterdir():
             try:
-                abandoned = time.time() - folder.stat().st_mtime > _ABANDONED_AFTER_S
+                is_abandoned = time.time() - folder.stat().st_mtime > _ABANDONED_AFTER_S
             except FileNotFoundError:
                 continue
-            if abandoned:
+            if is_abandoned:
                 shutil.rmtree(folder, ignore_errors=True)
 
 

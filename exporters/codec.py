@@ -99,8 +99,8 @@ class _Misfit(Exception):
         self.steps: list[str] = []
 
 
-def _no(wanted: str, data: object) -> _Misfit:
-    return _Misfit(f"is {short(data)}, not {wanted}")
+def _no(expectation: str, data: object) -> _Misfit:
+    return _Misfit(f"is {short(data)}, not {expectation}")
 
 
 @cache
@@ -126,14 +126,16 @@ def _brief_writer(kind: type) -> Callable[[Any], Any]:
     usual = [(field.name, _default(field)) for field in fields(kind)]
 
     def write(value: Any) -> dict[str, Any]:
-        told = {}
+        brief_fields = {}
         for name, default in usual:
-            own = getattr(value, name)
+            field_value = getattr(value, name)
             # 1 is True to Python, and another value in JSON.
-            if own is default or (type(own) is type(default) and own == default):
+            if field_value is default or (
+                type(field_value) is type(default) and field_value == default
+            ):
                 continue
-            told[name] = to_brief_json(own)
-        return told
+            brief_fields[name] = to_brief_json(field_value)
+        return brief_fields
 
     return write
 
@@ -172,27 +174,31 @@ def _reader(hint: Any, finite: bool) -> Reader:
 def _shallow(data: Any) -> Any:
     """A value of any type, unless it is nested deeper than any of ours."""
     level, depth = [data], 0
-    while level := [one for one in level if isinstance(one, dict | list)]:
+    while level := [container for container in level if isinstance(container, dict | list)]:
         depth += 1
         if depth > _DEEPEST:
             raise _Misfit(f"is nested more than {_DEEPEST} levels deep")
-        level = [item for one in level for item in (one.values() if isinstance(one, dict) else one)]
+        level = [
+            item
+            for container in level
+            for item in (container.values() if isinstance(container, dict) else container)
+        ]
     return data
 
 
 def _scalar(kind: type, finite: bool) -> Reader:
     """Each kind has its own, since journals have hundreds of thousands of scalars."""
-    wanted = _SCALARS[kind]
+    expectation = _SCALARS[kind]
 
     def plain(data: Any) -> Any:
         if type(data) is kind:
             return data
-        raise _no(wanted, data)
+        raise _no(expectation, data)
 
     def whole(data: Any) -> Any:
         if type(data) is int:
-            return data if data in _INTEGERS else _bounded(data)
-        raise _no(wanted, data)
+            return data if data in _INTEGERS else _check_depth(data)
+        raise _no(expectation, data)
 
     def real(data: Any) -> Any:
         if type(data) is float:
@@ -201,12 +207,12 @@ def _scalar(kind: type, finite: bool) -> Reader:
             return data
         if type(data) is int:
             return _as_float(data)
-        raise _no(wanted, data)
+        raise _no(expectation, data)
 
     return {int: whole, float: real}.get(kind, plain)
 
 
-def _bounded(data: Any) -> Any:
+def _check_depth(data: Any) -> Any:
     if data not in _INTEGERS:
         raise _no("a number of this size", data)
     return data
@@ -220,13 +226,13 @@ def _as_float(data: int) -> float:
 
 
 def _literal(choices: tuple[Any, ...]) -> Reader:
-    kinds, allowed = {type(choice) for choice in choices}, frozenset(choices)
-    wanted = f"one of {', '.join(map(repr, choices))}" if choices[1:] else repr(choices[0])
+    kinds, choice_set = {type(choice) for choice in choices}, frozenset(choices)
+    expectation = f"one of {', '.join(map(repr, choices))}" if choices[1:] else repr(choices[0])
 
     def read(data: Any) -> Any:
-        if type(data) in kinds and data in allowed:
+        if type(data) in kinds and data in choice_set:
             return data
-        raise _no(wanted, data)
+        raise _no(expectation, data)
 
     return read
 
@@ -234,25 +240,25 @@ def _literal(choices: tuple[Any, ...]) -> Reader:
 def _union(kinds: tuple[Any, ...], finite: bool) -> Reader:
     """Scalars are told apart by their own type, so that at most one other kind can be meant."""
     scalars = {kind for kind in kinds if kind in _SCALARS}
-    others = [kind for kind in kinds if kind not in _SCALARS]
-    if len(others) > 1:
-        raise TypeError(f"the codec cannot distinguish the types {others} of a union")
-    other = _reader(others[0], finite) if others else None
-    own = {kind: _scalar(kind, finite) for kind in scalars}
+    other_kinds = [kind for kind in kinds if kind not in _SCALARS]
+    if len(other_kinds) > 1:
+        raise TypeError(f"the codec cannot distinguish the types {other_kinds} of a union")
+    other = _reader(other_kinds[0], finite) if other_kinds else None
+    scalar_readers = {kind: _scalar(kind, finite) for kind in scalars}
     takes_int_as_float = float in scalars and int not in scalars
-    wanted = " or ".join(_SCALARS[kind] for kind in kinds if kind in scalars)
+    expectation = " or ".join(_SCALARS[kind] for kind in kinds if kind in scalars)
 
     def read(data: Any) -> Any:
-        if data is None and NoneType in own:
+        if data is None and NoneType in scalar_readers:
             return None
-        reader = own.get(type(data))
+        reader = scalar_readers.get(type(data))
         if reader is not None:
             return reader(data)
         if takes_int_as_float and type(data) is int:
             return _as_float(data)
         if other is not None:
             return other(data)
-        raise _no(wanted, data)
+        raise _no(expectation, data)
 
     return read
 
@@ -322,19 +328,21 @@ def _known_keys(kind: Any, finite: bool) -> Reader:
 
 def _fields(kind: Any, finite: bool) -> Reader:
     hints = get_type_hints(kind)
-    given = [field for field in fields(kind) if field.init]
+    init_fields = [field for field in fields(kind) if field.init]
     readers = {
         field.name: _reader(hints[field.name], finite and not field.metadata.get("non_finite"))
-        for field in given
+        for field in init_fields
     }
-    required = {f.name for f in given if f.default is MISSING and f.default_factory is MISSING}
+    required_names = {
+        f.name for f in init_fields if f.default is MISSING and f.default_factory is MISSING
+    }
 
     read_known = _object(readers.get)
 
     def read(data: Any) -> Any:
         values = read_known(data)
-        if not required <= values.keys():
-            missing = next(field for field in readers if field in required - values.keys())
+        if not required_names <= values.keys():
+            missing = next(field for field in readers if field in required_names - values.keys())
             raise _Misfit(f"has no {missing!r}")
         try:
             return kind(**values)

@@ -34,14 +34,14 @@ def seeded_inputs(
     """
     rng = np.random.default_rng(seed)
     return {
-        spec.name: _fitted(examples[spec.name], spec.shape_at(axes))
+        spec.name: _fit_shape(examples[spec.name], spec.shape_at(axes))
         if spec.name in examples
         else _draw(spec, axes, rng)
         for spec in specs
     }
 
 
-def _fitted(example: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+def _fit_shape(example: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """The example with its entries repeated, or cut off, in each dimension of another size.
 
     Always a copy: a module may write to what it is given.
@@ -63,8 +63,8 @@ def _draw(spec: TensorSpec, axes: Mapping[str, int], rng: np.random.Generator) -
     offset = sum(axes[size] if isinstance(size, str) else size for size in spec.offset)
     if spec.count_up:
         length = shape[-1] if shape else 1
-        counted = (np.arange(length) + offset) % int(spec.high or max(length + offset, 1))
-        return np.broadcast_to(counted.astype(dtype).reshape(shape[-1:]), shape).copy()
+        positions = (np.arange(length) + offset) % int(spec.high or max(length + offset, 1))
+        return np.broadcast_to(positions.astype(dtype).reshape(shape[-1:]), shape).copy()
     if spec.low is None or spec.high is None:
         values = rng.standard_normal(shape) if dtype.kind == "f" else rng.integers(0, 2, shape)
     elif dtype.kind == "f":
@@ -107,8 +107,8 @@ def largest_of(spec: TensorSpec, precision: Precision) -> float:
     dtype = np.dtype(spec.dtype)
     if dtype.kind != "f":
         return np.inf
-    narrowed = precision == "bf16" and dtype == np.float32
-    return _LARGEST_BF16 if narrowed else float(np.finfo(dtype).max)
+    is_narrowed = precision == "bf16" and dtype == np.float32
+    return _LARGEST_BF16 if is_narrowed else float(np.finfo(dtype).max)
 
 
 def _overflows(array: np.ndarray, largest: float) -> bool:
@@ -150,7 +150,7 @@ def paired(
     """The pairs of `states`, which maps outputs to the inputs that they become."""
     _refuse_unknown(states, outputs, "output", "--state", model)
     _refuse_unknown(states.values(), [spec.name for spec in inputs], "input", "--state", model)
-    return tuple(StatePair(given, output) for output, given in states.items())
+    return tuple(StatePair(input_name, output) for output, input_name in states.items())
 
 
 def refuse_unfit_states(
@@ -164,15 +164,19 @@ def refuse_unfit_states(
     `types` are those of the float32 graph, whatever the reference is fed. A shape is right if
     one reference has it; without outputs nothing is known of it.
     """
-    computed = [of for of in (reference.outputs, *reference.others.values()) if of]
+    output_sets = [
+        reference_outputs
+        for reference_outputs in (reference.outputs, *reference.others.values())
+        if reference_outputs
+    ]
     for pair in pairs:
-        taken = types[pair.input], list(reference.inputs[pair.input].shape)
-        shapes = [list(outputs[pair.output].shape) for outputs in computed] or [taken[1]]
-        given = types[pair.output], taken[1] if taken[1] in shapes else shapes[0]
-        if taken != given:
+        in_spec = types[pair.input], list(reference.inputs[pair.input].shape)
+        shapes = [list(outputs[pair.output].shape) for outputs in output_sets] or [in_spec[1]]
+        out_spec = types[pair.output], in_spec[1] if in_spec[1] in shapes else shapes[0]
+        if in_spec != out_spec:
             raise ExportError(
-                f"the output {pair.output!r} of {model} is {given[0]} {given[1]} and cannot "
-                f"become the input {pair.input!r}, {taken[0]} {taken[1]}",
+                f"the output {pair.output!r} of {model} is {out_spec[0]} {out_spec[1]} and cannot "
+                f"become the input {pair.input!r}, {in_spec[0]} {in_spec[1]}",
                 "give --state pairs that keep their shape, as a cache of fixed length does",
             )
 
@@ -199,8 +203,8 @@ def _refuse_unfit_range(spec: TensorSpec, low: float, high: float, model: str) -
     elif dtype.kind == "b":
         least, largest = 0.0, 1.0
     else:
-        held = np.iinfo(dtype)
-        least, largest = float(held.min), float(min(held.max, 2**63 - 1))
+        type_limits = np.iinfo(dtype)
+        least, largest = float(type_limits.min), float(min(type_limits.max, 2**63 - 1))
     if not least <= low <= high <= largest:
         raise ExportError(
             f"--input-range {spec.name}: the input of {model} is {dtype}, which holds {least:g} to "
@@ -216,19 +220,23 @@ def _refuse_unfit_range(spec: TensorSpec, low: float, high: float, model: str) -
 
 def _refuse_unknown(
     names: Iterable[str],
-    known: Sequence[str],
+    known_names: Sequence[str],
     kind: str,
     flag: str,
     model: str,
 ) -> None:
     for name in names:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            remedy = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+        if name not in known_names:
+            suggestions = get_close_matches(name, known_names, n=1)
+            remedy = (
+                f"did you mean {suggestions[0]!r}?"
+                if suggestions
+                else f"it has {', '.join(known_names)}"
+            )
             raise ExportError(f"{model} has no {kind} {name!r}, which {flag} names", remedy)
 
 
-_SHOWN = 3
+_SHOWN_COUNT = 3
 """So many of the texts that an input is drawn from are listed."""
 
 
@@ -265,7 +273,7 @@ def limits(
 def _values(spec: TensorSpec) -> str:
     if spec.dtype == TEXT:
         words = spec.words or WORDS
-        return f"texts {'|'.join(words[:_SHOWN])}{'|…' if len(words) > _SHOWN else ''}"
+        return f"texts {'|'.join(words[:_SHOWN_COUNT])}{'|…' if len(words) > _SHOWN_COUNT else ''}"
     if spec.offset:
         first = " + ".join(map(str, spec.offset)).replace("+ -", "- ")
         return f"{first}, …" if spec.count_up else first

@@ -74,8 +74,8 @@ def extension(name: str) -> Path | None:
     """The file of one of our compiled extensions, as `runtimes.calls._timed`; None if not built."""
     module = ROOT.resolve().joinpath(*module_name(name).split("."))
     suffixes = [os.environ[SUFFIX]] if SUFFIX in os.environ else EXTENSION_SUFFIXES
-    found = (module.with_name(f"{module.name}{suffix}") for suffix in suffixes)
-    return next((path for path in found if path.is_file()), None)
+    paths = (module.with_name(f"{module.name}{suffix}") for suffix in suffixes)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def command(module: str, *arguments: str, python: str = "") -> tuple[str, ...]:
@@ -89,25 +89,27 @@ def command(module: str, *arguments: str, python: str = "") -> tuple[str, ...]:
         return starter_command(module, *arguments)
     suffix = os.environ.get(SUFFIX) or EXTENSION_SUFFIXES[0]
     where = f"for:{suffix}:{starter or sys.executable}"
-    return _booted(python or sys.executable, where, module, arguments)
+    return _boot_command(python or sys.executable, where, module, arguments)
 
 
 def starter_command(module: str, *arguments: str) -> tuple[str, ...]:
     """The same by the interpreter that a user started us with, wherever this process runs."""
     python = os.environ.get(STARTER) or sys.executable
-    return _booted(python, "last" if PREFIX else "first", module, arguments)
+    return _boot_command(python, "last" if PREFIX else "first", module, arguments)
 
 
-def _booted(python: str, where: str, module: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
+def _boot_command(
+    python: str, where: str, module: str, arguments: tuple[str, ...]
+) -> tuple[str, ...]:
     return (python, "-P", _BOOT, where, str(ROOT), module_name(module), *arguments)
 
 
 def child_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The environment of a child: this one, PYTHONPATH under a name that Python does not heed."""
-    kept = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
+    variables = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
     if environ.get("PYTHONPATH"):
-        kept[USER_PATH] = environ["PYTHONPATH"]
-    return kept
+        variables[USER_PATH] = environ["PYTHONPATH"]
+    return variables
 
 
 def add_user_path() -> None:

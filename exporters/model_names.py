@@ -80,8 +80,8 @@ def locate(model: str) -> FactoryFile:
         raise ExportError(f"{path} is not valid Python ({why})", FORM) from error
     functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     if function not in functions:
-        near = get_close_matches(function, functions, n=1)
-        remedy = f"did you mean {near[0]!r}?" if near else FORM
+        suggestions = get_close_matches(function, functions, n=1)
+        remedy = f"did you mean {suggestions[0]!r}?" if suggestions else FORM
         raise ExportError(f"{path.name} defines no function {function!r}", remedy)
     return FactoryFile(path, function)
 
@@ -114,14 +114,14 @@ def local_imports(path: Path) -> tuple[Path, ...]:
     A file that can't be read or parsed imports nothing, and what is imported by a name that is made
     up while it runs can't be known.
     """
-    found: dict[Path, None] = {}
+    imported_paths: dict[Path, None] = {}
     waiting = [path]
     while waiting:
         for module in _imports(waiting.pop(), path.parent):
-            if module != path and module not in found:
-                found[module] = None
+            if module != path and module not in imported_paths:
+                imported_paths[module] = None
                 waiting.append(module)
-    return tuple(found)
+    return tuple(imported_paths)
 
 
 def _imports(path: Path, folder: Path) -> Iterator[Path]:
@@ -135,14 +135,14 @@ def _imports(path: Path, folder: Path) -> Iterator[Path]:
                 for alias in node.names:
                     yield from _files(folder, alias.name.split("."))
             case ast.ImportFrom():
-                base = folder if not node.level else _above(path, node.level)
+                base = folder if not node.level else _parent_folder(path, node.level)
                 parts = (node.module or "").split(".") if node.module else []
                 yield from _files(base, parts)
                 for alias in node.names:
                     yield from _files(base, [*parts, alias.name])
 
 
-def _above(path: Path, level: int) -> Path:
+def _parent_folder(path: Path, level: int) -> Path:
     """The folder that a relative import of this level begins at."""
     for _ in range(level):
         path = path.parent

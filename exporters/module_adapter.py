@@ -29,8 +29,8 @@ class Call:
     @property
     def examples(self) -> tuple[Tensor, ...]:
         """The tensors of the example arguments, in the order of `names`."""
-        held = (*self.args, *self.kwargs.values())
-        return tuple(tensor for value in held for _, tensor in _leaves("", value))
+        values = (*self.args, *self.kwargs.values())
+        return tuple(tensor for value in values for _, tensor in _leaves("", value))
 
     @property
     def is_flat(self) -> bool:
@@ -46,22 +46,22 @@ class Call:
         return args, {name: _filled(value, following) for name, value in self.kwargs.items()}
 
 
-def call_of(module: nn.Module, given: object) -> Call:
+def call_of(module: nn.Module, example: object) -> Call:
     """The call that example inputs stand for, in any form that a factory may return.
 
     A mapping names tensors: keywords if forward has parameters of these names, else their order
     counts. A tuple of a sequence and a mapping is positional and keyword arguments, a list or
     another tuple positional ones, a tensor the only one. ValueError if there is no tensor in it.
     """
-    match given:
+    match example:
         case Mapping():
-            call = _of_mapping(module, given)
+            call = _call_of_mapping(module, example)
         case ((tuple() | list()) as args, Mapping() as kwargs):
-            call = _of_arguments(module, tuple(args), dict(kwargs))
+            call = _call_of_arguments(module, tuple(args), dict(kwargs))
         case tuple() | list():
-            call = _of_arguments(module, tuple(given), {})
+            call = _call_of_arguments(module, tuple(example), {})
         case _:
-            call = _of_arguments(module, (given,), {})
+            call = _call_of_arguments(module, (example,), {})
     if not call.names:
         raise ValueError("there is no tensor among its example inputs")
     return call
@@ -86,16 +86,16 @@ def is_row(result: Any) -> bool:
     return _is_tensor(result) or (_is_sequence(result) and all(map(_is_tensor, result)))
 
 
-def _of_mapping(module: nn.Module, given: Mapping[str, Any]) -> Call:
+def _call_of_mapping(module: nn.Module, given: Mapping[str, Any]) -> Call:
     parameters = inspect.signature(module.forward).parameters
     named = [name for name, p in parameters.items() if p.kind is not p.VAR_KEYWORD]
     if all(name in named for name in given):
-        return _of_arguments(module, (), dict(given))
+        return _call_of_arguments(module, (), dict(given))
     tensors = [pair for name, value in given.items() for pair in _leaves(str(name), value)]
     return Call(tuple(name for name, _ in tensors), tuple(given.values()), {})
 
 
-def _of_arguments(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+def _call_of_arguments(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     """Keywords become positions as far as forward allows, so that a plain call stays plain."""
     bound = inspect.signature(module.forward).bind(*args, **kwargs)
     names: list[str] = []
@@ -133,7 +133,9 @@ def _filled(value: Any, following: Iterator[Tensor]) -> Any:
         return kind(*items) if hasattr(value, "_fields") else kind(items)
     if is_dataclass(kind):
         return replace(value, **dict(zip((name for name, _ in parts), items, strict=True)))
-    return _registered()[kind].unflatten_fn(items, _registered()[kind].flatten_fn(value)[1])
+    return _registered_types()[kind].unflatten_fn(
+        items, _registered_types()[kind].flatten_fn(value)[1]
+    )
 
 
 def _parts(value: Any) -> list[tuple[str, Any]] | None:
@@ -144,14 +146,14 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
         names = getattr(value, "_fields", range(len(value)))
         return [(str(name), item) for name, item in zip(names, value, strict=True)]
     if is_dataclass(value) and not isinstance(value, type):
-        return [(one.name, getattr(value, one.name)) for one in fields(value)]
-    if type(value) in _registered():
-        items = _registered()[type(value)].flatten_fn(value)[0]
+        return [(part.name, getattr(value, part.name)) for part in fields(value)]
+    if type(value) in _registered_types():
+        items = _registered_types()[type(value)].flatten_fn(value)[0]
         return [(str(number), item) for number, item in enumerate(items)]
     return None
 
 
-def _registered() -> Mapping[type, Any]:
+def _registered_types() -> Mapping[type, Any]:
     """The containers of others that torch knows how to take apart."""
     from torch.utils import _pytree
 
@@ -168,13 +170,13 @@ def _is_tensor(value: object) -> bool:
     return isinstance(value, Tensor)
 
 
-def refuse_elsewhere(call: Call, module: nn.Module, called: str) -> None:
+def refuse_elsewhere(call: Call, module: nn.Module, target: str) -> None:
     """ExportError for a tensor that does not lie in the host's memory."""
-    held = {f"input {n!r}": t for n, t in zip(call.names, call.examples, strict=True)}
-    held |= {f"weight {name!r}": tensor for name, tensor in module.named_parameters()}
-    for name, tensor in held.items():
+    tensors = {f"input {n!r}": t for n, t in zip(call.names, call.examples, strict=True)}
+    tensors |= {f"weight {name!r}": tensor for name, tensor in module.named_parameters()}
+    for name, tensor in tensors.items():
         if tensor.device.type != "cpu":
             raise ExportError(
-                f"{name} of {called} is on the device {tensor.device}",
+                f"{name} of {target} is on the device {tensor.device}",
                 "return module and inputs on the CPU: a runtime takes them where it runs",
             )

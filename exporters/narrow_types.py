@@ -71,10 +71,10 @@ class NarrowType:
         if self.bits >= _BYTE:
             return patterns.reshape(array.shape)
         shares = _BYTE // self.bits
-        padded = np.zeros((-(-array.size // shares), shares), np.uint8)
-        padded.ravel()[: array.size] = patterns.ravel()
+        buffer = np.zeros((-(-array.size // shares), shares), np.uint8)
+        buffer.ravel()[: array.size] = patterns.ravel()
         content = np.zeros(array.size, np.uint8)
-        content[: len(padded)] = np.bitwise_or.reduce(padded << self._shifts, axis=1)
+        content[: len(buffer)] = np.bitwise_or.reduce(buffer << self._shifts, axis=1)
         return content.reshape(array.shape)
 
     def unpack(self, content: bytes, shape: Iterable[int]) -> np.ndarray:
@@ -82,8 +82,8 @@ class NarrowType:
         shape = tuple(shape)
         count = int(np.prod(shape))
         if self.bits < _BYTE:
-            packed = np.frombuffer(content, np.uint8)[:, None] >> self._shifts
-            patterns = (packed & (2**self.bits - 1)).ravel()[:count]
+            pieces = np.frombuffer(content, np.uint8)[:, None] >> self._shifts
+            patterns = (pieces & (2**self.bits - 1)).ravel()[:count]
         else:
             patterns = np.frombuffer(content, np.uint16 if self.bits == 16 else np.uint8)[:count]
         return self._values_of(patterns).reshape(shape)

@@ -78,50 +78,52 @@ def recipe(
     readable = {spec.name: spec for spec in inputs if spec.name not in empty}
     passed_on = {spec.name: spec.name for spec in inputs}
     bound = passed_on | {pair.output: pair.input for pair in states}
-    copied = {o.name: bound[o.name] for o in outputs if o.name in bound}
-    waiting = {name: spec for name, spec in readable.items() if name not in copied.values()}
-    chosen: dict[str, str] = {}
+    copies = {o.name: bound[o.name] for o in outputs if o.name in bound}
+    waiting = {name: spec for name, spec in readable.items() if name not in copies.values()}
+    candidate_copies: dict[str, str] = {}
     for output in outputs:
-        alike = [spec.name for spec in waiting.values() if _kind(spec) == _kind(output)]
-        if output.name not in copied and alike:
-            chosen[output.name] = alike[0]
-            del waiting[alike[0]]
-    if waiting and chosen and len(copied) + len(chosen) == len(outputs):
+        matching_inputs = [spec.name for spec in waiting.values() if _kind(spec) == _kind(output)]
+        if output.name not in copies and matching_inputs:
+            candidate_copies[output.name] = matching_inputs[0]
+            del waiting[matching_inputs[0]]
+    if waiting and candidate_copies and len(copies) + len(candidate_copies) == len(outputs):
         # A copy reads one input only, so one output is filled for the sake of the others.
-        _, freed = chosen.popitem()
-        waiting[freed] = readable[freed]
-    copied |= chosen
-    filled = [output for output in outputs if output.name not in copied]
-    reads = _shared_out(filled, waiting, readable) if filled else {}
-    known = {spec.name: spec for spec in inputs}
+        _, freed_input = candidate_copies.popitem()
+        waiting[freed_input] = readable[freed_input]
+    copies |= candidate_copies
+    fill_outputs = [output for output in outputs if output.name not in copies]
+    reads = _shared_out(fill_outputs, waiting, readable) if fill_outputs else {}
+    inputs_by_name = {spec.name: spec for spec in inputs}
     parts = (
-        Part(output, (copied[output.name],), is_copy=True)
-        if output.name in copied
-        else _filled(output, [known[name] for name in reads[output.name]])
+        Part(output, (copies[output.name],), is_copy=True)
+        if output.name in copies
+        else _filled(output, [inputs_by_name[name] for name in reads[output.name]])
         for output in outputs
     )
-    return Recipe(tuple(inputs), tuple(parts), () if filled else tuple(waiting))
+    return Recipe(tuple(inputs), tuple(parts), () if fill_outputs else tuple(waiting))
 
 
 def _shared_out(
-    filled: Sequence[TensorSpec],
+    fill_outputs: Sequence[TensorSpec],
     waiting: Mapping[str, TensorSpec],
     readable: Mapping[str, TensorSpec],
 ) -> Mapping[str, tuple[str, ...]]:
     """Which inputs each output reads: one of its own type if it can, and all of them somewhere."""
     left = dict(waiting)
-    found: dict[str, tuple[str, ...]] = {}
-    for output in filled:
-        own = [spec.name for spec in left.values() if spec.dtype == output.dtype]
-        found[output.name] = tuple(own[:1])
-        for name in own[:1]:
+    inputs_by_output: dict[str, tuple[str, ...]] = {}
+    for output in fill_outputs:
+        same_type = [spec.name for spec in left.values() if spec.dtype == output.dtype]
+        inputs_by_output[output.name] = tuple(same_type[:1])
+        for name in same_type[:1]:
             del left[name]
     for place, name in enumerate(left):
-        found[filled[place % len(filled)].name] += (name,)
-    for output in filled:
-        own = [spec.name for spec in readable.values() if spec.dtype == output.dtype]
-        found[output.name] = found[output.name] or tuple([*own, *readable][:1])
-    return found
+        inputs_by_output[fill_outputs[place % len(fill_outputs)].name] += (name,)
+    for output in fill_outputs:
+        same_type = [spec.name for spec in readable.values() if spec.dtype == output.dtype]
+        inputs_by_output[output.name] = inputs_by_output[output.name] or tuple(
+            [*same_type, *readable][:1]
+        )
+    return inputs_by_output
 
 
 def _filled(output: TensorSpec, read: Sequence[TensorSpec]) -> Part:
@@ -130,19 +132,21 @@ def _filled(output: TensorSpec, read: Sequence[TensorSpec]) -> Part:
     part = Part(output, tuple(spec.name for spec in read), is_copy=False)
     if not read:
         return part
-    given, wanted = read[0].shape, output.shape
-    more = len(wanted) - len(given)
+    input_shape, output_shape = read[0].shape, output.shape
+    more = len(output_shape) - len(input_shape)
 
     def is_once(size: str) -> bool:
-        return given.count(size) == wanted.count(size) == 1
+        return input_shape.count(size) == output_shape.count(size) == 1
 
-    open_sizes = [size for size in wanted if isinstance(size, str)]
-    along = tuple(open_sizes) if all(map(is_once, open_sizes)) else ()
-    in_place = more >= 0 and all(given.index(s) + more == wanted.index(s) for s in along)
-    if not in_place and len(along) > 1:
-        along, in_place = (), more >= 0
-    view = None if in_place else tuple(-1 if size in along else 1 for size in wanted)
-    return replace(part, along=along, view=view)
+    open_sizes = [size for size in output_shape if isinstance(size, str)]
+    shared_axes = tuple(open_sizes) if all(map(is_once, open_sizes)) else ()
+    in_place = more >= 0 and all(
+        input_shape.index(s) + more == output_shape.index(s) for s in shared_axes
+    )
+    if not in_place and len(shared_axes) > 1:
+        shared_axes, in_place = (), more >= 0
+    view = None if in_place else tuple(-1 if size in shared_axes else 1 for size in output_shape)
+    return replace(part, along=shared_axes, view=view)
 
 
 def _kind(spec: TensorSpec) -> tuple[object, ...]:
@@ -152,14 +156,14 @@ def _kind(spec: TensorSpec) -> tuple[object, ...]:
 TARGET = "exporters.pytorch.noop_module:NullModule"
 
 
-def null_factory(of: Recipe) -> Factory:
+def null_factory(twin_recipe: Recipe) -> Factory:
     """The factory of a recipe's module; inputs go by their place."""
-    places = {spec.name: place for place, spec in enumerate(of.inputs)}
+    places = {spec.name: place for place, spec in enumerate(twin_recipe.inputs)}
 
     def size(dimension: Dimension) -> int | list[int]:
         if isinstance(dimension, int):
             return dimension
-        holder = next(spec for spec in of.inputs if dimension in spec.shape)
+        holder = next(spec for spec in twin_recipe.inputs if dimension in spec.shape)
         return [places[holder.name], holder.shape.index(dimension)]
 
     parts = [
@@ -169,14 +173,14 @@ def null_factory(of: Recipe) -> Factory:
             "cut": [
                 place
                 for name in part.reads[:1]
-                for place, size in enumerate(of.inputs[places[name]].shape)
+                for place, size in enumerate(twin_recipe.inputs[places[name]].shape)
                 if size not in part.along
             ],
             "view": part.view,
             "dtype": part.output.dtype,
             "shape": [size(dimension) for dimension in part.output.shape],
         }
-        for part in of.parts
+        for part in twin_recipe.parts
     ]
     return Factory(TARGET, {"parts": parts})
 
@@ -187,19 +191,19 @@ WIDE = ("float32", "float64")
 """Types that take every number of another type, near enough; the others go by true and false."""
 
 
-def null_graph(name: str, of: Recipe) -> ModelProto:
+def null_graph(name: str, twin_recipe: Recipe) -> ModelProto:
     """The graph: `Identity` for a copy, else `Slice` of one element and `Expand`.
 
     Open sizes stay open: each is that of the input which has it.
     """
-    writer = _Writer(of)
-    for part in of.parts:
+    writer = _Writer(twin_recipe)
+    for part in twin_recipe.parts:
         writer.add(part)
     graph = helper.make_graph(
         writer.nodes,
         name,
-        [_info(spec) for spec in of.inputs],
-        [_info(part.output) for part in of.parts],
+        [_info(spec) for spec in twin_recipe.inputs],
+        [_info(part.output) for part in twin_recipe.parts],
         list(writer.constants.values()),
     )
     opsets = [helper.make_opsetid("", OPSET)]
@@ -213,14 +217,14 @@ class _Writer:
     recipe: Recipe
     nodes: list[NodeProto] = field(default_factory=list)
     constants: dict[str, TensorProto] = field(default_factory=dict)
-    _own: str = "null"
+    _prefix: str = "null"
 
     def __post_init__(self) -> None:
         names = [
             spec.name for spec in (*self.recipe.inputs, *(p.output for p in self.recipe.parts))
         ]
-        while any(name.startswith(self._own) for name in names):
-            self._own += "_"
+        while any(name.startswith(self._prefix) for name in names):
+            self._prefix += "_"
 
     def add(self, part: Part) -> None:
         output = part.output
@@ -234,28 +238,31 @@ class _Writer:
 
     def _element(self, part: Part) -> str:
         """What Expand is to spread, in the output's type."""
-        wanted = part.output.dtype
+        output_dtype = part.output.dtype
         if not part.reads:
-            return self._constant("zero", np.zeros((), wanted))
+            return self._constant("zero", np.zeros((), output_dtype))
         types = [self._spec(name).dtype for name in part.reads]
-        taken = [self._cut(part), *map(self._first, part.reads[1:])]
-        if len(taken) == 1:
-            return self._cast(taken[0], types[0], wanted)
-        common = wanted if wanted in WIDE else "float32"
-        cast = [self._cast(one, dtype, common) for one, dtype in zip(taken, types, strict=True)]
-        return self._cast(self._node("Max", cast), common, wanted)
+        elements = [self._cut(part), *map(self._first, part.reads[1:])]
+        if len(elements) == 1:
+            return self._cast(elements[0], types[0], output_dtype)
+        common = output_dtype if output_dtype in WIDE else "float32"
+        cast = [
+            self._cast(element, dtype, common)
+            for element, dtype in zip(elements, types, strict=True)
+        ]
+        return self._cast(self._node("Max", cast), common, output_dtype)
 
     def _cut(self, part: Part) -> str:
         """Of the first input one element, or one for each step of the sizes that it is along."""
         name = part.reads[0]
-        given = self._spec(name).shape
-        axes = [place for place, size in enumerate(given) if size not in part.along]
+        input_shape = self._spec(name).shape
+        axes = [place for place, size in enumerate(input_shape) if size not in part.along]
         if axes:
-            count, named = len(axes), "_".join(map(str, axes))
+            count, axes_label = len(axes), "_".join(map(str, axes))
             zeros = self._constant(f"zeros_{count}", np.zeros(count, np.int64))
-            ones = self._constant(f"ones_{count}", np.ones(count, np.int64))
-            where = self._constant(f"axes_{named}", np.array(axes, np.int64))
-            name = self._node("Slice", [name, zeros, ones, where])
+            ones_name = self._constant(f"ones_{count}", np.ones(count, np.int64))
+            where = self._constant(f"axes_{axes_label}", np.array(axes, np.int64))
+            name = self._node("Slice", [name, zeros, ones_name, where])
         if part.view is not None:
             name = self._node("Reshape", [name, self._shape(part.view)])
         return name
@@ -271,9 +278,9 @@ class _Writer:
     def _spec(self, name: str) -> TensorSpec:
         return next(spec for spec in self.recipe.inputs if spec.name == name)
 
-    def _cast(self, name: str, given: str, wanted: str) -> str:
+    def _cast(self, name: str, source_dtype: str, target_dtype: str) -> str:
         """Engines agree on what is not 0, and not on numbers that do not fit their type."""
-        for dtype in _through(given, wanted):
+        for dtype in _cast_steps(source_dtype, target_dtype):
             name = self._node("Cast", [name], to=_element_type(dtype))
         return name
 
@@ -296,18 +303,18 @@ class _Writer:
                 yield spec.name, spec.shape.index(axis)
 
     def _node(self, op: str, inputs: Sequence[str], output: str = "", **attributes: Any) -> str:
-        name = f"{self._own}_{len(self.nodes)}"
+        name = f"{self._prefix}_{len(self.nodes)}"
         output = output or f"{name}_{op}"
         self.nodes.append(helper.make_node(op, inputs, [output], name, **attributes))
         return output
 
     def _constant(self, label: str, array: np.ndarray) -> str:
-        name = f"{self._own}_{label}_{array.dtype}"
+        name = f"{self._prefix}_{label}_{array.dtype}"
         self.constants[name] = numpy_helper.from_array(array, name)
         return name
 
 
-def _through(given: str, wanted: str) -> tuple[str, ...]:
+def _cast_steps(given: str, wanted: str) -> tuple[str, ...]:
     if given == wanted:
         return ()
     return (wanted,) if wanted in (*WIDE, "bool") or given == "bool" else ("bool", wanted)
@@ -340,19 +347,29 @@ def null_twin(
             "which a no-op copy can't be made",
             "measure it without --overhead",
         )
-    sized = [_sized(model, point) for point in points or ({},) if not model.at(point).unfit_at]
-    is_open = all(one.follows for one in sized) and not model.fixed
+    sized_models = [
+        _size_model(model, point) for point in points or ({},) if not model.at(point).unfit_at
+    ]
+    is_open = all(sized_model.follows for sized_model in sized_models) and not model.fixed
     if is_open:
-        never_read = frozenset().union(*(one.empty for one in sized))
-        recipes = [recipe(model.inputs, model.outputs, model.states, never_read)] * len(sized)
+        never_read = frozenset().union(*(sized_model.empty for sized_model in sized_models))
+        recipes = [recipe(model.inputs, model.outputs, model.states, never_read)] * len(
+            sized_models
+        )
     else:
-        recipes = [recipe(one.inputs, one.outputs, model.states, one.empty) for one in sized]
-    graphs = [_graph(store, model, of) for of in recipes]
-    made = [_reference(store, one, graph) for one, graph in zip(sized, graphs, strict=True)]
+        recipes = [
+            recipe(sized_model.inputs, sized_model.outputs, model.states, sized_model.empty)
+            for sized_model in sized_models
+        ]
+    graphs = [_graph(store, model, twin_recipe) for twin_recipe in recipes]
+    reference_steps = [
+        _reference(store, sized_model, graph)
+        for sized_model, graph in zip(sized_models, graphs, strict=True)
+    ]
     paths = [graph.entry.files[GRAPH] for graph in graphs]
     unread = recipes[0].unread
     # One module stands behind all points; a recipe of fixed sizes is for one of them.
-    has_module = model.factory is not None and (is_open or len(sized) == 1)
+    has_module = model.factory is not None and (is_open or len(sized_models) == 1)
     twin = ExportedModel(
         name=null_of(model.name),
         suite=model.suite,
@@ -366,8 +383,8 @@ def null_twin(
         outputs=model.outputs,
         axes=model.axes,
         references={
-            axes_key(one.axes): str(reference.entry.files[REFERENCE])
-            for one, reference in zip(sized, made, strict=True)
+            axes_key(sized_model.axes): str(reference.entry.files[REFERENCE])
+            for sized_model, reference in zip(sized_models, reference_steps, strict=True)
         },
         reference="onnx",
         states=model.states,
@@ -382,17 +399,17 @@ def null_twin(
         fixed={}
         if is_open
         else {
-            axes_key(one.axes): FixedGraph(str(path), one.outputs)
-            for one, path in zip(sized, paths, strict=True)
+            axes_key(sized_model.axes): FixedGraph(str(path), sized_model.outputs)
+            for sized_model, path in zip(sized_models, paths, strict=True)
         },
         rotation=model.rotation,
         unfit=model.unfit,
     )
-    return twin, all(step.stored for step in (*graphs, *made))
+    return twin, all(step.stored for step in (*graphs, *reference_steps))
 
 
 @dataclass(frozen=True, slots=True)
-class _Sized:
+class _SizedModel:
     """The model's tensors at one point, all sizes fixed.
 
     `empty` are inputs without elements; `follows` says that the sizes of the outputs are those
@@ -407,7 +424,7 @@ class _Sized:
     reference: str
 
 
-def _sized(model: ExportedModel, point: Point) -> _Sized:
+def _size_model(model: ExportedModel, point: Point) -> _SizedModel:
     at = model.at(point)
     file = at.references[axes_key(at.axes)]
     computed = load_reference(file).outputs
@@ -428,43 +445,43 @@ def _sized(model: ExportedModel, point: Point) -> _Sized:
             )
         outputs.append(replace(spec, shape=shape))
     empty = frozenset(spec.name for spec in inputs if 0 in spec.shape)
-    return _Sized(at.axes, inputs, tuple(outputs), empty, follows, file)
+    return _SizedModel(at.axes, inputs, tuple(outputs), empty, follows, file)
 
 
-def _graph(store: Store, model: ExportedModel, of: Recipe) -> Done:
+def _graph(store: Store, model: ExportedModel, twin_recipe: Recipe) -> Done:
     return done(
         store,
         write_graph,
         model.name,
-        of,
-        about={"null twin": to_json(of), "of": model.name},
+        twin_recipe,
+        key_facts={"null twin": to_json(twin_recipe), "of": model.name},
         packages=("onnx",),
     )
 
 
-def write_graph(folder: Path, name: str, of: Recipe) -> Made:
+def write_graph(folder: Path, name: str, twin_recipe: Recipe) -> Made:
     """The step: the checked graph of a recipe."""
     path = folder / "null.onnx"
-    onnx.save(null_graph(null_of(name), of), path)
+    onnx.save(null_graph(null_of(name), twin_recipe), path)
     check_file(path, null_of(name))
     return Made({GRAPH: path})
 
 
-def _reference(store: Store, one: _Sized, graph: Done) -> Done:
+def _reference(store: Store, sized_model: _SizedModel, graph: Done) -> Done:
     path = graph.entry.files[GRAPH]
     return done(
         store,
         write_reference,
         path,
-        one.reference,
-        about={"null reference": path.stem, "inputs": Path(one.reference).stem},
+        sized_model.reference,
+        key_facts={"null reference": path.stem, "inputs": Path(sized_model.reference).stem},
         packages=("onnx", "numpy"),
     )
 
 
-def write_reference(folder: Path, graph: Path, fed: str) -> Made:
+def write_reference(folder: Path, graph: Path, input_precision: str) -> Made:
     """The step: what the twin is fed, which is what the model is, and what ONNX makes of it."""
-    inputs = load_reference(fed).inputs
+    inputs = load_reference(input_precision).inputs
     evaluator = Evaluator(str(graph))
     names = list(evaluator.output_names)
     outputs = [np.asarray(value) for value in evaluator.run(names, dict(inputs))]

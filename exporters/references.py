@@ -71,30 +71,30 @@ class References:
         """
         axes = self.points[0]
 
-        def is_known(declared: Dimension) -> bool:
-            return isinstance(declared, int) or declared in axes
+        def is_known(size: Dimension) -> bool:
+            return isinstance(size, int) or size in axes
 
         if not self.by or all(is_known(size) for spec in outputs for size in spec.shape):
             return tuple(outputs)
-        found = [load_reference(self.files[axes_key(point)]) for point in self.points]
+        references = [load_reference(self.files[axes_key(point)]) for point in self.points]
 
-        def dimension(output: str, position: int, declared: Dimension) -> Dimension:
-            if is_known(declared) or not all(_agree_in(one, output) for one in found):
-                return declared
-            sizes = [one.outputs[output].shape[position] for one in found]
+        def dimension(output: str, position: int, size: Dimension) -> Dimension:
+            if is_known(size) or not all(_agree_in(reference, output) for reference in references):
+                return size
+            sizes = [reference.outputs[output].shape[position] for reference in references]
             if len(set(sizes)) == 1:
                 return sizes[0]
             follows = [axis for axis in axes if sizes == [point[axis] for point in self.points]]
-            return follows[0] if follows else declared
+            return follows[0] if follows else size
 
         def shape(spec: TensorSpec) -> tuple[Dimension, ...]:
             if spec.owner:
                 return spec.shape
-            declared = spec.shape
-            ranks = {one.outputs[spec.name].ndim for one in found}
-            if len(ranks) == 1 and ranks != {len(declared)}:
-                declared = tuple(f"{spec.name}_{place}" for place in range(*ranks))
-            return tuple(dimension(spec.name, place, s) for place, s in enumerate(declared))
+            dimensions = spec.shape
+            ranks = {reference.outputs[spec.name].ndim for reference in references}
+            if len(ranks) == 1 and ranks != {len(dimensions)}:
+                dimensions = tuple(f"{spec.name}_{place}" for place in range(*ranks))
+            return tuple(dimension(spec.name, place, s) for place, s in enumerate(dimensions))
 
         return tuple(replace(spec, shape=shape(spec)) for spec in outputs)
 
@@ -116,8 +116,8 @@ def references_of(
     `bound` is how far outputs of the graph's own types may be off.
     """
     evaluator = source.evaluator(graph) if checked else None
-    there = Packaged(None) if own_inputs else source.packaged(points)
-    subject, packaged_reference = source.subject, there.reference
+    packaged_data = Packaged(None) if own_inputs else source.packaged(points)
+    subject, packaged_reference = source.subject, packaged_data.reference
     evaluation = Evaluation(
         subject.inputs,
         cast_specs(subject.inputs, precision),
@@ -128,52 +128,56 @@ def references_of(
         subject.examples,
         subject.called,
         bound,
-        {PACKAGED: there.refused} if there.refused else {},
+        {PACKAGED: packaged_data.refused} if packaged_data.refused else {},
         precision,
     )
     rows = None if own_inputs else _batch_positions(source, graph)
-    about = {
+    facts = {
         **_recipe(evaluation),
         "graph": graph.path.stem,
         "repeated_beyond": LARGEST_COMPUTED if rows else 0,
     }
-    made: dict[str, Done] = {}
+    steps_by_point: dict[str, Done] = {}
     unfit: dict[str, ExportError] = {}
-    limited: dict[str, None] = {}
+    limited_names: dict[str, None] = {}
     for point in points:
         try:
             names = evaluation.limited(computed_point(point, rows))
-            limited |= dict.fromkeys(names)
+            limited_names |= dict.fromkeys(names)
             # Graphs of another precision that are fed the same share what is expected of them.
             fed_in = {"fed in": precision} if names else {}
-            made[axes_key(point)] = done(
+            steps_by_point[axes_key(point)] = done(
                 store,
                 write_reference,
                 evaluation,
                 point,
                 rows,
-                about={**about, **fed_in, "point": dict(point)},
+                key_facts={**facts, **fed_in, "point": dict(point)},
                 packages=("numpy", *(evaluator.packages if evaluator else ())),
-                beside=evaluator.modules if evaluator else (),
+                extra_modules=evaluator.modules if evaluator else (),
             )
         except NotBenchmarkable:  # which the graph is at every size
             raise
         except ExportError as error:
             unfit[axes_key(point)] = error
-    if not made:
+    if not steps_by_point:
         raise next(iter(unfit.values()))
-    files = {key: str(reference.entry.files[REFERENCE]) for key, reference in made.items()}
-    vouched = [from_json(Vouched, reference.entry.facts) for reference in made.values()]
+    files = {
+        key: str(reference.entry.files[REFERENCE]) for key, reference in steps_by_point.items()
+    }
+    reference_facts = [
+        from_json(Vouched, reference.entry.facts) for reference in steps_by_point.values()
+    ]
     return References(
-        " and ".join(dict.fromkeys(told.by for told in vouched)),
-        _why_uncompared(vouched),
-        tuple(point for point in points if axes_key(point) in made),
+        " and ".join(dict.fromkeys(file_facts.by for file_facts in reference_facts)),
+        _why_uncompared(reference_facts),
+        tuple(point for point in points if axes_key(point) in steps_by_point),
         files,
-        all(reference.stored for reference in made.values()),
+        all(reference.stored for reference in steps_by_point.values()),
         packaged_reference is not None,
         {key: str(error) for key, error in unfit.items()},
-        tuple(limited),
-        tuple(dict.fromkeys(name for file in vouched for name in file.random)),
+        tuple(limited_names),
+        tuple(dict.fromkeys(name for file in reference_facts for name in file.random)),
     )
 
 
@@ -204,12 +208,12 @@ def _agree_in(reference: Reference, output: str) -> bool:
     return all(other[output].shape == shape for other in reference.others.values())
 
 
-def _why_uncompared(vouched: Sequence[Vouched]) -> Diagnostic | None:
-    by = vouched[0].by
-    if not by:
+def _why_uncompared(reference_facts: Sequence[Vouched]) -> Diagnostic | None:
+    reference_name = reference_facts[0].by
+    if not reference_name:
         return diagnostic("outputs_not_checked")
-    if not set.intersection(*(set(file.repeated) for file in vouched)):
-        return diagnostic("reference_not_deterministic", references=by)
+    if not set.intersection(*(set(file.repeated) for file in reference_facts)):
+        return diagnostic("reference_not_deterministic", references=reference_name)
     return None
 
 

@@ -32,5 +32,5 @@ def parse_size(text: str) -> int:
 
 def size_text(size: int) -> str:
     """So many bytes with the largest unit of which they are a whole number, such as `64MB`."""
-    unit = next(name for name, one in _UNITS.items() if size % one == 0)
+    unit = next(name for name, unit_size in _UNITS.items() if size % unit_size == 0)
     return f"{size // _UNITS[unit]}{unit}"

@@ -57,7 +57,7 @@ Point = Mapping[str, int]
 
 def full_points(
     model: str,
-    asked: Sequence[Point],
+    requested_points: Sequence[Point],
     axes: Sequence[str],
     default: Point,
     may_be_empty: Collection[str] = (),
@@ -67,12 +67,12 @@ def full_points(
     What a point leaves out has its default size, where the model has one. A size must be a
     whole number of at least 1, or of 0 for an axis of `may_be_empty`.
     """
-    points = tuple({**default, **point} for point in asked) or (default,)
-    known = ", ".join(axes) or "none"
+    points = tuple({**default, **point} for point in requested_points) or (default,)
+    axis_names = ", ".join(axes) or "none"
     for point in points:
         for name in point:
             if name not in axes:
-                raise ExportError(f"{model} has no axis {name!r}", f"its axes are: {known}")
+                raise ExportError(f"{model} has no axis {name!r}", f"its axes are: {axis_names}")
         if missing := [name for name in axes if name not in point]:
             raise ExportError(
                 f"no size is known for {', '.join(map(repr, missing))} of {model}",
@@ -124,7 +124,7 @@ class Evaluator(Protocol):
         """Whether it is known to give the same outputs each time."""
 
     def computed(
-        self, inputs: Arrays, point: Point, bound: Bound, known: Outputs = NO_OUTPUTS
+        self, inputs: Arrays, point: Point, bound: Bound, known_outputs: Outputs = NO_OUTPUTS
     ) -> Computed:
         """The outputs of each reference, for inputs in the float32 graph's own types.
 
@@ -162,7 +162,7 @@ class Evaluation:
     def at(self, point: Point) -> tuple[Reference, Vouched]:
         """Inputs and expected outputs at this point; ExportError where they find no room."""
         with self._room(point):
-            return self._at(point)
+            return self._reference_at(point)
 
     def limited(self, point: Point) -> tuple[str, ...]:
         """The inputs of which finite values are limited to those of the precision at this point;
@@ -172,37 +172,37 @@ class Evaluation:
         with self._room(point):
             return limited_inputs(self._drawn(point), self.fed, self.precision)
 
-    def _may_overflow(self, spec: TensorSpec, fed: TensorSpec) -> bool:
+    def _may_overflow(self, spec: TensorSpec, fed_spec: TensorSpec) -> bool:
         """Whether values of an input have to be looked at: those drawn from a seed rarely do."""
-        largest = largest_of(fed, self.precision)
+        largest = largest_of(fed_spec, self.precision)
         if largest_of(spec, "fp32") <= largest:
             return False
-        own = self.own_file or self.packaged or spec.name in self.examples
-        return bool(own) or max(abs(spec.low or 0.0), abs(spec.high or 0.0)) > largest
+        has_own_values = self.own_file or self.packaged or spec.name in self.examples
+        return bool(has_own_values) or max(abs(spec.low or 0.0), abs(spec.high or 0.0)) > largest
 
     @contextmanager
     def _room(self, point: Point) -> Iterator[None]:
         try:
             yield
         except MemoryError as error:
-            at = f" at {axes_key(point)}" if point else ""
+            location = f" at {axes_key(point)}" if point else ""
             raise ExportError(
-                f"{self.called} needs more memory than there is{at}", "make it smaller"
+                f"{self.called} needs more memory than there is{location}", "make it smaller"
             ) from error
 
-    def _at(self, point: Point) -> tuple[Reference, Vouched]:
+    def _reference_at(self, point: Point) -> tuple[Reference, Vouched]:
         drawn = self._drawn(point)
         fed = cast_inputs(drawn, self.fed, self.precision)
         given = drawn if self.packaged is not None else cast_inputs(fed, self.inputs)
         evaluator = self.evaluator
         if evaluator is None:
             return Reference(fed, {}), Vouched("")
-        computed = self._computed(evaluator, given, point)
+        computed = self._compute_outputs(evaluator, given, point)
         locate = partial(evaluator.first_difference, given, self.bound)
         if evaluator.is_repeatable:
             found = reconciled(given, computed, self.bound, locate)
             return replace(found, inputs=fed), Vouched(found.by[0], tuple(found.outputs))
-        random = _random_outputs(computed, self._computed(evaluator, given, point))
+        random = _random_outputs(computed, self._compute_outputs(evaluator, given, point))
         names = tuple(dict.fromkeys(name for each in random.values() for name in each))
         repeated = {
             by: {name: array for name, array in outputs.items() if name not in names}
@@ -225,25 +225,25 @@ class Evaluation:
             return own_inputs(self.own_file, self.inputs, point)
         return seeded_inputs(self.inputs, point, self.seed, self.examples)
 
-    def _computed(self, evaluator: Evaluator, given: Arrays, point: Point) -> Computed:
+    def _compute_outputs(self, evaluator: Evaluator, given: Arrays, point: Point) -> Computed:
         known = NO_OUTPUTS if self.packaged is None else {PACKAGED: self.packaged.outputs}
         found = evaluator.computed(given, point, self.bound, known)
         return Computed(found.outputs, {**self.missing, **found.missing})
 
 
-def _random_outputs(computed: Computed, again: Computed) -> dict[str, list[str]]:
+def _random_outputs(computation: Computed, again: Computed) -> dict[str, list[str]]:
     """By reference, the outputs that it gave otherwise in a second run; references without such
     outputs are left out."""
-    found = {
-        by: [
+    random_outputs = {
+        reference_name: [
             name
             for name, array in outputs.items()
-            if difference(again.outputs[by].get(name), array).unequal
+            if difference(again.outputs[reference_name].get(name), array).unequal
         ]
-        for by, outputs in computed.outputs.items()
-        if by in again.outputs
+        for reference_name, outputs in computation.outputs.items()
+        if reference_name in again.outputs
     }
-    return {by: names for by, names in found.items() if names}
+    return {reference_name: names for reference_name, names in random_outputs.items() if names}
 
 
 def _no_node() -> None:
@@ -267,15 +267,15 @@ def write_reference(
     repeated, so that neither the export process nor the store grows with the batch.
     """
     path = folder / "reference.npz"
-    computed = computed_point(point, batch_positions)
-    reference, vouched = evaluation.at(computed)
-    if batch_positions and computed != point:
+    small_point = computed_point(point, batch_positions)
+    reference, reference_facts = evaluation.at(small_point)
+    if batch_positions and small_point != point:
         small = folder / "small.npz"
         save_reference(str(small), reference)
         repeat_reference(str(small), str(path), batch_positions, point["batch"])
     else:
         save_reference(str(path), reference)
-    return Made({REFERENCE: path}, vouched)
+    return Made({REFERENCE: path}, reference_facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,15 +377,15 @@ def rotation_of(
     `files` are the user's own sets, the first included; without any they are drawn from the
     seeds that follow. NotBenchmarkable if there is only one set.
     """
-    drawn = [s.name for s in subject.inputs if s.name not in subject.examples]
-    if len(files) == 1 or not (files or drawn):
+    drawn_names = [s.name for s in subject.inputs if s.name not in subject.examples]
+    if len(files) == 1 or not (files or drawn_names):
         raise NotBenchmarkable(
             f"{subject.called} has one set of inputs, and --rotate-inputs needs several",
             "give them as --inputs a.npz,b.npz",
         )
     return {
         axes_key(point): tuple(
-            _kept(store, subject, precision, arrays)
+            _store_inputs(store, subject, precision, arrays)
             for arrays in _sets(subject, point, files, seed)
         )
         for point in points
@@ -396,16 +396,20 @@ def _sets(subject: Subject, point: Point, files: Sequence[Path], seed: int) -> l
     if files:
         return [own_inputs(file, subject.inputs, point) for file in files[1:]]
     seeds = range(seed + 1, seed + DRAWN_SETS)
-    return [seeded_inputs(subject.inputs, point, one, subject.examples) for one in seeds]
+    return [seeded_inputs(subject.inputs, point, set_seed, subject.examples) for set_seed in seeds]
 
 
-def _kept(store: Store, subject: Subject, precision: Precision, arrays: InputsArrays) -> str:
+def _store_inputs(
+    store: Store, subject: Subject, precision: Precision, arrays: InputsArrays
+) -> str:
     fed = cast_inputs(arrays, cast_specs(subject.inputs, precision), precision)
     about: Mapping[str, str] = {"inputs of a rotation": arrays_sha256(fed)}
-    return str(done(store, _written, fed, about=about, packages=("numpy",)).entry.files[INPUTS])
+    return str(
+        done(store, _write_inputs, fed, key_facts=about, packages=("numpy",)).entry.files[INPUTS]
+    )
 
 
-def _written(folder: Path, arrays: InputsArrays) -> Made:
+def _write_inputs(folder: Path, arrays: InputsArrays) -> Made:
     path = folder / "inputs.npz"
     save_reference(str(path), Reference(arrays, {}))
     return Made({INPUTS: path})

@@ -51,25 +51,25 @@ def sources(*modules: str) -> frozenset[Path]:
     Told from the text, without running any of them. A module that is no part of `exporters`
     has none.
     """
-    found: set[Path] = set()
+    paths: set[Path] = set()
     waiting = list(modules)
     while waiting:
         module = waiting.pop()
         path = _path(module)
-        if path is None or path in found or module in _STORE:
+        if path is None or path in paths or module in _STORE:
             continue
-        found.add(path)
+        paths.add(path)
         waiting += _imports(path)
-    return frozenset(found)
+    return frozenset(paths)
 
 
 @cache
 def _imports(path: Path) -> tuple[str, ...]:
     """What a file imports, wherever in it, and the names that may be modules too."""
     names = []
-    for module, imported, whole in _IMPORT.findall(path.read_text("utf-8")):
+    for module, import_text, whole in _IMPORT.findall(path.read_text("utf-8")):
         names += [whole] if whole else [module]
-        names += [f"{module}.{name}" for name in _NAME.findall(imported)]
+        names += [f"{module}.{name}" for name in _NAME.findall(import_text)]
     return tuple(names)
 
 
@@ -107,9 +107,9 @@ def done(
     store: Store,
     step: Callable[[Path, *Ts], Made],
     *arguments: *Ts,
-    about: Mapping[str, Any] | None,
+    key_facts: Mapping[str, Any] | None,
     packages: tuple[str, ...],
-    beside: tuple[str, ...] = (),
+    extra_modules: tuple[str, ...] = (),
 ) -> Done:
     """The step's result for these arguments, made in a folder of the store if it is not kept.
 
@@ -119,14 +119,16 @@ def done(
     ones do not replace.
     """
     key = ""
-    if about is not None:
-        key = key_of(**about, versions=made_by(step.__module__, *beside, packages=packages))
+    if key_facts is not None:
+        key = key_of(
+            **key_facts, versions=made_by(step.__module__, *extra_modules, packages=packages)
+        )
         entry = store.get(key)
         if entry is not None:
             return Done(entry, stored=True)
     with store.scratch() as folder:
-        made = step(folder, *arguments)
-        facts = {} if made.facts is None else to_json(made.facts)
+        outcome = step(folder, *arguments)
+        facts = {} if outcome.facts is None else to_json(outcome.facts)
         if not key:
-            key = key_of(**{label: file_sha256(file) for label, file in made.files.items()})
-        return Done(store.put(key, facts, made.files), stored=False)
+            key = key_of(**{label: file_sha256(file) for label, file in outcome.files.items()})
+        return Done(store.put(key, facts, outcome.files), stored=False)

@@ -43,13 +43,13 @@ def first_line(error: BaseException) -> str:
     """
     if isinstance(error, UnicodeError):  # what it says is of bytes and positions
         return "a name in it is no text"
-    return _begun(error) or type(error).__name__
+    return _message_start(error) or type(error).__name__
 
 
 def named(error: BaseException) -> str:
     """`ValueError: the first line`, of an error that nobody foresaw."""
-    told = _begun(error)
-    return f"{type(error).__name__}: {told}" if told else type(error).__name__
+    message = _message_start(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def deepest(error: Exception) -> Exception:
@@ -69,7 +69,7 @@ def is_of_system(error: BaseException | None) -> bool:
     return False
 
 
-def _begun(error: BaseException) -> str:
+def _message_start(error: BaseException) -> str:
     lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines() if line.strip()]
     told = lines[0] if lines else ""
     for line in lines[1:]:
@@ -317,12 +317,12 @@ class ExportedModel:
         """Why the graph does not take the sizes that the model is at; "" where it does."""
         return self.unfit.get(axes_key(self.axes), "")
 
-    def at(self, asked: Mapping[str, int]) -> ExportedModel:
+    def at(self, point: Mapping[str, int]) -> ExportedModel:
         """The model at one point: `axes` are the sizes asked for, the rest at their defaults.
 
         Its graph is the one for that point where each has its own, and the inputs are of its sizes.
         """
-        axes = {**self.axes, **asked}
+        axes = {**self.axes, **point}
         graph = self.fixed.get(axes_key(axes))
         if graph is None:
             return replace(self, axes=axes)
@@ -408,20 +408,20 @@ def load_reference(path: str) -> Reference:
     def part(prefix: str) -> dict[str, np.ndarray]:
         return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
 
-    about = json.loads(str(arrays.get("about", "{}")))
+    facts = json.loads(str(arrays.get("about", "{}")))
     return Reference(
         part(INPUT),
         part("output:"),
-        tuple(about.get("by", ())),
-        {name: part(f"{_OTHER}{name}:") for name in about.get("others", ())},
-        about.get("missing", {}),
-        tuple(map(_disagreement, about.get("disagreements", ()))),
+        tuple(facts.get("by", ())),
+        {name: part(f"{_OTHER}{name}:") for name in facts.get("others", ())},
+        facts.get("missing", {}),
+        tuple(map(_disagreement, facts.get("disagreements", ()))),
     )
 
 
 def _disagreement(values: Mapping[str, Any]) -> Disagreement:
-    known = {one.name for one in fields(Disagreement)}
-    return Disagreement(**{name: value for name, value in values.items() if name in known})
+    field_names = {disagreement.name for disagreement in fields(Disagreement)}
+    return Disagreement(**{name: value for name, value in values.items() if name in field_names})
 
 
 def repeat_reference(source: str, target: str, axes: Mapping[str, int], size: int) -> None:
@@ -433,12 +433,12 @@ def repeat_reference(source: str, target: str, axes: Mapping[str, int], size: in
     with np.load(source, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     # Every reference's array of an output grows as that output does, if it is of such a shape.
-    there = {
+    axes_by_array = {
         name: axes[like]
         for name, array in arrays.items()
         if (like := _output_of(name)) in axes and any(array.shape[axes[like] :][:1])
     }
-    marks = {f"{_REPEAT}{name}": np.array([axis, size]) for name, axis in there.items()}
+    marks = {f"{_REPEAT}{name}": np.array([axis, size]) for name, axis in axes_by_array.items()}
     with Path(target).open("wb") as file:
         np.savez(file, **arrays, **marks)  # type: ignore[arg-type]
 
@@ -462,14 +462,14 @@ def save_reference(path: str, reference: Reference) -> None:
             )
     arrays = {f"{INPUT}{name}": array for name, array in reference.inputs.items()}
     arrays |= {f"output:{name}": array for name, array in reference.outputs.items()}
-    for by, outputs in reference.others.items():
-        arrays |= {f"{_OTHER}{by}:{name}": array for name, array in outputs.items()}
-    about = {
+    for reference_name, outputs in reference.others.items():
+        arrays |= {f"{_OTHER}{reference_name}:{name}": array for name, array in outputs.items()}
+    facts = {
         "by": reference.by,
         "others": list(reference.others),
         "missing": dict(reference.missing),
-        "disagreements": [asdict(one) for one in reference.disagreements],
+        "disagreements": [asdict(disagreement) for disagreement in reference.disagreements],
     }
-    arrays["about"] = np.array(json.dumps(about))
+    arrays["about"] = np.array(json.dumps(facts))
     with Path(path).open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]

@@ -95,11 +95,11 @@ def own_inputs(path: Path, specs: Sequence[TensorSpec], point: Mapping[str, int]
     """The file's arrays in the graph's dtypes; ExportError unless they fit at this point."""
     headers = _headers(path, specs)
     for spec in specs:
-        wanted = spec.shape_at(point)
-        if headers[spec.name].shape != wanted:
+        shape = spec.shape_at(point)
+        if headers[spec.name].shape != shape:
             raise ExportError(
                 f"{spec.name!r} in {path.name} has the shape {_text(headers[spec.name].shape)}, "
-                f"and the graph takes {_text(wanted)} at {axes_key(point)}",
+                f"and the graph takes {_text(shape)} at {axes_key(point)}",
                 "give arrays of that shape, or set the axes to the sizes of the arrays",
             )
     arrays = _read(path, specs)
@@ -139,8 +139,8 @@ def calibration(
 ) -> Calibration:
     """The samples of the user's file, or where there is none, some drawn at `point`."""
     if path:
-        given = user_path(path)
-        return Calibration(digest_of(given), lambda: _samples(given, specs, batch))
+        file_path = user_path(path)
+        return Calibration(digest_of(file_path), lambda: _samples(file_path, specs, batch))
     return Calibration(
         f"seeded at {axes_key(point)} {tuple(specs)} {arrays_sha256(examples)}",
         lambda: [
@@ -167,14 +167,16 @@ def _samples(path: Path, specs: Sequence[TensorSpec], batch: Dimension | None) -
     headers = _headers(path, specs)
     counts = set()
     for spec in specs:
-        along = _batch_position(spec, batch)
-        if along is None:
+        batch_axis = _batch_position(spec, batch)
+        if batch_axis is None:
             raise ExportError(
                 f"input {spec.name!r} has no batch to calibrate along",
                 "leave the calibration file out, so that seeded data is used",
             )
-        size = spec.shape[along]
-        counts.add(divmod(headers[spec.name].shape[along], size if isinstance(size, int) else 1))
+        size = spec.shape[batch_axis]
+        counts.add(
+            divmod(headers[spec.name].shape[batch_axis], size if isinstance(size, int) else 1)
+        )
     if len(counts) != 1 or any(rest or not count for count, rest in counts):
         raise ExportError(
             f"the arrays in {path.name} do not hold the same number of whole samples",
@@ -202,13 +204,13 @@ def _sizes(
 ) -> dict[str, int]:
     axes: dict[str, int] = {}
     for spec in specs:
-        for wanted, size in zip(spec.shape, headers[spec.name].shape, strict=True):
-            known = axes.setdefault(wanted, size) if isinstance(wanted, str) else wanted
-            if known != size:
+        for dim, size in zip(spec.shape, headers[spec.name].shape, strict=True):
+            known_size = axes.setdefault(dim, size) if isinstance(dim, str) else dim
+            if known_size != size:
                 raise ExportError(
                     f"{spec.name!r} in {path.name} has the shape "
                     f"{_text(headers[spec.name].shape)}, and the graph takes {_text(spec.shape)} "
-                    f"with {wanted if isinstance(wanted, str) else 'that size'} = {known}",
+                    f"with {dim if isinstance(dim, str) else 'that size'} = {known_size}",
                     "give arrays whose sizes agree",
                 )
     return axes
@@ -232,35 +234,39 @@ def _npz(path: Path) -> Iterator[None]:
 def _headers(path: Path, specs: Sequence[TensorSpec]) -> dict[str, Header]:
     """What the array of each input is, of its rank; no array is read."""
     with _npz(path):
-        given = npz_headers(path)
+        headers = npz_headers(path)
     names = [spec.name for spec in specs]
-    for name in given:
+    for name in headers:
         if name not in names:
-            near = get_close_matches(name, names, n=1)
-            remedy = f"did you mean {near[0]!r}?" if near else f"its inputs are: {', '.join(names)}"
+            suggestions = get_close_matches(name, names, n=1)
+            remedy = (
+                f"did you mean {suggestions[0]!r}?"
+                if suggestions
+                else f"its inputs are: {', '.join(names)}"
+            )
             raise ExportError(f"the graph has no input {name!r}, which {path.name} gives", remedy)
-    missing = [name for name in names if name not in given]
+    missing = [name for name in names if name not in headers]
     if missing:
         raise ExportError(f"{path.name} has no array for {', '.join(missing)}", "give every input")
     for spec in specs:
-        if given[spec.name].dtype.kind not in "fiub":
-            raise _other_type(path, spec, given[spec.name].dtype)
-        if (rank := len(given[spec.name].shape)) != len(spec.shape):
+        if headers[spec.name].dtype.kind not in "fiub":
+            raise _other_type(path, spec, headers[spec.name].dtype)
+        if (rank := len(headers[spec.name].shape)) != len(spec.shape):
             raise ExportError(
                 f"{spec.name!r} in {path.name} has {rank} dimensions",
                 f"the graph takes {len(spec.shape)}: {_text(spec.shape)}",
             )
-    return given
+    return headers
 
 
 def _read(path: Path, specs: Sequence[TensorSpec]) -> Arrays:
     """One array for each input, in its dtype; their headers are known to fit."""
     with _npz(path):
-        given = npz_arrays(path, [spec.name for spec in specs])
-    return {spec.name: _fitted(path, spec, given[spec.name]) for spec in specs}
+        arrays = npz_arrays(path, [spec.name for spec in specs])
+    return {spec.name: _fit_type(path, spec, arrays[spec.name]) for spec in specs}
 
 
-def _fitted(path: Path, spec: TensorSpec, array: np.ndarray) -> np.ndarray:
+def _fit_type(path: Path, spec: TensorSpec, array: np.ndarray) -> np.ndarray:
     """In the input's dtype: floats may be rounded to it, integers must keep their values."""
     dtype = np.dtype(spec.dtype)
     converted = array.astype(dtype)
@@ -271,10 +277,10 @@ def _fitted(path: Path, spec: TensorSpec, array: np.ndarray) -> np.ndarray:
 
 
 def _other_type(path: Path, spec: TensorSpec, dtype: np.dtype) -> ExportError:
-    wanted = np.dtype(spec.dtype)
+    graph_dtype = np.dtype(spec.dtype)
     return ExportError(
-        f"{spec.name!r} in {path.name} is {dtype}, and the graph takes {wanted}",
-        f"save it as {wanted}",
+        f"{spec.name!r} in {path.name} is {dtype}, and the graph takes {graph_dtype}",
+        f"save it as {graph_dtype}",
     )
 
 

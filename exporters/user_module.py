@@ -115,17 +115,17 @@ def _inputs(module: Any) -> tuple[dict[str, Tensor], dict[str, list[str | None]]
     import torch
 
     config = module.config
-    taken = inspect.signature(module.forward).parameters
+    parameters = inspect.signature(module.forward).parameters
     main = module.main_input_name
-    wanted = [name for name in ("input_ids", "pixel_values") if name in taken]
-    if main not in wanted or main == "pixel_values":
-        wanted = [main]
+    input_names = [name for name in ("input_ids", "pixel_values") if name in parameters]
+    if main not in input_names or main == "pixel_values":
+        input_names = [main]
     inputs: dict[str, Tensor] = {}
     axes: dict[str, list[str | None]] = {}
-    for name in wanted:
+    for name in input_names:
         match name:
             case "input_ids":
-                inputs |= _tokens(config, taken)
+                inputs |= _tokens(config, parameters)
                 axes |= {token: ["batch", "sequence"] for token in inputs}
             case "pixel_values":
                 inputs[name], axes[name] = _picture(config), ["batch"]
@@ -138,26 +138,26 @@ def _inputs(module: Any) -> tuple[dict[str, Tensor], dict[str, list[str | None]]
                     f"{type(module).__name__} takes {name!r}, and no example of it is known",
                     _FACTORY,
                 )
-    if wanted == ["input_ids", "pixel_values"] and hasattr(config, "image_token_id"):
+    if input_names == ["input_ids", "pixel_values"] and hasattr(config, "image_token_id"):
         tokens = _with_pictures(module, inputs)
         inputs |= tokens
         axes |= {token: ["batch", None] for token in tokens}
-    if config.is_encoder_decoder and "decoder_input_ids" in taken:
+    if config.is_encoder_decoder and "decoder_input_ids" in parameters:
         inputs["decoder_input_ids"] = _ids(config, min(_TOKENS, _length(config)))
         axes["decoder_input_ids"] = ["batch", "decoder_sequence"]
     return inputs, axes
 
 
-def _tokens(config: Any, taken: Any) -> dict[str, Tensor]:
+def _tokens(config: Any, parameters: Any) -> dict[str, Tensor]:
     """Ids of the vocabulary, all of them attended to, in one segment."""
     import torch
 
     text = config.get_text_config()
     count = min(_TOKENS, _length(text))
     inputs = {"input_ids": _ids(text, count)}
-    if "attention_mask" in taken:
+    if "attention_mask" in parameters:
         inputs["attention_mask"] = torch.ones(1, count, dtype=torch.int64)
-    if "token_type_ids" in taken and getattr(text, "type_vocab_size", None):
+    if "token_type_ids" in parameters and getattr(text, "type_vocab_size", None):
         inputs["token_type_ids"] = torch.zeros(1, count, dtype=torch.int64)
     return inputs
 
@@ -171,8 +171,10 @@ def _with_pictures(module: Any, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
 
     picture = module.config.image_token_id
     with torch.inference_mode():
-        found = module.get_image_features(pixel_values=inputs["pixel_values"]).pooler_output
-    parts = [found] if isinstance(found, torch.Tensor) else found
+        image_features = module.get_image_features(
+            pixel_values=inputs["pixel_values"]
+        ).pooler_output
+    parts = [image_features] if isinstance(image_features, torch.Tensor) else image_features
     features = sum(part.shape[:-1].numel() for part in parts)
     text = inputs["input_ids"]
     places = torch.full((1, features), picture)
@@ -193,17 +195,17 @@ def _ids(config: Any, count: int) -> Tensor:
 def _length(config: Any) -> int:
     """How many positions the model has, less two that some keep for padding."""
     names = ("max_position_embeddings", "max_target_positions")
-    told = [getattr(config, name, None) for name in names]
-    return min([max(1, count - 2) for count in told if isinstance(count, int)] or [_TOKENS])
+    limits = [getattr(config, name, None) for name in names]
+    return min([max(1, count - 2) for count in limits if isinstance(count, int)] or [_TOKENS])
 
 
 def _picture(config: Any) -> Tensor:
     import torch
 
-    own: Any = getattr(config, "vision_config", config)
-    size = own.image_size
+    vision_config: Any = getattr(config, "vision_config", config)
+    size = vision_config.image_size
     height, width = size if isinstance(size, tuple | list) else (size, size)
-    return torch.randn(1, getattr(own, "num_channels", _COLOURS), height, width)
+    return torch.randn(1, getattr(vision_config, "num_channels", _COLOURS), height, width)
 
 
 def _spectrum(config: Any) -> Tensor:
@@ -243,31 +245,33 @@ def bring(target: str, seed: int) -> Brought:
     torch.manual_seed(seed)
     if is_hugging_face(target):
         return brought_of(load(target), target)
-    return brought_of(_called(target), _short(target))
+    return brought_of(_call_factory(target), _short(target))
 
 
-def brought_of(made: Any, called: str) -> Brought:
+def brought_of(factory_result: Any, label: str) -> Brought:
     """What a factory returned, in evaluation mode; ExportError if it is no module with inputs."""
     from torch import nn
 
-    match made:
-        case (nn.Module() as module, given):
+    match factory_result:
+        case (nn.Module() as module, example):
             options: Mapping[str, Any] = {}
-        case (nn.Module() as module, given, Mapping() as options):
+        case (nn.Module() as module, example, Mapping() as options):
             pass
         case _:
-            raise ExportError(f"{called} returned {_told(made)}", FORM)
-    unknown = [name for name in options if name != "axes"]
-    if unknown:
-        raise ExportError(f"{called} gives the option {unknown[0]!r}", "the one there is is 'axes'")
+            raise ExportError(f"{label} returned {_describe(factory_result)}", FORM)
+    unknown_options = [name for name in options if name != "axes"]
+    if unknown_options:
+        raise ExportError(
+            f"{label} gives the option {unknown_options[0]!r}", "the one there is is 'axes'"
+        )
     try:
-        call = call_of(module, given)
+        call = call_of(module, example)
     except (TypeError, ValueError) as error:
         raise ExportError(
-            f"the example inputs of {called} do not fit its module's forward ({error})", FORM
+            f"the example inputs of {label} do not fit its module's forward ({error})", FORM
         ) from error
-    refuse_elsewhere(call, module, called)
-    return Brought(module.eval(), call, _shapes(call, options, called))
+    refuse_elsewhere(call, module, label)
+    return Brought(module.eval(), call, _shapes(call, options, label))
 
 
 def _short(target: str) -> str:
@@ -275,7 +279,7 @@ def _short(target: str) -> str:
     return f"{Path(path).name}:{function}"
 
 
-def _called(target: str) -> Any:
+def _call_factory(target: str) -> Any:
     """What the factory returns; ExportError with the line of the user's file if it raises."""
     file, _, function = target.rpartition(":")
     try:
@@ -293,7 +297,7 @@ def _called(target: str) -> Any:
         ) from error
 
 
-def _told(made: object) -> str:
+def _describe(made: object) -> str:
     """What a factory returned instead of what it should, in words."""
     if made is None:
         return "None"
@@ -306,7 +310,7 @@ def _told(made: object) -> str:
 
 
 def _shapes(
-    call: Call, options: Mapping[str, Any], called: str
+    call: Call, options: Mapping[str, Any], label: str
 ) -> tuple[tuple[Dimension, ...], ...]:
     """Every input's shape with its named axes.
 
@@ -320,43 +324,49 @@ def _shapes(
     axes = options["axes"]
     if not isinstance(axes, Mapping):
         raise ExportError(
-            f"the axes that {called} gives are a {type(axes).__name__}",
+            f"the axes that {label} gives are a {type(axes).__name__}",
             'write {"axes": {"input_ids": ["batch", "sequence"]}}',
         )
     for name in axes:
         if name not in call.names:
-            near = get_close_matches(str(name), call.names, n=1)
-            remedy = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(call.names)}"
-            raise ExportError(f"{called} names the axes of {name!r}, which is no input", remedy)
+            suggestions = get_close_matches(str(name), call.names, n=1)
+            remedy = (
+                f"did you mean {suggestions[0]!r}?"
+                if suggestions
+                else f"it has {', '.join(call.names)}"
+            )
+            raise ExportError(f"{label} names the axes of {name!r}, which is no input", remedy)
     shapes = tuple(
-        _named_sizes(name, size, axes.get(name, ()), called)
+        _named_sizes(name, size, axes.get(name, ()), label)
         for name, size in zip(call.names, sizes, strict=True)
     )
-    _refuse_two_sizes(call, shapes, sizes, called)
+    _refuse_two_sizes(call, shapes, sizes, label)
     return shapes
 
 
 def _named_sizes(
-    name: str, sizes: Sequence[int], axes: object, called: str
+    name: str, sizes: Sequence[int], axes: object, label: str
 ) -> tuple[Dimension, ...]:
     """The shape of one input: a name or None for each dimension, or {position: name}."""
-    given: dict[Any, Any]
-    given = dict(axes) if isinstance(axes, Mapping) else dict(enumerate(_listed(axes)))
-    named = {place: axis for place, axis in given.items() if axis is not None}
-    for place, axis in named.items():
+    axes_by_position: dict[Any, Any]
+    axes_by_position = (
+        dict(axes) if isinstance(axes, Mapping) else dict(enumerate(_as_sequence(axes)))
+    )
+    named_axes = {place: axis for place, axis in axes_by_position.items() if axis is not None}
+    for place, axis in named_axes.items():
         if (
             not isinstance(axis, str)
             or not isinstance(place, int)
             or place not in range(len(sizes))
         ):
             raise ExportError(
-                f"{called} gives {name!r} of {len(sizes)} dimensions the axes {axes!r}",
+                f"{label} gives {name!r} of {len(sizes)} dimensions the axes {axes!r}",
                 "give a name, or None for a fixed size, for each of its dimensions in order",
             )
-    return tuple(named.get(place, size) for place, size in enumerate(sizes))
+    return tuple(named_axes.get(place, size) for place, size in enumerate(sizes))
 
 
-def _listed(axes: object) -> Sequence[object]:
+def _as_sequence(axes: object) -> Sequence[object]:
     return [axes] if isinstance(axes, str) or not isinstance(axes, Sequence) else axes
 
 
@@ -364,14 +374,14 @@ def _refuse_two_sizes(
     call: Call,
     shapes: Sequence[Sequence[Dimension]],
     sizes: Sequence[Sequence[int]],
-    called: str,
+    label: str,
 ) -> None:
-    known: dict[str, tuple[int, str]] = {}
+    sizes_by_axis: dict[str, tuple[int, str]] = {}
     for name, shape, actual in zip(call.names, shapes, sizes, strict=True):
         for axis, size in zip(shape, actual, strict=True):
-            if isinstance(axis, str) and known.setdefault(axis, (size, name))[0] != size:
-                other, there = known[axis]
+            if isinstance(axis, str) and sizes_by_axis.setdefault(axis, (size, name))[0] != size:
+                other, holder = sizes_by_axis[axis]
                 raise ExportError(
-                    f"the axis {axis!r} of {called} is {other} in {there!r} and {size} in {name!r}",
+                    f"the axis {axis!r} of {label} is {other} in {holder!r} and {size} in {name!r}",
                     "give example inputs whose sizes agree, or axes of different names",
                 )

@@ -26,7 +26,7 @@ class TooSlow(Exception):
     """The time limit ended the computation."""
 
 
-class _Interrupted(BaseException):
+class _Interruption(BaseException):
     """Raised in the thread of a computation; no `except Exception` of a library stops it."""
 
 
@@ -49,16 +49,16 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     thread.join(seconds)
     if thread.is_alive():
         thread_id = ctypes.c_ulong(thread.ident or 0)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, ctypes.py_object(_Interrupted))
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, ctypes.py_object(_Interruption))
         thread.join()
     if results:
         return results[0]
-    if isinstance(faults[0], _Interrupted):
+    if isinstance(faults[0], _Interruption):
         raise TooSlow(f"it took longer than {seconds:g} s")
     raise faults[0]
 
 
-def check_file(path: Path, called: str = "") -> None:
+def check_file(path: Path, label: str = "") -> None:
     """ONNX's full check, shape inference included; ExportError carries its first sentence.
 
     `called` is what the file is to the user, its own name if empty.
@@ -66,7 +66,7 @@ def check_file(path: Path, called: str = "") -> None:
     complaint = objection(path)
     if complaint:
         raise ExportError(
-            f"{called or path.name} is not a valid ONNX graph ({complaint})",
+            f"{label or path.name} is not a valid ONNX graph ({complaint})",
             "export the file again",
         )
 
@@ -130,8 +130,8 @@ def check_numbers(
         ) from error
     is_disputed = False
     for result, (inputs, expected) in zip(results, points, strict=True):
-        got = dict(zip(expected, result, strict=True))
-        fault = _fault(name, got, inputs, expected, tolerance)
+        actual = dict(zip(expected, result, strict=True))
+        fault = _fault(name, actual, inputs, expected, tolerance)
         if fault is None:
             continue
         if not _is_evaluated_so(path, inputs, expected, tolerance):
@@ -142,24 +142,24 @@ def check_numbers(
 
 def _fault(
     name: str,
-    got: Mapping[str, np.ndarray],
+    actual: Mapping[str, np.ndarray],
     inputs: Mapping[str, np.ndarray],
     expected: Mapping[str, np.ndarray],
     tolerance: float,
 ) -> ExportError | None:
     """Of the first output that is off; None where all are within the tolerance."""
-    for output, wanted in expected.items():
-        error_ratio = relative_error(got[output], wanted, scale_of(inputs))
+    for output, expected_output in expected.items():
+        error_ratio = relative_error(actual[output], expected_output, scale_of(inputs))
         if not error_ratio <= tolerance:
             shapes = {tensor: array.shape for tensor, array in inputs.items()}
-            apart = (
+            discrepancy = (
                 f"by {error_ratio:.2g} of the largest value"
                 if isfinite(error_ratio)
                 else "in type or shape, or is finite where that is not,"
             )
             return ExportError(
                 f"output {output!r} of the graph of {name} differs from its torch module "
-                f"{apart} at {shapes}",
+                f"{discrepancy} at {shapes}",
                 f"a graph of its types may differ by {tolerance:g}",
             )
     return None
@@ -174,20 +174,20 @@ def _is_evaluated_so(
     """Whether ONNX's evaluator gives these outputs; not if it can't, or takes too long."""
     from exporters.semantics.evaluator import Evaluator
 
-    def evaluated() -> list[object]:
+    def run_evaluator() -> list[object]:
         with np.errstate(all="ignore"):
             return [*Evaluator(str(path)).run(list(expected), dict(inputs))]
 
     try:
-        values = within(EVALUATOR_LIMIT_S, evaluated)
+        values = within(EVALUATOR_LIMIT_S, run_evaluator)
     except Exception:
         return False
-    got = {name: np.asarray(value) for name, value in zip(expected, values, strict=True)}
-    return _fault("", got, inputs, expected, tolerance) is None
+    actual = {name: np.asarray(value) for name, value in zip(expected, values, strict=True)}
+    return _fault("", actual, inputs, expected, tolerance) is None
 
 
-def relative_error(got: np.ndarray, expected: np.ndarray, inputs_scale: float = 1.0) -> float:
+def relative_error(actual: np.ndarray, expected: np.ndarray, inputs_scale: float = 1.0) -> float:
     """max|got - expected| / max|expected|; infinite where shape, dtype or NaNs differ."""
-    if got.dtype != expected.dtype:
+    if actual.dtype != expected.dtype:
         return float("inf")
-    return difference(got, expected, inputs_scale).relative
+    return difference(actual, expected, inputs_scale).relative

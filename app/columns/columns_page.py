@@ -31,7 +31,7 @@ def page() -> str:
         "neighbours: change them there. `results.full.csv` has all of them, for programs. Empty",
         "means not measured. A later version may add columns: readers pass over what they don't",
         "know. `results.csv` has those with values, by group; `--columns` chooses others:",
-        f"`all`, names of columns, or {_listed(GROUPS_FOR_PEOPLE)}.",
+        f"`all`, names of columns, or {_join_words(GROUPS_FOR_PEOPLE)}.",
     ]
     for heading, columns in GROUPS.items():
         lines += ["", f"## {heading}", "", *_HEAD, *map(_line, columns)]
@@ -82,7 +82,7 @@ def _line(column: Column) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
 
-def _listed(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     *items, last = (f"`{word}`" for word in words)
     return f"{', '.join(items)} and {last}"
 

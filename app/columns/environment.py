@@ -33,13 +33,19 @@ def placement_columns(rounds: Sequence[RoundResult]) -> Row:
     Memory counts as locked if it was in every round.
     """
     environments = [result.environment for result in rounds if result.samples]
-    locked = [told.get("memory_locked") for told in environments]
+    lock_states = [environment.get("memory_locked") for environment in environments]
     return {
-        "cores": join_values(as_list(told.get("affinity", ())) for told in environments),
-        "numa_node": join_values(as_list(told.get("numa_nodes", ())) for told in environments),
-        "memory_locked": None if not locked or None in locked else all(locked),
+        "cores": join_values(
+            as_list(environment.get("affinity", ())) for environment in environments
+        ),
+        "numa_node": join_values(
+            as_list(environment.get("numa_nodes", ())) for environment in environments
+        ),
+        "memory_locked": None if not lock_states or None in lock_states else all(lock_states),
         "attempts": max((result.attempt for result in rounds if result.samples), default=None),
-        "scheduler": join_values(str(told.get("scheduler") or "") for told in environments),
+        "scheduler": join_values(
+            str(environment.get("scheduler") or "") for environment in environments
+        ),
     }
 
 
@@ -90,9 +96,9 @@ def gpu_warnings(case: Case, row: Row) -> Iterator[Diagnostic]:
         yield diagnostic("gpu_clock_varied", low_mhz=low, high_mhz=high)
     if row["gpu_clock_min_mhz"] is not None and row["throttle_reasons"] not in (None, "none"):
         yield diagnostic("gpu_throttled", reasons=str(row["throttle_reasons"]))
-    others = row["gpu_other_processes"]
-    if isinstance(others, int) and others and case.condition.kind != "with":
-        yield diagnostic("gpu_shared", processes=others)
+    process_count = row["gpu_other_processes"]
+    if isinstance(process_count, int) and process_count and case.condition.kind != "with":
+        yield diagnostic("gpu_shared", processes=process_count)
     if row["gpu_persistence"] is False:
         yield diagnostic("gpu_persistence_off")
 
@@ -143,13 +149,17 @@ def gap_columns(case: Case, summary: Summary) -> Row:
 
 def gap_warnings(case: Case, row: Row) -> list[Diagnostic]:
     """Whether the median of the pauses is longer than was asked for."""
-    asked, had = case.scenario.gap_us, row["achieved_gap_p50_us"]
-    if row["clock"] == "simulated" or not isinstance(had, float):
+    requested_us, actual_us = case.scenario.gap_us, row["achieved_gap_p50_us"]
+    if row["clock"] == "simulated" or not isinstance(actual_us, float):
         return []
-    if had - asked <= max(GAP_OFF_US, GAP_SHARE_OFF * asked):
+    if actual_us - requested_us <= max(GAP_OFF_US, GAP_SHARE_OFF * requested_us):
         return []
     policy = case.wait_policy
-    return [diagnostic("pause_not_met", actual_us=had, requested_us=asked, wait_policy=policy)]
+    return [
+        diagnostic(
+            "pause_not_met", actual_us=actual_us, requested_us=requested_us, wait_policy=policy
+        )
+    ]
 
 
 def inputs_fed(case: Case, model: ExportedModel | None, clock: Clock) -> str | None:
@@ -180,12 +190,12 @@ def outlier_counts(
     rounds: Sequence[RoundResult], samples: Sequence[Samples]
 ) -> Counter[str] | None:
     """How many outliers of all rounds have which cause; None where none was looked for."""
-    watched = [
-        outlier_causes(timed, result.interference.disturbances)
-        for result, timed in zip(rounds, samples, strict=True)
+    cause_counts = [
+        outlier_causes(round_samples, result.interference.disturbances)
+        for result, round_samples in zip(rounds, samples, strict=True)
         if result.interference is not None
     ]
-    return sum(watched, Counter[str]()) if watched else None
+    return sum(cause_counts, Counter[str]()) if cause_counts else None
 
 
 def interference_columns(rounds: Sequence[RoundResult], counts: Counter[str] | None) -> Row:
@@ -209,9 +219,11 @@ def interference_columns(rounds: Sequence[RoundResult], counts: Counter[str] | N
 
 def is_contended(rounds: Sequence[RoundResult]) -> bool:
     """Whether other work took the core, over all rounds together; False where nobody looked."""
-    told = [result.interference for result in rounds if result.interference is not None]
-    switches = _rate((i.involuntary_switches, i) for i in told)
-    return (_steal_share(told) or 0.0) >= STEAL_SHARE or (switches or 0.0) >= SWITCHES_PER_S
+    interferences = [result.interference for result in rounds if result.interference is not None]
+    switches = _rate((i.involuntary_switches, i) for i in interferences)
+    return (_steal_share(interferences) or 0.0) >= STEAL_SHARE or (
+        switches or 0.0
+    ) >= SWITCHES_PER_S
 
 
 def outlier_warnings(counts: Counter[str] | None, iterations: int) -> list[Diagnostic]:
@@ -225,8 +237,8 @@ def outlier_warnings(counts: Counter[str] | None, iterations: int) -> list[Diagn
 
 def _cause_text(counts: Counter[str]) -> str:
     """`switch 12, steal 3, unseen 25`."""
-    ordered = sorted((*CAUSES, UNSEEN), key=lambda cause: (cause == UNSEEN, -counts[cause]))
-    return ", ".join(f"{cause} {counts[cause]}" for cause in ordered if counts[cause])
+    causes = sorted((*CAUSES, UNSEEN), key=lambda cause: (cause == UNSEEN, -counts[cause]))
+    return ", ".join(f"{cause} {counts[cause]}" for cause in causes if counts[cause])
 
 
 def _steal_share(interferences: Sequence[Interference]) -> float | None:

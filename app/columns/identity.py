@@ -31,27 +31,27 @@ def identity_columns(run: Run, case: Case, rounds: Sequence[RoundResult], plan: 
         **model_columns(case, model),
         **_setting_columns(run, case),
         **engine_columns(case, rounds),
-        "assumed_sizes": _assumed(run, case),
+        "assumed_sizes": _assumption_text(run, case),
         "preset": None if plan.check else plan.profile,
     }
 
 
-def _assumed(run: Run, case: Case) -> str | None:
+def _assumption_text(run: Run, case: Case) -> str | None:
     """The axes that nobody gave a size; those that a search or a sum has changed are none."""
     sizes = run.planned(case).assumed_sizes.get(case.model, {})
     return _pairs({axis: n for axis, n in sizes.items() if case.axes.get(axis) == n})
 
 
 def _identity(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
-    manifest, planned = run.manifest, run.planned(case)
+    manifest, plan_manifest = run.manifest, run.planned(case)
     return {
         "schema_version": manifest.schema_version,
-        "graphlap_version": planned.graphlap_version,
+        "graphlap_version": plan_manifest.graphlap_version,
         "run_id": manifest.run_id,
         "case_id": case.case_id,
         "host": run.host_of(case) or None,
         "started_at_utc": min((r.started_at_utc for r in rounds if r.started_at_utc), default=None),
-        "seed": planned.seed,
+        "seed": plan_manifest.seed,
     }
 
 
@@ -102,8 +102,8 @@ def _setting_columns(run: Run, case: Case) -> Row:
 
 def _options(run: Run, case: Case) -> Mapping[str, object]:
     """All of the runtime's, as a round has told them; before one, those that were asked for."""
-    reported = (result.options for result in run.rounds_of(case) if result.options)
-    return next(reported, case.options)
+    reported_options = (result.options for result in run.rounds_of(case) if result.options)
+    return next(reported_options, case.options)
 
 
 def _pairs(values: Mapping[str, object]) -> str | None:
@@ -111,7 +111,7 @@ def _pairs(values: Mapping[str, object]) -> str | None:
 
 
 REASON = "measured by {program}, not by Graphlap: no output was compared, and it is never ranked"
-_OF_OURS = (
+_GRAPHLAP_COLUMNS = (
     "host",
     "started_at_utc",
     "seed",
@@ -129,7 +129,7 @@ _OF_OURS = (
     "concurrency",
 )
 """What a plan or a measuring process of ours would have settled or seen."""
-_OF_MEANS = ("p50", MEAN)
+_MEAN_FIGURES = ("p50", MEAN)
 """What means of several calls tell of calls; of their tail they tell nothing."""
 
 
@@ -145,11 +145,11 @@ def as_imported(summary: Summary | None, rounds: Sequence[RoundResult]) -> Summa
     if origin is None or summary is None:
         return summary
 
-    def value(name: str, pooled: float | None) -> float | None:
+    def value(name: str, pooled_value: float | None) -> float | None:
         figure = origin.figures.get(f"latency_{name}_us")
-        return float(figure) if figure is not None else pooled
+        return float(figure) if figure is not None else pooled_value
 
-    names = [name for name in summary.figures if origin.calls == 1 or name in _OF_MEANS]
+    names = [name for name in summary.figures if origin.calls == 1 or name in _MEAN_FIGURES]
     absent = f"{origin.program} tells none"
     return replace(
         summary,
@@ -159,7 +159,10 @@ def as_imported(summary: Summary | None, rounds: Sequence[RoundResult]) -> Summa
             else Estimate(None, None, "each sample is the mean of several calls")
             for name, figure in summary.figures.items()
         },
-        pooled={name: pooled if name in names else None for name, pooled in summary.pooled.items()},
+        pooled={
+            name: pooled_figure if name in names else None
+            for name, pooled_figure in summary.pooled.items()
+        },
         bounds={},
         early_stopping={},
         marks=(),
@@ -174,7 +177,7 @@ def imported_columns(rounds: Sequence[RoundResult], values: Row) -> Row:
     figure_names = {column.name for column in LATENCY if _is_figure(column.name)}
     other_names = [column.name for column in LATENCY if column.name not in figure_names]
     return {
-        **dict.fromkeys((*other_names, *_OF_OURS)),
+        **dict.fromkeys((*other_names, *_GRAPHLAP_COLUMNS)),
         **{name: value for name, value in origin.figures.items() if name in values},
         "ci_missing_reason": values["ci_missing_reason"],
         "clock": origin.clock,

@@ -44,13 +44,13 @@ def bound_columns(case: Case, summary: Summary) -> Row:
 
 def pattern_columns(summary: Summary) -> Row:
     """Empty where the runs are at one level, and slow ones at no beat."""
-    found, stalls = summary.modes, summary.stalls
+    modes, stalls = summary.modes, summary.stalls
     values: Row = {}
-    if found is not None:
+    if modes is not None:
         values |= {
-            "mode_low_us": found.low,
-            "mode_high_us": found.high,
-            "mode_high_fraction": found.high_share,
+            "mode_low_us": modes.low,
+            "mode_high_us": modes.high,
+            "mode_high_fraction": modes.high_share,
         }
     if stalls is not None:
         values |= {
@@ -149,10 +149,10 @@ def rates_by_round(
 
 def _inputs_at_once(case: Case, row: Row, inputs_of_run: int | None) -> int | None:
     """How many inputs the mean latency is of; None for what has no such figure."""
-    lanes, queued = row["concurrency"], case.scenario.count
+    lanes, queue_size = row["concurrency"], case.scenario.count
     if inputs_of_run is None or not isinstance(lanes, int):
         return None
-    at_once = {"closed_loop": lanes, "multistream": queued, "ahead": lanes * queued}
+    at_once = {"closed_loop": lanes, "multistream": queue_size, "ahead": lanes * queue_size}
     count = at_once.get(case.scenario.kind)
     return None if count is None else count * inputs_of_run
 
@@ -205,12 +205,12 @@ def _interval_columns(summary: Summary) -> Row:
 
 def late_columns(deadline_us: float | None, rounds: Sequence[Samples], confidence: float) -> Row:
     """Of timed rounds; nothing where no deadline was asked for."""
-    timed = [samples for samples in rounds if len(samples.started_ns)]
-    if deadline_us is None or not timed:
+    timed_samples = [samples for samples in rounds if len(samples.started_ns)]
+    if deadline_us is None or not timed_samples:
         return {}
     in_time = [
         round_samples.latency_ns[np.argsort(round_samples.started_ns, kind="stable")] / 1e3
-        for round_samples in timed
+        for round_samples in timed_samples
     ]
     late = late_share_of(deadline_us, in_time, confidence)
     values: Row = {

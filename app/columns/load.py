@@ -120,10 +120,10 @@ class ShapeRuns:
 
 def shape_runs(run: Run, case: Case) -> tuple[ShapeRuns, ...]:
     """Of each shape in the order of its file; () for a case of one shape, or without samples."""
-    timed = [result for result in run.rounds_of(case) if result.samples]
-    if not case.condition.points or not timed:
+    timed_rounds = [result for result in run.rounds_of(case) if result.samples]
+    if not case.condition.points or not timed_rounds:
         return ()
-    rounds = [read_records(run.path / SAMPLES / result.samples) for result in timed]
+    rounds = [read_records(run.path / SAMPLES / result.samples) for result in timed_rounds]
     measured_count = sum(int(np.count_nonzero(records["phase"] == MEASURED)) for records in rounds)
     return tuple(
         _runs_of_shape(number, axes_key(point), rounds, measured_count)
@@ -175,7 +175,7 @@ def shape_columns(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
     }
 
 
-_OF_MACHINE = tuple(
+_MACHINE_FACTS = tuple(
     f"sustained_{place}_{name}"
     for name in ("clock_mhz", "temperature_c")
     for place in ("first", "last")
@@ -210,7 +210,7 @@ def sustained_columns(
         _machine_values(run, *item) for item in zip(rounds, samples, parts_s, strict=True)
     ]
     values_by_name = {
-        name: [item[name] for item in machine_values if name in item] for name in _OF_MACHINE
+        name: [item[name] for item in machine_values if name in item] for name in _MACHINE_FACTS
     }
     return values | {name: _median(numbers) for name, numbers in values_by_name.items()}
 
@@ -246,7 +246,7 @@ def _machine_values(
     path = run / TELEMETRY / telemetry_name(result.case_id, result.round)
     gpu = [reading for reading in read_readings(path) if reading.device != CPU_DEVICE]
     if not gpu:
-        return {name: float(result.facts[name]) for name in _OF_MACHINE if name in result.facts}
+        return {name: float(result.facts[name]) for name in _MACHINE_FACTS if name in result.facts}
     start_ns, end_ns = samples.started_ns.min(), samples.started_ns.max()
     parts = {
         "first": (start_ns, start_ns + part_s * 1e9),

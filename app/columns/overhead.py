@@ -50,8 +50,8 @@ def spread_of(times_ms: Sequence[float]) -> Spread:
     if ranks is not None:
         low, high = ranks
         interval = Interval(float(ascending[low - 1]), float(ascending[high - 1]))
-    bounded = rank_interval(count, 0.9) is not None
-    p90_ms = order_statistic(ascending, 0.9) if bounded else None
+    has_bounds = rank_interval(count, 0.9) is not None
+    p90_ms = order_statistic(ascending, 0.9) if has_bounds else None
     return Spread(order_statistic(ascending, 0.5), interval, p90_ms, float(ascending[-1]))
 
 
@@ -95,18 +95,18 @@ def _page_cache(complete: Sequence[ColdStart]) -> str:
 _P50, _P99 = "p50", "p99"
 
 
-def null_columns(plan: Plan, measured: Sequence[MeasuredCase]) -> dict[str, Row]:
+def null_columns(plan: Plan, measurements: Sequence[MeasuredCase]) -> dict[str, Row]:
     """Case id -> the columns about its null twin, of each case that has one; {} unless asked."""
     if not plan.null:
         return {}
     twins = {
         measurement.case.identity_id: measurement
-        for measurement in measured
+        for measurement in measurements
         if is_null(measurement.case.model)
     }
     return {
         measurement.case.case_id: _columns(measurement, twins)
-        for measurement in measured
+        for measurement in measurements
         if not is_null(measurement.case.model)
     }
 

@@ -50,11 +50,11 @@ def missing_text(row: Mapping[str, Any], samples: int) -> str:
     missing = samples_needed(0.99, samples)
     if missing:
         return f"{missing:,} samples"
-    rounds, required = row.get("rounds") or 0, row.get("required_rounds_p99")
-    if required is None:
+    rounds, required_rounds = row.get("rounds") or 0, row.get("required_rounds_p99")
+    if required_rounds is None:
         remaining = MINIMUM_ROUNDS - rounds
         return f"{more_rounds(remaining)} for an interval" if remaining > 0 else "longer rounds"
-    remaining = required - rounds
+    remaining = required_rounds - rounds
     return f"{more_rounds(remaining)} for ±{100 * NARROW:g} %" if remaining > 0 else "nothing"
 
 
@@ -81,7 +81,7 @@ def target_rounds(
 def stop_reason(rule: StoppingRule, rounds: Sequence[RoundResult], summary: Summary) -> str:
     """`precise: p50 within 0.8 % after 10 rounds`, with what was asked where that was missed."""
     count, remaining = len(rounds), target_rounds(rule, rounds, summary) - len(rounds)
-    reached_text = _reached(rule, summary)
+    reached_text = _reach_text(rule, summary)
     if remaining > 0:
         return (
             f"ended after {count} round{'s' * (count > 1)}, before the look at "
@@ -112,32 +112,34 @@ def shortfalls(
         return
     if rule.narrow(summary.figures):
         return
-    for name, requested in rule.targets.items():
-        percentile, reached = percentile_label(name), reach(summary.figures[name])
-        if reached is None:
+    for name, target in rule.targets.items():
+        percentile, actual_reach = percentile_label(name), reach(summary.figures[name])
+        if actual_reach is None:
             yield diagnostic(
                 "interval_unavailable",
                 percentile=percentile,
                 rounds=len(rounds),
-                requested=requested,
+                requested=target,
             )
-        elif reached > requested:
+        elif actual_reach > target:
             yield diagnostic(
                 "interval_not_reached",
                 percentile=percentile,
-                reached=reached,
+                reached=actual_reach,
                 rounds=len(rounds),
-                requested=requested,
+                requested=target,
             )
 
 
 def look_text(rule: StoppingRule, rounds: Sequence[RoundResult], summary: Summary) -> str:
     """What a look came to: `p50 within 2.4 % (1 % asked): 3 more rounds`."""
     remaining = target_rounds(rule, rounds, summary) - len(rounds)
-    return f"{_reached(rule, summary)}: {more_rounds(remaining) if remaining else 'no more rounds'}"
+    return (
+        f"{_reach_text(rule, summary)}: {more_rounds(remaining) if remaining else 'no more rounds'}"
+    )
 
 
-def _reached(rule: StoppingRule, summary: Summary) -> str:
+def _reach_text(rule: StoppingRule, summary: Summary) -> str:
     return ", ".join(_reached_text(rule, summary, name) for name in rule.targets)
 
 

@@ -39,7 +39,7 @@ from runtimes.registry import parse_spec
 
 
 def compare_with_baseline(
-    plan: Plan, measured: Sequence[MeasuredCase], run_name: str
+    plan: Plan, measurements: Sequence[MeasuredCase], run_name: str
 ) -> Comparison | None:
     """What the plan's baseline says of the run; None without one. `where` names the run.
 
@@ -47,13 +47,13 @@ def compare_with_baseline(
     """
     if not plan.baseline:
         return None
-    pairing = _pairing(plan.baseline, measured)
+    pairing = _pairing(plan.baseline, measurements)
     cases = judge_pairs(pairing.pairs, plan.band, in_turn=True, names=plan.judge)
     real_cases = [
-        measurement.case for measurement in measured if not is_null(measurement.case.model)
+        measurement.case for measurement in measurements if not is_null(measurement.case.model)
     ]
-    unpaired, extra_cases = unmatched(plan.baseline, real_cases)
-    names = labels([measurement.case for measurement in measured])
+    unpaired_cases, extra_cases = unmatched(plan.baseline, real_cases)
+    names = labels([measurement.case for measurement in measurements])
     return Comparison(
         plan.baseline,
         run_name,
@@ -61,29 +61,31 @@ def compare_with_baseline(
         True,
         cases,
         (*pairing.not_compared, *missing_percentiles(pairing.pairs, cases)),
-        tuple(names[case.case_id] for case in unpaired),
+        tuple(names[case.case_id] for case in unpaired_cases),
         tuple(names[case.case_id] for case in extra_cases),
         detect=plan.detect,
     )
 
 
-def baseline_columns(plan: Plan, measured: Sequence[MeasuredCase]) -> dict[str, Row]:
+def baseline_columns(plan: Plan, measurements: Sequence[MeasuredCase]) -> dict[str, Row]:
     """Case id -> the columns of the verdict, of the cases that have one."""
     if not plan.baseline:
         return {}
-    pairs = _pairing(plan.baseline, measured).pairs
+    pairs = _pairing(plan.baseline, measurements).pairs
     by_id = {pair.second.case.identity_id: pair for pair in pairs}
     return {
-        by_id[compared.case_id].second.case.case_id: _columns(by_id[compared.case_id], compared)
-        for compared in judge_pairs(pairs, plan.band, in_turn=True, names=plan.judge)
+        by_id[comparison.case_id].second.case.case_id: _columns(
+            by_id[comparison.case_id], comparison
+        )
+        for comparison in judge_pairs(pairs, plan.band, in_turn=True, names=plan.judge)
     }
 
 
-def _pairing(baseline: str, measured: Sequence[MeasuredCase]) -> Pairing:
+def _pairing(baseline: str, measurements: Sequence[MeasuredCase]) -> Pairing:
     """Each case with the baseline's case that differs from it in nothing else."""
-    partners = baselines(baseline, [measurement.case for measurement in measured])
-    by_id = {measurement.case.case_id: measurement for measurement in measured}
-    names = labels([measurement.case for measurement in measured])
+    partners = baselines(baseline, [measurement.case for measurement in measurements])
+    by_id = {measurement.case.case_id: measurement for measurement in measurements}
+    names = labels([measurement.case for measurement in measurements])
     candidates = (
         Pair(names[case_id], by_id[partner.case_id], by_id[case_id])
         for case_id, partner in partners.items()
@@ -101,13 +103,13 @@ def _obstacle(pair: Pair, names: Mapping[str, str]) -> tuple[str, str]:
     return clock_obstacle(pair)
 
 
-def _columns(pair: Pair, compared: ComparedCase) -> Row:
+def _columns(pair: Pair, comparison: ComparedCase) -> Row:
     values: Row = {"baseline_case_id": pair.first.case.case_id}
     names_by_reason: dict[str, list[str]] = {}
     for name in WITH_COLUMNS:
-        sides = compared.percentiles.get(name)
+        sides = comparison.percentiles.get(name)
         if sides is not None:
-            values |= _of_percentile(name, sides)
+            values |= _percentile_columns(name, sides)
             if sides.verdict.detail:
                 names_by_reason.setdefault(sides.verdict.detail, []).append(name)
     values["baseline_verdict_reason"] = join_values(
@@ -116,7 +118,7 @@ def _columns(pair: Pair, compared: ComparedCase) -> Row:
     return values
 
 
-def _of_percentile(name: str, sides: Sides) -> Row:
+def _percentile_columns(name: str, sides: Sides) -> Row:
     verdict = sides.verdict
     interval = verdict.interval
     return {
@@ -139,8 +141,8 @@ def is_multiplied(case: Case) -> bool:
 
 def single_replica(case: Case) -> Case:
     """The same case with one session and one stream, on the first of its devices."""
-    kept = {name: value for name, value in case.options.items() if name not in MULTIPLIED}
-    return replace(case, runtime=each_device_of(case.runtime)[0], options=kept)
+    options = {name: value for name, value in case.options.items() if name not in MULTIPLIED}
+    return replace(case, runtime=each_device_of(case.runtime)[0], options=options)
 
 
 def _bases(case: Case) -> Iterator[Case]:
@@ -152,11 +154,11 @@ def _bases(case: Case) -> Iterator[Case]:
         yield replace(base, runtime=str(replace(spec, device="")))
 
 
-def scaling_columns(measured: Sequence[MeasuredCase]) -> dict[str, Row]:
+def scaling_columns(measurements: Sequence[MeasuredCase]) -> dict[str, Row]:
     """Case id -> its columns, of each case that the run has measured alone as well."""
-    by_id = {measurement.case.identity_id: measurement for measurement in measured}
+    by_id = {measurement.case.identity_id: measurement for measurement in measurements}
     columns: dict[str, Row] = {}
-    for measurement in measured:
+    for measurement in measurements:
         if not is_multiplied(measurement.case):
             continue
         candidates = (by_id.get(base.identity_id) for base in _bases(measurement.case))

@@ -23,13 +23,13 @@ from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import Disagreement
 
-_BETWEEN = "; "
+_SEPARATOR = "; "
 
 
 def join_values(values: Iterable[str]) -> str | None:
     """The cell of these values, in order of appearance; None if there are none."""
-    plain = (value.replace(_BETWEEN, ", ") for value in values if value)
-    return _BETWEEN.join(dict.fromkeys(plain)) or None
+    plain = (value.replace(_SEPARATOR, ", ") for value in values if value)
+    return _SEPARATOR.join(dict.fromkeys(plain)) or None
 
 
 def reference_columns(checks: Sequence[Check], check: Check) -> Row:
@@ -80,26 +80,28 @@ of each round; all others are computed."""
 def round_columns(rounds: Sequence[RoundResult]) -> Row:
     """Of all rounds of a case, one at least; a figure of each is told by its median."""
     last = rounds[-1]
-    timed = [result for result in rounds if result.samples]
+    timed_rounds = [result for result in rounds if result.samples]
     checks = [result.check for result in rounds if result.check is not None]
     check = max(checks, key=lambda c: (not c.output_ok, c.max_rel_error), default=None)
-    steady = [result.settled for result in timed if result.settled is not None]
+    steady = [result.settled for result in timed_rounds if result.settled is not None]
     values: Row = {
-        "concurrency": last.concurrency if timed else None,
+        "concurrency": last.concurrency if timed_rounds else None,
         "runtime_version": last.runtime_version or None,
         "execution_provider": last.execution_provider or None,
         "device_name": last.device_name or None,
         "precision": last.precision or None,
-        "clock": last.clock if timed else None,
+        "clock": last.clock if timed_rounds else None,
         "call_path": last.call_path or None,
-        "boundary": last.boundary if timed else None,
-        "rounds": len(timed),
-        "warmup_iterations": sum(r.warmup_iterations for r in timed) if timed else None,
-        "warmup_s": sum(r.warmup_s for r in timed) if timed else None,
+        "boundary": last.boundary if timed_rounds else None,
+        "rounds": len(timed_rounds),
+        "warmup_iterations": sum(r.warmup_iterations for r in timed_rounds)
+        if timed_rounds
+        else None,
+        "warmup_s": sum(r.warmup_s for r in timed_rounds) if timed_rounds else None,
         "steady_state": all(steady) if steady else None,
         "stop_reason": join_values(result.stop_reason for result in rounds),
-        "iterations": sum(r.iterations for r in timed) if timed else None,
-        "duration_s": sum(r.duration_s for r in timed) if timed else None,
+        "iterations": sum(r.iterations for r in timed_rounds) if timed_rounds else None,
+        "duration_s": sum(r.duration_s for r in timed_rounds) if timed_rounds else None,
         "compile_ms": _median(rounds, lambda r: r.phases_ms.get("compile")),
         "first_inference_ms": _median(rounds, lambda r: r.phases_ms.get("first_inference")),
         "harness_overhead_ns": _median(rounds, lambda r: r.harness_floor_ns),
@@ -126,8 +128,8 @@ def fact_columns(rounds: Sequence[RoundResult]) -> Row:
 def round_fact_columns(rounds: Sequence[RoundResult]) -> Row:
     """Figures that each timed round states, by their medians; of a check, which times nothing,
     none."""
-    timed = [result for result in rounds if result.samples]
-    return {name: _median(timed, partial(_fact, name)) for name in ROUND_FACTS}
+    timed_rounds = [result for result in rounds if result.samples]
+    return {name: _median(timed_rounds, partial(_fact, name)) for name in ROUND_FACTS}
 
 
 def _fact(name: str, result: RoundResult) -> float | None:
@@ -148,14 +150,14 @@ def _maximum(
     return max((value for value in map(value_of, rounds) if value is not None), default=None)
 
 
-_SHOWN = 8
+_HASH_LENGTH = 8
 
 
 def graph_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:
     """Rounds of more than one graph."""
     graphs = run.graphs_of(case)
     if len(graphs) > 1:
-        short_hashes = tuple(graph[:_SHOWN] for graph in graphs)
+        short_hashes = tuple(graph[:_HASH_LENGTH] for graph in graphs)
         yield diagnostic("mixed_graphs", count=len(graphs), graphs=short_hashes)
 
 
@@ -178,4 +180,4 @@ def mixed_graphs(run: Run) -> Iterator[Finding]:
 
 
 def _graphs_text(graphs: tuple[str, ...]) -> str:
-    return f"{len(graphs)} graphs (sha256 {', '.join(graph[:_SHOWN] for graph in graphs)})"
+    return f"{len(graphs)} graphs (sha256 {', '.join(graph[:_HASH_LENGTH] for graph in graphs)})"

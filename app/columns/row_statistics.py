@@ -97,39 +97,39 @@ class Statistics:
 
     def plan(self, run: Run, case: Case) -> Plan:
         """What the case was measured under, with the percentiles of all rows of the run."""
-        planned = run.planned(case)
-        if planned.run_id not in self._plans:
+        manifest = run.planned(case)
+        if manifest.run_id not in self._plans:
             percentiles = {"percentiles": run.manifest.requested_plan.percentiles}
-            self._plans[planned.run_id] = planned.requested_plan.model_copy(update=percentiles)
-        return self._plans[planned.run_id]
+            self._plans[manifest.run_id] = manifest.requested_plan.model_copy(update=percentiles)
+        return self._plans[manifest.run_id]
 
     def of(self, run: Run, case: Case, rounds: Sequence[RoundResult]) -> RowStatistics:
         """Of these timed rounds of a case."""
-        asked, key = self.plan(run, case), sound_key(run, case, rounds)
-        stored = run.store.get(case.case_id, key) if run.store is not None and key else None
-        if stored is not None:
+        plan, key = self.plan(run, case), sound_key(run, case, rounds)
+        stored_values = run.store.get(case.case_id, key) if run.store is not None and key else None
+        if stored_values is not None:
             with suppress(CodecError):  # one that is of no use is replaced
-                return from_json(RowStatistics, stored)
+                return from_json(RowStatistics, stored_values)
         read = [run.samples_and_content(result) for result in rounds]
-        computed = _compute(run, case, asked, rounds, [samples for samples, _ in read])
+        statistics = _compute(run, case, plan, rounds, [samples for samples, _ in read])
         # Only of what was looked at, not of what somebody has changed since.
         if key and key == self.key(run, case, rounds, [content for _, content in read]):
-            store_statistics(run, case, rounds, computed)
-        return computed
+            store_statistics(run, case, rounds, statistics)
+        return statistics
 
     def key(
         self, run: Run, case: Case, rounds: Sequence[RoundResult], contents: Sequence[Content]
     ) -> str:
         """What the statistics of these timed rounds, whose samples have these contents, depend
         on."""
-        asked = self.plan(run, case)
-        confidence = asked.confidence_at(len(rounds))
+        plan = self.plan(run, case)
+        confidence = plan.confidence_at(len(rounds))
         parts = (
             program(),
             run.manifest.schema_version,
-            sorted(asked.quantiles.items()),
+            sorted(plan.quantiles.items()),
             confidence,
-            asked.deadline_us,
+            plan.deadline_us,
             to_brief_json(case),
             [run.line_digest(result) for result in rounds],
             contents,
@@ -139,20 +139,24 @@ class Statistics:
 
 
 def store_statistics(
-    run: Run, case: Case, rounds: Sequence[RoundResult], computed: RowStatistics
+    run: Run, case: Case, rounds: Sequence[RoundResult], statistics: RowStatistics
 ) -> None:
     """Have statistics stored, if the samples of these timed rounds were found to be sound."""
     key = sound_key(run, case, rounds)
     if run.store is not None and key:
-        run.store.put(case.case_id, key, computed)
+        run.store.put(case.case_id, key, statistics)
 
 
-def sound_key(run: Run, case: Case, timed: Sequence[RoundResult]) -> str:
+def sound_key(run: Run, case: Case, timed_rounds: Sequence[RoundResult]) -> str:
     """The key of the statistics of just these rounds; "" where samples were not looked at."""
-    known = run.sound.get(case.case_id)
-    if known is None or not timed or known.lines != tuple(map(run.line_digest, timed)):
+    entry = run.sound.get(case.case_id)
+    if (
+        entry is None
+        or not timed_rounds
+        or entry.lines != tuple(map(run.line_digest, timed_rounds))
+    ):
         return ""
-    return known.key
+    return entry.key
 
 
 @cache
@@ -191,30 +195,32 @@ def _compute(
     run: Run,
     case: Case,
     plan: Plan,
-    timed: Sequence[RoundResult],
+    timed_rounds: Sequence[RoundResult],
     samples: Sequence[Samples],
 ) -> RowStatistics:
-    confidence = plan.confidence_at(len(timed))
-    counts = outlier_counts(timed, samples)
+    confidence = plan.confidence_at(len(timed_rounds))
+    counts = outlier_counts(timed_rounds, samples)
     has_latency = case.scenario.kind != "ahead"
     columns = SampleColumns(
-        device_columns(run.path, timed),
-        interference_columns(timed, counts),
+        device_columns(run.path, timed_rounds),
+        interference_columns(timed_rounds, counts),
         late_columns(plan.deadline_us, samples, confidence) if has_latency else {},
         batcher_columns(case, samples),
-        sustained_columns(case, run.path, timed, samples),
-        shape_columns(run, case, timed),
+        sustained_columns(case, run.path, timed_rounds, samples),
+        shape_columns(run, case, timed_rounds),
     )
-    starts_s = round_starts_s(timed)
-    contended = is_contended(timed)
-    blocks = block_rate(case, samples, starts_s, contended)
-    disturbed = outlier_warnings(
+    starts_s = round_starts_s(timed_rounds)
+    has_contention = is_contended(timed_rounds)
+    blocks = block_rate(case, samples, starts_s, has_contention)
+    disturbances = outlier_warnings(
         counts, sum(len(round_samples.started_ns) for round_samples in samples)
     )
-    summary = summarise(samples, plan.quantiles, confidence, case.batcher, starts_s, contended)
-    summary = as_imported(summary, timed)
-    rates = rates_by_round(case, blocks, summary, timed[-1].concurrency if timed else 0)
-    return RowStatistics(summary, blocks, columns, tuple(disturbed), rates)
+    summary = summarise(samples, plan.quantiles, confidence, case.batcher, starts_s, has_contention)
+    summary = as_imported(summary, timed_rounds)
+    rates = rates_by_round(
+        case, blocks, summary, timed_rounds[-1].concurrency if timed_rounds else 0
+    )
+    return RowStatistics(summary, blocks, columns, tuple(disturbances), rates)
 
 
 _SCALARS = frozenset({bool, int, float, str})

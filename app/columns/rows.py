@@ -49,12 +49,12 @@ class Rows:
 
     def measured(self, run: Run) -> list[MeasuredCase]:
         """The same with what the rows are made of."""
-        plan, stored = run.manifest.requested_plan, StoredRows.of(run)
-        measured_cases = [self._measured(run, case, stored) for case in run.cases]
+        plan, stored_rows = run.manifest.requested_plan, StoredRows.of(run)
+        measured_cases = [self._measured_case(run, case, stored_rows) for case in run.cases]
         for family in COMPARING:
             columns = family.fill(plan, measured_cases)
-            for measured in measured_cases:
-                measured.row.update(columns.get(measured.case.case_id, {}))
+            for measurement in measured_cases:
+                measurement.row.update(columns.get(measurement.case.case_id, {}))
         if self.stores and run.store is not None:
             run.store.save()
         return measured_cases
@@ -62,14 +62,14 @@ class Rows:
     def store(self, run: Run, rows: Sequence[Row]) -> None:
         """Store these rows of a run whose samples were found to be sound, and the statistics that
         they were made of."""
-        stored, by_id = StoredRows.of(run), {str(row["case_id"]): row for row in rows}
+        stored_rows, by_id = StoredRows.of(run), {str(row["case_id"]): row for row in rows}
         for case in run.cases:
-            timed = [result for result in run.rounds_of(case) if result.samples]
+            sampled_rounds = [result for result in run.rounds_of(case) if result.samples]
             count, statistics = self._cache.get(case.case_id, (0, None))
-            if statistics is not None and count == len(timed):
-                store_statistics(run, case, timed, statistics)
+            if statistics is not None and count == len(sampled_rounds):
+                store_statistics(run, case, sampled_rounds, statistics)
                 row = by_id[case.case_id]
-                stored.put(
+                stored_rows.put(
                     case, {name: row[name] for name in row if name not in _COMPARISON_COLUMNS}
                 )
         if run.store is not None:
@@ -83,10 +83,10 @@ class Rows:
         if _compares_cases(run):
             yield from self.of(run)
         else:
-            stored = StoredRows.of(run)
-            yield from (self._build(run, case, stored) for case in run.cases)
+            stored_rows = StoredRows.of(run)
+            yield from (self._build(run, case, stored_rows) for case in run.cases)
 
-    def _measured(self, run: Run, case: Case, stored: StoredRows) -> MeasuredCase:
+    def _measured_case(self, run: Run, case: Case, stored: StoredRows) -> MeasuredCase:
         row, rounds = self._build(run, case, stored), run.rounds_of(case)
         if not rounds or len(run.graphs_of(case)) > 1:
             return MeasuredCase(case, row, None)
@@ -106,45 +106,45 @@ class Rows:
         """The statistics that the case's row is made of; None where nothing was timed."""
         return self._statistics_of(run, case, run.rounds_of(case)).summary
 
-    def _build(self, run: Run, case: Case, stored: StoredRows) -> Row:
+    def _build(self, run: Run, case: Case, stored_rows: StoredRows) -> Row:
         """The case's row; a stored one takes no statistics."""
-        rounds, asked = run.rounds_of(case), self._statistics.plan(run, case)
+        rounds, plan = run.rounds_of(case), self._statistics.plan(run, case)
         if not rounds:
-            return _blank(run, case, asked)
-        names = row_names(asked)
-        stored_row = stored.get(case, names)
+            return _blank(run, case, plan)
+        names = row_names(plan)
+        stored_row = stored_rows.get(case, names)
         if stored_row is not None:
             return stored_row
-        summed = self._statistics_of(run, case, rounds)
-        summary = summed.summary
-        rule, planned = asked.stopping, run.planned(case).rounds
+        statistics = self._statistics_of(run, case, rounds)
+        summary = statistics.summary
+        rule, planned_rounds = plan.stopping, run.planned(case).rounds
         if rule is not None:
-            planned = target_rounds(rule, rounds, summary)
-        elif asked.sequence is not None:
-            planned = asked.sequence.look_at(len(rounds))
+            planned_rounds = target_rounds(rule, rounds, summary)
+        elif plan.sequence is not None:
+            planned_rounds = plan.sequence.look_at(len(rounds))
         row: Row = dict.fromkeys(names)
         data = CaseData(
             run,
             case,
-            asked,
+            plan,
             rounds,
-            planned,
+            planned_rounds,
             summary,
-            summed.blocks,
-            summed.disturbed,
-            summed.columns,
+            statistics.blocks,
+            statistics.disturbed,
+            statistics.columns,
         )
         fill_row(data, row)
-        stored.put(case, row)
+        stored_rows.put(case, row)
         return row
 
     def _statistics_of(self, run: Run, case: Case, rounds: Sequence[RoundResult]) -> RowStatistics:
-        timed = [result for result in rounds if result.samples]
-        cached = self._cache.get(case.case_id)
-        if cached is None or cached[0] != len(timed):
-            cached = len(timed), self._statistics.of(run, case, timed)
-            self._cache[case.case_id] = cached
-        return cached[1]
+        sampled_rounds = [result for result in rounds if result.samples]
+        cache_entry = self._cache.get(case.case_id)
+        if cache_entry is None or cache_entry[0] != len(sampled_rounds):
+            cache_entry = len(sampled_rounds), self._statistics.of(run, case, sampled_rounds)
+            self._cache[case.case_id] = cache_entry
+        return cache_entry[1]
 
 
 def _compares_cases(run: Run) -> bool:

@@ -32,42 +32,46 @@ def worst_round(rounds: Iterable[RoundResult]) -> RoundResult | None:
     return min(rounds, key=lambda result: WORST_FIRST.index(result.status), default=None)
 
 
-def status_columns(rounds: Sequence[RoundResult], damaged: Mapping[int, Diagnostic]) -> Row:
+def status_columns(rounds: Sequence[RoundResult], damage_by_round: Mapping[int, Diagnostic]) -> Row:
     """Status and reason; a case without a round was not run.
 
     `damaged` says of some rounds by number what became of their samples.
     """
     decisive = worst_round(rounds)
     if decisive is None:
-        reason = " ".join(map(text, damaged.values())) or NOT_REACHED
+        reason = " ".join(map(text, damage_by_round.values())) or NOT_REACHED
         return {"status": "not_run", "reason": one_line(reason)}
-    timed = [result for result in rounds if result.samples]
+    timed_rounds = [result for result in rounds if result.samples]
     return {
         "status": decisive.status,
-        "valid": all(result.valid for result in timed) if timed else None,
+        "valid": all(result.valid for result in timed_rounds) if timed_rounds else None,
         "reason": one_line(decisive.reason) or None,
     }
 
 
 def round_warnings(
-    rounds: Sequence[RoundResult], planned: int, damaged: Mapping[int, Diagnostic]
+    rounds: Sequence[RoundResult], planned_rounds: int, damage_by_round: Mapping[int, Diagnostic]
 ) -> Iterator[Diagnostic]:
     """What the rounds of a case recorded, and which of the `planned` are missing."""
-    yield from damaged.values()
+    yield from damage_by_round.values()
     for result in rounds:
         yield from result.warnings
     decisive = worst_round(rounds)
-    if decisive is not None and decisive.status in ("ok", "partial") and len(rounds) < planned:
-        yield diagnostic(MISSING, measured=len(rounds), planned=planned)
+    if (
+        decisive is not None
+        and decisive.status in ("ok", "partial")
+        and len(rounds) < planned_rounds
+    ):
+        yield diagnostic(MISSING, measured=len(rounds), planned=planned_rounds)
 
 
 def row_diagnostics(
     run: Run,
     case: Case,
     rounds: Sequence[RoundResult],
-    planned: int,
+    planned_rounds: int,
     summary: Summary | None,
-    disturbed: Sequence[Diagnostic],
+    disturbances: Sequence[Diagnostic],
     rule: StoppingRule | None,
     row: Row,
 ) -> Iterator[Diagnostic]:
@@ -76,13 +80,13 @@ def row_diagnostics(
     model = run.model_of(case)
     if model is not None:
         yield from model.warnings
-    yield from round_warnings(rounds, planned, run.damaged.get(case.case_id, {}))
+    yield from round_warnings(rounds, planned_rounds, run.damaged.get(case.case_id, {}))
     yield from accuracy_warnings(run, case)
     if summary is not None:
         yield from summary.warnings
         yield from gap_warnings(case, row)
         yield from engine_warnings(rounds)
-        yield from disturbed
+        yield from disturbances
         yield from sustained_warnings(case, rounds)
         yield from gpu_warnings(case, row)
         yield from operator_warnings(run.operators.get(case.case_id), row)

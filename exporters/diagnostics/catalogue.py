@@ -47,8 +47,8 @@ def diagnostic(code: str, subject: str = "", **parameters: Parameter) -> Diagnos
     entry = CATALOGUE[code]
     if parameters.keys() != entry.units.keys():
         expected = ", ".join(entry.units) or "none"
-        given = ", ".join(parameters) or "none"
-        raise ValueError(f"{code}: parameters {expected} expected, got {given}")
+        parameter_names = ", ".join(parameters) or "none"
+        raise ValueError(f"{code}: parameters {expected} expected, got {parameter_names}")
     for name, value in parameters.items():
         unit = entry.units[name]
         if isinstance(unit, Choice) and unit.phrases and value not in unit.phrases:
@@ -71,19 +71,19 @@ class DiagnosticGroup:
     @property
     def severity(self) -> Severity:
         """The worst among them."""
-        return min((one.severity for one in self.diagnostics), key=SEVERITIES.index)
+        return min((member.severity for member in self.diagnostics), key=SEVERITIES.index)
 
 
 def grouped(cases: Iterable[tuple[str, Iterable[Diagnostic]]]) -> list[DiagnosticGroup]:
     """The groups of these cases' diagnostics, given with case ids, in order of appearance."""
     groups: dict[str, list[tuple[str, Diagnostic]]] = {}
     for case_id, diagnostics in cases:
-        for one in diagnostics:
-            groups.setdefault(one.code, []).append((case_id, one))
+        for member in diagnostics:
+            groups.setdefault(member.code, []).append((case_id, member))
     return [
         DiagnosticGroup(
             code,
-            tuple(one for _, one in members),
+            tuple(member for _, member in members),
             tuple(dict.fromkeys(case_id for case_id, _ in members)),
         )
         for code, members in groups.items()
@@ -92,16 +92,16 @@ def grouped(cases: Iterable[tuple[str, Iterable[Diagnostic]]]) -> list[Diagnosti
 
 def codes(diagnostics: Sequence[Diagnostic]) -> tuple[str, ...]:
     """Their codes, each once."""
-    return tuple(dict.fromkeys(one.code for one in diagnostics))
+    return tuple(dict.fromkeys(member.code for member in diagnostics))
 
 
 def distinct(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """These, each once."""
-    kept: list[Diagnostic] = []
-    for one in diagnostics:
-        if one not in kept:
-            kept.append(one)
-    return tuple(kept)
+    unique_diagnostics: list[Diagnostic] = []
+    for candidate in diagnostics:
+        if candidate not in unique_diagnostics:
+            unique_diagnostics.append(candidate)
+    return tuple(unique_diagnostics)
 
 
 _LONGEST_VALUE = 200
@@ -132,26 +132,26 @@ def text(*diagnostics: Diagnostic) -> str:
 def _filled(part: str, diagnostics: tuple[Diagnostic, ...]) -> str:
     entry = CATALOGUE.get(diagnostics[0].code)
     if entry is None:
-        return _of_unknown(diagnostics) if part == "message" else ""
-    whole = [one for one in diagnostics if entry.units.keys() <= one.parameters.keys()]
+        return _text_of_unknown(diagnostics) if part == "message" else ""
+    whole = [member for member in diagnostics if entry.units.keys() <= member.parameters.keys()]
     if not whole:  # all of an earlier version
-        return _of_unknown(diagnostics) if part == "message" else ""
+        return _text_of_unknown(diagnostics) if part == "message" else ""
     try:
         values = {
-            name: unit.text([one.parameters[name] for one in whole])
+            name: unit.text([member.parameters[name] for member in whole])
             for name, unit in entry.units.items()
         }
     except (TypeError, ValueError):  # values of another version
-        return _of_unknown(diagnostics) if part == "message" else ""
+        return _text_of_unknown(diagnostics) if part == "message" else ""
     template: str = getattr(entry, part)
     return template.format_map({"subject": _subjects(diagnostics), **values})
 
 
 def _subjects(diagnostics: tuple[Diagnostic, ...]) -> str:
-    return NAME.text([one.subject for one in diagnostics])
+    return NAME.text([member.subject for member in diagnostics])
 
 
-def _of_unknown(diagnostics: tuple[Diagnostic, ...]) -> str:
+def _text_of_unknown(diagnostics: tuple[Diagnostic, ...]) -> str:
     """The title with all that is known: `Clock resolution (host: board; ticks = 4)`."""
     first = diagnostics[0]
     figures = [f"{name} = {_value(value)}" for name, value in first.parameters.items()]
@@ -160,5 +160,5 @@ def _of_unknown(diagnostics: tuple[Diagnostic, ...]) -> str:
 
 
 def _value(value: Parameter) -> str:
-    written = listing(value) if isinstance(value, tuple) else str(value)
-    return written if len(written) <= _LONGEST_VALUE else f"{written[:_LONGEST_VALUE]}…"
+    value_text = listing(value) if isinstance(value, tuple) else str(value)
+    return value_text if len(value_text) <= _LONGEST_VALUE else f"{value_text[:_LONGEST_VALUE]}…"

@@ -84,10 +84,10 @@ class Name:
         names: dict[str, None] = {}
         for value in values:
             names |= dict.fromkeys(value if isinstance(value, tuple) else (_string(value),))
-        listed = [f"'{name}'" if self.quoted else name for name in names]
-        if len(values) > 1 and len(listed) > _SHOWN_NAMES + 1:
-            listed = [*listed[:_SHOWN_NAMES], f"{len(listed) - _SHOWN_NAMES:,} more"]
-        return listing(listed)
+        parts = [f"'{name}'" if self.quoted else name for name in names]
+        if len(values) > 1 and len(parts) > _SHOWN_NAMES + 1:
+            parts = [*parts[:_SHOWN_NAMES], f"{len(parts) - _SHOWN_NAMES:,} more"]
+        return listing(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,8 @@ def listing(words: Sequence[str], last: str = "and") -> str:
     return f" {last} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
-def _range(figures: Sequence[float], written: Callable[[float], str]) -> str:
-    low, high = written(min(figures)), written(max(figures))
+def _range(figures: Sequence[float], figure_text: Callable[[float], str]) -> str:
+    low, high = figure_text(min(figures)), figure_text(max(figures))
     return low if low == high else f"{low} to {high}"
 
 

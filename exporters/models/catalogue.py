@@ -17,15 +17,15 @@ from exporters.types import Definition, GraphlapError
 @cache
 def _by_name() -> dict[str, Definition]:
     """Every name and alias once; a name given twice is a fault of the catalogue itself."""
-    found: dict[str, Definition] = {}
+    definitions_by_name: dict[str, Definition] = {}
     for definition in (*MODELS, *LAYERS, *CELLS, *ZOO, *DIGITS):
         for name in (definition.name, *definition.aliases):
-            if name in found:
+            if name in definitions_by_name:
                 raise GraphlapError(
                     f"the catalogue has two definitions called {name!r}", "rename one of them"
                 )
-            found[name] = definition
-    return found
+            definitions_by_name[name] = definition
+    return definitions_by_name
 
 
 def names() -> tuple[str, ...]:
@@ -47,6 +47,10 @@ def find(name: str) -> Definition:
     try:
         return _by_name()[name]
     except KeyError:
-        near = get_close_matches(name, _by_name(), n=1)
-        remedy = f"did you mean {near[0]!r}?" if near else "see graphlap models for all names"
+        suggestions = get_close_matches(name, _by_name(), n=1)
+        remedy = (
+            f"did you mean {suggestions[0]!r}?"
+            if suggestions
+            else "see graphlap models for all names"
+        )
         raise GraphlapError(f"there is no model called {name!r}", remedy) from None

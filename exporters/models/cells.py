@@ -116,15 +116,15 @@ def inception_naive(space_axes: int) -> nn.Module:
 def inception_reduced(space_axes: int) -> nn.Module:
     """[batch, 32, 32, ...] -> [batch, 128, 32, ...]."""
 
-    def reduced(kernel: int) -> nn.Module:
+    def reduced_block(kernel: int) -> nn.Module:
         return nn.Sequential(
             _conv(space_axes, CHANNELS, REDUCED, 1), _conv(space_axes, REDUCED, FILTERS, kernel)
         )
 
     return Inception(
         _conv(space_axes, CHANNELS, FILTERS, 1),
-        reduced(3),
-        reduced(5),
+        reduced_block(3),
+        reduced_block(5),
         nn.Sequential(
             MAX_POOLS[space_axes](3, stride=1, padding=1),
             _conv(space_axes, CHANNELS, FILTERS, 1),
@@ -148,15 +148,17 @@ class InvertedResidual(nn.Module):
 
     def __init__(self, filters: int) -> None:
         super().__init__()
-        hidden = EXPANSION * filters
+        hidden_channels = EXPANSION * filters
         self.body = nn.Sequential(
-            nn.Conv2d(filters, hidden, 1, bias=False),
-            nn.BatchNorm2d(hidden),
+            nn.Conv2d(filters, hidden_channels, 1, bias=False),
+            nn.BatchNorm2d(hidden_channels),
             nn.ReLU6(),
-            nn.Conv2d(hidden, hidden, 3, padding=1, groups=hidden, bias=False),
-            nn.BatchNorm2d(hidden),
+            nn.Conv2d(
+                hidden_channels, hidden_channels, 3, padding=1, groups=hidden_channels, bias=False
+            ),
+            nn.BatchNorm2d(hidden_channels),
             nn.ReLU6(),
-            nn.Conv2d(hidden, filters, 1, bias=False),
+            nn.Conv2d(hidden_channels, filters, 1, bias=False),
             nn.BatchNorm2d(filters),
         )
         draw_norms(self)

@@ -71,16 +71,18 @@ def _cnn(name: str, layers: int, channels: int) -> tuple[Definition, Definition]
     return step, sequence
 
 
-def _lstm_states(layers: int, hidden: int) -> tuple[TensorSpec, ...]:
+def _lstm_states(layers: int, hidden_size: int) -> tuple[TensorSpec, ...]:
     return tuple(
-        _floats(f"{part}_{layer}", 1, "batch", hidden) for layer in range(layers) for part in "hc"
+        _floats(f"{part}_{layer}", 1, "batch", hidden_size)
+        for layer in range(layers)
+        for part in "hc"
     )
 
 
-def _lstm(name: str, layers: int, hidden: int) -> tuple[Definition, Definition]:
+def _lstm(name: str, layers: int, hidden_size: int) -> tuple[Definition, Definition]:
     """The streaming step and the whole sequence of one LSTM, with the same weights."""
-    arguments = {"layers": layers, "hidden": hidden, "outputs": _LSTM_OUTPUTS}
-    states = _lstm_states(layers, hidden)
+    arguments = {"layers": layers, "hidden": hidden_size, "outputs": _LSTM_OUTPUTS}
+    states = _lstm_states(layers, hidden_size)
     pairs = _state_pairs(states)
     step = Definition(
         name=name,
@@ -88,12 +90,12 @@ def _lstm(name: str, layers: int, hidden: int) -> tuple[Definition, Definition]:
         family="lstm",
         source=_LSTM_SOURCE,
         factory=Factory("exporters.models.networks:LstmStep", arguments),
-        inputs=(_floats("x", "batch", 1, hidden), *states),
+        inputs=(_floats("x", "batch", 1, hidden_size), *states),
         outputs=("y", *(pair.output for pair in pairs)),
         axes={"batch": 1},
         states=pairs,
         layers=layers,
-        width=hidden,
+        width=hidden_size,
     )
     sequence = Definition(
         name=f"{name}_seq",
@@ -101,11 +103,11 @@ def _lstm(name: str, layers: int, hidden: int) -> tuple[Definition, Definition]:
         family="lstm",
         source=_LSTM_SOURCE,
         factory=Factory("exporters.models.networks:LstmSequence", arguments),
-        inputs=(_floats("x", "batch", "sequence", hidden),),
+        inputs=(_floats("x", "batch", "sequence", hidden_size),),
         outputs=("y",),
         axes={"batch": 1, "sequence": _SEQUENCE},
         layers=layers,
-        width=hidden,
+        width=hidden_size,
     )
     return step, sequence
 

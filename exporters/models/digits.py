@@ -16,7 +16,7 @@ from exporters.types import Definition, Factory, MissingPackage, TensorSpec
 IMAGE_SIZE = 8
 CLASSES = 10
 
-_TESTED = 448
+_TEST_IMAGES = 448
 _BRIGHTEST = 16.0
 
 LabelledArrays = tuple[np.ndarray, np.ndarray]
@@ -26,13 +26,13 @@ LabelledArrays = tuple[np.ndarray, np.ndarray]
 def training_set() -> LabelledArrays:
     """The first 1,349 images with their labels; MissingPackage without scikit-learn."""
     images, labels = _all()
-    return images[:-_TESTED], labels[:-_TESTED]
+    return images[:-_TEST_IMAGES], labels[:-_TEST_IMAGES]
 
 
 def test_set() -> LabelledArrays:
     """The last 448 images with their labels; MissingPackage without scikit-learn."""
     images, labels = _all()
-    return images[-_TESTED:], labels[-_TESTED:]
+    return images[-_TEST_IMAGES:], labels[-_TEST_IMAGES:]
 
 
 @cache

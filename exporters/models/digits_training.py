@@ -76,8 +76,10 @@ def train(network: nn.Module) -> None:
         for _ in range(_EPOCHS):
             order = torch.randperm(len(images))
             for start in range(0, len(images) - _BATCH + 1, _BATCH):
-                chosen = order[start : start + _BATCH]
-                loss = nn.functional.cross_entropy(network(images[chosen]), labels[chosen])
+                batch_indices = order[start : start + _BATCH]
+                loss = nn.functional.cross_entropy(
+                    network(images[batch_indices]), labels[batch_indices]
+                )
                 optimiser.zero_grad()
                 torch.autograd.backward(loss)
                 optimiser.step()
@@ -115,9 +117,9 @@ def trained(kind: str, width: int) -> nn.Module:
         Store(default_root()),
         trained_weights,
         network,
-        about={"trained": {"kind": kind, "width": width}},
+        key_facts={"trained": {"kind": kind, "width": width}},
         packages=("torch",),
-        beside=(NETWORKS[kind].__module__,),
+        extra_modules=(NETWORKS[kind].__module__,),
     )
     with np.load(weights.entry.files[WEIGHTS]) as archive:
         network.load_state_dict({name: torch.from_numpy(archive[name]) for name in archive})

@@ -17,7 +17,7 @@ _KERNELS = ((32, 1), (32, 3), (32, 5), (64, 7))
 _DENSE = ((128, 32), (256, 64), (512, 128), (1024, 256))
 _WINDOW_AND_STRIDE = ((2, 1), (2, 2), (4, 2), (7, 1))
 _ACTIVATIONS = ("relu", "sigmoid", "relu6", "tanh")
-_RESHAPED = ((3072,), (1024, 3), (32, 3, 32), (16, 32, 3, 2))
+_RESHAPE_SHAPES = ((3072,), (1024, 3), (32, 3, 32), (16, 32, 3, 2))
 _PADDINGS = ("zero", "constant", "reflect", "symmetric")
 
 
@@ -147,7 +147,7 @@ def _reshapes() -> list[Definition]:
             "reshape",
             {"shape": list(shape)},
         )
-        for shape in _RESHAPED
+        for shape in _RESHAPE_SHAPES
     ]
 
 

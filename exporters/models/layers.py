@@ -42,8 +42,8 @@ def same_padding(size: int, kernel: int, stride: int) -> tuple[int, int]:
 
     The smaller half goes first, as Keras and TensorFlow document for `padding="same"`.
     """
-    reached = (-(-size // stride) - 1) * stride + kernel
-    total = max(reached - size, 0)
+    span = (-(-size // stride) - 1) * stride + kernel
+    total = max(span - size, 0)
     return total // 2, total - total // 2
 
 
@@ -51,14 +51,14 @@ def _convolution(
     space_axes: int, channels: int, filters: int, kernel: int, stride: int, groups: int = 1
 ) -> nn.Sequential:
     """Pad where the two sides differ, convolution with bias, ReLU."""
-    before, after = same_padding(SPACE_SIZE, kernel, stride)
-    own_padding = before if before == after else 0
+    pad_before, pad_after = same_padding(SPACE_SIZE, kernel, stride)
+    own_padding = pad_before if pad_before == pad_after else 0
     convolution = CONVOLUTIONS[space_axes](
         channels, filters, kernel, stride=stride, padding=own_padding, groups=groups
     )
     layers: list[nn.Module] = [convolution, nn.ReLU()]
-    if before != after:
-        layers.insert(0, CONSTANT_PADS[space_axes]((before, after) * space_axes, 0.0))
+    if pad_before != pad_after:
+        layers.insert(0, CONSTANT_PADS[space_axes]((pad_before, pad_after) * space_axes, 0.0))
     return nn.Sequential(*layers)
 
 

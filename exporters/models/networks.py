@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 VOCABULARY = 70
 _CHANNELS = 256
-_HIDDEN = 1024
+_HIDDEN_SIZE = 1024
 _CLASSES = 4
 
 
@@ -42,11 +42,11 @@ class CharCnn(nn.Module):
             nn.MaxPool1d(3),
         )
         self.classifier = nn.Sequential(
-            nn.Linear(_CHANNELS * 34, _HIDDEN),
+            nn.Linear(_CHANNELS * 34, _HIDDEN_SIZE),
             nn.ReLU(),
-            nn.Linear(_HIDDEN, _HIDDEN),
+            nn.Linear(_HIDDEN_SIZE, _HIDDEN_SIZE),
             nn.ReLU(),
-            nn.Linear(_HIDDEN, _CLASSES),
+            nn.Linear(_HIDDEN_SIZE, _CLASSES),
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -59,7 +59,9 @@ class Mlp(nn.Module):
 
     def __init__(self, widths: Sequence[int]) -> None:
         super().__init__()
-        self.linears = nn.ModuleList(nn.Linear(before, after) for before, after in pairwise(widths))
+        self.linears = nn.ModuleList(
+            nn.Linear(in_width, out_width) for in_width, out_width in pairwise(widths)
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         *inner, last = self.linears
@@ -107,11 +109,15 @@ class CnnSequence(_Cnn):
 class _Lstm(nn.Module):
     """`layers` LSTMs of `inputs`, else `hidden`, to `hidden` features, then linear to `outputs`."""
 
-    def __init__(self, layers: int, hidden: int, outputs: int, inputs: int | None = None) -> None:
+    def __init__(
+        self, layers: int, hidden_size: int, outputs: int, inputs: int | None = None
+    ) -> None:
         super().__init__()
-        widths = (inputs or hidden, *[hidden] * (layers - 1))
-        self.lstms = nn.ModuleList(nn.LSTM(width, hidden, batch_first=True) for width in widths)
-        self.linear = nn.Linear(hidden, outputs)
+        widths = (inputs or hidden_size, *[hidden_size] * (layers - 1))
+        self.lstms = nn.ModuleList(
+            nn.LSTM(width, hidden_size, batch_first=True) for width in widths
+        )
+        self.linear = nn.Linear(hidden_size, outputs)
 
 
 class LstmStep(_Lstm):
@@ -122,8 +128,8 @@ class LstmStep(_Lstm):
 
     def forward(self, x: Tensor, *states: Tensor) -> tuple[Tensor, ...]:
         following: list[Tensor] = []
-        for lstm, hidden, cell in zip(self.lstms, states[::2], states[1::2], strict=True):
-            x, state = lstm(x, (hidden, cell))
+        for lstm, hidden_state, cell in zip(self.lstms, states[::2], states[1::2], strict=True):
+            x, state = lstm(x, (hidden_state, cell))
             following.extend(state)
         return self.linear(x), *following
 

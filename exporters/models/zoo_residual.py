@@ -29,14 +29,14 @@ class DenseLayer(nn.Module):
 
     def __init__(self, channels: int, growth: int) -> None:
         super().__init__()
-        hidden = _BOTTLENECK * growth
+        hidden_channels = _BOTTLENECK * growth
         self.body = nn.Sequential(
             nn.BatchNorm2d(channels),
             nn.ReLU(),
-            nn.Conv2d(channels, hidden, 1, bias=False),
-            nn.BatchNorm2d(hidden),
+            nn.Conv2d(channels, hidden_channels, 1, bias=False),
+            nn.BatchNorm2d(hidden_channels),
             nn.ReLU(),
-            nn.Conv2d(hidden, growth, 3, padding=1, bias=False),
+            nn.Conv2d(hidden_channels, growth, 3, padding=1, bias=False),
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -130,14 +130,16 @@ class LinearBottleneck(nn.Module):
 
     def __init__(self, channels: int, filters: int, expansion: int, stride: int) -> None:
         super().__init__()
-        hidden = channels * expansion
+        hidden_channels = channels * expansion
         self.adds_input = stride == 1 and channels == filters
         self.body = nn.Sequential(
-            *conv_norm(channels, hidden, 1),
+            *conv_norm(channels, hidden_channels, 1),
             nn.ReLU6(),
-            *conv_norm(hidden, hidden, 3, stride, padding=1, groups=hidden),
+            *conv_norm(
+                hidden_channels, hidden_channels, 3, stride, padding=1, groups=hidden_channels
+            ),
             nn.ReLU6(),
-            *conv_norm(hidden, filters, 1),
+            *conv_norm(hidden_channels, filters, 1),
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -190,8 +192,8 @@ class ResidualBlock(nn.Module):
         super().__init__()
         layers = _bottleneck if bottleneck else _basic
         self.body = nn.Sequential(*layers(channels, filters, stride))
-        projected = conv_norm(channels, filters, 1, stride) if channels != filters else []
-        self.shortcut = nn.Sequential(*projected)
+        shortcut = conv_norm(channels, filters, 1, stride) if channels != filters else []
+        self.shortcut = nn.Sequential(*shortcut)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.relu(self.shortcut(x) + self.body(x))
@@ -206,13 +208,13 @@ def _basic(channels: int, filters: int, stride: int) -> list[nn.Module]:
 
 
 def _bottleneck(channels: int, filters: int, stride: int) -> list[nn.Module]:
-    hidden = filters // 4
+    hidden_channels = filters // 4
     return [
-        *conv_norm(channels, hidden, 1, stride, bias=True),
+        *conv_norm(channels, hidden_channels, 1, stride, bias=True),
         nn.ReLU(),
-        *conv_norm(hidden, hidden, 3, padding=1),
+        *conv_norm(hidden_channels, hidden_channels, 3, padding=1),
         nn.ReLU(),
-        *conv_norm(hidden, filters, 1, bias=True),
+        *conv_norm(hidden_channels, filters, 1, bias=True),
     ]
 
 
@@ -251,9 +253,9 @@ class PreActivationBlock(nn.Module):
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        activated = torch.relu(self.first_norm(x))
-        shortcut = x if self.projection is None else self.projection(activated)
-        return self.body(activated) + shortcut
+        activation = torch.relu(self.first_norm(x))
+        shortcut = x if self.projection is None else self.projection(activation)
+        return self.body(activation) + shortcut
 
 
 def _resnet_v2_basic(channels: int, filters: int, stride: int) -> list[nn.Module]:
@@ -265,13 +267,13 @@ def _resnet_v2_basic(channels: int, filters: int, stride: int) -> list[nn.Module
 
 
 def _resnet_v2_bottleneck(channels: int, filters: int, stride: int) -> list[nn.Module]:
-    hidden = filters // 4
+    hidden_channels = filters // 4
     return [
-        *conv_norm(channels, hidden, 1),
+        *conv_norm(channels, hidden_channels, 1),
         nn.ReLU(),
-        *conv_norm(hidden, hidden, 3, stride, padding=1),
+        *conv_norm(hidden_channels, hidden_channels, 3, stride, padding=1),
         nn.ReLU(),
-        nn.Conv2d(hidden, filters, 1, bias=False),
+        nn.Conv2d(hidden_channels, filters, 1, bias=False),
     ]
 
 

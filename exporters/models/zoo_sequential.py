@@ -70,11 +70,11 @@ def _conv(
     )
 
 
-def _averaged(channels: int, filters: int) -> nn.Module:
+def _average_pool(channels: int, filters: int) -> nn.Module:
     return nn.Sequential(nn.AvgPool2d(3, stride=1, padding=1), _conv(channels, filters, 1))
 
 
-def _factorised(
+def _factorise(
     channels: int, filters: Iterable[int], halves: Iterable[tuple[Size, Size]]
 ) -> nn.Module:
     """A 1x1 convolution to the first of `filters`, then one convolution for each half."""
@@ -86,13 +86,13 @@ def _factorised(
     return nn.Sequential(*layers)
 
 
-def _square_block(channels: int, pooled: int) -> nn.Module:
+def _square_block(channels: int, pool_channels: int) -> nn.Module:
     """5x5, two 3x3, 1x1 and a pooled branch on the 35x35 image; 224 + `pooled` channels."""
     return Branches(
         _conv(channels, 64, 1),
         nn.Sequential(_conv(channels, 48, 1), _conv(48, 64, 5, 2)),
         nn.Sequential(_conv(channels, 64, 1), _conv(64, 96, 3, 1), _conv(96, 96, 3, 1)),
-        _averaged(channels, pooled),
+        _average_pool(channels, pool_channels),
     )
 
 
@@ -105,13 +105,13 @@ def _first_reduction(channels: int) -> nn.Module:
     )
 
 
-def _factorised_block(hidden: int) -> nn.Module:
+def _factorised_block(hidden_channels: int) -> nn.Module:
     """7x7 convolutions as rows and columns on the 17x17 image; 768 to 768 channels."""
     return Branches(
         _conv(768, 192, 1),
-        _factorised(768, (hidden, hidden, 192), (_ROW_7, _COLUMN_7)),
-        _factorised(768, (*(hidden,) * 4, 192), (_COLUMN_7, _ROW_7) * 2),
-        _averaged(768, 192),
+        _factorise(768, (hidden_channels, hidden_channels, 192), (_ROW_7, _COLUMN_7)),
+        _factorise(768, (*(hidden_channels,) * 4, 192), (_COLUMN_7, _ROW_7) * 2),
+        _average_pool(768, 192),
     )
 
 
@@ -120,7 +120,7 @@ def _second_reduction() -> nn.Module:
     return Branches(
         nn.Sequential(_conv(768, 192, 1), _conv(192, 320, 3, stride=2)),
         nn.Sequential(
-            _factorised(768, (192, 192, 192), (_ROW_7, _COLUMN_7)), _conv(192, 192, 3, stride=2)
+            _factorise(768, (192, 192, 192), (_ROW_7, _COLUMN_7)), _conv(192, 192, 3, stride=2)
         ),
         nn.MaxPool2d(3, stride=2),
     )
@@ -136,7 +136,7 @@ def _split_block(channels: int) -> nn.Module:
         _conv(channels, 320, 1),
         nn.Sequential(_conv(channels, 384, 1), split(384)),
         nn.Sequential(_conv(channels, 448, 1), _conv(448, 384, 3, 1), split(384)),
-        _averaged(channels, 192),
+        _average_pool(channels, 192),
     )
 
 
@@ -154,7 +154,7 @@ def inception_v3() -> nn.Module:
         _square_block(256, 64),
         _square_block(288, 64),
         _first_reduction(288),
-        *(_factorised_block(hidden) for hidden in (128, 160, 160, 192)),
+        *(_factorised_block(hidden_channels) for hidden_channels in (128, 160, 160, 192)),
         _second_reduction(),
         _split_block(1280),
         _split_block(2048),
@@ -180,12 +180,12 @@ _EXPANSION = 4
 class Fire(nn.Module):
     """Squeeze by a 1x1 convolution, expand by a 1x1 and a 3x3 side by side."""
 
-    def __init__(self, channels: int, squeezed: int) -> None:
+    def __init__(self, channels: int, squeeze_channels: int) -> None:
         super().__init__()
-        expanded = _EXPANSION * squeezed
-        self.squeeze = nn.Conv2d(channels, squeezed, 1)
-        self.expand1 = nn.Conv2d(squeezed, expanded, 1)
-        self.expand3 = nn.Conv2d(squeezed, expanded, 3, padding=1)
+        expand_channels = _EXPANSION * squeeze_channels
+        self.squeeze = nn.Conv2d(channels, squeeze_channels, 1)
+        self.expand1 = nn.Conv2d(squeeze_channels, expand_channels, 1)
+        self.expand3 = nn.Conv2d(squeeze_channels, expand_channels, 3, padding=1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = torch.relu(self.squeeze(x))
@@ -196,12 +196,12 @@ def squeezenet(version: str) -> nn.Module:
     """[batch, 3, 224, 224] -> [batch, 1000] logits; `version` is "1.0" or "1.1"."""
     channels, kernel = _FIRST_CONVOLUTION[version]
     layers: list[nn.Module] = [nn.Conv2d(3, channels, kernel, stride=2), nn.ReLU()]
-    for squeezed in _FIRES[version]:
-        if squeezed is None:
+    for squeeze_channels in _FIRES[version]:
+        if squeeze_channels is None:
             layers.append(nn.MaxPool2d(3, stride=2, ceil_mode=True))
         else:
-            layers.append(Fire(channels, squeezed))
-            channels = 2 * _EXPANSION * squeezed
+            layers.append(Fire(channels, squeeze_channels))
+            channels = 2 * _EXPANSION * squeeze_channels
     layers += [nn.Conv2d(channels, CLASSES, 1), nn.ReLU(), nn.AvgPool2d(13), nn.Flatten()]
     network = nn.Sequential(*layers)
     draw_weights(network)

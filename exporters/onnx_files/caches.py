@@ -30,26 +30,26 @@ _LENGTHS: Mapping[str, Mapping[int, int]] = {
 
 def in_step(specs: Sequence[TensorSpec], graph: GraphProto) -> tuple[TensorSpec, ...]:
     """The inputs, those that count a cache's entries in step with its size."""
-    past = _past(specs)
-    if past is None:
+    past_length = _past_length(specs)
+    if past_length is None:
         return tuple(specs)
     lengths = _lengths(graph)
     current = _current(specs)
-    return tuple(_in_step(spec, past, current, lengths.get(spec.name)) for spec in specs)
+    return tuple(_in_step(spec, past_length, current, lengths.get(spec.name)) for spec in specs)
 
 
 def _in_step(
-    spec: TensorSpec, past: Dimension, current: Dimension | None, correction: int | None
+    spec: TensorSpec, past_length: Dimension, current: Dimension | None, correction: int | None
 ) -> TensorSpec:
     if spec.count_up and not spec.owner and np.dtype(spec.dtype).kind in "iu":
-        return replace(spec, offset=(past,))
+        return replace(spec, offset=(past_length,))
     if correction is not None and current is not None:
-        offset = (past, current, correction) if correction else (past, current)
+        offset = (past_length, current, correction) if correction else (past_length, current)
         return replace(spec, low=0.0, high=1.0, offset=offset, guessed=False)
     return spec
 
 
-def _past(specs: Sequence[TensorSpec]) -> Dimension | None:
+def _past_length(specs: Sequence[TensorSpec]) -> Dimension | None:
     """The size of the cache: the third of the four dimensions of its keys and values."""
     sizes = [
         spec.shape[2]

@@ -74,14 +74,16 @@ def arithmetic(model: ModelProto) -> Arithmetic:
     types = _types(model, nodes)
     maker = {name: node for node in nodes for name in node.output if name}
     products = [node for node in nodes if _PRODUCT.search(node.op_type)]
-    held = {
+    weight_bytes = {
         types[name]
         for node in products
         for operand in node.input
         for name in _stored_as(operand, maker)
         if name in types
     }
-    names = {_NAMES[kind] for kind in (held if products else types.values()) if kind in _NAMES}
+    names = {
+        _NAMES[kind] for kind in (weight_bytes if products else types.values()) if kind in _NAMES
+    }
     if not products:
         names -= {"int8", "fp8"}
     return Arithmetic(min(names, key=_COARSEST_FIRST.index, default="fp32"), _depth(nodes))
@@ -111,9 +113,9 @@ def _stored_as(operand: str, maker: Mapping[str, NodeProto]) -> Iterator[str]:
 def _depth(nodes: list[NodeProto]) -> int:
     depths: dict[str, int] = {}
     for node in nodes:
-        before = max((depths.get(name, 0) for name in reads(node)), default=0)
-        here = before + bool(_PRODUCT.search(node.op_type))
-        depths.update((name, here) for name in node.output)
+        input_depth = max((depths.get(name, 0) for name in reads(node)), default=0)
+        output_depth = input_depth + bool(_PRODUCT.search(node.op_type))
+        depths.update((name, output_depth) for name in node.output)
     return max(depths.values(), default=0)
 
 
@@ -133,7 +135,7 @@ _SAME_VALUES = frozenset(
     }
 )
 """Operators whose output has the values of the first input in another form."""
-_OF_SIZES = frozenset({"EyeLike", "Range", "Shape", "Size"})
+_SHAPE_OPERATORS = frozenset({"EyeLike", "Range", "Shape", "Size"})
 _RANDOM = ("Random", "Bernoulli", "Multinomial")
 
 
@@ -170,10 +172,10 @@ class Read:
 
 def constants(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> Constants:
     """The constant tensors of the outer graph."""
-    found: dict[str, Weight] = {}
-    for _ in _walk(graph, found, values, ""):
+    weights: dict[str, Weight] = {}
+    for _ in _walk(graph, weights, values, ""):
         pass
-    return found
+    return weights
 
 
 def weights_read(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> Iterator[Read]:
@@ -183,53 +185,53 @@ def weights_read(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> Ite
 
 def _walk(
     graph: GraphProto,
-    known: dict[str, Weight],
+    weights: dict[str, Weight],
     values: Mapping[str, ValueInfoProto],
-    within: str,
+    prefix: str,
 ) -> Iterator[Read]:
     """Adds the graph's constants to `known` on the way."""
     shapes = known_shapes(values)
     for tensor in graph.initializer:
-        known[tensor.name] = _stored(tensor, f"{within}{tensor.name}")
+        weights[tensor.name] = _weight_of_tensor(tensor, f"{prefix}{tensor.name}")
     for number, node in enumerate(graph.node):
         names = [name for name in node.input if name]
         inner = list(_inner_graphs(node))
         is_random = node.op_type.startswith(_RANDOM)
-        if not inner and not is_random and all(name in known for name in names):
+        if not inner and not is_random and all(name in weights for name in names):
             for output in filter(None, node.output):
                 kind = _kind(values, output)
-                made = Weight(f"{within}{output}", kind, shapes.get(output))
-                known[output] = _folded(node, made, known)
+                output_weight = Weight(f"{prefix}{output}", kind, shapes.get(output))
+                weights[output] = _fold_constant(node, output_weight, weights)
             continue
         for place, name in enumerate(node.input):
-            if name in known:
+            if name in weights:
                 kind = _kind(values, name)
-                weight = known[name]
+                weight = weights[name]
                 yield Read(weight, node, place, weight.kind if kind is None else kind)
         for place, part in enumerate(inner):
             # Names inside are the inner graph's own, whatever inference says of equal ones outside.
-            inside = dict(known)
-            yield from _walk(part, inside, {}, f"{within}{number}.{place}/")
+            inner_weights = dict(weights)
+            yield from _walk(part, inner_weights, {}, f"{prefix}{number}.{place}/")
             for value in part.output:
-                if value.name in inside:
-                    weight = inside[value.name]
+                if value.name in inner_weights:
+                    weight = inner_weights[value.name]
                     yield Read(weight, None, None, weight.kind)
 
 
-def _folded(node: NodeProto, made: Weight, known: Mapping[str, Weight]) -> Weight:
+def _fold_constant(node: NodeProto, made: Weight, known: Mapping[str, Weight]) -> Weight:
     """The weight that the output of a node over constants is."""
     taken = [known[name] for name in node.input if name]
     if node.op_type == "Constant":
         tensors = [a.t for a in node.attribute if a.name == "value"]
-        return _stored(tensors[0], made.key) if tensors else made
+        return _weight_of_tensor(tensors[0], made.key) if tensors else made
     if node.op_type in _SAME_VALUES and taken:
         return taken[0]
-    if node.op_type in _OF_SIZES or not any(weight.stored for weight in taken):
+    if node.op_type in _SHAPE_OPERATORS or not any(weight.stored for weight in taken):
         return Weight(made.key, made.kind, made.shape, stored=False)
     return made
 
 
-def _stored(tensor: TensorProto, key: str) -> Weight:
+def _weight_of_tensor(tensor: TensorProto, key: str) -> Weight:
     return Weight(key, tensor.data_type, tuple(tensor.dims))
 
 
@@ -335,16 +337,16 @@ def _weights(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> tuple[i
     if graph.sparse_initializer or any(map(_holds_numbers, nodes_of(graph))):
         return None, 0
     totals = {True: 0, False: 0}
-    counted: set[str] = set()
+    keys: set[str] = set()
     for read in weights_read(graph, values):
         operator = read.node.op_type if read.node is not None else ""
         weight = read.weight
         is_other = read.place in _NO_WEIGHTS.get(operator, ())
-        if is_other or not weight.stored or weight.key in counted:
+        if is_other or not weight.stored or weight.key in keys:
             continue
         if read.kind is None or weight.shape is None:
             return None, 0
-        counted.add(weight.key)
+        keys.add(weight.key)
         if weight.shape and read.kind in _WEIGHT_TYPES:
             totals[read.place in _RUNNING_STATISTICS.get(operator, ())] += prod(weight.shape)
     return totals[False], totals[True]
@@ -352,11 +354,11 @@ def _weights(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> tuple[i
 
 def _macs(model: ModelProto, values: Mapping[str, ValueInfoProto]) -> int | None:
     """None if a product has an unknown shape, lies in an inner graph, or has no formula."""
-    shapes, known = known_shapes(values), constants(model.graph, values)
+    shapes, weights = known_shapes(values), constants(model.graph, values)
     own_functions = {(function.domain, function.name) for function in model.functions}
     total = 0
     for node in model.graph.node:
-        if any(name in known for name in node.output if name):
+        if any(name in weights for name in node.output if name):
             continue  # it is computed once, when the graph is loaded
         macs = None if (node.domain, node.op_type) in own_functions else node_macs(node, shapes)
         if macs is None:
@@ -402,13 +404,13 @@ def _convolution(weight: int) -> Callable[[NodeProto, Mapping[str, Shape]], int]
     return macs
 
 
-def _transposed(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
+def _transposed_macs(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
     return prod(shapes[node.input[0]]) * prod(shapes[node.input[1]][1:])
 
 
 def _gemm(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
-    transposed = any(a.name == "transA" and a.i for a in node.attribute)
-    return prod(shapes[node.output[0]]) * shapes[node.input[0]][0 if transposed else -1]
+    is_transposed = any(a.name == "transA" and a.i for a in node.attribute)
+    return prod(shapes[node.output[0]]) * shapes[node.input[0]][0 if is_transposed else -1]
 
 
 def _matmul(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
@@ -425,7 +427,7 @@ _FORMULAS: Mapping[str, Callable[[NodeProto, Mapping[str, Shape]], int]] = {
     "Conv": _convolution(1),
     "ConvInteger": _convolution(1),
     "QLinearConv": _convolution(3),
-    "ConvTranspose": _transposed,
+    "ConvTranspose": _transposed_macs,
     "Gemm": _gemm,
     "MatMul": _matmul,
     "MatMulInteger": _matmul,

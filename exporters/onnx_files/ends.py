@@ -24,18 +24,18 @@ _RANKS = (2, 1, 3, 4, 5, 0)
 
 def input_spec(path: Path, value: ValueInfoProto, model: ModelProto) -> Iterator[TensorSpec]:
     """The arrays that an input is made of: one, or the parts of a sequence or map."""
-    kind = _required(path, value.name, value.type)
+    kind = _require_tensor(path, value.name, value.type)
     if kind.WhichOneof("value") == "sequence_type":
-        entry = _required(path, value.name, kind.sequence_type.elem_type)
+        entry = _require_tensor(path, value.name, kind.sequence_type.elem_type)
         for place in range(SEQUENCE_ENTRIES):
             name = f"{value.name}[{place}]"
-            yield _tensor(path, name, entry, value.name, unknown=lambda: 1)
+            yield _tensor(path, name, entry, value.name, fallback_type=lambda: 1)
         return
     if kind.WhichOneof("value") == "map_type":
         keys = TypeProto()
         keys.tensor_type.elem_type = kind.map_type.key_type
-        for part, of in (("keys", keys), ("values", kind.map_type.value_type)):
-            dtype, element = _element(path, value.name, of)
+        for part, part_type in (("keys", keys), ("values", kind.map_type.value_type)):
+            dtype, element = _element(path, value.name, part_type)
             yield TensorSpec(
                 f"{value.name}.{part}",
                 dtype,
@@ -45,19 +45,23 @@ def input_spec(path: Path, value: ValueInfoProto, model: ModelProto) -> Iterator
                 element=element,
             )
         return
-    yield _tensor(path, value.name, kind, "", unknown=lambda: _rank(model, value))
+    yield _tensor(path, value.name, kind, "", fallback_type=lambda: _rank(model, value))
 
 
 def output_spec(path: Path, value: ValueInfoProto) -> TensorSpec:
     """An output; a sequence or map stands as a scalar of its elements' type. It owns itself where
     it is no tensor that every run returns."""
-    kind = _required(path, value.name, value.type)
+    kind = _require_tensor(path, value.name, value.type)
     if kind.WhichOneof("value") == "tensor_type":
         owner = value.name if value.type.HasField("optional_type") else ""
-        return _tensor(path, value.name, kind, owner, unknown=lambda: 1)
-    while (of := kind.WhichOneof("value")) != "tensor_type":
-        kind = kind.sequence_type.elem_type if of == "sequence_type" else kind.map_type.value_type
-        kind = _required(path, value.name, kind)
+        return _tensor(path, value.name, kind, owner, fallback_type=lambda: 1)
+    while (kind_name := kind.WhichOneof("value")) != "tensor_type":
+        kind = (
+            kind.sequence_type.elem_type
+            if kind_name == "sequence_type"
+            else kind.map_type.value_type
+        )
+        kind = _require_tensor(path, value.name, kind)
     dtype, element = _element(path, value.name, kind)
     return TensorSpec(value.name, dtype, (), owner=value.name, element=element)
 
@@ -73,7 +77,7 @@ def is_fixed(dimension: TensorShapeProto.Dimension) -> bool:
     return dimension.HasField("dim_value") and dimension.dim_value >= 0
 
 
-def _required(path: Path, name: str, kind: TypeProto) -> TypeProto:
+def _require_tensor(path: Path, name: str, kind: TypeProto) -> TypeProto:
     """The type of a value that is present; NotBenchmarkable for one without a type."""
     if not isinstance(name, str):  # what protobuf gives for bytes that are no text
         raise ExportError(
@@ -91,12 +95,12 @@ def _required(path: Path, name: str, kind: TypeProto) -> TypeProto:
 
 
 def _tensor(
-    path: Path, name: str, kind: TypeProto, owner: str, unknown: Callable[[], int]
+    path: Path, name: str, kind: TypeProto, owner: str, fallback_type: Callable[[], int]
 ) -> TensorSpec:
     """A tensor; `unknown` gives the number of its dimensions where none is declared."""
     (dtype, element), axis = _element(path, name, kind), owner or name
     if not kind.tensor_type.HasField("shape"):
-        shape: tuple[Dimension, ...] = tuple(f"{axis}_{place}" for place in range(unknown()))
+        shape: tuple[Dimension, ...] = tuple(f"{axis}_{place}" for place in range(fallback_type()))
     else:
         shape = tuple(
             d.dim_value if is_fixed(d) else (d.dim_param or f"{axis}_{place}")

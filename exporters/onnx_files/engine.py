@@ -28,7 +28,7 @@ _OPTIONAL = re.compile(r"optional\((.+)\)")
 _MAP = re.compile(r"map\((\w+),(.+)\)")
 
 
-def accepted(path: Path, called: str, custom_ops: Sequence[str]) -> str:
+def accepted(path: Path, label: str, custom_ops: Sequence[str]) -> str:
     """What ONNX's checker objects to in a file that ONNX Runtime opens; "" for no objection.
 
     ExportError where neither accepts the file.
@@ -37,11 +37,11 @@ def accepted(path: Path, called: str, custom_ops: Sequence[str]) -> str:
     if not complaint:
         return ""
     try:
-        _need(called)
+        _need(label)
         opened(path, custom_ops)
     except Exception as error:
         raise ExportError(
-            f"{called} is not a valid ONNX graph ({complaint}), and ONNX Runtime does not open it "
+            f"{label} is not a valid ONNX graph ({complaint}), and ONNX Runtime does not open it "
             f"({plain(error)})",
             "check the file, or export it again",
         ) from error
@@ -68,16 +68,16 @@ def declare_outputs(path: Path, model: ModelProto, custom_ops: Sequence[str] = (
     """Give outputs that the file declares no type for those that ONNX Runtime infers."""
     if all(value.type.WhichOneof("value") for value in model.graph.output):
         return
-    known = {value.name: value for value in ends(path, custom_ops).graph.output}
+    outputs_by_name = {value.name: value for value in ends(path, custom_ops).graph.output}
     for value in model.graph.output:
-        if not value.type.WhichOneof("value") and value.name in known:
-            value.type.CopyFrom(known[value.name].type)
+        if not value.type.WhichOneof("value") and value.name in outputs_by_name:
+            value.type.CopyFrom(outputs_by_name[value.name].type)
 
 
-def _need(called: str) -> None:
+def _need(label: str) -> None:
     if find_spec("onnxruntime") is None:
         raise MissingPackage(
-            f"{called} is for ONNX Runtime, not installed here", "pip install 'graphlap[cpu]'"
+            f"{label} is for ONNX Runtime, not installed here", "pip install 'graphlap[cpu]'"
         )
 
 

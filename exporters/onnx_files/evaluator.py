@@ -134,7 +134,7 @@ _FOLDER_OF_WEIGHTS = "session.model_external_initializers_file_folder_path"
 
 def first_difference(
     path: Path,
-    evaluated: Mapping[str, Any],
+    evaluator_values: Mapping[str, Any],
     inputs: Arrays,
     bound: Bound,
     custom_ops: Sequence[str],
@@ -145,46 +145,46 @@ def first_difference(
     ONNX Runtime raises. A difference in an inner graph is one of the node that holds it.
     """
     model = onnx.load(path, load_external_data=False)
-    used = {name for node in model.graph.node for name in reads(node)}
-    used |= {value.name for value in model.graph.output}
-    _give_all(model.graph, used)
+    used_names = {name for node in model.graph.node for name in reads(node)}
+    used_names |= {value.name for value in model.graph.output}
+    _give_all(model.graph, used_names)
     entries = {_FOLDER_OF_WEIGHTS: str(path.parent)}
     session = opened(model.SerializeToString(), custom_ops, entries)
     scale = scale_of(inputs)
     nodes = iter(model.graph.node)
     while some := list(islice(nodes, _AT_ONCE)):
-        names = [name for node in some for name in _given(node, used)]
+        names = [name for node in some for name in _used_outputs(node, used_names)]
         values = dict(zip(names, session.run(names, dict(inputs)), strict=True)) if names else {}
         for node in some:
-            for name in _given(node, used):
-                if _differs(values[name], evaluated.get(name), bound, scale):
+            for name in _used_outputs(node, used_names):
+                if _differs(values[name], evaluator_values.get(name), bound, scale):
                     return node_name(node), node.op_type
     return None
 
 
-def _give_all(graph: GraphProto, used: set[str]) -> None:
+def _give_all(graph: GraphProto, used_names: set[str]) -> None:
     """Make every value an output; ONNX Runtime infers the types."""
-    there = {value.name for value in graph.output}
+    output_names = {value.name for value in graph.output}
     for node in graph.node:
-        for name in _given(node, used):
-            if name not in there:
+        for name in _used_outputs(node, used_names):
+            if name not in output_names:
                 graph.output.add(name=name)
 
 
-def _given(node: NodeProto, used: set[str]) -> Iterator[str]:
+def _used_outputs(node: NodeProto, used: set[str]) -> Iterator[str]:
     return (name for name in node.output if name in used)
 
 
-def _differs(got: Any, wanted: Any, bound: Bound, scale: float) -> bool:
+def _differs(actual: Any, expected: Any, bound: Bound, scale: float) -> bool:
     """Of two tensors; sequences, maps and absent values are passed over."""
-    if not isinstance(got, np.ndarray | np.generic) or not isinstance(
-        wanted, np.ndarray | np.generic
+    if not isinstance(actual, np.ndarray | np.generic) or not isinstance(
+        expected, np.ndarray | np.generic
     ):
         return False
-    got, wanted = np.asarray(got), np.asarray(wanted)
-    if wanted.dtype.kind not in "biufc" or got.dtype.kind not in "biufc":
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    if expected.dtype.kind not in "biufc" or actual.dtype.kind not in "biufc":
         return False
-    return not bound.holds(difference(got, wanted, scale), wanted)
+    return not bound.holds(difference(actual, expected, scale), expected)
 
 
 _ONNX_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
@@ -198,7 +198,7 @@ class FileEvaluator:
 
     def __init__(
         self,
-        called: str,
+        model_label: str,
         path: Path,
         outputs: Sequence[TensorSpec],
         inputs: Sequence[TensorSpec] = (),
@@ -206,17 +206,17 @@ class FileEvaluator:
         is_repeatable: bool = True,
         custom_ops: Sequence[str] = (),
     ) -> None:
-        self._called = called
+        self._model_label = model_label
         self._path = path
         self._outputs = [spec.name for spec in outputs]
         self._custom_ops = tuple(custom_ops)
         self._inputs = tuple(inputs)
-        self._unoptimised = Unoptimised(path, outputs, self._inputs, custom_ops)
+        self._plain_engine = Unoptimised(path, outputs, self._inputs, custom_ops)
         self._too_slow = ""
         self.is_repeatable = is_repeatable
 
     def computed(
-        self, inputs: Arrays, point: Point, bound: Bound, known: Outputs = NO_OUTPUTS
+        self, inputs: Arrays, point: Point, bound: Bound, known_outputs: Outputs = NO_OUTPUTS
     ) -> Computed:
         """What ONNX Runtime gives, and unless that agrees with what is `known`, ONNX's evaluator.
 
@@ -224,30 +224,34 @@ class FileEvaluator:
         NotBenchmarkable where neither knows an operator; ExportError, with the node's name, if
         the graph cannot take these inputs; neither where something is known.
         """
-        of_runtime: Arrays | None = None
-        of_onnx: Arrays | None = None
+        runtime_outputs: Arrays | None = None
+        onnx_outputs: Arrays | None = None
         faults: dict[str, Exception] = {}
         try:
-            of_runtime = self.by_runtime(inputs)
+            runtime_outputs = self.by_runtime(inputs)
         except Exception as error:
             faults[UNOPTIMISED] = error
-        outputs = dict(known) if of_runtime is None else {**known, UNOPTIMISED: of_runtime}
+        outputs = (
+            dict(known_outputs)
+            if runtime_outputs is None
+            else {**known_outputs, UNOPTIMISED: runtime_outputs}
+        )
         if not two_agree(outputs, bound, scale_of(inputs)):
             try:
-                of_onnx = self.within_limit(inputs) if outputs else self.by_onnx(inputs)
+                onnx_outputs = self.within_limit(inputs) if outputs else self.by_onnx(inputs)
             except Exception as error:
                 faults[EVALUATED] = error
-        if not outputs and of_onnx is None:
+        if not outputs and onnx_outputs is None:
             raise self._fault(faults[EVALUATED], faults[UNOPTIMISED], point) from faults[EVALUATED]
-        found = {**known, EVALUATED: of_onnx, UNOPTIMISED: of_runtime}
+        outputs_by_name = {**known_outputs, EVALUATED: onnx_outputs, UNOPTIMISED: runtime_outputs}
         return Computed(
-            {name: arrays for name, arrays in found.items() if arrays is not None},
+            {name: arrays for name, arrays in outputs_by_name.items() if arrays is not None},
             {name: plain(deepest(error)) for name, error in faults.items()},
         )
 
     def by_runtime(self, inputs: Arrays) -> dict[str, np.ndarray]:
         """The outputs by ONNX Runtime; raises what it raises."""
-        return self._unoptimised.outputs(inputs)
+        return self._plain_engine.outputs(inputs)
 
     def by_onnx(self, inputs: Arrays) -> dict[str, np.ndarray]:
         """The outputs by ONNX's evaluator; raises what it raises."""
@@ -277,8 +281,8 @@ class FileEvaluator:
         with np.errstate(all="ignore"):
             feeds = self._feeds(inputs)
             values: Any = self._evaluator.run(None, feeds, intermediate=True)
-        found: Mapping[str, Any] = values
-        return found
+        intermediate_values: Mapping[str, Any] = values
+        return intermediate_values
 
     def _feeds(self, inputs: Arrays) -> dict[str, Any]:
         """The inputs as ONNX's evaluator takes them."""
@@ -310,38 +314,40 @@ class FileEvaluator:
         return Evaluator(str(self._path))
 
     def _fault(
-        self, refused: Exception, runtime: Exception, point: Point
+        self, evaluator_error: Exception, runtime: Exception, point: Point
     ) -> ExportError | MemoryError:
         """What is to blame where both have failed."""
         if isinstance(runtime, ExportError):
             return runtime
-        if isinstance(refused, MemoryError):
-            return refused
-        unknown = "_evaluator" not in self.__dict__ or isinstance(refused, NotImplementedError)
-        if unknown and not self._unoptimised.was_open:
+        if isinstance(evaluator_error, MemoryError):
+            return evaluator_error
+        is_unsupported = "_evaluator" not in self.__dict__ or isinstance(
+            evaluator_error, NotImplementedError
+        )
+        if is_unsupported and not self._plain_engine.was_open:
             foreign = _has_foreign_operators(self._path)
             if not foreign and type(runtime).__name__ != "NotImplemented":
                 return ExportError(
-                    f"{self._called} cannot be loaded ({plain(runtime)})",
+                    f"{self._model_label} cannot be loaded ({plain(runtime)})",
                     "check the file, or export it again",
                 )
             library = "give --custom-ops the library of its operators, " if foreign else ""
             return NotBenchmarkable(
-                f"neither ONNX's evaluator ({first_line(refused)}) nor ONNX Runtime "
-                f"({plain(runtime)}) can compute what {self._called} should give",
+                f"neither ONNX's evaluator ({first_line(evaluator_error)}) nor ONNX Runtime "
+                f"({plain(runtime)}) can compute what {self._model_label} should give",
                 f"{library}put expected outputs next to it "
                 "(test_data_set_0/output_0.pb), or measure it --no-verify-outputs",
             )
-        node = "" if unknown else _failing_node(refused)
-        at = f" in node {node!r}" if node else ""
-        reason = plain(runtime) if unknown else first_line(deepest(refused))
+        node = "" if is_unsupported else _failing_node(evaluator_error)
+        place = f" in node {node!r}" if node else ""
+        reason = plain(runtime) if is_unsupported else first_line(deepest(evaluator_error))
         if point:
             return ExportError(
-                f"{self._called} cannot run at {axes_key(point)}: it fails{at} ({reason})",
+                f"{self._model_label} cannot run at {axes_key(point)}: it fails{place} ({reason})",
                 "set its axes to sizes that the graph takes",
             )
         return ExportError(
-            f"{self._called} cannot run on its inputs: it fails{at} ({reason})",
+            f"{self._model_label} cannot run on its inputs: it fails{place} ({reason})",
             "give --inputs that it takes, or export the file again",
         )
 
@@ -362,9 +368,9 @@ def _has_foreign_operators(path: Path) -> bool:
 
 def is_repeatable(model: ModelProto) -> bool:
     """Whether all that the graph computes is known to give the same each time."""
-    known = {*_ONNX_DOMAINS, *(function.domain for function in model.functions)}
+    known_domains = {*_ONNX_DOMAINS, *(function.domain for function in model.functions)}
     return not any(
-        node.domain not in known
+        node.domain not in known_domains
         or node.op_type in RANDOM
         or (node.op_type == "Dropout" and len(node.input) > 2)
         for node in all_nodes(model)

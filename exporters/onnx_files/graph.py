@@ -56,11 +56,11 @@ def put_in_order(graph: GraphProto) -> bool:
     ONNX Runtime's own converter to fp16 writes them in another order, and ONNX Runtime sorts them.
     """
     maker = {name: place for place, node in enumerate(graph.node) for name in node.output if name}
-    needed = [{maker[name] for name in reads(node) if name in maker} for node in graph.node]
-    if all(place < here for here, places in enumerate(needed) for place in places):
+    predecessors = [{maker[name] for name in reads(node) if name in maker} for node in graph.node]
+    if all(place < index for index, places in enumerate(predecessors) for place in places):
         return False
-    order = _first_to_last(needed)
-    if len(order) < len(needed):
+    order = _first_to_last(predecessors)
+    if len(order) < len(predecessors):
         return False
     nodes = [deepcopy(graph.node[place]) for place in order]
     del graph.node[:]
@@ -68,14 +68,14 @@ def put_in_order(graph: GraphProto) -> bool:
     return True
 
 
-def _first_to_last(needed: Sequence[Collection[int]]) -> list[int]:
+def _first_to_last(predecessors: Sequence[Collection[int]]) -> list[int]:
     """Places in an order in which each follows those it needs; those in a circle are left out."""
-    readers: list[list[int]] = [[] for _ in needed]
-    for here, places in enumerate(needed):
+    readers: list[list[int]] = [[] for _ in predecessors]
+    for index, places in enumerate(predecessors):
         for place in places:
-            readers[place].append(here)
-    left = [len(places) for places in needed]
-    ready = [here for here, count in enumerate(left) if not count]
+            readers[place].append(index)
+    left = [len(places) for places in predecessors]
+    ready = [index for index, count in enumerate(left) if not count]
     order = []
     while ready:
         order.append(heappop(ready))
@@ -192,9 +192,11 @@ def part(
         or [value.name for value in graph.output]
     )
     maker = {name: node for node in graph.node for name in node.output if name}
-    kept = _leading_to(results, cut, maker)
-    _refuse_unconnected(file, first, last, kept, maker)
-    needed = {name for node in graph.node if _mark(node) in kept for name in reads(node)}
+    node_keys = _leading_to(results, cut, maker)
+    _refuse_unconnected(file, first, last, node_keys, maker)
+    required_names = {
+        name for node in graph.node if _mark(node) in node_keys for name in reads(node)
+    }
     try:
         values = inferred(model)
     except ShapeConflict as error:
@@ -202,14 +204,18 @@ def part(
             f"the sizes in {file} do not fit together at node {error.node!r} ({error.reason})",
             "export the file again",
         ) from error
-    given = [v.name for v in graph.input if v.name not in cut and v.name not in constants]
+    input_names = [v.name for v in graph.input if v.name not in cut and v.name not in constants]
     cut_model = _without_graph(model)
     target = cut_model.graph
     target.name = graph.name
-    target.node.extend(node for node in graph.node if _mark(node) in kept)
-    target.initializer.extend(t for t in graph.initializer if t.name in needed)
-    target.sparse_initializer.extend(t for t in graph.sparse_initializer if t.values.name in needed)
-    target.input.extend(_value(file, values, name) for name in (*given, *cut) if name in needed)
+    target.node.extend(node for node in graph.node if _mark(node) in node_keys)
+    target.initializer.extend(t for t in graph.initializer if t.name in required_names)
+    target.sparse_initializer.extend(
+        t for t in graph.sparse_initializer if t.values.name in required_names
+    )
+    target.input.extend(
+        _value(file, values, name) for name in (*input_names, *cut) if name in required_names
+    )
     target.output.extend(_value(file, values, name) for name in results)
     return cut_model
 
@@ -217,8 +223,12 @@ def part(
 def _find(file: str, nodes: Mapping[str, NodeProto], name: str) -> NodeProto:
     if name in nodes:
         return nodes[name]
-    near = get_close_matches(name, nodes, n=1, cutoff=0.4)
-    remedy = f"did you mean {near[0]!r}?" if near else "see its nodes in a viewer of ONNX files"
+    suggestions = get_close_matches(name, nodes, n=1, cutoff=0.4)
+    remedy = (
+        f"did you mean {suggestions[0]!r}?"
+        if suggestions
+        else "see its nodes in a viewer of ONNX files"
+    )
     raise ExportError(f"{file} has no node called {name!r}", remedy)
 
 
@@ -242,27 +252,27 @@ def _leading_to(
     results: Iterable[str], cut: Collection[str], maker: Mapping[str, NodeProto]
 ) -> set[str]:
     """The marks of the nodes that the results need, none beyond the cut."""
-    kept: set[str] = set()
+    keys: set[str] = set()
     waiting = deque(maker[name] for name in results if name in maker)
     while waiting:
         node = waiting.popleft()
-        if _mark(node) in kept:
+        if _mark(node) in keys:
             continue
-        kept.add(_mark(node))
+        keys.add(_mark(node))
         waiting.extend(maker[n] for n in reads(node) if n in maker and n not in cut)
-    return kept
+    return keys
 
 
 def _refuse_unconnected(
     file: str,
     first: Sequence[NodeProto],
     last: Sequence[NodeProto],
-    kept: set[str],
+    node_keys: set[str],
     maker: Mapping[str, NodeProto],
 ) -> None:
     ends = " or ".join(repr(node_name(node)) for node in last) or "an output"
     for node in first:
-        if _mark(node) not in kept:
+        if _mark(node) not in node_keys:
             raise ExportError(
                 f"no path leads from node {node_name(node)!r} of {file} to {ends}",
                 "name nodes that lie on one path, the first of them in --from-node",

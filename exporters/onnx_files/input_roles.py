@@ -19,7 +19,7 @@ from exporters.types import TEXT, TensorSpec
 _KEPT_ELEMENTS = 4096
 """A constant up to this size may be an offset or a bound; a larger one is a table."""
 
-_MOVED: Mapping[str, Sequence[int]] = {
+_MOVED_INPUTS: Mapping[str, Sequence[int]] = {
     **dict.fromkeys(
         ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose"), (0,)
     ),
@@ -88,8 +88,8 @@ class _Track:
     def use(self, least: int, largest: int) -> Use | None:
         """The input's values that bring this tensor's between the two; None if none do."""
         low, high = ceil((least - self.least) / self.scale), (largest - self.largest) / self.scale
-        shifted = bool(self.least or self.largest)
-        return Use(low, floor(high), not self.cut, shifted=shifted) if low <= high else None
+        is_shifted = bool(self.least or self.largest)
+        return Use(low, floor(high), not self.cut, shifted=is_shifted) if low <= high else None
 
 
 def uses_of(graph: GraphProto, inputs: Sequence[str]) -> dict[str, list[Use]]:
@@ -98,24 +98,24 @@ def uses_of(graph: GraphProto, inputs: Sequence[str]) -> dict[str, list[Use]]:
     tracks: dict[str, list[_Track]] = {name: [_Track(name)] for name in inputs}
     uses: dict[str, list[Use]] = {}
 
-    def found(track: _Track, use: Use | None) -> None:
+    def add_use(track: _Track, use: Use | None) -> None:
         if use is not None:
             uses.setdefault(track.input, []).append(use)
 
     for node in _nodes(graph):
         for place, table in _INDICES.get(node.op_type, ()):
             rows = constants.rows(node, table)
-            for track in _at(node, place, tracks) if rows else ():
-                found(track, track.use(0, rows - 1))
+            for track in _tracks_at(node, place, tracks) if rows else ():
+                add_use(track, track.use(0, rows - 1))
         if node.op_type == "OneHot" and (depth := constants.bounds(node, 1)):
-            for track in _at(node, 0, tracks):
-                found(track, track.use(0, depth[1] - 1))
+            for track in _tracks_at(node, 0, tracks):
+                add_use(track, track.use(0, depth[1] - 1))
         for place, value in _DECIDING.get(node.op_type, {}).items():
-            for track in _at(node, place, tracks):
+            for track in _tracks_at(node, place, tracks):
                 use = track.use(value, value)
-                found(track, use and replace(use, must=False, decides=True))
+                add_use(track, use and replace(use, must=False, decides=True))
         for track, limits in _cuts(node, tracks, constants):
-            found(track, track.use(*limits))
+            add_use(track, track.use(*limits))
         following = list(_after(node, tracks, constants))
         for name in node.output if following else ():
             tracks[name] = following
@@ -123,7 +123,7 @@ def uses_of(graph: GraphProto, inputs: Sequence[str]) -> dict[str, list[Use]]:
     return uses
 
 
-def _at(node: NodeProto, place: int, tracks: Mapping[str, list[_Track]]) -> list[_Track]:
+def _tracks_at(node: NodeProto, place: int, tracks: Mapping[str, list[_Track]]) -> list[_Track]:
     return tracks.get(node.input[place], []) if place < len(node.input) else []
 
 
@@ -131,23 +131,26 @@ def _after(
     node: NodeProto, tracks: Mapping[str, list[_Track]], constants: _Constants
 ) -> Iterator[_Track]:
     """What the outputs of a node hold of the inputs of the graph."""
-    for place in _MOVED.get(node.op_type, ())[: len(node.input)]:
-        yield from _at(node, place, tracks)
+    for place in _MOVED_INPUTS.get(node.op_type, ())[: len(node.input)]:
+        yield from _tracks_at(node, place, tracks)
     match node.op_type:
         case "Clip" | "Relu" | "Mod":
-            yield from (replace(track, cut=True) for track in _at(node, 0, tracks))
+            yield from (replace(track, cut=True) for track in _tracks_at(node, 0, tracks))
         case "Max" | "Min":
             for place in range(len(node.input)):
-                yield from (replace(track, cut=True) for track in _at(node, place, tracks))
+                yield from (replace(track, cut=True) for track in _tracks_at(node, place, tracks))
         case "Add" | "Sub" | "Mul":
             for place, other in ((0, 1), (1, 0)):
                 bounds = constants.bounds(node, other)
                 if bounds is not None and (node.op_type != "Sub" or place == 0):
-                    changed = (_changed(t, node.op_type, *bounds) for t in _at(node, place, tracks))
-                    yield from (track for track in changed if track is not None)
+                    next_tracks = (
+                        _next_track(t, node.op_type, *bounds)
+                        for t in _tracks_at(node, place, tracks)
+                    )
+                    yield from (track for track in next_tracks if track is not None)
 
 
-def _changed(track: _Track, op: str, least: int, largest: int) -> _Track | None:
+def _next_track(track: _Track, op: str, least: int, largest: int) -> _Track | None:
     """The track after adding, taking away or multiplying by what lies between two bounds."""
     match op:
         case "Add":
@@ -172,10 +175,10 @@ def _cuts(
     if node.op_type == "Clip":
         low, high = constants.bounds(node, 1), constants.bounds(node, 2)
         limits = (low[0], high[1]) if low and high else None
-    elif node.op_type == "Mod" and (by := constants.bounds(node, 1)):
-        limits = (0, by[0] - 1)
+    elif node.op_type == "Mod" and (divisor := constants.bounds(node, 1)):
+        limits = (0, divisor[0] - 1)
     if limits is not None:
-        yield from ((replace(track, cut=True), limits) for track in _at(node, 0, tracks))
+        yield from ((replace(track, cut=True), limits) for track in _tracks_at(node, 0, tracks))
 
 
 class _Constants:
@@ -200,8 +203,8 @@ class _Constants:
                 if attribute.name == "value":
                     self._hold(node.output[0], attribute.t)
                 elif attribute.name in ("value_int", "value_ints"):
-                    given = attribute.ints if attribute.ints else [attribute.i]
-                    self._values[node.output[0]] = np.array(given)
+                    sizes = attribute.ints if attribute.ints else [attribute.i]
+                    self._values[node.output[0]] = np.array(sizes)
         elif node.op_type in ("Identity", "Cast", "DequantizeLinear", "Unsqueeze", "Squeeze"):
             if node.input[0] in self._values:
                 self._values[node.output[0]] = self._values[node.input[0]]
@@ -239,7 +242,7 @@ def _nodes(graph: GraphProto) -> Iterator[NodeProto]:
                 yield from _nodes(inner)
 
 
-_PADDED = re.compile(r"key_padding", re.IGNORECASE)
+_PADDING_NAME = re.compile(r"key_padding", re.IGNORECASE)
 _MASK = re.compile(r"(^|[_./])\w*mask(_\d+)?$", re.IGNORECASE)
 _POSITION = re.compile(r"(^|[_./])(pos(ition)?_ids?|positions?|cache_position)$", re.IGNORECASE)
 _SEGMENT = re.compile(r"(token_type|segment)(_ids?|s)?$", re.IGNORECASE)
@@ -254,11 +257,11 @@ def meant(specs: Sequence[TensorSpec], graph: GraphProto) -> tuple[TensorSpec, .
     knows. Lengths and positions follow the sizes of the caches that they count.
     """
     uses = uses_of(graph, [spec.name for spec in specs if spec.dtype != TEXT])
-    meant = (_meant(spec, uses.get(spec.name, ()), graph) for spec in specs)
-    return in_step(tuple(meant), graph)
+    roles = (_with_role(spec, uses.get(spec.name, ()), graph) for spec in specs)
+    return in_step(tuple(roles), graph)
 
 
-def _meant(spec: TensorSpec, uses: Sequence[Use], graph: GraphProto) -> TensorSpec:
+def _with_role(spec: TensorSpec, uses: Sequence[Use], graph: GraphProto) -> TensorSpec:
     if spec.dtype == TEXT:
         words = words_of(graph, spec.owner or spec.name)
         return replace(spec, words=words)
@@ -270,7 +273,7 @@ def _meant(spec: TensorSpec, uses: Sequence[Use], graph: GraphProto) -> TensorSp
         if guesses:
             return _constant(spec, guesses[0].least, guessed=True)
         return _constant(spec, 1) if _MASK.search(spec.name) else spec
-    if _PADDED.search(spec.name):
+    if _PADDING_NAME.search(spec.name):
         return _constant(spec, 0)
     if _MASK.search(spec.name):
         return _constant(spec, 1)

@@ -58,9 +58,11 @@ def write_copy(path: Path, copy: Path, version: int) -> tuple[str, ...]:
     model = onnx.load(path, load_external_data=False)
     if version < EARLIEST or model.ir_version > onnx.IR_VERSION:
         return (f"what no version from {EARLIEST} to {onnx.IR_VERSION} is known to hold",)
-    needed = tuple(sorted({name for name, since in features(model) if since > version}))
-    if needed:
-        return needed
+    feature_names = tuple(
+        sorted({name for name, first_version in features(model) if first_version > version})
+    )
+    if feature_names:
+        return feature_names
     for location in {_location(tensor) for tensor in external_tensors(model)}:
         _link(path.parent / location, copy.parent / location)
     model.ir_version = version
@@ -70,16 +72,16 @@ def write_copy(path: Path, copy: Path, version: int) -> tuple[str, ...]:
 
 def features(model: ModelProto) -> set[tuple[str, int]]:
     """What of a graph needs an IR version later than `EARLIEST`, each with that version."""
-    found = set()
+    versions = set()
     for field, value in _fields(model):
         name = f"{field.containing_type.name}.{field.name}"
         if name in _VERSION_OF_FIELD:
-            found.add((name, _VERSION_OF_FIELD[name]))
+            versions.add((name, _VERSION_OF_FIELD[name]))
         if field.name in _TYPE_FIELDS and value in TensorProto.DataType.values():
             kind = TensorProto.DataType.Name(value)
             if kind in _VERSION_OF_TYPE:
-                found.add((f"the type {kind}", _VERSION_OF_TYPE[kind]))
-    return found
+                versions.add((f"the type {kind}", _VERSION_OF_TYPE[kind]))
+    return versions
 
 
 def _fields(message: Message) -> Iterator[tuple[FieldDescriptor, object]]:

@@ -42,9 +42,9 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 def check_whole(path: Path) -> None:
     """ExportError if the file is no ONNX model, is cut short, or is too large to be one."""
     try:
-        told = path.stat()
-        size = told.st_size
-        if not stat.S_ISREG(told.st_mode):
+        status = path.stat()
+        size = status.st_size
+        if not stat.S_ISREG(status.st_mode):
             raise ExportError(f"{path.name} is no file", "give the path of an .onnx file")
         if size > LARGEST_PROTOBUF_BYTES:
             raise ExportError(
@@ -96,18 +96,18 @@ def _walk(file: BinaryIO, size: int, name: str) -> None:
                 continue
             length = {_FIXED64: 8, _FIXED32: 4}.get(kind) or _varint(file)
         except EOFError:
-            raise no_onnx if not has_graph else _truncated(name, size, size + 1) from None
+            raise no_onnx if not has_graph else _truncation_error(name, size, size + 1) from None
         end = file.tell() + length
         if field == _GRAPH_FIELD:
             has_graph = True
         if end > size:
-            raise _truncated(name, size, end) if has_graph else no_onnx
+            raise _truncation_error(name, size, end) if has_graph else no_onnx
         file.seek(end)
     if not has_graph:
         raise no_onnx
 
 
-def _truncated(name: str, size: int, needed: int) -> ExportError:
+def _truncation_error(name: str, size: int, needed: int) -> ExportError:
     return ExportError(
         f"{name} is truncated: it has {size} bytes of at least {needed}", "copy it again"
     )
@@ -177,7 +177,7 @@ def external_files(path: Path, model: ModelProto) -> dict[str, Path]:
     for tensor in external_tensors(model):
         try:
             info = ExternalDataInfo(tensor)
-            file = _located(path, info.location)
+            file = _find_external(path, info.location)
             size = file.stat().st_size if file is not None and file.is_file() else None
         except (OSError, ValueError) as error:
             raise ExportError(
@@ -200,12 +200,12 @@ def external_files(path: Path, model: ModelProto) -> dict[str, Path]:
                 f"{path.name} needs the external data file {info.location!r}, which is not there",
                 "copy it into the model's folder",
             ) from FileNotFoundError(str(file))
-        offset, needed = info.offset or 0, _bytes_of(tensor)
-        length = info.length or needed  # 0, as ONNX Runtime reads it, is all that it takes
-        if offset < 0 or length != needed:
+        offset, size_bytes = info.offset or 0, _bytes_of(tensor)
+        length = info.length or size_bytes  # 0, as ONNX Runtime reads it, is all that it takes
+        if offset < 0 or length != size_bytes:
             raise ExportError(
                 f"{path.name} has malformed external data: the weights of {tensor.name!r} take "
-                f"{needed:,} bytes, and {length:,} at byte {offset:,} of {info.location!r} are "
+                f"{size_bytes:,} bytes, and {length:,} at byte {offset:,} of {info.location!r} are "
                 "named",
                 "save it again with its external data",
             )
@@ -219,7 +219,7 @@ def external_files(path: Path, model: ModelProto) -> dict[str, Path]:
     return files
 
 
-def _located(path: Path, location: str) -> Path | None:
+def _find_external(path: Path, location: str) -> Path | None:
     """The file itself, every link followed, whether it is there or not; None for one outside.
 
     A download cache has links to the model and to its weights in one folder, and the files of both
@@ -302,8 +302,8 @@ def describe(path: Path, model: ModelProto) -> OnnxFile:
     # Before IR 4 every initializer is also listed as an input; a constant is none.
     constants = {tensor.name for tensor in model.graph.initializer}
     constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
-    given = [value for value in model.graph.input if value.name not in constants]
-    inputs = meant(input_specs(path, given, model), model.graph)
+    graph_inputs = [value for value in model.graph.input if value.name not in constants]
+    inputs = meant(input_specs(path, graph_inputs, model), model.graph)
     axes = open_axes(inputs)
     return OnnxFile(
         path=path,
@@ -314,7 +314,9 @@ def describe(path: Path, model: ModelProto) -> OnnxFile:
         batch=batch_of(inputs),
         sequence=sequence_of(axes),
         external=external,
-        unnamed=any(not _is_sized(d) for value in given for d in value.type.tensor_type.shape.dim),
+        unnamed=any(
+            not _is_sized(d) for value in graph_inputs for d in value.type.tensor_type.shape.dim
+        ),
     )
 
 
@@ -330,11 +332,11 @@ def name_open_dimensions(model: ModelProto, inputs: Sequence[TensorSpec]) -> Non
 
 
 def input_specs(
-    path: Path, given: Sequence[ValueInfoProto], model: ModelProto
+    path: Path, graph_inputs: Sequence[ValueInfoProto], model: ModelProto
 ) -> tuple[TensorSpec, ...]:
     """The arrays that the graph's inputs are made of; NotBenchmarkable for one of a kind that
     cannot be fed. Inputs without a shape get one that `model`, the graph, takes."""
-    return tuple(spec for value in given for spec in input_spec(path, value, model))
+    return tuple(spec for value in graph_inputs for spec in input_spec(path, value, model))
 
 
 def open_axes(inputs: Sequence[TensorSpec]) -> tuple[str, ...]:
@@ -344,9 +346,9 @@ def open_axes(inputs: Sequence[TensorSpec]) -> tuple[str, ...]:
 
 def batch_of(inputs: Sequence[TensorSpec]) -> Dimension | None:
     """An axis called batch or the like, else the leading size that all inputs share."""
-    named = next((axis for axis in open_axes(inputs) if axis.lower() in _BATCH_NAMES), None)
-    if named is not None:
-        return named
+    batch_axis = next((axis for axis in open_axes(inputs) if axis.lower() in _BATCH_NAMES), None)
+    if batch_axis is not None:
+        return batch_axis
     leading = {spec.shape[0] if spec.shape else None for spec in inputs}
     return leading.pop() if len(leading) == 1 else None
 

@@ -25,13 +25,13 @@ _PICKS = frozenset({"Gather", "GatherElements", "GatherND", "Slice"})
 
 
 def main(arguments: Sequence[str]) -> int:
-    model, axes, *executed = arguments
-    told = to_json(node_graph(model, json.loads(axes), *executed))
-    sys.stdout.write(json.dumps(told) + "\n")
+    model, axes, *executed_path = arguments
+    reply = to_json(node_graph(model, json.loads(axes), *executed_path))
+    sys.stdout.write(json.dumps(reply) + "\n")
     return 0
 
 
-def node_graph(model: str, axes: Mapping[str, int], executed: str = "") -> NodeGraph:
+def node_graph(model: str, axes: Mapping[str, int], executed_path: str = "") -> NodeGraph:
     """The nodes of the file `model` at this point of its axes, weights not read.
 
     `executed` is the file of the graph as an engine runs it; of its nodes only the names of
@@ -39,24 +39,24 @@ def node_graph(model: str, axes: Mapping[str, int], executed: str = "") -> NodeG
     """
     graph = onnx.load(model, load_external_data=False)
     sizes, shapes = _sizes(graph, axes)
-    run = onnx.load(executed, load_external_data=False).graph.node if executed else ()
+    run = onnx.load(executed_path, load_external_data=False).graph.node if executed_path else ()
     return NodeGraph(
-        tuple(_node(node, name, sizes, shapes) for name, node in _named(graph.graph.node)),
+        tuple(_node(node, name, sizes, shapes) for name, node in _name_nodes(graph.graph.node)),
         tuple(value.name for value in graph.graph.output),
         tuple(
-            GraphNode(name, node.op_type, dict.fromkeys(reads(node)), _written(node))
-            for name, node in _named(run)
+            GraphNode(name, node.op_type, dict.fromkeys(reads(node)), _output_sizes(node))
+            for name, node in _name_nodes(run)
         ),
     )
 
 
-def _named(nodes: Sequence[NodeProto]) -> list[tuple[str, NodeProto]]:
+def _name_nodes(nodes: Sequence[NodeProto]) -> list[tuple[str, NodeProto]]:
     """The nodes that compute; one without a name goes by ONNX Runtime's name for it."""
     computing = [node for node in nodes if node.op_type != "Constant"]
     return [(node.name or f"{node.op_type}_{n}", node) for n, node in enumerate(computing)]
 
 
-def _written(node: NodeProto) -> dict[str, int | None]:
+def _output_sizes(node: NodeProto) -> dict[str, int | None]:
     return dict.fromkeys(name for name in node.output if name)
 
 
@@ -82,14 +82,18 @@ def _node(
     node: NodeProto, name: str, sizes: Mapping[str, int], shapes: Mapping[str, Shape]
 ) -> GraphNode:
     read = {tensor: sizes.get(tensor) for tensor in reads(node)}
-    written = {tensor: sizes.get(tensor) for tensor in _written(node)}
+    outputs = {tensor: sizes.get(tensor) for tensor in _output_sizes(node)}
     if node.op_type in _SAME_DATA:
-        read, written = dict.fromkeys(read, 0), dict.fromkeys(written, 0)
+        read, outputs = dict.fromkeys(read, 0), dict.fromkeys(outputs, 0)
     elif node.op_type in _PICKS:
-        given = sizes.get(node.output[0])
-        held = read[node.input[0]]
-        read[node.input[0]] = given if held is None or given is None else min(held, given)
-    return GraphNode(name, node.op_type, read, written, node_macs(node, shapes))
+        output_size = sizes.get(node.output[0])
+        input_size = read[node.input[0]]
+        read[node.input[0]] = (
+            output_size
+            if input_size is None or output_size is None
+            else min(input_size, output_size)
+        )
+    return GraphNode(name, node.op_type, read, outputs, node_macs(node, shapes))
 
 
 if __name__ == "__main__":

@@ -167,21 +167,21 @@ def sums(axes: Sequence[str], sequence: str) -> dict[str, tuple[str, ...]]:
 
     A name says so itself (`past + 1`), or is the total of a past and of the `sequence`.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    totals: dict[str, tuple[str, ...]] = {}
     for axis in axes:
         addends = tuple(term.strip() for term in axis.split("+"))
         if len(addends) > 1 and all(term in axes or term.isdecimal() for term in addends):
-            found[axis] = addends
-    counted = [name for name in axes if _PAST_NAME.search(name) and name not in found]
-    past = min(counted, key=_is_secondary_cache, default="")
+            totals[axis] = addends
+    past_axes = [name for name in axes if _PAST_NAME.search(name) and name not in totals]
+    total_axis = min(past_axes, key=_is_secondary_cache, default="")
     for axis in axes:
-        if axis in found or not _TOTAL_NAME.search(axis) or not past:
+        if axis in totals or not _TOTAL_NAME.search(axis) or not total_axis:
             continue
         rest = _TOTAL_NAME.sub("", axis).strip("_")
         current = rest if rest in axes else sequence
-        if current and current not in (axis, past):
-            found[axis] = (past, current)
-    return found
+        if current and current not in (axis, total_axis):
+            totals[axis] = (total_axis, current)
+    return totals
 
 
 def _is_secondary_cache(axis: str) -> tuple[bool, bool]:
@@ -196,11 +196,13 @@ def assumed_sizes(
     totals = sums(axes, sequence)
     free = [axis for axis in axes if axis not in totals]
     usual = {axis: _usual(axis, inputs, batch, sequence) for axis in free}
-    implied = _implied(model, {axis for axis in free if usual[axis] == BATCH})
-    sizes = {axis: size for axis in free if (size := implied.get(axis, usual[axis])) is not None}
+    inferred_sizes = _infer_sizes(model, {axis for axis in free if usual[axis] == BATCH})
+    sizes = {
+        axis: size for axis in free if (size := inferred_sizes.get(axis, usual[axis])) is not None
+    }
     if len(sizes) < len(free):
         return with_sums(sizes, totals)
-    movable = [axis for axis in free if axis not in implied]
+    movable = [axis for axis in free if axis not in inferred_sizes]
     return with_sums(_fitting(model, sizes, totals, movable), totals)
 
 
@@ -239,7 +241,7 @@ def _by_place(spec: TensorSpec, place: int) -> int | None:
     return None
 
 
-def _implied(model: ModelProto, batches: Iterable[str]) -> dict[str, int]:
+def _infer_sizes(model: ModelProto, batches: Iterable[str]) -> dict[str, int]:
     """The sizes that operators with constants impose; the first one counts for an axis."""
     try:
         values = inferred(model)
@@ -261,7 +263,9 @@ def _implied(model: ModelProto, batches: Iterable[str]) -> dict[str, int]:
     for node in model.graph.node:
         pairs = _equations(node, dims, constants)
         if node.op_type == "Reshape" and len(node.input) > 1 and node.input[1] in targets:
-            pairs = _reshaped(dims.get(node.input[0], ()), targets[node.input[1]], set(batches))
+            pairs = _reshape_equations(
+                dims.get(node.input[0], ()), targets[node.input[1]], set(batches)
+            )
         for dimension, size in pairs:
             if isinstance(dimension, str):
                 sizes.setdefault(dimension, size)
@@ -273,27 +277,29 @@ def _equations(
 ) -> Iterator[tuple[int | str | None, int]]:
     """Pairs of a dimension of an input and the size that a constant of the node gives it."""
     shapes = [dims.get(name, ()) for name in node.input]
-    fixed = [constants.get(name, ()) for name in node.input]
+    constant_inputs = [constants.get(name, ()) for name in node.input]
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     match node.op_type:
-        case "Conv" | "ConvInteger" if len(shapes[0]) > 1 and len(fixed[1]) > 1:
-            yield shapes[0][1], fixed[1][1] * attributes.get("group", 1)
-        case "ConvTranspose" if len(shapes[0]) > 1 and fixed[1]:
-            yield shapes[0][1], fixed[1][0]
+        case "Conv" | "ConvInteger" if len(shapes[0]) > 1 and len(constant_inputs[1]) > 1:
+            yield shapes[0][1], constant_inputs[1][1] * attributes.get("group", 1)
+        case "ConvTranspose" if len(shapes[0]) > 1 and constant_inputs[1]:
+            yield shapes[0][1], constant_inputs[1][0]
         case "MatMul" | "MatMulInteger":
-            if shapes[0] and len(fixed[1]) > 1:
-                yield shapes[0][-1], fixed[1][-2]
-            if len(shapes[1]) > 1 and fixed[0]:
-                yield shapes[1][-2], fixed[0][-1]
-        case "Gemm" if len(shapes[0]) == 2 and len(fixed[1]) == 2:
+            if shapes[0] and len(constant_inputs[1]) > 1:
+                yield shapes[0][-1], constant_inputs[1][-2]
+            if len(shapes[1]) > 1 and constant_inputs[0]:
+                yield shapes[1][-2], constant_inputs[0][-1]
+        case "Gemm" if len(shapes[0]) == 2 and len(constant_inputs[1]) == 2:
             place = 0 if attributes.get("transA", 0) else 1
-            yield shapes[0][place], fixed[1][1 if attributes.get("transB", 0) else 0]
-        case "LSTM" | "GRU" | "RNN" if len(shapes[0]) == 3 and len(fixed[1]) == 3:
-            yield shapes[0][2], fixed[1][2]
-        case "BatchNormalization" | "InstanceNormalization" if len(shapes[0]) > 1 and fixed[1]:
-            yield shapes[0][1], fixed[1][0]
-        case "LayerNormalization" if shapes[0] and fixed[1]:
-            yield shapes[0][-1], fixed[1][-1]
+            yield shapes[0][place], constant_inputs[1][1 if attributes.get("transB", 0) else 0]
+        case "LSTM" | "GRU" | "RNN" if len(shapes[0]) == 3 and len(constant_inputs[1]) == 3:
+            yield shapes[0][2], constant_inputs[1][2]
+        case "BatchNormalization" | "InstanceNormalization" if (
+            len(shapes[0]) > 1 and constant_inputs[1]
+        ):
+            yield shapes[0][1], constant_inputs[1][0]
+        case "LayerNormalization" if shapes[0] and constant_inputs[1]:
+            yield shapes[0][-1], constant_inputs[1][-1]
         case "GroupQueryAttention" if len(shapes) > 4 and shapes[0] and len(shapes[3]) == 4:
             heads = attributes.get("num_heads", 0)
             if not node.input[1]:  # queries, keys and values are one tensor
@@ -309,13 +315,16 @@ def _equations(
                 if place != axis and fixed_size is not None:
                     yield from ((size, fixed_size) for size in sizes)
         case "Add" | "Sub" | "Mul" | "Div" if len(shapes) == 2:
-            for shape, constant in ((shapes[0], fixed[1]), (shapes[1], fixed[0])):
+            for shape, constant in (
+                (shapes[0], constant_inputs[1]),
+                (shapes[1], constant_inputs[0]),
+            ):
                 for dimension, size in zip(reversed(shape), reversed(constant), strict=False):
                     if size > 1:
                         yield dimension, size
 
 
-def _reshaped(
+def _reshape_equations(
     shape: Dims, target: Sequence[int], batches: set[str]
 ) -> Iterator[tuple[int | str | None, int]]:
     """The one open dimension of what is reshaped to fixed sizes; a batch beside it counts as 1."""
@@ -354,14 +363,14 @@ def _fitting(
     """The sizes if they fit together, else with that one changed with which they do."""
     if _fits(model, with_sums(sizes, totals)):
         return dict(sizes)
-    until = time.monotonic() + SEARCH_S
+    deadline = time.monotonic() + SEARCH_S
     for size in _candidates(model):
         for axis in movable:
-            changed = {**sizes, axis: size}
-            if time.monotonic() > until:
+            candidate = {**sizes, axis: size}
+            if time.monotonic() > deadline:
                 return dict(sizes)
-            if _fits(model, with_sums(changed, totals)):
-                return changed
+            if _fits(model, with_sums(candidate, totals)):
+                return candidate
     return dict(sizes)
 
 
@@ -410,10 +419,12 @@ def outline(request: OutlineRequest) -> Outline:
         model = read(path)
         inputs = input_specs(path, model.graph.input, model)
     else:
-        given = _inputs(path)
+        graph_inputs = _inputs(path)
         # The graph itself is read only where an input has to have a shape that it takes.
-        is_declared = all(map(has_shape, given))
-        inputs = input_specs(path, given, ModelProto() if is_declared else read_skeleton(path))
+        is_declared = all(map(has_shape, graph_inputs))
+        inputs = input_specs(
+            path, graph_inputs, ModelProto() if is_declared else read_skeleton(path)
+        )
     axes = open_axes(inputs)
     batch = batch_of(inputs)
     batch = batch if isinstance(batch, str) else ""
@@ -424,24 +435,24 @@ def outline(request: OutlineRequest) -> Outline:
     if is_part:
         model = part(path.name, model, request.from_nodes, request.to_nodes)
     name_open_dimensions(model, inputs)
-    assumed = assumed_sizes(inputs, axes, batch, sequence, model)
-    return Outline(inputs, axes, batch, sequence, assumed, sums(axes, sequence))
+    example_sizes = assumed_sizes(inputs, axes, batch, sequence, model)
+    return Outline(inputs, axes, batch, sequence, example_sizes, sums(axes, sequence))
 
 
 def _inputs(path: Path) -> Sequence[ValueInfoProto]:
     check_whole(path)
     try:
         with path.open("rb") as file:
-            found = list(_of_graph(file, path.stat().st_size))
-            given = [ValueInfoProto.FromString(content) for content, _ in found if content]
+            parts = list(_graph_parts(file, path.stat().st_size))
+            graph_inputs = [ValueInfoProto.FromString(content) for content, _ in parts if content]
     except (EOFError, DecodeError, UnicodeDecodeError):
         raise ExportError(f"{path.name} is not a readable ONNX file", "export it again") from None
     # Before IR 4 every initializer is also listed as an input; a constant is none.
-    constants = {name for _, name in found if name}
-    return [value for value in given if value.name not in constants]
+    constants = {name for _, name in parts if name}
+    return [value for value in graph_inputs if value.name not in constants]
 
 
-def _of_graph(file: BinaryIO, size: int) -> Iterator[tuple[bytes, str]]:
+def _graph_parts(file: BinaryIO, size: int) -> Iterator[tuple[bytes, str]]:
     """The content of each input, and the name of each constant, the other of the two empty."""
     for graph, graph_bytes in fields(file, size):
         if graph != _OUTLINE_GRAPH:

@@ -52,17 +52,17 @@ def packaged_reference(face: OnnxFile, points: Sequence[Point]) -> Packaged:
     """
     folder = face.path.parent
     data_set = folder / "test_data_set_0"
-    refused = _why_refused(data_set) if data_set.is_dir() else ""
-    if data_set.is_dir() and not refused:
+    objection = _why_refused(data_set) if data_set.is_dir() else ""
+    if data_set.is_dir() and not objection:
         inputs = _read_all(face.inputs, data_set, "input")
         outputs = _read_all(face.outputs, data_set, "output")
     else:
         inputs = {spec.name: _ramp(spec) for spec in face.inputs} if not face.axes else None
         outputs = _read_all(face.outputs, folder, f"{face.path.stem}_output")
     if inputs is None or outputs is None:
-        return Packaged(None, refused)
+        return Packaged(None, objection)
     if not all(_fits(inputs[s.name], s, point) for s in face.inputs for point in points):
-        return Packaged(None, refused or "its inputs are of other sizes or types")
+        return Packaged(None, objection or "its inputs are of other sizes or types")
     return Packaged(Reference(inputs, outputs))
 
 
@@ -143,7 +143,7 @@ class FileSource:
         sources = {face.path.name: file_sha256(face.path)}
         for location, path in face.external.items():
             sources[os.path.normpath(location)] = file_sha256(path)
-        kept = done(
+        cache_entry = done(
             store,
             copied,
             face,
@@ -151,25 +151,25 @@ class FileSource:
             self._is_part,
             self.is_put_in_order,
             self.custom_ops,
-            about={
+            key_facts={
                 "file": sources[face.path.name],
                 "external": list(sources.values())[1:],
                 "part": [self.from_nodes, self.to_nodes],
             },
             packages=("onnx",),
         )
-        objection = str(kept.entry.facts[OBJECTION])
+        objection = str(cache_entry.entry.facts[OBJECTION])
         counts = UNKNOWN if is_engine_format(face.path) else count(self.proto, points[0])
         graph = Graph(
-            path=kept.entry.files[MODEL],
+            path=cache_entry.entry.files[MODEL],
             opset=face.opset,
             outputs=face.outputs,
             parameters=counts.parameters,
             parameters_with_buffers=counts.parameters_with_buffers,
             macs=counts.macs,
-            stored=kept.stored,
+            stored=cache_entry.stored,
             sources=sources,
-            beside=tuple(file for label, file in kept.entry.files.items() if label != MODEL),
+            beside=tuple(file for label, file in cache_entry.entry.files.items() if label != MODEL),
             warnings=(diagnostic("checker_rejects_graph", objection=objection),)
             if objection
             else (),

@@ -47,13 +47,13 @@ def words_of(graph: GraphProto, name: str) -> tuple[str, ...]:
         for attribute in node.attribute:
             if node.op_type == "Constant" and attribute.t.data_type == TensorProto.STRING:
                 constants[node.output[0]] = attribute.t
-    derived, words = {name}, dict[str, None]()
+    derived_names, words = {name}, dict[str, None]()
     for node in graph.node:
-        if derived.isdisjoint(node.input):
+        if derived_names.isdisjoint(node.input):
             continue
         words |= dict.fromkeys(_known(node, constants))
         if node.op_type in _PASSES_ON:
-            derived.update(node.output)
+            derived_names.update(node.output)
     return tuple(words)[:_MOST]
 
 

@@ -44,17 +44,19 @@ def converted(
     NotBenchmarkable (status `unsupported`) for a graph that cannot be had so, told without
     creating a session where an operator alone decides it.
     """
-    about: dict[str, Any] = {"graph": graph.stem, "precision": precision}
+    key_facts: dict[str, Any] = {"graph": graph.stem, "precision": precision}
     if precision == "fp16":
-        result = done(store, to_fp16, name, graph, about=about, packages=_PACKAGES)
+        result = done(store, to_fp16, name, graph, key_facts=key_facts, packages=_PACKAGES)
     elif precision == "bf16":
-        result = done(store, to_bf16, name, graph, about=about, packages=_PACKAGES)
+        result = done(store, to_bf16, name, graph, key_facts=key_facts, packages=_PACKAGES)
     elif precision == "fp8":
-        about["calibration"] = calibration.identity
-        result = done(store, to_fp8, name, graph, calibration, about=about, packages=_PACKAGES)
+        key_facts["calibration"] = calibration.identity
+        result = done(
+            store, to_fp8, name, graph, calibration, key_facts=key_facts, packages=_PACKAGES
+        )
     else:
-        about["calibration"] = calibration.identity
-        about["operators"] = [file_sha256(Path(library)) for library in custom_ops]
+        key_facts["calibration"] = calibration.identity
+        key_facts["operators"] = [file_sha256(Path(library)) for library in custom_ops]
         result = done(
             store,
             to_int8,
@@ -62,7 +64,7 @@ def converted(
             graph,
             calibration,
             custom_ops,
-            about=about,
+            key_facts=key_facts,
             packages=_PACKAGES,
         )
     facts = from_json(Conversion, result.entry.facts)

@@ -100,11 +100,11 @@ def _largest(
     )
     looked_at = ModelProto()
     looked_at.CopyFrom(proto)
-    given = {value.name for value in proto.graph.output}
+    output_names = {value.name for value in proto.graph.output}
     looked_at.graph.output.extend(
         helper.make_tensor_value_info(operand, TensorProto.FLOAT, None)
         for operand in operands
-        if operand not in given
+        if operand not in output_names
     )
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
@@ -132,14 +132,16 @@ class _Quantising:
         self._graph, self._largest = proto.graph, largest
         self._weights = {tensor.name: tensor for tensor in proto.graph.initializer}
         self._nodes: list[NodeProto] = []
-        self._done: set[str] = set()
+        self._quantised_names: set[str] = set()
 
     def all_products(self) -> None:
         for node in self._graph.node:
             if node.op_type in _PRODUCTS:
                 data, weight = node.input[:2]
-                held = self._weights.get(weight)
-                axis = _channels(node, len(held.dims)) if held is not None else None
+                weight_tensor = self._weights.get(weight)
+                axis = (
+                    _channels(node, len(weight_tensor.dims)) if weight_tensor is not None else None
+                )
                 node.input[0] = self._through_fp8(data, None)
                 node.input[1] = self._through_fp8(weight, axis)
             self._nodes.append(node)
@@ -150,27 +152,30 @@ class _Quantising:
         """The operand after the way into fp8 and back; a weight has a scale for each channel of
         its `axis`, what is computed has one."""
         weight = self._weights.get(operand)
-        named = f"{operand}_fp8" if axis is None else f"{operand}_fp8_by_{axis}"
-        if named not in self._done:
-            self._done.add(named)
-            parts = [named, f"{named}_scale", f"{named}_zero"]
+        quantised_name = f"{operand}_fp8" if axis is None else f"{operand}_fp8_by_{axis}"
+        if quantised_name not in self._quantised_names:
+            self._quantised_names.add(quantised_name)
+            parts = [quantised_name, f"{quantised_name}_scale", f"{quantised_name}_zero"]
             if weight is None:
                 scale = _scale(np.float32(self._largest[operand]))
                 quantiser = helper.make_node(
-                    "QuantizeLinear", [operand, *parts[1:]], parts[:1], f"{named}_quantiser"
+                    "QuantizeLinear",
+                    [operand, *parts[1:]],
+                    parts[:1],
+                    f"{quantised_name}_quantiser",
                 )
                 self._nodes.append(quantiser)
             else:
                 array = numpy_helper.to_array(weight)
                 scale = _scale(_largest_by(array, axis))
-                self._keep(named, (array / _along(scale, array, axis)).astype(_FP8))
+                self._keep(quantised_name, (array / _align_scale(scale, array, axis)).astype(_FP8))
             self._keep(parts[1], scale)
             self._keep(parts[2], np.zeros(scale.shape, _FP8))
-            back = helper.make_node("DequantizeLinear", parts, [f"{named}_back"])
+            back = helper.make_node("DequantizeLinear", parts, [f"{quantised_name}_back"])
             if axis is not None:
                 back.attribute.append(helper.make_attribute("axis", axis))
             self._nodes.append(back)
-        return f"{named}_back"
+        return f"{quantised_name}_back"
 
     def _keep(self, name: str, array: np.ndarray) -> None:
         self._graph.initializer.append(numpy_helper.from_array(array, name))
@@ -181,17 +186,17 @@ def _channels(node: NodeProto, rank: int) -> int:
     if node.op_type == "Conv":
         return 0
     if node.op_type == "Gemm":
-        turned = any(a.name == "transB" and a.i for a in node.attribute)
-        return 0 if turned else 1
+        is_transposed = any(a.name == "transB" and a.i for a in node.attribute)
+        return 0 if is_transposed else 1
     return rank - 1
 
 
 def _largest_by(array: np.ndarray, axis: int | None) -> np.ndarray:
-    others = None if axis is None else tuple(k for k in range(array.ndim) if k != axis)
-    return np.asarray(np.abs(array).max(axis=others, initial=0.0), np.float32)
+    other_axes = None if axis is None else tuple(k for k in range(array.ndim) if k != axis)
+    return np.asarray(np.abs(array).max(axis=other_axes, initial=0.0), np.float32)
 
 
-def _along(scale: np.ndarray, array: np.ndarray, axis: int | None) -> np.ndarray:
+def _align_scale(scale: np.ndarray, array: np.ndarray, axis: int | None) -> np.ndarray:
     return (
         scale
         if axis is None

@@ -65,9 +65,9 @@ def tidy_weights(proto: ModelProto) -> None:
     """Take weights off the inputs, where IR 3 lists them, and those away that no node reads."""
     graph = proto.graph
     weights = {tensor.name for tensor in graph.initializer}
-    given = [value for value in graph.input if value.name not in weights]
+    graph_inputs = [value for value in graph.input if value.name not in weights]
     graph.ClearField("input")
-    graph.input.extend(given)
+    graph.input.extend(graph_inputs)
     read = {name for node in graph.node for name in reads(node)}
     read |= {value.name for value in graph.output}
     for place in reversed(range(len(graph.initializer))):
@@ -93,8 +93,8 @@ def constants_as_tensors(proto: ModelProto) -> None:
     alone the converter to fp16 knows."""
     for node in all_nodes(proto):
         if node.op_type == "Constant" and node.attribute[0].name in ("value_float", "value_floats"):
-            held = helper.get_attribute_value(node.attribute[0])
-            tensor = numpy_helper.from_array(np.asarray(held, np.float32))
+            value = helper.get_attribute_value(node.attribute[0])
+            tensor = numpy_helper.from_array(np.asarray(value, np.float32))
             node.attribute[0].CopyFrom(helper.make_attribute("value", tensor))
 
 
@@ -113,26 +113,26 @@ def _constant(node: onnx.NodeProto) -> TensorProto | None:
     return None
 
 
-def restore_head(made: ModelProto, proto: ModelProto) -> None:
+def restore_head(target: ModelProto, proto: ModelProto) -> None:
     """The original's metadata, names and versions in place of the tools' own."""
-    made.ClearField("metadata_props")
-    made.metadata_props.extend(proto.metadata_props)
-    made.ir_version = proto.ir_version
-    made.producer_name = proto.producer_name
-    made.producer_version = proto.producer_version
-    used = {node.domain for node in made.graph.node} | {""}
-    kept = [opset for opset in made.opset_import if opset.domain in used]
-    made.ClearField("opset_import")
-    made.opset_import.extend(kept)
+    target.ClearField("metadata_props")
+    target.metadata_props.extend(proto.metadata_props)
+    target.ir_version = proto.ir_version
+    target.producer_name = proto.producer_name
+    target.producer_version = proto.producer_version
+    used_domains = {node.domain for node in target.graph.node} | {""}
+    opsets = [opset for opset in target.opset_import if opset.domain in used_domains]
+    target.ClearField("opset_import")
+    target.opset_import.extend(opsets)
 
 
 def is_half_already(proto: ModelProto) -> bool:
     """Whether the graph holds float16 and no float32."""
     graph = proto.graph
-    held = {tensor.data_type for tensor in graph.initializer}
-    held |= {v.type.tensor_type.elem_type for v in (*graph.input, *graph.output)}
-    held |= {a.t.data_type for node in graph.node for a in node.attribute if a.HasField("t")}
-    return TensorProto.FLOAT16 in held and TensorProto.FLOAT not in held
+    data_types = {tensor.data_type for tensor in graph.initializer}
+    data_types |= {v.type.tensor_type.elem_type for v in (*graph.input, *graph.output)}
+    data_types |= {a.t.data_type for node in graph.node for a in node.attribute if a.HasField("t")}
+    return TensorProto.FLOAT16 in data_types and TensorProto.FLOAT not in data_types
 
 
 def opset_of(proto: ModelProto) -> int:

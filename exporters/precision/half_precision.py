@@ -41,7 +41,7 @@ from exporters.precision.graphs import (
 )
 from exporters.types import Made, NotBenchmarkable, first_line
 
-_HELD = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
+_FULL_TYPES = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 
 
 def largest_of(dtype: Any) -> float:
@@ -62,24 +62,24 @@ def limit_constants(proto: ModelProto, dtype: Any) -> None:
     """Limit what all graphs and functions of the model hold in float32 and float64 to the finite
     numbers of `dtype`, in place: what is left wide is cast to it in each run."""
     for tensor in all_tensors(proto):
-        if tensor.data_type in _HELD:
+        if tensor.data_type in _FULL_TYPES:
             _limit(tensor, dtype)
     for node in _nodes(proto):
         for attribute in node.attribute if node.op_type == "Constant" else ():
             if attribute.name == "value_float":
-                attribute.f = float(_limited(np.float32(attribute.f), dtype))
+                attribute.f = float(_clip_to(np.float32(attribute.f), dtype))
             elif attribute.name == "value_floats":
-                attribute.floats[:] = _limited(np.float32(attribute.floats), dtype).tolist()
+                attribute.floats[:] = _clip_to(np.float32(attribute.floats), dtype).tolist()
 
 
 def _limit(tensor: TensorProto, dtype: Any) -> None:
     array = numpy_helper.to_array(tensor)
-    limited = _limited(array, dtype)
-    if not np.array_equal(array, limited, equal_nan=True):
-        tensor.CopyFrom(numpy_helper.from_array(limited, tensor.name))
+    clipped = _clip_to(array, dtype)
+    if not np.array_equal(array, clipped, equal_nan=True):
+        tensor.CopyFrom(numpy_helper.from_array(clipped, tensor.name))
 
 
-def _limited(array: np.ndarray | np.float32, dtype: Any) -> np.ndarray:
+def _clip_to(array: np.ndarray | np.float32, dtype: Any) -> np.ndarray:
     """The array with those finite numbers replaced that `dtype` rounds to infinity.
 
     What float32 itself rounds to infinity is an infinity to all that reads it.
@@ -100,8 +100,10 @@ def all_graphs(graph: GraphProto) -> Iterator[GraphProto]:
 def _held_graphs(nodes: Any) -> Iterator[GraphProto]:
     for node in nodes:
         for attribute in node.attribute:
-            held = [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs
-            for inner in held:
+            subgraphs = (
+                [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs
+            )
+            for inner in subgraphs:
                 yield from all_graphs(inner)
 
 
@@ -132,7 +134,9 @@ def all_tensors(proto: ModelProto) -> Iterator[TensorProto]:
 
 
 _NARROW = "tensor(bfloat16)"
-_KEPT = frozenset({"CastLike", "DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"})
+_UNCHANGED_OPS = frozenset(
+    {"CastLike", "DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"}
+)
 """What they give or how exactly they scale hangs on the type of their operands."""
 _ANY_FORM = frozenset({"Cast", "Shape", "Size"})
 """They read a tensor in whichever type it is there."""
@@ -193,12 +197,12 @@ class _Narrowing:
             if self._is_float(name):
                 self._read(node, place, narrow=formal in variables)
                 bound.add(formal)
-        made = [
+        outputs = [
             place
             for place, name in enumerate(node.output)
             if schema.outputs[min(place, len(schema.outputs) - 1)].type_str in bound & variables
         ]
-        return self._give(node, frozenset(made))
+        return self._give(node, frozenset(outputs))
 
     def needed(self, name: str, narrow: bool) -> str:
         """What the tensor is called in this type; made here where it is not there yet."""
@@ -218,8 +222,15 @@ class _Narrowing:
     def _schema(self, node: NodeProto) -> defs.OpSchema | None:
         """What ONNX says of the operator; None where the node is to stay as it is."""
         holds_graphs = any(a.HasField("g") or a.graphs for a in node.attribute)
-        unknown = any(name and name not in self._types for name in (*node.input, *node.output))
-        if holds_graphs or unknown or node.op_type in _KEPT or node.domain not in ("", "ai.onnx"):
+        has_unknown_type = any(
+            name and name not in self._types for name in (*node.input, *node.output)
+        )
+        if (
+            holds_graphs
+            or has_unknown_type
+            or node.op_type in _UNCHANGED_OPS
+            or node.domain not in ("", "ai.onnx")
+        ):
             return None
         try:
             return defs.get_schema(node.op_type, self._opset, "")
@@ -245,15 +256,17 @@ class _Narrowing:
     def _is_float(self, name: str) -> bool:
         return self._types.get(name) == TensorProto.FLOAT
 
-    def _cast(self, source: str, target: str, to: int) -> None:
-        self.nodes.append(helper.make_node("Cast", [source], [target], f"{target}_cast", to=to))
+    def _cast(self, source: str, target: str, target_type: int) -> None:
+        self.nodes.append(
+            helper.make_node("Cast", [source], [target], f"{target}_cast", to=target_type)
+        )
 
-    def _free_name(self, wanted: str) -> str:
-        names: Iterator[str] = (f"{wanted}_{number}" for number in count(2))
-        while wanted in self._names:
-            wanted = next(names)
-        self._names.add(wanted)
-        return wanted
+    def _free_name(self, base_name: str) -> str:
+        names: Iterator[str] = (f"{base_name}_{number}" for number in count(2))
+        while base_name in self._names:
+            base_name = next(names)
+        self._names.add(base_name)
+        return base_name
 
 
 def to_fp16(folder: Path, name: str, graph: Path) -> Made:
@@ -275,14 +288,14 @@ def to_fp16(folder: Path, name: str, graph: Path) -> Made:
         if len(proto.graph.node) > nodes:
             # Casts around the nodes that it leaves in float32 come last in its result.
             OnnxModel.graph_topological_sort(proto.graph, is_deterministic=True)
-        inferred = onnx.shape_inference.infer_shapes(proto, check_type=True, strict_mode=True)
+        typed_model = onnx.shape_inference.infer_shapes(proto, check_type=True, strict_mode=True)
     except Exception as error:
         raise NotBenchmarkable(
             f"{name} cannot be converted to fp16 ({first_line(error)})", "measure it in fp32"
         ) from error
     wide = {
         value.name
-        for value in (*inferred.graph.value_info, *inferred.graph.output)
+        for value in (*typed_model.graph.value_info, *typed_model.graph.output)
         if value.type.tensor_type.elem_type == TensorProto.FLOAT
     }
     exceptions = [
@@ -349,5 +362,5 @@ def _types(name: str, proto: ModelProto) -> dict[str, int]:
         raise NotBenchmarkable(
             f"{name} cannot be converted to bf16 ({error})", "measure it in fp32"
         ) from error
-    found = {tensor: value.type.tensor_type.elem_type for tensor, value in values.items()}
-    return {tensor: kind for tensor, kind in found.items() if kind != TensorProto.UNDEFINED}
+    types = {tensor: value.type.tensor_type.elem_type for tensor, value in values.items()}
+    return {tensor: kind for tensor, kind in types.items() if kind != TensorProto.UNDEFINED}

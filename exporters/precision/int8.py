@@ -42,7 +42,7 @@ _JOINING = ("Add", "Concat")
 _ASK_SHAPES = ("Shape", "Size")
 _EXTREME = 1e4
 """What masks begin at: BERT's own is -10000."""
-_BOUNDED = ("Clip", "Max", "MaxPool", "Min", "Relu", "Sigmoid", "Softmax", "Tanh")
+_BOUNDED_OPS = ("Clip", "Max", "MaxPool", "Min", "Relu", "Sigmoid", "Softmax", "Tanh")
 """What they give is not extreme where an operand is."""
 _MOVE_SCORES = (
     *("Add", "Concat", "Flatten", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose"),
@@ -81,20 +81,20 @@ def _overrides(graph: GraphProto) -> dict[str, list[dict[str, Any]]]:
     """ONNX Runtime's kernel of a quantised Softmax overflows to 0 with a scale below 1/256, and
     that of a product takes no scales by channel of a stack of matrices."""
     shares: dict[str, Any] = {"rmin": np.float32(0), "rmax": np.float32(1)}
-    found = {n.output[0]: [shares] for n in graph.node if n.op_type == "Softmax"}
-    stacked = {name for name, array in _weights(graph).items() if array.ndim > 2}
+    overrides = {n.output[0]: [shares] for n in graph.node if n.op_type == "Softmax"}
+    stacked_weights = {name for name, array in _weights(graph).items() if array.ndim > 2}
     for node in graph.node:
-        if node.op_type == "MatMul" and node.input[1] in stacked:
-            found[node.input[1]] = [{"symmetric": True}]
-    return found
+        if node.op_type == "MatMul" and node.input[1] in stacked_weights:
+            overrides[node.input[1]] = [{"symmetric": True}]
+    return overrides
 
 
-def _free(wanted: str, taken: set[str]) -> str:
+def _free(name: str, used_names: set[str]) -> str:
     """The name, or one like it that is not taken; it is taken afterwards."""
-    while wanted in taken:
-        wanted += "_"
-    taken.add(wanted)
-    return wanted
+    while name in used_names:
+        name += "_"
+    used_names.add(name)
+    return name
 
 
 def _tensors(graph: GraphProto) -> set[str]:
@@ -112,8 +112,8 @@ def _part_inputs_from_outputs(graph: GraphProto) -> None:
     the quantiser would write the output itself, from a tensor that there is not."""
     ends = {value.name for value in graph.output}
     weights = {tensor.name: tensor for tensor in graph.initializer}
-    given = [*(value.name for value in graph.input), *weights]
-    for name in dict.fromkeys(name for name in given if name in ends):
+    input_names = [*(value.name for value in graph.input), *weights]
+    for name in dict.fromkeys(name for name in input_names if name in ends):
         if not any(name in node.input for node in graph.node):
             continue
         inner = _free(f"{name}_inside", _tensors(graph))
@@ -137,19 +137,19 @@ def _part_biases(graph: GraphProto) -> None:
         node = graph.node[place]
         if node.op_type != "Gemm" or len(node.input) < 3 or not node.input[2]:
             continue
-        given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-        beta = np.float32(given.get("beta", 1.0))
-        added, bias = node.input[2], weights.get(node.input[2])
+        attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        beta = np.float32(attributes.get("beta", 1.0))
+        bias_name, bias = node.input[2], weights.get(node.input[2])
         if bias is None and beta != 1:
             continue
         if bias is not None:
-            if _is_vector(bias, weights.get(node.input[1]), given):
+            if _is_vector(bias, weights.get(node.input[1]), attributes):
                 if beta != 1:
-                    node.input[2] = _scaled(graph, node, bias, beta)
+                    node.input[2] = _scale_bias(graph, node, bias, beta)
                 continue
-            added = _scaled(graph, node, bias, beta)
+            bias_name = _scale_bias(graph, node, bias, beta)
         product = _free(f"{node.output[0]}_product", _tensors(graph))
-        add = helper.make_node("Add", [product, added], node.output, f"{node.name}_bias")
+        add = helper.make_node("Add", [product, bias_name], node.output, f"{node.name}_bias")
         node.output[0] = product
         del node.input[2:]
         graph.node.insert(place + 1, add)
@@ -162,7 +162,7 @@ def _is_vector(bias: np.ndarray, weight: np.ndarray | None, attributes: Mapping[
     return bias.shape == (weight.shape[0 if attributes.get("transB") else 1],)
 
 
-def _scaled(graph: GraphProto, node: NodeProto, bias: np.ndarray, beta: np.float32) -> str:
+def _scale_bias(graph: GraphProto, node: NodeProto, bias: np.ndarray, beta: np.float32) -> str:
     """The name of a new weight, beta times the bias; the node's beta is 1 afterwards."""
     name = _free(f"{node.output[0]}_bias", _tensors(graph))
     graph.initializer.append(numpy_helper.from_array(np.asarray(beta * bias), name))
@@ -171,9 +171,9 @@ def _scaled(graph: GraphProto, node: NodeProto, bias: np.ndarray, beta: np.float
 
 
 def _set_attribute(node: NodeProto, name: str, value: float) -> None:
-    others = [attribute for attribute in node.attribute if attribute.name != name]
+    other_attributes = [attribute for attribute in node.attribute if attribute.name != name]
     del node.attribute[:]
-    node.attribute.extend([*others, helper.make_attribute(name, value)])
+    node.attribute.extend([*other_attributes, helper.make_attribute(name, value)])
 
 
 def _part_weights(graph: GraphProto) -> None:
@@ -203,8 +203,8 @@ def _use(node: NodeProto, place: int) -> str:
         return "value"
     if place == 2:
         return "bias"
-    turned = any(a.name == "transB" and a.i for a in node.attribute)
-    return "rows" if node.op_type == "Conv" or turned else "columns"
+    is_transposed = any(a.name == "transB" and a.i for a in node.attribute)
+    return "rows" if node.op_type == "Conv" or is_transposed else "columns"
 
 
 def _before_softmax(graph: GraphProto) -> Iterator[str]:
@@ -214,12 +214,16 @@ def _before_softmax(graph: GraphProto) -> Iterator[str]:
     """
     maker = {name: node for node in graph.node for name in node.output}
     waiting = [node.input[0] for node in graph.node if node.op_type in ("Softmax", "LogSoftmax")]
-    seen: set[str] = set()
+    visited: set[str] = set()
     while waiting:
         node = maker.get(waiting.pop())
-        if node is None or node.name in seen or node.op_type not in (*_MOVE_SCORES, *_KEEP_SCORES):
+        if (
+            node is None
+            or node.name in visited
+            or node.op_type not in (*_MOVE_SCORES, *_KEEP_SCORES)
+        ):
             continue
-        seen.add(node.name)
+        visited.add(node.name)
         waiting += node.input
         if node.op_type in _MOVE_SCORES:
             yield node.name
@@ -230,13 +234,13 @@ def _extreme_nodes(graph: GraphProto) -> Iterator[str]:
     padded with: one step of 8 bits would be larger than all other values."""
     extreme = {name for name, array in _weights(graph).items() if _is_extreme(array)}
     for node in graph.node:
-        data = [*node.input[:1], *([] if node.op_type in _BOUNDED else node.input[1:])]
-        held = [a.t for a in node.attribute if a.HasField("t")]
+        data = [*node.input[:1], *([] if node.op_type in _BOUNDED_OPS else node.input[1:])]
+        tensors = [a.t for a in node.attribute if a.HasField("t")]
         reads_it = bool(extreme.intersection(data))
-        gives_it = reads_it or any(_is_extreme(numpy_helper.to_array(t)) for t in held)
+        gives_it = reads_it or any(_is_extreme(numpy_helper.to_array(t)) for t in tensors)
         if reads_it and node.op_type in QUANTIZED_HERE and node.op_type not in _PRODUCTS:
             yield node.name
-        if gives_it and node.op_type not in (*_BOUNDED, *_PRODUCTS):
+        if gives_it and node.op_type not in (*_BOUNDED_OPS, *_PRODUCTS):
             extreme.update(node.output)
 
 
@@ -252,15 +256,15 @@ def _sums_with_shapes(graph: GraphProto) -> Iterator[str]:
     fails on an Add that has it quantised.
     """
     weights = {tensor.name for tensor in graph.initializer}
-    of_data = {value.name for value in graph.input} - weights
-    of_shapes: set[str] = set()
+    data_names = {value.name for value in graph.input} - weights
+    shape_names: set[str] = set()
     for node in graph.node:
         read = set(reads(node))
-        if node.op_type in _ASK_SHAPES or (read & of_shapes and not read & of_data):
-            of_shapes.update(node.output)
-        elif read & of_data:
-            of_data.update(node.output)
-            if node.op_type in _JOINING and read & of_shapes:
+        if node.op_type in _ASK_SHAPES or (read & shape_names and not read & data_names):
+            shape_names.update(node.output)
+        elif read & data_names:
+            data_names.update(node.output)
+            if node.op_type in _JOINING and read & shape_names:
                 yield node.name
 
 
@@ -272,16 +276,16 @@ def _limits_that_matter(graph: GraphProto) -> Iterator[str]:
     or excludes zero, which every range contains.
     """
     weights = _weights(graph)
-    shown = {value.name for value in graph.output}
-    shown |= {name for node in graph.node for name in set(reads(node)) - {*node.input}}
+    visible_names = {value.name for value in graph.output}
+    visible_names |= {name for node in graph.node for name in set(reads(node)) - {*node.input}}
     for node in graph.node:
         if node.op_type not in ("Clip", "Relu"):
             continue
         low, high = (
             weights.get(name) if name else np.float32(0) for name in [*node.input[1:], "", ""][:2]
         )
-        known = low is not None and high is not None
-        if node.input[0] in shown or not known or np.any(low > 0) or np.any(high < 0):  # type: ignore[operator]
+        has_limits = low is not None and high is not None
+        if node.input[0] in visible_names or not has_limits or np.any(low > 0) or np.any(high < 0):  # type: ignore[operator]
             yield node.name
 
 
@@ -339,9 +343,9 @@ def to_int8(
 
 
 def _refuse_operators_of_libraries(name: str, proto: ModelProto) -> None:
-    known = {*_KNOWN_DOMAINS, *(function.domain for function in proto.functions)}
+    known_domains = {*_KNOWN_DOMAINS, *(function.domain for function in proto.functions)}
     for node in all_nodes(proto):
-        if node.domain not in known:
+        if node.domain not in known_domains:
             raise NotBenchmarkable(
                 f"ONNX Runtime's quantiser takes no library of operators, and {name} has the "
                 f"{titled(node)} of {node.domain}",
@@ -364,16 +368,18 @@ def _quantized(
             f"{name} holds its weights in fp16", "give the fp32 graph that it was made from"
         )
     tidy_weights(proto)
-    source, prepared, path = (folder / f"{step}.onnx" for step in ("source", "prepared", "qdq"))
+    source, prepared_path, path = (
+        folder / f"{step}.onnx" for step in ("source", "prepared", "qdq")
+    )
     try:
         with quiet():
             if opset_of(proto) < _FIRST_OPSET_PER_CHANNEL:
                 proto = onnx.version_converter.convert_version(proto, _FIRST_OPSET_PER_CHANNEL)
             onnx.save(proto, source)
-            quant_pre_process(source, prepared, skip_symbolic_shape=True)
-            preparation = prepare(prepared)
+            quant_pre_process(source, prepared_path, skip_symbolic_shape=True)
+            preparation = prepare(prepared_path)
             quantize_static(
-                prepared,
+                prepared_path,
                 path,
                 _Reader(samples),
                 quant_format=QuantFormat.QDQ,
@@ -403,15 +409,15 @@ def _executed_matrix_nodes(
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     register_operators(options, custom_ops)
-    optimized = folder / "optimized.onnx"
-    options.optimized_model_filepath = str(optimized)
+    optimized_path = folder / "optimized.onnx"
+    options.optimized_model_filepath = str(optimized_path)
     try:
         onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:
         raise NotBenchmarkable(
             f"ONNX Runtime does not take {name} in int8 ({plain(error)})", "measure it in fp32"
         ) from error
-    nodes = [node for node in onnx.load(optimized).graph.node if _is_matrix_op(node.op_type)]
+    nodes = [node for node in onnx.load(optimized_path).graph.node if _is_matrix_op(node.op_type)]
     wide = [titled(node) for node in nodes if node.op_type not in _INT8_MATRIX_OPS]
     return len(nodes), wide
 

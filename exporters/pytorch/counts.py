@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
-_TRANSPOSED = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+_TRANSPOSED_TYPES = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
 _RECURRENT_GATES: Mapping[type[nn.Module], int] = {nn.LSTM: 4, nn.GRU: 3, nn.RNN: 1}
-_COUNTED = (*_CONVOLUTIONS, *_TRANSPOSED, nn.Linear, *_RECURRENT_GATES)
+_COUNTED_TYPES = (*_CONVOLUTIONS, *_TRANSPOSED_TYPES, nn.Linear, *_RECURRENT_GATES)
 _BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 _NOT_MULTIPLIED = (*_BATCH_NORMS, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.Embedding)
 
@@ -44,8 +44,8 @@ def macs(module: nn.Module, inputs: Sequence[Tensor]) -> int | None:
     a matrix of weights belongs to a module that none of these formulas covers.
     """
     for part in module.modules():
-        known = isinstance(part, (*_COUNTED, *_NOT_MULTIPLIED))
-        if not known and any(p.dim() >= 2 for p in part.parameters(recurse=False)):
+        is_known = isinstance(part, (*_COUNTED_TYPES, *_NOT_MULTIPLIED))
+        if not is_known and any(p.dim() >= 2 for p in part.parameters(recurse=False)):
             return None
     total = 0
 
@@ -54,7 +54,9 @@ def macs(module: nn.Module, inputs: Sequence[Tensor]) -> int | None:
         total += _macs_of(part, arguments[0], result)
 
     hooks = [
-        part.register_forward_hook(count) for part in module.modules() if isinstance(part, _COUNTED)
+        part.register_forward_hook(count)
+        for part in module.modules()
+        if isinstance(part, _COUNTED_TYPES)
     ]
     try:
         with torch.inference_mode():
@@ -65,14 +67,14 @@ def macs(module: nn.Module, inputs: Sequence[Tensor]) -> int | None:
     return total
 
 
-def _macs_of(part: nn.Module, taken: Tensor, given: Any) -> int:
+def _macs_of(part: nn.Module, output: Tensor, input_tensor: Any) -> int:
     if isinstance(part, _CONVOLUTIONS):
-        return int(given.numel() * part.in_channels // part.groups * prod(part.kernel_size))
-    if isinstance(part, _TRANSPOSED):
-        return taken.numel() * part.out_channels // part.groups * prod(part.kernel_size)
+        return int(input_tensor.numel() * part.in_channels // part.groups * prod(part.kernel_size))
+    if isinstance(part, _TRANSPOSED_TYPES):
+        return output.numel() * part.out_channels // part.groups * prod(part.kernel_size)
     if isinstance(part, nn.Linear):
-        return int(given.numel() * part.in_features)
+        return int(input_tensor.numel() * part.in_features)
     assert isinstance(part, nn.RNNBase)
     # Every recurrent weight matrix [gates * hidden, columns] meets each time step once.
-    steps = taken.numel() // part.input_size
+    steps = output.numel() // part.input_size
     return steps * sum(weight.numel() for weight in part.parameters() if weight.dim() == 2)

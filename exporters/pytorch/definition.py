@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 _NUMPY_TYPES = frozenset(np.dtype(code).name for code in "?bBhHiIlLqQefd")
 
 
-def definition_of(target: str, title: str, brought: Brought, seed: int) -> tuple[Definition, bool]:
+def definition_of(
+    target: str, title: str, user_model: Brought, seed: int
+) -> tuple[Definition, bool]:
     """The definition, its outputs those that the module gives for its example inputs.
 
     With it, whether the module takes and returns nothing but tensors in a row.
@@ -38,12 +40,12 @@ def definition_of(target: str, title: str, brought: Brought, seed: int) -> tuple
     """
     import torch
 
-    call = brought.call
+    call = user_model.call
     # Copies: the module may write to what it is given, and the examples are fed again later.
     args, kwargs = call.arguments([example.clone() for example in call.examples])
     try:
         with torch.inference_mode():
-            result = brought.module(*args, **kwargs)
+            result = user_model.module(*args, **kwargs)
     except Exception as error:
         raise ExportError(
             f"the module of {title} cannot run its example inputs ({error})",
@@ -62,7 +64,7 @@ def definition_of(target: str, title: str, brought: Brought, seed: int) -> tuple
             _refuse_no_array(f"{kind} {name!r} of {title}", tensor)
     inputs = tuple(
         TensorSpec(name, str(example.dtype).removeprefix("torch."), shape)
-        for name, example, shape in zip(call.names, call.examples, brought.shapes, strict=True)
+        for name, example, shape in zip(call.names, call.examples, user_model.shapes, strict=True)
     )
     definition = Definition(
         name=title,
@@ -77,26 +79,26 @@ def definition_of(target: str, title: str, brought: Brought, seed: int) -> tuple
     return definition, call.is_flat and is_row(result)
 
 
-def examples_of(brought: Brought) -> dict[str, np.ndarray]:
+def examples_of(user_model: Brought) -> dict[str, np.ndarray]:
     """The example tensors that mean something: floats that are all zero only give a shape."""
-    call = brought.call
+    call = user_model.call
     arrays = {n: e.detach().numpy() for n, e in zip(call.names, call.examples, strict=True)}
     return {name: array for name, array in arrays.items() if not _only_a_shape(array)}
 
 
-def title_of(target: str, asked: str) -> str:
+def title_of(target: str, requested_title: str) -> str:
     """How rows call the model: `file:factory`, or the name of the folder."""
-    if is_hugging_face(asked):
+    if is_hugging_face(requested_title):
         return user_module.title(target)
     path, _, function = target.rpartition(":")
     return f"{path.rpartition('/')[2].removesuffix('.py')}:{function}"
 
 
-def _refuse_no_array(called: str, tensor: Tensor) -> None:
+def _refuse_no_array(label: str, tensor: Tensor) -> None:
     dtype = str(tensor.dtype).removeprefix("torch.")
     if dtype not in _NUMPY_TYPES:
         raise ExportError(
-            f"{called} is {dtype}, which no plain array holds",
+            f"{label} is {dtype}, which no plain array holds",
             "let its forward take and return float32 or float16, and cast inside",
         )
 
@@ -118,18 +120,18 @@ def _set(axes: dict[str, int], dimension: Dimension, size: int) -> None:
         axes[dimension] = 1 if dimension == BATCH else size
 
 
-def onnx_bytes(made: tuple[Any, ...], title: str) -> bytes:
+def onnx_bytes(factory_result: tuple[Any, ...], title: str) -> bytes:
     """The graph of a module with example inputs, as a factory returns them, checked against the
     module, which keeps its mode. ExportError where torch can't export it."""
-    modes = [(part, part.training) for part in made[0].modules()]
+    modes = [(part, part.training) for part in factory_result[0].modules()]
     try:
-        return _exported(made, title)
+        return _export_bytes(factory_result, title)
     finally:
         for part, training in modes:
             part.training = training
 
 
-def _exported(made: tuple[Any, ...], title: str) -> bytes:
+def _export_bytes(made: tuple[Any, ...], title: str) -> bytes:
     brought = brought_of(made, title)
     definition, is_flat = definition_of(title, title, brought, 0)
     evaluator = ModuleEvaluator(definition, None, brought, is_flat)

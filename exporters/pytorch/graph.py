@@ -68,23 +68,23 @@ def exported(
         traced_axes,
     )
 
-    def fed(point: Point) -> dict[str, np.ndarray]:
+    def feeds_at(point: Point) -> dict[str, np.ndarray]:
         return seeded_inputs(definition.inputs, point, 0, examples)
 
-    points, expected = _seen(definition, evaluator, fed)
-    seen = [[array.shape for array in arrays.values()] for arrays in expected]
-    shapes = output_shapes(definition.outputs, points, seen)
+    points, expected = _trace_outputs(definition, evaluator, feeds_at)
+    example_shapes = [[array.shape for array in arrays.values()] for arrays in expected]
+    shapes = output_shapes(definition.outputs, points, example_shapes)
     parameters, with_buffers = parameter_counts(evaluator.module)
-    default = fed(definition.axes).values()
+    default = feeds_at(definition.axes).values()
     outputs = tuple(
         TensorSpec(name, array.dtype.name, shapes[name]) for name, array in expected[0].items()
     )
     path = folder / "model.onnx"
-    example = fed(traced_axes(definition)) if examples else NO_EXAMPLES
+    example = feeds_at(traced_axes(definition)) if examples else NO_EXAMPLES
     proto = to_onnx(definition, evaluator.flat, shapes, example, exporter)
     path.write_bytes(deterministic_bytes(proto))
     check_file(path)
-    inputs = [fed(point) for point in points]
+    inputs = [feeds_at(point) for point in points]
     # What draws anew in each run can be compared with nothing, and its rows will say so.
     repeats = evaluator.is_repeatable or _repeats(evaluator, inputs[0], points[0], expected[0])
     types = arithmetic(proto)
@@ -136,7 +136,7 @@ def checked_points(definition: Definition) -> tuple[Point, ...]:
     )
 
 
-def _seen(
+def _trace_outputs(
     definition: Definition,
     evaluator: ModuleEvaluator,
     fed: Callable[[Point], Mapping[str, np.ndarray]],

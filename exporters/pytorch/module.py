@@ -43,7 +43,7 @@ def failing_part(module: nn.Module, error: Exception) -> str:
     return next(filter(None, reversed(parts)), "")
 
 
-_NAMED = 3
+_SHOWN_NAMES = 3
 """How many tensors a message names before it says how many more there are."""
 # Counts the batches seen in training; no output depends on it, and many files leave it out.
 _NO_WEIGHT = "num_batches_tracked"
@@ -54,18 +54,20 @@ def load_weights(module: nn.Module, path: Path, model: str) -> None:
 
     ExportError names the tensors that are missing, unknown or of another shape.
     """
-    given = _read(path)
-    own = {name: tensor for name, tensor in module.state_dict().items() if _is_weight(name)}
-    given = {name: tensor for name, tensor in given.items() if _is_weight(name)}
+    tensors = _read(path)
+    module_tensors = {
+        name: tensor for name, tensor in module.state_dict().items() if _is_weight(name)
+    }
+    tensors = {name: tensor for name, tensor in tensors.items() if _is_weight(name)}
     faults = [
-        *_fault("missing", [name for name in own if name not in given]),
-        *_fault("unknown", [name for name in given if name not in own]),
+        *_fault("missing", [name for name in module_tensors if name not in tensors]),
+        *_fault("unknown", [name for name in tensors if name not in module_tensors]),
         *_fault(
             "misshapen",
             [
-                f"{name} {list(tensor.shape)} for {list(own[name].shape)}"
-                for name, tensor in given.items()
-                if name in own and tensor.shape != own[name].shape
+                f"{name} {list(tensor.shape)} for {list(module_tensors[name].shape)}"
+                for name, tensor in tensors.items()
+                if name in module_tensors and tensor.shape != module_tensors[name].shape
             ],
         ),
     ]
@@ -74,7 +76,7 @@ def load_weights(module: nn.Module, path: Path, model: str) -> None:
             f"the weights in {path.name} do not match {model}: {'; '.join(faults)}",
             f"save them with safetensors from the state_dict of {model}",
         )
-    module.load_state_dict(given, strict=False)
+    module.load_state_dict(tensors, strict=False)
 
 
 def save_weights(module: nn.Module, path: Path) -> None:
@@ -110,11 +112,11 @@ def _is_weight(name: str) -> bool:
 
 
 def _fault(kind: str, names: Iterable[str]) -> list[str]:
-    found = list(names)
-    if not found:
+    name_list = list(names)
+    if not name_list:
         return []
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return [f"{kind} {', '.join(found[:_NAMED])}{more}"]
+    more = f" and {len(name_list) - _SHOWN_NAMES} more" if len(name_list) > _SHOWN_NAMES else ""
+    return [f"{kind} {', '.join(name_list[:_SHOWN_NAMES])}{more}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +141,12 @@ class ModuleEvaluator:
         self,
         definition: Definition,
         weights: Path | None = None,
-        brought: Brought | None = None,
+        user_model: Brought | None = None,
         is_flat: bool = True,
     ) -> None:
         self._definition = definition
         self._weights = weights
-        self._brought = brought
+        self._user_model = user_model
         self._is_flat = is_flat
         self.written_inputs: set[str] = set()
         """The inputs that the module has written to, in any run so far."""
@@ -165,7 +167,7 @@ class ModuleEvaluator:
     @property
     def is_repeatable(self) -> bool:
         """Definitions of the catalogue are; a user's module may draw what it likes."""
-        return self._brought is None
+        return self._user_model is None
 
     def expected(self, inputs: Mapping[str, np.ndarray], point: Point) -> Expected:
         """The outputs, computed by torch."""
@@ -189,8 +191,8 @@ class ModuleEvaluator:
     @cached_property
     def module(self) -> nn.Module:
         """Built on first use; ExportError if the weights do not fit it."""
-        brought = self._brought
-        module = build(self._definition.factory) if brought is None else brought.module
+        user_model = self._user_model
+        module = build(self._definition.factory) if user_model is None else user_model.module
         if self._weights is not None:
             load_weights(module, self._weights, self._definition.name)
         return module
@@ -200,10 +202,10 @@ class ModuleEvaluator:
         """The module itself where it takes and returns tensors in a row, else in that form."""
         from exporters.pytorch.flatten import Flat
 
-        if self._brought is None or self._is_flat:
+        if self._user_model is None or self._is_flat:
             return self.module
         # The old exporter leaves the parts of a module in the mode that the whole was in.
-        return Flat(self.module, self._brought.call).eval()
+        return Flat(self.module, self._user_model.call).eval()
 
     def outputs(self, inputs: Mapping[str, np.ndarray], point: Point) -> dict[str, np.ndarray]:
         """The outputs by name; ExportError if the module raises."""
@@ -234,7 +236,7 @@ class ModuleEvaluator:
         return dict(zip(self._definition.outputs, arrays, strict=True))
 
     def _run(self, module: nn.Module, tensors: list[Tensor]) -> dict[str, Tensor]:
-        if self._brought is None:
+        if self._user_model is None:
             return named_outputs(module(*tensors))
-        args, kwargs = self._brought.call.arguments(tensors)
+        args, kwargs = self._user_model.call.arguments(tensors)
         return named_outputs(module(*args, **kwargs))

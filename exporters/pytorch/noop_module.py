@@ -25,10 +25,10 @@ class NullModule(nn.Module):
         self._parts = parts
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        return tuple(_made(part, inputs) for part in self._parts)
+        return tuple(_compute_output(part, inputs) for part in self._parts)
 
 
-def _made(part: Mapping[str, Any], inputs: Sequence[Tensor]) -> Tensor:
+def _compute_output(part: Mapping[str, Any], inputs: Sequence[Tensor]) -> Tensor:
     if part["is_copy"]:
         return inputs[part["reads"][0]].clone()
     sizes = [s if isinstance(s, int) else inputs[s[0]].shape[s[1]] for s in part["shape"]]
@@ -48,8 +48,8 @@ def _element(part: Mapping[str, Any], read: Sequence[Tensor], dtype: torch.dtype
     if len(read) == 1:
         return _cast(first, dtype)
     common = dtype if dtype in (torch.float32, torch.float64) else torch.float32
-    others = (_cast(tensor[(0,) * tensor.dim()], common) for tensor in read[1:])
-    return _cast(reduce(torch.maximum, others, _cast(first, common)), dtype)
+    other_tensors = (_cast(tensor[(0,) * tensor.dim()], common) for tensor in read[1:])
+    return _cast(reduce(torch.maximum, other_tensors, _cast(first, common)), dtype)
 
 
 def _cast(element: Tensor, dtype: torch.dtype) -> Tensor:

@@ -59,11 +59,13 @@ class ModuleReferences:
         return self._module.is_repeatable
 
     def computed(
-        self, inputs: Arrays, point: Point, bound: Bound, known: Outputs = NO_OUTPUTS
+        self, inputs: Arrays, point: Point, bound: Bound, known_outputs: Outputs = NO_OUTPUTS
     ) -> Computed:
         """The outputs of each; ExportError if the module raises."""
         expected = self._module.expected(inputs, point)
-        return self._graph.computed(inputs, point, bound, {**known, expected.by: expected.outputs})
+        return self._graph.computed(
+            inputs, point, bound, {**known_outputs, expected.by: expected.outputs}
+        )
 
     def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
         """Of the graph."""
@@ -119,7 +121,7 @@ class ModuleSource:
             if way.fixed and not self.definition.axes:
                 continue
             try:
-                graphs = self._exported(store, way, points)
+                graphs = self._export_graphs(store, way, points)
             except ExportError as fault:
                 faults[way] = fault
             else:
@@ -135,7 +137,7 @@ class ModuleSource:
         """No data comes with a definition."""
         return Packaged(None)
 
-    def _exported(self, store: Store, way: Way, points: Sequence[Point]) -> list[Graph]:
+    def _export_graphs(self, store: Store, way: Way, points: Sequence[Point]) -> list[Graph]:
         if not way.fixed:
             return [self._graph(store, way, self.definition)]
         return [
@@ -144,7 +146,7 @@ class ModuleSource:
         ]
 
     def _graph(self, store: Store, way: Way, definition: Definition) -> Graph:
-        made = done(
+        export = done(
             store,
             exported,
             definition,
@@ -152,28 +154,28 @@ class ModuleSource:
             self.weights is not None,
             self.examples,
             way.exporter,
-            about=self._about(),
+            key_facts=self._facts(),
             packages=_PACKAGES,
-            beside=self.module.modules,
+            extra_modules=self.module.modules,
         )
-        facts = from_json(GraphFacts, made.entry.facts)
+        facts = from_json(GraphFacts, export.entry.facts)
         factory: Factory = definition.factory
         if self.weights is not None:
-            factory = replace(factory, weights=str(made.entry.files[WEIGHTS]))
+            factory = replace(factory, weights=str(export.entry.files[WEIGHTS]))
         return Graph(
-            path=made.entry.files[MODEL],
+            path=export.entry.files[MODEL],
             opset=facts.opset,
             outputs=facts.outputs,
             parameters=facts.parameters,
             parameters_with_buffers=facts.parameters_with_buffers,
             macs=facts.macs,
-            stored=made.stored,
+            stored=export.stored,
             factory=factory,
             warnings=_doubts(facts),
             written_inputs=facts.written_inputs,
         )
 
-    def _about(self) -> dict[str, object] | None:
+    def _facts(self) -> dict[str, object] | None:
         """What a user's file imports is not known, so its graph is made anew each time."""
         if self.of_user:
             return None
@@ -200,12 +202,12 @@ def module_source(request: ExportRequest) -> ModuleSource:
         definition = _as_asked(find(request.model), request)
         module = ModuleEvaluator(definition, weights)
         return ModuleSource(definition, module, weights, False, NO_EXAMPLES)
-    brought = bring(target, request.seed)
+    user_model = bring(target, request.seed)
     title = title_of(target, request.model)
-    definition, is_flat = definition_of(target, title, brought, request.seed)
+    definition, is_flat = definition_of(target, title, user_model, request.seed)
     definition = _as_asked(definition, request)
-    module = ModuleEvaluator(definition, weights, brought, is_flat)
-    examples = {n: a for n, a in examples_of(brought).items() if n not in request.input_range}
+    module = ModuleEvaluator(definition, weights, user_model, is_flat)
+    examples = {n: a for n, a in examples_of(user_model).items() if n not in request.input_range}
     return ModuleSource(definition, module, weights, True, examples)
 
 

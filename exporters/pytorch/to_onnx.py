@@ -33,27 +33,27 @@ if TYPE_CHECKING:
 
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
-_OURS = Path(__file__).parents[1]
+_PACKAGE_FOLDER = Path(__file__).parents[1]
 _EXPORTING = ("torch", "onnxscript", "onnx", "onnx_ir")
 """Packages whose own lines tell a user nothing."""
 
 
 def where_of_user(error: BaseException) -> str:
     """` at FILE:LINE, SOURCE` of the innermost line that is neither torch's nor ours, or ''."""
-    found = [place for place in _places(error) if _is_users(place[0])]
-    if not found:
+    user_places = [place for place in _places(error) if _is_users(place[0])]
+    if not user_places:
         return ""
-    file, line = found[-1]
+    file, line = user_places[-1]
     source = linecache.getline(file, line).strip()
     return f" at {Path(file).name}:{line}{f', {source}' if source else ''}"
 
 
 def _places(error: BaseException) -> Iterator[tuple[str, int]]:
     """Frames of the error and of those that led to it, and those that their texts quote."""
-    seen: set[int] = set()
+    visited_ids: set[int] = set()
     current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
+    while current is not None and id(current) not in visited_ids:
+        visited_ids.add(id(current))
         for frame in traceback.extract_tb(current.__traceback__):
             yield frame.filename, frame.lineno or 0
         for match in _FRAME.finditer(str(current)):
@@ -63,7 +63,7 @@ def _places(error: BaseException) -> Iterator[tuple[str, int]]:
 
 def _is_users(file: str) -> bool:
     path = Path(file)
-    if not path.is_file() or path.is_relative_to(_OURS):
+    if not path.is_file() or path.is_relative_to(_PACKAGE_FOLDER):
         return False
     if path.is_relative_to(sysconfig.get_paths()["stdlib"]) and "site-packages" not in path.parts:
         return False
@@ -197,7 +197,7 @@ def deterministic_bytes(model: ModelProto) -> bytes:
 def output_shapes(
     names: Sequence[str],
     points: tuple[Mapping[str, int], Mapping[str, int]],
-    seen: Sequence[Sequence[tuple[int, ...]]],
+    example_shapes: Sequence[Sequence[tuple[int, ...]]],
 ) -> dict[str, tuple[int | str, ...]]:
     """Which axis each output dimension follows, from the shapes seen at two points.
 
@@ -206,18 +206,18 @@ def output_shapes(
     """
     smaller, larger = points
     shapes: dict[str, tuple[int | str, ...]] = {}
-    for name, first, second in zip(names, *seen, strict=True):
+    for name, first, second in zip(names, *example_shapes, strict=True):
         dimensions: list[int | str] = []
         for position, sizes in enumerate(zip(first, second, strict=True)):
-            followed = [axis for axis in larger if sizes == (smaller[axis], larger[axis])]
-            if sizes[0] != sizes[1] and not followed:
+            matching_axes = [axis for axis in larger if sizes == (smaller[axis], larger[axis])]
+            if sizes[0] != sizes[1] and not matching_axes:
                 sizes_seen = f"{sizes[0]} at {axes_key(smaller)}, {sizes[1]} at {axes_key(larger)}"
                 raise ExportError(
                     f"dimension {position} of output {name!r} changes with the axes but is not one "
                     f"of them ({sizes_seen})",
                     "return outputs whose sizes are fixed or equal to an axis",
                 )
-            dimensions.append(followed[0] if followed else sizes[0])
+            dimensions.append(matching_axes[0] if matching_axes else sizes[0])
         shapes[name] = tuple(dimensions)
     return shapes
 
@@ -227,9 +227,9 @@ def _like_signature(module: nn.Module, dynamic: list[dict[int, Any]]) -> tuple[A
     import inspect
 
     parameters = inspect.signature(module.forward).parameters.values()
-    named = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    positional = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return (*dynamic[: len(named)], tuple(dynamic[len(named) :]))
+        return (*dynamic[: len(positional)], tuple(dynamic[len(positional) :]))
     return tuple(dynamic)
 
 
@@ -286,7 +286,7 @@ def _keep_only_our_metadata(model: ModelProto, definition: Definition) -> None:
     model.producer_name = "graphlap"
     model.ClearField("producer_version")
     model.ClearField("metadata_props")
-    ours = {
+    metadata = {
         "graphlap.name": definition.name,
         "graphlap.definition": json.dumps(
             {
@@ -299,7 +299,7 @@ def _keep_only_our_metadata(model: ModelProto, definition: Definition) -> None:
         "graphlap.axes": json.dumps(dict(definition.axes)),
         "graphlap.states": json.dumps([[pair.input, pair.output] for pair in definition.states]),
     }
-    onnx.helper.set_model_props(model, ours)
+    onnx.helper.set_model_props(model, metadata)
 
 
 def _graphs(graph: GraphProto) -> Iterator[GraphProto]:

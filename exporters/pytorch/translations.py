@@ -39,20 +39,22 @@ def _lstm(
 ) -> tuple[Any, Any, Any]:
     """aten::lstm.input for one layer in one direction; time leads in the ONNX operator."""
     by_input, by_state, input_bias, state_bias = weights
-    hidden = by_state.shape[1]
+    hidden_size = by_state.shape[1]
     if batch_first:
         sequence = op.Transpose(sequence, perm=[1, 0, 2])
     result, last_hidden, last_cell = op.LSTM(
         sequence,
-        _gates_reordered(by_input, hidden),
-        _gates_reordered(by_state, hidden),
+        _gates_reordered(by_input, hidden_size),
+        _gates_reordered(by_state, hidden_size),
         op.Concat(
-            _gates_reordered(input_bias, hidden), _gates_reordered(state_bias, hidden), axis=1
+            _gates_reordered(input_bias, hidden_size),
+            _gates_reordered(state_bias, hidden_size),
+            axis=1,
         ),
         None,
         state[0],
         state[1],
-        hidden_size=hidden,
+        hidden_size=hidden_size,
     )
     result = op.Squeeze(result, [1])
     if batch_first:
@@ -60,11 +62,11 @@ def _lstm(
     return result, last_hidden, last_cell
 
 
-def _gates_reordered(stacked: Any, hidden: int) -> Any:
+def _gates_reordered(gates: Any, hidden_size: int) -> Any:
     """From torch's order (input, forget, cell, output) to ONNX's (input, output, forget, cell)."""
-    entry = op.Slice(stacked, [0], [hidden], [0])
-    forget_and_cell = op.Slice(stacked, [hidden], [3 * hidden], [0])
-    output = op.Slice(stacked, [3 * hidden], [4 * hidden], [0])
+    entry = op.Slice(gates, [0], [hidden_size], [0])
+    forget_and_cell = op.Slice(gates, [hidden_size], [3 * hidden_size], [0])
+    output = op.Slice(gates, [3 * hidden_size], [4 * hidden_size], [0])
     return op.Unsqueeze(op.Concat(entry, output, forget_and_cell, axis=0), [0])
 
 

@@ -32,7 +32,7 @@ class Loop(_OnnxLoop):
         names = self.body.input_names
         limit = None if M is None else int(np.asarray(M).item())
         goes_on = cond is None or bool(cond)
-        given: list[list[Any]] = [[] for _ in range(self.K)]
+        scan_rows: list[list[Any]] = [[] for _ in range(self.K)]
         turn = 0
         while goes_on and (limit is None or turn < limit):
             feeds = dict(context or {})
@@ -40,14 +40,14 @@ class Loop(_OnnxLoop):
             goes_on_now, *values = self._run_body(feeds, attributes=attributes, bindings=bindings)
             goes_on = bool(goes_on_now)
             states = tuple(values[: self.N])
-            for parts, value in zip(given, values[self.N :], strict=True):
+            for parts, value in zip(scan_rows, values[self.N :], strict=True):
                 parts.append(value)
             turn += 1
         if self.K and not turn:
             raise NotImplementedError(
                 "the shape of an output is unknown if a Loop has no iteration"
             )
-        return self._check_and_fix_outputs((*states, *(np.stack(parts) for parts in given)))
+        return self._check_and_fix_outputs((*states, *(np.stack(parts) for parts in scan_rows)))
 
 
 _FIRST_WITHOUT_BATCH = 9
@@ -78,7 +78,7 @@ class Scan(OpRun):
         scan_output_axes: Sequence[int] | None = None,
         scan_output_directions: Sequence[int] | None = None,
     ) -> tuple[Any, ...]:
-        def scanned(values: Sequence[Any]) -> list[np.ndarray]:
+        def run_scan(values: Sequence[Any]) -> list[np.ndarray]:
             count = len(values) - num_scan_inputs
             states, scans = list(values[:count]), list(values[count:])
             axes, backwards = scan_input_axes or (), scan_input_directions or directions or ()
@@ -106,11 +106,11 @@ class Scan(OpRun):
             ]
 
         if self._schema.since_version >= _FIRST_WITHOUT_BATCH:
-            return tuple(scanned(inputs))
-        lengths, *batched = inputs
+            return tuple(run_scan(inputs))
+        lengths, *batches = inputs
         if lengths is not None:
             raise NotImplementedError("it does not know sequence_lens of Scan")
-        rows = [scanned(row) for row in zip(*batched, strict=True)]
+        rows = [run_scan(row) for row in zip(*batches, strict=True)]
         return tuple(np.stack(parts) for parts in zip(*rows, strict=True))
 
 

@@ -72,8 +72,8 @@ class ConvTranspose(OpRun):
         strides: Ints | None = None,
     ) -> tuple[np.ndarray, ...]:
         sizes, kernel = x.shape[2:], w.shape[2:]
-        ones = [1] * len(sizes)
-        windows = _Scatter(sizes, kernel, strides or ones, dilations or ones)
+        unit_sizes = [1] * len(sizes)
+        windows = _Scatter(sizes, kernel, strides or unit_sizes, dilations or unit_sizes)
         more = output_padding or [0] * len(sizes)
         full = [reach + extra for reach, extra in zip(windows.reach, more, strict=True)]
         starts, lengths = _cut(full, sizes, windows.strides, auto_pad, pads, output_shape)
@@ -90,7 +90,7 @@ class ConvTranspose(OpRun):
         cut = tuple(slice(start, start + size) for start, size in zip(starts, lengths, strict=True))
         result: np.ndarray = image[(..., *cut)].reshape(x.shape[0], -1, *lengths)
         if bias is not None:
-            result = result + bias.reshape(-1, *ones)
+            result = result + bias.reshape(-1, *unit_sizes)
         return (result.astype(x.dtype),)
 
 
@@ -112,9 +112,9 @@ def _cut(
             target = min(size, sizes[axis] * strides[axis])
         else:
             explicit = [0] * 2 * len(full) if auto_pad == "VALID" or not pads else pads
-            before, behind = explicit[axis], explicit[len(full) + axis]
-            starts.append(before)
-            lengths.append(size - before - behind)
+            begin, end = explicit[axis], explicit[len(full) + axis]
+            starts.append(begin)
+            lengths.append(size - begin - end)
             continue
         total = max(0, size - target)
         starts.append(total // 2 if auto_pad == "SAME_UPPER" else total - total // 2)
@@ -154,8 +154,8 @@ class DeformConv(OpRun):
             tap = np.arange(kernel[axis]) * (dilations or (1, 1))[axis] - (pads or (0, 0))[axis]
             start = np.arange(places[axis]) * (strides or (1, 1))[axis]
             # [kernel rows, kernel columns, rows, columns]
-            at = np.expand_dims(np.add.outer(tap, start), (1 - axis, 3 - axis))
-            coordinates.append(moves[:, :, :, :, axis] + at)
+            tap_positions = np.expand_dims(np.add.outer(tap, start), (1 - axis, 3 - axis))
+            coordinates.append(moves[:, :, :, :, axis] + tap_positions)
         read = _read_between(x.astype(np.float64), coordinates, offset_group)
         read = read.reshape(batch, offset_group, -1, taps, *places)
         read = read * factors.reshape(batch, offset_group, 1, taps, *places)
@@ -171,17 +171,19 @@ def _read_between(x: np.ndarray, coordinates: Sequence[np.ndarray], groups: int)
     """[sample, group, channel of it, …]: x between its elements; what lies outside is 0."""
     batch, channels, *sizes = x.shape
     images = x.reshape(batch, groups, channels // groups, *sizes)
-    others = (1 for _ in coordinates[0].shape[2:])
-    sample, group, *_ = np.ogrid[(slice(batch), slice(groups), *map(slice, others))]
-    below = [np.floor(at).astype(int) for at in coordinates]
+    unit_sizes = (1 for _ in coordinates[0].shape[2:])
+    sample, group, *_ = np.ogrid[(slice(batch), slice(groups), *map(slice, unit_sizes))]
+    floor_positions = [np.floor(position).astype(int) for position in coordinates]
     total: np.ndarray = np.zeros(())
     for corner in product((0, 1), repeat=2):
-        near = [low + step for low, step in zip(below, corner, strict=True)]
+        corner_positions = [low + step for low, step in zip(floor_positions, corner, strict=True)]
         weight: np.ndarray = np.ones(())
-        for at, place, size in zip(coordinates, near, sizes, strict=True):
-            inside = (place >= 0) & (place < size)
-            weight = weight * (1 - np.abs(at - place)) * inside
-        row, column = (place.clip(0, size - 1) for place, size in zip(near, sizes, strict=True))
+        for position, place, size in zip(coordinates, corner_positions, sizes, strict=True):
+            is_inside = (place >= 0) & (place < size)
+            weight = weight * (1 - np.abs(position - place)) * is_inside
+        row, column = (
+            place.clip(0, size - 1) for place, size in zip(corner_positions, sizes, strict=True)
+        )
         values = images[sample, group, :, row, column]
         total = total + np.moveaxis(values, -1, 2) * weight[:, :, None]
     return total
@@ -203,23 +205,25 @@ class _Windows:
         `fill` stands in the pads, `fill_behind` where the last windows reach beyond them.
         """
         spans = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
-        padded = np.pad(x, ((0, 0), (0, 0), *self.pads), constant_values=fill)
-        needed = [
+        padded_input = np.pad(x, ((0, 0), (0, 0), *self.pads), constant_values=fill)
+        padded_sizes = [
             (count - 1) * stride + span
             for count, stride, span in zip(self.counts, self.strides, spans, strict=True)
         ]
-        more = [(0, max(0, n - s)) for n, s in zip(needed, padded.shape[2:], strict=True)]
-        padded = np.pad(padded, ((0, 0), (0, 0), *more), constant_values=fill_behind)
+        more = [
+            (0, max(0, n - s)) for n, s in zip(padded_sizes, padded_input.shape[2:], strict=True)
+        ]
+        padded_input = np.pad(padded_input, ((0, 0), (0, 0), *more), constant_values=fill_behind)
         if 0 in self.counts:
             return np.empty((*x.shape[:2], *self.counts, *self.kernel), x.dtype)
         axes = tuple(range(2, x.ndim))
-        windows = sliding_window_view(padded, spans, axis=axes)
+        windows = sliding_window_view(padded_input, spans, axis=axes)
         starts = [
             slice(0, (count - 1) * stride + 1, stride)
             for count, stride in zip(self.counts, self.strides, strict=True)
         ]
-        taken = [slice(None, None, dilation) for dilation in self.dilations]
-        view: np.ndarray = windows[(slice(None), slice(None), *starts, *taken)]
+        dilation_slices = [slice(None, None, dilation) for dilation in self.dilations]
+        view: np.ndarray = windows[(slice(None), slice(None), *starts, *dilation_slices)]
         return view
 
 
@@ -235,29 +239,29 @@ def _windows(
     """By the formulas of MaxPool's definition; NotImplementedError where ONNX has two."""
     ndim = len(kernel)
     strides, dilations = strides or [1] * ndim, dilations or [1] * ndim
-    given = pads or [0] * 2 * ndim
+    pad_sizes = pads or [0] * 2 * ndim
     both, counts = [], []
     for axis, size in enumerate(sizes):
         stride, span = strides[axis], (kernel[axis] - 1) * dilations[axis] + 1
-        before, behind = given[axis], given[ndim + axis]
+        begin, end = pad_sizes[axis], pad_sizes[ndim + axis]
         if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
             count = ceil(size / stride)
             total = max(0, (count - 1) * stride + span - size)
             less, rest = total // 2, total - total // 2
-            before, behind = (less, rest) if auto_pad == "SAME_UPPER" else (rest, less)
+            begin, end = (less, rest) if auto_pad == "SAME_UPPER" else (rest, less)
         else:
             if auto_pad == "VALID":
-                before = behind = 0
-            room = size + before + behind - span
+                begin = end = 0
+            room = size + begin + end - span
             count = (ceil if ceil_mode else floor)(room / stride) + 1
-            if (count - 1) * stride >= size + before:  # it would begin behind the input
+            if (count - 1) * stride >= size + begin:  # it would begin behind the input
                 count -= 1
             if auto_pad == "VALID" and count > room // stride + 1:
                 raise NotImplementedError(
                     "ONNX's text has no window over the end for VALID with ceil_mode, and its "
                     "shape inference has one"
                 )
-        both.append((before, behind))
+        both.append((begin, end))
         counts.append(max(0, count))  # a window that is larger than the padded input fits nowhere
     return _Windows(kernel, strides, dilations, tuple(both), counts)
 
@@ -291,8 +295,8 @@ class MaxPool(OpRun):
         flat = np.broadcast_to(spatial, x.shape) + planes * spatial.size
         places = where.view(flat, -1, -1).reshape(*largest.shape, -1)
         # An element may be as small as what stands in the pads, which have no place.
-        among = (windows.reshape(*largest.shape, -1) == largest[..., None]) & (places >= 0)
-        best = among.argmax(-1)
+        is_largest = (windows.reshape(*largest.shape, -1) == largest[..., None]) & (places >= 0)
+        best = is_largest.argmax(-1)
         return largest, np.take_along_axis(places, best[..., None], -1)[..., 0].astype(np.int64)
 
 
@@ -313,9 +317,9 @@ class AveragePool(OpRun):
         where = _windows(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
         windows = where.view(x.astype(np.float64), 0, 0)
         inner = tuple(range(x.ndim, windows.ndim))
-        one = np.ones((1, 1, *x.shape[2:]))
-        counted = where.view(one, 1 if count_include_pad else 0, 0).sum(inner)
-        return ((windows.sum(inner) / counted).astype(x.dtype),)
+        unit_input = np.ones((1, 1, *x.shape[2:]))
+        counts = where.view(unit_input, 1 if count_include_pad else 0, 0).sum(inner)
+        return ((windows.sum(inner) / counts).astype(x.dtype),)
 
 
 class LpPool(OpRun):

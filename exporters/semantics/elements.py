@@ -107,8 +107,8 @@ class Squeeze(OpRun):
     def _run(
         self, data: np.ndarray, axes: np.ndarray | Sequence[int] | None = None
     ) -> tuple[np.ndarray, ...]:
-        given = _listed(axes)
-        return (data.squeeze() if not given else data.squeeze(tuple(given)),)
+        axis_list = _as_list(axes)
+        return (data.squeeze() if not axis_list else data.squeeze(tuple(axis_list)),)
 
 
 class Unsqueeze(OpRun):
@@ -132,17 +132,17 @@ class Slice(OpRun):
     ) -> tuple[np.ndarray, ...]:
         # Below opset 10 all are attributes.
         names = ("starts", "ends", "axes", "steps")
-        given = dict(zip(names, bounds, strict=False)) | attributes
-        starts, ends, axes, steps = (_listed(given.get(name)) for name in names)
+        parameters = dict(zip(names, bounds, strict=False)) | attributes
+        starts, ends, axes, steps = (_as_list(parameters.get(name)) for name in names)
         starts, ends = starts or [], ends or []
-        taken = [slice(None)] * data.ndim
+        index = [slice(None)] * data.ndim
         for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
             axis = axes[place] if axes else place
-            taken[axis] = _places(data.shape[axis], start, end, steps[place] if steps else 1)
-        return (data[tuple(taken)],)
+            index[axis] = _places(data.shape[axis], start, end, steps[place] if steps else 1)
+        return (data[tuple(index)],)
 
 
-def _listed(values: np.ndarray | Sequence[int] | None) -> list[int] | None:
+def _as_list(values: np.ndarray | Sequence[int] | None) -> list[int] | None:
     return None if values is None else [int(value) for value in np.asarray(values).ravel()]
 
 
@@ -183,12 +183,12 @@ class OneHot(OpRun):
         self, indices: np.ndarray, depth: np.ndarray, values: np.ndarray, axis: int = -1
     ) -> tuple[np.ndarray, ...]:
         count = int(np.asarray(depth).item())
-        wanted = indices.astype(np.int64)
-        wanted = np.where((wanted < -count) | (wanted >= count), -1 - count, wanted)
-        wanted = np.where((wanted < 0) & (wanted >= -count), wanted + count, wanted)
-        marked = wanted[..., None] == np.arange(count)
-        made = np.where(marked, values[1], values[0]).astype(values.dtype)
-        return (np.moveaxis(made, -1, axis),)
+        classes = indices.astype(np.int64)
+        classes = np.where((classes < -count) | (classes >= count), -1 - count, classes)
+        classes = np.where((classes < 0) & (classes >= -count), classes + count, classes)
+        is_class = classes[..., None] == np.arange(count)
+        one_hot = np.where(is_class, values[1], values[0]).astype(values.dtype)
+        return (np.moveaxis(one_hot, -1, axis),)
 
 
 class Unique(OpRun):
@@ -199,20 +199,20 @@ class Unique(OpRun):
     """
 
     def _run(
-        self, x: np.ndarray, axis: int | None = None, sorted: int = 1
+        self, x: np.ndarray, axis: int | None = None, is_sorted: int = 1
     ) -> tuple[np.ndarray, ...]:
-        flat, along = (x.ravel(), 0) if axis is None else (x, axis)
+        flat, unique_axis = (x.ravel(), 0) if axis is None else (x, axis)
         y, first, inverse, counts = np.unique(
-            flat, return_index=True, return_inverse=True, return_counts=True, axis=along
+            flat, return_index=True, return_inverse=True, return_counts=True, axis=unique_axis
         )
-        order = np.arange(len(first)) if sorted else np.argsort(first)
-        found = (
-            np.take(y, order, along),
+        order = np.arange(len(first)) if is_sorted else np.argsort(first)
+        results = (
+            np.take(y, order, unique_axis),
             first[order].astype(np.int64),
             np.argsort(order)[inverse.ravel()].astype(np.int64),
             counts[order].astype(np.int64),
         )
-        return found[: len(self.onnx_node.output)]
+        return results[: len(self.onnx_node.output)]
 
 
 _CASES: dict[str, Callable[[str], str]] = {"LOWER": str.lower, "UPPER": str.upper, "NONE": str}

@@ -77,7 +77,7 @@ from exporters.semantics.traditional_ml import (
 )
 
 _ALWAYS = 2**31
-_MENDED: Mapping[str, tuple[type[OpRun], int]] = {
+_FIXED_OPERATORS: Mapping[str, tuple[type[OpRun], int]] = {
     "AffineGrid": (AffineGrid, _ALWAYS),
     "Attention": (Attention, _ALWAYS),
     "AveragePool": (AveragePool, _ALWAYS),
@@ -131,7 +131,7 @@ _MENDED: Mapping[str, tuple[type[OpRun], int]] = {
     "Upsample": (Upsample, 10),
 }
 """Operators of ours, each for the opsets below a number."""
-_LEARNED: Mapping[str, type[OpRun]] = {
+_ML_OPERATORS: Mapping[str, type[OpRun]] = {
     "FeatureVectorizer": FeatureVectorizer,
     "LinearClassifier": LinearClassifier,
     "LinearRegressor": LinearRegressor,
@@ -142,7 +142,7 @@ _LEARNED: Mapping[str, type[OpRun]] = {
 }
 """Operators of ours in the domain ai.onnx.ml, for all its versions."""
 _LEARNED_DOMAIN = "ai.onnx.ml"
-_QUANTISED = frozenset({"QuantizeLinear", "QLinearMatMul"})
+_QUANTISED_OPERATORS = frozenset({"QuantizeLinear", "QLinearMatMul"})
 """Operators whose integers depend on the precision of the quotient."""
 
 
@@ -153,20 +153,20 @@ class Evaluator(ReferenceEvaluator):
     """
 
     def _load_impl(self, node: NodeProto, input_types: Any = None) -> Any:
-        if node.domain == _LEARNED_DOMAIN and node.op_type in _LEARNED:
+        if node.domain == _LEARNED_DOMAIN and node.op_type in _ML_OPERATORS:
             schema = get_schema(node.op_type, self.opsets.get(node.domain, 1), node.domain)
-            return _with_schema(_LEARNED[node.op_type], schema)
+            return _with_schema(_ML_OPERATORS[node.op_type], schema)
         if node.domain:
             return super()._load_impl(node, input_types)
         version = self.opsets.get("", 0)
-        mended, below = _MENDED.get(node.op_type, (None, 0))
-        if mended is not None and version < below:
+        operator_class, first_right_version = _FIXED_OPERATORS.get(node.op_type, (None, 0))
+        if operator_class is not None and version < first_right_version:
             schema = get_schema(node.op_type, version, "")
-            return _with_schema(mended, schema)
+            return _with_schema(operator_class, schema)
         implementation = super()._load_impl(node, input_types)
         if node.op_type in RANDOM or node.op_type == "Dropout":
-            return lambda drawing, settings: implementation(_unseeded(drawing), settings)
-        if node.op_type in _QUANTISED:
+            return lambda drawing, settings: implementation(_without_seed(drawing), settings)
+        if node.op_type in _QUANTISED_OPERATORS:
             return _in_single_precision(implementation)
         # One that bears a version in its name has the defaults of that version.
         if getattr(implementation, "__name__", "") == node.op_type:
@@ -184,8 +184,8 @@ class _Defaults:
 @cache
 def _with_newer(op: str, version: int) -> _Defaults:
     """The defaults of this version, and of attributes that came later and stand for what was."""
-    newest, own = get_schema(op, ""), get_schema(op, version, "")
-    return _Defaults({**newest.attributes, **own.attributes})
+    newest, own_schema = get_schema(op, ""), get_schema(op, version, "")
+    return _Defaults({**newest.attributes, **own_schema.attributes})
 
 
 def _with_schema(implementation: type[OpRun], schema: OpSchema | _Defaults) -> type[OpRun]:
@@ -209,7 +209,7 @@ def _is_half(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype == np.float16
 
 
-def _unseeded(node: NodeProto) -> NodeProto:
+def _without_seed(node: NodeProto) -> NodeProto:
     other = NodeProto()
     other.CopyFrom(node)
     other.ClearField("attribute")

@@ -41,25 +41,25 @@ class Resize(OpRun):
         if self._schema.since_version < _FIRST_WITH_MODES:
             if mode == "nearest" and roi is not None and roi.min() < 1:
                 raise NotImplementedError("opset 10 does not specify how Resize rounds downwards")
-            given, transformation, nearest = roi, "asymmetric", "floor"
+            scales_or_roi, transformation, nearest = roi, "asymmetric", "floor"
         else:
-            given = None if scales is None or not scales.size else scales
+            scales_or_roi = None if scales is None or not scales.size else scales
             transformation = str(coordinate_transformation_mode)
             nearest = str(nearest_mode)
         kernel = _Kernel(
             str(mode), nearest, cubic_coeff_a or -0.75, bool(exclude_outside), bool(antialias)
         )
-        along = list(range(x.ndim)) if axes is None else [axis % x.ndim for axis in axes]
-        lengths = _lengths([x.shape[axis] for axis in along], given, sizes)
-        if given is None and keep_aspect_ratio_policy in _POLICIES:
+        resized_axes = list(range(x.ndim)) if axes is None else [axis % x.ndim for axis in axes]
+        lengths = _lengths([x.shape[axis] for axis in resized_axes], scales_or_roi, sizes)
+        if scales_or_roi is None and keep_aspect_ratio_policy in _POLICIES:
             ratio = _POLICIES[keep_aspect_ratio_policy](scale for _, scale in lengths)
-            lengths = [(floor(x.shape[axis] * ratio + 0.5), ratio) for axis in along]
+            lengths = [(floor(x.shape[axis] * ratio + 0.5), ratio) for axis in resized_axes]
         if transformation == "tf_crop_and_resize":
             assert roi is not None, "a crop has a region"
             regions = np.asarray(roi, np.float64).reshape(2, -1).T
             crop = _Crop(regions, extrapolation_value or 0.0)
-            return (_resized(x, along, lengths, transformation, kernel, crop),)
-        return (_resized(x, along, lengths, transformation, kernel),)
+            return (_resize_axes(x, resized_axes, lengths, transformation, kernel, crop),)
+        return (_resize_axes(x, resized_axes, lengths, transformation, kernel),)
 
 
 class Upsample(OpRun):
@@ -70,7 +70,7 @@ class Upsample(OpRun):
     ) -> tuple[np.ndarray, ...]:
         kernel = _Kernel(mode or "nearest", "floor", -0.75, False, False)
         lengths = _lengths(x.shape, np.asarray(scales), None)
-        return (_resized(x, range(x.ndim), lengths, "asymmetric", kernel),)
+        return (_resize_axes(x, range(x.ndim), lengths, "asymmetric", kernel),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,38 +90,38 @@ class _Kernel:
         """
         halves = np.round(coordinates * 2) / 2
         coordinates = np.where(np.abs(coordinates - halves) < _ROUNDING, halves, coordinates)
-        below = np.floor(coordinates).astype(int)
-        beyond = coordinates - below
+        floors = np.floor(coordinates).astype(int)
+        fractions = coordinates - floors
         if self.mode == "nearest":
-            places, weights = self._nearest(below, beyond), np.ones((len(below), 1))
+            places, weights = self._nearest(floors, fractions), np.ones((len(floors), 1))
         elif self.antialias and scale < 1:
             radius = ceil((1 if self.mode == "linear" else 2) / scale)
-            places = below[:, None] + np.arange(-radius, radius + 2)
+            places = floors[:, None] + np.arange(-radius, radius + 2)
             distance = np.abs(coordinates[:, None] - places) * scale
             linear = np.clip(1 - distance, 0, 1)
             weights = linear if self.mode == "linear" else _cubic(distance, self.cubic_a)
             weights = weights / weights.sum(1, keepdims=True)
         elif self.mode == "linear":
-            places, weights = below[:, None] + (0, 1), np.stack([1 - beyond, beyond], 1)
+            places, weights = floors[:, None] + (0, 1), np.stack([1 - fractions, fractions], 1)
         else:
-            places = below[:, None] + (-1, 0, 1, 2)
+            places = floors[:, None] + (-1, 0, 1, 2)
             weights = _cubic(np.abs(coordinates[:, None] - places), self.cubic_a)
         if self.exclude_outside:
             weights = np.where((places < 0) | (places >= size), 0, weights)
             weights = weights / weights.sum(1, keepdims=True)
-        matrix = np.zeros((len(below), size))
-        rows = np.broadcast_to(np.arange(len(below))[:, None], places.shape)
+        matrix = np.zeros((len(floors), size))
+        rows = np.broadcast_to(np.arange(len(floors))[:, None], places.shape)
         np.add.at(matrix, (rows, places.clip(0, size - 1)), weights)
         return matrix
 
-    def _nearest(self, below: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+    def _nearest(self, floors: np.ndarray, fractions: np.ndarray) -> np.ndarray:
         up = {
-            "floor": np.zeros_like(below),
-            "ceil": beyond > 0,
-            "round_prefer_floor": beyond > 0.5,
-            "round_prefer_ceil": beyond >= 0.5,
+            "floor": np.zeros_like(floors),
+            "ceil": fractions > 0,
+            "round_prefer_floor": fractions > 0.5,
+            "round_prefer_ceil": fractions >= 0.5,
         }[self.nearest]
-        return (below + up)[:, None]
+        return (floors + up)[:, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class _Crop:
         return start * (size - 1) + np.arange(count) * step
 
 
-def _resized(
+def _resize_axes(
     x: np.ndarray,
     axes: Sequence[int],
     lengths: Sequence[tuple[int, float]],
@@ -191,14 +191,14 @@ def _lengths(
 def _coordinates(transformation: str, count: int, size: int, scale: float) -> np.ndarray:
     """Where each of the outputs lies among the inputs, by the table in Resize's definition."""
     x = np.arange(count, dtype=np.float64)
-    centred: np.ndarray = (x + 0.5) / scale - 0.5
+    half_pixel: np.ndarray = (x + 0.5) / scale - 0.5
     match transformation:
         case "half_pixel":
-            return centred
+            return half_pixel
         case "pytorch_half_pixel":
-            return centred if count > 1 else np.zeros(1)
+            return half_pixel if count > 1 else np.zeros(1)
         case "half_pixel_symmetric":
-            return centred + size / 2 * (1 - count / (size * scale))
+            return half_pixel + size / 2 * (1 - count / (size * scale))
         case "align_corners":
             # The corners are those of the output as it is, whose size is a whole number.
             return x * (size - 1) / (count - 1) if count > 1 else np.zeros(count)
@@ -211,9 +211,9 @@ def _coordinates(transformation: str, count: int, size: int, scale: float) -> np
 
 def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
     """Keys' kernel."""
-    near: np.ndarray = ((a + 2) * distance - (a + 3)) * distance**2 + 1
+    near_weights: np.ndarray = ((a + 2) * distance - (a + 3)) * distance**2 + 1
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
-    return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
+    return np.where(distance <= 1, near_weights, np.where(distance < 2, far, 0.0))
 
 
 _CUBIC_A = -0.75
@@ -242,23 +242,31 @@ class GridSample(OpRun):
         wide = grid.astype(np.result_type(grid.dtype, np.float32))
         taps = []
         for axis, size in enumerate(sizes):
-            at = wide[..., len(sizes) - 1 - axis]  # the grid names the last axis first
-            at = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
+            positions = wide[..., len(sizes) - 1 - axis]  # the grid names the last axis first
+            positions = (
+                (positions + 1) / 2 * (size - 1)
+                if align_corners
+                else ((positions + 1) * size - 1) / 2
+            )
             if method != "cubic":
-                at = _moved(at, size, padding, bool(align_corners))
-            taps.append(_taps(at, method))
+                positions = _pad_positions(positions, size, padding, bool(align_corners))
+            taps.append(_taps(positions, method))
         image: Any = x.astype(np.float64)
         result = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
         batch = np.arange(x.shape[0]).reshape(-1, *(1 for _ in grid.shape[1:-1]))
         for combination in product(*taps):
             weight = np.ones(grid.shape[:-1])
             index: list[Any] = []
-            for (near, share), size in zip(combination, sizes, strict=True):
+            for (tap_positions, share), size in zip(combination, sizes, strict=True):
                 cubic = method == "cubic"
-                place = _moved(near, size, padding, bool(align_corners)) if cubic else near
-                inside = (place >= 0) & (place <= size - 1)
-                weight = np.where(inside, weight * share, 0.0)
-                index.append(np.where(inside, place, 0).astype(np.int64))
+                place = (
+                    _pad_positions(tap_positions, size, padding, bool(align_corners))
+                    if cubic
+                    else tap_positions
+                )
+                is_inside = (place >= 0) & (place <= size - 1)
+                weight = np.where(is_inside, weight * share, 0.0)
+                index.append(np.where(is_inside, place, 0).astype(np.int64))
             values = image[(batch, slice(None), *index)]
             result += (
                 np.moveaxis(np.where(weight[..., None] == 0, 0.0, values), -1, 1) * weight[:, None]
@@ -266,7 +274,7 @@ class GridSample(OpRun):
         return (result.astype(x.dtype),)
 
 
-def _moved(at: np.ndarray, size: int, padding: str, align_corners: bool) -> np.ndarray:
+def _pad_positions(at: np.ndarray, size: int, padding: str, align_corners: bool) -> np.ndarray:
     """Coordinates of the image for those outside of it; `zeros` leaves them there."""
     if padding == "zeros":
         return at
@@ -278,25 +286,27 @@ def _moved(at: np.ndarray, size: int, padding: str, align_corners: bool) -> np.n
     return np.clip(at, 0, size - 1)
 
 
-def _taps(at: np.ndarray, mode: str) -> list[tuple[np.ndarray, np.ndarray]]:
+def _taps(positions: np.ndarray, mode: str) -> list[tuple[np.ndarray, np.ndarray]]:
     """The neighbours of each coordinate along one axis, with their weights."""
-    below = np.floor(at)
+    floors = np.floor(positions)
     if mode == "nearest":
-        return [(np.rint(at), np.ones(at.shape))]
-    beyond = at.astype(np.float64) - below
+        return [(np.rint(positions), np.ones(positions.shape))]
+    fractions = positions.astype(np.float64) - floors
     if mode == "linear":
-        return [(below, 1 - beyond), (below + 1, beyond)]
+        return [(floors, 1 - fractions), (floors + 1, fractions)]
     if mode == "cubic":
-        return [(below + step, _sampling_cubic(np.abs(beyond - step))) for step in (-1, 0, 1, 2)]
+        return [
+            (floors + step, _sampling_cubic(np.abs(fractions - step))) for step in (-1, 0, 1, 2)
+        ]
     raise NotImplementedError(f"it does not know the mode {mode} of GridSample")
 
 
 def _sampling_cubic(distance: np.ndarray) -> np.ndarray:
     """Keys' kernel."""
     a = _CUBIC_A
-    near: np.ndarray = ((a + 2) * distance - (a + 3)) * distance**2 + 1
+    near_weights: np.ndarray = ((a + 2) * distance - (a + 3)) * distance**2 + 1
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
-    return np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
+    return np.where(distance <= 1, near_weights, np.where(distance < 2, far, 0.0))
 
 
 class AffineGrid(OpRun):

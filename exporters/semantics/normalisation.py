@@ -31,12 +31,12 @@ class _Reduce(OpRun):
         places = () if axes is None else tuple(int(axis) for axis in np.asarray(axes).ravel())
         if not places:
             if noop_with_empty_axes:
-                return (self._unreduced(data),)
+                return (self._reduce_none(data),)
             places = tuple(range(data.ndim))
         result = type(self).reduction(data, places, bool(keepdims))
         return (np.asarray(result).astype(data.dtype),)
 
-    def _unreduced(self, data: np.ndarray) -> np.ndarray:
+    def _reduce_none(self, data: np.ndarray) -> np.ndarray:
         """Each element reduced by itself."""
         one = type(self).reduction(data[..., None], (data.ndim,), False)
         return np.asarray(one).astype(data.dtype)
@@ -107,17 +107,17 @@ class LogSoftmax(_AlongAxis):
     """x less the logarithm of the sum; the logarithm of what has become 0 is not taken."""
 
     def _rows(self, x: np.ndarray) -> np.ndarray:
-        lowered: np.ndarray = x - x.max(-1, keepdims=True)
-        return lowered - np.log(np.exp(lowered).sum(-1, keepdims=True))
+        shifted_rows: np.ndarray = x - x.max(-1, keepdims=True)
+        return shifted_rows - np.log(np.exp(shifted_rows).sum(-1, keepdims=True))
 
 
 class Hardmax(_AlongAxis):
     """1 at the first of the largest, else 0."""
 
     def _rows(self, x: np.ndarray) -> np.ndarray:
-        marked = np.zeros_like(x)
-        np.put_along_axis(marked, x.argmax(-1)[..., None], 1, -1)
-        return marked
+        one_hot = np.zeros_like(x)
+        np.put_along_axis(one_hot, x.argmax(-1)[..., None], 1, -1)
+        return one_hot
 
 
 class BatchNormalization(OpRun):
@@ -144,13 +144,16 @@ class BatchNormalization(OpRun):
             raise NotImplementedError("it normalises by given means and variances of channels only")
         running: tuple[np.ndarray, ...] = ()
         if training_mode:
-            others = (0, *range(2, x.ndim))
-            own = x.mean(others, dtype=np.float64), x.var(others, dtype=np.float64)
+            reduced_axes = (0, *range(2, x.ndim))
+            batch_statistics = (
+                x.mean(reduced_axes, dtype=np.float64),
+                x.var(reduced_axes, dtype=np.float64),
+            )
             running = tuple(
                 (old * momentum + new * (1 - momentum)).astype(old.dtype)
-                for old, new in zip((mean, variance), own, strict=True)
+                for old, new in zip((mean, variance), batch_statistics, strict=True)
             )
-            mean, variance = own
+            mean, variance = batch_statistics
         channels = (-1, *(1 for _ in x.shape[2:]))
         scale, bias, mean, variance = (
             part.astype(np.float64).reshape(channels) for part in (scale, bias, mean, variance)
@@ -165,11 +168,11 @@ class InstanceNormalization(OpRun):
     def _run(
         self, x: np.ndarray, scale: np.ndarray, bias: np.ndarray, epsilon: float = 1e-5
     ) -> tuple[np.ndarray, ...]:
-        others = tuple(range(2, x.ndim))
-        channels = (-1, *(1 for _ in others))
+        reduced_axes = tuple(range(2, x.ndim))
+        channels = (-1, *(1 for _ in reduced_axes))
         wide = x.astype(np.float64)
-        deviation = np.sqrt(wide.var(others, keepdims=True) + epsilon)
-        y = (wide - wide.mean(others, keepdims=True)) / deviation
+        deviation = np.sqrt(wide.var(reduced_axes, keepdims=True) + epsilon)
+        y = (wide - wide.mean(reduced_axes, keepdims=True)) / deviation
         return ((y * scale.reshape(channels) + bias.reshape(channels)).astype(x.dtype),)
 
 
@@ -200,8 +203,8 @@ class LRN(OpRun):
         size: int = 1,
     ) -> tuple[np.ndarray, ...]:
         wide = x.astype(np.float64)
-        before, behind = (size - 1) // 2, size - 1 - (size - 1) // 2
-        pads = [(0, 0), (before, behind), *((0, 0) for _ in x.shape[2:])]
+        begin, end = (size - 1) // 2, size - 1 - (size - 1) // 2
+        pads = [(0, 0), (begin, end), *((0, 0) for _ in x.shape[2:])]
         squares = np.pad(np.square(wide), pads)
         total = sum(squares[:, step : step + x.shape[1]] for step in range(size))
         return ((wide / (bias + alpha / size * total) ** beta).astype(x.dtype),)
@@ -230,18 +233,18 @@ class LayerNormalization(OpRun):
         if bias is not None:
             y = y + bias
         stash = helper.tensor_dtype_to_np_dtype(stash_type)
-        made = (y.astype(x.dtype), mean.astype(stash), inverse.astype(stash))
-        return made[: len(self.onnx_node.output)]
+        outputs = (y.astype(x.dtype), mean.astype(stash), inverse.astype(stash))
+        return outputs[: len(self.onnx_node.output)]
 
 
 class MeanVarianceNormalization(OpRun):
     """Mean 0 and variance 1 over axes; onnx's takes float32 alone."""
 
     def _run(self, x: np.ndarray, axes: Sequence[int] | None = None) -> tuple[np.ndarray, ...]:
-        over = (0, 2, 3) if axes is None else tuple(axes)
+        reduced_axes = (0, 2, 3) if axes is None else tuple(axes)
         wide = x.astype(np.float64)
-        deviation = wide.std(over, keepdims=True)
-        y = (wide - wide.mean(over, keepdims=True)) / (deviation + _LEAST_DEVIATION)
+        deviation = wide.std(reduced_axes, keepdims=True)
+        y = (wide - wide.mean(reduced_axes, keepdims=True)) / (deviation + _LEAST_DEVIATION)
         return (y.astype(x.dtype),)
 
 

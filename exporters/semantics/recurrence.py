@@ -64,34 +64,39 @@ class _Recurrent(OpRun):
             )
         steps = np.swapaxes(x, 0, 1) if layout else x
         length, batch = steps.shape[:2]
-        directions, hidden = r.shape[0], r.shape[-1]
+        directions, state_size = r.shape[0], r.shape[-1]
         lengths = np.full(batch, length) if sequence_lens is None else np.asarray(sequence_lens)
         names = list(activations or self.defaults * directions)
         bound = clip or np.inf
 
         def state(initial: np.ndarray | None, place: int) -> np.ndarray:
             if initial is None:
-                return np.zeros((batch, hidden))
+                return np.zeros((batch, state_size))
             return np.asarray(initial[:, place] if layout else initial[place], np.float64)
 
-        y = np.zeros((length, directions, batch, hidden))
+        y = np.zeros((length, directions, batch, state_size))
         ends: list[tuple[np.ndarray, ...]] = []
         for place in range(directions):
             functions = [_activation(n) for n in names[place * len(self.defaults) :]]
             weights = [np.asarray(a[place], np.float64) for a in (w, r)]
-            bias = np.zeros(2 * self.gates * hidden) if b is None else b[place].astype(np.float64)
-            weights += [bias, np.zeros(3 * hidden) if p is None else p[place].astype(np.float64)]
+            bias = (
+                np.zeros(2 * self.gates * state_size) if b is None else b[place].astype(np.float64)
+            )
+            weights += [
+                bias,
+                np.zeros(3 * state_size) if p is None else p[place].astype(np.float64),
+            ]
             states: tuple[np.ndarray, ...] = (state(initial_h, place), state(initial_c, place))
             backwards = direction == "reverse" or place == 1
-            for at, active in _order(lengths, length, backwards):
-                inputs = steps[at, np.arange(batch)].astype(np.float64)
+            for positions, active in _order(lengths, length, backwards):
+                inputs = steps[positions, np.arange(batch)].astype(np.float64)
                 new = self._step(inputs, states, weights, functions, bound, settings)
                 states = tuple(
                     np.where(active[:, None], result, old)
                     for result, old in zip(new, states, strict=True)
                 )
                 rows = np.flatnonzero(active)
-                y[at[rows], place, rows] = states[0][rows]
+                y[positions[rows], place, rows] = states[0][rows]
             ends.append(states)
         last = [np.stack([states[part] for states in ends]) for part in (0, 1)]
         if layout:
@@ -119,8 +124,8 @@ def _order(
     """For each turn the step that each sequence is at, and which of them have one."""
     for turn in range(length):
         active = turn < lengths
-        at = lengths - 1 - turn if backwards else np.full(len(lengths), turn)
-        yield np.where(active, at, 0).astype(np.int64), active
+        positions = lengths - 1 - turn if backwards else np.full(len(lengths), turn)
+        yield np.where(active, positions, 0).astype(np.int64), active
 
 
 def _activation(name: str) -> Function:
@@ -130,7 +135,7 @@ def _activation(name: str) -> Function:
     return function
 
 
-def _clipped(x: np.ndarray, bound: float) -> np.ndarray:
+def _clip(x: np.ndarray, bound: float) -> np.ndarray:
     return np.clip(x, -bound, bound)
 
 
@@ -149,7 +154,7 @@ class RNN(_Recurrent):
     ) -> tuple[np.ndarray, ...]:
         w, r, bias, _ = weights
         wb, rb = np.split(bias, 2)
-        return functions[0](_clipped(x @ w.T + states[0] @ r.T + wb + rb, bound)), states[1]
+        return functions[0](_clip(x @ w.T + states[0] @ r.T + wb + rb, bound)), states[1]
 
 
 class GRU(_Recurrent):
@@ -169,17 +174,17 @@ class GRU(_Recurrent):
         wb, rb = np.split(bias, 2)
         h = states[0]
         f, g = functions[:2]
-        of_x = np.split(x @ w.T + wb, 3, 1)
-        of_h = np.split(h @ r.T + rb, 3, 1)
-        update = f(_clipped(of_x[0] + of_h[0], bound))
-        reset = f(_clipped(of_x[1] + of_h[1], bound))
+        input_gates = np.split(x @ w.T + wb, 3, 1)
+        state_gates = np.split(h @ r.T + rb, 3, 1)
+        update = f(_clip(input_gates[0] + state_gates[0], bound))
+        reset = f(_clip(input_gates[1] + state_gates[1], bound))
         if settings.get("linear_before_reset"):
-            candidate = reset * of_h[2]
+            candidate = reset * state_gates[2]
         else:
             size = h.shape[1]
             candidate = (reset * h) @ r[2 * size :].T + rb[2 * size :]
-        hidden = g(_clipped(of_x[2] + candidate, bound))
-        return (1 - update) * hidden + update * h, states[1]
+        candidate_state = g(_clip(input_gates[2] + candidate, bound))
+        return (1 - update) * candidate_state + update * h, states[1]
 
 
 class LSTM(_Recurrent):
@@ -201,11 +206,11 @@ class LSTM(_Recurrent):
         f, g, out = functions[:3]
         into_input, into_output, into_forget = np.split(peepholes, 3)
         i, o, forget, cell = np.split(x @ w.T + h @ r.T + wb + rb, 4, 1)
-        i = f(_clipped(i + into_input * c, bound))
+        i = f(_clip(i + into_input * c, bound))
         if settings.get("input_forget"):
             forget = 1 - i
         else:
-            forget = f(_clipped(forget + into_forget * c, bound))
-        c = forget * c + i * g(_clipped(cell, bound))
-        o = f(_clipped(o + into_output * c, bound))
+            forget = f(_clip(forget + into_forget * c, bound))
+        c = forget * c + i * g(_clip(cell, bound))
+        o = f(_clip(o + into_output * c, bound))
         return o * out(c), c

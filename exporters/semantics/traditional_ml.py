@@ -18,11 +18,11 @@ from onnx.reference.ops.aionnxml.op_tree_ensemble_regressor import (
 )
 
 
-class _Learned(OpRun):
+class _MlOperator(OpRun):
     op_domain = "ai.onnx.ml"
 
 
-class FeatureVectorizer(_Learned):
+class FeatureVectorizer(_MlOperator):
     """Rows side by side, cut or filled up to their widths."""
 
     def _run(
@@ -37,7 +37,7 @@ class FeatureVectorizer(_Learned):
         return (np.concatenate(columns, 1),)
 
 
-class LinearRegressor(_Learned):
+class LinearRegressor(_MlOperator):
     """Products and intercepts, of which there may be none; onnx's gives NaN then."""
 
     def _run(
@@ -75,7 +75,7 @@ class LinearClassifier(_OnnxLinearClassifier):
         return labels, scores.astype(np.float32)
 
 
-class Normalizer(_Learned):
+class Normalizer(_MlOperator):
     """Each row over its largest element, its sum of absolute values or its length."""
 
     def _run(self, x: np.ndarray, norm: str = "MAX") -> tuple[np.ndarray, ...]:
@@ -87,7 +87,7 @@ class Normalizer(_Learned):
         return ((wide / np.where(size == 0, 1.0, size)).astype(np.float32),)
 
 
-class Scaler(_Learned):
+class Scaler(_MlOperator):
     """(x - offset) * scale, in float32 whatever the type of x."""
 
     def _run(
@@ -130,7 +130,7 @@ def _refuse_gaps(settings: Mapping[str, Any], kind: str, expected: range) -> Non
         settings["nodes_treeids"], settings["nodes_nodeids"], settings["nodes_modes"], strict=True
     ):
         if mode == "LEAF":
-            own = ids.get((tree, node), set())
-            by_tree[tree] = by_tree.get(tree, own) & own
+            node_ids = ids.get((tree, node), set())
+            by_tree[tree] = by_tree.get(tree, node_ids) & node_ids
     if set().union(*by_tree.values()) != set(expected):
         raise NotImplementedError(f"it does not know trees that may leave out a {kind}")

@@ -21,13 +21,13 @@ from exporters.worker.export import export
 
 def answer(line: str, holder: int) -> ExportReply:
     """The reply to one request line; what it names is kept until the process `holder` ends."""
-    started = time.perf_counter()
+    start_time = time.perf_counter()
     try:
-        model, cached = export(from_json(ExportRequest, json.loads(line)), holder)
+        model, is_cached = export(from_json(ExportRequest, json.loads(line)), holder)
     except Exception as error:
         return _failed(error)
-    milliseconds = (time.perf_counter() - started) * 1e3
-    return ExportReply("ok", model, cached=cached, export_ms=milliseconds)
+    milliseconds = (time.perf_counter() - start_time) * 1e3
+    return ExportReply("ok", model, cached=is_cached, export_ms=milliseconds)
 
 
 _NO_MEMORY = (

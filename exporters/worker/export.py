@@ -54,7 +54,7 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
         return null_twin(store, request.null_of, request.points)
     sets = [user_path(path) for path in (request.inputs, *request.more_inputs) if path]
     source = _source(request)
-    subject = _sized(source.subject, sets)
+    subject = _with_sizes(source.subject, sets)
     # A batch without rows has no throughput; a cache without entries is how a prompt begins.
     is_file = request.model.endswith(FILE_ENDINGS)
     may_be_empty = [axis for axis in subject.axes if is_file and axis != subject.batch]
@@ -65,7 +65,7 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     rotation = {}
     if request.rotate_inputs:
         rotation = rotation_of(store, subject, points, request.precision, sets, request.seed)
-    model = _described(request, subject, parts, sets, unfit)
+    model = _describe(request, subject, parts, sets, unfit)
     store.settle()
     return replace(model, rotation=rotation), all(part.stored for part in parts)
 
@@ -124,27 +124,29 @@ def _part(
     if graph.point is not None:
         points = (graph.point,)
     own_inputs = sets[0] if sets else None
-    written = _arithmetic(store, graph.path)
+    graph_arithmetic = _arithmetic(store, graph.path)
     bound = Bound(
-        tolerance_of([written.narrowest], written.depth, graph.outputs),
-        steps=written.narrowest == "int8",
+        tolerance_of([graph_arithmetic.narrowest], graph_arithmetic.depth, graph.outputs),
+        steps=graph_arithmetic.narrowest == "int8",
     )
     references = references_of(
         store, source, graph, points, precision, own_inputs, request.seed, request.checked, bound
     )
     usual = subject.default or references.points[0]
-    executed = _in_precision(request, store, subject, graph, usual)
+    executed_graph = _in_precision(request, store, subject, graph, usual)
     if request.states:
         types = {spec.name: spec.dtype for spec in (*graph.outputs, *subject.inputs)}
         for file in references.files.values():
             refuse_unfit_states(subject.states, types, load_reference(file), subject.called)
-    return _Part(graph, executed, _arithmetic(store, executed.path), references)
+    return _Part(graph, executed_graph, _arithmetic(store, executed_graph.path), references)
 
 
 def _arithmetic(store: Store, graph: Path) -> Arithmetic:
     """The types that a stored graph computes in."""
-    kept = done(store, told, graph, about={"arithmetic of": graph.stem}, packages=("onnx",))
-    return from_json(Arithmetic, kept.entry.facts)
+    cache_entry = done(
+        store, told, graph, key_facts={"arithmetic of": graph.stem}, packages=("onnx",)
+    )
+    return from_json(Arithmetic, cache_entry.entry.facts)
 
 
 def _source(request: ExportRequest) -> Source:
@@ -173,7 +175,7 @@ def _need(work: str, *packages: str) -> None:
         )
 
 
-def _sized(subject: Subject, sets: Sequence[Path]) -> Subject:
+def _with_sizes(subject: Subject, sets: Sequence[Path]) -> Subject:
     """With the sizes of the user's own inputs, where he gives some, as its default ones."""
     if not sets:
         return subject
@@ -195,7 +197,7 @@ def _in_precision(
     )
 
 
-def _described(
+def _describe(
     request: ExportRequest,
     subject: Subject,
     parts: Sequence[_Part],
