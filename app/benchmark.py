@@ -48,7 +48,7 @@ _NOTEBOOK_SOURCES = (
     "rss_peak_mib",
     "accuracy_top1",
 )
-_OF_EVERY_FILE = {"case_id", "model", "runtime", "status"}
+_COMMON_COLUMNS = {"case_id", "model", "runtime", "status"}
 """Columns by which a results.csv is told from another table."""
 
 
@@ -69,7 +69,7 @@ class BenchmarkResult:
         A field that two parts share carries its part's name: `device_name`, `runtime_name`.
         """
         pd = pandas()
-        return pd.DataFrame([_flat(one) for one in self.profiles])
+        return pd.DataFrame([_flat(case_profile) for case_profile in self.profiles])
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """The frame as CSV, written to `path` if one is given; lists are JSON in their cell.
@@ -79,14 +79,14 @@ class BenchmarkResult:
         frame = self.to_frame()
         lines = [csv_line(map(str, frame.columns))]
         lines += [csv_line(map(_as_cell, row)) for row in frame.itertuples(index=False, name=None)]
-        return _written("".join(lines), path)
+        return _write_text("".join(lines), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The profiles as a JSON list, written to `path` if one is given.
 
         >>> CellBasedBenchmark().run_on("torch-cpu").to_json("cells.json")
         """
-        return _written(as_json(self.profiles), path)
+        return _write_text(as_json(self.profiles), path)
 
 
 class _SuiteBenchmark:
@@ -109,18 +109,18 @@ class _SuiteBenchmark:
         profile: str = "quick",
         models: Sequence[str] | None = None,
     ) -> None:
-        known = [name for sweep in load_suite(self.suite).sweeps for name in sweep.models]
+        model_names = [name for sweep in load_suite(self.suite).sweeps for name in sweep.models]
         for name in models or ():
-            if name not in known:
+            if name not in model_names:
                 raise PlanError(
-                    f"the suite {self.suite} has no model {name!r}", suggestion(name, known)
+                    f"the suite {self.suite} has no model {name!r}", suggestion(name, model_names)
                 )
         if type(num_inference) is not int or num_inference < 0:
             raise PlanError(
                 f"num_inference is not an integer of at least 0 (got {num_inference!r})",
                 "give how many times a profile lists",
             )
-        self.models = tuple(known if models is None else models)
+        self.models = tuple(model_names if models is None else models)
         self.seed = seed
         self.num_inference = num_inference
         self.batch_size = batch_size
@@ -186,7 +186,11 @@ def load_results(pattern: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     """
     dataframes = pandas()
     patterns = [pattern] if isinstance(pattern, str | Path) else list(pattern)
-    paths = list(dict.fromkeys(_full_table(path) for one in patterns for path in _matches(one)))
+    paths = list(
+        dict.fromkeys(
+            _full_table(path) for name_pattern in patterns for path in _matches(name_pattern)
+        )
+    )
     if not paths:
         raise ResultsError("there is nothing to load", "give run folders, files or a glob")
     frames: list[pd.DataFrame] = []
@@ -199,20 +203,20 @@ def load_results(pattern: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     if not frames:
         raise foreign[0]
     if foreign:
-        asked = ", ".join(repr(str(one)) for one in patterns)
-        what = f"{len(foreign)} of the {len(paths)} that match {asked} are passed over"
-        warnings.warn(f"{what}: {foreign[0].cause}", stacklevel=2)
+        pattern_text = ", ".join(repr(str(name_pattern)) for name_pattern in patterns)
+        message = f"{len(foreign)} of the {len(paths)} that match {pattern_text} are passed over"
+        warnings.warn(f"{message}: {foreign[0].cause}", stacklevel=2)
     return _with_notebook_names(dataframes.concat(frames, ignore_index=True))
 
 
 def _with_notebook_names(frame: pd.DataFrame) -> pd.DataFrame:
     """With the columns that dlmark's notebook reads; those that a table lacks are left empty."""
-    known = frame.reindex(columns=list(dict.fromkeys([*frame.columns, *_NOTEBOOK_SOURCES])))
+    full_frame = frame.reindex(columns=list(dict.fromkeys([*frame.columns, *_NOTEBOOK_SOURCES])))
     return frame.assign(
-        device=known["device"].fillna(known["runtime"]).astype("string"),
-        throughput=known["throughput_per_s"],
-        memory=known["device_memory_peak_mib"].fillna(known["rss_peak_mib"]),
-        accuracy=known["accuracy_top1"],
+        device=full_frame["device"].fillna(full_frame["runtime"]).astype("string"),
+        throughput=full_frame["throughput_per_s"],
+        memory=full_frame["device_memory_peak_mib"].fillna(full_frame["rss_peak_mib"]),
+        accuracy=full_frame["accuracy_top1"],
     )
 
 
@@ -220,10 +224,10 @@ def _matches(pattern: str | Path) -> list[Path]:
     """The path itself where it is there, whatever characters it has; else what the glob finds."""
     if Path(pattern).exists():
         return [Path(pattern)]
-    found = sorted(glob.glob(str(pattern), recursive=True))  # noqa: PTH207
-    if not found:
+    paths = sorted(glob.glob(str(pattern), recursive=True))  # noqa: PTH207
+    if not paths:
         raise ResultsError(f"nothing matches {str(pattern)!r}", "give a glob of run folders")
-    return [Path(name) for name in found]
+    return [Path(name) for name in paths]
 
 
 def _full_table(path: Path) -> Path:
@@ -245,7 +249,7 @@ def _frame(path: Path) -> pd.DataFrame:
         names, rows = table_of(read_file(path).decode("utf-8-sig"))
     except (OSError, ValueError, csv.Error) as error:
         raise _no_results(path, str(error)) from None
-    if not set(names) >= _OF_EVERY_FILE:
+    if not set(names) >= _COMMON_COLUMNS:
         raise _no_results(path, "it lacks columns of a results.csv")
     return frame_of(rows, names)
 
@@ -276,7 +280,7 @@ def _as_cell(value: Any) -> str:
     return "" if is_missing else str(value)
 
 
-def _written(text: str, path: str | Path | None) -> str:
+def _write_text(text: str, path: str | Path | None) -> str:
     if path is not None:
         try:
             write_atomically(Path(path), text.encode())

@@ -85,7 +85,7 @@ class Steering:
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
             numbers.append(signal.SIGHUP)
         for number in numbers:
-            self._previous[number] = signal.signal(number, self._signalled)
+            self._previous[number] = signal.signal(number, self._handle_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -111,7 +111,7 @@ class Steering:
             self._stops_heeded = stops
             self._run.stop(now=stops > 1)
 
-    def _signalled(self, _number: int, _frame: object) -> None:
+    def _handle_signal(self, _number: int, _frame: object) -> None:
         self._signals += 1
 
     def _lines(self) -> list[str]:
@@ -159,17 +159,17 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     Raises PlanError or ResultsError before anything is written.
     """
     if flags.show_config:
-        manifest = _of_a_run(flags)
-        plan = _asked(flags, manifest)
+        manifest = _resumed_manifest(flags)
+        plan = _requested_plan(flags, manifest)
         layers = layers_of(flags) if manifest is None else layers_of_run(plan, flags.plan)
         sys.stdout.write(config_text(plan, layers))
         return OK
-    steered = take_steered()
-    here = current_folder()  # that of the shell
+    is_steered = take_steered()
+    shell_folder = current_folder()  # that of the shell
     flags = _with_absolute_paths(flags)
     formats = formats_of(flags.export)
-    manifest = _of_a_run(flags)
-    plan = _asked(flags, manifest)
+    manifest = _resumed_manifest(flags)
+    plan = _requested_plan(flags, manifest)
     make_missing(plan, flags.install)
     if plan.check:
         reject_with_check(flags)
@@ -196,9 +196,9 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
             form=flags.format,
             verbose=flags.verbose,
             log=ResilientStream(None) if flags.quiet else None,
-            here=here,
+            shell_folder=shell_folder,
             then=then,
-            stdin=STDIN if steered else None,
+            stdin=STDIN if is_steered else None,
         )
 
 
@@ -213,7 +213,7 @@ def measure(
     plot: str = "",
     form: str = "table",
     verbose: bool = False,
-    here: Path | None = None,
+    shell_folder: Path | None = None,
     then: Then | None = None,
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
@@ -226,7 +226,7 @@ def measure(
     a shell in the folder `here`; it is `verbose` if all rows and warnings are to be shown, and a
     document in the format `form`. Progress and notes go to `log`.
     """
-    shown, errors = ResilientStream(out or sys.stdout), ResilientStream(sys.stderr)
+    output_stream, errors = ResilientStream(out or sys.stdout), ResilientStream(sys.stderr)
     log = errors if log is None else ResilientStream(log)
     with make_run(folder, describe_host()) as run, Steering(run, stdin) as steering:
         _write_notes(run, log)
@@ -240,29 +240,29 @@ def measure(
             write_error_file(error)
             return FAILURE
         display.close()
-        measured = run.measured()
-        found = answers(run.run)
+        measurements = run.measured()
+        run_answers = answers(run.run)
         result = RunResult(
             run.run,
-            measured,
+            measurements,
             run.planned_rounds,
-            (comparing or Comparer()).outcome_of(run.run, measured),
-            found if run.stopped else tuple(answer.complete() for answer in found),
-            throughput_over_hosts(run.run, measured),
+            (comparing or Comparer()).outcome_of(run.run, measurements),
+            run_answers if run.stopped else tuple(answer.complete() for answer in run_answers),
+            throughput_over_hosts(run.run, measurements),
             run.hosts_left_out,
-            here,
+            shell_folder,
         )
         code = _code_of(result, run.stopped, strict)
         _store(run, result, code, formats, columns)
         steering.release()  # all is kept, and what is left is to print it
         if then is not None and not (result.compared and result.compared.markdown):
-            page_code = then(run.run, measured)
+            page_code = then(run.run, measurements)
             code = code or page_code
         else:
-            _print(result, shown, sort, form, verbose)
-        shown.flush()
-        if shown.has_lost_output:
-            why = shown.fault.strerror if shown.fault else ""
+            _print(result, output_stream, sort, form, verbose)
+        output_stream.flush()
+        if output_stream.has_lost_output:
+            why = output_stream.fault.strerror if output_stream.fault else ""
             where = folder.path / RESULTS
             report(f"the table can't be printed ({why}): read {where}", errors)
         if result.compared is not None:
@@ -271,7 +271,7 @@ def measure(
             write_output(Path(plot), svg_document(gap_figures(curves)))
         elif plot:
             report(f"{plot} is not written: too few pauses were measured", errors)
-        return code or int(shown.has_lost_output)
+        return code or int(output_stream.has_lost_output)
 
 
 def _write_notes(run: SweepRun, log: ResilientStream) -> None:
@@ -296,10 +296,10 @@ def _code_of(result: RunResult, is_stopped: bool, strict: bool) -> int:
     for answer in result.answers:
         if answer.exit_code is not None and not strict:
             code = answer.exit_code
-    compared = result.compared
-    if compared is None:
+    outcome = result.compared
+    if outcome is None:
         return code
-    return SLOWER if compared.code == SLOWER else code or compared.code
+    return SLOWER if outcome.code == SLOWER else code or outcome.code
 
 
 def _store(
@@ -317,18 +317,20 @@ def _store(
         raise unwritable(folder.path, error, ", then resume it") from error
 
 
-def _print(result: RunResult, shown: ResilientStream, sort: str, form: str, verbose: bool) -> None:
+def _print(
+    result: RunResult, output_stream: ResilientStream, sort: str, form: str, verbose: bool
+) -> None:
     """A comparison or a check as the Markdown that was asked for, else the run."""
     if result.compared is not None and result.compared.markdown:
-        shown.write(result.compared.markdown)
+        output_stream.write(result.compared.markdown)
     elif result.plan.check and form == "markdown":
-        shown.write("\n".join(check_page(result.run, result.measured)) + "\n")
+        output_stream.write("\n".join(check_page(result.run, result.measured)) + "\n")
     else:
-        width = width_of(shown)
+        width = width_of(output_stream)
         document = run_document(result, width, sort, verbose)
         is_short = form == TABLE and not verbose
         write_formatted(
-            fit_to_screen(document, width) if is_short else document, form, shown, width
+            fit_to_screen(document, width) if is_short else document, form, output_stream, width
         )
 
 
@@ -340,10 +342,10 @@ def exit_code(rows: Sequence[Row], strict: bool, expected: frozenset[Status] = f
     """
     bad = (FAILED | STRICT if strict else FAILED) - expected
     bad |= INCOMPLETE
-    failed = any(row["status"] in bad for row in rows)
+    has_failures = any(row["status"] in bad for row in rows)
     # A check that came to something says how far.
     nothing = not expected and all(row["iterations"] is row["check_level"] is None for row in rows)
-    return FAILURE if failed or nothing else OK
+    return FAILURE if has_failures or nothing else OK
 
 
 def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
@@ -352,7 +354,7 @@ def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
         steering.heed()
 
 
-def _of_a_run(flags: argparse.Namespace) -> Manifest | None:
+def _resumed_manifest(flags: argparse.Namespace) -> Manifest | None:
     """The manifest of the run that the flags have resumed or repeated; None for a new plan."""
     if flags.resume is not None:
         return _with_budget(
@@ -364,14 +366,14 @@ def _of_a_run(flags: argparse.Namespace) -> Manifest | None:
     return None
 
 
-def _with_budget(manifest: Manifest, given: Mapping[str, Any]) -> Manifest:
+def _with_budget(manifest: Manifest, new_settings: Mapping[str, Any]) -> Manifest:
     """The manifest with a budget of its own for the rounds that are missing; PlanError for a check,
     which takes none."""
-    if "budget_s" not in given:
+    if "budget_s" not in new_settings:
         return manifest
     if manifest.requested_plan.check:
         raise PlanError("--budget is for rounds, and a check measures none", "Leave --budget out")
-    plan = {**manifest.plan, "budget_s": given["budget_s"]}
+    plan = {**manifest.plan, "budget_s": new_settings["budget_s"]}
     parse_plan(plan, "the command line")
     return replace(manifest, plan=plan)
 
@@ -380,16 +382,16 @@ def _with_absolute_paths(flags: argparse.Namespace) -> argparse.Namespace:
     """With the command's own files as they are named here: a run is worked on in its own folder."""
     if flags.resume is None and not _is_repeated(flags):
         return flags
-    named = {name: getattr(flags, name) for name in _OWN_FILES}
+    file_options = {name: getattr(flags, name) for name in _OWN_FILES}
     if flags.resume is None:
-        named["out"] = flags.out or str(
+        file_options["out"] = flags.out or str(
             new_path(resumable_manifest(Path(flags.plan)).requested_plan)
         )
-    paths = {name: str(Path(path).absolute()) for name, path in named.items() if path}
+    paths = {name: str(Path(path).absolute()) for name, path in file_options.items() if path}
     return argparse.Namespace(**{**vars(flags), **paths})
 
 
-def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
+def _requested_plan(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
     """The plan of the flags, or that of the run which they name; one that is resumed may go on
     elsewhere than it began."""
     if manifest is None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _WIDTH = 80
 _BRIEF = ("model", "runtime", "batch_size", "latency_p50_us", "latency_p99_us", "status")
 _FASTEST = ("what", "first", "second", "times", "told_apart", "verdict")
-_COMPARED = (
+_COMPARED_COLUMNS = (
     "case",
     "percentile",
     "first_us",
@@ -61,10 +61,10 @@ def open(path: str | Path) -> OpenedRun:
     >>> run = graphlap.open("runs/nets")
     >>> run.rows.sort_values("latency_p50_us")
     """
-    found = read_intact(Path(path))
-    for sentence in found.damage_texts:
+    intact = read_intact(Path(path))
+    for sentence in intact.damage_texts:
         warn(sentence, stacklevel=2)
-    return OpenedRun(found.run)
+    return OpenedRun(intact.run)
 
 
 class DrawnFigure:
@@ -110,7 +110,7 @@ class OpenedRun:
     @property
     def rows(self) -> pd.DataFrame:
         """The rows of `results.full.csv`, one for each case, with the columns' own types."""
-        return run_frame(self.run, [one.row for one in self.measured])
+        return run_frame(self.run, [measurement.row for measurement in self.measured])
 
     def samples(self, case_id: str = "", warmup: bool = False) -> pd.DataFrame:
         """One line for each run of all cases, or of one: case_id, round, phase, lane, and in
@@ -187,7 +187,7 @@ class OpenedRun:
         """Which instruction a simulated card runs on which unit when, of one case; waits for the
         card's compiler."""
 
-        def drawn(cases: Sequence[TimedCase]) -> Figure | None:
+        def draw_schedule(cases: Sequence[TimedCase]) -> Figure | None:
             line = execution_figures.question_for(cases[0])
             if not line:
                 return None
@@ -196,7 +196,7 @@ class OpenedRun:
                 raise ResultsError(answer.cause, answer.remedy)
             return execution_figures.schedule(cases[0], answer)
 
-        return self._drawn(drawn, [case_id], "it did not run on a simulated card")
+        return self._drawn(draw_schedule, [case_id], "it did not run on a simulated card")
 
     def largest_batch(self) -> DrawnFigure:
         """How far a search for the largest batch came, and what stopped it."""
@@ -208,17 +208,19 @@ class OpenedRun:
 
     def operators(self, case_id: str) -> DrawnFigure:
         """The slowest operators of one case."""
-        return self._of_operators(case_id, slowest_operators, "its operators were not timed")
+        return self._operator_figure(case_id, slowest_operators, "its operators were not timed")
 
     def roofline(self, case_id: str) -> DrawnFigure:
         """FLOP/s of one case's operators below the machine's peaks."""
-        return self._of_operators(case_id, roofline, "its operators' work or the peak is not known")
+        return self._operator_figure(
+            case_id, roofline, "its operators' work or the peak is not known"
+        )
 
     def memory(self, case_id: str) -> DrawnFigure:
         """Memory in use while each operator of one case runs, and the most."""
-        return self._of_operators(case_id, memory, "its engine reported no memory of operators")
+        return self._operator_figure(case_id, memory, "its engine reported no memory of operators")
 
-    def _of_operators(
+    def _operator_figure(
         self, case_id: str, draw: Callable[[TimedCase, OperatorTimes], Figure | None], why_not: str
     ) -> DrawnFigure:
         def drawn(cases: Sequence[TimedCase]) -> Figure | None:
@@ -232,17 +234,24 @@ class OpenedRun:
         first, the second, how many times as long it takes, and whether they are told apart.
         ResultsError where there is no such set."""
         band = self.run.manifest.requested_plan.band
-        found = fastest(self.measured, band)
-        if not found:
+        contests = fastest(self.measured, band)
+        if not contests:
             raise ResultsError(
                 "there is nothing to compare (no two timed cases differ by their runtime alone)",
                 "measure a model on two runtimes, or compare two runs: graphlap.compare",
             )
-        told = [
-            (one.label, one.first, one.second, one.times, one.parted, verdict_text(one, band))
-            for one in found
+        lines = [
+            (
+                contest.label,
+                contest.first,
+                contest.second,
+                contest.times,
+                contest.parted,
+                verdict_text(contest, band),
+            )
+            for contest in contests
         ]
-        return pandas().DataFrame(told, columns=list(_FASTEST))
+        return pandas().DataFrame(lines, columns=list(_FASTEST))
 
     def _drawn(
         self,
@@ -251,12 +260,13 @@ class OpenedRun:
         why_not: str = "",
     ) -> DrawnFigure:
         # It may be an index of a dataframe, which is neither true nor false.
-        named = [cases] if isinstance(cases, str) else list(cases)
-        self._refuse_unknown(named)
-        timed = timed_cases(self.run, self.measured)
-        chosen = [one for one in timed if not named or one.case_id in named]
+        case_ids = [cases] if isinstance(cases, str) else list(cases)
+        self._refuse_unknown(case_ids)
+        all_cases = timed_cases(self.run, self.measured)
+        selected_cases = [case for case in all_cases if not case_ids or case.case_id in case_ids]
         return _or_why(
-            lambda: draw(chosen) if chosen else None, why_not if chosen else "no case was timed"
+            lambda: draw(selected_cases) if selected_cases else None,
+            why_not if selected_cases else "no case was timed",
         )
 
     @property
@@ -264,9 +274,9 @@ class OpenedRun:
         return side_of(self.run, self.measured)
 
     def _refuse_unknown(self, cases: Sequence[str]) -> None:
-        known = {one.case.case_id for one in self.measured}
+        known_ids = {measurement.case.case_id for measurement in self.measured}
         for case_id in cases:
-            if case_id not in known:
+            if case_id not in known_ids:
                 raise ResultsError(
                     f"the run has no case {case_id!r}", "take one of the column case_id of `rows`"
                 )
@@ -276,18 +286,18 @@ class OpenedRun:
         return str(self.rows[list(_BRIEF)].to_html(index=False))
 
 
-def comparison_frame(found: Comparison) -> pd.DataFrame:
+def comparison_frame(comparison: Comparison) -> pd.DataFrame:
     """A line for each case and figure that both runs measured, as `OpenedRun.compare` has them."""
     lines = []
-    for case in found.cases:
+    for case in comparison.cases:
         for name, sides in case.percentiles.items():
             verdict, interval = sides.verdict, sides.verdict.interval
             bounds = (interval.low, interval.high) if interval else (None, None)
             confidence = verdict.confidence if interval else None
             figures_us = (sides.first, sides.second, sides.ratio)
-            judged = (verdict.word, verdict.detail, confidence, verdict.reason)
-            lines.append((case.label, name, *figures_us, *bounds, *judged))
-    return pandas().DataFrame(lines, columns=list(_COMPARED))
+            verdict_cells = (verdict.word, verdict.detail, confidence, verdict.reason)
+            lines.append((case.label, name, *figures_us, *bounds, *verdict_cells))
+    return pandas().DataFrame(lines, columns=list(_COMPARED_COLUMNS))
 
 
 def _or_why(draw: Callable[[], Figure | None], why_not: str) -> DrawnFigure:

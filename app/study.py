@@ -36,40 +36,42 @@ def run_parts(whole: Whole, flags: argparse.Namespace) -> int:
     """
     if flags.paths:
         return _tell(whole, Path(flags.paths[0]), {})
-    root = Path(flags.resume) if flags.resume is not None else _begun(whole, flags)
-    there, code, found = _parts_in(whole, root), 0, dict[str, Found]()
-    for number, part in enumerate(there, 1):
+    root = Path(flags.resume) if flags.resume is not None else _create_root(whole, flags)
+    parts, code, results_by_part = _parts_in(whole, root), 0, dict[str, Found]()
+    for number, part in enumerate(parts, 1):
         folder = root / whole.folder_of(part)
         log = ResilientStream(sys.stderr)
-        log.write(printable(f"{part.title} ({number} of {len(there)}): {folder}") + "\n")
+        log.write(printable(f"{part.title} ({number} of {len(parts)}): {folder}") + "\n")
         log.flush()
         again = parse(["--study", part.name, "--resume", str(folder)])
         for name in ("export", "strict", "cache_limit", "debug"):
             setattr(again, name, getattr(flags, name))
-        ended = run_headless(again, _writer(part, found))
-        code = max(code, ended)
-        if ended == INTERRUPTED:
+        end_code = run_headless(again, _writer(part, results_by_part))
+        code = max(code, end_code)
+        if end_code == INTERRUPTED:
             break
-    return _tell(whole, root, found) or code
+    return _tell(whole, root, results_by_part) or code
 
 
-def _writer(part: Study, found: dict[str, Found]) -> Then:
+def _writer(part: Study, results_by_part: dict[str, Found]) -> Then:
     """Writes a part's page and prints nothing: the whole is told at the end, of what is `found`."""
 
-    def write(run: Run, measured: Sequence[MeasuredCase]) -> int:
-        found[part.name] = found_of(run, measured, load_study(part.name), part.one_host)
-        written(part, found[part.name])
+    def write(run: Run, measurements: Sequence[MeasuredCase]) -> int:
+        results_by_part[part.name] = found_of(
+            run, measurements, load_study(part.name), part.one_host
+        )
+        written(part, results_by_part[part.name])
         return 0
 
     return write
 
 
-def _begun(whole: Whole, flags: argparse.Namespace) -> Path:
+def _create_root(whole: Whole, flags: argparse.Namespace) -> Path:
     """The folder of a new run, with that of each part."""
     plans = _plans(whole, flags)
     for plan in plans.values():
         expand(plan)
-    root = Path(flags.out) if flags.out else new_path(_named(whole, plans))
+    root = Path(flags.out) if flags.out else new_path(_named_plan(whole, plans))
     if root.exists() and any(root.iterdir()):
         raise ResultsError(f"{root} is there already", "give another folder with --out")
     for part in whole.parts:
@@ -79,7 +81,7 @@ def _begun(whole: Whole, flags: argparse.Namespace) -> Path:
     return root
 
 
-def _named(whole: Whole, plans: dict[str, Plan]) -> Plan:
+def _named_plan(whole: Whole, plans: dict[str, Plan]) -> Plan:
     """A plan that is called like the whole, as its folder is to be."""
     return next(iter(plans.values())).model_copy(update={"name": f"study-{whole.name}"})
 
@@ -87,28 +89,28 @@ def _named(whole: Whole, plans: dict[str, Plan]) -> Plan:
 def _plans(whole: Whole, flags: argparse.Namespace) -> dict[str, Plan]:
     """Each part's plan by its name, with its share of the budget; a part that has none of the
     models which are asked for is left out. PlanError for a model that no part has."""
-    asked = [word.strip() for word in (flags.models or "").split(",") if word.strip()]
+    requested_models = [word.strip() for word in (flags.models or "").split(",") if word.strip()]
     models = {
         part.name: {model for grid in load_study(part.name).sweeps for model in grid.models}
         for part in whole.parts
     }
-    known = sorted(set().union(*models.values()))
-    for model in asked:
-        if model not in known:
-            raise PlanError(f"the study has no model {model!r}", suggestion(model, known))
+    known_models = sorted(set().union(*models.values()))
+    for model in requested_models:
+        if model not in known_models:
+            raise PlanError(f"the study has no model {model!r}", suggestion(model, known_models))
     plans: dict[str, Plan] = {}
     for part in whole.parts:
-        own = [model for model in asked if model in models[part.name]]
-        if own or not asked:
-            settings = _accepted(whole, part, flags)
-            settings |= {"study": part.name, "models": ",".join(own) or None}
+        part_models = [model for model in requested_models if model in models[part.name]]
+        if part_models or not requested_models:
+            settings = _accepted_settings(whole, part, flags)
+            settings |= {"study": part.name, "models": ",".join(part_models) or None}
             plans[part.name] = plan_from_options(argparse.Namespace(**settings))
     shares = dict(zip((part.name for part in whole.parts), whole.shares, strict=True))
     total = sum(shares[name] for name in plans)
     return {name: _with_share(plan, shares[name] / total) for name, plan in plans.items()}
 
 
-def _accepted(whole: Whole, part: Study, flags: argparse.Namespace) -> dict[str, Any]:
+def _accepted_settings(whole: Whole, part: Study, flags: argparse.Namespace) -> dict[str, Any]:
     """The flags without what this part fixes and another part leaves open, with a line for each."""
     settings = dict(vars(flags))
     others = [load_study(other.name).fixed for other in whole.parts]
@@ -128,25 +130,25 @@ def _with_share(plan: Plan, share: float) -> Plan:
 
 def _parts_in(whole: Whole, root: Path) -> list[Study]:
     """Those that the run has; ResultsError where it has none."""
-    there = [part for part in whole.parts if (root / whole.folder_of(part) / MANIFEST).exists()]
-    if not there:
+    parts = [part for part in whole.parts if (root / whole.folder_of(part) / MANIFEST).exists()]
+    if not parts:
         raise ResultsError(
             f"{root} has no part of the study {whole.name}",
             f"name a folder that graphlap study {whole.name} made",
         )
-    return there
+    return parts
 
 
-def _tell(whole: Whole, root: Path, found: dict[str, Found]) -> int:
+def _tell(whole: Whole, root: Path, results_by_part: dict[str, Found]) -> int:
     """Write the pages that are not there yet and print that of the whole."""
     for part in _parts_in(whole, root):
-        if part.name not in found:
+        if part.name not in results_by_part:
             folder = root / whole.folder_of(part)
-            found[part.name] = found_in(folder, load_study(part.name), part.one_host)
-            written(part, found[part.name])
-    blocks = list(page_of_parts(whole, found))
-    damaged = any(one.damaged for one in found.values())
-    return told(blocks, written_alone(root, blocks)) or (DAMAGED if damaged else OK)
+            results_by_part[part.name] = found_in(folder, load_study(part.name), part.one_host)
+            written(part, results_by_part[part.name])
+    blocks = list(page_of_parts(whole, results_by_part))
+    is_damaged = any(results.damaged for results in results_by_part.values())
+    return told(blocks, written_alone(root, blocks)) or (DAMAGED if is_damaged else OK)
 
 
 def run_study(flags: argparse.Namespace) -> int:
@@ -157,20 +159,20 @@ def run_study(flags: argparse.Namespace) -> int:
     parts = whole(flags.study)
     if parts is not None:
         return run_parts(parts, flags)
-    asked, plan = study(flags.study), load_study(flags.study)
+    definition, plan = study(flags.study), load_study(flags.study)
     if flags.paths:
-        return tell(asked, found_in(Path(flags.paths[0]), plan, asked.one_host))
+        return tell(definition, found_in(Path(flags.paths[0]), plan, definition.one_host))
     if flags.resume is not None:
         # before it is gone on with
         refuse_others(read_run(Path(flags.resume)), plan)
 
-    def then(run: Run, measured: Sequence[MeasuredCase]) -> int:
-        return tell(asked, found_of(run, measured, plan, asked.one_host))
+    def then(run: Run, measurements: Sequence[MeasuredCase]) -> int:
+        return tell(definition, found_of(run, measurements, plan, definition.one_host))
 
     return run_headless(flags, then)
 
 
-def tell(asked: Study, found: Found) -> int:
+def tell(definition: Study, results: Found) -> int:
     """Write the page into the run's folder and print it; DiskError if it can't be written."""
-    paths = written(asked, found)
-    return told(page(asked, found), paths) or (DAMAGED if found.damaged else OK)
+    paths = written(definition, results)
+    return told(page(definition, results), paths) or (DAMAGED if results.damaged else OK)

@@ -298,10 +298,10 @@ class Runtime(ABC):
         """The same after `load`, which is for a process that an engine may end."""
         return self.devices()
 
-    def options_for(self, named: Iterable[str]) -> tuple[Option, ...]:
+    def options_for(self, option_names: Iterable[str]) -> tuple[Option, ...]:
         """The table, and what of `named` is handed to the engine without being in it."""
-        known = {option.name for option in self.options}
-        more = sorted({*named} - {*known, ""}) if self.any_option else ()
+        known_names = {option.name for option in self.options}
+        more = sorted({*option_names} - {*known_names, ""}) if self.any_option else ()
         return (*self.options, *(Option(n, "", "handed to the engine as it is") for n in more))
 
     def environment(self, settings: Settings) -> Mapping[str, str | None]:
@@ -325,8 +325,8 @@ class Runtime(ABC):
         """
         settings = replace(settings, device=settings.device or self.default_device)
         self.refuse_device(settings.device, settings.release)
-        known = self.options_for(settings.options)
-        options = checked_options(self.name, known, settings.options)
+        known_options = self.options_for(settings.options)
+        options = checked_options(self.name, known_options, settings.options)
         request = Request(model, axes, settings, options, input_shapes(model, axes))
         self.refuse_precision(settings.precision)
         self._refuse_form(model)
@@ -355,8 +355,12 @@ class Runtime(ABC):
         of the others has. Raises what `compile` does, Unsupported where the runtime has no session
         of several shapes.
         """
-        varied = frozenset(name for name in shapes[0] if len({axes[name] for axes in shapes}) > 1)
-        requests = [replace(self.request(model, axes, settings), varied=varied) for axes in shapes]
+        varying_axes = frozenset(
+            name for name in shapes[0] if len({axes[name] for axes in shapes}) > 1
+        )
+        requests = [
+            replace(self.request(model, axes, settings), varied=varying_axes) for axes in shapes
+        ]
         for request in requests:
             self._refuse(request)
         return self._compile_shapes(requests)
@@ -367,16 +371,18 @@ class Runtime(ABC):
         self._refuse(request)
         return self._check(request)
 
-    def usage(self, used: Used) -> Usage:
+    def usage(self, setup: Used) -> Usage:
         """How a program uses the runtime with these settings, as far as it can be told."""
         return Usage()
 
     def refuse_precision(self, precision: Precision) -> None:
         """Raise Unsupported for a precision that this runtime never executes."""
         if precision not in self.precisions:
-            known = " or ".join(self.precisions)
+            precision_list = " or ".join(self.precisions)
             why = f", which {self.unexecuted[precision]}" if precision in self.unexecuted else ""
-            raise Unsupported(f"{self.name} does not execute {precision}{why}", f"use {known}")
+            raise Unsupported(
+                f"{self.name} does not execute {precision}{why}", f"use {precision_list}"
+            )
 
     def _refuse_form(self, model: ExportedModel) -> None:
         """Raise Unsupported for a file format, or for inputs and outputs, that the runtime lacks.
@@ -401,12 +407,14 @@ class Runtime(ABC):
         """Raise NotAvailable for a device or a release that is not there; empty ones always are."""
         if release:
             raise NotAvailable(f"{self.name} has no @{release}", f"write {self.name} alone")
-        known = {choice.key: choice.name for choice in self.devices()} if device else {}
-        if device and device not in known:
-            listed = ", ".join(f"{self.name}:{key} ({name})" for key, name in known.items())
+        device_names = {choice.key: choice.name for choice in self.devices()} if device else {}
+        if device and device not in device_names:
+            device_list = ", ".join(
+                f"{self.name}:{key} ({name})" for key, name in device_names.items()
+            )
             raise NotAvailable(
                 f"{self.name} has no device {device!r}",
-                f"its devices are {listed}" if known else f"write {self.name} alone",
+                f"its devices are {device_list}" if device_names else f"write {self.name} alone",
             )
 
     def refuse_to_run(self, device: str) -> None:  # noqa: B027 - most run on all their devices

@@ -52,7 +52,7 @@ class _Prototype:
 
 def from_library(table: type[_Table], library: c.CDLL, fault: Fault) -> _Table:
     """The functions of a library, by their names; a status is an int, 0 for success."""
-    return _filled(table, lambda wanted: getattr(library, wanted.name), c.c_int, fault)
+    return _filled(table, lambda prototype: getattr(library, prototype.name), c.c_int, fault)
 
 
 def from_slots(table: type[_Table], address: int, fault: Fault) -> _Table:
@@ -62,7 +62,7 @@ def from_slots(table: type[_Table], address: int, fault: Fault) -> _Table:
     """
     pointers = c.cast(address, c.POINTER(c.c_void_p))
     bare = c.CFUNCTYPE(None)
-    return _filled(table, lambda wanted: bare(pointers[wanted.slot] or 0), c.c_void_p, fault)
+    return _filled(table, lambda prototype: bare(pointers[prototype.slot] or 0), c.c_void_p, fault)
 
 
 def _filled(
@@ -71,15 +71,15 @@ def _filled(
     status: CType,
     fault: Fault,
 ) -> _Table:
-    made = table()
-    for wanted in _prototypes(table):
-        function = function_of(wanted)
-        function.argtypes = wanted.arguments
-        function.restype = status if wanted.checked else wanted.result
-        if wanted.checked:
-            function.errcheck = _raising(wanted.name, fault)
-        setattr(made, wanted.name, function)
-    return made
+    functions = table()
+    for prototype in _prototypes(table):
+        function = function_of(prototype)
+        function.argtypes = prototype.arguments
+        function.restype = status if prototype.checked else prototype.result
+        if prototype.checked:
+            function.errcheck = _raising(prototype.name, fault)
+        setattr(functions, prototype.name, function)
+    return functions
 
 
 def _raising(name: str, fault: Fault) -> Callable[[Any, object, object], Any]:

@@ -15,9 +15,9 @@ _WORDS = re.compile(
 )
 
 
-def tells_of_no_memory(said: Exception | str) -> bool:
+def tells_of_no_memory(message: Exception | str) -> bool:
     """Whether it is memory, the host's or a device's, that was too small."""
-    return isinstance(said, MemoryError) or bool(_WORDS.search(str(said)))
+    return isinstance(message, MemoryError) or bool(_WORDS.search(str(message)))
 
 
 class RuntimeFault(GraphlapError):

@@ -67,24 +67,26 @@ class Execution:
     def partitions(self) -> tuple[tuple[NodePlacement, ...], ...]:
         """The counted nodes in the order of execution, grouped where the provider changes; empty
         where the order is not known."""
-        ordered: list[tuple[int, NodePlacement]] = []
+        ordered_nodes: list[tuple[int, NodePlacement]] = []
         for node in self.placement:
             if node.counts and node.position is None:
                 return ()
             if node.counts and node.position is not None:
-                ordered.append((node.position, node))
-        ordered.sort(key=lambda one: one[0])
-        groups = groupby((node for _, node in ordered), key=lambda node: node.provider)
+                ordered_nodes.append((node.position, node))
+        ordered_nodes.sort(key=lambda entry: entry[0])
+        groups = groupby((node for _, node in ordered_nodes), key=lambda node: node.provider)
         return tuple(tuple(nodes) for _, nodes in groups)
 
     @property
     def splitting(self) -> tuple[NodePlacement, ...]:
         """The nodes elsewhere that have nodes of the asked-for engine before and after them."""
-        own = [k for k, nodes in enumerate(self.partitions) if nodes[0].provider == self.provider]
-        if not own:
+        own_partitions = [
+            k for k, nodes in enumerate(self.partitions) if nodes[0].provider == self.provider
+        ]
+        if not own_partitions:
             return ()
-        between = self.partitions[own[0] : own[-1]]
-        return tuple(n for nodes in between for n in nodes if n.provider != self.provider)
+        span = self.partitions[own_partitions[0] : own_partitions[-1]]
+        return tuple(n for nodes in span for n in nodes if n.provider != self.provider)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +192,8 @@ class Samples:
     @property
     def latency_ns(self) -> np.ndarray:
         """What a user waits, [n]: to the end, from the start or from when the run was due."""
-        begun = self.scheduled_ns if self.from_schedule else self.started_ns
-        latency: np.ndarray = self.finished_ns - begun
+        begin_ns = self.scheduled_ns if self.from_schedule else self.started_ns
+        latency: np.ndarray = self.finished_ns - begin_ns
         return latency
 
     @property
@@ -203,5 +205,5 @@ class Samples:
     @property
     def queue_ns(self) -> np.ndarray:
         """started - scheduled [n]."""
-        queued: np.ndarray = self.started_ns - self.scheduled_ns
-        return queued
+        queue_times: np.ndarray = self.started_ns - self.scheduled_ns
+        return queue_times

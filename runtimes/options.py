@@ -45,16 +45,16 @@ class Option:
                 raise InvalidValue(f"{self.name}={text} is not a yes/no value", "use 1 or 0")
             value = _BOOLEANS[text.lower()]
         else:
-            what = "an integer" if kind is int else "a number"
+            kind_name = "an integer" if kind is int else "a number"
             try:
                 value = kind(text)
             except ValueError:
-                raise InvalidValue(f"{self.name}={text} is not {what}", "give one") from None
+                raise InvalidValue(f"{self.name}={text} is not {kind_name}", "give one") from None
             if isinstance(value, float) and not math.isfinite(value):
-                raise InvalidValue(f"{self.name}={text} is not {what}", "give one")
+                raise InvalidValue(f"{self.name}={text} is not {kind_name}", "give one")
         if self.choices and value not in self.choices:
-            known = ", ".join(map(str, self.choices))
-            raise InvalidValue(f"{self.name}={text} is not known", f"use one of {known}")
+            choice_list = ", ".join(map(str, self.choices))
+            raise InvalidValue(f"{self.name}={text} is not known", f"use one of {choice_list}")
         if not isinstance(value, str):
             if self.minimum is not None and value < self.minimum:
                 raise InvalidValue(
@@ -105,31 +105,33 @@ SESSIONS = Option(
 
 
 def all_options(
-    known: Iterable[Option], given: Mapping[str, OptionValue]
+    options: Iterable[Option], settings: Mapping[str, OptionValue]
 ) -> dict[str, OptionValue]:
     """Every option of a runtime's table with its value: the given one, else the default."""
-    return {option.name: option.default for option in known} | dict(given)
+    return {option.name: option.default for option in options} | dict(settings)
 
 
 def checked_options(
-    runtime: str, known: Sequence[Option], given: Mapping[str, OptionValue]
+    runtime: str, options: Sequence[Option], settings: Mapping[str, OptionValue]
 ) -> dict[str, OptionValue]:
     """The same, each of its option's type; Unsupported for what the table does not have."""
-    names = [option.name for option in known]
-    for name in given:
+    names = [option.name for option in options]
+    for name in settings:
         if name not in names:
-            listed = ", ".join(names) or "none"
-            raise Unsupported(f"{runtime} has no option {name!r}", f"its options are: {listed}")
-    values = all_options(known, given)
+            option_list = ", ".join(names) or "none"
+            raise Unsupported(
+                f"{runtime} has no option {name!r}", f"its options are: {option_list}"
+            )
+    values = all_options(options, settings)
     try:
-        return {option.name: option.parse(str(values[option.name])) for option in known}
+        return {option.name: option.parse(str(values[option.name])) for option in options}
     except ValueError as error:
         raise Unsupported(f"{runtime}: {error}") from None
 
 
-def sessions_of(known: Iterable[Option], given: Mapping[str, OptionValue]) -> int:
+def sessions_of(options: Iterable[Option], settings: Mapping[str, OptionValue]) -> int:
     """How many sessions a case runs at once; 1 for a runtime without the option."""
-    return int(all_options(known, given).get(SESSIONS.name, SESSIONS.default))
+    return int(all_options(options, settings).get(SESSIONS.name, SESSIONS.default))
 
 
 Shape = tuple[int, ...]
@@ -160,8 +162,8 @@ class Request:
         """The shape of every input, None where it is not the same in all runs."""
         return {
             spec.name: tuple(
-                None if named in self.varied else size
-                for named, size in zip(spec.shape, self.shapes[spec.name], strict=True)
+                None if dimension in self.varied else size
+                for dimension, size in zip(spec.shape, self.shapes[spec.name], strict=True)
             )
             for spec in self.model.inputs
         }
@@ -178,10 +180,12 @@ def batch_size(model: ExportedModel, axes: Mapping[str, int]) -> int:
 
 def input_shapes(model: ExportedModel, axes: Mapping[str, int]) -> dict[str, Shape]:
     """The shape of every input at `axes`; Unsupported for an axis left open or unknown."""
-    unknown = sorted(axes.keys() - model.axes.keys())
-    if unknown:
-        known = ", ".join(model.axes) or "none"
-        raise Unsupported(f"{model.name} has no axis {unknown[0]!r}", f"its axes are: {known}")
+    unknown_axes = sorted(axes.keys() - model.axes.keys())
+    if unknown_axes:
+        axis_list = ", ".join(model.axes) or "none"
+        raise Unsupported(
+            f"{model.name} has no axis {unknown_axes[0]!r}", f"its axes are: {axis_list}"
+        )
     try:
         return {spec.name: spec.shape_at(axes) for spec in model.inputs}
     except KeyError as error:

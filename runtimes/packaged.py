@@ -65,45 +65,45 @@ class Offered:
     refused: Mapping[str, Refusal]
 
 
-def read(taken: Collection[str], path: Sequence[str] | None = None) -> Offered:
+def read(builtin_names: Collection[str], path: Sequence[str] | None = None) -> Offered:
     """What is installed in the folders of `path` (None: all that can be imported), by name.
 
     A name that is `taken`, is offered twice or can't be written on a command line is refused.
     """
     runtimes: dict[str, Packaged] = {}
-    refused: dict[str, Refusal] = {}
+    refusals: dict[str, Refusal] = {}
     for distribution in _with_our_group(sys.path if path is None else path):
         try:
-            found = _points(distribution)
+            points = _points(distribution)
         except Exception as error:  # whatever a damaged file of theirs leads to
             place = str(distribution.locate_file(""))
             cause = f"a package in {place} has entry points that can't be read ({named(error)})"
-            refused[place] = Refusal(cause, "install it again")
+            refusals[place] = Refusal(cause, "install it again")
             continue
-        for one in found:
-            refusal = _refusal(one, taken, runtimes.get(one.point.name))
+        for package in points:
+            refusal = _refusal(package, builtin_names, runtimes.get(package.point.name))
             if refusal is None:
-                runtimes.setdefault(one.point.name, one)
+                runtimes.setdefault(package.point.name, package)
             else:
-                refused[one.point.name] = refusal
-    kept = {name: runtimes[name] for name in sorted(runtimes.keys() - refused.keys())}
-    return Offered(kept, dict(sorted(refused.items())))
+                refusals[package.point.name] = refusal
+    runtimes_by_name = {name: runtimes[name] for name in sorted(runtimes.keys() - refusals.keys())}
+    return Offered(runtimes_by_name, dict(sorted(refusals.items())))
 
 
-def load(one: Packaged) -> Runtime:
+def load(package: Packaged) -> Runtime:
     """The runtime; where it can't be had, one that is not available and tells the reason."""
     install_layout.answer_to_our_name()
-    place = one.point.value
+    place = package.point.value
     try:
-        offered = one.point.load()
-        if not (isinstance(offered, type) and issubclass(offered, Runtime)):
-            return _unusable(one, f"{place} is no class made from graphlap.runtime.Runtime")
-        runtime: Runtime = offered()
-        called = (runtime.name, runtime.summary)
+        runtime_class = package.point.load()
+        if not (isinstance(runtime_class, type) and issubclass(runtime_class, Runtime)):
+            return _unusable(package, f"{place} is no class made from graphlap.runtime.Runtime")
+        runtime: Runtime = runtime_class()
+        identity = (runtime.name, runtime.summary)
     except (Exception, SystemExit) as error:
-        return _unusable(one, f"{place} can't be loaded ({named(error)})")
-    if called[0] != one.point.name:
-        return _unusable(one, f"{place} calls itself {called[0]!r}")
+        return _unusable(package, f"{place} can't be loaded ({named(error)})")
+    if identity[0] != package.point.name:
+        return _unusable(package, f"{place} calls itself {identity[0]!r}")
     return runtime
 
 
@@ -118,29 +118,31 @@ def _points(distribution: Distribution) -> list[Packaged]:
     return [Packaged(distribution.name, distribution.version, point) for point in points]
 
 
-def _refusal(one: Packaged, taken: Collection[str], other: Packaged | None) -> Refusal | None:
-    offers = f"offers a runtime called {one.point.name!r}"
-    if one.point.name in taken:
-        cause = f"{one} {offers}, which is one of Graphlap's own"
+def _refusal(
+    package: Packaged, builtin_names: Collection[str], other: Packaged | None
+) -> Refusal | None:
+    offers = f"offers a runtime called {package.point.name!r}"
+    if package.point.name in builtin_names:
+        cause = f"{package} {offers}, which is one of Graphlap's own"
         return Refusal(cause, "its entry point needs another name")
-    if not _NAME.fullmatch(one.point.name):
-        cause = f"{one} {offers}, which no plan can name"
+    if not _NAME.fullmatch(package.point.name):
+        cause = f"{package} {offers}, which no plan can name"
         return Refusal(cause, "its entry point needs a name of small letters, digits, - and _")
     # Of a package that lies in two folders the first counts, as in an import.
-    if other is not None and other.package != one.package:
-        cause = f"{one} {offers}, and so does {other}"
-        return Refusal(cause, f"uninstall one of them, as in pip uninstall {one.package}")
+    if other is not None and other.package != package.package:
+        cause = f"{package} {offers}, and so does {other}"
+        return Refusal(cause, f"uninstall one of them, as in pip uninstall {package.package}")
     return None
 
 
-def _unusable(one: Packaged, reason: str) -> Runtime:
-    told = {
-        "name": one.point.name,
-        "summary": f"a runtime of the package {one}, which can't be used",
-        "version": one.version,
+def _unusable(package: Packaged, reason: str) -> Runtime:
+    attributes = {
+        "name": package.point.name,
+        "summary": f"a runtime of the package {package}, which can't be used",
+        "version": package.version,
         "why": Unavailable(
-            f"the package {one} brings it, and {reason}",
-            f"repair that package, or pip uninstall {one.package}",
+            f"the package {package} brings it, and {reason}",
+            f"repair that package, or pip uninstall {package.package}",
         ),
     }
-    return type("Unusable", (Unusable,), told)()
+    return type("Unusable", (Unusable,), attributes)()

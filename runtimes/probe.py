@@ -24,9 +24,9 @@ def probe(name: str) -> dict[str, Any]:
     runtime = registry.load(name)
     state = runtime.availability()
     if isinstance(state, Unavailable):
-        installed = {"version": runtime.version} if isinstance(runtime, Unusable) else {}
-        return {**installed, **asdict(state)}
-    begun = time.perf_counter()
+        version_field = {"version": runtime.version} if isinstance(runtime, Unusable) else {}
+        return {**version_field, **asdict(state)}
+    start_time = time.perf_counter()
     try:
         runtime.load()
         devices = [asdict(device) for device in runtime.loaded_devices()]
@@ -35,7 +35,7 @@ def probe(name: str) -> dict[str, Any]:
     except Exception as error:
         reason = f"it does not load ({first_line(error)})"
         return {"version": state.version, "reason": reason, "remedy": "install it again"}
-    spent_ms = (time.perf_counter() - begun) * 1e3
+    spent_ms = (time.perf_counter() - start_time) * 1e3
     return {"version": state.version, "devices": devices, "load_ms": spent_ms}
 
 

@@ -70,7 +70,7 @@ def refused() -> Mapping[str, Refusal]:
 
 def packages() -> dict[str, str]:
     """The packages that bring runtimes, with their versions."""
-    return {one.package: one.version for one in _offered().runtimes.values()}
+    return {package.package: package.version for package in _offered().runtimes.values()}
 
 
 def load(name: str) -> Runtime:
@@ -78,14 +78,14 @@ def load(name: str) -> Runtime:
     if name in RUNTIMES:
         runtime: type[Runtime] = install_layout.load(RUNTIMES[name])
         return runtime()
-    brought = _offered().runtimes.get(name)
-    if brought is None:
+    package = _offered().runtimes.get(name)
+    if package is None:
         raise NotAvailable(
             f"there is no runtime called {name!r} here", "install the package that brings it"
         )
     from runtimes.packaged import load as load_packaged
 
-    return load_packaged(brought)
+    return load_packaged(package)
 
 
 @cache
@@ -116,10 +116,10 @@ def environment_of(text: str) -> str:
     """
     spec = parse_spec(text)
     try:
-        ours = not spec.release or load(spec.name).has_releases
+        is_own_environment = not spec.release or load(spec.name).has_releases
     except NotAvailable:
         return ""
-    return "" if ours else spec.release
+    return "" if is_own_environment else spec.release
 
 
 def release_of(text: str) -> str:
@@ -130,8 +130,8 @@ def release_of(text: str) -> str:
 def remedy_in(python: str, text: str) -> str:
     """A remedy for the environment of this interpreter: its own pip, and nothing of ours."""
 
-    def there(found: re.Match[str]) -> str:
+    def install_command(found: re.Match[str]) -> str:
         packages = _PACKAGES.get(found[3], found[2] or "")
         return f"{python} -m pip install {found[1]}{packages}"
 
-    return _INSTALL.sub(there, text)
+    return _INSTALL.sub(install_command, text)

@@ -53,7 +53,7 @@ _TYPES = {
 
 
 def triton_config(
-    used: Used,
+    setup: Used,
     backend: str,
     parameters: Mapping[str, str],
     untold: Mapping[str, str],
@@ -61,7 +61,7 @@ def triton_config(
 ) -> str:
     """A `config.pbtxt` of the model with its shapes as they are, and a backend's parameters;
     `untold` is what was measured with and no parameter says."""
-    model = used.model
+    model = setup.model
     lines = [f'backend: "{backend}"', 'default_model_filename: "model.onnx"', "max_batch_size: 0"]
     for kind, specs in (("input", model.inputs), ("output", model.outputs)):
         for spec in specs:
@@ -78,6 +78,6 @@ def triton_config(
         for key, value in parameters.items()
     ]
     if untold:
-        told = ", ".join(f"{name}={value}" for name, value in untold.items())
-        lines.append(f"# measured with, and no parameter of this backend: {told}")
+        option_text = ", ".join(f"{name}={value}" for name, value in untold.items())
+        lines.append(f"# measured with, and no parameter of this backend: {option_text}")
     return "\n".join(lines) + "\n"

@@ -40,11 +40,11 @@ def main(arguments: Sequence[str]) -> int:
     start_s = time.monotonic()
     parts = next((SELECTIONS[name] for name in arguments if name in SELECTIONS), PARTS)
     asks_cost = _COST in arguments
-    arguments = [one for one in arguments if one not in (*SELECTIONS, _COST)]
+    arguments = [argument for argument in arguments if argument not in (*SELECTIONS, _COST)]
     # Hundreds of processes import our sources, and each would compile all that it imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     counts: Counter[str] = Counter()
-    skipped: Counter[str] = Counter()
+    skip_reasons: Counter[str] = Counter()
     cpu_s: dict[tuple[str, str], float] = {}
     codes = []
     with tempfile.TemporaryDirectory() as folder:
@@ -62,16 +62,16 @@ def main(arguments: Sequence[str]) -> int:
             ]
             codes.append(subprocess.run(command, env=environment, check=False).returncode)
             counts += counted(report)
-            skipped += reasons(report)
+            skip_reasons += reasons(report)
             cpu_s.update(costs(report))
     if asks_cost:
         times = os.times()
         sys.stdout.write(f"\n{cost_tables(cpu_s, times.children_user + times.children_system)}\n")
-    for reason, count in skipped.most_common():
+    for reason, count in skip_reasons.most_common():
         sys.stdout.write(f"skipped {count}: {reason}\n")
-    told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    summary = ", ".join(f"{count} {label}" for label, count in counts.items() if count)
     minutes, seconds = divmod(round(time.monotonic() - start_s), 60)
-    sys.stdout.write(f"\nall tests: {told or 'none'} in {minutes} min {seconds} s\n")
+    sys.stdout.write(f"\nall tests: {summary or 'none'} in {minutes} min {seconds} s\n")
     return max((code for code in codes if code != NOTHING_CHOSEN), default=NOTHING_CHOSEN)
 
 
@@ -81,11 +81,11 @@ def counted(report: Path) -> Counter[str]:
     if not report.exists():
         return counts
     for suite in ElementTree.parse(report).getroot().iter("testsuite"):
-        failed, errors, skipped, tests = (
+        failures, errors, skips, tests = (
             int(suite.attrib[name]) for name in ("failures", "errors", "skipped", "tests")
         )
-        counts.update(failed=failed, errors=errors, skipped=skipped)
-        counts.update(passed=tests - failed - errors - skipped)
+        counts.update(failed=failures, errors=errors, skipped=skips)
+        counts.update(passed=tests - failures - errors - skips)
     return counts
 
 
@@ -93,8 +93,8 @@ def reasons(report: Path) -> Counter[str]:
     """How many tests were skipped for which reason."""
     if not report.exists():
         return Counter()
-    found = ElementTree.parse(report).getroot().iter("skipped")
-    return Counter(one.attrib.get("message", "") for one in found)
+    elements = ElementTree.parse(report).getroot().iter("skipped")
+    return Counter(element.attrib.get("message", "") for element in elements)
 
 
 if __name__ == "__main__":

@@ -27,10 +27,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse a test that `--only-alone` would lose."""
-    marked = {item.path for item in items if item.get_closest_marker("alone") is not None}
-    lost = sorted(str(path) for path in marked if not names_the_mark(path))
-    if lost:
-        raise pytest.UsageError(f"{', '.join(lost)}: write @pytest.{MARK} in the file itself")
+    marked_paths = {item.path for item in items if item.get_closest_marker("alone") is not None}
+    unselected_paths = sorted(str(path) for path in marked_paths if not names_the_mark(path))
+    if unselected_paths:
+        raise pytest.UsageError(
+            f"{', '.join(unselected_paths)}: write @pytest.{MARK} in the file itself"
+        )
 
 
 def names_the_mark(path: Path) -> bool:

@@ -87,10 +87,10 @@ def cost_tables(by_test: Mapping[tuple[str, str], float], whole_s: float) -> str
         ("files", files, TOP),
         ("tests", tests, TOP),
     ):
-        ordered = sorted(table.items(), key=lambda entry: -entry[1])
+        entries = sorted(table.items(), key=lambda entry: -entry[1])
         lines += [
             "",
             f"{title}:",
-            *(f"{used_s:9.1f} s  {name}" for name, used_s in ordered[:count]),
+            *(f"{used_s:9.1f} s  {name}" for name, used_s in entries[:count]),
         ]
     return "\n".join(lines)

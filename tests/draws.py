@@ -41,11 +41,11 @@ def pytest_runtest_makereport(
     if call.excinfo is not None:
         for note in getattr(call.excinfo.value, "__notes__", ()):
             if note.startswith(FAILING):
-                report.sections.append(("How to keep this example", _kept(note)))
+                report.sections.append(("How to keep this example", _keep_note(note)))
     return report
 
 
-def _kept(note: str) -> str:
+def _keep_note(note: str) -> str:
     """The decorator that makes these values a fixed example; `note` is Hypothesis' own."""
     _, parenthesis, arguments = note.removeprefix(FAILING).partition("(")
     return f"above the test, under @given, without fixtures:\n@example{parenthesis}{arguments}"

@@ -14,10 +14,10 @@ def make_environment(folder: Path, *packages: str) -> Path:
     for package in packages:
         spec = find_spec(package)
         assert spec is not None and spec.origin is not None, package
-        installed = Path(spec.origin).parents[1]
+        package_root = Path(spec.origin).parents[1]
         for part in (package, f"{package}.libs", f"{package}[-_]*.dist-info"):
-            for found in installed.glob(part):
-                (site / found.name).symlink_to(found)
+            for path in package_root.glob(part):
+                (site / path.name).symlink_to(path)
     return folder / "bin" / "python"
 
 

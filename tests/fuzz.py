@@ -40,13 +40,13 @@ def main() -> int:
             codes = [passes(first, end)]
         finally:
             if sys.exc_info()[0] is not None:
-                for one in running:
-                    one.kill()
-            ended = [one.wait() for one in running]
+                for process in running:
+                    process.kill()
+            exit_codes = [process.wait() for process in running]
             for name, table in tables.items():
                 table.seek(0)
                 sys.stdout.write(f"\n{name}\n{table.read()}")
-    return max(map(abs, (*codes, *ended)))
+    return max(map(abs, (*codes, *exit_codes)))
 
 
 def passes(first: int, end: float) -> int:
@@ -56,13 +56,13 @@ def passes(first: int, end: float) -> int:
     while seed == first or time.monotonic() + longest_s < end:
         sys.stdout.write(f"FUZZ_SEED={seed}\n")
         sys.stdout.flush()
-        begun = time.monotonic()
+        start_s = time.monotonic()
         command = [sys.executable, "-m", "pytest", "-q", "-m", "hypothesis", *on_all_cores()]
         draws = ("--hypothesis-profile=fresh", f"--hypothesis-seed={seed}")
         code = subprocess.run([*command, *draws, *with_properties()], check=False).returncode
         if code:
             return code
-        longest_s = max(longest_s, time.monotonic() - begun)
+        longest_s = max(longest_s, time.monotonic() - start_s)
         seed += 1
     sys.stdout.write(f"{seed - first} passes, seeds {first} to {seed - 1}\n")
     return 0

@@ -11,7 +11,7 @@ _DEEP = 400
 """Deeper than any value of ours, and what a parser of JSON still takes."""
 
 
-def _nested(levels: int) -> Any:
+def _nest(levels: int) -> Any:
     value: Any = {}
     for number in range(levels):
         value = {"a": value} if number % 2 else [value]
@@ -56,7 +56,7 @@ VALUES: tuple[Any, ...] = (
     [[]],
     {"": {}},
     [None, 1, "a"],
-    _nested(_DEEP),
+    _nest(_DEEP),
 )
 
 
@@ -71,9 +71,9 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def changed_anywhere(value: Any, draw: random.Random, times: int = 1) -> Any:
     """A copy with another value, no value or another key in so many places."""
-    changed = copy.deepcopy(value)
+    copy_of_value = copy.deepcopy(value)
     for _ in range(times):
-        places = list(_places(changed))
+        places = list(_places(copy_of_value))
         if not places:
             return draw.choice(VALUES)
         container, key = draw.choice(places)
@@ -86,4 +86,4 @@ def changed_anywhere(value: Any, draw: random.Random, times: int = 1) -> Any:
             )
         else:
             container[key] = draw.choice(VALUES)
-    return changed
+    return copy_of_value

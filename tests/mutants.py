@@ -74,9 +74,11 @@ def sound_models() -> Iterator[ModelProto]:
     weights = np.ones((4, 3), np.float32)
     product = helper.make_node("MatMul", ["x", "w"], ["y"], name="product")
     yield graph([product], [rows], [out], {"w": weights})
-    fixed = [tensor("x", [1, 2, 6, 6])], [tensor("y", [1, 3, 6, 6])]
+    static_ends = [tensor("x", [1, 2, 6, 6])], [tensor("y", [1, 3, 6, 6])]
     filters = {"w": np.ones((3, 2, 3, 3), np.float32)}
-    yield graph([helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])], *fixed, filters)
+    yield graph(
+        [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])], *static_ends, filters
+    )
     ids = tensor("x", ["batch", 2], TensorProto.INT64)
     pick = helper.make_node("Gather", ["w", "x"], ["y"])
     yield graph([pick], [ids], [tensor("y", ["batch", 2, 3])], {"w": weights})
@@ -91,16 +93,16 @@ def sound_models() -> Iterator[ModelProto]:
     choice = helper.make_node("If", ["flag"], ["y"], then_branch=then, else_branch=other)
     flag = tensor("flag", [], TensorProto.BOOL)
     yield graph([choice], [tensor("x", [2]), flag], [tensor("y", [2])])
-    kept = graph([product], [rows], [out], {"w": weights})
-    _lay_outside(kept.graph.initializer[0], "weights.bin", "0", "48")
-    yield kept
+    model = graph([product], [rows], [out], {"w": weights})
+    _lay_outside(model.graph.initializer[0], "weights.bin", "0", "48")
+    yield model
 
 
 def flip_bits(draw: random.Random, content: bytes) -> bytes:
-    changed = bytearray(content)
+    content_copy = bytearray(content)
     for _ in range(draw.choice((1, 1, 2, 8, 40))):
-        changed[draw.randrange(len(changed))] ^= 1 << draw.randrange(8)
-    return bytes(changed)
+        content_copy[draw.randrange(len(content_copy))] ^= 1 << draw.randrange(8)
+    return bytes(content_copy)
 
 
 def cut(draw: random.Random, content: bytes) -> bytes:

@@ -9,12 +9,16 @@ import pytest
 
 
 def seldom_but(
-    kept: Collection[str], values: Iterable[Any], name: Callable[[Any], str] = str
+    usual_names: Collection[str], values: Iterable[Any], name: Callable[[Any], str] = str
 ) -> list[Any]:
     """`values` as a test's parameters, each called by its `name`; those not in `kept` are rare."""
-    named = [(name(value), value) for value in values]
-    assert set(kept) <= {own for own, _ in named}, "what is kept is among the values"
+    named_values = [(name(value), value) for value in values]
+    assert set(usual_names) <= {value_name for value_name, _ in named_values}, (
+        "what is kept is among the values"
+    )
     return [
-        pytest.param(value, id=own, marks=[] if own in kept else [pytest.mark.rare])
-        for own, value in named
+        pytest.param(
+            value, id=value_name, marks=[] if value_name in usual_names else [pytest.mark.rare]
+        )
+        for value_name, value in named_values
     ]

@@ -86,12 +86,12 @@ def _row(name: str, sizes: list[Size]) -> str:
     median = statistics.median([count for count in lines if count] or [0])
     return (
         f"{name:24}{len(sizes):7}{total:8}{share:7.1f} %{median:8.0f}{max(lines):9}"
-        f"{_over(lines, LONG_FILE):6}{_over(lines, LONGEST_FILE):6}"
-        f"{max(functions, default=0):10}{_over(functions, LONG_FUNCTION):5}"
+        f"{_count_over(lines, LONG_FILE):6}{_count_over(lines, LONGEST_FILE):6}"
+        f"{max(functions, default=0):10}{_count_over(functions, LONG_FUNCTION):5}"
     )
 
 
-def _over(counts: list[int], limit: int) -> int:
+def _count_over(counts: list[int], limit: int) -> int:
     return sum(count > limit for count in counts)
 
 

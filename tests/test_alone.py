@@ -24,11 +24,11 @@ def collected(folder: Path, *options: str) -> tuple[int, list[str]]:
     """The exit code, and the names of the tests that were chosen."""
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "tests.alone"]
     command += ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", *options]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    lines = done.stdout.splitlines()
-    return done.returncode, sorted(line.partition("::")[2] for line in lines if "::" in line)
+    lines = process.stdout.splitlines()
+    return process.returncode, sorted(line.partition("::")[2] for line in lines if "::" in line)
 
 
 def test_only_files_that_name_the_mark_are_imported(tmp_path: Path) -> None:
@@ -37,12 +37,12 @@ def test_only_files_that_name_the_mark_are_imported(tmp_path: Path) -> None:
     (tmp_path / "all").mkdir()
     (tmp_path / "all" / "conftest.py").write_text(MARKS_ALL)
     (tmp_path / "all" / "test_marked.py").write_text("def test_by_its_conftest(): ...\n")
-    chosen = ("-m", "alone")
-    assert collected(tmp_path, "--only-alone", *chosen) == (
+    mark_options = ("-m", "alone")
+    assert collected(tmp_path, "--only-alone", *mark_options) == (
         0,
         ["test_alone", "test_by_its_conftest"],
     )
-    assert collected(tmp_path, *chosen)[0] == pytest.ExitCode.INTERRUPTED, "all are imported"
+    assert collected(tmp_path, *mark_options)[0] == pytest.ExitCode.INTERRUPTED, "all are imported"
 
 
 def test_a_mark_that_its_file_does_not_name_is_refused(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ MOST_LINES = 600
 
 def test_import_contracts_hold() -> None:
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout
 
 
 def test_no_two_folders_import_each_other() -> None:
@@ -27,12 +27,14 @@ def test_no_two_folders_import_each_other() -> None:
     graph = grimp.build_graph("app", "exporters", "runtimes", cache_dir=None)
     imports: defaultdict[str, set[str]] = defaultdict(set)
     for module in graph.modules:
-        here = _folder(module)
-        imported = graph.find_modules_directly_imported_by(module)
-        imports[here] |= {_folder(other) for other in imported} - {here}
+        own_folder = _folder(module)
+        imported_modules = graph.find_modules_directly_imported_by(module)
+        imports[own_folder] |= {_folder(other) for other in imported_modules} - {own_folder}
     assert len(imports) > 20
     # Whoever imports nothing that is left is no part of a circle.
-    while ends := [folder for folder, others in imports.items() if not others & imports.keys()]:
+    while ends := [
+        folder for folder, other_folders in imports.items() if not other_folders & imports.keys()
+    ]:
         for folder in ends:
             del imports[folder]
     assert not imports
@@ -59,13 +61,13 @@ def test_the_parent_imports_no_engine_and_needs_no_qt(arguments: list[str]) -> N
         "names = {name.partition('.')[0] for name in sys.modules if sys.modules[name]}\n"
         "sys.stderr.write(f'{code or 0} {sorted(names)}')\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    code, _, names = done.stderr.rpartition("\n")[2].partition(" ")
-    assert code == "0", done.stderr
+    code, _, names = process.stderr.rpartition("\n")[2].partition(" ")
+    assert code == "0", process.stderr
     assert not {name for name in ENGINES if f"'{name}'" in names}
-    assert done.stdout
+    assert process.stdout
 
 
 def test_a_sweep_is_planned_without_an_engine(tmp_path: Path) -> None:
@@ -79,10 +81,10 @@ def test_a_sweep_is_planned_without_an_engine(tmp_path: Path) -> None:
         "assert cases\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}))\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert not {name for name in ENGINES | {"PySide6"} if f"'{name}'" in done.stdout}
+    assert not {name for name in ENGINES | {"PySide6"} if f"'{name}'" in process.stdout}
 
 
 def test_no_file_is_named_after_a_package_that_it_imports() -> None:

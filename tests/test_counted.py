@@ -34,9 +34,9 @@ def test_skips_of_one_reason_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS, "utf-8")
     command = [sys.executable, "-m", "tests", str(tmp_path / "test_some.py")]
     command += ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = done.stdout.splitlines()
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr
+    lines = process.stdout.splitlines()
     assert [line for line in lines if "GPU" in line] == ["skipped 6: no GPU is here; add one"]
     assert [line for line in lines if "browser" in line] == ["skipped 1: no browser is here"]
     assert lines[-1].startswith("all tests: 7 skipped, 1 passed in ")

@@ -22,14 +22,14 @@ def test_drawn(numbers, text):
 def run_pytest(test: Path, *arguments: str) -> str:
     """The output of the tests in `test`, run with the draws of our own tests."""
     command = [sys.executable, "-m", "pytest", "-p", "tests.draws", "-p", "no:cacheprovider"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "-sq", f"--rootdir={test.parent}", *arguments, str(test)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    return done.stdout.rpartition("\n1 ")[0]
+    return process.stdout.rpartition("\n1 ")[0]
 
 
 @pytest.mark.parametrize("arguments", [(), ("--hypothesis-profile=fresh", "--hypothesis-seed=5")])
@@ -61,6 +61,6 @@ def test_fresh_draws_differ_from_seed_to_seed(
 def test_a_failure_says_how_to_keep_its_example(tmp_path: Path) -> None:
     test = tmp_path / "test_failing.py"
     test.write_text(PROPERTY.replace("print(numbers, text)", "assert not numbers"))
-    told = run_pytest(test)
-    assert "How to keep this example" in told
-    assert "@example(\n    numbers=[0],\n" in told
+    output = run_pytest(test)
+    assert "How to keep this example" in output
+    assert "@example(\n    numbers=[0],\n" in output

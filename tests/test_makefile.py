@@ -69,23 +69,23 @@ def calls(project: Path) -> list[str]:
 def test_a_command_installs_the_extras_that_it_needs(
     project: Path, target: str, extras: str, command: str
 ) -> None:
-    done = make(project, target)
-    assert done.returncode == 0, done.stderr
+    process = make(project, target)
+    assert process.returncode == 0, process.stderr
     *installs, ran = calls(project)
     assert installs[-1].endswith(f"-e .[{extras}]")
     assert ran == command
-    assert "a line of pip's log" not in done.stdout + done.stderr
-    assert "GB" in done.stdout
-    assert ".venv/install.log" in done.stdout
+    assert "a line of pip's log" not in process.stdout + process.stderr
+    assert "GB" in process.stdout
+    assert ".venv/install.log" in process.stdout
     assert "a line of pip's log" in (project / ".venv/install.log").read_text("utf-8")
 
 
 def test_what_is_installed_is_not_installed_again(project: Path) -> None:
     make(project, "test")
-    before = len(calls(project))
+    calls_before = len(calls(project))
     for target in ("bench", "gui", "test"):
         assert make(project, target).stdout == ""
-    assert len(calls(project)) == before + 3
+    assert len(calls(project)) == calls_before + 3
 
 
 def test_more_is_installed_for_the_tests_after_the_sweep(project: Path) -> None:
@@ -95,18 +95,18 @@ def test_more_is_installed_for_the_tests_after_the_sweep(project: Path) -> None:
 
 
 def test_a_failure_of_pip_shows_its_log_and_its_exit_code(project: Path) -> None:
-    done = make(project, "bench", PIP_EXIT="7")
-    assert done.returncode != 0
-    assert "a line of pip's log" in done.stderr
-    assert "Error 7" in done.stderr
+    process = make(project, "bench", PIP_EXIT="7")
+    assert process.returncode != 0
+    assert "a line of pip's log" in process.stderr
+    assert "Error 7" in process.stderr
     assert not any("-m app" in call for call in calls(project))
     assert not (project / ".venv/.installed-bench").exists()
 
 
 def test_a_missing_compiler_is_one_sentence_before_anything_is_installed(project: Path) -> None:
-    done = make(project, "bench", CC="no-such-compiler -pthread")
-    assert done.returncode != 0
-    first, *rest = done.stderr.splitlines()
+    process = make(project, "bench", CC="no-such-compiler -pthread")
+    assert process.returncode != 0
+    first, *rest = process.stderr.splitlines()
     assert "C compiler" in first
     assert all(line.startswith("make:") for line in rest)
     assert calls(project) == []
@@ -114,7 +114,7 @@ def test_a_missing_compiler_is_one_sentence_before_anything_is_installed(project
 
 def test_an_unusable_python_is_one_sentence(project: Path) -> None:
     (project / "python").write_text("#!/bin/sh\nexit 1\n", "utf-8")
-    done = make(project, "bench")
-    assert done.returncode != 0
-    assert "Python 3.11" in done.stderr.splitlines()[0]
+    process = make(project, "bench")
+    assert process.returncode != 0
+    assert "Python 3.11" in process.stderr.splitlines()[0]
     assert calls(project) == []

@@ -27,10 +27,14 @@ def open_window() -> int:
 
 
 def _leave_the_users_folders() -> None:
-    given = os.environ.get("PYTHONPATH", "")
-    users = {os.path.abspath(folder) for folder in given.split(os.pathsep)} if given else set()
-    installed = [f for f in sys.path if f in users and _has_distributions(f)]
-    sys.path[:] = [f for f in sys.path if f not in users] + installed
+    python_path = os.environ.get("PYTHONPATH", "")
+    users = (
+        {os.path.abspath(folder) for folder in python_path.split(os.pathsep)}
+        if python_path
+        else set()
+    )
+    package_folders = [f for f in sys.path if f in users and _has_distributions(f)]
+    sys.path[:] = [f for f in sys.path if f not in users] + package_folders
 
 
 def _has_distributions(folder: str) -> bool:

@@ -46,8 +46,8 @@ class Case:
     case_id: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        named = self.identity if self.naming == 2 else _identity_of_schema_1(self)
-        object.__setattr__(self, "case_id", _digest(named))
+        identity = self.identity if self.naming == 2 else _identity_of_schema_1(self)
+        object.__setattr__(self, "case_id", _digest(identity))
 
     @property
     def identity(self) -> dict[str, Any]:

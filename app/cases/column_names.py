@@ -204,13 +204,15 @@ def columns_for_people(
 
     A group stands for its columns with values, a name for itself.
     """
-    ordered = _by_group(names)
+    ordered_names = _by_group(names)
     if words:
-        return tuple(dict.fromkeys(_expand(words, ordered, with_values)))
-    important = {name for name in ordered if name in with_values and group_of(name) != "other"}
-    rest = [name for name in ordered if name in with_values and group_of(name) == "other"]
+        return tuple(dict.fromkeys(_expand(words, ordered_names, with_values)))
+    important = {
+        name for name in ordered_names if name in with_values and group_of(name) != "other"
+    }
+    rest = [name for name in ordered_names if name in with_values and group_of(name) == "other"]
     visible = {*important, *rest[: max(0, MAXIMUM_COLUMNS - len(important))]}
-    return tuple(name for name in ordered if name in visible)
+    return tuple(name for name in ordered_names if name in visible)
 
 
 def group_of(name: str) -> Group:
@@ -229,12 +231,12 @@ def _by_group(names: Sequence[str]) -> list[str]:
 
 
 def _expand(
-    words: Sequence[str], ordered: Sequence[str], with_values: Collection[str]
+    words: Sequence[str], ordered_names: Sequence[str], with_values: Collection[str]
 ) -> Iterator[str]:
     for word in words:
         if word == ALL:
-            yield from ordered
+            yield from ordered_names
         elif word in GROUPS:
-            yield from (n for n in ordered if n in with_values and group_of(n) == word)
+            yield from (n for n in ordered_names if n in with_values and group_of(n) == word)
         else:
             yield word

@@ -197,8 +197,8 @@ _LABELS = {
 
 def value_label(column: str, value: Value) -> str:
     """A value of a column as a word of a label: `gap 20 µs`, `batch 1 sequence 128`."""
-    shown = str(value).replace("=", " ") if column == "axes" else value
-    return _LABELS.get(column, f"{column} {{}}").format(shown)
+    value_text = str(value).replace("=", " ") if column == "axes" else value
+    return _LABELS.get(column, f"{column} {{}}").format(value_text)
 
 
 def without(*names: str) -> tuple[str, ...]:

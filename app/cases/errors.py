@@ -39,9 +39,9 @@ def suggestion(word: str, choices: Iterable[str], fallback: str = "") -> str:
         return f"did you mean {matches[0]!r}?"
     if fallback:
         return fallback
-    listed = ", ".join(words[:12])
+    word_list = ", ".join(words[:12])
     rest = f" and {len(words) - 12} more (graphlap models)" if len(words) > 12 else ""
-    return f"use one of {listed}{rest}"
+    return f"use one of {word_list}{rest}"
 
 
 _REMEDIES = {

@@ -253,5 +253,5 @@ class OperatorTimes:
     @property
     def high_water(self) -> Operator | None:
         """The operator while which most memory was in use; None where the engine reports none."""
-        known = [op for op in self.ops if op.peak_bytes]
-        return max(known, key=lambda op: op.peak_bytes or 0) if known else None
+        measured_ops = [op for op in self.ops if op.peak_bytes]
+        return max(measured_ops, key=lambda op: op.peak_bytes or 0) if measured_ops else None

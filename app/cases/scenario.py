@@ -91,8 +91,8 @@ class Scenario:
             raise InvalidValue(f"{text!r} has no time between its bursts", "use burst:8@10ms")
         if time_us > LONGEST_PAUSE_US:
             raise InvalidValue(f"{text!r} pauses for more than a day", "use at most 86400s")
-        paced = kind == "paced"
-        return cls(kind, time_us * paced, rate_hz, count, time_us * (not paced))  # type: ignore[arg-type]
+        is_paced = kind == "paced"
+        return cls(kind, time_us * is_paced, rate_hz, count, time_us * (not is_paced))  # type: ignore[arg-type]
 
     @property
     def is_open_loop(self) -> bool:
@@ -301,7 +301,7 @@ def _cold(figure: str) -> dict[str, Any]:
     return {"kind": "cold", "bytes": size}
 
 
-def _sustained(figure: str) -> dict[str, Any]:
+def _parse_sustained(figure: str) -> dict[str, Any]:
     seconds = parse_duration(figure)
     if not MINIMUM_SUSTAINED_S <= seconds <= MAXIMUM_SUSTAINED_S:
         raise InvalidValue("is too short or too long", "use 1s to 168h")
@@ -322,7 +322,7 @@ def _shapes(file: str) -> dict[str, Any]:
 
 _KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
     "cold": _cold,
-    "sustained": _sustained,
+    "sustained": _parse_sustained,
     "with": _with,
     "shapes": _shapes,
 }

@@ -77,8 +77,8 @@ class UserFiles:
         """What matters at this precision: only int8 is calibrated."""
         if precision == "int8" or not self.calibration:
             return self
-        kept = {name: digest for name, digest in self.digests.items() if name != "calibration"}
-        return replace(self, calibration="", digests=kept)
+        digests = {name: digest for name, digest in self.digests.items() if name != "calibration"}
+        return replace(self, calibration="", digests=digests)
 
     @property
     def identity(self) -> dict[str, Any]:

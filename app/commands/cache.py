@@ -12,10 +12,10 @@ from app.present.document import Cell, Column, Table, names, table
 from exporters import cache
 
 
-def cache_text(freed: int | None) -> str:
+def cache_text(freed_bytes: int | None) -> str:
     """What the cache holds; with `freed` bytes, after it was emptied."""
-    info, found = cache.info(), release_environments.installed()
-    first = "" if freed is None else f"freed     {_size(freed)}\n"
+    info, environments = cache.info(), release_environments.installed()
+    first = "" if freed_bytes is None else f"freed     {_size(freed_bytes)}\n"
     return (
         f"{first}cache     {info.path}\n"
         f"exports   {info.entries:,} in {info.files:,} files\n"
@@ -23,12 +23,12 @@ def cache_text(freed: int | None) -> str:
         f"in use    {_size(info.in_use_bytes)} by plans that run now\n"
         f"engines   {_size(installed_runtimes.size_bytes())} that runtimes compiled,"
         " not in the size above\n"
-        f"releases  {_size(release_environments.size_bytes())} in {len(found):,} environments, not "
-        f"in the size above\n" + "".join(f"          {folder.name}\n" for folder in found)
+        f"releases  {_size(release_environments.size_bytes())} in {len(environments):,} environments, "
+        "not in the size above\n" + "".join(f"          {folder.name}\n" for folder in environments)
     )
 
 
-def cache_table(freed: int | None) -> Table:
+def cache_table(freed_bytes: int | None) -> Table:
     """The same with numbers in bytes."""
     info = cache.info()
     sizes = {
@@ -37,7 +37,7 @@ def cache_table(freed: int | None) -> Table:
         "in use": info.in_use_bytes,
         "engines": installed_runtimes.size_bytes(),
         "releases": release_environments.size_bytes(),
-        **({} if freed is None else {"freed": freed}),
+        **({} if freed_bytes is None else {"freed": freed_bytes}),
     }
     environments = len(release_environments.installed())
     counts = {"exports": info.entries, "files": info.files, "environments": environments}
@@ -61,10 +61,10 @@ def clear_cache() -> int:
 
     Engines and environments stay while a plan runs: nobody knows which of them it needs.
     """
-    freed = cache.clear()
+    freed_bytes = cache.clear()
     if cache.info().in_use_bytes:
-        return freed
-    return freed + installed_runtimes.clear() + release_environments.clear()
+        return freed_bytes
+    return freed_bytes + installed_runtimes.clear() + release_environments.clear()
 
 
 def _size(count: int) -> str:
@@ -91,5 +91,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.limit is not None:
         limit_cache(options.limit, "--limit")
-    freed = clear_cache() if options.action == "clear" else None
-    return print_document([cache_table(freed)], options, {"table": lambda: cache_text(freed)})
+    freed_bytes = clear_cache() if options.action == "clear" else None
+    return print_document(
+        [cache_table(freed_bytes)], options, {"table": lambda: cache_text(freed_bytes)}
+    )

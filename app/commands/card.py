@@ -105,9 +105,9 @@ def _search(options: argparse.Namespace) -> int:
     target_us = _target_us(options.p99)
     keys = card_keys() if options.cards is None else words_of(options.cards, "--cards")
     cards = [load_card(key) for key in keys]
-    lowered = lowered_model(options.models[0], axes, states)
+    lowered_graph = lowered_model(options.models[0], axes, states)
     idle_us = 0.0 if options.back_to_back else math.inf
-    result = search(lowered, cards, target_us, options.release, idle_us)
+    result = search(lowered_graph, cards, target_us, options.release, idle_us)
     rows = [{"smallest": point == result.smallest, **asdict(point)} for point in result.curve]
     code = print_document(
         _blocks(result, target_us),
@@ -184,10 +184,10 @@ def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> L
         )
     if reply.model is None:
         raise PlanError(f"{model}: {reply.reason}")
-    exported = reply.model.at(axes)
-    pairs = tuple((pair.input, pair.output) for pair in exported.states)
-    sizes = {name: exported.axes[name] for name in exported.open_axes}
-    return lower(importer.load(exported.path, sizes, pairs))
+    exported_model = reply.model.at(axes)
+    pairs = tuple((pair.input, pair.output) for pair in exported_model.states)
+    sizes = {name: exported_model.axes[name] for name in exported_model.open_axes}
+    return lower(importer.load(exported_model.path, sizes, pairs))
 
 
 def _blocks(result: Found, target_us: float) -> list[Block]:

@@ -10,12 +10,12 @@ from app.commands.measuring import add_models, add_run_options, measure, with_mo
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to compile and for which runtimes."""
     add_models(parser)
-    add_run_options(parser, "check", excluded=("check",))
+    add_run_options(parser, "check", excluded_keys=("check",))
 
 
 def run(options: argparse.Namespace) -> int:
     """Check; returns the exit code."""
     options.check = True
-    resolved = with_models(options)
-    resolved.models_named = False  # runtimes that are not installed can be checked too
-    return measure(resolved)
+    check_options = with_models(options)
+    check_options.models_named = False  # runtimes that are not installed can be checked too
+    return measure(check_options)

@@ -151,11 +151,11 @@ def _fish_lines() -> Iterator[str]:
                 for name in action.option_strings
             )
             value = f" -x -a {_fish_quoted(' '.join(words))}" if words else ""
-            required = " -r" if _takes_value(action) and not words else ""
+            required_flag = " -r" if _takes_value(action) and not words else ""
             text = _fish_quoted((action.help or "").replace("%%", "%"))
-            yield f"complete -c graphlap -n {condition} {names}{required}{value} -d {text}"
+            yield f"complete -c graphlap -n {condition} {names}{required_flag}{value} -d {text}"
 
 
 def _fish_quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    escaped_text = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped_text}'"

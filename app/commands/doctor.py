@@ -37,11 +37,11 @@ def run(options: argparse.Namespace) -> int:
     from app.machine import release_environments
     from app.plan.runtime_selection import users_environments
 
-    named = explicit_settings(options, "plan").get("environments", {})
+    named_environments = explicit_settings(options, "plan").get("environments", {})
     releases = {
         environment.label: environment.python for environment in release_environments.usable()
     }
-    examination = doctor(environments=releases | users_environments() | named)
+    examination = doctor(environments=releases | users_environments() | named_environments)
     return (
         print_document(
             examination.blocks, options, {"table": lambda: wrap_lines(examination.text, width)}

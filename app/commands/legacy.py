@@ -57,7 +57,7 @@ _REDUNDANT_MODES = {
     "cache": ("--cache-info",),
 }
 """Modes that went together with another one, and say no more than it."""
-_RENAMED = {"--markdown": ("-f", "markdown")}
+_RENAMED_FLAGS = {"--markdown": ("-f", "markdown")}
 _CACHE_FLAGS = {"--cache-limit": ("--limit",)}
 _MODEL_ENDINGS = (*FILE_ENDINGS, ".toml")
 
@@ -135,12 +135,14 @@ def _translate(words: Sequence[str], mode: _Mode) -> Iterator[str]:
         arguments = list(words[place + 1 : end])
     command = mode.command[0]
     yield from (*mode.command, *arguments)
-    renamed = _RENAMED | (_CACHE_FLAGS if command == "cache" else {})
+    replacements = _RENAMED_FLAGS | (_CACHE_FLAGS if command == "cache" else {})
     for word in (*words[:place], *words[end:]):
         flag, equals, value = word.partition("=")
         if word in _REDUNDANT_MODES.get(command, ()):
             continue
-        yield from (*renamed[flag], *([value] if equals else [])) if flag in renamed else (word,)
+        yield from (
+            (*replacements[flag], *([value] if equals else [])) if flag in replacements else (word,)
+        )
 
 
 def _export(arguments: Sequence[str]) -> tuple[str, ...]:

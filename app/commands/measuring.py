@@ -37,12 +37,12 @@ def add_run_options(
     command: str,
     *,
     brief: bool = True,
-    excluded: Collection[str] = (),
+    excluded_keys: Collection[str] = (),
 ) -> None:
     """The settings of a command that measures, but for those that it has `apart`, and output."""
-    accepted = {setting.key for setting in accepted_by(command)}
-    add_settings(parser, command, brief, {*_POSITIONAL_SETTINGS, *excluded})
-    for key in accepted & set(_POSITIONAL_SETTINGS):
+    accepted_keys = {setting.key for setting in accepted_by(command)}
+    add_settings(parser, command, brief, {*_POSITIONAL_SETTINGS, *excluded_keys})
+    for key in accepted_keys & set(_POSITIONAL_SETTINGS):
         parser.add_argument(f"--{key}", help=argparse.SUPPRESS)
     parser.add_argument("--headless", action="store_true", help=argparse.SUPPRESS)
     add_format(parser)
@@ -56,21 +56,21 @@ def with_models(options: argparse.Namespace) -> argparse.Namespace:
     """
     if not options.named:
         return options
-    resolved = argparse.Namespace(**vars(options))
+    resolved_options = argparse.Namespace(**vars(options))
     for attribute, matches in (("plan", is_plan), ("suite", is_suite)):
         plan_words = [word for word in options.named if matches(word)]
         if plan_words and (len(options.named) > 1 or options.plan or options.suite):
             raise PlanError(f"{plan_words[0]} is a whole plan", "Name it alone, or name models")
         if plan_words:
-            setattr(resolved, attribute, plan_words[0])
-            return resolved
+            setattr(resolved_options, attribute, plan_words[0])
+            return resolved_options
     if options.models:
         raise PlanError(
             "models are given as arguments and by --models", "Give all of them as arguments"
         )
-    resolved.models = ",".join(part for word in options.named for part in files_of(word))
-    resolved.models_named = True
-    return resolved
+    resolved_options.models = ",".join(part for word in options.named for part in files_of(word))
+    resolved_options.models_named = True
+    return resolved_options
 
 
 def measure(options: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=_COMPARISONS,
         help=f"comparisons of each case with itself ({_COMPARISONS})",
     )
-    add_run_options(parser, "noise", excluded=("aa",))
+    add_run_options(parser, "noise", excluded_keys=("aa",))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -59,9 +59,13 @@ def missing_packages() -> dict[str, str]:
     is_wayland = platform.startswith("wayland") or (
         not platform and not is_x11 and "WAYLAND_DISPLAY" in os.environ
     )
-    spared = {**({} if is_x11 else _X11), **({} if is_wayland else _WAYLAND)}
-    needed = {library: of for library, of in PACKAGES.items() if library not in spared}
-    return {library: package for library, package in needed.items() if not _can_load(library)}
+    optional_libraries = {**({} if is_x11 else _X11), **({} if is_wayland else _WAYLAND)}
+    packages = {
+        library: package_name
+        for library, package_name in PACKAGES.items()
+        if library not in optional_libraries
+    }
+    return {library: package for library, package in packages.items() if not _can_load(library)}
 
 
 def _can_load(library: str) -> bool:

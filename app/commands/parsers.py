@@ -79,7 +79,7 @@ def parse(command: Command, words: Sequence[str]) -> argparse.Namespace:
         parser.exit()
     options, rest = parser.parse_known_intermixed_args(words)
     if rest:
-        raise _unknown(command, parser, rest[0])
+        raise _unknown_error(command, parser, rest[0])
     if "format" in options:
         format_of(options)
     for action in parser._actions:
@@ -109,7 +109,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--debug", action="store_true", help="show tracebacks")
 
 
-def _unknown(command: Command, parser: argparse.ArgumentParser, word: str) -> PlanError:
+def _unknown_error(command: Command, parser: argparse.ArgumentParser, word: str) -> PlanError:
     name, help_line = f"graphlap {command.name}", f"See graphlap {command.name} --help"
     if not word.startswith("-"):
         return PlanError(f"{word}: {name} takes no such argument", help_line)

@@ -14,11 +14,11 @@ def add_settings(
     parser: argparse.ArgumentParser,
     command: str,
     brief: bool = False,
-    excluded: Collection[str] = (),
+    excluded_keys: Collection[str] = (),
 ) -> None:
     """Add the flags of the settings that a command accepts, but for the keys that it has `apart`,
     by other names; with `brief` only the common ones are in its help."""
-    rows = [setting for setting in accepted_by(command) if setting.key not in excluded]
+    rows = [setting for setting in accepted_by(command) if setting.key not in excluded_keys]
     arguments.add_settings(parser, rows, brief)
 
 

@@ -25,8 +25,8 @@ def run(options: argparse.Namespace) -> int:
     from app.console.answer.length import fit_to_screen
 
     width = width_of(sys.stdout)
-    found = show(options.folder, width, options.sort, options.verbose, options.time)
+    answer = show(options.folder, width, options.sort, options.verbose, options.time)
     is_short = format_of(options) == TABLE and not options.verbose and not options.time
-    blocks = fit_to_screen(found.blocks, width) if is_short else found.blocks
-    print_failure = print_document(blocks, options, lines=found.damage)
-    return print_failure or found.code
+    blocks = fit_to_screen(answer.blocks, width) if is_short else answer.blocks
+    print_failure = print_document(blocks, options, lines=answer.damage)
+    return print_failure or answer.code

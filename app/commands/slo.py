@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="the percentile and its limit, such as p99=5ms",
     )
-    add_run_options(parser, "slo", excluded=("slo",))
+    add_run_options(parser, "slo", excluded_keys=("slo",))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(
         parser,
         "tune",
-        excluded=(
+        excluded_keys=(
             "tune",
             "max_error",
         ),

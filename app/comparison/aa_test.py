@@ -61,19 +61,19 @@ class AAResult:
     overall: tuple[AAFigure, ...]
 
 
-def aa_result(run: Run, measured: Sequence[MeasuredCase]) -> AAResult:
+def aa_result(run: Run, measurements: Sequence[MeasuredCase]) -> AAResult:
     """All comparisons of which every round is there; those of a run that goes on are fewer."""
     plan = run.manifest.requested_plan
     total = plan.aa or 0
     rounds = run.manifest.rounds // (2 * total)
-    names = labels([item.case for item in measured])
+    names = labels([item.case for item in measurements])
     pairs = {
         (item.case.case_id, name): figures
-        for item in measured
+        for item in measurements
         for name in plan.judge
         if item.is_well and (figures := _pairs(item, name, run.manifest.seed))
     }
-    by_id = {item.case.case_id: item for item in measured}
+    by_id = {item.case.case_id: item for item in measurements}
     resolutions = {
         (case_id, name): clock_resolution(by_id[case_id], by_id[case_id], name)
         for case_id, name in pairs

@@ -90,11 +90,11 @@ class AggregateThroughput:
 
 
 def throughput_over_hosts(
-    run: Run, measured: Sequence[MeasuredCase]
+    run: Run, measurements: Sequence[MeasuredCase]
 ) -> tuple[AggregateThroughput, ...]:
     """Each case that was timed on two hosts or more, in the plan's order."""
     groups: dict[str, list[MeasuredCase]] = {}
-    for item in measured:
+    for item in measurements:
         if not item.case.host:  # it is on the one host that the run is of
             continue
         hostless_case = replace(item.case, host="", naming=2)

@@ -134,10 +134,10 @@ def missing_percentiles(
     pairs: Sequence[Pair], cases: Sequence[ComparedCase]
 ) -> Iterator[UncomparedCase]:
     """The pairs of which no percentile has a verdict, since one side lacks each."""
-    compared = {case.case_id for case in cases}
+    compared_ids = {case.case_id for case in cases}
     for pair in pairs:
         case_id = pair.second.case.identity_id
-        if case_id not in compared:
+        if case_id not in compared_ids:
             detail = "no percentile was measured on both sides: both need the same --percentiles"
             yield UncomparedCase(case_id, pair.label, NO_PERCENTILE, detail)
 
@@ -175,7 +175,7 @@ def judge_pairs(
             result = _without_interval(pair, name, in_turn, verdict)
         unit: Unit = "us"
         if name in HIGHER_IS_BETTER:
-            result, unit = _of_rates(result), "per_s"
+            result, unit = _invert_verdict(result), "per_s"
         by_pair.setdefault(place, {})[name] = Sides(a, b, result, unit)
     return tuple(
         ComparedCase(
@@ -218,7 +218,7 @@ def _has_one_side(pair: Pair, name: str) -> bool:
     return (pair.first.value(name) is None) != (pair.second.value(name) is None)
 
 
-def _of_rates(verdict: Verdict) -> Verdict:
+def _invert_verdict(verdict: Verdict) -> Verdict:
     """The verdict of times, with the ratio of rates: the word stays, what is faster has more."""
     ratio, interval = verdict.ratio, verdict.interval
     return replace(

@@ -64,14 +64,14 @@ class MeasuredCase:
         return self.row["status"] == "ok" and self.row["valid"] is not False
 
 
-def confidence_of(measured: Iterable[MeasuredCase]) -> float:
+def confidence_of(measurements: Iterable[MeasuredCase]) -> float:
     """At which these are compared: the strictest of their intervals'.
 
     Where rounds were added until an interval was narrow, each look at it counts, and for a
     verdict as for the interval itself.
     """
     return max(
-        (measurement.summary.confidence for measurement in measured if measurement.summary),
+        (measurement.summary.confidence for measurement in measurements if measurement.summary),
         default=CONFIDENCE,
     )
 

@@ -72,22 +72,22 @@ class _Contest:
         return [Pair(self.label, first, rival) for rival in rest]
 
 
-def fastest(measured: Iterable[MeasuredCase], band: float) -> list[Fastest]:
+def fastest(measurements: Iterable[MeasuredCase], band: float) -> list[Fastest]:
     """One for each set of alike rows in which at least two are well, in the plan's order; then one
     for each case that two hosts have."""
     usable = [
         measurement
-        for measurement in measured
+        for measurement in measurements
         if measurement.is_well and measurement.value_us(_P50)
     ]
-    hosted = [
+    host_cases = [
         measurement
         for measurement in usable
         if measurement.case.host and measurement.row["clock"] != "simulated"
     ]
     contests = [
         *_contests(usable, MATCHING, lambda row: "", runtime_label),
-        *_contests(hosted, _MATCHING_OVER_HOSTS, runtime_label, _on_host),
+        *_contests(host_cases, _MATCHING_OVER_HOSTS, runtime_label, _on_host),
     ]
     pairs = [pair for contest in contests for pair in contest.pairs]
     all_verdicts = judge_rounds(
@@ -103,21 +103,21 @@ def fastest(measured: Iterable[MeasuredCase], band: float) -> list[Fastest]:
 
 
 def _contests(
-    measured: Sequence[MeasuredCase],
+    measurements: Sequence[MeasuredCase],
     columns: Sequence[str],
     extra_label: Callable[[Row], str],
     row_label: Callable[[Row], str],
 ) -> list[_Contest]:
     """Of each set that shares these columns, and what is told `besides`, and has two or more."""
     groups: dict[tuple[Key, str], list[MeasuredCase]] = {}
-    for measurement in measured:
+    for measurement in measurements:
         key = matching_key(measurement.row, columns)
         groups.setdefault((key, extra_label(measurement.row)), []).append(measurement)
-    compared = {key: _by_median(group) for key, group in groups.items() if len(group) > 1}
-    labels = names([key for key, _ in compared], columns)
+    compared_groups = {key: _by_median(group) for key, group in groups.items() if len(group) > 1}
+    labels = names([key for key, _ in compared_groups], columns)
     return [
         _Contest(group, " · ".join(filter(None, (labels[key], extra))), row_label)
-        for (key, extra), group in compared.items()
+        for (key, extra), group in compared_groups.items()
     ]
 
 
@@ -143,7 +143,7 @@ def _fastest(contest: _Contest, verdicts: Sequence[Verdict], band: float) -> Fas
         verdict,
         not open_places,
         _rounds(pair),
-        _needed(verdict, band) if pair.alternated else None,
+        _rounds_needed(verdict, band) if pair.alternated else None,
         first.row["clock"] == "simulated",
         not pair.alternated,
         (first.case.case_id, second.case.case_id),
@@ -167,7 +167,7 @@ def _rounds(pair: Pair) -> int:
     return len(a & b) if pair.alternated else min(len(a), len(b))
 
 
-def _needed(verdict: Verdict, band: float) -> int | None:
+def _rounds_needed(verdict: Verdict, band: float) -> int | None:
     """More rounds than there were, or None where no number that is sensible would do."""
     change = verdict.difference
     if change is None:

@@ -93,8 +93,8 @@ def as_text(rows: Sequence[Row], width: int) -> str:
     ]
     hint = f"suites: {', '.join(suite_names())}; runtimes: {', '.join(registry.names())}"
     footer = wrap(f"{len(rows)} models; {hint}", width, break_on_hyphens=False)
-    if hidden := _TEXT_COLUMNS[column_count:]:
-        footer.append(f"-f csv has {' and '.join(hidden)} too")
+    if hidden_columns := _TEXT_COLUMNS[column_count:]:
+        footer.append(f"-f csv has {' and '.join(hidden_columns)} too")
     return "\n".join([*table, "", *footer]) + "\n"
 
 

@@ -20,11 +20,11 @@ UNAVAILABLE = "unavailable"
 NO_FIGURE = "compile_ms of results.csv is no measurement: --cold-start measures compiling"
 
 
-def check_blocks(measured: Sequence[MeasuredCase], width: int) -> Iterator[Block]:
+def check_blocks(measurements: Sequence[MeasuredCase], width: int) -> Iterator[Block]:
     """The matrix in tables of at most so many columns, one below another. A runtime that is not on
     this machine has no column, only its reason."""
     available = [
-        measurement for measurement in measured if measurement.row["status"] != UNAVAILABLE
+        measurement for measurement in measurements if measurement.row["status"] != UNAVAILABLE
     ]
     if available:
         yield Paragraph("")
@@ -33,13 +33,13 @@ def check_blocks(measured: Sequence[MeasuredCase], width: int) -> Iterator[Block
             [measurement.row for measurement in available],
             width,
         )
-    overview = summarise_run(measured)
+    overview = summarise_run(measurements)
     for warning in overview.warnings:
         yield Note("note", warning)
     for failure in overview.causes:
         tone = TONES[failure.status]
         yield Note(failure.status.replace("_", " "), failure.sentence, tone, failure.status)
-    if any(measurement.row["status"] in WELL for measurement in measured):
+    if any(measurement.row["status"] in WELL for measurement in measurements):
         yield Paragraph(NO_FIGURE, "quiet")
 
 
@@ -55,8 +55,8 @@ def matrix_words(grid: Matrix, rows: Sequence[Row]) -> list[list[str]]:
     """The matrix's words by row and column, empty where there is no case."""
     cells = [[""] * len(grid.columns) for _ in grid.rows]
     for row in rows:
-        down, across = grid.places[str(row["case_id"])]
-        cells[down][across] = status_text(str(row["status"]), row["check_level"])
+        down, column = grid.places[str(row["case_id"])]
+        cells[down][column] = status_text(str(row["status"]), row["check_level"])
     return cells
 
 
@@ -65,8 +65,8 @@ def _tables(grid: Matrix, rows: Sequence[Row], width: int) -> Iterator[Table]:
     cells = matrix_words(grid, rows)
     tones = {grid.places[str(row["case_id"])]: _tone(row) for row in rows}
     widths = [
-        max(width_of_text(name), *(len(row_cells[at]) for row_cells in cells))
-        for at, name in enumerate(grid.columns)
+        max(width_of_text(name), *(len(row_cells[index]) for row_cells in cells))
+        for index, name in enumerate(grid.columns)
     ]
     remaining = list(range(len(grid.columns)))
     names_width = min(NAME_WIDTH, max(map(width_of_text, grid.rows)))
@@ -77,9 +77,12 @@ def _tables(grid: Matrix, rows: Sequence[Row], width: int) -> Iterator[Table]:
             room -= widths[remaining[0]] + GAP
             part.append(remaining.pop(0))
         yield Table(
-            (*names("model"), *(Column(grid.columns[at], is_name=True) for at in part)),
+            (*names("model"), *(Column(grid.columns[index], is_name=True) for index in part)),
             tuple(
-                (name, *(Cell(row_cells[at], tone=tones.get((down, at), "")) for at in part))
+                (
+                    name,
+                    *(Cell(row_cells[index], tone=tones.get((down, index), "")) for index in part),
+                )
                 for down, (name, row_cells) in enumerate(zip(grid.rows, cells, strict=True))
             ),
         )
@@ -92,10 +95,10 @@ def _tone(row: Row) -> Tone:
 _NO_SUITE = "models"
 
 
-def check_page(run: Run, measured: Sequence[MeasuredCase]) -> Iterator[str]:
+def check_page(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[str]:
     """Its lines: what ran it, a table for each suite of the models, and every reason once."""
     manifest = run.manifest
-    rows = [measurement.row for measurement in measured]
+    rows = [measurement.row for measurement in measurements]
     yield f"# Will it run there: {escaped(manifest.name)}"
     yield ""
     date, version = manifest.created_at_utc[:10], manifest.graphlap_version
@@ -111,7 +114,7 @@ def check_page(run: Run, measured: Sequence[MeasuredCase]) -> Iterator[str]:
     for runtime, version in _versions(rows).items():
         yield f"| {escaped(runtime)} | {escaped(version) or 'not on this machine'} |"
     available = [
-        measurement for measurement in measured if measurement.row["status"] != UNAVAILABLE
+        measurement for measurement in measurements if measurement.row["status"] != UNAVAILABLE
     ]
     for suite in dict.fromkeys(measurement.case.suite for measurement in available):
         yield ""
@@ -120,7 +123,7 @@ def check_page(run: Run, measured: Sequence[MeasuredCase]) -> Iterator[str]:
         yield from _table(
             [measurement for measurement in available if measurement.case.suite == suite]
         )
-    failures = summarise_run(measured).causes
+    failures = summarise_run(measurements).causes
     if failures:
         yield ""
         yield "## Why not"
@@ -138,9 +141,9 @@ def _versions(rows: Sequence[Row]) -> dict[str, str]:
     return versions
 
 
-def _table(measured: Sequence[MeasuredCase]) -> Iterator[str]:
-    grid = matrix([measurement.case for measurement in measured])
-    cells = matrix_words(grid, [measurement.row for measurement in measured])
+def _table(measurements: Sequence[MeasuredCase]) -> Iterator[str]:
+    grid = matrix([measurement.case for measurement in measurements])
+    cells = matrix_words(grid, [measurement.row for measurement in measurements])
     yield _line("model", *map(escaped, grid.columns))
     yield _line(*["---"] * (1 + len(grid.columns)))
     for name, row_cells in zip(grid.rows, cells, strict=True):

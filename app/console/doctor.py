@@ -148,7 +148,7 @@ def probe_all(
 ) -> Iterator[ProbeResult]:
     """One answer for each runtime, in order; they are loaded side by side."""
     with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
-        started = []
+        processes = []
         for name in names:
             error_file = open(f"{folder}/{name}", "w+b")  # noqa: PTH123, SIM115 - closed below
             process = subprocess.Popen(
@@ -158,8 +158,8 @@ def probe_all(
                 stderr=error_file,
                 env=install_layout.child_environment(),
             )
-            started.append((name, process, error_file))
-        for name, process, error_file in started:
+            processes.append((name, process, error_file))
+        for name, process, error_file in processes:
             with error_file:
                 yield _answer(name, process, error_file)
 

@@ -62,19 +62,19 @@ def export(
     run: Run,
     names: Sequence[str],
     columns: Sequence[str] = (),
-    measured: Sequence[MeasuredCase] | None = None,
+    measurements: Sequence[MeasuredCase] | None = None,
 ) -> list[Path]:
     """Write the files of these formats into the run folder; DiskError if one can't be. `columns`
     are the words of `--columns`, for the table for people. `measured` are the run's cases, which
     are read if they are not there yet: rows alone where no format compares them."""
     paths: list[Path] = []
-    if measured is None and any(FORMATS[name].compares for name in names):
-        measured = Rows().measured(run)
-    rows = Rows().of(run) if measured is None else [case.row for case in measured]
+    if measurements is None and any(FORMATS[name].compares for name in names):
+        measurements = Rows().measured(run)
+    rows = Rows().of(run) if measurements is None else [case.row for case in measurements]
     try:
         for name in names:
             options = {"columns": columns} if name == _CSV else {}
-            cases = measured if FORMATS[name].compares else rows
+            cases = measurements if FORMATS[name].compares else rows
             paths += install_layout.load(FORMATS[name].writes)(run, cases, **options)
     except OSError as error:
         raise unwritable(run.path, error, ", or copy the run") from error

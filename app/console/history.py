@@ -49,10 +49,12 @@ def _figure(trend: Trend) -> Figure:
     values = [point.value_us for point in trend.points]
     middle = (min(values) + max(values)) / 2.0
     height = max(max(values) - min(values), _MINIMUM_SPAN * middle)
-    days = [(float(at), point.run.created_at_utc[:10]) for at, point in enumerate(trend.points)]
-    measured = Series(
+    days = [
+        (float(index), point.run.created_at_utc[:10]) for index, point in enumerate(trend.points)
+    ]
+    measured_series = Series(
         "measured",
-        tuple(_mark(at, point) for at, point in enumerate(trend.points)),
+        tuple(_mark(index, point) for index, point in enumerate(trend.points)),
         "line",
         cases=(trend.case_id,),
         has_legend=False,
@@ -69,7 +71,7 @@ def _figure(trend: Trend) -> Figure:
         )
         for first, last, level in trend.levels()
     ]
-    places = {point.run.run_id: at for at, point in enumerate(trend.points)}
+    places = {point.run.run_id: index for index, point in enumerate(trend.points)}
     changes = tuple(
         ReferenceLine(
             "x",
@@ -83,7 +85,7 @@ def _figure(trend: Trend) -> Figure:
         f"{trend.label}, {INTERVALS[trend.percentile]}, {trend.host or 'any host'}",
         Axis("runs in order of time", ticks=tuple(days)),
         Axis("latency", "us", least=middle - height / 2.0, most=middle + height / 2.0),
-        (*levels, measured),
+        (*levels, measured_series),
         changes,
     )
 
@@ -143,7 +145,7 @@ def as_json(timeline: History, gate: Mapping[str, Any] | None = None) -> bytes:
         "series": [_series(trend) for trend in timeline.trends],
         "machines": [_machine(trend) for trend in timeline.machines],
         "series_without_machine": timeline.without_factor,
-        "passed_over": [one.reason for one in timeline.passed_over],
+        "passed_over": [record.reason for record in timeline.passed_over],
     }
     if gate is not None:
         document["gate"] = gate
@@ -294,7 +296,9 @@ def history(
     timeline = read_history(Path(folder), BAND if band is None else band, any_host)
     if not fail_on_slower:
         return HistoryReport(timeline)
-    reasons = tuple(Reason.from_case(uncompared) for uncompared in uncompared_cases(timeline))
+    reasons = tuple(
+        Reason.from_case(uncompared_case) for uncompared_case in uncompared_cases(timeline)
+    )
     code = SLOWER if timeline.trends_with("slower") else FAILED if reasons else OK
     return HistoryReport(timeline, code, reasons, gated=True)
 
@@ -325,8 +329,11 @@ def _trend_table(timeline: History) -> Table:
 
 def _order_by_change(trends: Sequence[Trend]) -> list[Trend]:
     """The newest change first, the others in their own order."""
-    changed = [trend for trend in trends if trend.last_change is not None]
-    return [*sorted(changed, key=_change_time, reverse=True), *(t for t in trends if not t.changes)]
+    changed_trends = [trend for trend in trends if trend.last_change is not None]
+    return [
+        *sorted(changed_trends, key=_change_time, reverse=True),
+        *(t for t in trends if not t.changes),
+    ]
 
 
 def _change_time(trend: Trend) -> str:
@@ -345,8 +352,8 @@ def _cells(timeline: History, trend: Trend) -> tuple[Cell | str, ...]:
     )
     if change is None:
         return (*cells, text.NOT_MEASURED, "")
-    moved = Cell(_change_text(change), change.ratio, unit="times")
-    return (*cells, moved, _minute(_change_time(trend)))
+    change_cell = Cell(_change_text(change), change.ratio, unit="times")
+    return (*cells, change_cell, _minute(_change_time(trend)))
 
 
 def _name(timeline: History, trend: Trend) -> str:

@@ -56,15 +56,15 @@ class Hosts:
 
 
 def _host_lines(host: Host, clock_s: float) -> Iterator[str]:
-    told = host.environment
+    environment = host.environment
     version_note = (
         "" if host.graphlap == graphlap_version() else f"; this machine has {graphlap_version()}"
     )
     yield host.name
     yield f"  graphlap    {host.graphlap}{version_note}"
     yield f"  python      {host.python}"
-    yield f"  system      {told.get('os')}"
-    yield f"  cpu         {told.get('cpu')}"
+    yield f"  system      {environment.get('os')}"
+    yield f"  cpu         {environment.get('cpu')}"
     yield f"  cores       {as_list(host.cores)}"
     if clock_s:
         direction = "ahead of" if clock_s > 0 else "behind"

@@ -19,25 +19,25 @@ def make_missing(plan: Plan, agreed: bool) -> None:
     if missing and not agreed:
         _ask(plan, missing)
     for number, environment in enumerate(missing, 1):
-        wanted = " ".join(environment.requirements)
-        sys.stderr.write(f"installing {wanted} ({number} of {len(missing)})\n")
+        packages = " ".join(environment.requirements)
+        sys.stderr.write(f"installing {packages} ({number} of {len(missing)})\n")
         sys.stderr.flush()
         create(environment)
 
 
 def _ask(plan: Plan, missing: Sequence[ReleaseEnvironment]) -> None:
     names = ", ".join(environment.name for environment in missing)
-    wanted = ", ".join(environment.requirements[0] for environment in missing)
+    packages = ", ".join(environment.requirements[0] for environment in missing)
     if sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise PlanError(
-            f"--runtimes: the environments {names} are not installed ({wanted})",
+            f"--runtimes: the environments {names} are not installed ({packages})",
             f"Install and measure with: {_command(plan)}",
         )
-    sys.stderr.write(f"Install {wanted} into {environments_folder()}? [y/N] ")
+    sys.stderr.write(f"Install {packages} into {environments_folder()}? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise PlanError(
-            f"--runtimes: the environments {names} are not installed ({wanted})",
+            f"--runtimes: the environments {names} are not installed ({packages})",
             "Leave their runtimes out, or name interpreters with --python NAME=PATH",
         )
 

@@ -26,12 +26,12 @@ from app.run_folder.run import Run
 RESULTS = "results.md"
 
 
-def as_markdown(run: Run, measured: Sequence[MeasuredCase]) -> Iterator[str]:
+def as_markdown(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[str]:
     """Its lines. Names are a user's: nothing in one is taken for Markdown or HTML."""
-    plan, rows = run.manifest.requested_plan, [entry.row for entry in measured]
-    overview = summarise_run(measured, plan.band)
-    found = answers(run)
-    if any(answer.replaces_rows for answer in found):
+    plan, rows = run.manifest.requested_plan, [entry.row for entry in measurements]
+    overview = summarise_run(measurements, plan.band)
+    run_answers = answers(run)
+    if any(answer.replaces_rows for answer in run_answers):
         overview = without_rankings(overview)
     hosts = environments(run.manifest, run.environments, rows)
     machines = " and ".join(
@@ -43,7 +43,7 @@ def as_markdown(run: Run, measured: Sequence[MeasuredCase]) -> Iterator[str]:
         yield from _table(overview.rows, shown_percentiles(plan.percentiles))
         yield ""
     for line in (
-        *chain.from_iterable(answer.sentences() for answer in found),
+        *chain.from_iterable(answer.sentences() for answer in run_answers),
         *(f"{HEADING}: {entry}" for entry in overview.insights),
         *(f"{FASTEST}: {entry}" for entry in overview.fastest),
         *(f"{failure.status}, {failure.sentence}" for failure in overview.causes),
@@ -57,17 +57,17 @@ def as_markdown(run: Run, measured: Sequence[MeasuredCase]) -> Iterator[str]:
     yield f"<sub>{escaped(footer)}; run {escaped(run.manifest.run_id)}</sub>"
 
 
-def export_markdown(run: Run, measured: Sequence[MeasuredCase]) -> tuple[Path, ...]:
+def export_markdown(run: Run, measurements: Sequence[MeasuredCase]) -> tuple[Path, ...]:
     """Write `results.md` into the run folder."""
     path = run.path / RESULTS
     lines = check_page if run.manifest.requested_plan.check else as_markdown
-    write_atomically(path, ("\n".join(lines(run, measured)) + "\n").encode())
+    write_atomically(path, ("\n".join(lines(run, measurements)) + "\n").encode())
     return (path,)
 
 
 def _table(rows: Sequence[Row], percentiles: Sequence[str] = DEFAULT_PERCENTILES) -> Iterator[str]:
-    varied, common = varied_and_common(rows)
-    columns = all_columns(rows, {}, varied, False, percentiles)
+    varied_columns, common = varied_and_common(rows)
+    columns = all_columns(rows, {}, varied_columns, False, percentiles)
     yield "| " + " | ".join(escaped(column.heading) for column in columns) + " |"
     yield "| " + " | ".join("---:" if column.figure else "---" for column in columns) + " |"
     for row in rows:

@@ -30,8 +30,8 @@ def cold_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block]:
         return
     by_id = {str(row["case_id"]): row for row in rows}
     case_labels = labels(list(subjects.values()))
-    started = [by_id[case.case_id] for case in subjects.values()]
-    visible_rows = [row for row in started if row["cold_processes"]]
+    cold_rows = [by_id[case.case_id] for case in subjects.values()]
+    visible_rows = [row for row in cold_rows if row["cold_processes"]]
     spare = () if width >= _ROOM_FOR_ALL else _SPARE
     cells = {heading: cell for heading, cell in _CELLS.items() if heading not in spare}
     if visible_rows:
@@ -42,10 +42,10 @@ def cold_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block]:
                 (case_labels[str(row["case_id"])], *(cell(row) for cell in cells.values()))
                 for row in visible_rows
             ],
-            caption=_caption(started),
+            caption=_caption(cold_rows),
         )
     case_set, missing = CaseSet(run.cases), dict[str, list[str]]()
-    for row in started:
+    for row in cold_rows:
         if row["cold_missing_reason"]:
             missing.setdefault(str(row["cold_missing_reason"]), []).append(str(row["case_id"]))
     for reason, case_ids in missing.items():
@@ -97,14 +97,14 @@ def null_tables(run: Run, rows: Sequence[Row]) -> Iterator[Block]:
     models = [case for case in run.cases if not is_null(case.model)]
     case_labels, by_id = labels(models), {str(row["case_id"]): row for row in rows}
     model_rows = [by_id[case.case_id] for case in models]
-    computed = [row for row in model_rows if row["compute_p50_us"] is not None]
-    if computed:
+    computed_rows = [row for row in model_rows if row["compute_p50_us"] is not None]
+    if computed_rows:
         headings = ("p50", "null p50", "compute", "compute 95 % interval", "of p50")
         yield Heading("model minus null", 3)
         yield table(
             (*names("case"), *map(Column, headings)),
-            [_cells(case_labels, row) for row in computed],
-            caption=_null_caption(computed),
+            [_cells(case_labels, row) for row in computed_rows],
+            caption=_null_caption(computed_rows),
         )
     case_set, missing = CaseSet(models), dict[str, list[str]]()
     for row in model_rows:
@@ -114,10 +114,10 @@ def null_tables(run: Run, rows: Sequence[Row]) -> Iterator[Block]:
         yield Paragraph(f"no compute of {case_set.text(case_ids)}: {reason}")
 
 
-def _null_caption(computed: Sequence[Row]) -> str:
-    if any(row["compute_p50_ci_low_us"] is None for row in computed):
+def _null_caption(computed_rows: Sequence[Row]) -> str:
+    if any(row["compute_p50_ci_low_us"] is None for row in computed_rows):
         return f"{_CAPTION}; an interval takes {MINIMUM_ROUNDS} rounds"
-    if any((number_of(row["compute_p50_ci_low_us"]) or 0.0) <= 0.0 for row in computed):
+    if any((number_of(row["compute_p50_ci_low_us"]) or 0.0) <= 0.0 for row in computed_rows):
         return f"{_CAPTION}; if an interval holds 0, the compute is not detectable"
     return _CAPTION
 

@@ -246,9 +246,9 @@ class LiveDisplay:
             if isinstance(event, Completed) and event.work.failed:
                 line = printable(event.work.text(self._models))
                 self._live.console.print(line, markup=False, emoji=False, highlight=False)
-        changed = list(self._figures.take(events))
+        changed_figures = list(self._figures.take(events))
         if events or time.monotonic() - self._last_draw_s >= 1.0:
-            self._draw(at_once=bool(changed))
+            self._draw(at_once=bool(changed_figures))
 
     def close(self) -> None:
         self._live.stop()

@@ -80,7 +80,7 @@ def in_order(rows: Sequence[Row], column: str) -> list[Row]:
 def all_columns(
     rows: Sequence[Row],
     marks: Mapping[str, str],
-    varied: Sequence[str],
+    varied_columns: Sequence[str],
     published: bool,
     percentiles: Sequence[str] = DEFAULT_PERCENTILES,
 ) -> list[TableColumn]:
@@ -104,7 +104,7 @@ def all_columns(
             lambda row: printable(str(row["runtime"])),
             lambda figure: Cell(figure.device),
         ),
-        *(TableColumn(heading(name), column_text(name)) for name in varied),
+        *(TableColumn(heading(name), column_text(name)) for name in varied_columns),
         _latency("mean", _published_mean, spare=0 if published else 2),
         *(
             _latency(
@@ -123,16 +123,16 @@ def all_columns(
 
 def varied_and_common(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     """The optional columns that differ between rows, and the others with their one value."""
-    varied, common = [], []
+    varied_columns, common = [], []
     for column in _VARIABLE:
         # Of these what is left out is the default; anything else left out was not come to.
         values = set(map(column_text(column), rows))
         values -= {""} if column not in EMPTY_IS_VALUE or values == {""} else set()
         if len(values) > 1:
-            varied.append(column)
+            varied_columns.append(column)
         elif values and column not in _WHEN_VARIED:
             common.append(f"{heading(column)} {values.pop()}")
-    return varied, common
+    return varied_columns, common
 
 
 def heading(column: str) -> str:
@@ -140,7 +140,7 @@ def heading(column: str) -> str:
 
 
 def column_text(column: str) -> Callable[[Row], str]:
-    def shown(row: Row) -> str:
+    def format_cell(row: Row) -> str:
         value = row[column]
         if column == "scenario":
             return scenario_of(row).words
@@ -152,26 +152,26 @@ def column_text(column: str) -> Callable[[Row], str]:
             value = row["precision_requested"]  # nothing was executed
         return "" if value is None else printable(str(value))
 
-    return shown
+    return format_cell
 
 
 def _figure(
     name: str,
     column: str,
     cell: Callable[[Row], str],
-    published: Callable[[Published], Cell] = lambda _: Cell(""),
+    published_cell: Callable[[Published], Cell] = lambda _: Cell(""),
     spare: int = 0,
 ) -> TableColumn:
-    return TableColumn(name, cell, published, spare, figure=column)
+    return TableColumn(name, cell, published_cell, spare, figure=column)
 
 
-def _latency(name: str, published: Callable[[Published], Cell], spare: int) -> TableColumn:
+def _latency(name: str, published_cell: Callable[[Published], Cell], spare: int) -> TableColumn:
     column = f"latency_{name}_us"
     return _figure(
         percentile_label(name),
         column,
         lambda row: text.latency(number_of(row[column])),
-        published,
+        published_cell,
         spare,
     )
 
@@ -239,8 +239,8 @@ def row_table(
     as if all were well.
     """
     figures = {model: published_for(str(model)) for model in _models(rows)}
-    varied, common = varied_and_common(rows)
-    columns = all_columns(rows, marks, varied, any(figures.values()), percentiles)
+    varied_columns, common = varied_and_common(rows)
+    columns = all_columns(rows, marks, varied_columns, any(figures.values()), percentiles)
     sizes = {row["batch_size"] for row in rows}
     if len(sizes) == 1:
         columns = [column for column in columns if column.heading != "batch"]

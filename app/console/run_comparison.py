@@ -119,18 +119,18 @@ class Comparer:
     damaged: tuple[str, ...] = ()
     history: Path | None = None
 
-    def outcome_of(self, run: Run, measured: Sequence[MeasuredCase]) -> Outcome | None:
+    def outcome_of(self, run: Run, measurements: Sequence[MeasuredCase]) -> Outcome | None:
         """What is to be told of a run that has ended; None where nothing was to be compared."""
         plan, where = run.manifest.requested_plan, str(run.path)
         if plan.aa is not None:
-            return self._aa_outcome(aa_result(run, measured), run.path)
+            return self._aa_outcome(aa_result(run, measurements), run.path)
         if self.stored is not None:
-            side = side_of(run, measured)
+            side = side_of(run, measurements)
             paths = [Path(self.stored.name), run.path]
-            history = history_for(paths, [(run, measured)], self.history)
+            history = history_for(paths, [(run, measurements)], self.history)
             comparison = compare_runs(self.stored, side, plan.band, history)
             return self._outcome(replace(comparison, damaged=self.damaged, detect=plan.detect))
-        baseline_comparison = compare_with_baseline(plan, measured, where)
+        baseline_comparison = compare_with_baseline(plan, measurements, where)
         return None if baseline_comparison is None else self._outcome(baseline_comparison)
 
     def reject_useless(self, plan: Plan, cases: Sequence[Case], resumed: bool = False) -> None:
@@ -172,33 +172,33 @@ class Comparer:
                     f"give --budget {duration(math.ceil(least_s))} or more, or fewer cases",
                 )
 
-    def _reject_unlike(self, stored: RunSide, plan: Plan, cases: Sequence[Case]) -> None:
+    def _reject_unlike(self, stored_side: RunSide, plan: Plan, cases: Sequence[Case]) -> None:
         """For a stored run that has no case of this plan, no percentile of it, or, for a gate, too
         few rounds. What a search will try is not known yet, nor which host a case will be on."""
-        if not set(stored.percentiles) & set(plan.percentiles):
+        if not set(stored_side.percentiles) & set(plan.percentiles):
             raise PlanError(
-                f"{stored.name} lacks the percentiles of this plan",
+                f"{stored_side.name} lacks the percentiles of this plan",
                 "give the same --percentiles, or none",
             )
-        has_hosts = have_hosts(measurement.case for measurement in stored.cases)
+        has_hosts = have_hosts(measurement.case for measurement in stored_side.cases)
         if plan.is_search or (has_hosts and plan.cluster and not plan.per_host):
             return
         host = describe_host()["host"]
         is_same = identity_test([(case, case.host or host) for case in cases])
         common = [
             measurement
-            for measurement in stored.cases
+            for measurement in stored_side.cases
             if is_same(measurement.case, measurement.row.get("host"))
         ]
         if not common:
             raise PlanError(
-                f"{stored.name} and this plan have no case in common",
+                f"{stored_side.name} and this plan have no case in common",
                 "name a run of the same models, runtimes and settings",
             )
         if self.output_options.gate and all(len(o.rounds) < MINIMUM_ROUNDS for o in common):
             raise PlanError(
                 f"--fail-on {self.output_options.gate}: a verdict needs {MINIMUM_ROUNDS} rounds of "
-                f"each case, and {stored.name} has fewer of every case of this plan",
+                f"each case, and {stored_side.name} has fewer of every case of this plan",
                 "name a run with more rounds",
             )
 
@@ -258,13 +258,13 @@ def comparer_of(flags: argparse.Namespace, plan: Plan) -> Comparer:
     if flags.baseline_run is None:
         return Comparer(output_options_of(flags))
     intact = read_intact(Path(flags.baseline_run))
-    stored = side_of(intact.run)
-    if not any(measurement.summary for measurement in stored.cases):
-        raise PlanError(f"nothing was measured in {stored.name}", "name a run that has rows")
+    stored_side = side_of(intact.run)
+    if not any(measurement.summary for measurement in stored_side.cases):
+        raise PlanError(f"nothing was measured in {stored_side.name}", "name a run that has rows")
     history = None if flags.history is None else Path(flags.history)
     if history is not None:
-        history_for((), named=history)  # refused before anything is measured
-    return Comparer(output_options_of(flags), stored, damage([intact]), history)
+        history_for((), history_folder=history)  # refused before anything is measured
+    return Comparer(output_options_of(flags), stored_side, damage([intact]), history)
 
 
 def compare(
@@ -280,10 +280,10 @@ def compare(
     intact_runs = [read_intact(path) for path in paths]
     first_side, second_side = (side_of(item.run) for item in intact_runs)
     history = history_for(
-        paths, _undamaged(intact_runs, (first_side, second_side)), Path(past) if past else None
+        paths, _undamaged_runs(intact_runs, (first_side, second_side)), Path(past) if past else None
     )
-    compared = compare_runs(first_side, second_side, band, history, _figures(judge, second_side))
-    comparison = replace(compared, damaged=damage(intact_runs))
+    result = compare_runs(first_side, second_side, band, history, _figures(judge, second_side))
+    comparison = replace(result, damaged=damage(intact_runs))
     if not comparison.cases and not any(item.is_lost for item in comparison.not_compared):
         _reject_imported(first_side, second_side)
     if not comparison.cases and not comparison.not_compared and not comparison.damaged:
@@ -294,7 +294,7 @@ def compare(
     return comparison
 
 
-def _undamaged(
+def _undamaged_runs(
     whole: Sequence[IntactRun], sides: Sequence[RunSide]
 ) -> list[tuple[Run, Sequence[MeasuredCase]]]:
     """The runs with their cases; one of which something is damaged is read as a past run is."""

@@ -29,20 +29,22 @@ _HUGE = 1.0
 
 def precision_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Nothing where no wall clock measured three rounds."""
-    timed = [row for row in rows if row["clock"] != "simulated" and row["required_rounds_p50"]]
-    if not timed:
+    timed_rows = [row for row in rows if row["clock"] != "simulated" and row["required_rounds_p50"]]
+    if not timed_rows:
         return
     rounds: list[str] = []
     changes: list[str] = []
     for name in JUDGED:
-        figure_rows = [row for row in timed if row[f"required_rounds_{name}"]]
+        figure_rows = [row for row in timed_rows if row[f"required_rounds_{name}"]]
         if figure_rows:
-            needed = [int(row[f"required_rounds_{name}"] or 0) for row in figure_rows]
-            rounds.append(f"{_range_text(needed)} rounds for {name}")
+            needed_rounds = [int(row[f"required_rounds_{name}"] or 0) for row in figure_rows]
+            rounds.append(f"{_range_text(needed_rounds)} rounds for {name}")
             slowdowns = [float(row[f"detectable_slowdown_{name}"] or 0.0) for row in figure_rows]
             changes.append(f"{name} {_shares(slowdowns)}")
-    round_range = _range_text([int(row["rounds"] or 0) for row in timed])
-    lacking = any(int(row["required_rounds_p50"] or 0) > int(row["rounds"] or 0) for row in timed)
+    round_range = _range_text([int(row["rounds"] or 0) for row in timed_rows])
+    lacking = any(
+        int(row["required_rounds_p50"] or 0) > int(row["rounds"] or 0) for row in timed_rows
+    )
     narrow = f"{100 * NARROW:g}"
     remedy = f"; --ci-width p50={narrow}% adds them" if lacking else ""
     yield f"±{narrow} % needs {', '.join(rounds)} ({round_range} were run){remedy}"
@@ -68,7 +70,7 @@ SHORT_S = 120.0
 ADVISED, ADVISED_CONTENDED = "10m", "30m"
 
 
-def spread_advice(run: Run, measured: Sequence[MeasuredCase]) -> str:
+def spread_advice(run: Run, measurements: Sequence[MeasuredCase]) -> str:
     """Empty where no case lacks rounds for its interval, or rounds are spread as they are.
 
     It names a number of rounds too, where so many would narrow the intervals and the rounds do not
@@ -78,12 +80,12 @@ def spread_advice(run: Run, measured: Sequence[MeasuredCase]) -> str:
         return ""
     close = [
         measurement
-        for measurement in measured
+        for measurement in measurements
         if _lacks_rounds(measurement) and 0.0 < _span_s(measurement) < _short_s(measurement)
     ]
     if not close:
         return ""
-    advised = (
+    spread_text = (
         ADVISED_CONTENDED
         if any(_has(measurement, "contended") for measurement in close)
         else ADVISED
@@ -96,16 +98,21 @@ def spread_advice(run: Run, measured: Sequence[MeasuredCase]) -> str:
     return (
         f"All rounds of {cases} (at most {most} each) lie within {text.duration(longest_s)}, so "
         "the intervals hold for this state of the machine only. More rounds in a row do not change "
-        f"that, --spread {advised} does{_rounds_besides(close)}"
+        f"that, --spread {spread_text} does{_rounds_besides(close)}"
     )
 
 
 def _rounds_besides(close: Sequence[MeasuredCase]) -> str:
-    needed = [_needed(one) or 0 for one in close if not _has(one, "rounds_correlated")]
-    helped = [rounds for rounds in needed if rounds <= MAXIMUM_ROUNDS]
-    if not helped:
+    needed_rounds = [
+        _needed_rounds(measurement) or 0
+        for measurement in close
+        if not _has(measurement, "rounds_correlated")
+    ]
+    useful_rounds = [rounds for rounds in needed_rounds if rounds <= MAXIMUM_ROUNDS]
+    if not useful_rounds:
         return ""
-    return f"; --rounds {max(helped)} would bring {len(helped)} of them to ±{100 * NARROW:g} %"
+    count = len(useful_rounds)
+    return f"; --rounds {max(useful_rounds)} would bring {count} of them to ±{100 * NARROW:g} %"
 
 
 def _span_s(start: MeasuredCase) -> float:
@@ -113,29 +120,29 @@ def _span_s(start: MeasuredCase) -> float:
     return float(start.row.get("rounds_span_s") or 0.0)
 
 
-def _short_s(one: MeasuredCase) -> float:
-    return CLOSE_CONTENDED_S if _has(one, "contended") else SHORT_S
+def _short_s(measurement: MeasuredCase) -> float:
+    return CLOSE_CONTENDED_S if _has(measurement, "contended") else SHORT_S
 
 
 def _lacks_rounds(measurement: MeasuredCase) -> bool:
     """Whether its interval is wide although it has rounds enough for one."""
-    needed = _needed(measurement)
+    needed_rounds = _needed_rounds(measurement)
     if (
         measurement.row["clock"] == "simulated"
         or len(measurement.rounds) < MINIMUM_ROUNDS
-        or needed is None
+        or needed_rounds is None
     ):
         return False
-    return needed > len(measurement.rounds)
+    return needed_rounds > len(measurement.rounds)
 
 
-def _needed(one: MeasuredCase) -> int | None:
+def _needed_rounds(one: MeasuredCase) -> int | None:
     needed = one.row.get("required_rounds_p50")
     return None if needed is None else int(float(needed))
 
 
-def _has(one: MeasuredCase, flag: str) -> bool:
-    return flag in str(one.row.get("ci_flags") or "").split()
+def _has(measurement: MeasuredCase, flag: str) -> bool:
+    return flag in str(measurement.row.get("ci_flags") or "").split()
 
 
 FASTEST, SURE = "fastest by median", "confidence"
@@ -165,28 +172,29 @@ class RunSummary:
 
 
 def summarise_run(
-    measured: Sequence[MeasuredCase],
+    measurements: Sequence[MeasuredCase],
     band: float = BAND,
     contests: Sequence[Fastest] | None = None,
 ) -> RunSummary:
     """What there is to say of these; a change within `band` is none. `contests` are the rankings
     of the cases without no-op copies, which are made if they are not there yet."""
-    rows = [measurement.row for measurement in measured]
-    started = tuple(row for row in rows if row["status"] not in INCOMPLETE)
-    case_set = CaseSet([measurement.case for measurement in measured])
-    groups = warning_groups(started)
+    rows = [measurement.row for measurement in measurements]
+    started_rows = tuple(row for row in rows if row["status"] not in INCOMPLETE)
+    case_set = CaseSet([measurement.case for measurement in measurements])
+    groups = warning_groups(started_rows)
     if contests is None:
         contests = fastest(
-            [measurement for measurement in measured if not is_null(measurement.case.model)], band
+            [measurement for measurement in measurements if not is_null(measurement.case.model)],
+            band,
         )
     return RunSummary(
-        started,
+        started_rows,
         _marks(groups),
         warning_texts(groups, case_set),
         failure_causes(rows, case_set),
-        tuple(notice.sentence for notice in find_insights(measured, case_set, contests)),
+        tuple(notice.sentence for notice in find_insights(measurements, case_set, contests)),
         tuple(_fastest(contests, band)),
-        tuple(precision_lines(started)),
+        tuple(precision_lines(started_rows)),
     )
 
 

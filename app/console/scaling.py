@@ -26,23 +26,25 @@ _CAPTION = (
 
 def throughput_tables(throughputs: Sequence[AggregateThroughput]) -> Iterator[Block]:
     """One table of the cases whose rates are added, then why others are not."""
-    labelled = list(zip(names_of(throughputs), throughputs, strict=True))
-    added = [(name, throughput) for name, throughput in labelled if not throughput.absent]
-    if added:
+    named_throughputs = list(zip(names_of(throughputs), throughputs, strict=True))
+    throughput_rows = [
+        (name, throughput) for name, throughput in named_throughputs if not throughput.absent
+    ]
+    if throughput_rows:
         headings = ("inputs/s", "share", "95 %", "speedup", "efficiency", "1M inputs")
         yield Heading(HEADING, 3)
         yield table(
             (*names("case"), *map(Column, headings)),
-            [cells for name, throughput in added for cells in _rows(name, throughput)],
-            caption=_caption([throughput for _, throughput in added]),
+            [cells for name, throughput in throughput_rows for cells in _rows(name, throughput)],
+            caption=_caption([throughput for _, throughput in throughput_rows]),
         )
     reasons: dict[str, list[str]] = {}
-    for name, throughput in labelled:
+    for name, throughput in named_throughputs:
         if throughput.absent:
             reasons.setdefault(throughput.absent, []).append(name)
     for reason, case_names in reasons.items():
         yield Paragraph(f"no sum over hosts of {', '.join(case_names)}: {reason}")
-    for name, throughput in added:
+    for name, throughput in throughput_rows:
         if throughput.exclusions:
             yield Paragraph(f"of {name}, {' and '.join(throughput.exclusions)}: not added")
 
@@ -68,8 +70,8 @@ def names_of(throughputs: Sequence[AggregateThroughput]) -> list[str]:
     return [case_labels[case.case_id] for case in hostless_cases]
 
 
-def _caption(added: Sequence[AggregateThroughput]) -> str:
-    if all(throughput.interval for throughput in added):
+def _caption(throughputs: Sequence[AggregateThroughput]) -> str:
+    if all(throughput.interval for throughput in throughputs):
         return _CAPTION
     return f"{_CAPTION}; an interval takes {MINIMUM_ROUNDS} rounds"
 

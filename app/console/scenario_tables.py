@@ -33,14 +33,14 @@ def batcher_tables(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[Block
 
     `rows` are those of `cases`.
     """
-    batched = {str(row["case_id"]): row for row in rows if row["batch_size_mean"] is not None}
-    if not batched:
+    batched_rows = {str(row["case_id"]): row for row in rows if row["batch_size_mean"] is not None}
+    if not batched_rows:
         return
-    case_labels = labels([case for case in cases if case.case_id in batched])
+    case_labels = labels([case for case in cases if case.case_id in batched_rows])
     yield Heading("batchers", 3)
     yield table(
         (*names("case"), *map(Column, ("batch", "filled", *_LATENCIES))),
-        [(label, *_figures(batched[case_id])) for case_id, label in case_labels.items()],
+        [(label, *_figures(batched_rows[case_id])) for case_id, label in case_labels.items()],
         caption="added: how long a request waited while the server was free",
     )
 
@@ -166,14 +166,14 @@ _SUSTAINED_TABLE_FIGURES = ("first", "last", "ratio", "slower after", "clock (MH
 
 def sustained_tables(rows: Sequence[Row]) -> Iterator[Block]:
     """One, where any case was sustained."""
-    sustained = [row for row in rows if row["sustained_window"] is not None]
-    if not sustained:
+    sustained_rows = [row for row in rows if row["sustained_window"] is not None]
+    if not sustained_rows:
         return
-    windows = dict.fromkeys(str(row["sustained_window"]) for row in sustained)
-    keys = [matching_key(row) for row in sustained]
+    windows = dict.fromkeys(str(row["sustained_window"]) for row in sustained_rows)
+    keys = [matching_key(row) for row in sustained_rows]
     labels_by_key = measured_case.names(keys)
     cells: list[tuple[Cell | str, ...]] = []
-    for key, row in zip(keys, sustained, strict=True):
+    for key, row in zip(keys, sustained_rows, strict=True):
         p50 = ("p50", *_latency_cells(row, "p50"), _slowdown(row), _clocks(row))
         cells.append((labels_by_key[key], measured_case.runtime_label(row), *p50))
         cells.append(("", "", "p99", *_latency_cells(row, "p99"), "", ""))

@@ -20,9 +20,9 @@ DEFAULT_WIDTH = 80
 
 def width_of(stream: TextIO) -> int:
     """What COLUMNS says, else the terminal behind `stream` or behind the standard error."""
-    told = os.environ.get("COLUMNS", "")
-    if told.isdecimal() and int(told) > 0:
-        return int(told)
+    columns_text = os.environ.get("COLUMNS", "")
+    if columns_text.isdecimal() and int(columns_text) > 0:
+        return int(columns_text)
     for candidate in (stream, sys.stderr):
         try:
             return os.get_terminal_size(candidate.fileno()).columns or DEFAULT_WIDTH

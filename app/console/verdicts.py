@@ -137,18 +137,18 @@ def as_json(comparison: Comparison, gate: Gate = "") -> dict[str, Any]:
             for case in comparison.cases
         ],
         "not_measured": {
-            uncompared.label: uncompared.detail
-            for uncompared in comparison.not_compared
-            if _is_lost(comparison, uncompared)
+            uncompared_case.label: uncompared_case.detail
+            for uncompared_case in comparison.not_compared
+            if _is_lost(comparison, uncompared_case)
         },
         "not_compared": [
             {
-                "case_id": uncompared.case_id,
-                "case": uncompared.label,
-                "reason": uncompared.reason,
-                "why": uncompared.detail,
+                "case_id": uncompared_case.case_id,
+                "case": uncompared_case.label,
+                "reason": uncompared_case.reason,
+                "why": uncompared_case.detail,
             }
-            for uncompared in comparison.not_compared
+            for uncompared_case in comparison.not_compared
         ],
         "damaged": list(comparison.damaged),
         "anchor": dict(comparison.anchor),
@@ -169,8 +169,8 @@ def as_json(comparison: Comparison, gate: Gate = "") -> dict[str, Any]:
     return document
 
 
-def _is_lost(comparison: Comparison, uncompared: UncomparedCase) -> bool:
-    return comparison.in_turn or uncompared.is_lost
+def _is_lost(comparison: Comparison, uncompared_case: UncomparedCase) -> bool:
+    return comparison.in_turn or uncompared_case.is_lost
 
 
 def _counts(comparison: Comparison) -> dict[str, int]:
@@ -192,8 +192,8 @@ def _columns(comparison: Comparison) -> tuple[Column, ...]:
 
 def _rows(comparison: Comparison) -> Iterator[tuple[Cell | str, ...]]:
     """Slower cases first, then faster ones; both percentiles of a case below each other."""
-    ordered = sorted(comparison.cases, key=lambda case: min(_ORDER[w] for w in _words(case)))
-    for case in ordered:
+    sorted_cases = sorted(comparison.cases, key=lambda case: min(_ORDER[w] for w in _words(case)))
+    for case in sorted_cases:
         for name, sides in case.percentiles.items():
             yield (
                 case.label,
@@ -228,8 +228,8 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
     for case, _, sides in _sides_of_cases(comparison):
         if sides.verdict.detail or sides.verdict.reason:
             cases.setdefault(sides.verdict_text, []).append(case.label)
-    for reason, repeated in cases.items():
-        labels = list(dict.fromkeys(repeated))
+    for reason, repeated_labels in cases.items():
+        labels = list(dict.fromkeys(repeated_labels))
         rest = f" and {len(labels) - _MAXIMUM_NAMES} more" * (len(labels) > _MAXIMUM_NAMES)
         yield f"{reason} ({', '.join(labels[:_MAXIMUM_NAMES])}{rest})"
 
@@ -259,9 +259,9 @@ def _sides(sides: Sides) -> dict[str, Any]:
 def _sentence(comparison: Comparison) -> str:
     """Cases, which add up, and then verdicts, which do: there is one for each percentile."""
     baseline_text = f" against {comparison.first}" if comparison.in_turn else ""
-    compared, left_out = len(comparison.cases), len(comparison.not_compared)
-    parts = [f"{compared} compared", *([f"{left_out} not compared"] if left_out else [])]
-    head = f"{_count_text(compared + left_out, 'case')}{baseline_text}: {', '.join(parts)}"
+    compared_count, left_out = len(comparison.cases), len(comparison.not_compared)
+    parts = [f"{compared_count} compared", *([f"{left_out} not compared"] if left_out else [])]
+    head = f"{_count_text(compared_count + left_out, 'case')}{baseline_text}: {', '.join(parts)}"
     counts = [f"{count} {word}" for word, count in _counts(comparison).items() if count]
     verdicts = f"; {_count_text(len(comparison.verdicts), 'verdict')}: {', '.join(counts)}"
     return head + (verdicts if counts else "")
@@ -321,17 +321,17 @@ def run_variation_notes(comparison: Comparison) -> Iterator[str]:
     where it decides."""
     verdicts = comparison.verdicts
     for source, meaning in _SOURCES.items():
-        of_source = [v.variation for v in verdicts if v.variation and v.variation.source == source]
-        if of_source:
-            shares = [100.0 * one.deviation for one in of_source]
+        variations = [v.variation for v in verdicts if v.variation and v.variation.source == source]
+        if variations:
+            shares = [100.0 * variation.deviation for variation in variations]
             low, high = f"{min(shares):.2g}", f"{max(shares):.2g}"
             range_text = low if low == high else f"{low} to {high}"
             yield f"run-to-run variation ({source}): standard deviation {range_text} %, {meaning}"
     if comparison.anchor:
-        moved = ", ".join(
+        anchor_changes = ", ".join(
             f"{percentile_label(name)} {ratio:.3f}" for name, ratio in comparison.anchor.items()
         )
-        yield f"the anchor, second over first: {moved}; it is not judged"
+        yield f"the anchor, second over first: {anchor_changes}; it is not judged"
     if any(v.reason == NO_RUN_VARIATION for v in verdicts):
         yield (
             f"{NO_RUN_VARIATION}: the run-to-run variation of a tail is not stated. Keep at least "

@@ -85,10 +85,10 @@ class Graphs:
         model = helper.make_model(graph, opset_imports=opsets, ir_version=ir_version)
         path = self.folder / f"{name}.onnx"
         path.write_bytes(model.SerializeToString())
-        saved = {}
+        paths = {}
         for point, reference in references:
-            saved[axes_key(point)] = str(self.folder / f"{name}.{axes_key(point)}.npz")
-            save_reference(saved[axes_key(point)], reference)
+            paths[axes_key(point)] = str(self.folder / f"{name}.{axes_key(point)}.npz")
+            save_reference(paths[axes_key(point)], reference)
         return ExportedModel(
             name=name,
             suite="",
@@ -100,7 +100,7 @@ class Graphs:
             inputs=inputs,
             outputs=outputs,
             axes={} if axes is None else axes,
-            references=saved,
+            references=paths,
             reference="numpy",
             states=states,
         )
@@ -178,11 +178,11 @@ class Graphs:
 def streamed(inputs: np.ndarray) -> np.ndarray:
     """What `step` gives for a whole sequence [steps, batch, CHANNELS] from a state of zeros."""
     w, u = weights(CHANNELS, CHANNELS, seed=1), weights(CHANNELS, CHANNELS, seed=2)
-    hidden = [np.zeros_like(inputs[0])] * 2
+    hidden_states = [np.zeros_like(inputs[0])] * 2
     results = []
     for x in inputs:
-        hidden.append(np.tanh(x @ w + hidden[-1] @ u))
-        results.append(hidden[-1] + hidden[-3])
+        hidden_states.append(np.tanh(x @ w + hidden_states[-1] @ u))
+        results.append(hidden_states[-1] + hidden_states[-3])
     return np.stack(results)
 
 

@@ -43,10 +43,10 @@ def reference_of(model: ExportedModel, batch: int) -> Reference:
 def agrees(actual: dict[str, np.ndarray], expected: Reference, tolerance: float = 1e-5) -> bool:
     """Same names, types and shapes, and no element off by more than rounding."""
     return actual.keys() == expected.outputs.keys() and all(
-        actual[name].shape == wanted.shape
-        and actual[name].dtype == wanted.dtype
-        and bool(np.allclose(actual[name], wanted, rtol=tolerance, atol=tolerance))
-        for name, wanted in expected.outputs.items()
+        actual[name].shape == expected_array.shape
+        and actual[name].dtype == expected_array.dtype
+        and bool(np.allclose(actual[name], expected_array, rtol=tolerance, atol=tolerance))
+        for name, expected_array in expected.outputs.items()
     )
 
 
@@ -134,12 +134,12 @@ class RuntimeContract:
 
             still = np.repeat(sequence[:1], STEPS, axis=0)
             lane.bind({"x": still[0], "h": zero, "older": zero})
-            advanced = []
+            outputs = []
             for _ in range(STEPS):
                 lane.run()
-                advanced.append(lane.outputs()["y"])
+                outputs.append(lane.outputs()["y"])
                 lane.advance()
-            assert np.allclose(advanced, streamed(still), atol=self.tolerance)
+            assert np.allclose(outputs, streamed(still), atol=self.tolerance)
 
     def test_inputs_fed_between_runs_leave_the_states_alone(
         self, runtime: Runtime, graphs: Graphs
@@ -163,7 +163,7 @@ class RuntimeContract:
     ) -> None:
         """Whether that is the loop in C or Python's."""
         sequence = np.random.default_rng(7).standard_normal((STEPS, 1, CHANNELS), np.float32)
-        seen = sequence if fed_in_turn else np.repeat(sequence[:1], STEPS, axis=0)
+        fed_sequence = sequence if fed_in_turn else np.repeat(sequence[:1], STEPS, axis=0)
         sets = [{"x": x} for x in sequence] if fed_in_turn else []
         zero = np.zeros((1, CHANNELS), np.float32)
         with runtime.compile(graphs.step, {"batch": 1}, ONE_THREAD) as session:
@@ -172,17 +172,17 @@ class RuntimeContract:
             time = timing(lane, 0, "spin", WAIT, streaming=True, sets=sets)
             time(Block(STEPS), STEPS - 1)
             time(Block(STEPS), 1)
-            assert np.allclose(lane.outputs()["y"], streamed(seen)[-1], atol=self.tolerance)
+            assert np.allclose(lane.outputs()["y"], streamed(fed_sequence)[-1], atol=self.tolerance)
 
     def test_inputs_are_copied_in_and_outputs_are_copied_out(
         self, runtime: Runtime, graphs: Graphs
     ) -> None:
         reference = reference_of(graphs.dense, 1)
-        given = {name: array.copy() for name, array in reference.inputs.items()}
+        inputs = {name: array.copy() for name, array in reference.inputs.items()}
         with runtime.compile(graphs.dense, {"batch": 1}, ONE_THREAD) as session:
             lane = session.lanes[0]
-            lane.bind(given)
-            given["x"].fill(np.nan)
+            lane.bind(inputs)
+            inputs["x"].fill(np.nan)
             lane.run()
             first = lane.outputs()
             lane.poison()
@@ -193,17 +193,17 @@ class RuntimeContract:
     def test_sessions_do_not_share_buffers(self, runtime: Runtime, graphs: Graphs) -> None:
         small, large = (reference_of(graphs.dense, batch) for batch in BATCHES)
         with (
-            runtime.compile(graphs.dense, {"batch": 1}, ONE_THREAD) as one,
+            runtime.compile(graphs.dense, {"batch": 1}, ONE_THREAD) as first_session,
             runtime.compile(graphs.dense, {"batch": 3}, ONE_THREAD) as other,
         ):
-            first, second = one.lanes[0], other.lanes[0]
+            first, second = first_session.lanes[0], other.lanes[0]
             first.bind(small.inputs)
             second.bind(large.inputs)
             first.run()
             second.run()
             assert agrees(first.outputs(), small, self.tolerance)
             assert agrees(second.outputs(), large, self.tolerance)
-            one.close()
+            first_session.close()
             second.run()
             assert agrees(second.outputs(), large, self.tolerance)
 
@@ -241,10 +241,10 @@ class RuntimeContract:
     ) -> None:
         with (
             runtime.compile(graphs.dense, {"batch": 1}, ONE_THREAD) as session,
-            pytest.raises(Unsupported, match=named) as raised,
+            pytest.raises(Unsupported, match=named) as error_info,
         ):
             session.lanes[0].bind({name: array})
-        assert raised.value.remedy
+        assert error_info.value.remedy
 
     @pytest.mark.parametrize(
         ("axes", "named"), [({"batch": 1, "depth": 2}, "depth"), ({}, "batch")]
@@ -252,26 +252,26 @@ class RuntimeContract:
     def test_a_wrong_axis_is_refused_without_a_session(
         self, runtime: Runtime, graphs: Graphs, axes: dict[str, int], named: str
     ) -> None:
-        with pytest.raises(Unsupported, match=f"'{named}'") as raised:
+        with pytest.raises(Unsupported, match=f"'{named}'") as error_info:
             runtime.refuse(graphs.dense, axes, ONE_THREAD)
-        assert raised.value.remedy
+        assert error_info.value.remedy
 
     def test_a_precision_that_it_does_not_execute_is_refused(
         self, runtime: Runtime, graphs: Graphs
     ) -> None:
         for precision in set(get_args(Precision)) - set(runtime.precisions):
-            with pytest.raises(Unsupported, match=precision) as raised:
+            with pytest.raises(Unsupported, match=precision) as error_info:
                 runtime.refuse(graphs.dense, {"batch": 1}, Settings(precision=precision))
-            assert raised.value.remedy
+            assert error_info.value.remedy
 
     def test_an_unknown_option_or_value_is_refused_with_the_known_ones(
         self, runtime: Runtime, graphs: Graphs
     ) -> None:
         settings = Settings(options={"warp_speed": 9})
-        with pytest.raises(Unsupported, match="warp_speed") as raised:
+        with pytest.raises(Unsupported, match="warp_speed") as error_info:
             runtime.refuse(graphs.dense, {"batch": 1}, settings)
         for option in runtime.options:
-            assert option.name in str(raised.value)
+            assert option.name in str(error_info.value)
             if option.choices:
                 with pytest.raises(Unsupported, match=option.name):
                     runtime.refuse(
@@ -361,11 +361,11 @@ class RuntimeContract:
             "runtime.devices(); "
             f"print(*[name for name in {sorted(self.engines)!r} if name in sys.modules])"
         )
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True
         )
-        told, imported = done.stdout.split("\n")[:2]
-        kind, version = told.split(" ", 1)
+        answer, imported_modules = process.stdout.split("\n")[:2]
+        kind, version = answer.split(" ", 1)
         assert kind == Available.__name__
         assert version
-        assert imported == ""
+        assert imported_modules == ""

@@ -71,20 +71,22 @@ def shared_and_distinct(label_texts: Mapping[str, str]) -> tuple[str, dict[str, 
     """
     words = {key: label.split(_SEPARATOR) for key, label in label_texts.items()}
     first = next(iter(words.values()), [])
-    shared = [word for word in first if all(word in other_words for other_words in words.values())]
+    shared_words = [
+        word for word in first if all(word in other_words for other_words in words.values())
+    ]
     rest = {
-        key: [word for word in label_words if word not in shared]
+        key: [word for word in label_words if word not in shared_words]
         for key, label_words in words.items()
     }
     if not all(rest.values()):
-        shared, rest = [], words
-    return _SEPARATOR.join(shared), {
+        shared_words, rest = [], words
+    return _SEPARATOR.join(shared_words), {
         key: _SEPARATOR.join(label_words) for key, label_words in rest.items()
     }
 
 
 def differences(
-    cases: Sequence[Case], excluded: Mapping[str, str] = NO_EXCEPTIONS
+    cases: Sequence[Case], exceptions: Mapping[str, str] = NO_EXCEPTIONS
 ) -> dict[str, list[str]]:
     """Case id -> the words that tell it apart from others, model and runtime left out.
 
@@ -96,7 +98,7 @@ def differences(
         labels = {
             case.case_id: (
                 group_of(case, dimension),
-                list(map(printable, dimension.labels(_without_size(case, excluded)))),
+                list(map(printable, dimension.labels(_without_size(case, exceptions)))),
             )
             for case in cases
         }
@@ -165,13 +167,13 @@ def _add_differing(
     groups: dict[str, list[list[str]]] = {}
     for group, words in group_words.values():
         groups.setdefault(group, []).append(words)
-    shared = {
-        group: Counter(word for words in among for word in set(words))
-        for group, among in groups.items()
+    word_counts = {
+        group: Counter(word for words in members for word in set(words))
+        for group, members in groups.items()
     }
     for case_id, (group, words) in group_words.items():
         words_by_case[case_id] += [
-            word for word in words if shared[group][word] < len(groups[group])
+            word for word in words if word_counts[group][word] < len(groups[group])
         ]
 
 
@@ -189,8 +191,8 @@ class CaseSet:
     Of a run of many thousands nothing is worked out before it is asked for.
     """
 
-    def __init__(self, among: Sequence[Case]) -> None:
-        self._cases = {case.case_id: case for case in among}
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self._cases = {case.case_id: case for case in cases}
 
     def text(self, case_ids: Sequence[str]) -> str:
         """`8 cases (bert.onnx; ort-cpu, torch-cpu; batch 1, 8; threads 2)`.
@@ -202,9 +204,9 @@ class CaseSet:
         if count == 1:
             return self._labels[case_ids[0]]
         if total - count <= _MAXIMUM_EXCEPTIONS < count:
-            selected = set(case_ids)
+            selected_ids = set(case_ids)
             exceptions = [
-                self._labels[case_id] for case_id in self._cases if case_id not in selected
+                self._labels[case_id] for case_id in self._cases if case_id not in selected_ids
             ]
             return f"all {total} cases" + (f" but {' and '.join(exceptions)}" if exceptions else "")
         if count > _MAXIMUM_SORTED:
@@ -259,10 +261,10 @@ def _word(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def _axis_size_counts(among: Iterable[Case]) -> dict[str, int]:
+def _axis_size_counts(cases: Iterable[Case]) -> dict[str, int]:
     """How many sizes each axis of the models is given."""
     sizes_by_axis: dict[str, set[int]] = {}
-    for case in among:
+    for case in cases:
         for name, size in case.axes.items():
             sizes_by_axis.setdefault(name, set()).add(size)
     return {name: len(sizes) for name, sizes in sizes_by_axis.items()}

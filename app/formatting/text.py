@@ -71,9 +71,9 @@ def significant(value: float, digits: int = 3) -> str:
     if value == 0.0 or not math.isfinite(value):
         return "0" if value == 0.0 else str(value)
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, decimals)
-    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
-    return f"{rounded:.{max(0, decimals)}f}"
+    rounded_value = round(value, decimals)
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded_value)))
+    return f"{rounded_value:.{max(0, decimals)}f}"
 
 
 def time_text(seconds: float, digits: int = 3) -> str:

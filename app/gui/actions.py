@@ -284,13 +284,13 @@ ACTIONS = {"&File": _FILE, "&Edit": _EDIT, "&Run": _RUN, "&View": _VIEW, "&Help"
 
 def build_actions(window: QMainWindow, bar: QMenuBar) -> dict[str, QAction]:
     """Make all actions and the menus that hold them; each calls its method of the window."""
-    made: dict[str, QAction] = {}
+    actions: dict[str, QAction] = {}
     for title, specs in ACTIONS.items():
-        held = bar.addMenu(title)
+        submenu = bar.addMenu(title)
         for spec in specs:
-            made[spec.key] = _action(spec, window)
-            held.addAction(made[spec.key])
-    return made
+            actions[spec.key] = _action(spec, window)
+            submenu.addAction(actions[spec.key])
+    return actions
 
 
 def _action(spec: ActionSpec, window: QMainWindow) -> QAction:
@@ -312,7 +312,7 @@ def menu(bar: QMenuBar, title: str) -> QMenu:
     return next(m for m in bar.findChildren(QMenu) if m.title() == title)
 
 
-_NUMBERED = 9
+_LAST_DIGIT = 9
 
 
 def add_undo(window: QMainWindow, bar: QMenuBar, stack: QUndoStack) -> dict[str, QAction]:
@@ -331,7 +331,7 @@ def add_views(bar: QMenuBar, frame: Frame, actions: dict[str, QAction]) -> None:
     views = QMenu("&Go to", view)
     for number, place in enumerate(PLACES, 1):
         action = views.addAction(place.title)
-        if number <= _NUMBERED:
+        if number <= _LAST_DIGIT:
             action.setShortcut(f"Ctrl+{number}")
         action.triggered.connect(partial(_show, frame, place.key))
         bar.window().addAction(action)
@@ -357,9 +357,9 @@ class RecentMenu(QMenu):
         """List what is still there."""
         self.clear()
         for folder in self._preferences.recent_runs():
-            told = run_headline(folder)
-            named = caption(folder.name)
-            action = self.addAction(f"{named}\t{caption(told)}" if told else named)
+            headline = run_headline(folder)
+            run_name = caption(folder.name)
+            action = self.addAction(f"{run_name}\t{caption(headline)}" if headline else run_name)
             action.setToolTip(plain_tip(str(folder)))
             action.triggered.connect(lambda _=False, folder=folder: self._open_run(folder))
         if self.isEmpty():

@@ -100,12 +100,12 @@ class BaselineCommands(QObject):
     failed = Signal(object)
 
     def __init__(
-        self, listed: BaselineList, frame: Frame, stack: QUndoStack, preferences: Preferences
+        self, baseline_list: BaselineList, frame: Frame, stack: QUndoStack, preferences: Preferences
     ) -> None:
         super().__init__(frame)
-        self._list, self._frame, self._stack = listed, frame, stack
+        self._list, self._frame, self._stack = baseline_list, frame, stack
         self._preferences = preferences
-        listed.renamed.connect(self.rename)
+        baseline_list.renamed.connect(self.rename)
 
     @Slot()
     def ask_for_name(self, key: str = "") -> None:
@@ -119,22 +119,26 @@ class BaselineCommands(QObject):
             self._frame.show_key("series")
             self._list.rename(key)
 
-    def rename(self, key: str, typed: str) -> None:
+    def rename(self, key: str, text: str) -> None:
         """Call a baseline so; with nothing typed it has its own name again."""
-        name = " ".join(typed.split())
+        name = " ".join(text.split())
         with errors_to(self.failed.emit):
-            listed = {one.key: one.name for one in self._list.baselines}
-            if name and name in (of for other, of in listed.items() if other != key):
+            names_by_key = {baseline.key: baseline.name for baseline in self._list.baselines}
+            if name and name in (
+                other_name for other, other_name in names_by_key.items() if other != key
+            ):
                 raise GraphlapError(
                     f"another baseline is called {name}", "choose a name that tells them apart"
                 )
-            if name == listed.get(key):
+            if name == names_by_key.get(key):
                 return
-            before = self._preferences.baseline_names()
-            after = {other: of for other, of in before.items() if other != key}
-            after |= {key: name} if name else {}
+            names_before = self._preferences.baseline_names()
+            names_after = {
+                other: other_name for other, other_name in names_before.items() if other != key
+            }
+            names_after |= {key: name} if name else {}
             words = f"rename baseline to {name}" if name else "baseline's own name"
-            self._stack.push(_Naming(words, before, after, self._keep))
+            self._stack.push(_Naming(words, names_before, names_after, self._keep))
 
     def give_names(self) -> None:
         """Tell those that are kept from an earlier day."""
@@ -149,13 +153,13 @@ class _Naming(QUndoCommand):
     """One renaming; it keeps all names as they were before and after it."""
 
     def __init__(
-        self, text: str, before: Names, after: Names, keep: Callable[[Names], None]
+        self, text: str, names_before: Names, names_after: Names, keep: Callable[[Names], None]
     ) -> None:
         super().__init__(text)
-        self._before, self._after, self._keep = before, after, keep
+        self._names_before, self._after, self._keep = names_before, names_after, keep
 
     def undo(self) -> None:
-        self._keep(self._before)
+        self._keep(self._names_before)
 
     def redo(self) -> None:
         self._keep(self._after)

@@ -45,13 +45,13 @@ def install_desktop(data_home: Path | None = None) -> tuple[Path, Path]:
 
 
 def _data_home() -> Path:
-    given = os.environ.get("XDG_DATA_HOME", "")
-    return Path(given) if given else Path.home() / ".local" / "share"
+    data_home = os.environ.get("XDG_DATA_HOME", "")
+    return Path(data_home) if data_home else Path.home() / ".local" / "share"
 
 
 def _command() -> str:
     """What starts the window: the installed script, else this interpreter with the module."""
-    beside = Path(sys.executable).with_name("graphlap-gui")
-    script = str(beside) if beside.is_file() else shutil.which("graphlap-gui")
+    executable = Path(sys.executable).with_name("graphlap-gui")
+    script = str(executable) if executable.is_file() else shutil.which("graphlap-gui")
     parts = [script] if script else install_layout.command("app")
     return shlex.join(parts).replace("%", "%%")

@@ -53,9 +53,9 @@ def sorted_out(paths: Iterable[Path]) -> Dropped:
     plans: list[Path] = []
     models: list[Path] = []
     for path in paths:
-        inside = sorted(path.glob("*.onnx")) if path.is_dir() else []
-        if path.is_dir() and inside and not (path / MANIFEST).is_file():
-            models += inside
+        model_files = sorted(path.glob("*.onnx")) if path.is_dir() else []
+        if path.is_dir() and model_files and not (path / MANIFEST).is_file():
+            models += model_files
         elif path.is_dir():
             runs.append(path)
         elif path.suffix.lower() == ".toml":
@@ -72,7 +72,7 @@ def sorted_out(paths: Iterable[Path]) -> Dropped:
 
 
 _PLANS = "Plans (*.toml)"
-_TAKEN = (
+_FILE_FILTERS = (
     "Models, plans and runs (*.onnx *.toml manifest.json results.csv)",
     "Models (*.onnx)",
     _PLANS,
@@ -106,31 +106,31 @@ class FileCommands(QObject):
         self._report.done.connect(lambda page: self.said.emit(f"Saved the report as {page}"))
         self._merger = RunMerger(self)
         self._merger.failed.connect(self.failed)
-        self._merger.done.connect(self._merged)
+        self._merger.done.connect(self._on_merge)
         self._several: tuple[Path, ...] = ()
 
     def open_paths(self, paths: Sequence[Path]) -> None:
         """Runs are opened, the second beside the first; a plan and models go to the editor."""
         with errors_to(self.failed.emit):
-            found = sorted_out(paths)
-            for plan in found.plans:
+            files = sorted_out(paths)
+            for plan in files.plans:
                 self._editor.open_plan(plan)
-            if found.models:
-                self.models_chosen.emit(list(found.models))
-            for folder, chosen in zip(
-                found.runs, (self.run_chosen, self.second_run_chosen), strict=False
+            if files.models:
+                self.models_chosen.emit(list(files.models))
+            for folder, signal in zip(
+                files.runs, (self.run_chosen, self.second_run_chosen), strict=False
             ):
-                chosen.emit(folder)
-            self._several = found.runs if len(found.runs) > 1 else ()
+                signal.emit(folder)
+            self._several = files.runs if len(files.runs) > 1 else ()
             if self._several:
                 self.said.emit(
-                    f"Opened the first two of {len(found.runs)} runs: Ctrl+Shift+M makes one run "
+                    f"Opened the first two of {len(files.runs)} runs: Ctrl+Shift+M makes one run "
                     "of all of them"
                 )
 
     def open_file(self) -> None:
         """Ask for models, a plan or a file of a run; what each is decides where it goes."""
-        names, _ = QFileDialog.getOpenFileNames(self._window, "Open", "", ";;".join(_TAKEN))
+        names, _ = QFileDialog.getOpenFileNames(self._window, "Open", "", ";;".join(_FILE_FILTERS))
         if names:
             self.open_paths([Path(name) for name in names])
 
@@ -167,13 +167,13 @@ class FileCommands(QObject):
                 self._merger.merge(folders, self._preferences.runs_folder / name)
                 self.said.emit(f"Merging {len(folders)} runs")
 
-    def _merged(self, folder: Path, left_out: bool) -> None:
+    def _on_merge(self, folder: Path, left_out: bool) -> None:
         self._several = ()
         self.run_chosen.emit(folder)
-        damaged = (
+        damage_note = (
             ", but for what is damaged in them: graphlap verify reports it" if left_out else ""
         )
-        self.said.emit(f"Merged the runs as {folder}{damaged}")
+        self.said.emit(f"Merged the runs as {folder}{damage_note}")
 
     def baseline_run(self) -> None:
         if self._feed.folder is None:
@@ -213,8 +213,8 @@ class FileCommands(QObject):
 
     def export_samples(self) -> None:
         """Write the samples that are marked."""
-        lit, state = self._feed.lit, self._feed.state
-        if lit is None or state is None:
+        highlight, state = self._feed.lit, self._feed.state
+        if highlight is None or state is None:
             self.failed.emit(
                 GraphlapError("no samples are marked", "hold Shift and drag over a histogram first")
             )
@@ -227,7 +227,7 @@ class FileCommands(QObject):
                 case_series for case_series in state.series if case_series.key in state.visible_keys
             ]
             with errors_to(self.failed.emit):
-                write_csv(Path(path).with_suffix(".csv"), *samples_table(lit, series))
+                write_csv(Path(path).with_suffix(".csv"), *samples_table(highlight, series))
 
     def write_report(self) -> None:
         """One HTML page of the open run, and of the one beside it."""

@@ -105,8 +105,8 @@ class PastRuns(QObject):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self._asked: tuple[object, ...] = ()
-        self._closed = False
+        self._last_request: tuple[object, ...] = ()
+        self._is_closed = False
 
     def look(self, state: RunState) -> None:
         """Read them where another run is open, or this one has ended since."""
@@ -122,12 +122,12 @@ class PastRuns(QObject):
 
     def close(self) -> None:
         """Ask no more; what is being read is read to its end."""
-        self._closed = True
+        self._is_closed = True
         QThreadPool.globalInstance().waitForDone()
 
     def _ask(self, question: tuple[object, ...], read: Callable[[], History | None]) -> None:
-        if question != self._asked and not self._closed:
-            self._asked = question
+        if question != self._last_request and not self._is_closed:
+            self._last_request = question
             QThreadPool.globalInstance().start(partial(self._read, read))
 
     def _read(self, read: Callable[[], History | None]) -> None:
@@ -142,8 +142,8 @@ class PastRuns(QObject):
 def has_others(folder: Path) -> bool:
     """Whether another run lies beside this one."""
     try:
-        beside = (one for one in folder.parent.iterdir() if one != folder)
-        return any((one / MANIFEST).is_file() for one in beside)
+        siblings = (sibling for sibling in folder.parent.iterdir() if sibling != folder)
+        return any((sibling / MANIFEST).is_file() for sibling in siblings)
     except OSError:
         return False
 
@@ -159,11 +159,11 @@ class ComparedRun(QObject):
         super().__init__(parent)
         self._follower: Follower | None = None
         self._state: RunState | None = None
-        self._told: tuple[object, ...] | None = None
+        self._last_stamp: tuple[object, ...] | None = None
         self._history: History | None = None
         self._answers = 0
-        self._past = PastRuns(self)
-        self._past.found.connect(self._take_history)
+        self._past_runs = PastRuns(self)
+        self._past_runs.found.connect(self._take_history)
 
     def open(self, folder: Path) -> None:
         """Compare with this run from now on, whichever run is open."""
@@ -188,7 +188,7 @@ class ComparedRun(QObject):
         if self._follower is not None:
             self._follower.close()
             self._follower.deleteLater()
-        self._follower = self._state = self._told = None
+        self._follower = self._state = self._last_stamp = None
 
     def beside(self, first: RunState) -> tuple[RunSide, RunSide, History | None] | None:
         """Both runs and the history of the machine, if any of them has moved since they were told
@@ -203,16 +203,16 @@ class ComparedRun(QObject):
         second = self._state
         if second is None:
             return None
-        self._past.look_beside(first, second)
+        self._past_runs.look_beside(first, second)
         stamp = (first.folder, first.revision, second.folder, second.revision, self._answers)
-        if stamp == self._told:
+        if stamp == self._last_stamp:
             return None
-        self._told = stamp
+        self._last_stamp = stamp
         names = _pair_names(first.folder, second.folder)
         return _side(names[0], first), _side(names[1], second), self._history
 
-    def _take_history(self, found: object) -> None:
-        self._history = found if isinstance(found, History) else None
+    def _take_history(self, history: object) -> None:
+        self._history = history if isinstance(history, History) else None
         self._answers += 1
         self.moved.emit()
 
@@ -230,7 +230,7 @@ def _pair_names(first: Path, second: Path) -> tuple[str, str]:
 
 
 def _side(name: str, state: RunState) -> RunSide:
-    cases = [one.measured for one in ranked(state.series)]
+    cases = [case_series.measured for case_series in ranked(state.series)]
     return side_of_manifest(name, state.manifest, state.environments, cases)
 
 
@@ -246,11 +246,11 @@ class Baselines(QObject):
         super().__init__(parent)
         self._runs: dict[Path, Follower] = {}
         self._states: dict[Path, RunState] = {}
-        self._own: tuple[str, ...] = ()
+        self._own_keys: tuple[str, ...] = ()
         self._identities: frozenset[str] = frozenset()
-        self._asked: set[Path] = set()
-        self._given: Mapping[str, str] = {}
-        self._told: tuple[object, ...] = ()
+        self._last_request: set[Path] = set()
+        self._custom_names: Mapping[str, str] = {}
+        self._last_stamp: tuple[object, ...] = ()
         """Of what was told last: kept, so that `is` tells whether it is still that."""
 
     @property
@@ -271,21 +271,21 @@ class Baselines(QObject):
 
     def set_own(self, keys: Sequence[str]) -> None:
         """Hold all cases against these of their own run."""
-        self._own = tuple(keys)
+        self._own_keys = tuple(keys)
         if keys:
             self.needed.emit()
         self.moved.emit()
 
-    def name(self, given: Mapping[str, str]) -> None:
+    def name(self, custom_names: Mapping[str, str]) -> None:
         """Call those with these keys so from now on; all others go by their own names."""
-        self._given = dict(given)
+        self._custom_names = dict(custom_names)
         self.moved.emit()
 
     def close(self) -> None:
         """Have none, and follow no other run."""
         for folder in self.runs:
             self._drop(folder)
-        self._own = ()
+        self._own_keys = ()
         self.moved.emit()
 
     def told(self, state: RunState) -> tuple[Baseline, ...] | None:
@@ -295,31 +295,49 @@ class Baselines(QObject):
             newest = follower.take()
             if newest is not None and newest.problem is None:
                 self._states[folder] = newest
-        own = [one for key in self._own if (one := state.of(key)) is not None]
-        now = (*own, *self._states.values(), self._given)
-        if len(now) == len(self._told) and all(map(operator.is_, now, self._told)):
+        own_series = [entry for key in self._own_keys if (entry := state.of(key)) is not None]
+        now = (*own_series, *self._states.values(), self._custom_names)
+        if len(now) == len(self._last_stamp) and all(map(operator.is_, now, self._last_stamp)):
             return None
-        self._told = now
+        self._last_stamp = now
         names, home = _names(tuple(self._states)), _key(state.folder)
-        told = [Baseline(f"{home}#{one.key}", one.label, case_series=one) for one in own]
-        told += [
-            Baseline(_key(folder), names[folder], run_series=there.series)
-            for folder, there in self._states.items()
+        baselines = [
+            Baseline(f"{home}#{entry.key}", entry.label, case_series=entry) for entry in own_series
         ]
-        return tuple(replace(one, name=self._given.get(one.key, one.name)) for one in told)
+        baselines += [
+            Baseline(_key(folder), names[folder], run_series=run_state.series)
+            for folder, run_state in self._states.items()
+        ]
+        return tuple(
+            replace(entry, name=self._custom_names.get(entry.key, entry.name))
+            for entry in baselines
+        )
 
     def _show_alike(self, state: RunState) -> None:
         """Have each run read the samples of the cases that are shown of the open one."""
-        shown = {one.key: one for one in state.series if one.key in state.visible_keys}
-        identities = frozenset(one.case.identity_id for one in shown.values())
-        same = identity_test((one.case, one.row.get("host")) for one in shown.values())
+        visible_series = {
+            case_series.key: case_series
+            for case_series in state.series
+            if case_series.key in state.visible_keys
+        }
+        identities = frozenset(
+            case_series.case.identity_id for case_series in visible_series.values()
+        )
+        same = identity_test(
+            (case_series.case, case_series.row.get("host"))
+            for case_series in visible_series.values()
+        )
         runs = {folder for folder in self._runs if folder in self._states}
-        if identities == self._identities and runs == self._asked:
+        if identities == self._identities and runs == self._last_request:
             return
-        self._identities, self._asked = identities, runs
+        self._identities, self._last_request = identities, runs
         for folder in runs:
             cases = self._states[folder].series
-            keys = [one.key for one in cases if same(one.case, one.row.get("host"))]
+            keys = [
+                case_series.key
+                for case_series in cases
+                if same(case_series.case, case_series.row.get("host"))
+            ]
             self._runs[folder].choose(keys)
 
     def _drop(self, folder: Path) -> None:

@@ -37,7 +37,7 @@ def main(paths: Sequence[Path] = (), plan: Plan | None = None) -> int:
     A run folder among the paths is opened; a plan file, models or the `plan` fill the editor.
     GraphlapError for a path that is none of these.
     """
-    paths = _checked(paths, plan is not None)
+    paths = _check_paths(paths, plan is not None)
     qInstallMessageHandler(_hear_qt)
     leave_last_core()
     app = QApplication([sys.argv[0]])
@@ -73,7 +73,7 @@ def shown_window() -> MainWindow:
     return window
 
 
-def _checked(paths: Sequence[Path], named: bool) -> Sequence[Path]:
+def _check_paths(paths: Sequence[Path], named: bool) -> Sequence[Path]:
     """One run folder, one plan, or models; PlanError says what can't be opened."""
     for path in paths:
         if not path.exists():

@@ -78,18 +78,20 @@ def of_cases(feed: RunFeed, table: ResultsTable) -> Iterator[Entry]:
         table.filter_by("")
         table.select([key])
 
-    for one in feed.state.series if feed.state else ():
-        hint = f"Select it: plots show this case ({one.status.replace('_', ' ')})"
-        yield Entry(one.label, "case", partial(choose, one.key), "", hint)
+    for case_series in feed.state.series if feed.state else ():
+        hint = f"Select it: plots show this case ({case_series.status.replace('_', ' ')})"
+        yield Entry(case_series.label, "case", partial(choose, case_series.key), "", hint)
 
 
 def of_baselines(
-    listed: Callable[[], Sequence[Baseline]], rename: Callable[[str], object]
+    list_baselines: Callable[[], Sequence[Baseline]], rename: Callable[[str], object]
 ) -> Iterator[Entry]:
     """Those that series are held against; choosing one has its name typed anew."""
-    for one in listed():
+    for baseline in list_baselines():
         hint = "Type another name for this baseline; an empty one gives it its own again"
-        yield Entry(f"Rename baseline {one.name}", "baseline", partial(rename, one.key), "", hint)
+        yield Entry(
+            f"Rename baseline {baseline.name}", "baseline", partial(rename, baseline.key), "", hint
+        )
 
 
 def of_models(picker: ModelPicker, show: Callable[[], None]) -> Iterator[Entry]:
@@ -107,8 +109,8 @@ def of_models(picker: ModelPicker, show: Callable[[], None]) -> Iterator[Entry]:
 
 def of_runs(folders: Iterable[Path], open_run: Callable[[Path], None]) -> Iterator[Entry]:
     for folder in folders:
-        told = run_headline(folder) or str(folder)
-        yield Entry(folder.name, "recent run", partial(open_run, folder), "", told)
+        headline = run_headline(folder) or str(folder)
+        yield Entry(folder.name, "recent run", partial(open_run, folder), "", headline)
 
 
 def of_terms(show: Callable[[str], object]) -> Iterator[Entry]:

@@ -44,27 +44,27 @@ class RunCommands(QObject):
         self._control, self._feed = control, feed
         self._asked_for = False
         self._waiting_for: Path | None = None
-        self._ended: Path | None = None
+        self._ended_folder: Path | None = None
         self._error: Exception | None = None
         editor.run_asked.connect(self.run_plan)
         editor.queue_asked.connect(self.queue_plan)
         control.started.connect(self._run_started)
         control.ended.connect(self._run_ended)
-        control.refused.connect(self._refused)
+        control.refused.connect(self._on_refusal)
         control.state_changed.connect(self._state_changed)
         feed.changed.connect(self._tell_end)
         feed.beat.connect(self._look_for_folder)
 
-    def run_plan(self, plan: Plan, found: Estimate) -> None:
+    def run_plan(self, plan: Plan, estimate: Estimate) -> None:
         """Measure a checked plan now or after the present one; a huge one is asked about."""
-        if self._agreed(found):
+        if self._agreed(estimate):
             with errors_to(self.failed.emit):
                 idle = self._control.state == "idle"
                 self._control.run(plan)
                 self._asked_for = idle
 
-    def queue_plan(self, plan: Plan, found: Estimate) -> None:
-        if self._agreed(found):
+    def queue_plan(self, plan: Plan, estimate: Estimate) -> None:
+        if self._agreed(estimate):
             self._control.queue.add(plan)
             self._control.run_next()
             self.said.emit(f"{plan.name} waits in the queue")
@@ -103,12 +103,12 @@ class RunCommands(QObject):
         text = f"The {noun} in the queue would be forgotten. Close all the same?"
         return self._agreed_to("Sweeps are waiting", text)
 
-    def _agreed(self, found: Estimate) -> bool:
-        if found.cases <= ASK_ABOVE:
+    def _agreed(self, estimate: Estimate) -> bool:
+        if estimate.cases <= ASK_ABOVE:
             return True
         text = (
-            f"This sweep has {found.cases:,} cases and would take at least "
-            f"{duration(found.shortest_s)}. Measure all of it?"
+            f"This sweep has {estimate.cases:,} cases and would take at least "
+            f"{duration(estimate.shortest_s)}. Measure all of it?"
         )
         return self._agreed_to("A very large sweep", text)
 
@@ -134,19 +134,19 @@ class RunCommands(QObject):
         self._waiting_for = None if code == MISUSE else self._waiting_for
         self._asked_for = False
         error, self._error = self._error, None
-        self._ended = folder if error is None else None
-        told = str(error) if error else _ENDS.get(code, f"ended with exit code {code}")
-        self.said.emit(f"{folder.name}: {told}")
+        self._ended_folder = folder if error is None else None
+        outcome = str(error) if error else _ENDS.get(code, f"ended with exit code {code}")
+        self.said.emit(f"{folder.name}: {outcome}")
         if self._feed.state is not None:
             self._tell_end(self._feed.state)
 
     def _tell_end(self, state: RunState) -> None:
         """Say how the open run ended, as its rows have it, once its process is gone."""
-        if state.folder == self._ended and not state.alive and state.live is not None:
-            self._ended = None
+        if state.folder == self._ended_folder and not state.alive and state.live is not None:
+            self._ended_folder = None
             self.said.emit(f"{state.folder.name}: {ending(state, state.live).text}")
 
-    def _refused(self, error: Exception) -> None:
+    def _on_refusal(self, error: Exception) -> None:
         self._error = error
         self.failed.emit(error)
 

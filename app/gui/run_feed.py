@@ -48,28 +48,28 @@ class RunFeed(QObject):
         super().__init__(parent)
         self.state: RunState | None = None
         self._views, self._table = views, table
-        self._inspected = [views.by_key[v.key] for v in VIEWS if v.fed in ("details", "card")]
+        self._detail_views = [views.by_key[v.key] for v in VIEWS if v.fed in ("details", "card")]
         self._follower: Follower | None = None
         self._next: Follower | None = None
-        self._quiet, self._held, self._closed = 0, False, False
-        self._selected: tuple[str, ...] = ()
-        self._chosen = 0
+        self._quiet, self._is_held, self._is_closed = 0, False, False
+        self._selected_keys: tuple[str, ...] = ()
+        self._selected_count = 0
         self._focus = ""
         self._filter: frozenset[str] | None = None
         self._read: RunState | None = None
         self._findings: tuple[Finding, ...] = ()
-        self._checked: Path | None = None
-        self._broken: dict[str, tuple[Series, Series]] = {}
+        self._checked_folder: Path | None = None
+        self._damage_cache: dict[str, tuple[Series, Series]] = {}
         self._pair: tuple[RunSide, RunSide, History | None] | None = None
         self.damage = DamageCheck(self)
         self.damage.found.connect(self._take_damage)
         self.lit: Lit | None = None
-        self._detailed: CaseDetails | None = None
+        self._shown_details: CaseDetails | None = None
         self._revision = -1
         self._card = CardProcess()
         self.past = PastRuns(self)
-        for past in views.past:
-            self.past.found.connect(past.set_history)
+        for past_view in views.past:
+            self.past.found.connect(past_view.set_history)
         self.baselines = Baselines(self)
         self.baselines.failed.connect(self.failed)
         self.baselines.moved.connect(self.wake)
@@ -103,12 +103,12 @@ class RunFeed(QObject):
     def wake(self) -> None:
         """Let the beat go on: something has moved, or is about to."""
         self._quiet = 0
-        if not self._timer.isActive() and not self._closed:
+        if not self._timer.isActive() and not self._is_closed:
             self._timer.start()
 
     def stay_awake(self, held: bool) -> None:
         """Beat for as long as this holds, as while a batch process of ours runs."""
-        self._held = held
+        self._is_held = held
         self.wake()
 
     def open(self, folder: Path) -> None:
@@ -141,18 +141,18 @@ class RunFeed(QObject):
             self._follower = None
         self.state = self._read = None
         self.damage.close()
-        self._findings, self._checked, self._broken = (), None, {}
+        self._findings, self._checked_folder, self._damage_cache = (), None, {}
         self._pair = None
-        self._selected = ()
+        self._selected_keys = ()
         self._focus = ""
-        self._detailed = None
+        self._shown_details = None
         self._revision = -1
         self.show_brush(None)
         self._card.close()
 
     def close(self) -> None:
         """Stop the beat, the threads and every process."""
-        self._closed = True
+        self._is_closed = True
         self._timer.stop()
         self.damage.close()
         self.past.close()
@@ -164,11 +164,11 @@ class RunFeed(QObject):
     def select(self, keys: Sequence[str]) -> None:
         """Show these cases; none means those that are measured now."""
         self._focus = ""
-        self._chosen = len(keys)
-        self._selected = tuple(keys)[:MOST_SHOWN]
+        self._selected_count = len(keys)
+        self._selected_keys = tuple(keys)[:MOST_SHOWN]
         self._frame(keys)
         if self._follower is not None:
-            self._follower.choose(self._selected)
+            self._follower.choose(self._selected_keys)
 
     def set_filter(self, keys: frozenset[str] | None) -> None:
         """Show these cases alone in every view; None for all."""
@@ -189,11 +189,11 @@ class RunFeed(QObject):
     def look_at(self, key: str, keys: Sequence[str]) -> bool:
         """Inspect a case that was clicked in a plot; whether all of `keys` are shown as it is, so
         that nothing else has to be."""
-        shown = self.state.visible_keys if self.state else ()
+        visible_keys = self.state.visible_keys if self.state else ()
         self._focus = key
         self._frame(keys)
         self.wake()
-        return set(keys) <= set(shown)
+        return set(keys) <= set(visible_keys)
 
     def _frame(self, keys: Sequence[str]) -> None:
         for view in self._views.by_key.values():
@@ -229,8 +229,8 @@ class RunFeed(QObject):
         state = self._newest()
         if state is not None:
             self._take(state)
-        over = self.state is not None and not self.state.alive
-        if over and any(v.takes_rounds and v.is_in_sight for v in self._views.by_key.values()):
+        is_over = self.state is not None and not self.state.alive
+        if is_over and any(v.takes_rounds and v.is_in_sight for v in self._views.by_key.values()):
             self.summarise_all()
         self._show_details()
         self._show_pair()
@@ -242,7 +242,7 @@ class RunFeed(QObject):
             view.refresh()
         self.beat.emit()
         alive = self.state is not None and self.state.alive
-        busy = self._held or alive or self._next is not None or self._card.is_busy
+        busy = self._is_held or alive or self._next is not None or self._card.is_busy
         self._quiet = 0 if busy or state is not None else self._quiet + 1
         if self._quiet > QUIET_BEATS:
             self._timer.stop()
@@ -256,54 +256,58 @@ class RunFeed(QObject):
 
     def _with_damage(self, state: RunState) -> RunState:
         """The run with what a check of its files has found, who sees more than a follower."""
-        if state.alive or state.folder != self._checked:
+        if state.alive or state.folder != self._checked_folder:
             self._findings = ()
-        waits = self._held or state.alive  # a check reads every sample, beside no measurement
-        if not waits and state.folder != self._checked and state.problem is None:
-            self._checked = state.folder
+        waits = self._is_held or state.alive  # a check reads every sample, beside no measurement
+        if not waits and state.folder != self._checked_folder and state.problem is None:
+            self._checked_folder = state.folder
             self.damage.look(state.folder)
         if not self._findings:
             return state
-        broken = damaged_cases(self._findings)
+        damage_by_key = damaged_cases(self._findings)
         series = tuple(
-            self._damaged(one, broken[one.key]) if one.key in broken else one
-            for one in state.series
+            self._mark_damage(item, damage_by_key[item.key]) if item.key in damage_by_key else item
+            for item in state.series
         )
-        problems = tuple(Problem(f"{one.file} {one.problem}", one.remedy) for one in self._findings)
+        problems = tuple(
+            Problem(f"{item.file} {item.problem}", item.remedy) for item in self._findings
+        )
         return replace(state, series=series, damaged=problems)
 
-    def _damaged(self, series: Series, damage: str) -> Series:
+    def _mark_damage(self, series: Series, damage: str) -> Series:
         """The same value for the same series: views keep what they made of it."""
-        known = self._broken.get(series.key)
-        if known is None or known[0] is not series:
-            known = self._broken[series.key] = series, replace(series, damage=damage)
-        return known[1]
+        entry = self._damage_cache.get(series.key)
+        if entry is None or entry[0] is not series:
+            entry = self._damage_cache[series.key] = series, replace(series, damage=damage)
+        return entry[1]
 
     def _take(self, state: RunState) -> None:
         first = self.state is None
-        known = 0 if self._read is None else len(self._read.damaged)
+        known_count = 0 if self._read is None else len(self._read.damaged)
         self._read = state
         self.state = state
         if state.problem is not None:
             self.failed.emit(state.problem.error)
             self.changed.emit(state)
             return
-        for damaged in state.damaged[known : known + 1]:  # all of them stand below the tool bar
-            self.failed.emit(damaged.error)
+        for damage in state.damaged[
+            known_count : known_count + 1
+        ]:  # all of them stand below the tool bar
+            self.failed.emit(damage.error)
         self.state = state = self._with_damage(state)
         self._feed(state)
         if first:
-            others = has_others(state.folder)
+            has_other_runs = has_others(state.folder)
             for view in self._views.past:
-                view.set_others(others)
+                view.set_others(has_other_runs)
             self.opened.emit(state)
         self.changed.emit(state)
 
     def _feed(self, state: RunState) -> None:
         """Hand the series to whoever shows them."""
-        chosen = set(state.visible_keys)
+        visible_keys = set(state.visible_keys)
         series = self._passing(
-            [case_series for case_series in state.series if case_series.key in chosen]
+            [case_series for case_series in state.series if case_series.key in visible_keys]
         )
         self.shown.emit(series)
         part = self._part_of(len(series), len(state.series))
@@ -319,11 +323,15 @@ class RunFeed(QObject):
                 view.set_series(passing)
             self._feed_pair()
 
-    def _part_of(self, shown: int, cases: int) -> str:
+    def _part_of(self, visible_count: int, cases: int) -> str:
         """Which part of the cases the plots show, "" if all."""
-        if self._selected and self._chosen > shown:
-            return f"{shown} of {self._chosen:,} selected cases shown"
-        return "" if self._selected or shown == cases else f"{shown} of {cases:,} cases shown"
+        if self._selected_keys and self._selected_count > visible_count:
+            return f"{visible_count} of {self._selected_count:,} selected cases shown"
+        return (
+            ""
+            if self._selected_keys or visible_count == cases
+            else f"{visible_count} of {cases:,} cases shown"
+        )
 
     def _show_pair(self) -> None:
         sides = self.compared.beside(self.state) if self.state else None
@@ -343,13 +351,15 @@ class RunFeed(QObject):
 
     def _look_back(self) -> None:
         """Read the runs beside this one, once somebody looks at their history."""
-        seen = [
+        visible_views = [
             view for view in self._views.past if isinstance(view, PlotView) and view.is_in_sight
         ]
-        case = self.state.of(self._case_in_focus(self.state)) if self.state and seen else None
+        case = (
+            self.state.of(self._case_in_focus(self.state)) if self.state and visible_views else None
+        )
         if self.state is not None and case is not None:
             self.past.look(self.state)
-            for view in seen:
+            for view in visible_views:
                 view.set_case(case.case.identity_id, case.label)
 
     def _show_details(self) -> None:
@@ -360,18 +370,21 @@ class RunFeed(QObject):
         elif answer is not None:
             self.failed.emit(answer)
         state = self.state
-        if state is None or not any(view.is_in_sight for view in self._inspected):
+        if state is None or not any(view.is_in_sight for view in self._detail_views):
             return
         key = self._case_in_focus(state)
-        case, found = state.of(key), state.details.get(key)
-        if case is None or found is None or found == self._detailed:
+        case, details = state.of(key), state.details.get(key)
+        if case is None or details is None or details == self._shown_details:
             return
-        before, self._detailed = self._detailed, found
+        details_before, self._shown_details = self._shown_details, details
         for view in self._views.details:
-            view.set_details(found, case.label)
-        if before is None or found.without_operators() != before.without_operators():
+            view.set_details(details, case.label)
+        if (
+            details_before is None
+            or details.without_operators() != details_before.without_operators()
+        ):
             self._show_card(None)
-            self._card.ask(found)
+            self._card.ask(details)
 
     def _show_card(self, run: CardRun | None) -> None:
         for view in self._views.card:
@@ -382,8 +395,8 @@ class RunFeed(QObject):
         card, else the first."""
         if self._focus in state.visible_keys:
             return self._focus
-        if self._selected:
-            return self._selected[0]
+        if self._selected_keys:
+            return self._selected_keys[0]
         simulated = {
             case_series.key for case_series in state.series if case_series.clock == "simulated"
         }

@@ -48,7 +48,7 @@ class Header(QWidget):
         self.buttons: dict[str, QToolButton] = {}
         self._name = ""
         self._badge: QToolButton | None = None
-        self._fitted: object = None
+        self._last_need: object = None
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(4, 2, 6, 2)
         self._row.setSpacing(4)
@@ -94,28 +94,28 @@ class Header(QWidget):
     def _fit(self) -> None:
         """Leave out words that have no room: those of the buttons, then the badge's; and shorten a
         long name."""
-        shown = [*self.buttons.values(), *filter(None, (self._badge,))]
-        texts = tuple((one.text(), one.isHidden()) for one in shown)
+        widgets = [*self.buttons.values(), *filter(None, (self._badge,))]
+        texts = tuple((widget.text(), widget.isHidden()) for widget in widgets)
         need = (self.width(), self._name, texts, self.font().key())
-        if need == self._fitted:
+        if need == self._last_need:
             return
-        self._fitted = need
+        self._last_need = need
         style = Qt.ToolButtonStyle
         for key, button in self.buttons.items():
-            worded = key not in _ICONS_ONLY
+            has_text = key not in _ICONS_ONLY
             button.setToolButtonStyle(
-                style.ToolButtonTextBesideIcon if worded else style.ToolButtonIconOnly
+                style.ToolButtonTextBesideIcon if has_text else style.ToolButtonIconOnly
             )
         if self._badge is not None:
             self._badge.setToolButtonStyle(style.ToolButtonTextOnly)
-        self.run_name.setText(self._shortened(_LEAST_NAME_PX))
-        for one in shown:
+        self.run_name.setText(self._shorten_name(_LEAST_NAME_PX))
+        for widget in widgets:
             if self._row.sizeHint().width() > self.width():
-                one.setToolButtonStyle(style.ToolButtonIconOnly)
+                widget.setToolButtonStyle(style.ToolButtonIconOnly)
         spare = self.width() - self._row.sizeHint().width()
-        self.run_name.setText(self._shortened(_LEAST_NAME_PX + max(0, spare)))
+        self.run_name.setText(self._shorten_name(_LEAST_NAME_PX + max(0, spare)))
 
-    def _shortened(self, width: int) -> str:
+    def _shorten_name(self, width: int) -> str:
         middle = Qt.TextElideMode.ElideMiddle
         return caption(self.run_name.fontMetrics().elidedText(self._name or _NO_RUN, middle, width))
 
@@ -159,15 +159,15 @@ class Frame(QWidget):
         self._preferences = preferences
         self.filled = False
         self._area: Area | None = None
-        self._wanted: dict[str, bool | None] = {"cases": None, "details": None}
+        self._pane_choices: dict[str, bool | None] = {"cases": None, "details": None}
         self._last_focus: dict[QWidget, QWidget] = {}
         self.cases = QWidget()
         self.details = QTabWidget(documentMode=True)
         self.details.tabBar().setAccessibleName("details, queue and log")
         self._lower: dict[str, QWidget] = {}
         self._down = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
-        self._across = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        for splitter in (self._down, self._across):
+        self._main_splitter = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        for splitter in (self._down, self._main_splitter):
             splitter.setHandleWidth(1)
         self._pages: dict[str, QWidget] = {}
         self._stack = QStackedWidget()
@@ -192,11 +192,11 @@ class Frame(QWidget):
             self.details.addTab(widget, title)
         self._down.addWidget(area)
         self._down.addWidget(self.details)
-        self._across.addWidget(cases)
-        self._across.addWidget(self._down)
-        self._across.setStretchFactor(1, 1)
+        self._main_splitter.addWidget(cases)
+        self._main_splitter.addWidget(self._down)
+        self._main_splitter.setStretchFactor(1, 1)
         self._down.setStretchFactor(0, 1)
-        for key, page in ((START, start), (WORK, self._across), (COMPOSER, composer)):
+        for key, page in ((START, start), (WORK, self._main_splitter), (COMPOSER, composer)):
             self._pages[key] = page
             self._stack.addWidget(page)
         self._panes = (self.header, start, composer, cases, area, self.details)
@@ -236,7 +236,7 @@ class Frame(QWidget):
 
     @Slot()
     def toggle_composer(self) -> None:
-        self.show_key(self._behind if self.page == COMPOSER else COMPOSER)
+        self.show_key(self._last_page if self.page == COMPOSER else COMPOSER)
 
     @Slot()
     def toggle_cases(self) -> None:
@@ -265,27 +265,31 @@ class Frame(QWidget):
     def reset(self) -> None:
         """The panes as they are at first."""
         self.filled = False
-        self._wanted = {"cases": None, "details": None}
+        self._pane_choices = {"cases": None, "details": None}
         line = self.fontMetrics().height()
-        self._across.setSizes([_CASES_LINES * line, max(1, self.width() - _CASES_LINES * line)])
+        self._main_splitter.setSizes(
+            [_CASES_LINES * line, max(1, self.width() - _CASES_LINES * line)]
+        )
         lower = round(_DETAILS_SHARE * self.height())
         self._down.setSizes([max(1, self.height() - lower), lower])
         self._arrange()
 
     def save(self) -> None:
         """Remember panes and their sizes."""
-        self._preferences.save_layout("across", self._across.saveState())
+        self._preferences.save_layout("across", self._main_splitter.saveState())
         self._preferences.save_layout("down", self._down.saveState())
-        wanted = {key: "" if on is None else str(int(on)) for key, on in self._wanted.items()}
+        pane_texts = {
+            key: "" if on is None else str(int(on)) for key, on in self._pane_choices.items()
+        }
         plot = self._area.plot if self._area else ""
-        self._preferences.panes = {**wanted, "view": plot}
+        self._preferences.panes = {**pane_texts, "view": plot}
 
     def leave(self) -> bool:
         """What Escape does where nothing inside had a use for it; whether there was anything."""
         if self.filled:
             self.unfill()
         elif self.page == COMPOSER:
-            self._show_page(self._behind)
+            self._show_page(self._last_page)
         else:
             return False
         return True
@@ -307,7 +311,7 @@ class Frame(QWidget):
         if event.type() == QEvent.Type.FontChange and self._pages:
             self._arrange()
 
-    _behind = START
+    _last_page = START
     """What was in front before the composer."""
 
     def _show_page(self, key: str) -> None:
@@ -315,7 +319,7 @@ class Frame(QWidget):
         if key == page:
             return
         if page != COMPOSER:
-            self._behind = page
+            self._last_page = page
         if key != WORK:
             self.filled = False
         self._stack.setCurrentWidget(self._pages[key])
@@ -325,7 +329,7 @@ class Frame(QWidget):
 
     def _fold(self, pane: str, folded: bool) -> None:
         self.filled = False
-        self._wanted[pane] = not folded
+        self._pane_choices[pane] = not folded
         self._arrange()
 
     def _arrange(self) -> None:
@@ -335,30 +339,32 @@ class Frame(QWidget):
             "cases": self.width() >= _LEAST_COLUMNS * line,
             "details": self.height() >= _LEAST_LINES * line,
         }
-        asked = {key: room[key] if on is None else on for key, on in self._wanted.items()}
-        seen = (
+        visibility = {
+            key: room[key] if on is None else on for key, on in self._pane_choices.items()
+        }
+        pane_states = (
             (self.header, True),
-            (self.cases, asked["cases"]),
-            (self.details, asked["details"]),
+            (self.cases, visibility["cases"]),
+            (self.details, visibility["details"]),
         )
-        before = [pane.isHidden() for pane, _ in seen]
-        for pane, wanted in seen:
-            pane.setVisible(wanted and not self.filled)
-        if before != [pane.isHidden() for pane, _ in seen]:
+        hidden_before = [pane.isHidden() for pane, _ in pane_states]
+        for pane, is_wanted in pane_states:
+            pane.setVisible(is_wanted and not self.filled)
+        if hidden_before != [pane.isHidden() for pane, _ in pane_states]:
             self.placed.emit()
 
     def _restore(self) -> None:
         panes = self._preferences.panes
-        for key in self._wanted:
+        for key in self._pane_choices:
             if panes.get(key):
-                self._wanted[key] = panes[key] == "1"
-        self._across.restoreState(self._preferences.layout("across"))
+                self._pane_choices[key] = panes[key] == "1"
+        self._main_splitter.restoreState(self._preferences.layout("across"))
         self._down.restoreState(self._preferences.layout("down"))
         if self._area is not None and self._area.has(panes.get("view", "")):
             self._area.show_view(panes["view"])
         self._arrange()
 
-    def _remember_focus(self, _before: QObject | None, now: QWidget | None) -> None:
+    def _remember_focus(self, _old_focus: QObject | None, now: QWidget | None) -> None:
         pane = self._pane_of(now)
         if pane is not None and now is not None:
             self._last_focus[pane] = now
@@ -366,8 +372,8 @@ class Frame(QWidget):
     def _pane_of(self, widget: QWidget | None) -> QWidget | None:
         if widget is None:
             return None
-        inside = (pane for pane in self._panes if pane is widget or pane.isAncestorOf(widget))
-        return next(inside, None)
+        holders = (pane for pane in self._panes if pane is widget or pane.isAncestorOf(widget))
+        return next(holders, None)
 
     def _move_focus(self, step: int) -> None:
         """To the next pane that is seen, on what had the focus there last."""
@@ -376,9 +382,9 @@ class Frame(QWidget):
             return
         pane = self._pane_of(QApplication.focusWidget())
         place = panes.index(pane) + step if pane in panes else 0
-        there = panes[place % len(panes)]
-        last = self._last_focus.get(there)
-        target = last if last is not None and _takes_focus(last) else _first(there)
+        next_pane = panes[place % len(panes)]
+        last = self._last_focus.get(next_pane)
+        target = last if last is not None and _takes_focus(last) else _first(next_pane)
         if target is not None:
             target.setFocus(Qt.FocusReason.ShortcutFocusReason)
 

@@ -32,10 +32,10 @@ _NEWEST = 30
 def running_sweeps(runs_folder: Path, paths: Iterable[Path] = ()) -> tuple[Path, ...]:
     """Run folders that some process writes: of the runs folder, then among `others`."""
     try:
-        inside = [path for path in runs_folder.iterdir() if path.is_dir()]
+        folders = [path for path in runs_folder.iterdir() if path.is_dir()]
     except OSError:
-        inside = []
-    newest = islice(sorted(inside, key=lambda path: path.name, reverse=True), _NEWEST)
+        folders = []
+    newest = islice(sorted(folders, key=lambda path: path.name, reverse=True), _NEWEST)
     candidates = dict.fromkeys(path.resolve() for path in (*newest, *paths))
     return tuple(path for path in candidates if is_being_written(path))
 

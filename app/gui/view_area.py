@@ -93,10 +93,10 @@ class PlaceWidget(QWidget):
 
     def choice_width(self) -> int:
         """What its switch takes as one button, whichever plot is in front."""
-        shown = self.choice.text()
+        current_text = self.choice.text()
         self.choice.setText(self._widest)
         self.choice.setMinimumWidth(self.choice.sizeHint().width())
-        self.choice.setText(shown)
+        self.choice.setText(current_text)
         return self.choice.minimumWidth() if self._buttons.buttons() else 0
 
     @property
@@ -126,7 +126,7 @@ class ViewArea(QWidget):
         self.setAccessibleName("views")
         self.places = {place.key: PlaceWidget(place, views) for place in PLACES}
         self._keys: list[str] = []
-        self._asked = ""
+        self._requested_place = ""
         self._stamp: object = None
         self.bar = QTabBar()
         self.bar.setAccessibleName("views of the run")
@@ -193,31 +193,31 @@ class ViewArea(QWidget):
         place = _PLACE_OF.get(key, key)
         if key in self.places[place].plots:
             self.places[place].show_plot(key)
-        self._asked = place
+        self._requested_place = place
         self.update_places()
         self.bar.setCurrentIndex(self._keys.index(place))
         self._bring(place)
 
     def update_places(self) -> None:
         """Have in the bar what this run has data for, and what was asked for, as far as it fits."""
-        kept = self._asked or (self.current if self._keys else "")
-        places = [key for key, place in self.places.items() if self._is_named(place, kept)]
-        stamp = (places, kept, self.width())
+        current_key = self._requested_place or (self.current if self._keys else "")
+        places = [key for key, place in self.places.items() if self._is_named(place, current_key)]
+        stamp = (places, current_key, self.width())
         if stamp != self._stamp:
             self._stamp = stamp
-            self._name(places, kept)
-            self._fit(places, kept)
+            self._name(places, current_key)
+            self._fit(places, current_key)
 
     def _fit(self, texts: list[str], text: str) -> None:
         """Make the switches compact, then leave the last tabs to "+", until the rest has room."""
         widths = [self.bar.tabRect(place).width() for place in range(self.bar.count())]
-        taken = self.plus.sizeHint().width() + self._bars.minimumWidth() + _AROUND_PX
+        used_width = self.plus.sizeHint().width() + self._bars.minimumWidth() + _AROUND_PX
         widest = max(place.switch_width() for place in self.places.values())
-        compact = sum(widths) + taken + widest > self.width()
+        compact = sum(widths) + used_width + widest > self.width()
         for place in self.places.values():
             place.set_compact(compact)
         choice = max(place.choice_width() for place in self.places.values())
-        room = self.width() - taken - (choice if compact else widest)
+        room = self.width() - used_width - (choice if compact else widest)
         fitting = list(texts)
         while sum(widths) > room and len(fitting) > 1:
             last = next(key for key in reversed(fitting) if key != text)
@@ -250,27 +250,27 @@ class ViewArea(QWidget):
         for key, place in self.places.items():
             if key not in texts:
                 action = QAction(place.place.title, menu)
-                action.triggered.connect(partial(self._chosen, key))
+                action.triggered.connect(partial(self._on_choice, key))
                 menu.addAction(action)
         self.plus.setVisible(not menu.isEmpty())
         self._bring(self.current)
 
-    def _chosen(self, key: str, *_: object) -> None:
+    def _on_choice(self, key: str, *_: object) -> None:
         self.show_view(key)
 
     def _tab_changed(self, place: int) -> None:
         if place >= 0:
-            self._asked = self._keys[place]
-            self._bring(self._asked)
+            self._requested_place = self._keys[place]
+            self._bring(self._requested_place)
 
     def _bring(self, key: str) -> None:
         place = self.places[key]
-        before = self._stack.currentWidget()
+        widget_before = self._stack.currentWidget()
         self._stack.setCurrentWidget(place)
         self._switches.setCurrentWidget(place.switch)
         self._switches.setVisible(len(place.plots) > 1)
         self._bars.setCurrentWidget(place.bars)
-        if before is not place:
+        if widget_before is not place:
             self.shown.emit(key)
 
     def _update_later(self) -> None:

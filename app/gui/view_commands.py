@@ -31,7 +31,7 @@ from app.gui.shell import Frame
 from app.gui.tables.results import ResultsTable
 from exporters.types import GraphlapError
 
-_UNSEEN = QSize(1280, 800)
+_HIDDEN_SIZE = QSize(1280, 800)
 """The size of a picture of a view that was never on screen."""
 
 
@@ -48,7 +48,7 @@ def picture(view: PlotView, scale: float = 2.0) -> QImage:
         image.fill(QColor(LIGHT.base))
         painter = QPainter(image)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        view.canvas.scene().render(painter, QRectF(image.rect()), _shown(view.canvas))
+        view.canvas.scene().render(painter, QRectF(image.rect()), _get_visible_area(view.canvas))
         painter.end()
     return image
 
@@ -67,7 +67,7 @@ def export_svg(view: PlotView, path: Path) -> None:
         painter = QPainter()
         if not painter.begin(generator):
             raise NotWritten(path)
-        view.canvas.scene().render(painter, place, _shown(view.canvas))
+        view.canvas.scene().render(painter, place, _get_visible_area(view.canvas))
         painter.end()
 
 
@@ -77,7 +77,7 @@ def _on_light(view: PlotView) -> Iterator[None]:
     theme, arrangement = view.theme, view.arrangement
     view.setUpdatesEnabled(False)
     if not view.isVisible():
-        view.resize(view.size().expandedTo(_UNSEEN))
+        view.resize(view.size().expandedTo(_HIDDEN_SIZE))
         view.grab()
     view.crosshair.set_drawn(False)
     try:
@@ -100,7 +100,7 @@ def _dress(view: PlotView, theme: Theme) -> None:
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
 
 
-def _shown(canvas: QGraphicsView) -> QRectF:
+def _get_visible_area(canvas: QGraphicsView) -> QRectF:
     return canvas.mapToScene(canvas.viewport().rect()).boundingRect()
 
 
@@ -144,21 +144,21 @@ def _writers(view: Exportable) -> dict[str, Callable[[Path], None]]:
     }
 
 
-def in_front(window: QWidget, views: Sequence[ViewT], what: str) -> ViewT | None:
+def in_front(window: QWidget, views: Sequence[ViewT], question: str) -> ViewT | None:
     """The view with the focus, else the one that is seen; of several the user picks one.
 
     `what` is to be done with it, as the title of that question.
     """
     focus = window.focusWidget()
-    seen = [view for view in views if _is_seen(view)]
-    holding = [view for view in seen if focus is not None and view.isAncestorOf(focus)]
-    if len(holding or seen) == 1:
-        return (holding or seen)[0]
-    titles = [view.title for view in seen]
+    visible_views = [view for view in views if _is_seen(view)]
+    holding = [view for view in visible_views if focus is not None and view.isAncestorOf(focus)]
+    if len(holding or visible_views) == 1:
+        return (holding or visible_views)[0]
+    titles = [view.title for view in visible_views]
     if not titles:
         return None
-    title, agreed = QInputDialog.getItem(window, what, "View:", titles, 0, False)
-    return seen[titles.index(title)] if agreed else None
+    title, is_accepted = QInputDialog.getItem(window, question, "View:", titles, 0, False)
+    return visible_views[titles.index(title)] if is_accepted else None
 
 
 def _is_seen(view: Exportable) -> bool:

@@ -44,9 +44,9 @@ class PastView(Protocol):
     """Fed with `history`; `identity` is what makes the case that is looked at, `there` says that
     other runs lie beside the open one."""
 
-    def set_others(self, there: bool) -> None: ...
+    def set_others(self, has_others: bool) -> None: ...
 
-    def set_history(self, found: History | GraphlapError) -> None: ...
+    def set_history(self, history: History | GraphlapError) -> None: ...
 
     def set_case(self, identity: str, label: str) -> None: ...
 
@@ -141,19 +141,21 @@ class Views:
 
     def __init__(self) -> None:
         self.by_key = {spec.key: spec.make() for spec in VIEWS}
-        self.shown = self._fed("shown")
-        self.all: list[SeriesView] = [*self._fed("all")]
-        self.pair = [view for view in self._fed("pair") if isinstance(view, PairView)]
-        self.past = [view for view in self._fed("history") if isinstance(view, PastView)]
-        self.details = [view for view in self._fed("details") if isinstance(view, DetailView)]
-        self.card = [view for view in self._fed("card") if isinstance(view, CardView)]
+        self.shown = self._select_views("shown")
+        self.all: list[SeriesView] = [*self._select_views("all")]
+        self.pair = [view for view in self._select_views("pair") if isinstance(view, PairView)]
+        self.past = [view for view in self._select_views("history") if isinstance(view, PastView)]
+        self.details = [
+            view for view in self._select_views("details") if isinstance(view, DetailView)
+        ]
+        self.card = [view for view in self._select_views("card") if isinstance(view, CardView)]
 
     def arrange(self, how: Arrangement) -> None:
         """Show the series of the cases in flight or selected so, in every view that has them."""
         for view in self.shown:
             view.arrange(how)
-        for view in self._fed("all"):
+        for view in self._select_views("all"):
             view.arrange(how)
 
-    def _fed(self, how: Fed) -> list[PlotView]:
+    def _select_views(self, how: Fed) -> list[PlotView]:
         return [self.by_key[spec.key] for spec in VIEWS if spec.fed == how]

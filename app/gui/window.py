@@ -91,8 +91,8 @@ class WindowParts(QMainWindow):
         self.help = HelpCommands(self)
         self.finder = Finder(self)
         self.edits = EditorCommands(self.frame, self.editor)
-        listed, undone = self.series_list.baselines, self.editor.undo_stack
-        self.named = BaselineCommands(listed, self.frame, undone, self.preferences)
+        baseline_list, undo_stack = self.series_list.baselines, self.editor.undo_stack
+        self.named = BaselineCommands(baseline_list, self.frame, undo_stack, self.preferences)
 
     def _fill_frame(self) -> None:
         lower: dict[str, tuple[str, QWidget]] = {
@@ -116,8 +116,8 @@ def place_window(window: QWidget, byte_array: QByteArray, least: QSize) -> None:
     """
     if not byte_array.isEmpty() and window.restoreGeometry(byte_array):
         return
-    room, needed = window.screen().availableGeometry().size(), _USUAL + _FRAME
-    too_small = needed.boundedTo(room) != needed
+    room, needed_size = window.screen().availableGeometry().size(), _USUAL + _FRAME
+    too_small = needed_size.boundedTo(room) != needed_size
     if too_small and least.boundedTo(room) == least:
         window.resize(_USUAL.boundedTo(room - _FRAME))
         window.setWindowState(window.windowState() | Qt.WindowState.WindowMaximized)
@@ -148,19 +148,19 @@ class MainWindow(WindowParts):
         add_views(bar, self.frame, self.actions_by_key)
         self.header.add_buttons(self.actions_by_key, self.recent_menu)
         self.help.actions = self.actions_by_key
-        models, listed = self.editor.grid_form.models, self.series_list.baselines
+        models, baseline_list = self.editor.grid_form.models, self.series_list.baselines
         for source in (
             partial(of_actions, self.actions_by_key),
             partial(of_views, self.views.by_key, self.frame),
             lambda: of_runs(self.preferences.recent_runs(), self.open_run),
             partial(of_cases, self.feed, self.table),
-            partial(of_baselines, lambda: listed.baselines, self.named.ask_for_name),
+            partial(of_baselines, lambda: baseline_list.baselines, self.named.ask_for_name),
             partial(of_models, models, partial(self.frame.show_key, "editor")),
             partial(of_terms, self.help.show_term),
         ):
             self.finder.add(source)
         self.table.row_actions += [*self.rows.actions, self.actions_by_key["export"]]
-        listed.actions_of_rows += [
+        baseline_list.actions_of_rows += [
             self.actions_by_key["rename_baseline"], self.actions_by_key["drop_baselines"]
         ]  # fmt: skip
 
@@ -205,7 +205,7 @@ class MainWindow(WindowParts):
         self.named.give_names()
         self.feed.held_against.connect(self.series_list.set_baselines)
         self.feed.held_against.connect(self.table.set_baselines)
-        self.frame.placed.connect(self._placed)
+        self.frame.placed.connect(self._on_placement)
         self.frame.editing.connect(self._composer_shown)
         self.badge.query_asked.connect(self.rows.find)
         self.badge.cases_asked.connect(self.rows.show_in)
@@ -244,11 +244,11 @@ class MainWindow(WindowParts):
 
     def _pick(self, keys: tuple[str, ...], add: bool) -> None:
         """Select the rows of what was clicked in a plot; what plots show stays if it is there."""
-        chosen = [*self.table.selected_keys(), *keys] if add else list(keys)
+        selected_keys = [*self.table.selected_keys(), *keys] if add else list(keys)
         if not self.table.has_rows(keys):
             self.table.filter_by("")
-        quiet = self.feed.look_at(keys[0], chosen)
-        self.table.select(chosen, quiet=quiet)
+        quiet = self.feed.look_at(keys[0], selected_keys)
+        self.table.select(selected_keys, quiet=quiet)
 
     def _select_cases(self, keys: list[str]) -> None:
         """Show the cases that were selected in the tree, here and in the table."""
@@ -294,19 +294,19 @@ class MainWindow(WindowParts):
 
     def _show_run(self, state: RunState) -> None:
         self.badge.show_run(state)
-        mine = self.control.folder == state.folder
+        is_own = self.control.folder == state.folder
         child = self.control.child
         writer = state.live.pid if state.live else None
-        if mine and child is not None and writer != child.pid:
+        if is_own and child is not None and writer != child.pid:
             self.progress.show_start()  # what the folder says is of the process before
         else:
-            self.progress.show_run(state, self.control.state if mine else "")
+            self.progress.show_run(state, self.control.state if is_own else "")
         lacks = state.live is None or state.live.state != "finished"
         idle = self.control.state == "idle" and not state.alive
         idle = idle and not state.problem and not state.damaged
         self.actions_by_key["resume_run"].setEnabled(lacks and idle)
 
-    def _placed(self) -> None:
+    def _on_placement(self) -> None:
         self.actions_by_key["fill"].setChecked(self.frame.filled)
         self.series_list.set_listed(not self.series_list.isHidden())
 

@@ -33,32 +33,33 @@ from app.stats.verdict import RunVariation, from_history
 
 
 def past_variations(
-    history: History, compared: Collection[str], names: Collection[str] = PERCENTILES
+    history: History, excluded_ids: Collection[str], names: Collection[str] = PERCENTILES
 ) -> dict[Key, RunVariation]:
     """By case and figure how far the runs of a history differ, those that are `compared` left out:
     two runs say nothing of their own difference. `names` are the figures that are asked for."""
-    of_rows = [name for name in names if name not in PERCENTILES]
-    return _past_variations(history, compared) | _past_variations_of_rows(
-        history, compared, of_rows
+    row_figures = [name for name in names if name not in PERCENTILES]
+    return _past_variations(history, excluded_ids) | _past_variations_of_rows(
+        history, excluded_ids, row_figures
     )
 
 
 def history_for(
     folders: Collection[Path],
     sides: Collection[tuple[Run, Sequence[MeasuredCase]]] = (),
-    named: Path | None = None,
+    history_folder: Path | None = None,
 ) -> History | None:
     """What a comparison of these run folders takes the machine's variation from: the runs below a
     folder that was `named`, else those in the same folders as these; None where none can be read.
     `sides` are runs that were read whole, with their cases. ResultsError for a `named` folder
     without a run.
     """
-    if named is not None:
-        return _history_below(named)
-    known = {
-        run.path.absolute(): past_run(run, [one.row for one in measured]) for run, measured in sides
+    if history_folder is not None:
+        return _history_below(history_folder)
+    known_runs = {
+        run.path.absolute(): past_run(run, [measurement.row for measurement in measurements])
+        for run, measurements in sides
     }
-    runs = neighbouring_runs(folders, known)
+    runs = neighbouring_runs(folders, known_runs)
     return history_of(runs) if runs else None
 
 
@@ -71,10 +72,10 @@ def _history_below(folder: Path) -> History:
     return history_of(runs)
 
 
-def _past_variations(history: History, compared: Collection[str]) -> dict[Key, RunVariation]:
+def _past_variations(history: History, excluded_ids: Collection[str]) -> dict[Key, RunVariation]:
     variations = {}
     for trend in history.trends:
-        points = [point for point in trend.points if point.run.run_id not in compared]
+        points = [point for point in trend.points if point.run.run_id not in excluded_ids]
         logs, levels = _without_levels(trend)
         errors = [error for point in points if (error := point.error) is not None]
         values = [logs[point.run.run_id] for point in points]
@@ -86,13 +87,13 @@ def _past_variations(history: History, compared: Collection[str]) -> dict[Key, R
 
 
 def _past_variations_of_rows(
-    history: History, compared: Collection[str], names: Collection[str]
+    history: History, excluded_ids: Collection[str], names: Collection[str]
 ) -> dict[Key, RunVariation]:
     """The same of figures that a history does not follow, such as the mean, with whatever changes
     there were in them."""
     logs: dict[Key, list[float]] = {}
     for run in history.runs:
-        for case, row in run.cases if run.run_id not in compared else ():
+        for case, row in run.cases if run.run_id not in excluded_ids else ():
             host = str(row["host"] or "")
             cpu = str(run.environment_of(host).get("cpu") or "")
             for name in names:
@@ -142,9 +143,9 @@ class RunSide:
     judges_anchor: bool = False
 
 
-def side_of(run: Run, measured: Sequence[MeasuredCase] | None = None) -> RunSide:
+def side_of(run: Run, measurements: Sequence[MeasuredCase] | None = None) -> RunSide:
     """A run folder as a side, under its path; `measured` are its cases, where they are known."""
-    cases = Rows().measured(run) if measured is None else measured
+    cases = Rows().measured(run) if measurements is None else measurements
     return side_of_manifest(str(run.path), run.manifest, run.environments, cases)
 
 
@@ -152,11 +153,11 @@ def side_of_manifest(
     name: str,
     manifest: Manifest,
     hosts: Mapping[str, Mapping[str, Any]],
-    measured: Sequence[MeasuredCase],
+    measurements: Sequence[MeasuredCase],
 ) -> RunSide:
     """A run as a side under this name; `hosts` are the environments that its journals recorded."""
-    cases, plan = tuple(measured), manifest.requested_plan
-    where = environments(manifest, hosts, (one.row for one in cases))
+    cases, plan = tuple(measurements), manifest.requested_plan
+    where = environments(manifest, hosts, (measurement.row for measurement in cases))
     return RunSide(
         name,
         cases,
@@ -221,8 +222,10 @@ def _variations(
         for host, environment in second.environments.items()
         if first.environments.get(host, {}).get("cpu") == environment.get("cpu")
     }
-    past = {} if history is None else past_variations(history, {first.run_id, second.run_id}, names)
-    return RunVariations(past, cpus, _anchors(first, second))
+    history_variations = (
+        {} if history is None else past_variations(history, {first.run_id, second.run_id}, names)
+    )
+    return RunVariations(history_variations, cpus, _anchors(first, second))
 
 
 def _anchors(first: RunSide, second: RunSide) -> tuple[MeasuredCase, MeasuredCase] | None:

@@ -236,13 +236,13 @@ def history_of(runs: Sequence[PastRun], band: float = BAND, any_host: bool = Fal
     series: dict[_Key, list[tuple[Point, Attributes]]] = {}
     cases: dict[str, Case] = {}
     for run in runs:
-        of_run: dict[_Key, list[tuple[Point, Attributes]]] = {}
+        points_by_key: dict[_Key, list[tuple[Point, Attributes]]] = {}
         for case, row in run.cases:
             cases.setdefault(identity_of(case), case)
             for key, point in _points(run, case, row, any_host):
-                of_run.setdefault(key, []).append((point, _attributes(run, row)))
-        for key, of_hosts in of_run.items():
-            series.setdefault(key, []).append(_merge_hosts(of_hosts))
+                points_by_key.setdefault(key, []).append((point, _attributes(run, row)))
+        for key, host_points in points_by_key.items():
+            series.setdefault(key, []).append(_merge_hosts(host_points))
     names = labels(list(cases.values()))
     machines = _separate_factors(series, runs, band)
     figures = [[p.value_us / p.machine for p, _ in points] for points in series.values()]
@@ -271,14 +271,14 @@ def _separate_factors(
     groups: dict[tuple[str, str, str, str], list[_Key]] = {}
     for key in series:
         groups.setdefault((key.percentile, key.host, key.cpu, key.clock), []).append(key)
-    shared: list[tuple[tuple[str, str, str, str], int, list[PastRun], np.ndarray]] = []
+    shared_groups: list[tuple[tuple[str, str, str, str], int, list[PastRun], np.ndarray]] = []
     for group, keys in groups.items():
         if len(keys) < MINIMUM_SERIES:
             continue
         ids = {point.run.run_id for key in keys for point, _ in series[key]}
-        of_group = [run for run in runs if run.run_id in ids]
-        places = {run.run_id: place for place, run in enumerate(of_group)}
-        logs = np.full((len(keys), len(of_group)), np.nan)
+        group_runs = [run for run in runs if run.run_id in ids]
+        places = {run.run_id: place for place, run in enumerate(group_runs)}
+        logs = np.full((len(keys), len(group_runs)), np.nan)
         for row, key in enumerate(keys):
             for point, _ in series[key]:
                 logs[row, places[point.run.run_id]] = np.log(point.value_us)
@@ -291,16 +291,18 @@ def _separate_factors(
                 (replace(point, machine=float(slow[places[point.run.run_id]])), attributes)
                 for point, attributes in series[key]
             ]
-        shared.append((group, len(keys), of_group, slow))
-    change_lists = change_points([slow.tolist() for _, _, _, slow in shared], band)
+        shared_groups.append((group, len(keys), group_runs, slow))
+    change_lists = change_points([slow.tolist() for _, _, _, slow in shared_groups], band)
     return tuple(
         MachineTrend(
             *group,
             count,
-            tuple(zip(of_group, slow.tolist(), strict=True)),
-            tuple(_machine_change(of_group, group[1], change) for change in changes),
+            tuple(zip(group_runs, slow.tolist(), strict=True)),
+            tuple(_machine_change(group_runs, group[1], change) for change in changes),
         )
-        for (group, count, of_group, slow), changes in zip(shared, change_lists, strict=True)
+        for (group, count, group_runs, slow), changes in zip(
+            shared_groups, change_lists, strict=True
+        )
     )
 
 
@@ -338,13 +340,13 @@ def _points(run: PastRun, case: Case, row: Row, any_host: bool) -> Iterator[tupl
             yield key, Point(run, value, low, high, rounds=rounds)
 
 
-def _merge_hosts(of_hosts: Sequence[tuple[Point, Attributes]]) -> tuple[Point, Attributes]:
+def _merge_hosts(host_points: Sequence[tuple[Point, Attributes]]) -> tuple[Point, Attributes]:
     """One point of a run and what is the same on all of the hosts that measured it."""
-    (first, attributes), *rest = of_hosts
+    (first, attributes), *rest = host_points
     if not rest:
         return first, attributes
-    value_us = statistics.median(point.value_us for point, _ in of_hosts)
-    shared = {
+    value_us = statistics.median(point.value_us for point, _ in host_points)
+    shared_attributes = {
         name: value
         for name, value in attributes.items()
         if all(
@@ -352,7 +354,7 @@ def _merge_hosts(of_hosts: Sequence[tuple[Point, Attributes]]) -> tuple[Point, A
             for _, host_attributes in rest
         )
     }
-    return Point(first.run, value_us, None, None), shared
+    return Point(first.run, value_us, None, None), shared_attributes
 
 
 def _change(series: Sequence[tuple[Point, Attributes]], change: ChangePoint) -> Change:
@@ -432,10 +434,13 @@ def _dropped_cases(history: History, newest: PastRun) -> Iterator[UncomparedCase
         if current_ids.intersection(usable_ids):
             detail = f"in {previous.path}, and not in {newest.path}"
             missing_ids = [
-                one for one in dict.fromkeys(usable_ids) if one not in current_ids and one in labels
+                case_id
+                for case_id in dict.fromkeys(usable_ids)
+                if case_id not in current_ids and case_id in labels
             ]
             yield from (
-                UncomparedCase(one, labels[one], NOT_PLANNED, detail) for one in missing_ids
+                UncomparedCase(case_id, labels[case_id], NOT_PLANNED, detail)
+                for case_id in missing_ids
             )
             return
 

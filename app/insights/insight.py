@@ -49,10 +49,10 @@ def merge_findings(
     """One sentence for all that a rule has found: `each` is what holds of several alike."""
     if not findings:
         return
-    ordered = sorted(findings, key=lambda finding: -finding.score)
-    first = ordered[0]
+    sorted_findings = sorted(findings, key=lambda finding: -finding.score)
+    first = sorted_findings[0]
     case_ids = dict.fromkeys(
-        i for finding in ordered for i in (finding.case_id, *finding.other_ids)
+        i for finding in sorted_findings for i in (finding.case_id, *finding.other_ids)
     )
     sentence = brief = f"{case_set.text([first.case_id])}: {first.description}"
     if len(findings) > 1:
@@ -89,17 +89,17 @@ class Fact:
         return number_of(self.row.get(column))
 
 
-def facts_of(measured: Iterable[MeasuredCase]) -> list[Fact]:
+def facts_of(measurements: Iterable[MeasuredCase]) -> list[Fact]:
     """Those of rows that are ok and valid; a null twin is nobody's model."""
-    found = []
-    for measurement in measured:
+    facts = []
+    for measurement in measurements:
         row, p50 = {**_BARE, **measurement.row}, number_of(measurement.row.get("latency_p50_us"))
         is_usable = row.get("status") == "ok" and row.get("valid") is not False
         if is_usable and p50 and not is_null(measurement.case.model):
             ends = [number_of(row.get(f"latency_p50_ci_{end}_us")) for end in ("low", "high")]
             low, high = ends
-            found.append(Fact(measurement.case, row, p50, (low, high) if low and high else None))
-    return found
+            facts.append(Fact(measurement.case, row, p50, (low, high) if low and high else None))
+    return facts
 
 
 def group_except(facts: Sequence[Fact], column: str = "", option: str = "") -> list[list[Fact]]:
@@ -123,7 +123,7 @@ def minimum_ratio(slower: Fact, faster: Fact) -> float:
 
 _MAJORITY = 0.5
 _COUNT = re.compile(r"([a-z ]+) (\d+)")
-_UNSEEN = "unseen"
+_UNSEEN_CAUSE = "unseen"
 
 
 def disturbance(fact: Fact, per_s: float = 0.0) -> str:
@@ -146,7 +146,7 @@ def disturbance(fact: Fact, per_s: float = 0.0) -> str:
 def _main_cause(outliers_by: str) -> str:
     """The most frequent cause, where at least half of the outliers have one; "" otherwise."""
     counts = {cause.strip(): int(count) for cause, count in _COUNT.findall(outliers_by)}
-    cause_counts = {cause: count for cause, count in counts.items() if cause != _UNSEEN}
+    cause_counts = {cause: count for cause, count in counts.items() if cause != _UNSEEN_CAUSE}
     if not cause_counts or sum(cause_counts.values()) < _MAJORITY * sum(counts.values()):
         return ""
     return max(cause_counts, key=lambda cause: cause_counts[cause])

@@ -73,7 +73,7 @@ def _reason(rows: Iterable[Row]) -> str:
 
 
 Quality = Literal["sound", "doubted", "failed"]
-_TIMED = "clock:wall rounds>0"
+_TIMED_QUERY = "clock:wall rounds>0"
 _ANYWHERE = "host:*"
 
 
@@ -115,45 +115,48 @@ def issues_of(
     series: Sequence[Series],
     environments: Mapping[str, Mapping[str, Any]],
     is_over: bool,
-    merged: Sequence[MergedRun] = (),
-    damaged: Sequence[Problem] = (),
+    merged_runs: Sequence[MergedRun] = (),
+    problems: Sequence[Problem] = (),
 ) -> list[Issue]:
     """Of a run's cases and of the hosts that measured them: what is `damaged`, failures, warnings,
     then the machine, then in what the runs differ that a `merged` one is of.
 
     While a run is not `over`, nothing is said of what it may still come to.
     """
-    issues = [*_damage_issues(damaged, len(series)), *_status_issues(series, is_over)]
+    issues = [*_damage_issues(problems, len(series)), *_status_issues(series, is_over)]
     issues += _warning_issues(series)
-    timed = [
+    timed_series = [
         case_series for case_series in series if case_series.clock == "wall" and case_series.timed
     ]
     if is_over:
-        issues += _few_rounds_issues(timed)
-    issues += _host_issues(environments, timed)
+        issues += _few_rounds_issues(timed_series)
+    issues += _host_issues(environments, timed_series)
     return [
         *issues,
-        *(Issue(sentence, "", len(series), _ANYWHERE) for sentence in plan_differences(merged)),
+        *(
+            Issue(sentence, "", len(series), _ANYWHERE)
+            for sentence in plan_differences(merged_runs)
+        ),
     ]
 
 
-def _damage_issues(damaged: Sequence[Problem], rows: int) -> Iterator[Issue]:
-    if damaged:
-        suffix = f", and {len(damaged) - 1:,} more" * (len(damaged) > 1)
-        yield Issue(f"{damaged[0].cause}{suffix}", damaged[0].remedy, rows, _ANYWHERE, "error")
+def _damage_issues(problems: Sequence[Problem], rows: int) -> Iterator[Issue]:
+    if problems:
+        suffix = f", and {len(problems) - 1:,} more" * (len(problems) > 1)
+        yield Issue(f"{problems[0].cause}{suffix}", problems[0].remedy, rows, _ANYWHERE, "error")
 
 
 def _status_issues(series: Sequence[Series], is_over: bool) -> Iterator[Issue]:
-    grouped: dict[str, list[Series]] = {}
+    groups: dict[str, list[Series]] = {}
     for case_series in series:
         is_final = case_series.status in STATUSES and (
             is_over or case_series.status not in INCOMPLETE
         )
         if is_final and (case_series.status not in WELL or is_invalid(case_series)):
-            grouped.setdefault(
+            groups.setdefault(
                 NOT_VALID if case_series.status == "ok" else case_series.status, []
             ).append(case_series)
-    for status, cases in grouped.items():
+    for status, cases in groups.items():
         reasons = {str(case_series.row.get("reason") or "") for case_series in cases}
         remedy = reasons.pop() if len(reasons) == 1 else "the column Reason has the reason of each"
         query = "status:ok valid:false" if status == NOT_VALID else f"status={status}"
@@ -181,40 +184,42 @@ def _issue_of(diagnostics: Sequence[Diagnostic], rows: int, query: str) -> Issue
     )
 
 
-def _few_rounds_issues(timed: Sequence[Series]) -> Iterator[Issue]:
+def _few_rounds_issues(timed_series: Sequence[Series]) -> Iterator[Issue]:
     counts = [
-        len(case_series.timed) for case_series in timed if len(case_series.timed) < MINIMUM_ROUNDS
+        len(case_series.timed)
+        for case_series in timed_series
+        if len(case_series.timed) < MINIMUM_ROUNDS
     ]
     if counts:
         diagnostics = [diagnostic("few_rounds", rounds=rounds) for rounds in counts]
-        yield _issue_of(diagnostics, len(counts), f"{_TIMED} rounds<{MINIMUM_ROUNDS}")
+        yield _issue_of(diagnostics, len(counts), f"{_TIMED_QUERY} rounds<{MINIMUM_ROUNDS}")
 
 
 def _host_issues(
-    environments: Mapping[str, Mapping[str, Any]], timed: Sequence[Series]
+    environments: Mapping[str, Mapping[str, Any]], timed_series: Sequence[Series]
 ) -> Iterator[Issue]:
     """What is to be doubted of machines, each time of the rows of those that it holds for."""
-    measured = {str(case_series.row.get("host")) for case_series in timed}
+    host_names = {str(case_series.row.get("host")) for case_series in timed_series}
     hosts = {
-        name: environment for name, environment in environments.items() if name in measured
+        name: environment for name, environment in environments.items() if name in host_names
     } or environments
     virtual = [name for name, host in hosts.items() if host.get("virtual_machine")]
-    yield from _issues_per_host("virtual_machine", virtual, hosts, timed)
-    unknown = [name for name, host in hosts.items() if host.get("governor") is None]
-    yield from _issues_per_host("governor_unknown", unknown, hosts, timed)
+    yield from _issues_per_host("virtual_machine", virtual, hosts, timed_series)
+    unknown_hosts = [name for name, host in hosts.items() if host.get("governor") is None]
+    yield from _issues_per_host("governor_unknown", unknown_hosts, hosts, timed_series)
 
 
 def _issues_per_host(
-    code: str, names: Sequence[str], hosts: Collection[str], timed: Sequence[Series]
+    code: str, names: Sequence[str], hosts: Collection[str], timed_series: Sequence[Series]
 ) -> Iterator[Issue]:
     """One doubt where it holds for all hosts, else one for each."""
     if len(names) == len(hosts):
-        if timed and names:
+        if timed_series and names:
             diagnostics = [diagnostic(code, name) for name in names]
-            yield _issue_of(diagnostics, len(timed), _TIMED)
+            yield _issue_of(diagnostics, len(timed_series), _TIMED_QUERY)
         return
     for name in names:
-        rows = sum(case_series.row.get("host") == name for case_series in timed)
+        rows = sum(case_series.row.get("host") == name for case_series in timed_series)
         if rows:
-            query = f'{_TIMED} host="{name.replace(chr(34), "*")}"'
+            query = f'{_TIMED_QUERY} host="{name.replace(chr(34), "*")}"'
             yield _issue_of([diagnostic(code, name)], rows, query)

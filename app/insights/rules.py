@@ -46,7 +46,7 @@ _MAXIMUM_NAMES = 3
 def clear_winners(
     facts: Sequence[Fact], case_set: CaseSet, contests: Sequence[Fastest]
 ) -> Iterator[Insight]:
-    known = {item.case_id for item in facts}
+    known_ids = {item.case_id for item in facts}
     cases = [
         Finding(
             item.case_ids[0],
@@ -55,7 +55,7 @@ def clear_winners(
             item.slower,
         )
         for item in contests
-        if item.parted and item.margin >= _CLEAR_RATIO and known.issuperset(item.case_ids)
+        if item.parted and item.margin >= _CLEAR_RATIO and known_ids.issuperset(item.case_ids)
     ]
     shared_text = f"at least {_CLEAR_RATIO:g} times as fast as any other"
     yield from merge_findings("best", "matrix", cases, case_set, shared_text)
@@ -65,28 +65,28 @@ def undecided_contests(
     facts: Sequence[Fact], case_set: CaseSet, contests: Sequence[Fastest]
 ) -> Iterator[Insight]:
     """The best two of a set, where enough rounds of both leave their verdict undecided."""
-    known = {item.case_id for item in facts}
-    undecided = [
+    known_ids = {item.case_id for item in facts}
+    open_contests = [
         item
         for item in contests
         if item.verdict.word == "undecided"
         and item.rounds >= MINIMUM_ROUNDS
-        and known.issuperset(item.case_ids)
+        and known_ids.issuperset(item.case_ids)
     ]
-    if not undecided:
+    if not open_contests:
         return
-    first = undecided[0]
+    first = open_contests[0]
     subject = brief = f"{first.label}: {first.first} and {first.second}"
-    if len(undecided) > 1:
+    if len(open_contests) > 1:
         suffix = (
-            f" and {len(undecided) - _MAXIMUM_NAMES} more"
-            if len(undecided) > _MAXIMUM_NAMES
+            f" and {len(open_contests) - _MAXIMUM_NAMES} more"
+            if len(open_contests) > _MAXIMUM_NAMES
             else ""
         )
-        which = ", ".join(item.label for item in undecided[:_MAXIMUM_NAMES])
-        subject = f"{which}{suffix}: the two fastest"
-        brief = f"of {len(undecided):,} the two fastest"
-    ids = tuple(case_id for item in undecided for case_id in item.case_ids)
+        labels = ", ".join(item.label for item in open_contests[:_MAXIMUM_NAMES])
+        subject = f"{labels}{suffix}: the two fastest"
+        brief = f"of {len(open_contests):,} the two fastest"
+    ids = tuple(case_id for item in open_contests for case_id in item.case_ids)
     sentence = f"{subject} can't be distinguished: their pairs of rounds are undecided"
     yield Insight("not_told_apart", sentence, ids, "boxes", f"{brief} can't be distinguished")
 
@@ -193,13 +193,13 @@ def _by_batch(facts: Sequence[Fact]) -> Iterator[list[tuple[int, Fact]]]:
             yield sorted(line, key=lambda pair: pair[0])
 
 
-def _batch_axis(of_model: Sequence[Fact]) -> str:
+def _batch_axis(model_facts: Sequence[Fact]) -> str:
     """The size that is the batch in all cases of a model; "" where none is."""
-    names = dict.fromkeys(name for fact in of_model for name in fact.case.axes)
+    names = dict.fromkeys(name for fact in model_facts for name in fact.case.axes)
     matches = (
         n
         for n in names
-        if all(fact.case.axes.get(n) == fact.number("batch_size") for fact in of_model)
+        if all(fact.case.axes.get(n) == fact.number("batch_size") for fact in model_facts)
     )
     return next(matches, "")
 
@@ -218,14 +218,19 @@ def settings_without_effect(
     for runtime in dict.fromkeys(item.case.runtime for item in facts):
         runtime_facts = [item for item in facts if item.case.runtime == runtime]
         options = dict.fromkeys(name for item in runtime_facts for name in item.options)
-        varied = [n for n in options if len({item.options.get(n) for item in runtime_facts}) > 1]
-        groups = {name: group_except(runtime_facts, option=name) for name in varied}
-        for name, compared in {**groups, "threads": group_except(runtime_facts, "threads")}.items():
-            if any(_has_verdict(group, verdict_pairs) for group in compared):
+        varied_options = [
+            n for n in options if len({item.options.get(n) for item in runtime_facts}) > 1
+        ]
+        groups = {name: group_except(runtime_facts, option=name) for name in varied_options}
+        for name, compared_groups in {
+            **groups,
+            "threads": group_except(runtime_facts, "threads"),
+        }.items():
+            if any(_has_verdict(group, verdict_pairs) for group in compared_groups):
                 continue
-            spread = max(map(_maximum_spread, compared), default=float("inf"))
+            spread = max(map(_maximum_spread, compared_groups), default=float("inf"))
             if spread <= _NEGLIGIBLE:
-                ids = tuple(item.case_id for group in compared for item in group)
+                ids = tuple(item.case_id for group in compared_groups for item in group)
                 outcome = f"{name} changes nothing, p50 is the same within {text.share(spread)}"
                 sentence, brief = (
                     f"{case_set.text(ids)}: {outcome}",
@@ -248,8 +253,8 @@ def _maximum_spread(group: Sequence[Fact]) -> float:
 
 
 _FAR_TAIL = 10.0
-_SLOWED = re.compile(r"slowed down by up to (\d+)% in (\d+) of (\d+) rounds")
-_OF_THE_MACHINE = "the cause may be the machine and not the model, measure again when it is idle"
+_SLOWDOWN_PATTERN = re.compile(r"slowed down by up to (\d+)% in (\d+) of (\d+) rounds")
+_MACHINE_ADVICE = "the cause may be the machine and not the model, measure again when it is idle"
 _MINIMUM_SLOWDOWN = 5.0
 """Percent: less is told in the column and warned of, but is no story."""
 
@@ -301,7 +306,7 @@ def far_tail(facts: Sequence[Fact], case_set: CaseSet) -> Iterator[Insight]:
 def slowing(facts: Sequence[Fact], case_set: CaseSet) -> Iterator[Insight]:
     cases = []
     for fact in facts:
-        match = _SLOWED.search(str(fact.row.get("drift") or ""))
+        match = _SLOWDOWN_PATTERN.search(str(fact.row.get("drift") or ""))
         percent, rounds, total = map(int, match.groups()) if match else (0, 0, 0)
         if percent >= _MINIMUM_SLOWDOWN and 2 * rounds > total:
             description = f"slows down by up to {percent} % within {rounds} of {total} rounds"
@@ -322,13 +327,13 @@ def _merge_by_disturbance(
     yield from merge_findings(
         kind, view, [finding for finding, cause in cases if not cause], case_set, shared_text
     )
-    disturbed = [
-        replace(finding, description=f"{finding.description}, while {cause}: {_OF_THE_MACHINE}")
+    disturbed_findings = [
+        replace(finding, description=f"{finding.description}, while {cause}: {_MACHINE_ADVICE}")
         for finding, cause in cases
         if cause
     ]
     yield from merge_findings(
-        kind, view, disturbed, case_set, f"{shared_text} on a disturbed machine"
+        kind, view, disturbed_findings, case_set, f"{shared_text} on a disturbed machine"
     )
 
 
@@ -339,13 +344,17 @@ HEADING = "findings"
 
 Rule = Callable[[Sequence[Fact], CaseSet], Iterator[Insight]]
 ContestRule = Callable[[Sequence[Fact], CaseSet, Sequence[Fastest]], Iterator[Insight]]
-_OF_SHAPE: tuple[Rule, ...] = (bimodal, stalling, far_tail, slowing)
-_OF_SETTINGS: tuple[Rule, ...] = (narrow_but_slow, threads_that_cost, batches_without_gain)
-_OF_CONTESTS: tuple[ContestRule, ...] = (clear_winners, settings_without_effect, undecided_contests)
+_SHAPE_RULES: tuple[Rule, ...] = (bimodal, stalling, far_tail, slowing)
+_SETTINGS_RULES: tuple[Rule, ...] = (narrow_but_slow, threads_that_cost, batches_without_gain)
+_CONTEST_RULES: tuple[ContestRule, ...] = (
+    clear_winners,
+    settings_without_effect,
+    undecided_contests,
+)
 
 
 def find_insights(
-    measured: Iterable[MeasuredCase],
+    measurements: Iterable[MeasuredCase],
     case_set: CaseSet | None = None,
     contests: Sequence[Fastest] | None = None,
 ) -> list[Insight]:
@@ -354,19 +363,22 @@ def find_insights(
     `together` tells its cases and `contests` are what is the fastest of them, where somebody has
     those.
     """
-    measured = list(measured)
-    all_facts, case_set = facts_of(measured), case_set or CaseSet([item.case for item in measured])
-    of_shape = [*moving_machine(measured)]
-    of_shape += [notice for rule in _OF_SHAPE for notice in rule(all_facts, case_set)]
+    measurements = list(measurements)
+    all_facts, case_set = (
+        facts_of(measurements),
+        case_set or CaseSet([item.case for item in measurements]),
+    )
+    shape_findings = [*moving_machine(measurements)]
+    shape_findings += [notice for rule in _SHAPE_RULES for notice in rule(all_facts, case_set)]
     if contests is None:
         case_ids = {item.case_id for item in all_facts}
-        of_rounds = [item for item in measured if item.summary is not None]
-        contests = fastest([item for item in of_rounds if item.case.case_id in case_ids], BAND)
-    rest = [notice for rule in _OF_SETTINGS for notice in rule(all_facts, case_set)]
-    rest += [n for rule in _OF_CONTESTS for n in rule(all_facts, case_set, contests)]
+        round_cases = [item for item in measurements if item.summary is not None]
+        contests = fastest([item for item in round_cases if item.case.case_id in case_ids], BAND)
+    rest = [notice for rule in _SETTINGS_RULES for notice in rule(all_facts, case_set)]
+    rest += [n for rule in _CONTEST_RULES for n in rule(all_facts, case_set, contests)]
     rest = _order_by_kind(rest)
     room = max(_MAXIMUM_OF_SHAPE, MAXIMUM - len(rest))
-    return [*of_shape[:room], *rest][:MAXIMUM]
+    return [*shape_findings[:room], *rest][:MAXIMUM]
 
 
 def _order_by_kind(notices: Sequence[Insight]) -> list[Insight]:

@@ -56,19 +56,21 @@ def _word(model: Any, name: str = "") -> str:
     if _is_torch(model):
         raise PlanError("a torch module needs example inputs", "give (module, inputs)")
     if isinstance(model, tuple) and model and _is_torch(model[0]):
-        return _exported(model, name or type(model[0]).__name__)
+        return _export_model(model, name or type(model[0]).__name__)
     if callable(model):
         if not name and (target := _target(model)):
             return target
         name = name or getattr(model, "__name__", "model").strip("<>")
-        made = model()
-        if not (isinstance(made, tuple) and made and _is_torch(made[0])):
+        factory_result = model()
+        if not (
+            isinstance(factory_result, tuple) and factory_result and _is_torch(factory_result[0])
+        ):
             raise PlanError(f"{name} returned no (torch module, example inputs)", _FORM)
-        return _exported(made, name)
+        return _export_model(factory_result, name)
     from onnx import ModelProto
 
     if isinstance(model, ModelProto):
-        return _saved(_serialized(model), name or model.graph.name or "model")
+        return _save_model(_serialize(model), name or model.graph.name or "model")
     raise PlanError(f"{type(model).__name__} is no model", _FORM)
 
 
@@ -96,15 +98,15 @@ def _target(function: Callable[[], Any]) -> str:
     return f"{path}:{function.__name__}" if path.endswith(".py") else ""
 
 
-def _exported(made: tuple[Any, ...], name: str) -> str:
+def _export_model(made: tuple[Any, ...], name: str) -> str:
     try:
         data = load("exporters.pytorch.definition:onnx_bytes")(made, name)
     except ExportError as error:
         raise PlanError(error.cause, error.remedy) from error
-    return _saved(data, name)
+    return _save_model(data, name)
 
 
-def _serialized(model: ModelProto) -> bytes:
+def _serialize(model: ModelProto) -> bytes:
     try:
         return model.SerializeToString(deterministic=True)
     except Exception as error:  # protobuf has several for what is larger than 2 GB
@@ -114,7 +116,7 @@ def _serialized(model: ModelProto) -> bytes:
         ) from error
 
 
-def _saved(data: bytes, name: str) -> str:
+def _save_model(data: bytes, name: str) -> str:
     """A file of this content and name, which is written once."""
     path = FOLDER / sha256(data).hexdigest()[:12] / f"{name_from(name)}.onnx"
     try:

@@ -64,7 +64,7 @@ def run(
     formats = formats_of((export if isinstance(export, str) else ",".join(export)) or None)
     baseline = None if against is None else _folder(against)
     completion = _Completion(baseline, None if history is None else str(history), fail_on, formats)
-    return _measured("run", models, out, progress, settings, {}, completion)
+    return _run_measurement("run", models, out, progress, settings, {}, completion)
 
 
 def check(
@@ -78,7 +78,7 @@ def check(
 
     >>> graphlap.check("net.onnx", runtimes="all").rows[["runtime", "status", "reason"]]
     """
-    return _measured("check", models, out, progress, settings, {"check": True})
+    return _run_measurement("check", models, out, progress, settings, {"check": True})
 
 
 def tune(
@@ -93,7 +93,7 @@ def tune(
 
     >>> graphlap.tune("net.onnx", "p99", budget_s="5m").summary()
     """
-    return _measured("tune", models, out, progress, settings, {"tune": goal})
+    return _run_measurement("tune", models, out, progress, settings, {"tune": goal})
 
 
 def slo(
@@ -108,7 +108,7 @@ def slo(
 
     >>> graphlap.slo("net.onnx", "p99=5ms", runtimes="ort-cpu").summary()
     """
-    return _measured("slo", models, out, progress, settings, {"slo": target})
+    return _run_measurement("slo", models, out, progress, settings, {"slo": target})
 
 
 class RunComparison:
@@ -148,8 +148,8 @@ def compare(
     if not 0.0 <= threshold < 1.0:
         raise PlanError(f"threshold is no share below 1 (got {threshold!r})", "give 0.02 for 2%")
     first, second = (_folder(side) for side in (before, after))
-    past = None if history is None else str(history)
-    return RunComparison(compared(first, second, band=threshold, past=past))
+    past_folder = None if history is None else str(history)
+    return RunComparison(compared(first, second, band=threshold, past=past_folder))
 
 
 def _folder(side: object) -> str:
@@ -180,7 +180,7 @@ class _Completion:
         return comparer_of(options, plan)
 
 
-def _measured(
+def _run_measurement(
     command: str,
     models: Models,
     out: str | Path | None,

@@ -114,8 +114,8 @@ def plan_of(
     whole: dict[str, Any] = {}
     for name in settings:
         if name not in rows or name in ARGUMENTS:
-            known = [key for key in rows if key not in ARGUMENTS]
-            remedy = suggestion(name, known, f"help(graphlap.{command}) lists them")
+            known_keys = [key for key in rows if key not in ARGUMENTS]
+            remedy = suggestion(name, known_keys, f"help(graphlap.{command}) lists them")
             raise PlanError(f"graphlap.{command} has no setting {name!r}", remedy)
     for name, value in {**settings, **question}.items():
         if value is None:
@@ -125,25 +125,25 @@ def plan_of(
         key = row.extends or row.key
         read = _value(row, value)
         part[key] = [*part.get(key, ()), *read] if row.extends else read
-    named, origin = _named(models)
-    if not named:
+    model_settings, origin = _model_settings(models)
+    if not model_settings:
         grid["models"] = [file for word in models for file in files_of(word)]
     accepted_keys = frozenset(row.key for row in accepted_by(command))
     if command == "check":
-        named = check_values(named) if named else named
+        model_settings = check_values(model_settings) if model_settings else model_settings
     layers = Layers(
         with_all_runtimes(grid),
         whole,
-        named,
+        model_settings,
         origin,
         [file.restricted_to(accepted_keys) for file in configurations(None)],
     )
     plan = parse_plan(plan_data(layers, None), f"graphlap.{command}")
     reject_without_effect(plan, {*grid, *whole})
-    return plan if named or plan.check else with_default_runtimes(plan)
+    return plan if model_settings or plan.check else with_default_runtimes(plan)
 
 
-def _named(models: Sequence[str]) -> tuple[dict[str, Any], str]:
+def _model_settings(models: Sequence[str]) -> tuple[dict[str, Any], str]:
     """The values of the whole plan that the only word names; empty for models."""
     word = models[0]
     if not (is_plan(word) or is_suite(word)):

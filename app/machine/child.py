@@ -49,11 +49,11 @@ class Bell:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
-        self._heard, self._rung = os.pipe()
-        self._closing, self._closed = Lock(), False
-        for end in (self._heard, self._rung):
+        self._read_end, self._rung = os.pipe()
+        self._closing, self._is_closed = Lock(), False
+        for end in (self._read_end, self._rung):
             os.set_blocking(end, False)
-        self._selector.register(self._heard, selectors.EVENT_READ)
+        self._selector.register(self._read_end, selectors.EVENT_READ)
 
     def watch(self, descriptor: int) -> None:
         """Wake when this pipe can be read or has ended."""
@@ -80,22 +80,22 @@ class Bell:
         """Wake the waiter now, or at its next waiting; nothing once it is closed."""
         # After that the descriptor may be that of a file of somebody else.
         with self._closing, suppress(BlockingIOError):  # it has been rung often enough
-            if not self._closed:
+            if not self._is_closed:
                 os.write(self._rung, b"!")
 
     def wait(self, seconds: float) -> None:
         """Return when there is something to hear, at the latest after so long."""
         for key, _ in self._selector.select(max(seconds, 0.0)):
-            if key.fd == self._heard:
-                os.read(self._heard, 4096)
+            if key.fd == self._read_end:
+                os.read(self._read_end, 4096)
             elif key.data == _ONCE:  # readable for as long as nobody has reaped the process
                 self._selector.unregister(key.fd)
 
     def close(self) -> None:
         with self._closing:
-            self._closed = True
+            self._is_closed = True
             self._selector.close()
-            os.close(self._heard)
+            os.close(self._read_end)
             os.close(self._rung)
 
 
@@ -105,7 +105,7 @@ _READ_AT_ONCE_BYTES = 4 * 2**20
 quarter of it at most, so that what one has said before it ended is always read."""
 _LONGEST_LINE_BYTES = 128 * 2**20
 """What is longer is none of ours: the largest graphs' answers are a tenth of it."""
-_SENT = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+_SENT_SIGNALS = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 
 class Child:
@@ -178,8 +178,10 @@ class Child:
         """`exit code 3` or `signal SIGSEGV`, with the last line it wrote to standard error."""
         code = self._process.returncode
         text = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        said = [line.strip() for line in self._errors.decode("utf-8", "replace").splitlines()]
-        last = next((line for line in reversed(said) if line), "")
+        error_lines = [
+            line.strip() for line in self._errors.decode("utf-8", "replace").splitlines()
+        ]
+        last = next((line for line in reversed(error_lines) if line), "")
         return f"{text}: {last}" if last else text
 
     def exit_code(self) -> int:
@@ -188,12 +190,12 @@ class Child:
 
     def ran_out_of_memory(self) -> bool:
         """Whether the kernel killed it for want of memory, as far as its own count tells."""
-        killed = self._process.returncode == -signal.SIGKILL
-        return killed and memory_kills() > self._memory_kills
+        is_killed = self._process.returncode == -signal.SIGKILL
+        return is_killed and memory_kills() > self._memory_kills
 
     def was_killed(self) -> bool:
         """Whether it was ended by a signal that is sent, not one that its own fault raises."""
-        return -(self._process.returncode or 0) in _SENT
+        return -(self._process.returncode or 0) in _SENT_SIGNALS
 
     def terminate(self) -> None:
         """Ask the whole group to end."""

@@ -97,8 +97,8 @@ def graphlap_version() -> str:
 def _gpus(nvml: Nvml | None) -> dict[str, Any]:
     """By the number that the driver gives; how one is connected changes with what it does."""
     states = nvml.states() if nvml is not None else ()
-    told = [{**asdict(state), "link": ""} for state in states]
-    return {str(number): state for number, state in enumerate(told)}
+    gpu_states = [{**asdict(state), "link": ""} for state in states]
+    return {str(number): state for number, state in enumerate(gpu_states)}
 
 
 def installed_versions() -> dict[str, str]:
@@ -115,7 +115,7 @@ def installed_versions() -> dict[str, str]:
 def _commit() -> str | None:
     """What is checked out in the current folder; None where that is no git repository."""
     try:
-        asked = subprocess.run(
+        process = subprocess.run(
             ["git", "rev-parse", "--short=12", "HEAD"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -125,7 +125,7 @@ def _commit() -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return asked.stdout.strip() or None if asked.returncode == 0 else None
+    return process.stdout.strip() or None if process.returncode == 0 else None
 
 
 def _cpu_flags() -> list[str]:

@@ -63,8 +63,8 @@ class Environment:
 def interpreter(text: str) -> str:
     """The absolute path of a program; a link to it is not followed, since it is what makes a
     virtual environment."""
-    found = shutil.which(text) if os.sep not in text else None
-    return found or str(Path(os.path.abspath(user_path(text))))  # noqa: PTH100
+    executable = shutil.which(text) if os.sep not in text else None
+    return executable or str(Path(os.path.abspath(user_path(text))))  # noqa: PTH100
 
 
 @cache
@@ -74,28 +74,32 @@ def asked(name: str, python: str) -> Environment:
     version = _version(name, python)
     names = [runtime for runtime in registry.names() if not registry.load(runtime).has_releases]
     command = install_layout.command("runtimes.inventory", *names, python=python)
-    answer, said = _answer(name, python, command)
+    answer, errors = _answer(name, python, command)
     try:
-        told: dict[str, dict[str, Any]] = json.loads(answer)
+        reports: dict[str, dict[str, Any]] = json.loads(answer)
     except ValueError:
-        last = said.strip().splitlines()[-1:] or ["it gave no answer"]
+        last = errors.strip().splitlines()[-1:] or ["it gave no answer"]
         raise PlanError(
             f"the environment {name!r} can't list its runtimes ({last[0]})",
             f"repair the packages of {python}",
         ) from None
-    return Environment(python, version, {one: _there(python, of) for one, of in told.items()})
+    return Environment(
+        python,
+        version,
+        {runtime_name: _parse_there(python, report) for runtime_name, report in reports.items()},
+    )
 
 
 def _version(name: str, python: str) -> str:
     """The release of the interpreter; PlanError for what is none that a worker can run in."""
     answer, _ = _answer(name, python, (python, "-c", _ASK, *NEEDED))
-    found = re.fullmatch(r"(\w+) ((\d+)\.(\d+)\.\d+)((?: \w+)*)", answer.strip())
-    if found is None:
+    match = re.fullmatch(r"(\w+) ((\d+)\.(\d+)\.\d+)((?: \w+)*)", answer.strip())
+    if match is None:
         raise PlanError(
             f"the environment {name!r}: {python} is no Python interpreter",
             "give the path of its python",
         )
-    implementation, version, major, minor, missing = found.groups()
+    implementation, version, major, minor, missing = match.groups()
     oldest = ".".join(map(str, OLDEST_PYTHON))
     if implementation != "CPython" or (int(major), int(minor)) < OLDEST_PYTHON:
         raise PlanError(
@@ -126,22 +130,22 @@ def run_to_end(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
 def _answer(name: str, python: str, command: Sequence[str]) -> tuple[str, str]:
     """What a program writes to its standard output and to its standard error."""
     try:
-        done = run_to_end(command)
+        process = run_to_end(command)
     except OSError as error:
-        inside = Path(python, "bin", "python")
+        inner_python = Path(python, "bin", "python")
         raise PlanError(
             f"the environment {name!r} has no interpreter at {python} ({error.strerror})",
-            f"give {inside}" if inside.exists() else "give the path of its python",
+            f"give {inner_python}" if inner_python.exists() else "give the path of its python",
         ) from None
     except subprocess.TimeoutExpired:
         raise PlanError(
             f"the environment {name!r} gave no answer within {TIME_LIMIT_S:g} s",
             f"see what {python} does when it starts",
         ) from None
-    return done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    return process.stdout.decode("utf-8", "replace"), process.stderr.decode("utf-8", "replace")
 
 
-def _there(python: str, told: Mapping[str, Any]) -> There:
+def _parse_there(python: str, told: Mapping[str, Any]) -> There:
     return There(
         _state(python, told),
         tuple(Device(**one) for one in told.get("devices", ())),
@@ -149,10 +153,10 @@ def _there(python: str, told: Mapping[str, Any]) -> There:
     )
 
 
-def _state(python: str, told: Mapping[str, Any]) -> Availability:
-    if "reason" in told:
-        return Unavailable(told["reason"], remedy_in(python, told["remedy"]))
-    return Available(told["version"])
+def _state(python: str, report: Mapping[str, Any]) -> Availability:
+    if "reason" in report:
+        return Unavailable(report["reason"], remedy_in(python, report["remedy"]))
+    return Available(report["version"])
 
 
 AVAILABLE = "available"
@@ -168,15 +172,15 @@ def runtime(name: str) -> Runtime:
 @cache
 def availability(name: str) -> Availability:
     """Whether the runtime called `name` can be used here; asked once per process."""
-    return _asked(name, lambda: runtime(name).availability())
+    return _try_availability(name, lambda: runtime(name).availability())
 
 
 @cache
 def _check_availability(name: str, device: str) -> Availability:
-    return _asked(name, lambda: session_group.check_availability(runtime(name), device))
+    return _try_availability(name, lambda: session_group.check_availability(runtime(name), device))
 
 
-def _asked(name: str, answer: Callable[[], Availability]) -> Availability:
+def _try_availability(name: str, answer: Callable[[], Availability]) -> Availability:
     try:
         return answer()
     except Exception as error:  # of a package: a sweep that does not name it goes on
@@ -189,33 +193,37 @@ def availability_of(spec: str, environments: Mapping[str, str]) -> Availability:
 
     `environments` are the interpreters by name; PlanError for one that nothing runs in.
     """
-    there = _available_there(spec, environments)
-    return there.availability if there else availability(registry.parse_spec(spec).name)
+    foreign_runtime = _available_there(spec, environments)
+    return (
+        foreign_runtime.availability
+        if foreign_runtime
+        else availability(registry.parse_spec(spec).name)
+    )
 
 
 def check_availability_of(spec: str, environments: Mapping[str, str]) -> Availability:
     """Whether its cases can be checked, which a device that is not here may not need."""
-    there, named = _available_there(spec, environments), registry.parse_spec(spec)
-    if there is None:
-        return _check_availability(named.name, named.device)
-    devices = runtime(named.name).devices_in(named.device)
+    foreign_runtime, parsed_spec = _available_there(spec, environments), registry.parse_spec(spec)
+    if foreign_runtime is None:
+        return _check_availability(parsed_spec.name, parsed_spec.device)
+    devices = runtime(parsed_spec.name).devices_in(parsed_spec.device)
     return session_group.of_all(
-        [there.checks.get(device, there.availability) for device in devices]
+        [foreign_runtime.checks.get(device, foreign_runtime.availability) for device in devices]
     )
 
 
 def runtime_of(spec: str, environments: Mapping[str, str]) -> Runtime:
     """The runtime of a case, whose devices are those of the environment that it names."""
-    known = runtime(registry.parse_spec(spec).name)
-    there = _available_there(spec, environments)
-    if there is None:
-        return known
-    return on_devices(known, there.devices)
+    base_runtime = runtime(registry.parse_spec(spec).name)
+    foreign_runtime = _available_there(spec, environments)
+    if foreign_runtime is None:
+        return base_runtime
+    return on_devices(base_runtime, foreign_runtime.devices)
 
 
-def on_devices(known: Runtime, devices: tuple[Device, ...]) -> Runtime:
+def on_devices(base_runtime: Runtime, devices: tuple[Device, ...]) -> Runtime:
     """The same runtime where it has other devices than here."""
-    return type(known.name, (type(known),), {"devices": lambda _: devices})()
+    return type(base_runtime.name, (type(base_runtime),), {"devices": lambda _: devices})()
 
 
 def _available_there(spec: str, environments: Mapping[str, str]) -> There | None:
@@ -227,18 +235,18 @@ def _available_there(spec: str, environments: Mapping[str, str]) -> There | None
 
 def options_of(spec: str) -> tuple[Option, ...]:
     """The table of options of `name[:device][@release]`, whose defaults its devices decide too."""
-    named = registry.parse_spec(spec)
-    return session_group.options_on(runtime(named.name), named.device)
+    parsed_spec = registry.parse_spec(spec)
+    return session_group.options_on(runtime(parsed_spec.name), parsed_spec.device)
 
 
 def each_device_of(spec: str) -> tuple[str, ...]:
     """The same name with each of the devices alone that its sessions are dealt over; itself where
     that is one, and where the name is not known."""
-    named = registry.parse_spec(spec)
-    if "+" not in named.device or named.name not in registry.names():
+    parsed_spec = registry.parse_spec(spec)
+    if "+" not in parsed_spec.device or parsed_spec.name not in registry.names():
         return (spec,)
-    devices = runtime(named.name).devices_in(named.device)
-    return tuple(str(replace(named, device=device)) for device in devices)
+    devices = runtime(parsed_spec.name).devices_in(parsed_spec.device)
+    return tuple(str(replace(parsed_spec, device=device)) for device in devices)
 
 
 def clock_of(spec: str) -> Clock:
@@ -268,15 +276,19 @@ def grid_runtimes(runtimes: Sequence[str], usual: Sequence[str] | None = None) -
     specs = [registry.parse_spec(text) for text in runtimes if text != AVAILABLE]
     with_device = {spec.name for spec in specs if spec.device}
     names = available_names() if usual is None else usual
-    added = [name for name in names if name not in with_device]
-    listed = [added if text == AVAILABLE else [text] for text in runtimes or (AVAILABLE,)]
-    return tuple(dict.fromkeys(name for part in listed for name in part))
+    added_names = [name for name in names if name not in with_device]
+    name_groups = [
+        added_names if text == AVAILABLE else [text] for text in runtimes or (AVAILABLE,)
+    ]
+    return tuple(dict.fromkeys(name for part in name_groups for name in part))
 
 
 def available_names(check: bool = False) -> tuple[str, ...]:
     """Those of them that can be used here, or at least checked."""
-    asked = check_availability_of if check else availability_of
-    return tuple(name for name in all_names() if isinstance(asked(name, {}), Available))
+    availability_check = check_availability_of if check else availability_of
+    return tuple(
+        name for name in all_names() if isinstance(availability_check(name, {}), Available)
+    )
 
 
 def device_library(spec: str, environments: Mapping[str, str]) -> str:
@@ -285,18 +297,18 @@ def device_library(spec: str, environments: Mapping[str, str]) -> str:
     `environments` are the interpreters by name. Empty where the device is no package, or where the
     package can't be asked: compiling a case reports why.
     """
-    named, environment = registry.parse_spec(spec), environment_of(spec)
-    if named.name not in registry.names() or not runtime(named.name).device_is_package:
+    parsed_spec, environment = registry.parse_spec(spec), environment_of(spec)
+    if parsed_spec.name not in registry.names() or not runtime(parsed_spec.name).device_is_package:
         return ""
     python = environments[environment] if environment else ""
     command = install_layout.command(
-        "runtimes.device_library", named.name, named.device, python=python
+        "runtimes.device_library", parsed_spec.name, parsed_spec.device, python=python
     )
     try:
-        done = run_to_end(command)
+        process = run_to_end(command)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return "" if done.returncode else os.fsdecode(done.stdout)
+    return "" if process.returncode else os.fsdecode(process.stdout)
 
 
 def folder() -> Path:
@@ -330,6 +342,6 @@ def size_bytes() -> int:
 
 def clear() -> int:
     """Remove all of it; gives the bytes freed. Runs that compile at this moment may fail."""
-    freed = size_bytes()
+    bytes_before = size_bytes()
     shutil.rmtree(folder(), ignore_errors=True)
-    return freed - size_bytes()
+    return bytes_before - size_bytes()

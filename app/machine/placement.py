@@ -63,12 +63,12 @@ def keep_to(cores: Collection[int]) -> None:
 @contextmanager
 def on_cores(cores: Collection[int]) -> Iterator[None]:
     """What is started inside has these cores, whichever the calling thread keeps to."""
-    mine = usable_cores()
+    original_cores = usable_cores()
     keep_to(cores)
     try:
         yield
     finally:
-        keep_to(mine)
+        keep_to(original_cores)
 
 
 _NODES = "sys/devices/system/node"
@@ -80,12 +80,12 @@ _MOST_NODES = 1024
 
 def nodes_of(cores: Collection[int], root: Path = Path("/")) -> tuple[int, ...]:
     """The nodes that have any of these cores; () where the system does not tell."""
-    found = {
+    nodes = {
         int(file.parent.name.removeprefix("node"))
         for file in (root / _NODES).glob("node[0-9]*/cpulist")
         if set(cores) & _cores(file)
     }
-    return tuple(sorted(found))
+    return tuple(sorted(nodes))
 
 
 def nodes_with_memory(root: Path = Path("/")) -> tuple[int, ...]:
@@ -109,8 +109,8 @@ def bind_memory(node: int) -> str:
     mask = (ctypes.c_ulong * (_MOST_NODES // word))()
     mask[node // word] = 1 << node % word
     # The kernel reads one bit less than it is told.
-    failed = libc.syscall(number, _BIND, mask, ctypes.c_ulong(_MOST_NODES + 1))
-    return os.strerror(ctypes.get_errno()) if failed else ""
+    error_code = libc.syscall(number, _BIND, mask, ctypes.c_ulong(_MOST_NODES + 1))
+    return os.strerror(ctypes.get_errno()) if error_code else ""
 
 
 def _cores(file: Path) -> set[int]:
@@ -185,11 +185,11 @@ def highest_realtime() -> int:
         return 0
     import resource
 
-    before = os.sched_getscheduler(0), os.sched_getparam(0)
-    allowed, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
-    for priority in (HIGHEST_PRIORITY, min(allowed, HIGHEST_PRIORITY)):
+    original_policy = os.sched_getscheduler(0), os.sched_getparam(0)
+    limit, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
+    for priority in (HIGHEST_PRIORITY, min(limit, HIGHEST_PRIORITY)):
         if priority > 0 and not take_realtime(priority):
-            os.sched_setscheduler(0, *before)
+            os.sched_setscheduler(0, *original_policy)
             return priority
     return 0
 

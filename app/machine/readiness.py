@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-_IDLE, _WAITING, _STOLEN = 4, 5, 8
+_IDLE, _WAITING, _STEAL = 4, 5, 8
 """Places in the first line of /proc/stat, its name being 0; guests are in other figures."""
 _USER, _SYSTEM = 11, 12
 """Places in /proc/PID/stat, counted from behind the name."""
@@ -50,39 +50,39 @@ def read_activity(root: Path) -> Activity | None:
         words = (root / "proc/stat").read_text("ascii").split("\n", 1)[0].split()
     except OSError:
         return None
-    ticks = [0, *map(int, words[1 : _STOLEN + 1])]
-    if len(ticks) <= _STOLEN:
+    ticks = [0, *map(int, words[1 : _STEAL + 1])]
+    if len(ticks) <= _STEAL:
         return None
-    found = map(_process, (root / "proc").glob("[0-9]*/stat"))
-    processes = {process.pid: process for process in found if process is not None}
-    return Activity(sum(ticks), ticks[_IDLE] + ticks[_WAITING], ticks[_STOLEN], processes)
+    stat_processes = map(_process, (root / "proc").glob("[0-9]*/stat"))
+    processes = {process.pid: process for process in stat_processes if process is not None}
+    return Activity(sum(ticks), ticks[_IDLE] + ticks[_WAITING], ticks[_STEAL], processes)
 
 
-def busy_between(before: Activity, after: Activity, cores: int, own_pid: int) -> Busy:
+def busy_between(start: Activity, end: Activity, cores: int, own_pid: int) -> Busy:
     """What others than `own_pid` did on the machine's `cores` meanwhile."""
-    per_core = max(after.total - before.total, 1) / cores
-    idle, stolen = after.idle - before.idle, after.stolen - before.stolen
-    spent = {
-        pid: (process.ticks - before.processes[pid].ticks) / per_core
-        for pid, process in after.processes.items()
-        if pid in before.processes and pid != own_pid
+    per_core = max(end.total - start.total, 1) / cores
+    idle, stolen_ticks = end.idle - start.idle, end.stolen - start.stolen
+    cores_by_pid = {
+        pid: (process.ticks - start.processes[pid].ticks) / per_core
+        for pid, process in end.processes.items()
+        if pid in start.processes and pid != own_pid
     }
-    ranked = sorted(spent, key=lambda pid: -spent[pid])
+    pids = sorted(cores_by_pid, key=lambda pid: -cores_by_pid[pid])
     return Busy(
-        cores - (idle + stolen) / per_core,
-        stolen / per_core / cores,
-        tuple((after.processes[pid], spent[pid]) for pid in ranked if spent[pid] > 0),
+        cores - (idle + stolen_ticks) / per_core,
+        stolen_ticks / per_core / cores,
+        tuple((end.processes[pid], cores_by_pid[pid]) for pid in pids if cores_by_pid[pid] > 0),
     )
 
 
 def look(root: Path, seconds: float) -> Busy | None:
     """What goes on for so long; None where the system does not tell."""
-    before = read_activity(root)
+    start = read_activity(root)
     time.sleep(seconds)
-    after = read_activity(root)
-    if before is None or after is None:
+    end = read_activity(root)
+    if start is None or end is None:
         return None
-    return busy_between(before, after, os.cpu_count() or 1, os.getpid())
+    return busy_between(start, end, os.cpu_count() or 1, os.getpid())
 
 
 def _process(stat: Path) -> Process | None:
@@ -91,10 +91,10 @@ def _process(stat: Path) -> Process | None:
         text = stat.read_text("utf-8", "replace")
     except OSError:
         return None
-    named, _, rest = text.rpartition(")")
+    head, _, rest = text.rpartition(")")
     words = rest.split()
     return Process(
-        int(stat.parent.name), named.partition("(")[2], int(words[_USER]) + int(words[_SYSTEM])
+        int(stat.parent.name), head.partition("(")[2], int(words[_USER]) + int(words[_SYSTEM])
     )
 
 
@@ -107,7 +107,7 @@ LEAST_FREE, MOST_SWAPPED = 0.1, 0.05
 """Of all memory: what should be free at least, and lie in swap at most."""
 SLOW_WAKING_US, USUAL_SLACK_NS = 50, 50_000
 _CPU = "sys/devices/system/cpu"
-_NAMED = 3
+_PROCESS_LIMIT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,108 +135,117 @@ def judge(root: Path, cores: Collection[int], busy: Busy | None) -> list[Judged]
 
 
 def judge_governor(root: Path) -> Judged:
-    what, policies = "governor", sorted((root / _CPU / "cpufreq").glob("policy*/scaling_governor"))
-    found = sorted({text for text in map(_text, policies) if text})
-    if not found:
-        return Judged(what, "unknown", "no clock is steered from here")
-    if found == ["performance"]:
-        return Judged(what, "ok", "performance")
+    subject, policies = (
+        "governor",
+        sorted((root / _CPU / "cpufreq").glob("policy*/scaling_governor")),
+    )
+    governors = sorted({text for text in map(_text, policies) if text})
+    if not governors:
+        return Judged(subject, "unknown", "no clock is steered from here")
+    if governors == ["performance"]:
+        return Judged(subject, "ok", "performance")
     remedy = "sudo cpupower frequency-set -g performance"
-    return Judged(what, "warn", f"{', '.join(found)}: clocks follow the load", remedy)
+    return Judged(subject, "warn", f"{', '.join(governors)}: clocks follow the load", remedy)
 
 
 def judge_boost(root: Path) -> Judged:
-    what, intel, others = "boost", _CPU + "/intel_pstate/no_turbo", _CPU + "/cpufreq/boost"
-    for file, off in ((intel, "1"), (others, "0")):
+    subject, intel, cpufreq = "boost", _CPU + "/intel_pstate/no_turbo", _CPU + "/cpufreq/boost"
+    for file, off in ((intel, "1"), (cpufreq, "0")):
         text = _text(root / file)
         if text is None:
             continue
         if text == off:
-            return Judged(what, "ok", "off")
-        found = "on: the clock depends on heat and on what the other cores do"
-        return Judged(what, "warn", found, f"echo {off} | sudo tee /{file}")
-    return Judged(what, "unknown", "not steered from here")
+            return Judged(subject, "ok", "off")
+        finding = "on: the clock depends on heat and on what the other cores do"
+        return Judged(subject, "warn", finding, f"echo {off} | sudo tee /{file}")
+    return Judged(subject, "unknown", "not steered from here")
 
 
 def judge_siblings(root: Path, cores: Collection[int]) -> Judged:
     """Threads of one core share its units: the one slows the other down."""
-    what, topology = "siblings", "topology/thread_siblings_list"
+    subject, topology = "siblings", "topology/thread_siblings_list"
     texts = [_text(root / _CPU / f"cpu{core}" / topology) for core in sorted(cores)]
-    told = [text for text in texts if text]
-    shared = next((text for text in told if not text.isdecimal()), None)
-    if not told:
-        return Judged(what, "unknown", "the system does not report which threads share a core")
-    if shared is None:
-        return Judged(what, "ok", "each usable core has one thread")
-    found = f"threads {shared} are one core: the one slows the other down"
-    return Judged(what, "warn", found, f"echo off | sudo tee /{_CPU}/smt/control")
+    sibling_texts = [text for text in texts if text]
+    shared_threads = next((text for text in sibling_texts if not text.isdecimal()), None)
+    if not sibling_texts:
+        return Judged(subject, "unknown", "the system does not report which threads share a core")
+    if shared_threads is None:
+        return Judged(subject, "ok", "each usable core has one thread")
+    finding = f"threads {shared_threads} are one core: the one slows the other down"
+    return Judged(subject, "warn", finding, f"echo off | sudo tee /{_CPU}/smt/control")
 
 
 def judge_virtual(root: Path, busy: Busy | None) -> Judged:
-    what, info = "virtual", _text(root / "proc/cpuinfo")
+    subject, info = "virtual", _text(root / "proc/cpuinfo")
     if info is None:
-        return Judged(what, "unknown", "this system has no /proc")
+        return Judged(subject, "unknown", "this system has no /proc")
     flags = next((line for line in info.splitlines() if line.startswith("flags")), "")
     if "hypervisor" not in flags.split() and _text(root / "sys/hypervisor/type") is None:
-        return Judged(what, "ok", "a physical machine, as far as it reports")
-    taken = busy.stolen_share if busy is not None else 0.0
-    told = f"; its hypervisor took {taken:.1%} just now" if taken > STOLEN_SHARE else ""
+        return Judged(subject, "ok", "a physical machine, as far as it reports")
+    stolen_share = busy.stolen_share if busy is not None else 0.0
+    note = (
+        f"; its hypervisor took {stolen_share:.1%} just now" if stolen_share > STOLEN_SHARE else ""
+    )
     remedy = "use a real machine to trust the tail, or more rounds"
-    return Judged(what, "warn", f"a virtual machine{told}", remedy)
+    return Judged(subject, "warn", f"a virtual machine{note}", remedy)
 
 
 def judge_load(busy: Busy | None) -> Judged:
     if busy is None:
         return Judged("other load", "unknown", "this system has no /proc")
-    found = f"{busy.cores:.1f} cores are busy"
+    finding = f"{busy.cores:.1f} cores are busy"
     if busy.cores <= BUSY_CORES:
-        return Judged("other load", "ok", found)
-    who = ", ".join(f"{p.name} ({p.pid}) {cores:.0%}" for p, cores in busy.processes[:_NAMED])
-    named = who or "no process that is visible from here"
-    return Judged("other load", "warn", f"{found}: {named}", "stop them, or wait for their end")
+        return Judged("other load", "ok", finding)
+    process_list = ", ".join(
+        f"{p.name} ({p.pid}) {cores:.0%}" for p, cores in busy.processes[:_PROCESS_LIMIT]
+    )
+    busy_text = process_list or "no process that is visible from here"
+    return Judged(
+        "other load", "warn", f"{finding}: {busy_text}", "stop them, or wait for their end"
+    )
 
 
 def judge_memory(root: Path) -> Judged:
-    what, lines = "memory", (_text(root / "proc/meminfo") or "").splitlines()
+    subject, lines = "memory", (_text(root / "proc/meminfo") or "").splitlines()
     kib = {words[0]: int(words[1]) for words in map(str.split, lines) if len(words) > 1}
     if "MemAvailable:" not in kib:
-        return Judged(what, "unknown", "this system does not report free memory")
+        return Judged(subject, "unknown", "this system does not report free memory")
     total, free = kib["MemTotal:"], kib["MemAvailable:"]
-    swapped = kib.get("SwapTotal:", 0) - kib.get("SwapFree:", 0)
-    found = f"{free / 2**20:.1f} of {total / 2**20:.1f} GiB free"
-    if swapped:
-        found += f", {swapped / 2**20:.1f} GiB in swap"
+    swap_kib = kib.get("SwapTotal:", 0) - kib.get("SwapFree:", 0)
+    finding = f"{free / 2**20:.1f} of {total / 2**20:.1f} GiB free"
+    if swap_kib:
+        finding += f", {swap_kib / 2**20:.1f} GiB in swap"
     if free < LEAST_FREE * total:
-        return Judged(what, "warn", found, "end what holds memory")
-    if swapped > MOST_SWAPPED * total:
-        return Judged(what, "warn", found, "sudo swapoff -a, or end what holds memory")
-    return Judged(what, "ok", found)
+        return Judged(subject, "warn", finding, "end what holds memory")
+    if swap_kib > MOST_SWAPPED * total:
+        return Judged(subject, "warn", finding, "sudo swapoff -a, or end what holds memory")
+    return Judged(subject, "ok", finding)
 
 
 def judge_idle_states(root: Path) -> Judged:
     """A core that rested wakes late: paced runs see it, a closed loop does not."""
-    what, slowest_us, name = "idle states", -1, ""
+    subject, slowest_us, name = "idle states", -1, ""
     for state in sorted((root / _CPU / "cpu0/cpuidle").glob("state*")):
         latency = _text(state / "latency") or ""
         if _text(state / "disable") == "0" and latency.isdecimal() and int(latency) > slowest_us:
             slowest_us, name = int(latency), _text(state / "name") or state.name
     if slowest_us < 0:
-        return Judged(what, "unknown", "the system does not report idle states")
-    found = f"a core in {name} wakes in {slowest_us} us"
+        return Judged(subject, "unknown", "the system does not report idle states")
+    finding = f"a core in {name} wakes in {slowest_us} us"
     if slowest_us < SLOW_WAKING_US:
-        return Judged(what, "ok", found)
+        return Judged(subject, "ok", finding)
     remedy = f"sudo cpupower idle-set -D {SLOW_WAKING_US}, or pace with --idle-policy spin"
-    return Judged(what, "warn", found, remedy)
+    return Judged(subject, "warn", finding, remedy)
 
 
 def judge_timer_slack(root: Path) -> Judged:
-    what, text = "timer slack", _text(root / "proc/self/timerslack_ns")
+    subject, text = "timer slack", _text(root / "proc/self/timerslack_ns")
     if text is None or not text.isdecimal():
-        return Judged(what, "unknown", "the system does not report the timer slack")
-    found = f"a sleeper is woken up to {int(text) / 1e3:g} us late"
+        return Judged(subject, "unknown", "the system does not report the timer slack")
+    finding = f"a sleeper is woken up to {int(text) / 1e3:g} us late"
     if int(text) <= USUAL_SLACK_NS:
-        return Judged(what, "ok", found)
-    return Judged(what, "warn", found, "use --idle-policy spin, or leave power saving")
+        return Judged(subject, "ok", finding)
+    return Judged(subject, "warn", finding, "use --idle-policy spin, or leave power saving")
 
 
 def _text(path: Path) -> str | None:

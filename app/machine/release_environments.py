@@ -90,7 +90,8 @@ def release_environments(runtimes: Iterable[str]) -> dict[str, ReleaseEnvironmen
         if package and _RELEASE.fullmatch(name):
             packages.setdefault(name, set()).add(package)
     return {
-        name: ReleaseEnvironment(name, tuple(sorted(found))) for name, found in packages.items()
+        name: ReleaseEnvironment(name, tuple(sorted(requirements)))
+        for name, requirements in packages.items()
     }
 
 
@@ -109,15 +110,15 @@ def create(environment: ReleaseEnvironment) -> None:
             "Set GRAPHLAP_CACHE to a folder of your own",
         ) from error
     try:
-        made = aside / "environment"
-        python = str(made / "bin" / "python")
-        _run((*venv, str(made)), environment)
+        new_folder = aside / "environment"
+        python = str(new_folder / "bin" / "python")
+        _run((*venv, str(new_folder)), environment)
         _run((*install(python), *environment.requirements), environment)
         packages = _run((python, "-c", _LIST_PACKAGES), environment)
-        (made / PINNED).write_text(packages, "utf-8")
+        (new_folder / PINNED).write_text(packages, "utf-8")
         if not environment.exists:
             shutil.rmtree(environment.folder, ignore_errors=True)
-            made.rename(environment.folder)
+            new_folder.rename(environment.folder)
     except OSError as error:
         if not environment.exists:  # another process may have been quicker
             raise _failed(environment, str(error)) from error
@@ -127,7 +128,7 @@ def create(environment: ReleaseEnvironment) -> None:
 
 def installed() -> tuple[Path, ...]:
     """The folders of all that were made, by name."""
-    return tuple(sorted(pinned.parent for pinned in environments_folder().glob(f"*/{PINNED}")))
+    return tuple(sorted(pin_file.parent for pin_file in environments_folder().glob(f"*/{PINNED}")))
 
 
 def usable() -> tuple[ReleaseEnvironment, ...]:
@@ -150,9 +151,9 @@ def size_bytes() -> int:
 
 def clear() -> int:
     """Remove all of them; gives the bytes freed. Runs that measure in one of them would fail."""
-    freed = size_bytes()
+    bytes_before = size_bytes()
     shutil.rmtree(environments_folder(), ignore_errors=True)
-    return freed - size_bytes()
+    return bytes_before - size_bytes()
 
 
 def environments_folder() -> Path:
@@ -196,7 +197,7 @@ def _installers() -> tuple[Sequence[str], Callable[[str], Sequence[str]]]:
 def _run(command: Sequence[str], environment: ReleaseEnvironment) -> str:
     """What a program prints; PlanError with its last line if it fails."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             env=install_layout.child_environment(),
             stdin=subprocess.DEVNULL,
@@ -208,16 +209,16 @@ def _run(command: Sequence[str], environment: ReleaseEnvironment) -> str:
         )
     except subprocess.TimeoutExpired:
         raise _failed(environment, f"no end within {TIME_LIMIT_S / 60:.0f} minutes") from None
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
+    if process.returncode:
+        lines = [line for line in process.stderr.splitlines() if line.strip()]
         raise _failed(environment, lines[-1].strip() if lines else "no reason was given")
-    return done.stdout
+    return process.stdout
 
 
 def _failed(environment: ReleaseEnvironment, reason: str) -> PlanError:
-    wanted = " ".join(environment.requirements)
+    packages = " ".join(environment.requirements)
     return PlanError(
-        f"--install: {wanted} can't be installed for this Python ({reason})",
+        f"--install: {packages} can't be installed for this Python ({reason})",
         f"Name a release that has a wheel for it, or an interpreter: --python "
         f"{environment.name}=PATH",
     )

@@ -57,38 +57,41 @@ class Nvml:
         handle = self._handle(uuid)
         if handle is None:
             return None
-        nvml, told = self._nvml, self._told
-        milliwatts = told(nvml.nvmlDeviceGetPowerUsage, handle)
-        processes = told(nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
-        clients = told(nvml.nvmlDeviceGetMPSComputeRunningProcesses, handle)
+        nvml, query = self._nvml, self._query
+        milliwatts = query(nvml.nvmlDeviceGetPowerUsage, handle)
+        processes = query(nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
+        clients = query(nvml.nvmlDeviceGetMPSComputeRunningProcesses, handle)
         return Reading(
             time_ns=time.perf_counter_ns(),
             device=f"gpu:{gpu}",
-            energy_mj=told(nvml.nvmlDeviceGetTotalEnergyConsumption, handle),
+            energy_mj=query(nvml.nvmlDeviceGetTotalEnergyConsumption, handle),
             power_w=None if milliwatts is None else milliwatts / 1e3,
-            clock_mhz=told(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
-            temperature_c=told(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
+            clock_mhz=query(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
+            temperature_c=query(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
             throttle=self._throttle(handle),
             process_memory_mb=_memory_mb(processes, pid),
-            memory_clock_mhz=told(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM),
-            other_processes=_others(processes, pid),
+            memory_clock_mhz=query(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM),
+            other_processes=_count_others(processes, pid),
             mps_clients=None if clients is None else len(clients),
         )
 
     def _state(self, handle: Any) -> GpuState:
-        nvml, told = self._nvml, self._told
-        milliwatts = told(nvml.nvmlDeviceGetEnforcedPowerLimit, handle)
-        ecc, mig = told(nvml.nvmlDeviceGetEccMode, handle), told(nvml.nvmlDeviceGetMigMode, handle)
-        persistence = told(nvml.nvmlDeviceGetPersistenceMode, handle)
-        generation = told(nvml.nvmlDeviceGetCurrPcieLinkGeneration, handle)
-        width = told(nvml.nvmlDeviceGetCurrPcieLinkWidth, handle)
-        name = told(nvml.nvmlDeviceGetName, handle) or ""
+        nvml, query = self._nvml, self._query
+        milliwatts = query(nvml.nvmlDeviceGetEnforcedPowerLimit, handle)
+        ecc, mig = (
+            query(nvml.nvmlDeviceGetEccMode, handle),
+            query(nvml.nvmlDeviceGetMigMode, handle),
+        )
+        persistence = query(nvml.nvmlDeviceGetPersistenceMode, handle)
+        generation = query(nvml.nvmlDeviceGetCurrPcieLinkGeneration, handle)
+        width = query(nvml.nvmlDeviceGetCurrPcieLinkWidth, handle)
+        name = query(nvml.nvmlDeviceGetName, handle) or ""
         return GpuState(
             name=name,
-            uuid=told(nvml.nvmlDeviceGetUUID, handle) or "",
-            driver=told(nvml.nvmlSystemGetDriverVersion) or "",
+            uuid=query(nvml.nvmlDeviceGetUUID, handle) or "",
+            driver=query(nvml.nvmlSystemGetDriverVersion) or "",
             power_limit_w=None if milliwatts is None else milliwatts / 1e3,
-            clock_limit_mhz=told(nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_SM),
+            clock_limit_mhz=query(nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_SM),
             persistence=None if persistence is None else bool(persistence),
             # Both are told as they are and as they will be.
             ecc=None if ecc is None else bool(ecc[0]),
@@ -100,20 +103,20 @@ class Nvml:
     def _handle(self, uuid: str) -> Any:
         """None for no such device. A part of one is known by another kind of name than a whole."""
         if uuid not in self._handles:
-            found = (
-                self._told(self._nvml.nvmlDeviceGetHandleByUUID, f"{kind}-{uuid}")
+            handles = (
+                self._query(self._nvml.nvmlDeviceGetHandleByUUID, f"{kind}-{uuid}")
                 for kind in ("GPU", "MIG")
             )
-            self._handles[uuid] = next((one for one in found if one is not None), None)
+            self._handles[uuid] = next((handle for handle in handles if handle is not None), None)
         return self._handles[uuid]
 
     def _throttle(self, handle: Any) -> tuple[str, ...] | None:
-        bits = self._told(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons, handle)
+        bits = self._query(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons, handle)
         if bits is None:
             return None
         return tuple(word for bit, word in self._reasons.items() if bits & bit)
 
-    def _told(self, ask: Callable[..., Any], *arguments: Any) -> Any:
+    def _query(self, ask: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return ask(*arguments)
         except self._nvml.NVMLError:
@@ -122,11 +125,11 @@ class Nvml:
 
 def _memory_mb(processes: Iterable[Any], pid: int) -> float | None:
     """None also where a container hides which process is which."""
-    used = [p.usedGpuMemory for p in processes if p.pid == pid and p.usedGpuMemory]
-    return sum(used) / 2**20 if used else None
+    used_bytes = [p.usedGpuMemory for p in processes if p.pid == pid and p.usedGpuMemory]
+    return sum(used_bytes) / 2**20 if used_bytes else None
 
 
-def _others(processes: Iterable[Any], pid: int) -> int | None:
+def _count_others(processes: Iterable[Any], pid: int) -> int | None:
     """None where ours is not among them, so that nobody can say which are others."""
     pids = {process.pid for process in processes}
     return len(pids - {pid}) if pid in pids else None
@@ -185,10 +188,12 @@ class Telemetry:
 
     def read(self, pid: int, gpus: Mapping[int, str]) -> tuple[Reading, ...]:
         """One reading of each device that answers; `gpus` are CUDA's numbers with their uuids."""
-        found = [self.nvml.read(gpu, uuid, pid) for gpu, uuid in gpus.items()] if self.nvml else []
+        readings = (
+            [self.nvml.read(gpu, uuid, pid) for gpu, uuid in gpus.items()] if self.nvml else []
+        )
         if self.rapl is not None:
-            found.append(self.rapl.read())
-        return tuple(reading for reading in found if reading is not None)
+            readings.append(self.rapl.read())
+        return tuple(reading for reading in readings if reading is not None)
 
 
 def open_nvml() -> Nvml | None:
@@ -249,8 +254,8 @@ class Watch:
         nothing; how that is set."""
         if not (self.gpus and uuid):
             return None
-        named = [gpu for gpu in self.gpus if str(gpu) == device]
-        self._uuids[(named or self.gpus)[0]] = uuid
+        matching_gpus = [gpu for gpu in self.gpus if str(gpu) == device]
+        self._uuids[(matching_gpus or self.gpus)[0]] = uuid
         return self.telemetry.state(uuid)
 
     def due(self) -> float:

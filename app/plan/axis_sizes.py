@@ -87,12 +87,12 @@ def reject_unknown_axes(sweep: Sweep, subjects: Sequence[ResolvedModel]) -> None
     """An axis that no model of the sweep has is a mistake; one that only some lack is not."""
     if not all(subject.readable and subject.axes_known for subject in subjects):
         return
-    known = dict.fromkeys(axis for subject in subjects for axis in subject.axes)
+    known_axes = dict.fromkeys(axis for subject in subjects for axis in subject.axes)
     for axis in sweep.axes:
-        if axis not in known:
+        if axis not in known_axes:
             raise PlanError(
                 f"none of the models has an axis {axis!r}",
-                suggestion(axis, known) if known else "all their sizes are fixed",
+                suggestion(axis, known_axes) if known_axes else "all their sizes are fixed",
             )
     if any(size > 1 for size in sweep.batch_size) and not any(s.batch for s in subjects):
         raise PlanError("none of the models has an open batch axis", "remove --batch")
@@ -117,17 +117,19 @@ def parts(
     The grid and the models of the latter lack the axes that the file gives sizes, and the condition
     has what is in it. PlanError for a file that can't be used, or not beside the rest of the plan.
     """
-    asked = {word: Condition.parse(word) for word in sweep.conditions}
-    fixed = tuple(word for word, condition in asked.items() if condition.kind != "shapes")
-    if fixed:
-        yield sweep.model_copy(update={"conditions": fixed}), subjects, NO_CONDITION
-    for word, condition in asked.items():
+    conditions = {word: Condition.parse(word) for word in sweep.conditions}
+    fixed_words = tuple(
+        word for word, condition in conditions.items() if condition.kind != "shapes"
+    )
+    if fixed_words:
+        yield sweep.model_copy(update={"conditions": fixed_words}), subjects, NO_CONDITION
+    for word, condition in conditions.items():
         if condition.kind != "shapes":
             continue
         _reject_batcher(sweep, word)
         shapes = read_shapes(condition.file)
         _reject_unknown(shapes, condition.file, subjects)
-        if not fixed:
+        if not fixed_words:
             _reject_double_sizes(sweep, subjects, shapes, word)
         axes = {name: sizes for name, sizes in sweep.axes.items() if name not in shapes.axes}
         yield (
@@ -197,11 +199,13 @@ def _reject_batcher(sweep: Sweep, condition_text: str) -> None:
 
 def _reject_unknown(shapes: Shapes, path: str, subjects: Iterable[ResolvedModel]) -> None:
     for subject in subjects:
-        unknown = [axis for axis in shapes.axes if axis not in subject.axes]
-        if unknown and subject.readable and subject.axes_known:
+        unknown_axes = [axis for axis in shapes.axes if axis not in subject.axes]
+        if unknown_axes and subject.readable and subject.axes_known:
             raise PlanError(
-                f"{path} has sizes of {unknown[0]!r}, and {subject.model} has no such axis",
-                suggestion(unknown[0], tuple(subject.axes)) if subject.axes else "name another",
+                f"{path} has sizes of {unknown_axes[0]!r}, and {subject.model} has no such axis",
+                suggestion(unknown_axes[0], tuple(subject.axes))
+                if subject.axes
+                else "name another",
             )
 
 

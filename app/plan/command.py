@@ -58,10 +58,10 @@ def program(shell_folder: Path | None = None) -> tuple[str, ...]:
 
     Where another program holds us, as a notebook does, the usual words.
     """
-    started = Path(sys.argv[0] if sys.argv else "")
-    if started.name == _SCRIPT:
-        return (_command(started, shell_folder),)
-    if started.name == _MODULE and started.parent in _PACKAGES and sys.executable:
+    program_path = Path(sys.argv[0] if sys.argv else "")
+    if program_path.name == _SCRIPT:
+        return (_command(program_path, shell_folder),)
+    if program_path.name == _MODULE and program_path.parent in _PACKAGES and sys.executable:
         if _has_own_script():
             return (_SCRIPT,)
         package = install_layout.PREFIX.rstrip(".") or "app"
@@ -182,8 +182,8 @@ def _is_equivalent(words: Sequence[str], plan: Plan) -> bool:
         return False
     try:
         parsed_plan = plan_from_options(parse(words))
-        excluded = {"name", "sweeps"}
-        if parsed_plan.model_dump(exclude=excluded) != plan.model_dump(exclude=excluded):
+        excluded_keys = {"name", "sweeps"}
+        if parsed_plan.model_dump(exclude=excluded_keys) != plan.model_dump(exclude=excluded_keys):
             return False
         return [c.case_id for c in expand(parsed_plan)] == [c.case_id for c in expand(plan)]
     except GraphlapError:

@@ -79,9 +79,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 def reject_with_study(flags: argparse.Namespace) -> None:
     """A study says what it measures, and of a run that is there all is said; PlanError for more."""
-    accepted = accepted_by("study")
+    accepted_settings = accepted_by("study")
     if flags.resume is not None:
-        resume_rows = [row for row in accepted_by("resume") if row in accepted]
+        resume_rows = [row for row in accepted_by("resume") if row in accepted_settings]
         command_rows = [row for row in resume_rows if row.scope == "command"]
         _reject_except(command_rows, flags, "the run in --resume")
     elif flags.paths:
@@ -104,13 +104,15 @@ def reject_with_run_as_plan(flags: argparse.Namespace) -> None:
     _reject_except([*accepted_by("rerun"), *rows], flags, "the run that is repeated")
 
 
-def _reject_except(accepted: Sequence[Setting], flags: argparse.Namespace, settler: str) -> None:
-    for flag in _excess_flags(accepted, flags):
+def _reject_except(
+    accepted_settings: Sequence[Setting], flags: argparse.Namespace, settler: str
+) -> None:
+    for flag in _excess_flags(accepted_settings, flags):
         raise PlanError(f"{flag} cannot be used with {settler}, which sets it", "remove it")
 
 
-def _excess_flags(accepted: Sequence[Setting], flags: argparse.Namespace) -> Iterator[str]:
+def _excess_flags(accepted_settings: Sequence[Setting], flags: argparse.Namespace) -> Iterator[str]:
     """The flags of settings that were given and are not among these."""
     for setting in SETTINGS:
-        if setting not in accepted and getattr(flags, setting.dest, None) not in _UNSET:
+        if setting not in accepted_settings and getattr(flags, setting.dest, None) not in _UNSET:
             yield setting.flag

@@ -94,8 +94,10 @@ MINIMUM_GAPS = 3
 
 def reject_without_gaps(plan: Plan) -> None:
     """PlanError for a plan of which no curve over gaps can come."""
-    paced = ({t for t in sweep.scenarios if t.startswith("paced")} for sweep in plan.sweeps)
-    if max(map(len, paced)) < MINIMUM_GAPS:
+    paced_scenarios = (
+        {t for t in sweep.scenarios if t.startswith("paced")} for sweep in plan.sweeps
+    )
+    if max(map(len, paced_scenarios)) < MINIMUM_GAPS:
         raise PlanError(
             "--plot draws latency over pauses, and the plan has fewer than three",
             "add --idle-sweep 20us..1s, or remove --plot",

@@ -136,8 +136,8 @@ def _exports_of(grid: Sweep) -> Iterator[tuple[str, Precision]]:
     yield from product((*grid.models, *neighbours), grid.precisions)
 
 
-def _exports_s(exported: tuple[str, Precision]) -> float:
-    model, _ = exported
+def _exports_s(export: tuple[str, Precision]) -> float:
+    model, _ = export
     return FILE_EXPORT_S if model.endswith(FILE_ENDINGS) else MODULE_EXPORT_S
 
 
@@ -156,8 +156,8 @@ def _sustained_s(grid: Sweep) -> float:
 def _subjects(grid: Sweep, labelled_data: str) -> int:
     """How many accuracies there are: one for all batches, threads and scenarios of a model."""
     at_one_batch = grid.model_copy(update={"batch_size": ()})
-    labelled = [name for name in grid.models if data_for(name, labelled_data)]
-    models = sum(_axis_points(at_one_batch, name) for name in labelled)
+    labelled_models = [name for name in grid.models if data_for(name, labelled_data)]
+    models = sum(_axis_points(at_one_batch, name) for name in labelled_models)
     return models * _per_runtime(grid) * len(grid.precisions)
 
 

@@ -64,13 +64,13 @@ def pairs(
     ]
 
 
-def needs(key: str, *needed: str, action: str) -> Exclusion:
+def needs(key: str, *alternatives: str, action: str) -> Exclusion:
     """A setting that has no effect without one of the others."""
-    flags = " or ".join(map(flag_of, needed))
+    flags = " or ".join(map(flag_of, alternatives))
     return Exclusion(
-        f"{key}_without_{needed[0]}",
+        f"{key}_without_{alternatives[0]}",
         lambda plan: (
-            is_set(plan, key) and not any(is_set(plan, alternative) for alternative in needed)
+            is_set(plan, key) and not any(is_set(plan, alternative) for alternative in alternatives)
         ),
         f"{flag_of(key)} needs {flags}",
         f"add {action}, or remove {flag_of(key)}",
@@ -78,12 +78,12 @@ def needs(key: str, *needed: str, action: str) -> Exclusion:
 
 
 def ineffective_setting(
-    typed: str, code: str, applies: Callable[[Plan], bool], reason: str, action: str = ""
+    setting_key: str, code: str, applies: Callable[[Plan], bool], reason: str, action: str = ""
 ) -> Exclusion:
     """A typed setting without effect."""
-    flag = flag_of(typed)
+    flag = flag_of(setting_key)
     return Exclusion(
-        code, applies, f"{flag} has no effect: {reason}", action or f"remove {flag}", typed
+        code, applies, f"{flag} has no effect: {reason}", action or f"remove {flag}", setting_key
     )
 
 
@@ -92,9 +92,11 @@ def reject_exclusions(plan: Plan) -> None:
     _reject(plan, (row for row in EXCLUSIONS if not row.typed))
 
 
-def reject_without_effect(plan: Plan, typed: Collection[str]) -> None:
+def reject_without_effect(plan: Plan, typed_keys: Collection[str]) -> None:
     """PlanError for the first of the settings of a command line that does nothing in this plan."""
-    _reject(plan, (row for row in EXCLUSIONS if row.typed in typed and is_set(plan, row.typed)))
+    _reject(
+        plan, (row for row in EXCLUSIONS if row.typed in typed_keys and is_set(plan, row.typed))
+    )
 
 
 def _reject(plan: Plan, rows: Iterator[Exclusion]) -> None:
@@ -133,8 +135,8 @@ def _environment_runtime(plan: Plan) -> str:
 
 
 def _scenario_of_slo(plan: Plan) -> str:
-    chosen = (s.scenarios for s in plan.sweeps if s.scenarios != ("closed_loop",))
-    return ", ".join(next(chosen, ())) if plan.slo else ""
+    scenarios = (s.scenarios for s in plan.sweeps if s.scenarios != ("closed_loop",))
+    return ", ".join(next(scenarios, ())) if plan.slo else ""
 
 
 def _scenario_of_tune(plan: Plan) -> str:
@@ -182,7 +184,7 @@ def _without_accelerator(plan: Plan) -> bool:
 
 _ONE_MACHINE = "--cluster measures rounds on other machines, and this is done on one"
 _LOOKS = "it adds rounds by the verdicts of cases that are measured in turn on one machine"
-_BATCHED = "a batcher runs batches of several sizes"
+_BATCHER_REASON = "a batcher runs batches of several sizes"
 _SINGLE_SHAPE_KEYS = (
     "largest_batch",
     "slo",
@@ -192,7 +194,7 @@ _SINGLE_SHAPE_KEYS = (
     "cold_start",
     "profile_ops",
 )
-_CHECKED = {
+_CHECK_EXCLUSIONS = {
     row.key: row for row in (*SWEEP_SETTINGS, *PLAN_SETTINGS) if "check" not in row.commands
 }
 
@@ -205,7 +207,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
             f"{row.flag} cannot be used with --check, which compiles and measures nothing",
             f"leave {row.flag} (the key {row.name}) out",
         )
-        for key, row in _CHECKED.items()
+        for key, row in _CHECK_EXCLUSIONS.items()
     ),
     *pairs("slo", "aa", "baseline", "largest_batch", "precise", "null"),
     *pairs("tune", "aa", "baseline", "largest_batch", "null", "precise", "slo"),
@@ -247,7 +249,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "states",
         "cold_start",
         "profile_ops",
-        reason=_BATCHED,
+        reason=_BATCHER_REASON,
     ),
     *(_with_shapes(key) for key in _SINGLE_SHAPE_KEYS),
     needs("per_host", "cluster", action="--cluster"),

@@ -113,8 +113,8 @@ def sizes_assumed(plan: Plan) -> dict[str, dict[str, int]]:
         for sweep in plan.sweeps:
             for text in sweep.models:
                 for subject in resolve_models(text, user_files, outlines):
-                    if assumed := assumed_sizes(sweep, subject):
-                        sizes.setdefault(subject.model, {}).update(assumed)
+                    if new_sizes := assumed_sizes(sweep, subject):
+                        sizes.setdefault(subject.model, {}).update(new_sizes)
     return sizes
 
 
@@ -151,10 +151,12 @@ def _replica_cases(
 ) -> Iterator[Case]:
     """The cases of a grid whose replicas are options of its runtimes, which it names."""
     runtimes = sweep.runtimes
-    sweep = with_batcher(plan, sweep, {one.model: one.batch for one in models if one.readable})
+    sweep = with_batcher(
+        plan, sweep, {model.model: model.batch for model in models if model.readable}
+    )
     reject_unknown_axes(sweep, models)
-    for part, sized, condition in parts(sweep, models):
-        for subject in with_sizes(part, sized):
+    for part, sized_subjects, condition in parts(sweep, models):
+        for subject in with_sizes(part, sized_subjects):
             yield from _grid(part, subject, runtimes, user_files, condition, waits=bool(plan.slo))
 
 
@@ -200,20 +202,22 @@ def _grid(
         values: dict[str, Sequence[Any]] = {
             "axes": sizes,
             "options": list(option_sets(sweep, name)),
-            **{one.name: [one.parse(v) for v in getattr(sweep, one.key)] for one in GRID},
+            **{row.name: [row.parse(v) for v in getattr(sweep, row.key)] for row in GRID},
         }
         if condition.shapes:
             values["condition"] = [condition]
         order = [*_SLOWEST_FIRST, *(field for field in values if field not in _SLOWEST_FIRST)]
         for point in product(*(values[field] for field in order)):
-            varied = dict(zip(order, point, strict=True))
+            point_values = dict(zip(order, point, strict=True))
             yield Case(
                 model=subject.model,
                 runtime=name,
                 suite=subject.suite,
-                wait_policy=sweep.wait_policy if waits or varied["scenario"].waits else "spin",
-                given=files_by_precision[varied["precision"]],
-                **varied,
+                wait_policy=sweep.wait_policy
+                if waits or point_values["scenario"].waits
+                else "spin",
+                given=files_by_precision[point_values["precision"]],
+                **point_values,
             )
 
 

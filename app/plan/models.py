@@ -197,16 +197,16 @@ def _from_glob(
 ) -> Iterator[ResolvedModel]:
     """What fits none of the files is wrong with the plan; what does not fit one, with that one."""
     faults: list[PlanError] = []
-    resolved = []
+    subjects = []
     for path in paths:
         try:
-            resolved.append(_from_file(path, user_files, outlines))
+            subjects.append(_from_file(path, user_files, outlines))
         except PlanError as fault:
             faults.append(fault)
-            resolved.append(unreadable(path))
+            subjects.append(unreadable(path))
     if len(faults) == len(paths):
         raise faults[0]
-    yield from (replace(subject, one_of_many=len(paths) > 1) for subject in resolved)
+    yield from (replace(subject, one_of_many=len(paths) > 1) for subject in subjects)
 
 
 def _from_catalogue(name: str, user_files: UserFiles) -> ResolvedModel:

@@ -24,14 +24,14 @@ from app.tune.space import threads_of
 from exporters.types import PRECISIONS
 from runtimes.registry import environment_of
 
-_COMPILED = frozenset(row.key for row in accepted_by("check")) | {"name", "sweeps"}
+_CHECK_KEYS = frozenset(row.key for row in accepted_by("check")) | {"name", "sweeps"}
 """The keys that a check reads, of the plan and of its grids."""
 
 
 def check_values(data: dict[str, Any]) -> dict[str, Any]:
     """Of a suite's or a plan's values those that a check takes."""
-    values = {key: value for key, value in data.items() if key in _COMPILED}
-    grids = [{k: v for k, v in grid.items() if k in _COMPILED} for grid in data["sweeps"]]
+    values = {key: value for key, value in data.items() if key in _CHECK_KEYS}
+    grids = [{k: v for k, v in grid.items() if k in _CHECK_KEYS} for grid in data["sweeps"]]
     return {**values, "sweeps": grids}
 
 
@@ -87,9 +87,10 @@ def layers_of(options: argparse.Namespace) -> Layers:
     if is_check and base:
         base = check_values(base)
     command = "check" if is_check else "study" if study is not None else "run"
-    accepted = frozenset(row.key for row in accepted_by(command))
+    accepted_keys = frozenset(row.key for row in accepted_by(command))
     files = [
-        file.restricted_to(accepted) for file in configurations(getattr(options, "config", None))
+        file.restricted_to(accepted_keys)
+        for file in configurations(getattr(options, "config", None))
     ]
     return Layers(_grid_settings(options), plan_values, base, origin, files)
 
@@ -138,8 +139,8 @@ def _named_environments(
     environments: Mapping[str, str], sweeps: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
     """Of a file's environments those that runtimes name: a plan has no others."""
-    used = {environment_of(text) for grid in sweeps for text in grid.get("runtimes", ())}
-    return {name: python for name, python in environments.items() if name in used}
+    used_names = {environment_of(text) for grid in sweeps for text in grid.get("runtimes", ())}
+    return {name: python for name, python in environments.items() if name in used_names}
 
 
 def _grid_settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -175,11 +176,11 @@ def _cores(text: str | None) -> int:
 
 def select_grids(grids: Sequence[dict[str, Any]], models: Sequence[str]) -> list[dict[str, Any]]:
     """The grids with these of their models, or with all of them; none without any."""
-    narrowed = (
+    narrow_grids = (
         {**grid, "models": [name for name in grid["models"] if not models or name in models]}
         for grid in grids
     )
-    return [grid for grid in narrowed if grid["models"]]
+    return [grid for grid in narrow_grids if grid["models"]]
 
 
 def _reject_absent(models: Sequence[str], grids: Sequence[dict[str, Any]]) -> None:

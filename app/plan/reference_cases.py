@@ -66,18 +66,20 @@ def unmatched(text: str, cases: Sequence[Case]) -> tuple[list[Case], list[Case]]
     if baseline is None:
         return [], list(cases)
     baseline_ids = {case.case_id for case in cases if baseline.holds(case)}
-    compared = baselines(text, cases)
-    partners = {case.case_id for case in compared.values()}
-    rests = {baseline.strip(case).identity_id for case in compared.values()}
-    unpaired = [
+    baseline_by_id = baselines(text, cases)
+    partners = {case.case_id for case in baseline_by_id.values()}
+    rests = {baseline.strip(case).identity_id for case in baseline_by_id.values()}
+    unpaired_cases = [
         case
         for case in cases
         if case.case_id in baseline_ids
         and case.case_id not in partners
         and baseline.strip(case).identity_id not in rests
     ]
-    remaining = [c for c in cases if c.case_id not in baseline_ids and c.case_id not in compared]
-    return unpaired, remaining
+    remaining = [
+        c for c in cases if c.case_id not in baseline_ids and c.case_id not in baseline_by_id
+    ]
+    return unpaired_cases, remaining
 
 
 def reject_useless_baseline(text: str, cases: Sequence[Case]) -> None:
@@ -110,19 +112,19 @@ def _parse_baseline(text: str, cases: Sequence[Case]) -> _Baseline | None:
 def _environment_baseline(name: str) -> _Baseline:
     """`@ort127`: each runtime is compared with the same one in this environment."""
 
-    def without(case: Case) -> Case:
+    def remove_environment(case: Case) -> Case:
         environment = environment_of(case.runtime)
         return replace(case, runtime=case.runtime.removesuffix(f"@{environment}"))
 
-    return _Baseline(lambda case: environment_of(case.runtime) == name, without)
+    return _Baseline(lambda case: environment_of(case.runtime) == name, remove_environment)
 
 
 def _option_baseline(text: str) -> _Baseline | None:
     """`ort-cpu.graph_optimization=all`: a default counts, though cases leave it out."""
     key, equals, word = text.partition("=")
     name, _, option_name = key.partition(".")
-    known = runtime(name).options_for([option_name]) if name in registry.names() else ()
-    option = next((candidate for candidate in known if candidate.name == option_name), None)
+    known_options = runtime(name).options_for([option_name]) if name in registry.names() else ()
+    option = next((candidate for candidate in known_options if candidate.name == option_name), None)
     if not equals or option is None:
         return None
     try:
@@ -135,7 +137,7 @@ def _option_baseline(text: str) -> _Baseline | None:
         current = case.options.get(option_name, option.default)
         return parse_spec(case.runtime).name == name and current == value
 
-    def without(case: Case) -> Case:
+    def remove_option(case: Case) -> Case:
         rest = {
             option_key: setting
             for option_key, setting in case.options.items()
@@ -143,4 +145,4 @@ def _option_baseline(text: str) -> _Baseline | None:
         }
         return replace(case, options=rest)
 
-    return _Baseline(holds, without)
+    return _Baseline(holds, remove_option)

@@ -30,7 +30,7 @@ from runtimes.registry import parse_spec
 
 def reject_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
     """PlanError for an option, or a value, that none of these runtimes has."""
-    measured = {parse_spec(text).name for text in runtimes}
+    measured_names = {parse_spec(text).name for text in runtimes}
     for key, values in sweep.options.items():
         name, _, option_name = key.partition(".")
         if name not in registry.names():
@@ -38,7 +38,7 @@ def reject_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
                 f"the option {key!r} names no runtime",
                 f"write it as runtime.option; {suggestion(name, registry.names())}",
             )
-        if name not in measured:
+        if name not in measured_names:
             raise PlanError(
                 f"the option {key!r} is for a runtime that is not measured",
                 f"add {name} to the runtimes or leave the option out",
@@ -81,11 +81,11 @@ def option_sets(sweep: Sweep, text: str) -> Iterator[dict[str, OptionValue]]:
     options = {option.name: option for option in runtime(name).options_for(axes)}
     usual = {option.name: option.default for option in (*options.values(), *options_of(text))}
     for point in product(*axes.values()):
-        typed = {
+        typed_values = {
             option: options[option].parse(str(value))
             for option, value in zip(axes, point, strict=True)
         }
-        yield {option: value for option, value in typed.items() if value != usual[option]}
+        yield {option: value for option, value in typed_values.items() if value != usual[option]}
 
 
 BATCHES = (1, 2, 4, 8, 16, 32)

@@ -29,12 +29,12 @@ def users_file() -> Path:
 
 def users_environments() -> dict[str, str]:
     """Name -> interpreter, from the user's files; PlanError for one that can't be understood."""
-    configured = {
+    environments = {
         name: python
         for file in reversed(configurations())
         for name, python in file.plan.get(_TABLE, {}).items()
     }
-    return _legacy_environments() | configured
+    return _legacy_environments() | environments
 
 
 def _legacy_environments() -> dict[str, str]:
@@ -84,11 +84,11 @@ def _environment_names(runtimes: Iterable[str]) -> Iterable[str]:
 def missing_releases(plan: Plan) -> tuple[ReleaseEnvironment, ...]:
     """The environments that runtimes of the plan name by a release, and that were not made yet or
     are gone; those of other interpreters are not among them."""
-    known = users_environments() | plan.environments
+    known_environments = users_environments() | plan.environments
     return tuple(
-        one
-        for name, one in _releases(plan).items()
-        if known.get(name, one.python) == one.python and not one.exists
+        release
+        for name, release in _releases(plan).items()
+        if known_environments.get(name, release.python) == release.python and not release.exists
     )
 
 

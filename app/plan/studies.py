@@ -75,9 +75,9 @@ def load_study(name: str) -> StudyPlan:
         for grid in load_suite(suite).model_dump(exclude_unset=True)["sweeps"]
     ]
     data["sweeps"] = [*grids, *data.get("sweeps", ())]
-    fixed = data.pop("fixed", {})
+    fixed_settings = data.pop("fixed", {})
     plan = parse_plan({"name": f"study-{name.replace('/', '-')}", **data}, f"the study {name}")
-    return StudyPlan(**plan.model_dump(exclude_unset=True), fixed=fixed)
+    return StudyPlan(**plan.model_dump(exclude_unset=True), fixed=fixed_settings)
 
 
 def shipped_plan(name: str) -> Plan:
@@ -106,16 +106,16 @@ def adjust_grid(grid: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str,
     """
     if _is_simulated(grid):
         return grid
-    changed = {**grid, **{key: value for key, value in overrides.items() if key in _KEYS}}
-    if not changed.get("runtimes"):
-        changed["runtimes"] = [n for n in available_names() if clock_of(n) != "simulated"]
-    changed["runtimes"] = list(grid_runtimes(changed["runtimes"]))
-    names = {parse_spec(spec).name for spec in changed["runtimes"]}
-    options = changed.pop("options", {})
+    new_values = {**grid, **{key: value for key, value in overrides.items() if key in _KEYS}}
+    if not new_values.get("runtimes"):
+        new_values["runtimes"] = [n for n in available_names() if clock_of(n) != "simulated"]
+    new_values["runtimes"] = list(grid_runtimes(new_values["runtimes"]))
+    names = {parse_spec(spec).name for spec in new_values["runtimes"]}
+    options = new_values.pop("options", {})
     valid_options = {
         key: values for key, values in options.items() if key.partition(".")[0] in names
     }
-    return {**changed, "options": valid_options} if valid_options else changed
+    return {**new_values, "options": valid_options} if valid_options else new_values
 
 
 def _is_simulated(grid: Mapping[str, Any]) -> bool:
@@ -128,7 +128,7 @@ def is_part(case: Case, study: StudyPlan) -> bool:
     nor of another value of what the study fixes. What a search tries is known by its model."""
     if study.is_search:
         return any(case.model in grid.models for grid in study.sweeps)
-    return any(_is_point(case, _spelled(grid, case), study.fixed) for grid in study.sweeps)
+    return any(_is_point(case, _spell_grid(grid, case), study.fixed) for grid in study.sweeps)
 
 
 def is_twin_of_part(case: Case, study: StudyPlan) -> bool:
@@ -136,17 +136,17 @@ def is_twin_of_part(case: Case, study: StudyPlan) -> bool:
     return is_null(case.model) and is_part(replace(case, model=original_of(case.model)), study)
 
 
-def _spelled(grid: Sweep, case: Case) -> Sweep:
+def _spell_grid(grid: Sweep, case: Case) -> Sweep:
     """The grid with its replicas as options of the case's runtime, where that has sessions."""
     name = parse_spec(case.runtime).name
     known = runtime(name).options if grid.replicas else ()
     return with_sessions(grid, [name], (1, *grid.replicas)) if SESSIONS in known else grid
 
 
-def _is_point(case: Case, grid: Sweep, fixed: Collection[str]) -> bool:
+def _is_point(case: Case, grid: Sweep, fixed_settings: Collection[str]) -> bool:
     """Keys that a study leaves open hold whatever was asked for, but in a grid of cards."""
     cards = _is_simulated({"runtimes": grid.runtimes})
-    fixed_keys = _KEYS if cards else fixed
+    fixed_keys = _KEYS if cards else fixed_settings
     batches = grid.batch_size if "batch_size" in fixed_keys else ()
     sizes = {"batch": batches, "sequence": grid.sequence_length, **grid.axes}
     return (
@@ -157,7 +157,11 @@ def _is_point(case: Case, grid: Sweep, fixed: Collection[str]) -> bool:
         and str(case.scenario) in grid.scenarios
         and str(case.condition) in grid.conditions
         and case.batcher is None
-        and all(size in allowed for name, size in case.axes.items() if (allowed := sizes.get(name)))
+        and all(
+            size in allowed_sizes
+            for name, size in case.axes.items()
+            if (allowed_sizes := sizes.get(name))
+        )
         and all(
             value in grid.options.get(f"{parse_spec(case.runtime).name}.{name}", ())
             for name, value in case.options.items()

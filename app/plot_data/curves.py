@@ -154,8 +154,10 @@ def curves(series: Sequence[Series]) -> list[Curve]:
         words = [cases[0].runtime, *details[rest]]
         if kinds >= {"rate", "poisson"} and kind != "paced":
             words.append(kind)
-        ordered = sorted(cases, key=lambda case_series: load_of(case_series.case.scenario))
-        result.append(Curve(cases[0].model, " ".join(words), _QUANTITIES[kind], tuple(ordered)))
+        sorted_cases = sorted(cases, key=lambda case_series: load_of(case_series.case.scenario))
+        result.append(
+            Curve(cases[0].model, " ".join(words), _QUANTITIES[kind], tuple(sorted_cases))
+        )
     return result
 
 

@@ -60,10 +60,12 @@ def sides(series: Sequence[Series]) -> dict[str, str]:
     }
 
 
-def pivot(series: Sequence[Series], down: str, across: str, figure: str, *, highest: bool) -> Pivot:
+def pivot(
+    series: Sequence[Series], down: str, column_key: str, figure: str, *, highest: bool
+) -> Pivot:
     """`down` and `across` are keys of `sides`, `figure` is a column of which `highest` is best."""
     sorted_series = sorted(series, key=_is_simulated)
-    rows, names = _values(series, sorted_series, down), _values(series, sorted_series, across)
+    rows, names = _values(series, sorted_series, down), _values(series, sorted_series, column_key)
     columns = {
         key: (_is_simulated(case_series), names[1][key])
         for case_series in sorted_series
@@ -85,37 +87,39 @@ def pivot(series: Sequence[Series], down: str, across: str, figure: str, *, high
     best = {place: _best(cases, values, highest=highest) for place, cases in places.items()}
     leads: dict[tuple[object, ...], float] = {}
     rivals = {
-        place: (place[0], *comparison_key(case, (down, across))) for place, case in best.items()
+        place: (place[0], *comparison_key(case, (down, column_key))) for place, case in best.items()
     }
     for place, case in best.items():
         if value := values[case.key]:
             leads[rivals[place]] = (max if highest else min)(leads.get(rivals[place], value), value)
-    compared = Counter(rivals[place] for place, case in best.items() if values[case.key])
+    rival_counts = Counter(rivals[place] for place, case in best.items() if values[case.key])
     cells = []
     for place, case in best.items():
         value, lead = values[case.key] or None, leads.get(rivals[place])
         ratio = None
-        if value and lead and compared[rivals[place]] > 1:
+        if value and lead and rival_counts[rivals[place]] > 1:
             ratio = lead / value if highest else value / lead
         cells.append(Cell(*place, case, len(places[place]), value, ratio))
     return Pivot(tuple(rows[0]), tuple(name for _, name in across_all), tuple(cells))
 
 
 def _values(
-    among: Sequence[Series], sorted_series: Sequence[Series], key: str
+    all_series: Sequence[Series], sorted_series: Sequence[Series], key: str
 ) -> tuple[list[str], dict[str, str]]:
     """The values of a setting in their order, and each case's by its key."""
     if key == VARIANT:
         names = variants(sorted_series)
         return list(dict.fromkeys(names[item.key] for item in sorted_series)), names
-    setting = next((item for item in settings(among) if item.key == key), _MODEL)
+    setting = next((item for item in settings(all_series) if item.key == key), _MODEL)
     values_by_key = {item.key: setting.value(item) for item in sorted_series}
     distinct_values = set(values_by_key.values())
-    ordered = in_order(
-        setting, [v for item in among if (v := setting.value(item)) in distinct_values and v]
+    ordered_names = in_order(
+        setting, [v for item in all_series if (v := setting.value(item)) in distinct_values and v]
     )
     missing_names = [_NONE] if None in distinct_values else []
-    return [*ordered, *missing_names], {key: value or _NONE for key, value in values_by_key.items()}
+    return [*ordered_names, *missing_names], {
+        key: value or _NONE for key, value in values_by_key.items()
+    }
 
 
 def _best(cases: Sequence[Series], values: Mapping[str, float | None], *, highest: bool) -> Series:
@@ -152,16 +156,19 @@ def matrix(cases: Sequence[Case]) -> Matrix:
         case.case_id: Case("", case.runtime, options=case.options, host=case.host) for case in cases
     }
     down = {member.case_id: member for member in subjects.values()}
-    across = {member.case_id: member for member in ways.values()}
+    column_members = {member.case_id: member for member in ways.values()}
     row_details, column_details = (
         differences(list(down.values())),
-        differences(list(across.values())),
+        differences(list(column_members.values())),
     )
     rows = {key: place for place, key in enumerate(down)}
-    columns = {key: place for place, key in enumerate(across)}
+    columns = {key: place for place, key in enumerate(column_members)}
     return Matrix(
         tuple(" ".join([models[member.model], *row_details[key]]) for key, member in down.items()),
-        tuple(" ".join([member.runtime, *column_details[key]]) for key, member in across.items()),
+        tuple(
+            " ".join([member.runtime, *column_details[key]])
+            for key, member in column_members.items()
+        ),
         {
             case.case_id: (
                 rows[subjects[case.case_id].case_id],

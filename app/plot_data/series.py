@@ -38,8 +38,8 @@ def part_ns(records: np.ndarray, part: Part, from_schedule: bool) -> np.ndarray:
     """Nanoseconds [n] of RECORD records: of the latency, which counts from when a run was due or
     from its start, of its service, or of its wait before that."""
     if part == "queue":
-        waited: np.ndarray = records["started_ns"] - records["scheduled_ns"]
-        return waited
+        wait_ns: np.ndarray = records["started_ns"] - records["scheduled_ns"]
+        return wait_ns
     return latency_ns(records, part == "latency" and from_schedule)
 
 
@@ -143,23 +143,23 @@ def quoted(series: Series, name: str) -> Quoted | None:
     return None if value is None else Quoted(value, ends[0], ends[1])
 
 
-def comparison_key(series: Series, over: Collection[str] = ()) -> tuple[object, ...]:
+def comparison_key(series: Series, varied_keys: Collection[str] = ()) -> tuple[object, ...]:
     """What two cases must share for one to be called faster: all but the runtime and its options.
 
     `over` are settings whose values are compared on purpose: `precision`, `host`.
     """
     row, case = series.row, series.case
-    precision = None if "precision" in over else str(row.get("precision") or case.precision)
-    host = None if "host" in over else row.get("host") or case.host
+    precision = None if "precision" in varied_keys else str(row.get("precision") or case.precision)
+    host = None if "host" in varied_keys else row.get("host") or case.host
     rest = replace(case, runtime="", precision="fp32", options={}, suite="", host="")
-    measured = (row.get("concurrency"), row.get("boundary"))
-    return precision, series.clock, host, *measured, rest.identity_id
+    setup = (row.get("concurrency"), row.get("boundary"))
+    return precision, series.clock, host, *setup, rest.identity_id
 
 
-def is_same_work(one: Series, other: Series) -> bool:
+def is_same_work(first: Series, other: Series) -> bool:
     """Whether a verdict between two cases is one between ways to do the same: of one model, its
     sizes, scenario, precision and clock."""
-    return _work(one) == _work(other)
+    return _work(first) == _work(other)
 
 
 def _work(series: Series) -> tuple[object, ...]:
@@ -190,7 +190,7 @@ def _is_valid(series: Series) -> bool:
 def variants(series: Sequence[Series]) -> dict[str, str]:
     """By key, the runtime and whatever else but the batch differs among these series."""
     batches = {case_series.case.case_id: case_series.batch_axis for case_series in series}
-    details = differences([case_series.case for case_series in series], excluded=batches)
+    details = differences([case_series.case for case_series in series], exceptions=batches)
     return {
         case_series.key: " ".join([case_series.runtime, *details[case_series.case.case_id]])
         for case_series in series
@@ -234,7 +234,7 @@ def facets(series: Sequence[Series]) -> dict[str, dict[str, str]]:
 
 def _facets_of(case: Case, model: str) -> dict[str, str]:
     values = {"runtime": case.runtime, "model": model}
-    values |= {one.name: " ".join(one.labels(case)) for one in GRID}
+    values |= {row.name: " ".join(row.labels(case)) for row in GRID}
     values |= {"host": f"on {printable(case.host)}"} if case.host else {}
     values |= {name: f"{name} {size}" for name, size in sorted(case.axes.items())}
     return values | {name: f"{name}={value}" for name, value in sorted(case.options.items())}

@@ -94,11 +94,11 @@ def _column(series: Series, name: str) -> str:
     value = series.row.get(name) if label is None else label
     if value in (None, ""):
         case = series.case
-        value = case.precision if name == "precision" else _of_case(case).get(name)
+        value = case.precision if name == "precision" else _case_values(case).get(name)
     return "" if value is None else str(value)
 
 
-def _of_case(case: Case) -> dict[str, object]:
+def _case_values(case: Case) -> dict[str, object]:
     """What its row will have of the axes, before there is one."""
     return {name: value for dimension in DIMENSIONS for name, value in dimension.row(case).items()}
 
@@ -143,7 +143,7 @@ def _is_number(value: str) -> bool:
 
 
 _FIRST = ("latency_p50_us", "latency_p99_us", "latency_mean_us", "throughput_per_s")
-_OF_SCENARIO = ("gap_us", "offered_rate_hz", "burst_size", "burst_period_us")
+_SCENARIO_COLUMNS = ("gap_us", "offered_rate_hz", "burst_size", "burst_period_us")
 _UNIT = " (µs)"
 """An axis of times prints its own units."""
 
@@ -206,12 +206,12 @@ def _place(point: tuple[float, Series]) -> float:
 
 def _is_implied_by(setting: Setting, x: str) -> bool:
     """A scenario's word has the gap or the rate in it."""
-    return setting.key == "scenario" and x in _OF_SCENARIO
+    return setting.key == "scenario" and x in _SCENARIO_COLUMNS
 
 
 def _arrivals(case: Series, x: str) -> str:
     """Its kind stays when the scenario's word is left out."""
-    return case.case.scenario.kind if x in _OF_SCENARIO else ""
+    return case.case.scenario.kind if x in _SCENARIO_COLUMNS else ""
 
 
 def _name(case: Series, rest: Sequence[Setting]) -> str:

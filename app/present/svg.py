@@ -150,9 +150,9 @@ def _figure(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
 
 def _x_axis(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
     for place, text in axis_ticks(figure.x, frame.x):
-        at = frame.x(place)
-        yield _line(at, frame.top, at, frame.bottom, look.line)
-        yield _text(at, frame.bottom + LINE, text, look.quiet, "middle")
+        x = frame.x(place)
+        yield _line(x, frame.top, x, frame.bottom, look.line)
+        yield _text(x, frame.bottom + LINE, text, look.quiet, "middle")
     middle = (frame.left + frame.right) / 2
     for number, text in enumerate(frame.x_title_lines):
         yield _text(middle, frame.bottom + LINE * (number + 2) + 4, text, look.ink, "middle")
@@ -165,9 +165,9 @@ def _y_axis(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
         (tick, tick_text(figure.y, tick)) for tick in frame.y.ticks(frame.maximum_y_ticks)
     ]
     for place, text in ticks:
-        at = frame.y(place)
-        yield _line(frame.left, at, frame.right, at, look.line)
-        yield _text(frame.left - 8, at + 4, text, look.quiet, "end")
+        y = frame.y(place)
+        yield _line(frame.left, y, frame.right, y, look.line)
+        yield _text(frame.left - 8, y + 4, text, look.quiet, "end")
 
 
 def _svg_names(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
@@ -181,24 +181,24 @@ def _svg_names(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
                     frame.left, top + LINE * (number + 1), line, look.ink, halo=look.background
                 )
             continue
-        at = frame.place(place)
-        yield _line(frame.left, at, frame.right, at, look.line)
+        y = frame.place(place)
+        yield _line(frame.left, y, frame.right, y, look.line)
         for number, line in enumerate(lines):
-            down = at + 4 + LINE * (number - (len(lines) - 1) / 2)
+            down = y + 4 + LINE * (number - (len(lines) - 1) / 2)
             yield _text(frame.left - 8, down, line, look.ink, "end")
 
 
 def _reference(line: ReferenceLine, frame: Frame, look: Look) -> Iterator[str]:
     color = look.tone(line.tone)
     if line.axis == "y":
-        at = frame.place(line.value)
-        yield _line(frame.left, at, frame.right, at, color, "4 3")
-        yield _text(frame.left + 4, at - 4, line.label, color)
+        position = frame.place(line.value)
+        yield _line(frame.left, position, frame.right, position, color, "4 3")
+        yield _text(frame.left + 4, position - 4, line.label, color)
         return
-    at = frame.x(line.value)
-    yield _line(at, frame.top, at, frame.bottom, color, "4 3")
-    fits = at + text_width(line.label) <= frame.right
-    yield _text(at, frame.top - 6, line.label, color, "start" if fits else "end")
+    position = frame.x(line.value)
+    yield _line(position, frame.top, position, frame.bottom, color, "4 3")
+    fits = position + text_width(line.label) <= frame.right
+    yield _text(position, frame.top - 6, line.label, color, "start" if fits else "end")
 
 
 def _series(figure: Figure, series: Series, frame: Frame, look: Look) -> str:
@@ -256,16 +256,16 @@ def _interval(figure: Figure, mark: Mark, frame: Frame) -> Iterator[str]:
     if mark.low is None or mark.high is None:
         return
     if figure.is_by_name:
-        at = frame.place(mark.y)
+        position = frame.place(mark.y)
         left, right = frame.x(mark.low), frame.x(mark.high)
-        path = (
-            f"M{left:.1f} {at:.1f}H{right:.1f}M{left:.1f} {at - 4:.1f}v8M{right:.1f} {at - 4:.1f}v8"
-        )
+        top = position - 4
+        path = f"M{left:.1f} {position:.1f}H{right:.1f}"
+        path += f"M{left:.1f} {top:.1f}v8M{right:.1f} {top:.1f}v8"
     else:
-        at = frame.x(mark.x)
+        position = frame.x(mark.x)
         low, high = frame.place(mark.low), frame.place(mark.high)
-        caps = f"M{at - 4:.1f} {low:.1f}h8M{at - 4:.1f} {high:.1f}h8"
-        path = f"M{at:.1f} {low:.1f}V{high:.1f}{caps}"
+        caps = f"M{position - 4:.1f} {low:.1f}h8M{position - 4:.1f} {high:.1f}h8"
+        path = f"M{position:.1f} {low:.1f}V{high:.1f}{caps}"
     yield element("path", {"d": path, "fill": "none", "stroke-width": "1.6"})
 
 
@@ -275,15 +275,15 @@ def _symbol(mark: Mark, series: Series, frame: Frame, look: Look) -> str:
 
 
 def _shape(
-    series: Series, across: float, down: float, attributes: Mapping[str, str], title: str = ""
+    series: Series, center_x: float, down: float, attributes: Mapping[str, str], title: str = ""
 ) -> str:
     if series.symbol == "none":
         return ""
     if series.symbol == "circle":
-        place = {"cx": f"{across:.1f}", "cy": f"{down:.1f}", "r": "4"}
+        place = {"cx": f"{center_x:.1f}", "cy": f"{down:.1f}", "r": "4"}
         return element("circle", {**place, **attributes}, title)
     diamond, cross = "l5 5 -5 5 -5 -5z", "m-4 1l8 8m-8 0l8-8"
-    path = f"M{across:.1f} {down - 5:.1f}{diamond if series.symbol == 'diamond' else cross}"
+    path = f"M{center_x:.1f} {down - 5:.1f}{diamond if series.symbol == 'diamond' else cross}"
     return element("path", {"d": path, **attributes}, title)
 
 

@@ -63,8 +63,8 @@ class Frame:
         if not self.names:
             return self.y(y)
         row = math.floor(y + 0.5)
-        above = self.row_height - self.lane_height
-        return self.top + self.row_height * row + above + self.lane_height * (y + 0.5 - row)
+        label_height = self.row_height - self.lane_height
+        return self.top + self.row_height * row + label_height + self.lane_height * (y + 0.5 - row)
 
 
 def text_width(text: str) -> float:
@@ -75,23 +75,23 @@ def text_width(text: str) -> float:
 def axis_ticks(axis: Axis, scale: Scale) -> list[tuple[float, str]]:
     """Places and texts along x; a text that would stand on the one before is left out."""
     maximum_count = max(2, int((scale.end - scale.begin) / 64))
-    told = axis.ticks or [(tick, tick_text(axis, tick)) for tick in scale.ticks(maximum_count)]
+    ticks = axis.ticks or [(tick, tick_text(axis, tick)) for tick in scale.ticks(maximum_count)]
     visible: list[tuple[float, str]] = []
     free = -math.inf
-    for place, text in told:
+    for place, text in ticks:
         half = text_width(text) / 2
-        at = scale(place)
-        if scale.minimum <= place <= scale.maximum and at - half >= free:
+        position = scale(place)
+        if scale.minimum <= place <= scale.maximum and position - half >= free:
             visible.append((place, text))
-            free = at + half + 8
+            free = position + half + 8
     return visible
 
 
 def frame_of(figure: Figure, width: int, titled: bool) -> Frame:
     """The frame of a drawing so wide; one that is `titled` has room for its title."""
     title_lines = _lines(figure.title, width - 20) if titled else ()
-    above = bool(figure.y.title and not figure.is_by_name) + _has_labels_above(figure)
-    top = 12.0 + LINE * (len(title_lines) + above)
+    extra_lines = bool(figure.y.title and not figure.is_by_name) + _has_labels_above(figure)
+    top = 12.0 + LINE * (len(title_lines) + extra_lines)
     names, is_stacked = _names(figure, width)
     left = _left_edge(figure, names, is_stacked)
     labels = max((text_width(mark.label) for mark in figure.marks if mark.label), default=0.0)
@@ -120,12 +120,12 @@ def legend_places(figure: Figure, frame: Frame) -> Iterator[tuple[Series, tuple[
 
 
 def _flow(figure: Figure, width: float) -> Iterator[tuple[Series, tuple[float, int, str]]]:
-    listed = [series for series in figure.series if series.has_legend]
-    if len(listed) < 2 and not any(series.dash for series in listed):
+    legend_series = [series for series in figure.series if series.has_legend]
+    if len(legend_series) < 2 and not any(series.dash for series in legend_series):
         return
     left, line = 10.0, 0
     maximum_length = int((width - 46) / _CHARACTER)
-    for series in listed:
+    for series in legend_series:
         text = (
             series.name
             if width_of_text(series.name) <= maximum_length

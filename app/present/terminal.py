@@ -122,8 +122,8 @@ _BOLD = "1"
 
 def write_document(blocks: Iterable[Block], stream: TextIO, width: int) -> None:
     """Print the document; in colour if `out` is a terminal and NO_COLOR is not set."""
-    colored = stream.isatty() and "NO_COLOR" not in os.environ
-    for line in as_lines(blocks, width, colored):
+    has_colors = stream.isatty() and "NO_COLOR" not in os.environ
+    for line in as_lines(blocks, width, has_colors):
         stream.write(f"{line}\n")
 
 
@@ -139,9 +139,9 @@ def as_lines(blocks: Iterable[Block], width: int, colored: bool = False) -> Iter
         match block:
             case Heading(text):
                 yield from [] if first else [""]
-                yield from _styled(filled(text, width), _BOLD, colored)
+                yield from _style_lines(filled(text, width), _BOLD, colored)
             case Paragraph(text, tone):
-                yield from _styled(filled(text, width), _COLORS.get(tone, ""), colored)
+                yield from _style_lines(filled(text, width), _COLORS.get(tone, ""), colored)
             case Points(sentences):
                 for sentence in sentences:
                     yield from filled(sentence, width, "- ", "  ")
@@ -196,7 +196,7 @@ def _table(table: Table, width: int, colored: bool) -> Iterator[str]:
         see = f": see {table.full_table}" if table.full_table else ""
         yield from filled(f"no room for the columns {headings}{see}", width)
     if table.caption:
-        yield from _styled(filled(table.caption, width), _COLORS["quiet"], colored)
+        yield from _style_lines(filled(table.caption, width), _COLORS["quiet"], colored)
 
 
 def _part(
@@ -225,13 +225,13 @@ def _lines(
     columns: Sequence[Column], cells: Sequence[Cell | str], widths: Sequence[int], colored: bool
 ) -> Iterator[str]:
     """One row; names that are too long go on in further lines."""
-    folded = [
+    folded_cells = [
         filled(text_of(cell), width) or [""] for cell, width in zip(cells, widths, strict=True)
     ]
-    for number in range(max(map(len, folded))):
+    for number in range(max(map(len, folded_cells))):
         texts = [
             Cell(lines[number] if number < len(lines) else "", tone=tone_of(cell))
-            for lines, cell in zip(folded, cells, strict=True)
+            for lines, cell in zip(folded_cells, cells, strict=True)
         ]
         yield _line(columns, texts, widths, colored)
 
@@ -243,9 +243,9 @@ def _line(
     for column, cell, width in zip(columns, cells, widths, strict=True):
         text = printable(cell.text)
         spaces = " " * (width - width_of_text(text))
-        painted = _paint(text, _COLORS.get(cell.tone, "")) if colored else text
-        padded = painted + spaces if column.is_name else spaces + painted
-        words.append(f"{_BAR if column.has_bar else ''}{padded}")
+        painted_text = _paint(text, _COLORS.get(cell.tone, "")) if colored else text
+        padded_text = painted_text + spaces if column.is_name else spaces + painted_text
+        words.append(f"{_BAR if column.has_bar else ''}{padded_text}")
     return (" " * GAP).join(words).rstrip()
 
 
@@ -286,8 +286,10 @@ def _fits(
     columns: Sequence[Column], widths: Sequence[int], places: Sequence[int], width: int
 ) -> bool:
     """Whether these columns have room with their names folded."""
-    folded = [min(w, NAME_WIDTH) if c.is_name else w for c, w in zip(columns, widths, strict=True)]
-    return _part_width(columns, folded, places) <= width
+    folded_widths = [
+        min(w, NAME_WIDTH) if c.is_name else w for c, w in zip(columns, widths, strict=True)
+    ]
+    return _part_width(columns, folded_widths, places) <= width
 
 
 def _fold_widths(
@@ -316,7 +318,7 @@ def _width(table: Table, rows: Sequence[Sequence[Cell | str]], place: int) -> in
     return max(width_of_text(printable(text)) for text in texts)
 
 
-def _styled(lines: Sequence[str], style: str, colored: bool) -> Iterator[str]:
+def _style_lines(lines: Sequence[str], style: str, colored: bool) -> Iterator[str]:
     for line in lines:
         yield _paint(line, style) if colored else line
 

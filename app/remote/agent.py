@@ -43,30 +43,32 @@ from runtimes.base import Runtime, Unavailable
 
 def host_here(name: str, machine: str, cores: Collection[int]) -> Host:
     """This machine as a host; an empty `name` is its own, and an empty `machine` what it runs."""
-    described = describe_host()
+    description = describe_host()
     if machine:
-        described[MACHINE] = machine
+        description[MACHINE] = machine
     return Host(
         name=name or socket.gethostname(),
-        machine=described[MACHINE],
-        environment=described,
-        runtimes={one: _there(one) for one in registry.names()},
+        machine=description[MACHINE],
+        environment=description,
+        runtimes={
+            runtime_name: _describe_runtime(runtime_name) for runtime_name in registry.names()
+        },
         cores=tuple(sorted(cores)),
-        python=described["python"],
+        python=description["python"],
         graphlap=graphlap_version(),
         utc_ns=time.time_ns(),
     )
 
 
-def _there(name: str) -> RuntimeThere:
+def _describe_runtime(name: str) -> RuntimeThere:
     state, known = availability(name), runtime(name)
     if isinstance(state, Unavailable):
         return RuntimeThere(reason=state.reason, remedy=state.remedy)
     devices = {device.key: device.name for device in known.devices()}
-    return RuntimeThere(state.version, devices=devices, near=_near(known, devices))
+    return RuntimeThere(state.version, devices=devices, near=_nearby_cores(known, devices))
 
 
-def _near(known: Runtime, devices: Collection[str]) -> dict[str, str]:
+def _nearby_cores(known: Runtime, devices: Collection[str]) -> dict[str, str]:
     """The cores near each device, those of the default one under the empty name."""
     if not known.accelerator:
         return {}
@@ -111,15 +113,15 @@ class Agent:
         with disk_there(self._root):
             for folder in (self._root.parent, self._root):  # the cache may not be there yet
                 private_folder(folder)
-            self._own = OwnFolder(self._root / "agents")
-        self._store = FileStore(self._root, default_limit_bytes(), self._own.path)
+            self._own_folder = OwnFolder(self._root / "agents")
+        self._store = FileStore(self._root, default_limit_bytes(), self._own_folder.path)
         self._turn = Turn(self._root / _turn_name(machine or this_machine()))
         self._commands = commands or {}
         self._telemetry: Telemetry | None = None
         self._measuring, self._lock = Lock(), Lock()
         self._known: dict[str, Event] = {}
         self._ended_early: dict[str, None] = {}
-        self._unfinished = 0
+        self._job_count = 0
         self._current: tuple[str, Child] | None = None
 
     def doctor(self) -> Host:
@@ -138,7 +140,7 @@ class Agent:
             self._run(job, hear, given_up)
         finally:
             with self._lock:
-                self._unfinished -= 1
+                self._job_count -= 1
 
     def _accept(self, job: HostJob) -> Event:
         """Know the job, and give what ends its waiting; CarrierError for one that can't begin."""
@@ -150,9 +152,9 @@ class Agent:
         with self._lock:
             if job.id in self._known:
                 raise CarrierError(f"the job {job.id} was handed over twice", "nothing is lost")
-            if self._unfinished >= MOST_JOBS:
+            if self._job_count >= MOST_JOBS:
                 raise CarrierError(f"{MOST_JOBS} jobs are waiting already", "wait for their end")
-            self._unfinished += 1
+            self._job_count += 1
             given_up = self._known[job.id] = Event()
             _forget_first(self._known)
             return given_up
@@ -163,7 +165,7 @@ class Agent:
             values = line_there(job, folder, samples, installed_runtimes.folder())
             for file in job.files:
                 self._store.link(file, folder)
-            with self._started(job, values.get("affinity", ())) as (child, bell):
+            with self._start_child(job, values.get("affinity", ())) as (child, bell):
                 if child is None:
                     hear(Ended("it was cancelled before it began", killed=True))
                     return
@@ -195,18 +197,18 @@ class Agent:
             if self._current is not None:
                 self._current[1].kill()
         self._store.close()
-        self._own.close()
+        self._own_folder.close()
 
     @contextlib.contextmanager
     def _turn_of(self, given_up: Event) -> Iterator[None]:
         """Once nobody else measures on this machine; a job that was given up finds that itself."""
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as stack:
             with disk_there(self._root):
-                held.enter_context(self._turn.taken(given_up))
+                stack.enter_context(self._turn.taken(given_up))
             yield
 
     @contextlib.contextmanager
-    def _started(
+    def _start_child(
         self, job: HostJob, affinity: Collection[int]
     ) -> Iterator[tuple[Child | None, Bell]]:
         """The worker, or None for a job that was cancelled before; it is ended in any case."""
@@ -253,7 +255,7 @@ class Agent:
     def _job_folder(self) -> Iterator[Path]:
         with disk_there(self._root):
             private_folder(installed_runtimes.folder().parent)
-            folder = Path(tempfile.mkdtemp(dir=self._own.path))
+            folder = Path(tempfile.mkdtemp(dir=self._own_folder.path))
         try:
             yield folder
         finally:
@@ -265,10 +267,10 @@ def _refuse_long(job_id: str) -> None:
         raise CarrierError(f"{job_id!r:.40} is no job's id", "use the same Graphlap on both sides")
 
 
-def _forget_first(known: dict[str, Any]) -> None:
+def _forget_first(entries: dict[str, Any]) -> None:
     """Ids are remembered so that a job runs once, but not without a bound."""
-    while len(known) > _MOST_REMEMBERED:
-        del known[next(iter(known))]
+    while len(entries) > _MOST_REMEMBERED:
+        del entries[next(iter(entries))]
 
 
 def _turn_name(machine: str) -> str:

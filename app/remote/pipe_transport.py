@@ -66,9 +66,9 @@ class Connection:
         self._numbers = count(1)
         self._answers: dict[int, Future[Any]] = {}
         self._jobs: dict[str, Hear] = {}
-        self._lock, self._writing, self._over = Lock(), Lock(), Event()
+        self._lock, self._writing, self._end_event = Lock(), Lock(), Event()
         self._greeting: Future[dict[str, Any]] = Future()
-        self._said = b""
+        self._error_output = b""
         try:
             self._process = subprocess.Popen(
                 command,
@@ -84,7 +84,7 @@ class Connection:
                 f"{command[0]} can't be started ({error.strerror})",
                 "install it, or correct the path",
             ) from None
-        self._threads = [Thread(target=one, daemon=True) for one in (self._hear, self._beat)]
+        self._threads = [Thread(target=target, daemon=True) for target in (self._hear, self._beat)]
         for thread in self._threads:
             thread.start()
 
@@ -94,24 +94,24 @@ class Connection:
             greeting = self._greeting.result(GREETING_LIMIT_S)
         except NoAnswer:
             self.close(f"no Graphlap answered within {GREETING_LIMIT_S:g} s")
-            raise self._gone() from None
+            raise self._connection_error() from None
         if greeting.get("protocol") != PROTOCOL:
-            there = greeting.get(GREETING)
+            remote_version = greeting.get(GREETING)
             self.close("it speaks another protocol")
             raise CarrierError(
-                f"{self.host} has Graphlap {there} and this machine has {graphlap_version()}, "
-                "which do not understand each other",
+                f"{self.host} has Graphlap {remote_version} and this machine has "
+                f"{graphlap_version()}, which do not understand each other",
                 "install the same on both",
             )
 
-    def ask(self, what: str, data: bytes = b"", **values: Any) -> Any:
+    def ask(self, operation: str, data: bytes = b"", **values: Any) -> Any:
         """The agent's answer; CarrierError for its refusal, and for none. `data` goes with it."""
         number, answer = next(self._numbers), Future[Any]()
         with self._lock:
             if self.lost:
-                raise self._gone()
+                raise self._connection_error()
             self._answers[number] = answer
-        self._send({"n": number, "ask": what, **values}, data)
+        self._send({"n": number, "ask": operation, **values}, data)
         try:
             return answer.result(ANSWER_LIMIT_S)
         except NoAnswer:
@@ -150,13 +150,13 @@ class Connection:
             self.lost = why
             answers, self._answers = list(self._answers.values()), {}
             jobs, self._jobs = self._jobs, {}
-        self._over.set()
+        self._end_event.set()
         self._end_process()
         for answer in answers:
             with contextlib.suppress(Exception):  # it was answered at this moment
-                answer.set_exception(self._gone())
+                answer.set_exception(self._connection_error())
         if not self._greeting.done():
-            self._greeting.set_exception(self._gone())
+            self._greeting.set_exception(self._connection_error())
         for hear in jobs.values():
             hear(Lost(self.lost))
 
@@ -171,7 +171,7 @@ class Connection:
             self._process.kill()
             self._process.wait()
 
-    def _gone(self) -> CarrierError:
+    def _connection_error(self) -> CarrierError:
         return CarrierError(f"{self.host}: {self.lost}", "see that graphlap worker runs there")
 
     def _send(self, values: dict[str, Any], data: bytes = b"") -> None:
@@ -183,7 +183,7 @@ class Connection:
             return
 
     def _beat(self) -> None:
-        while not self._over.wait(BEAT_S):
+        while not self._end_event.wait(BEAT_S):
             self._send(BEAT)
 
     def _hear(self) -> None:
@@ -196,11 +196,11 @@ class Connection:
         with selectors.DefaultSelector() as selector:
             selector.register(out, selectors.EVENT_READ)
             selector.register(err, selectors.EVENT_READ)
-            while not (why or self._over.is_set()):
+            while not (why or self._end_event.is_set()):
                 for key, _ in selector.select(BEAT_S):
                     data = os.read(key.fd, _READ_BYTES)
                     if key.fileobj is err:
-                        self._said = (self._said + data)[-_SAID_KEPT_BYTES:]
+                        self._error_output = (self._error_output + data)[-_SAID_KEPT_BYTES:]
                         if not data:
                             selector.unregister(err)
                         continue
@@ -224,14 +224,16 @@ class Connection:
         assert self._process.stderr
         os.set_blocking(self._process.stderr.fileno(), False)
         with contextlib.suppress(OSError):
-            self._said += os.read(self._process.stderr.fileno(), _SAID_KEPT_BYTES)
+            self._error_output += os.read(self._process.stderr.fileno(), _SAID_KEPT_BYTES)
         code = self._process.returncode
-        ended = "the connection was closed"
+        end_text = "the connection was closed"
         if code:
-            ended = f"its process ended with {f'signal {-code}' if code < 0 else f'code {code}'}"
-        lines = [line.strip() for line in self._said.decode("utf-8", "replace").splitlines()]
+            end_text = f"its process ended with {f'signal {-code}' if code < 0 else f'code {code}'}"
+        lines = [
+            line.strip() for line in self._error_output.decode("utf-8", "replace").splitlines()
+        ]
         last = next((line for line in reversed(lines) if line), "")
-        return f"{ended} ({last})" if last else ended
+        return f"{end_text} ({last})" if last else end_text
 
     def _take_all(self, frames: Iterator[tuple[dict[str, Any], bytes]]) -> str:
         """Why nothing more can be understood, empty while it can."""
@@ -275,20 +277,22 @@ class PipedCarrier:
     def doctor(self) -> tuple[Host, ...]:
         """All of them, asked at once; CarrierError names those that can't be reached."""
         with ThreadPoolExecutor(len(self._hosts)) as pool:
-            asked = [pool.submit(host.doctor) for host in self._hosts.values()]
+            futures = [pool.submit(host.doctor) for host in self._hosts.values()]
             try:
-                wait(asked)
+                wait(futures)
             except BaseException:  # Ctrl-C: those that wait for an answer end at once
                 self.close()
                 raise
-        faults = [fault for one in asked if (fault := one.exception()) is not None]
-        ours = [fault for fault in faults if isinstance(fault, CarrierError)]
+        faults = [fault for future in futures if (fault := future.exception()) is not None]
+        carrier_errors = [fault for fault in faults if isinstance(fault, CarrierError)]
         for fault in faults:
-            if fault not in ours:
+            if fault not in carrier_errors:
                 raise fault
-        if ours:
-            raise CarrierError("; ".join(fault.cause for fault in ours), ours[0].remedy)
-        return tuple(one.result() for one in asked)
+        if carrier_errors:
+            raise CarrierError(
+                "; ".join(fault.cause for fault in carrier_errors), carrier_errors[0].remedy
+            )
+        return tuple(future.result() for future in futures)
 
     def run(self, host: str, job: HostJob, hear: Hear) -> None:
         self._hosts[host].run(job, hear)
@@ -309,14 +313,14 @@ class _Host:
         self._name, self._command, self._silence_s = name, command, silence_s
         self._lock, self._connecting = Lock(), Lock()
         self._connection: Connection | None = None
-        self._cancelled: set[str] = set()
-        self._killed: set[str] = set()
-        self._closed = False
+        self._cancelled_jobs: set[str] = set()
+        self._killed_jobs: set[str] = set()
+        self._is_closed = False
 
     def doctor(self) -> Host:
-        told = self._connected().ask("doctor")
+        answer = self._open_connection().ask("doctor")
         try:
-            return replace(from_json(Host, told), name=self._name)
+            return replace(from_json(Host, answer), name=self._name)
         except CodecError as error:
             raise CarrierError(
                 f"{self._name} sends what can't be parsed ({error})",
@@ -328,10 +332,10 @@ class _Host:
 
     def cancel(self, job_id: str, how: Ending) -> None:
         with self._lock:
-            self._cancelled.add(job_id)
-            connection, is_disobeyed = self._connection, job_id in self._killed
+            self._cancelled_jobs.add(job_id)
+            connection, is_disobeyed = self._connection, job_id in self._killed_jobs
             if how == "kill":
-                self._killed.add(job_id)
+                self._killed_jobs.add(job_id)
         if connection is not None:
             # A host that takes nothing keeps who writes to it waiting, which the sweep must not.
             end = partial(connection.cancel, job_id, how)
@@ -341,12 +345,12 @@ class _Host:
 
     def close(self) -> None:
         with self._lock:
-            self._closed = True
+            self._is_closed = True
             connection = self._connection
         if connection is not None:
             connection.close()
 
-    def _connected(self) -> Connection:
+    def _open_connection(self) -> Connection:
         """The connection that there is, or a new one; CarrierError."""
         with self._connecting:
             with self._lock:
@@ -356,7 +360,7 @@ class _Host:
             found = Connection(self._name, self._command, self._silence_s)
             with self._lock:
                 self._connection = found
-                is_late = self._closed
+                is_late = self._is_closed
             if is_late:
                 found.close()
             found.greeted()
@@ -365,14 +369,14 @@ class _Host:
     def _begin(self, job: HostJob, hear: Hear) -> None:
         """Bring what the host lacks, then have the job run; its thread ends when it has begun."""
         try:
-            connection = self._connected()
+            connection = self._open_connection()
             connection.listen(job.id, hear)
             missing = set(self._lacking(connection, job))
             for file in job.files:
                 if file.sha256 in missing:
                     missing.discard(file.sha256)
-                    _bring(connection, file, lambda: job.id in self._cancelled)
-            if job.id in self._cancelled:
+                    _bring(connection, file, lambda: job.id in self._cancelled_jobs)
+            if job.id in self._cancelled_jobs:
                 connection.tell(job.id, Ended("it was cancelled before it began", killed=True))
                 return
             connection.ask("run", job=job_written(job))
@@ -384,7 +388,7 @@ class _Host:
     def _lacking(self, connection: Connection, job: HostJob) -> list[str]:
         """The sha256 of the files that the host needs; CarrierError for any other answer."""
         answer = connection.ask("lacks", files=files_written(job.files))
-        if isinstance(answer, list) and all(isinstance(one, str) for one in answer):
+        if isinstance(answer, list) and all(isinstance(item, str) for item in answer):
             return answer
         raise CarrierError(
             f"{self._name} answered for its files with {answer!r:.40}, not a list of sha256",
@@ -392,10 +396,10 @@ class _Host:
         )
 
 
-def _bring(connection: Connection, file: HostFile, cancelled: Callable[[], bool]) -> None:
+def _bring(connection: Connection, file: HostFile, is_cancelled: Callable[[], bool]) -> None:
     """Send the file block by block; CarrierError."""
     for offset, data in blocks(file):
-        if cancelled():
+        if is_cancelled():
             return
         size = file.size_bytes
         connection.ask("keep", sha256=file.sha256, offset=offset, size_bytes=size, data=data)
@@ -403,17 +407,17 @@ def _bring(connection: Connection, file: HostFile, cancelled: Callable[[], bool]
 
 def _once(hear: Hear) -> Hear:
     """Nothing is told after the last message."""
-    lock, over = Lock(), False
+    lock, is_over = Lock(), False
 
-    def told(message: Message) -> None:
-        nonlocal over
+    def report_once(message: Message) -> None:
+        nonlocal is_over
         with lock:
-            if over:
+            if is_over:
                 return
-            over = isinstance(message, Ended | Lost)
+            is_over = isinstance(message, Ended | Lost)
         hear(message)
 
-    return told
+    return report_once
 
 
 SCHEME = "ssh:"
@@ -430,8 +434,8 @@ def ssh_carrier(address: str) -> PipedCarrier:
 
     `PROGRAM` is how Graphlap is called there, where `graphlap` is not enough.
     """
-    given = [word.strip().partition("=") for word in address.removeprefix(SCHEME).split(",")]
-    hosts = [host for host, _, _ in given]
+    host_parts = [word.strip().partition("=") for word in address.removeprefix(SCHEME).split(",")]
+    hosts = [host for host, _, _ in host_parts]
     for host in hosts:
         if not _HOST.fullmatch(host):
             raise CarrierError(f"{address!r:.80} names no host in {host!r:.40}", _FORM)
@@ -442,7 +446,7 @@ def ssh_carrier(address: str) -> PipedCarrier:
     return PipedCarrier(
         {
             names[host]: (*ssh, *_OPTIONS, host, f"{program or _PROGRAM} worker --stdio")
-            for host, _, program in given
+            for host, _, program in host_parts
         }
     )
 

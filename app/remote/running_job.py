@@ -33,15 +33,15 @@ from exporters.codec import object_of, to_json
 
 def line_there(job: HostJob, folder: Path, samples: Path, engines: Path) -> dict[str, Any]:
     """The values of the line, its files in `folder`; CarrierError for a line that can't be read."""
-    known = {file.sha256: file.name for file in job.files}
+    names_by_sha256 = {file.sha256: file.name for file in job.files}
 
-    def placed(value: Any) -> Any:
+    def place_value(value: Any) -> Any:
         match value:
             case str() if value.startswith(FILE):
                 rest = value.removeprefix(FILE)
                 sha256, _, name = rest.partition("/")
                 name, colon, function = name.partition(":")
-                if known.get(sha256) != name:
+                if names_by_sha256.get(sha256) != name:
                     raise CarrierError(
                         f"the job {job.id} names the file {name!r:.80}, which it did not bring",
                         "use the same Graphlap on both sides",
@@ -52,9 +52,9 @@ def line_there(job: HostJob, folder: Path, samples: Path, engines: Path) -> dict
             case str() if value == ENGINES:
                 return str(engines)
             case dict():
-                return {key: placed(one) for key, one in value.items()}
+                return {key: place_value(item) for key, item in value.items()}
             case list():
-                return [placed(one) for one in value]
+                return [place_value(item) for item in value]
         return value
 
     try:
@@ -63,11 +63,11 @@ def line_there(job: HostJob, folder: Path, samples: Path, engines: Path) -> dict
         values = None
     if not isinstance(values, dict):
         raise CarrierError(f"the job {job.id} is no JSON", "use the same Graphlap on both sides")
-    told: dict[str, Any] = placed(values)
-    return told
+    line: dict[str, Any] = place_value(values)
+    return line
 
 
-_OF_LAUNCHERS = (
+_LAUNCHER_PREFIXES = (
     "BLIS_",
     "GOMP_",
     "KMP_",
@@ -82,7 +82,7 @@ _OF_LAUNCHERS = (
 
 def scrubbed(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """What is left of it."""
-    return {name: text for name, text in environ.items() if not name.startswith(_OF_LAUNCHERS)}
+    return {name: text for name, text in environ.items() if not name.startswith(_LAUNCHER_PREFIXES)}
 
 
 class Turn:
@@ -107,10 +107,10 @@ class Turn:
 class _Waiting:
     """Where the lock is not free a thread waits for it, since nothing else can be woken so."""
 
-    def __init__(self, descriptor: int, woken: Event) -> None:
-        self._descriptor, self._woken = descriptor, woken
+    def __init__(self, descriptor: int, wake_event: Event) -> None:
+        self._descriptor, self._wake_event = descriptor, wake_event
         self._lock = Lock()
-        self._has_it = self._thread_has_file = self._over = False
+        self._has_it = self._thread_has_file = self._is_over = False
 
     def wait(self) -> bool:
         """Whether it is ours; False once `woken` was set by somebody else."""
@@ -120,7 +120,7 @@ class _Waiting:
         except BlockingIOError:
             self._thread_has_file = True
             Thread(target=self._wait, daemon=True).start()
-            self._woken.wait()
+            self._wake_event.wait()
         except OSError:
             self._has_it = True
         with self._lock:
@@ -129,7 +129,7 @@ class _Waiting:
     def close(self) -> None:
         """Let go of it, now or as soon as the thread has it."""
         with self._lock:
-            self._over = True
+            self._is_over = True
             if not self._thread_has_file:
                 os.close(self._descriptor)
 
@@ -139,9 +139,9 @@ class _Waiting:
         finally:
             with self._lock:
                 self._has_it, self._thread_has_file = True, False
-                if self._over:
+                if self._is_over:
                     os.close(self._descriptor)
-            self._woken.set()
+            self._wake_event.set()
 
 
 LOOK_EVERY_S = 0.5
@@ -169,12 +169,12 @@ class UnderWay:
 
     def run(self) -> None:
         """Tell all that comes of it; the last message is `Ended`."""
-        begun = time.monotonic()
-        samples_due, ends, too_late = begun + LOOK_EVERY_S, begun + self._limit_s, False
+        start_s = time.monotonic()
+        samples_due, ends, too_late = start_s + LOOK_EVERY_S, start_s + self._limit_s, False
         while True:
-            ended = self._child.ended()
+            has_ended = self._child.ended()
             self._tell_lines()
-            if ended:
+            if has_ended:
                 break
             self._look()
             now = time.monotonic()

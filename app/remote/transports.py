@@ -18,7 +18,7 @@ def open_carrier(address: str, insecure: bool = False) -> Carrier:
     connections is the caller's to close.
     """
     if address.startswith(DASK):
-        return _of_dask(address, insecure)
+        return _dask_carrier(address, insecure)
     if insecure:
         raise CarrierError(f"{address} has no certificates to do without", "remove it")
     if address.startswith(SSH):
@@ -43,7 +43,7 @@ def _local(address: str) -> Carrier:
     return PipedCarrier({f"local-{number + 1}": command for number in range(int(word))})
 
 
-def _of_dask(address: str, insecure: bool) -> Carrier:
+def _dask_carrier(address: str, insecure: bool) -> Carrier:
     try:
         made = install_layout.load("app.remote.dask_cluster.transport:DaskCarrier")
         carrier: Carrier = made(address, insecure)

@@ -58,39 +58,39 @@ class Frames:
     """
 
     def __init__(self) -> None:
-        self._arrived = bytearray()
-        self._searched = 0
+        self._buffer = bytearray()
+        self._search_start = 0
         self._values: dict[str, Any] = {}
-        self._wanted = 0
+        self._body_size = 0
 
     def take(self, data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
         """All that is whole by now; CarrierError for a block or a line that is larger than one may
         be: what a host says without an end must not fill this machine."""
-        self._arrived += data
+        self._buffer += data
         while True:
-            if self._wanted:
-                if len(self._arrived) < self._wanted:
+            if self._body_size:
+                if len(self._buffer) < self._body_size:
                     return
-                yield self._values, self._cut(self._wanted)
-                self._wanted = 0
-            end = self._arrived.find(b"\n", self._searched)
+                yield self._values, self._cut(self._body_size)
+                self._body_size = 0
+            end = self._buffer.find(b"\n", self._search_start)
             if end < 0:
-                self._searched = len(self._arrived)
-                if self._searched > LONGEST_LINE_BYTES:
+                self._search_start = len(self._buffer)
+                if self._search_start > LONGEST_LINE_BYTES:
                     raise CarrierError("a line is longer than one may be", _SAME)
                 return
             values = object_of(self._cut(end + 1))
-            self._wanted = _size(values)
-            if self._wanted:
+            self._body_size = _size(values)
+            if self._body_size:
                 self._values = values
             elif values:
                 yield values, b""
 
     def _cut(self, size: int) -> bytes:
-        with memoryview(self._arrived) as view:
+        with memoryview(self._buffer) as view:
             piece = bytes(view[:size])
-        del self._arrived[:size]
-        self._searched = 0
+        del self._buffer[:size]
+        self._search_start = 0
         return piece
 
 
@@ -103,7 +103,9 @@ def _size(values: dict[str, Any]) -> int:
 
 def files_written(files: tuple[HostFile, ...]) -> list[dict[str, Any]]:
     """Without where they lie, which means something on one machine alone."""
-    return [{"sha256": one.sha256, "size_bytes": one.size_bytes, "name": one.name} for one in files]
+    return [
+        {"sha256": file.sha256, "size_bytes": file.size_bytes, "name": file.name} for file in files
+    ]
 
 
 def files_read(values: Any) -> tuple[HostFile, ...]:
@@ -176,9 +178,9 @@ def message_read(values: dict[str, Any], data: bytes = b"") -> Message:
             case {"offset": offset}:
                 return Block(int(offset), data)
             case {"told": readings}:
-                return Told(tuple(from_json(Reading, one, finite=True) for one in readings))
-            case {"ended": ended}:
-                return from_json(Ended, ended)
+                return Told(tuple(from_json(Reading, reading, finite=True) for reading in readings))
+            case {"ended": end_values}:
+                return from_json(Ended, end_values)
             case {"lost": reason}:
                 return Lost(str(reason))
     except (CodecError, TypeError, ValueError):

@@ -43,16 +43,16 @@ def serve(agent: Agent, silence_s: float = SILENCE_S) -> int:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    over = Event()
-    Thread(target=_beat, args=(replies, over), daemon=True).start()
+    end_event = Event()
+    Thread(target=_beat, args=(replies, end_event), daemon=True).start()
     try:
         replies.send({GREETING: graphlap_version(), "protocol": PROTOCOL})
-        for values, data in _heard(descriptor, silence_s):
+        for values, data in _read_frames(descriptor, silence_s):
             _heed(agent, replies, values, data)
     except BrokenPipeError:
         pass  # the carrier is gone, which is an end like any other
     finally:
-        over.set()
+        end_event.set()
         agent.close()
     return 0
 
@@ -72,15 +72,15 @@ class _Replies:
             write_whole(self._file, *frame)
 
 
-def _beat(replies: _Replies, over: Event) -> None:
-    while not over.wait(BEAT_S):
+def _beat(replies: _Replies, end_event: Event) -> None:
+    while not end_event.wait(BEAT_S):
         try:
             replies.send(BEAT)
         except OSError:
             return
 
 
-def _heard(descriptor: int, silence_s: float) -> Iterator[tuple[dict[str, Any], bytes]]:
+def _read_frames(descriptor: int, silence_s: float) -> Iterator[tuple[dict[str, Any], bytes]]:
     """What is asked, until the end of it or a silence that is too long."""
     frames = Frames()
     heard_s = time.monotonic()
@@ -165,7 +165,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scheduler.description = "Without these files the certificates of Dask's configuration are used."
 
 
-_OF_A_SCHEDULER = ("name", "tls_ca_file", "tls_cert", "tls_key", "insecure_cluster")
+_SCHEDULER_OPTIONS = ("name", "tls_ca_file", "tls_cert", "tls_key", "insecure_cluster")
 """Options that mean nothing on standard streams."""
 
 
@@ -179,7 +179,7 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.address is not None:
         return _serve_scheduler(options)
-    if unread := next((key for key in _OF_A_SCHEDULER if getattr(options, key)), ""):
+    if unread := next((key for key in _SCHEDULER_OPTIONS if getattr(options, key)), ""):
         flag = f"--{unread.replace('_', '-')}"
         raise PlanError(f"{flag}: --stdio has no scheduler", f"Remove {flag}, or --stdio")
     return serve(Agent(cores=cores_of(options), machine=options.machine))

@@ -27,16 +27,16 @@ _NEVER_LOCKED_S = 86400.0
 class OwnFolder:
     """Made in `among`, where those that were abandoned are removed; OSError."""
 
-    def __init__(self, among: Path) -> None:
-        among.mkdir(exist_ok=True)
-        for other in among.iterdir():
+    def __init__(self, parent: Path) -> None:
+        parent.mkdir(exist_ok=True)
+        for other in parent.iterdir():
             if _is_abandoned(other):
                 shutil.rmtree(other, ignore_errors=True)
-        new = Path(tempfile.mkdtemp(prefix=_NEW, dir=among))
+        new = Path(tempfile.mkdtemp(prefix=_NEW, dir=parent))
         self._lock: int | None = os.open(new / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         with contextlib.suppress(OSError):  # a file system without locks: nobody removes it then
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self.path = new.rename(among / new.name.removeprefix(_NEW))
+        self.path = new.rename(parent / new.name.removeprefix(_NEW))
 
     def close(self) -> None:
         """Remove it with all that is in it; idempotent."""
@@ -109,11 +109,11 @@ class FileStore:
                     return
                 self._begin(sha256)
             try:
-                arrived = self._add(sha256, offset, data)
+                stored_bytes = self._add(sha256, offset, data)
             except OSError:
                 self._forget(sha256)
                 raise
-            if arrived == size_bytes:
+            if stored_bytes == size_bytes:
                 self._file(sha256, place)
 
     def link(self, file: HostFile, folder: Path) -> None:
@@ -143,11 +143,11 @@ class FileStore:
         """
         place = self._place(sha256)
         try:
-            if _seen(place) != self._sound.get(sha256) and file_sha256(place) != sha256:
+            if _file_state(place) != self._sound.get(sha256) and file_sha256(place) != sha256:
                 place.unlink()
                 return False
             os.utime(place)
-            self._sound[sha256] = _seen(place)
+            self._sound[sha256] = _file_state(place)
         except FileNotFoundError:
             return False
         return True
@@ -167,14 +167,14 @@ class FileStore:
     def _add(self, sha256: str, offset: int, data: bytes) -> int:
         """How many bytes of the file are here now, with what of the block was not."""
         part = self._coming[sha256]
-        arrived = part.stat().st_size
-        if offset > arrived:
+        stored_bytes = part.stat().st_size
+        if offset > stored_bytes:
             raise CarrierError(f"a block of the file {sha256:.12} was lost", "start again")
-        fresh = data[arrived - offset :]
+        fresh = data[stored_bytes - offset :]
         self._make_room(len(fresh))
         with part.open("ab") as file:
             file.write(fresh)
-        return arrived + len(fresh)
+        return stored_bytes + len(fresh)
 
     def _file(self, sha256: str, place: Path) -> None:
         part = self._coming.pop(sha256)
@@ -198,13 +198,13 @@ class FileStore:
                 "files that are half here fill the store there",
                 "set GRAPHLAP_CACHE_LIMIT there to more",
             )
-        there = []
+        stored_files = []
         for path in self._files.iterdir():
             with contextlib.suppress(FileNotFoundError):  # another agent was faster
                 status = path.stat()
-                there.append((status.st_mtime_ns, status.st_size, path))
-        total = coming + sum(size for _, size, _ in there)
-        for _, size, path in sorted(there):
+                stored_files.append((status.st_mtime_ns, status.st_size, path))
+        total = coming + sum(size for _, size, _ in stored_files)
+        for _, size, path in sorted(stored_files):
             if total + size_bytes <= self._limit_bytes:
                 return
             path.unlink(missing_ok=True)
@@ -225,7 +225,7 @@ def plain(name: str) -> str:
     return name
 
 
-def _seen(place: Path) -> tuple[int, ...]:
+def _file_state(place: Path) -> tuple[int, ...]:
     status = place.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns
 

@@ -23,11 +23,11 @@ _RATE_COLUMN = "throughput_per_s"
 def devices(cases: Sequence[TimedCase]) -> Figure | None:
     """Throughput of each runtime on each host at the batch size that most of them ran; None below
     two."""
-    rated = [
+    rated_cases = [
         timed_case for timed_case in cases if timed_case.is_well and timed_case.figure(_RATE_COLUMN)
     ]
     places_by_size: dict[float | None, set[tuple[str, str]]] = {}
-    for timed_case in rated:
+    for timed_case in rated_cases:
         case = timed_case.measured.case
         places_by_size.setdefault(timed_case.figure("batch_size"), set()).add(
             (case.runtime, case.host)
@@ -35,10 +35,14 @@ def devices(cases: Sequence[TimedCase]) -> Figure | None:
     batch = max(places_by_size, key=lambda size: len(places_by_size[size]), default=None)
     if len(places_by_size.get(batch, ())) < 2:
         return None
-    comparable = [timed_case for timed_case in rated if timed_case.figure("batch_size") == batch]
-    ordered = sorted(comparable, key=lambda timed_case: -(timed_case.figure(_RATE_COLUMN) or 0.0))
+    comparable = [
+        timed_case for timed_case in rated_cases if timed_case.figure("batch_size") == batch
+    ]
+    sorted_cases = sorted(
+        comparable, key=lambda timed_case: -(timed_case.figure(_RATE_COLUMN) or 0.0)
+    )
     series = []
-    for place, timed_case in enumerate(ordered):
+    for place, timed_case in enumerate(sorted_cases):
         mark = interval_mark(timed_case, place, _RATE_COLUMN, "throughput_ci", "per_s")
         if mark is not None:
             cases_of = (timed_case.case_id,)
@@ -51,11 +55,11 @@ def devices(cases: Sequence[TimedCase]) -> Figure | None:
                     has_legend=False,
                 )
             )
-    at = "" if batch is None else f" at batch {batch:.0f}"
+    batch_text = "" if batch is None else f" at batch {batch:.0f}"
     return Figure(
         "Throughput by device",
-        Axis(f"{_RATE}{at}", "per_s", "log"),
-        names_axis(ordered),
+        Axis(f"{_RATE}{batch_text}", "per_s", "log"),
+        names_axis(sorted_cases),
         tuple(series),
         note=f"Line: 95 % interval. {HOLLOW}",
     )
@@ -94,17 +98,20 @@ def replicas(cases: Sequence[TimedCase]) -> Figure | None:
             groups.setdefault(base.case_id, [base]).append(case)
     series = []
     for group in list(groups.values())[:MAXIMUM_SERIES]:
-        base, ordered = group[0], sorted(group, key=lambda case: case.figure("replicas") or 1.0)
-        counts = [case.figure("replicas") or 1.0 for case in ordered]
-        rates = [case.figure(_RATE_COLUMN) or 0.0 for case in ordered]
-        ids = tuple(case.case_id for case in ordered)
-        measured = tuple(
+        base, sorted_cases = (
+            group[0],
+            sorted(group, key=lambda case: case.figure("replicas") or 1.0),
+        )
+        counts = [case.figure("replicas") or 1.0 for case in sorted_cases]
+        rates = [case.figure(_RATE_COLUMN) or 0.0 for case in sorted_cases]
+        ids = tuple(case.case_id for case in sorted_cases)
+        marks = tuple(
             Mark(count, rate, f"{case.name}: {text.rate_text(rate)}", is_hollow=case.is_hollow)
-            for count, rate, case in zip(counts, rates, ordered, strict=True)
+            for count, rate, case in zip(counts, rates, sorted_cases, strict=True)
         )
         perfect = tuple(Mark(count, rates[0] * count) for count in counts)
         series += [
-            Series(base.name, measured, "line", base.color, base.dash, cases=ids),
+            Series(base.name, marks, "line", base.color, base.dash, cases=ids),
             Series(f"{base.name}, linear scaling", perfect, "line", base.color, 2, "none", ids),
         ]
     if not series:
@@ -124,25 +131,25 @@ MODEL_FIGURES: tuple[Callable[[Sequence[TimedCase]], Figure | None], ...] = (dev
 def hosts(throughputs: Sequence[AggregateThroughput]) -> Figure | None:
     """Inputs per second of each case that is added over hosts, a part of the bar for each; None
     without one."""
-    added = [throughput for throughput in throughputs if not throughput.absent]
-    if not added:
+    usable_throughputs = [throughput for throughput in throughputs if not throughput.absent]
+    if not usable_throughputs:
         return None
-    ends = [0.0] * len(added)
+    ends = [0.0] * len(usable_throughputs)
     series = []
     for number, host in enumerate(
-        dict.fromkeys(h for throughput in added for h in throughput.hosts)
+        dict.fromkeys(h for throughput in usable_throughputs for h in throughput.hosts)
     ):
         marks, ids = [], []
-        for place, throughput in enumerate(added):
+        for place, throughput in enumerate(usable_throughputs):
             if host not in throughput.hosts:
                 continue
-            at = throughput.hosts.index(host)
-            start, ends[place] = ends[place], ends[place] + throughput.rates[at]
-            description = f"{host}: {text.rate_text(throughput.rates[at])}"
+            index = throughput.hosts.index(host)
+            start, ends[place] = ends[place], ends[place] + throughput.rates[index]
+            description = f"{host}: {text.rate_text(throughput.rates[index])}"
             marks.append(Mark(ends[place], place, description, start=start))
-            ids.append(throughput.parts[at].case.case_id)
+            ids.append(throughput.parts[index].case.case_id)
         series.append(Series(host, tuple(marks), "bars", number, cases=tuple(ids)))
-    bounded = tuple(
+    interval_marks = tuple(
         Mark(
             throughput.per_s,
             place,
@@ -151,14 +158,14 @@ def hosts(throughputs: Sequence[AggregateThroughput]) -> Figure | None:
             throughput.interval.low,
             throughput.interval.high,
         )
-        for place, throughput in enumerate(added)
+        for place, throughput in enumerate(usable_throughputs)
         if throughput.interval
     )
-    if bounded:
-        series.append(Series("together, 95 % interval", bounded, color=6, symbol="diamond"))
+    if interval_marks:
+        series.append(Series("together, 95 % interval", interval_marks, color=6, symbol="diamond"))
     return Figure(
         "Throughput of all machines together",
         Axis("inputs per second", "per_s"),
-        Axis(names=tuple(names_of(added))),
+        Axis(names=tuple(names_of(usable_throughputs))),
         tuple(series),
     )

@@ -28,13 +28,13 @@ _PEAK_COLOR = 6
 def operator_figures(cases: Sequence[TimedCase]) -> Iterator[Figure]:
     """The slowest operators, their roofline and their memory, of each case that has operator
     times."""
-    for one in cases:
-        times = case_operators(one.run, one.measured.case)
+    for case in cases:
+        times = case_operators(case.run, case.measured.case)
         if times is None or not times.ops:
             continue
-        yield slowest_operators(one, times)
+        yield slowest_operators(case, times)
         for draw in (roofline, memory):
-            roof_figure = draw(one, times)
+            roof_figure = draw(case, times)
             if roof_figure is not None:
                 yield roof_figure
 
@@ -88,7 +88,7 @@ def roofline(case: TimedCase, times: OperatorTimes) -> Figure | None:
     )
 
 
-def memory(one: TimedCase, times: OperatorTimes) -> Figure | None:
+def memory(case: TimedCase, times: OperatorTimes) -> Figure | None:
     """Bytes in use while each operator runs, in the order of execution, with the high-water mark
     and its operator; None where the engine reports none."""
     highest = times.high_water
@@ -96,22 +96,24 @@ def memory(one: TimedCase, times: OperatorTimes) -> Figure | None:
         return None
     most = float(highest.peak_bytes or 0)
     label = f"{text.amount(most, 'B')} at {highest.op} {_nodes(highest)}"
-    used, held = [], []
+    used_marks, arena_marks = [], []
     for place, op in enumerate(times.ops, 1):
         if op.peak_bytes is not None:
-            used.append(Mark(place, op.peak_bytes, f"{op.op} {_nodes(op)}"))
+            used_marks.append(Mark(place, op.peak_bytes, f"{op.op} {_nodes(op)}"))
         if op.arena_bytes is not None:
-            held.append(Mark(place, op.arena_bytes))
+            arena_marks.append(Mark(place, op.arena_bytes))
         if op is highest:
             top = Mark(place, most, label)
-    cases = (one.case_id,)
+    cases = (case.case_id,)
     return Figure(
-        f"Memory of the operators of {one.label}",
+        f"Memory of the operators of {case.label}",
         Axis("operator, in the order of execution"),
         Axis("memory", "bytes", least=0.0),
         (
-            Series("in use", tuple(used), "line", one.color, cases=cases),
-            Series("held by the allocator", tuple(held), "line", one.color, 1, "none", cases),
+            Series("in use", tuple(used_marks), "line", case.color, cases=cases),
+            Series(
+                "held by the allocator", tuple(arena_marks), "line", case.color, 1, "none", cases
+            ),
             Series("high-water mark", (top,), color=_PEAK_COLOR, cases=cases),
         ),
         note=f"Most in use: {label}. The most of all runs of the profile; weights that lie in the "
@@ -146,9 +148,11 @@ def fit(cases: Sequence[TimedCase]) -> Figure | None:
         return None
     series = []
     for place, case in enumerate(complete):
-        used, total = (case.figure(f"weight_tiles_{word}") or 0.0 for word in ("used", "total"))
-        description = f"{case.name}: {used:.0f} of {total:.0f} tiles{_costs(case)}"
-        mark = Mark(100.0 * used / total, place, description, is_hollow=True)
+        used_tiles, total = (
+            case.figure(f"weight_tiles_{word}") or 0.0 for word in ("used", "total")
+        )
+        description = f"{case.name}: {used_tiles:.0f} of {total:.0f} tiles{_costs(case)}"
+        mark = Mark(100.0 * used_tiles / total, place, description, is_hollow=True)
         series.append(
             Series(case.name, (mark,), "bars", case.color, cases=(case.case_id,), has_legend=False)
         )
@@ -175,17 +179,17 @@ MAXIMUM_EVENTS = 400
 def card_figures(cases: Sequence[TimedCase]) -> Iterator[Block]:
     """A figure, or why there is none, of the first case of each model on each card; nothing where
     nothing ran on one. Waits for a process that compiles them."""
-    simulated = [(one, line) for one in cases if (line := question_for(one))]
+    simulated = [(case, line) for case in cases if (line := question_for(case))]
     first: dict[tuple[str, str], tuple[TimedCase, str]] = {}
-    for one, line in simulated:
-        first.setdefault((one.measured.case.model, one.measured.case.runtime), (one, line))
+    for case, line in simulated:
+        first.setdefault((case.measured.case.model, case.measured.case.runtime), (case, line))
     selection = list(first.values())[:MAXIMUM_FIGURES]
     answers = card_runs([line for _, line in selection])
-    for (one, _), answer in zip(selection, answers, strict=True):
+    for (case, _), answer in zip(selection, answers, strict=True):
         if isinstance(answer, GraphlapError):
-            yield Paragraph(f"{_title(one)}: not available ({answer.cause}); {answer.remedy}")
+            yield Paragraph(f"{_title(case)}: not available ({answer.cause}); {answer.remedy}")
         else:
-            yield schedule(one, answer)
+            yield schedule(case, answer)
     if len(selection) < len(simulated):
         yield Paragraph(
             f"The schedules of {len(selection)} of {len(simulated)} simulated cases are drawn: the "
@@ -247,10 +251,10 @@ def _title(case: TimedCase) -> str:
     return f"Schedule of {case.label}, simulated"
 
 
-def question_for(one: TimedCase) -> str:
+def question_for(case: TimedCase) -> str:
     """The question for its schedule; "" of a case that does not run on a card."""
-    model = one.run.model_of(one.measured.case)
-    return "" if model is None else question(one.measured.case, model)
+    model = case.run.model_of(case.measured.case)
+    return "" if model is None else question(case.measured.case, model)
 
 
 def _event_text(event: CardEvent) -> str:

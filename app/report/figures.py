@@ -34,7 +34,7 @@ class TimedCase:
     label: str
     color: int
     dash: int
-    _pooled: np.ndarray | None = None
+    _pooled_us: np.ndarray | None = None
 
     @property
     def row(self) -> Row:
@@ -72,19 +72,19 @@ class TimedCase:
     @property
     def latency_us(self) -> np.ndarray:
         """Of all rounds together, ascending [n]."""
-        if self._pooled is None:
+        if self._pooled_us is None:
             rounds = self.run.rounds_of(self.measured.case)
             parts = [self.run.samples_of(result).latency_ns for result in rounds if result.samples]
-            self._pooled = np.sort(np.concatenate(parts)) / 1e3 if parts else np.empty(0)
-        return self._pooled
+            self._pooled_us = np.sort(np.concatenate(parts)) / 1e3 if parts else np.empty(0)
+        return self._pooled_us
 
     def percentiles_us(self) -> list[tuple[float, float]]:
         """(share of runs, latency) as far as there is a run beyond."""
         sorted_us = self.latency_us
         count = len(sorted_us)
-        supported = [share for share in _SHARES if count * (1.0 - share) >= 1.0]
-        ranks = [max(0, int(np.ceil(share * count)) - 1) for share in supported]
-        return [(s, float(sorted_us[rank])) for s, rank in zip(supported, ranks, strict=True)]
+        shares = [share for share in _SHARES if count * (1.0 - share) >= 1.0]
+        ranks = [max(0, int(np.ceil(share * count)) - 1) for share in shares]
+        return [(s, float(sorted_us[rank])) for s, rank in zip(shares, ranks, strict=True)]
 
     @property
     def fastest_and_slow_us(self) -> tuple[float, float] | None:
@@ -113,23 +113,23 @@ class TimedCase:
 
     def forget(self) -> None:
         """Let go of the samples."""
-        self._pooled = None
+        self._pooled_us = None
 
 
-def timed_cases(run: Run, measured: Sequence[MeasuredCase]) -> list[TimedCase]:
+def timed_cases(run: Run, measurements: Sequence[MeasuredCase]) -> list[TimedCase]:
     """The cases that were timed, in the plan's order."""
     return list(
         _labelled_cases(
-            run, [measurement for measurement in measured if measurement.summary is not None]
+            run, [measurement for measurement in measurements if measurement.summary is not None]
         )
     )
 
 
-def _labelled_cases(run: Run, timed: Sequence[MeasuredCase]) -> Iterator[TimedCase]:
-    case_labels = labels([measurement.case for measurement in timed])
-    runtimes = list(dict.fromkeys(measurement.case.runtime for measurement in timed))
+def _labelled_cases(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[TimedCase]:
+    case_labels = labels([measurement.case for measurement in measurements])
+    runtimes = list(dict.fromkeys(measurement.case.runtime for measurement in measurements))
     counts: dict[tuple[str, str], int] = {}
-    for measurement in timed:
+    for measurement in measurements:
         key = (measurement.case.model, measurement.case.runtime)
         number = counts[key] = counts.get(key, -1) + 1
         yield TimedCase(
@@ -279,10 +279,10 @@ def histogram(cases: Sequence[TimedCase]) -> Figure:
 def _steps(case: TimedCase, edges: np.ndarray) -> tuple[Mark, ...]:
     """From the first bin with runs to the end of the last."""
     shares = case.shares(edges)
-    filled = np.flatnonzero(shares)
-    if not len(filled):
+    filled_bins = np.flatnonzero(shares)
+    if not len(filled_bins):
         return ()
-    first, last = int(filled[0]), int(filled[-1])
+    first, last = int(filled_bins[0]), int(filled_bins[-1])
     heights = [0.0, *(100.0 * share for share in shares[first : last + 1]), 0.0]
     places = [edges[first], *edges[first : last + 2]]
     return tuple(Mark(float(x), float(y)) for x, y in zip(places, heights, strict=True))
@@ -304,9 +304,9 @@ def throughput(cases: Sequence[TimedCase]) -> Figure | None:
 def load(cases: Sequence[TimedCase]) -> Figure | None:
     """p99 over the rate of requests; None where no case has two rates."""
     groups: dict[str, list[TimedCase]] = {}
-    for one in cases:
-        kind = one.measured.case.scenario.kind
-        groups.setdefault(f"{kind} {one.without_load.case_id}", []).append(one)
+    for case in cases:
+        kind = case.measured.case.scenario.kind
+        groups.setdefault(f"{kind} {case.without_load.case_id}", []).append(case)
     return _lines(
         "Latency over request rate",
         groups,
@@ -318,34 +318,38 @@ def load(cases: Sequence[TimedCase]) -> Figure | None:
 def _lines(
     title: str,
     groups: Mapping[str, Sequence[TimedCase]],
-    along: tuple[Axis, str],
+    x_axis: tuple[Axis, str],
     value: tuple[Axis, str],
 ) -> Figure | None:
     """A line for each group that has two places along a column; None where none has."""
-    (x, x_column), (y, y_column) = along, value
+    (x, x_column), (y, y_column) = x_axis, value
     lines = []
     for group in groups.values():
         entries = [
-            (at, height, case)
+            (x_value, height, case)
             for case in group
-            if (at := case.figure(x_column)) and (height := case.figure(y_column))
+            if (x_value := case.figure(x_column)) and (height := case.figure(y_column))
         ]
-        if len({at for at, _, _ in entries}) < 2:
+        if len({x_value for x_value, _, _ in entries}) < 2:
             continue
         entries.sort(key=lambda entry: entry[0])
         first = entries[0][2]
-        shared = set.intersection(*(set(case.name.split(_SEPARATOR)) for _, _, case in entries))
+        shared_words = set.intersection(
+            *(set(case.name.split(_SEPARATOR)) for _, _, case in entries)
+        )
         lines.append(
             Series(
-                _SEPARATOR.join(word for word in first.name.split(_SEPARATOR) if word in shared),
+                _SEPARATOR.join(
+                    word for word in first.name.split(_SEPARATOR) if word in shared_words
+                ),
                 tuple(
                     Mark(
-                        at,
+                        x_value,
                         height,
                         f"{case.name}: {text.figure(height, y.unit)}",
                         is_hollow=case.is_hollow,
                     )
-                    for at, height, case in entries
+                    for x_value, height, case in entries
                 ),
                 "line",
                 first.color,
@@ -362,33 +366,33 @@ def ratios(cases: Sequence[TimedCase]) -> Figure | None:
     """How many times the best median of its model each runtime takes, among those on one clock and
     of one precision; None where fewer than two models or two runtimes can be compared."""
     best: dict[tuple[object, ...], float] = {}
-    model_cases = (one for one in cases if not is_null(one.measured.case.model))
-    comparable = [one for one in model_cases if one.is_well and _p50(one)]
-    for one in comparable:
-        key = _comparable(one)
-        best[key] = min(best.get(key, _p50(one)), _p50(one))
+    model_cases = (case for case in cases if not is_null(case.measured.case.model))
+    comparable = [case for case in model_cases if case.is_well and _p50(case)]
+    for case in comparable:
+        key = _comparable(case)
+        best[key] = min(best.get(key, _p50(case)), _p50(case))
     columns = sorted(
-        {_column(one) for one in comparable}, key=lambda name: ("simulated" in name, name)
+        {_column(case) for case in comparable}, key=lambda name: ("simulated" in name, name)
     )
-    models = list(dict.fromkeys(str(one.row["model"]) for one in comparable))
+    models = list(dict.fromkeys(str(case.row["model"]) for case in comparable))
     if len(models) < 2 or len(columns) < 2:
         return None
     fastest: dict[tuple[str, str], TimedCase] = {}
-    for one in comparable:
-        place = (_column(one), str(one.row["model"]))
-        if place not in fastest or _p50(one) < _p50(fastest[place]):
-            fastest[place] = one
-    labels = {str(one.row["model"]): one.label.partition(_SEPARATOR)[0] for one in comparable}
+    for case in comparable:
+        place = (_column(case), str(case.row["model"]))
+        if place not in fastest or _p50(case) < _p50(fastest[place]):
+            fastest[place] = case
+    labels = {str(case.row["model"]): case.label.partition(_SEPARATOR)[0] for case in comparable}
     series: list[Series] = []
     for number, column in enumerate(columns):
         fastest_by_model = {
-            model: one for (runtime, model), one in fastest.items() if runtime == column
+            model: case for (runtime, model), case in fastest.items() if runtime == column
         }
         color = next(iter(fastest_by_model.values())).color
         offset = _DODGE * (number - (len(columns) - 1) / 2) / len(columns)
         marks = tuple(
-            _ratio_mark(one, models.index(model) + offset, _p50(one) / best[_comparable(one)])
-            for model, one in fastest_by_model.items()
+            _ratio_mark(case, models.index(model) + offset, _p50(case) / best[_comparable(case)])
+            for model, case in fastest_by_model.items()
         )
         is_repeated = any(drawn_series.color == color for drawn_series in series)
         series.append(
@@ -397,7 +401,7 @@ def ratios(cases: Sequence[TimedCase]) -> Figure | None:
                 marks,
                 color=color,
                 symbol="diamond" if is_repeated else "circle",
-                cases=tuple(one.case_id for one in fastest_by_model.values()),
+                cases=tuple(case.case_id for case in fastest_by_model.values()),
             )
         )
     return Figure(
@@ -423,10 +427,10 @@ def _comparable(case: TimedCase) -> tuple[object, ...]:
     return case.row["model"], case.row["clock"], case.row["precision"]
 
 
-def _column(one: TimedCase) -> str:
-    marks = [str(one.row["precision"] or "")] + (["simulated"] if one.simulated else [])
-    marks += [f"on {one.measured.case.host}"] if one.measured.case.host else []
-    return " ".join([str(one.row["runtime"]), *filter(None, marks)])
+def _column(case: TimedCase) -> str:
+    marks = [str(case.row["precision"] or "")] + (["simulated"] if case.simulated else [])
+    marks += [f"on {case.measured.case.host}"] if case.measured.case.host else []
+    return " ".join([str(case.row["runtime"]), *filter(None, marks)])
 
 
 FIGURES: tuple[Callable[[Sequence[TimedCase]], Figure | None], ...] = (

@@ -74,17 +74,17 @@ def comparison(
     """The section; where the runs share no case, it says so. `history` is that of the machine."""
     names = model_labels((previous.name, current.name))  # of paths, as those of models
     first, second = names[previous.name], names[current.name]
-    compared = replace(compare_runs(previous, current, history=history), first=first, second=second)
+    result = replace(compare_runs(previous, current, history=history), first=first, second=second)
     yield Heading(f"{second} against {first}", 1)
-    yield from comparison_blocks(compared)
-    if figure := ratio_figure(compared):
+    yield from comparison_blocks(result)
+    if figure := ratio_figure(result):
         yield figure
 
 
-def ratio_figure(compared: Comparison) -> Figure | None:
+def ratio_figure(result: Comparison) -> Figure | None:
     """The second run over the first, with the interval that decided; None without a case."""
     series = []
-    for place, case in enumerate(compared.cases):
+    for place, case in enumerate(result.cases):
         for number, (name, sides) in enumerate(case.percentiles.items()):
             verdict = sides.verdict
             ends = verdict.interval
@@ -105,9 +105,9 @@ def ratio_figure(compared: Comparison) -> Figure | None:
     if not series:
         return None
     return Figure(
-        f"{compared.second} over {compared.first}",
+        f"{result.second} over {result.first}",
         Axis("ratio of latencies (more than 1: slower)", "times", "log", least=0.95, most=1.05),
-        Axis(names=tuple(case.label for case in compared.cases)),
+        Axis(names=tuple(case.label for case in result.cases)),
         tuple(series),
         (ReferenceLine("x", 1.0, "equal"),),
         note="Circle: first percentile of the table, diamond: the second. Line: interval of the "
@@ -215,16 +215,16 @@ def question(result: RunResult) -> str:
     return f"How fast {verb} {model_text} on {runtimes}?"
 
 
-def models(measured: Sequence[MeasuredCase]) -> str:
+def models(measurements: Sequence[MeasuredCase]) -> str:
     """`mlp, gru, net.onnx and 4 more models`."""
-    names = dict.fromkeys(str(measurement.row["model"]) for measurement in measured)
+    names = dict.fromkeys(str(measurement.row["model"]) for measurement in measurements)
     labels = model_labels(names)
     return _name_list([labels[name] for name in names], "models")
 
 
-def _runtimes(measured: Sequence[MeasuredCase]) -> str:
+def _runtimes(measurements: Sequence[MeasuredCase]) -> str:
     return _name_list(
-        list(dict.fromkeys(measurement.case.runtime for measurement in measured)), "runtimes"
+        list(dict.fromkeys(measurement.case.runtime for measurement in measurements)), "runtimes"
     )
 
 
@@ -344,10 +344,12 @@ def _model_figures(group: Sequence[TimedCase]) -> list[Figure]:
     return [figure for figure in chain(figures, operator_figures(group)) if figure is not None]
 
 
-def run_page(intact: IntactRun, measured: Sequence[MeasuredCase], label: str) -> Iterator[Block]:
+def run_page(
+    intact: IntactRun, measurements: Sequence[MeasuredCase], label: str
+) -> Iterator[Block]:
     """The page of one run; `called` is its folder's name where there are several."""
     run, manifest = intact.run, intact.run.manifest
-    result = run_result(run, measured, Comparer().outcome_of(run, measured))
+    result = run_result(run, measurements, Comparer().outcome_of(run, measurements))
     hosts = environments(manifest, run.environments, result.rows)
     heading = title(result, hosts)
     yield Heading(f"{heading}: {label}" if label else heading, 1)
@@ -360,17 +362,17 @@ def run_page(intact: IntactRun, measured: Sequence[MeasuredCase], label: str) ->
     yield Paragraph(question(result))
     yield Heading("Answer")
     yield from answer(result)
-    overview = summarise_run(measured, manifest.requested_plan.band, result.contests)
+    overview = summarise_run(measurements, manifest.requested_plan.band, result.contests)
     if result.replaces_rows:
         overview = without_rankings(overview)
     yield from _confidence(result, overview)
     yield from _findings(result, overview)
     yield from _problems(result, intact.damage_texts)
-    yield from _merged(list(plan_differences(manifest.merged)))
+    yield from _merge_notes(list(plan_differences(manifest.merged)))
     yield from evidence(result)
     yield from more_results(result)
     yield from _rows(result, overview)
-    if not any(is_imported(measurement.case.runtime) for measurement in measured):
+    if not any(is_imported(measurement.case.runtime) for measurement in measurements):
         yield from _machine_section(intact, hosts)
 
 
@@ -402,9 +404,11 @@ def _findings(result: RunResult, overview: RunSummary) -> Iterator[Block]:
         yield Details("Every finding", (Points(overview.insights),), 3)
 
 
-def _problems(result: RunResult, damaged: Sequence[str]) -> Iterator[Block]:
+def _problems(result: RunResult, damage_texts: Sequence[str]) -> Iterator[Block]:
     """Why cases have no figures, and what of the run is damaged."""
-    notes: list[Block] = [Note("damaged", sentence, "error", "damaged") for sentence in damaged]
+    notes: list[Block] = [
+        Note("damaged", sentence, "error", "damaged") for sentence in damage_texts
+    ]
     if not result.plan.check:
         notes += cause_notes(result)  # a check's answer has them
     if notes:
@@ -412,7 +416,7 @@ def _problems(result: RunResult, damaged: Sequence[str]) -> Iterator[Block]:
         yield from notes
 
 
-def _merged(differences: Sequence[str]) -> Iterator[Block]:
+def _merge_notes(differences: Sequence[str]) -> Iterator[Block]:
     if differences:
         yield Heading("Differences between the merged runs")
         yield Points(tuple(differences))
@@ -478,22 +482,22 @@ def page(runs: Sequence[IntactRun], history: Path | None = None) -> Iterator[str
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     yield f"<title>{safe_text(', '.join(run_names))} · Graphlap</title>\n"
     yield f"<style>\n{_colors()}{_asset('page.css')}</style></head>\n<body>\n<main>\n"
-    measured = [Rows().measured(intact.run) for intact in runs]
+    measurement_lists = [Rows().measured(intact.run) for intact in runs]
     if len(runs) == 2:
         previous, current = (
             side_of(item.run, measurements)
-            for item, measurements in zip(runs, measured, strict=True)
+            for item, measurements in zip(runs, measurement_lists, strict=True)
         )
         yield "<section>\n"
-        undamaged = [
-            (intact.run, own)
-            for intact, own in zip(runs, measured, strict=True)
+        intact_sides = [
+            (intact.run, run_measurements)
+            for intact, run_measurements in zip(runs, measurement_lists, strict=True)
             if not intact.damage_texts
         ]
-        past = history_for([intact.run.path for intact in runs], undamaged, history)
-        yield from as_html(comparison(previous, current, past))
+        past_runs = history_for([intact.run.path for intact in runs], intact_sides, history)
+        yield from as_html(comparison(previous, current, past_runs))
         yield "</section>\n"
-    for number, (intact, own_measured) in enumerate(zip(runs, measured, strict=True)):
+    for number, (intact, own_measured) in enumerate(zip(runs, measurement_lists, strict=True)):
         yield f'<section class="run" id="run-{number}">\n'
         yield from as_html(
             run_page(intact, own_measured, run_names[number] if len(runs) > 1 else "")

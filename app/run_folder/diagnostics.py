@@ -30,13 +30,13 @@ from exporters.diagnostics.catalogue import (
 from exporters.diagnostics.diagnostic import Count, Diagnostic, Parameter, Quantity, Unit
 
 LEGACY = "legacy_message"
-_BETWEEN = "; "
+_SEPARATOR = "; "
 _FIGURE = r"[\d,]+(?:\.\d+)?"
 
 
 def of_cell(cell: Value) -> tuple[Diagnostic, ...]:
     """Those of a cell in which old sentences are joined."""
-    return tuple(map(of_sentence, str(cell).split(_BETWEEN))) if cell else ()
+    return tuple(map(of_sentence, str(cell).split(_SEPARATOR))) if cell else ()
 
 
 @lru_cache(maxsize=4096)

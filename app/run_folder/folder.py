@@ -48,18 +48,18 @@ def inputs_to_keep(model: ExportedModel) -> Iterator[tuple[str, Path]]:
     for key, reference in model.references.items():
         sets = (reference, *model.rotation.get(key, ()))
         for number, file in enumerate(sets, 1):
-            named = f"{model.name}-{model.sha256[:8]}-{model.precision}-{key}"
+            file_stem = f"{model.name}-{model.sha256[:8]}-{model.precision}-{key}"
             place = f".{number}" if number > 1 else ""
-            yield f"{INPUTS}/{_UNSAFE.sub('_', named)}{place}.npz", Path(file)
+            yield f"{INPUTS}/{_UNSAFE.sub('_', file_stem)}{place}.npz", Path(file)
 
 
 def write_inputs(reference: Path, target: BinaryIO) -> None:
     """Copy the inputs of a stored reference, a part at a time: they may be larger than memory."""
-    with ZipFile(reference) as stored, ZipFile(target, "w") as archive:
-        for name in stored.namelist():
+    with ZipFile(reference) as source_archive, ZipFile(target, "w") as archive:
+        for name in source_archive.namelist():
             if name.startswith(INPUT):
                 with (
-                    stored.open(name) as source,
+                    source_archive.open(name) as source,
                     archive.open(name.removeprefix(INPUT), "w", force_zip64=True) as member,
                 ):
                     shutil.copyfileobj(source, member)

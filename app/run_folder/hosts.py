@@ -24,14 +24,20 @@ def host_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:
 
 def environments(
     manifest: Manifest,
-    recorded: Mapping[str, Mapping[str, Any]],
+    recorded_hosts: Mapping[str, Mapping[str, Any]],
     rows: Iterable[Mapping[str, Any]],
 ) -> Mapping[str, Mapping[str, Any]]:
     """What each host of these rows was; `told` is by the journals, of which those of a host that
     only began the run tell no row. Where they tell none it is the host that began the run."""
     initial, hosts = manifest.environment, {str(row.get("host")) for row in rows}
-    measured = {host: of for host, of in recorded.items() if host in hosts}
-    return measured or recorded or ({str(initial.get("host") or ""): initial} if initial else {})
+    measured_hosts = {
+        host: environment for host, environment in recorded_hosts.items() if host in hosts
+    }
+    return (
+        measured_hosts
+        or recorded_hosts
+        or ({str(initial.get("host") or ""): initial} if initial else {})
+    )
 
 
 def have_hosts(cases: Iterable[Case]) -> bool:

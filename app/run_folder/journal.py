@@ -289,11 +289,11 @@ def _with_diagnostics(data: dict[str, Any]) -> dict[str, Any]:
 def _diagnostics_from_sentences(data: dict[str, Any]) -> dict[str, Any]:
     """`warnings` and `uncompared` as objects; what is neither text nor object is for the codec."""
     values = dict(data)
-    warnings, uncompared = values.get("warnings"), values.get("uncompared")
+    warnings, uncompared_text = values.get("warnings"), values.get("uncompared")
     if isinstance(warnings, list):
         values["warnings"] = [_as_object(warning) for warning in warnings]
-    if isinstance(uncompared, str):
-        values["uncompared"] = _as_object(uncompared) if uncompared else None
+    if isinstance(uncompared_text, str):
+        values["uncompared"] = _as_object(uncompared_text) if uncompared_text else None
     return values
 
 
@@ -307,8 +307,8 @@ def _upgrade_from_schema_3(data: dict[str, Any]) -> dict[str, Any]:
     if isinstance(facts := data.get("facts"), dict):
         values["facts"] = with_current_names(facts)
     match data.get("imported"):
-        case {"figures": dict() as figures, **others}:
-            values["imported"] = {**others, "figures": with_current_names(figures)}
+        case {"figures": dict() as figures, **other_values}:
+            values["imported"] = {**other_values, "figures": with_current_names(figures)}
     return values
 
 

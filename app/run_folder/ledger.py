@@ -53,12 +53,12 @@ class Ledger:
     _digests: dict[str, dict[int, str]] = field(default_factory=dict)
     _digests_by_journal: dict[str, Any] = field(default_factory=dict)
     _writer_digests: dict[str, str] = field(default_factory=dict)
-    _voided: dict[tuple[str, int], int] = field(default_factory=dict)
+    _voided_attempts: dict[tuple[str, int], int] = field(default_factory=dict)
     _void_cases: dict[str, int] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
     _models_there: dict[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     _accuracies: dict[str, AccuracyResult] = field(default_factory=dict)
-    _tried: dict[str, Case] = field(default_factory=dict)
+    _tried_cases: dict[str, Case] = field(default_factory=dict)
     _operators: dict[str, Operators] = field(default_factory=dict)
     _cold_starts: dict[str, dict[int, ColdStart]] = field(default_factory=dict)
     _time_spent: list[TimeSpent] = field(default_factory=list)
@@ -102,7 +102,7 @@ class Ledger:
                 if previous is None or previous.transient:
                     self._accuracies[line.subject] = line
             case SearchCase():
-                self._tried.setdefault(line.case.case_id, line.case)
+                self._tried_cases.setdefault(line.case.case_id, line.case)
                 self.cases.setdefault(line.case.case_id, line.case)
                 return line.case.case_id
             case ColdStart():
@@ -117,7 +117,7 @@ class Ledger:
     def _take_round(self, source: str, line: RoundResult, text: bytes) -> None:
         rounds = self._rounds.setdefault(line.case_id, {})
         previous = rounds.get(line.round)
-        void = self._voided.get((line.case_id, line.round), 0)
+        void = self._voided_attempts.get((line.case_id, line.round), 0)
         later = previous is None or previous.is_tried_again or previous.attempt < line.attempt
         if line.attempt <= void or not later:
             return
@@ -157,7 +157,7 @@ class Ledger:
         previous = rounds.get(line.round)
         if line.attempt:
             place = line.case_id, line.round
-            self._voided[place] = max(line.attempt, self._voided.get(place, 0))
+            self._voided_attempts[place] = max(line.attempt, self._voided_attempts.get(place, 0))
             self._void_case(line.case_id, line.attempt)
             if previous is None or previous.attempt > line.attempt:
                 return
@@ -188,7 +188,7 @@ class Ledger:
             self._writers_by_round,
             self._models,
             self._accuracies,
-            tuple(self._tried.values()),
+            tuple(self._tried_cases.values()),
             self._operators,
             self._cold_starts,
             models_there=self._models_there,

@@ -143,12 +143,12 @@ def _drivers(gpus: object) -> list[str]:
 
 def _state(folder: Path) -> str:
     live = _read(folder / LIVE)
-    state, failed = str(live.get("state") or ""), live.get("cases_failed") or 0
+    state, failed_count = str(live.get("state") or ""), live.get("cases_failed") or 0
     if is_being_written(folder):
         return "being measured"
     if state not in ("finished", "stopped"):
         return "interrupted"
-    return f"{state}, {failed} failed" if failed else state
+    return f"{state}, {failed_count} failed" if failed_count else state
 
 
 def _read(path: Path) -> Mapping[str, Any]:

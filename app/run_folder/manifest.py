@@ -65,7 +65,7 @@ def fingerprints(
     accuracy: str = "",
     environments: Mapping[str, str] = MappingProxyType({}),
     *,
-    elsewhere: bool = False,
+    is_remote: bool = False,
 ) -> tuple[Fingerprint, ...]:
     """Of all that can be read now, each once; what can't be read, its own stage reports.
 
@@ -78,7 +78,7 @@ def fingerprints(
     for path in paths:
         with contextlib.suppress(OSError):
             entries.append(Fingerprint(path, fingerprint(Path(path))))
-    if not elsewhere:
+    if not is_remote:
         entries += _package_fingerprints(cases, environments)
     return tuple(entries)
 
@@ -265,11 +265,17 @@ class Manifest(RunHeader):
 
     def owns(self, run_id: str) -> bool:
         """Whether a journal that names this run is of ours; one without a name may be."""
-        return not run_id or run_id == self.run_id or any(of.run_id == run_id for of in self.merged)
+        return (
+            not run_id
+            or run_id == self.run_id
+            or any(merged_run.run_id == run_id for merged_run in self.merged)
+        )
 
     def run_of(self, writer: str) -> Manifest | MergedRun:
         """The run that a journal of this name is of: one of those that this one is merged of."""
-        return next((of for of in self.merged if writer in of.writers), self)
+        return next(
+            (merged_run for merged_run in self.merged if writer in merged_run.writers), self
+        )
 
 
 def new_manifest(

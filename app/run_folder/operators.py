@@ -30,7 +30,7 @@ from exporters.file_access import read_file
 from runtimes.execution import Clock
 
 FOLDER = "operators"
-_BETWEEN = " + "
+_SEPARATOR = " + "
 _FAR_OFF = 2.0
 """Operators that take so many times what a run takes, or its inverse, are worth a warning."""
 
@@ -63,7 +63,7 @@ def operators_csv(times: OperatorTimes) -> bytes:
             "time_us": op.time_us,
             "share": op.time_us / total_us if total_us else 0.0,
             "engine_name": op.engine_name,
-            "holds": _BETWEEN.join(op.holds),
+            "holds": _SEPARATOR.join(op.holds),
             "peak_share": op.peak_share,
             **{name: getattr(op, name) for name in _FIGURES},
         }
@@ -121,7 +121,7 @@ def _operator(row: Mapping[str, str]) -> Operator:
         restore_formula(row["op"]),
         _finite(row["time_us"]),
         restore_formula(row["engine_name"]),
-        tuple(restore_formula(row["holds"]).split(_BETWEEN)) if row.get("holds") else (),
+        tuple(restore_formula(row["holds"]).split(_SEPARATOR)) if row.get("holds") else (),
         **figures,
     )
 
@@ -221,10 +221,10 @@ def _groups(name_groups: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The names in groups, so that all that is held together anywhere is in one."""
     group_of: dict[str, list[str]] = {}
     for names in name_groups:
-        joined: list[str] = []
+        joined_groups: list[str] = []
         for group in {id(g): g for name in names for g in [group_of.get(name, [name])]}.values():
-            joined += group
-        group_of |= dict.fromkeys(joined, joined)
+            joined_groups += group
+        group_of |= dict.fromkeys(joined_groups, joined_groups)
     return [tuple(group) for group in {id(g): g for g in group_of.values()}.values()]
 
 

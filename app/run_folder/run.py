@@ -57,7 +57,7 @@ class StatisticsStore:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._entries: dict[str, tuple[str, bytes]] | None = None
-        self._added: dict[str, tuple[str, Any]] = {}
+        self._new_entries: dict[str, tuple[str, Any]] = {}
 
     def knows(self, name: str) -> bool:
         """Whether there is an entry of this name, under whichever key."""
@@ -81,15 +81,15 @@ class StatisticsStore:
 
     def put(self, name: str, key: str, values: Any) -> None:
         """Add an entry, in the place of any other of this name; it is written by `save`."""
-        self._added[name] = key, values
+        self._new_entries[name] = key, values
 
     def save(self) -> None:
         """Write what was added. A folder that can't be written is left as it is: the statistics
         are computed again by the next reader."""
-        if not self._added:
+        if not self._new_entries:
             return
         entries = _entries_in(self._folder / STATISTICS)
-        for name, (key, values) in self._added.items():
+        for name, (key, values) in self._new_entries.items():
             with contextlib.suppress(CodecError, ValueError):
                 entries[name] = key, _line(name, key, values)
         with contextlib.suppress(OSError):
@@ -97,7 +97,7 @@ class StatisticsStore:
             with replacing(self._folder / STATISTICS, durable=False) as file:
                 file.writelines(text + b"\n" for _, text in entries.values())
         self._entries = entries
-        self._added.clear()
+        self._new_entries.clear()
 
     def _text(self, name: str, key: str) -> bytes | None:
         stored_key, text = self._read().get(name, ("", b""))
@@ -201,15 +201,17 @@ class Run:
         Of a case that a sweep on other machines cancelled, and told so itself, it is the host that
         measured what there is.
         """
-        known, rounds = self.writers.get(case.case_id), self.rounds.get(case.case_id, {})
-        measured = [number for number in known or () if number in rounds and rounds[number].samples]
-        return known[max(measured or known)] if known else None
+        writers, rounds = self.writers.get(case.case_id), self.rounds.get(case.case_id, {})
+        timed_numbers = [
+            number for number in writers or () if number in rounds and rounds[number].samples
+        ]
+        return writers[max(timed_numbers or writers)] if writers else None
 
     def host_of(self, case: Case) -> str:
         """The machine that measured a case, or is to; "" where nobody says it."""
         writer = self.writer_of(case)
-        told = case.host or (writer.host if writer is not None else "")
-        return told or str(self.manifest.environment.get("host") or "")
+        host = case.host or (writer.host if writer is not None else "")
+        return host or str(self.manifest.environment.get("host") or "")
 
     def environment_of(self, case: Case) -> Mapping[str, Any]:
         """What that machine was when it measured the case."""
@@ -276,10 +278,12 @@ class Run:
         """The same, and what the file held of which they were taken."""
         data = read_samples(self.path.joinpath(SAMPLES, result.samples))
         records = records_of(data)
-        measured = records[records["phase"] == MEASURED]
-        samples = as_samples(measured, result.clock, from_schedule=result.open_loop is not None)
+        measured_records = records[records["phase"] == MEASURED]
+        samples = as_samples(
+            measured_records, result.clock, from_schedule=result.open_loop is not None
+        )
         if "shapes_sha256" in result.facts:
-            shapes = np.ascontiguousarray(measured["lane"])
+            shapes = np.ascontiguousarray(measured_records["lane"])
             samples = replace(samples, lanes=None, shapes=shapes)
         return samples, content_of(data)
 
@@ -299,9 +303,9 @@ def final_rounds(run: Run) -> dict[str, dict[int, RoundResult]]:
     }
 
 
-def _graph_at(model: ExportedModel, asked: Mapping[str, int]) -> str:
+def _graph_at(model: ExportedModel, requested_axes: Mapping[str, int]) -> str:
     """The sha256 of the graph for one point, without the model that `at` makes for it."""
-    graph = model.fixed.get(axes_key({**model.axes, **asked})) if model.fixed else None
+    graph = model.fixed.get(axes_key({**model.axes, **requested_axes})) if model.fixed else None
     return Path(graph.path).stem if graph else model.sha256
 
 
@@ -376,8 +380,8 @@ class TimeParts:
 def time_parts(run: Run) -> TimeParts | None:
     """None for a run that recorded none: it was killed, or written by an earlier version."""
     seconds: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for spent in run.time_spent:
-        for activity, by_runtime in spent.seconds.items():
+    for time_spent in run.time_spent:
+        for activity, by_runtime in time_spent.seconds.items():
             for runtime, value in by_runtime.items():
                 seconds[activity][runtime] += value
     parts = [

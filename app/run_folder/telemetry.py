@@ -24,7 +24,7 @@ from app.run_folder.run import SAMPLES, read_records
 from exporters.codec import CodecError, from_json
 from exporters.file_access import read_file
 
-_TAKEN = ("power_w", "energy_mj_per_inference")
+_POWER_COLUMNS = ("power_w", "energy_mj_per_inference")
 _STEP_S = 0.1
 """Energy counters move at least so often."""
 _AVERAGED_S = 1.0
@@ -46,7 +46,7 @@ def device_columns(run: Path, rounds: Sequence[RoundResult]) -> Row:
     throttle = [str(value) for row in rows if (value := row.get("throttle_reasons")) is not None]
     values: Row = {
         name: statistics.median(numbers)
-        for name in (*_TAKEN, "energy_uncertainty", "gpu_clock_mhz", "gpu_memory_clock_mhz")
+        for name in (*_POWER_COLUMNS, "energy_uncertainty", "gpu_clock_mhz", "gpu_memory_clock_mhz")
         if (numbers := [float(v) for row in rows if (v := row.get(name)) is not None])
     }
     if memory:
@@ -104,10 +104,10 @@ def _round_columns(run: Path, result: RoundResult) -> Row:
     if not readings or not result.samples:
         return values
     records = read_records(run / SAMPLES / result.samples)
-    measured = records[records["phase"] == MEASURED]
-    if not len(measured):
+    measured_records = records[records["phase"] == MEASURED]
+    if not len(measured_records):
         return values
-    start_ns, end_ns = measured["started_ns"].min(), measured["finished_ns"].max()
+    start_ns, end_ns = measured_records["started_ns"].min(), measured_records["finished_ns"].max()
     timed_readings = [reading for reading in readings if start_ns <= reading.time_ns <= end_ns]
     clocks = {
         device: device_clocks
@@ -153,10 +153,10 @@ def _clocks_mhz(readings: Iterable[Reading], device: str) -> list[float]:
 
 def _sum_over_devices(rows: Sequence[Row]) -> Row:
     """What all devices took together; nothing of a figure that one of them does not tell."""
-    figures = [[number_of(row.get(name)) for row in rows] for name in _TAKEN]
+    figures = [[number_of(row.get(name)) for row in rows] for name in _POWER_COLUMNS]
     total: Row = {
         name: sum(numbers)
-        for name, values in zip(_TAKEN, figures, strict=True)
+        for name, values in zip(_POWER_COLUMNS, figures, strict=True)
         if (numbers := [value for value in values if value is not None])
         and len(numbers) == len(rows)
     }
@@ -239,6 +239,8 @@ def round_telemetry(run: Path, result: RoundResult) -> RoundTelemetry:
     if result.clock == "simulated":
         return RoundTelemetry()
     readings = read_readings(run / TELEMETRY / telemetry_name(result.case_id, result.round))
-    seen = result.interference.disturbances if result.interference else ()
-    around = result.environment
-    return RoundTelemetry(tuple(readings), seen, around.get("cpu_mhz"), around.get("load_1min"))
+    disturbances = result.interference.disturbances if result.interference else ()
+    environment = result.environment
+    return RoundTelemetry(
+        tuple(readings), disturbances, environment.get("cpu_mhz"), environment.get("load_1min")
+    )

@@ -71,9 +71,9 @@ def _fault_in(records: np.ndarray, result: RoundResult) -> str:
     """A code of `samples_damaged`; "" for records that the round may have."""
     phases, lanes = np.ascontiguousarray(records["phase"]), np.ascontiguousarray(records["lane"])
     # Runs after a pause, as between blocks, do not count either and have the phase of warm-up.
-    measured = np.count_nonzero(phases == MEASURED)
-    is_valid = measured == len(phases) or set(np.unique(phases).tolist()) <= _PHASES
-    if not is_valid or measured != result.iterations:
+    measured_count = np.count_nonzero(phases == MEASURED)
+    is_valid = measured_count == len(phases) or set(np.unique(phases).tolist()) <= _PHASES
+    if not is_valid or measured_count != result.iterations:
         return "phases"
     is_open = result.open_loop is not None
     times = [
@@ -83,8 +83,8 @@ def _fault_in(records: np.ndarray, result: RoundResult) -> str:
     if any(_extent_ns(values) > _LONGEST_NS for values in times):
         return "extent"
     # By their difference, which tells of times too far apart for it as well.
-    finished, *starts = times
-    if any((finished - values < 0).any() for values in starts):
+    finish_times, *starts = times
+    if any((finish_times - values < 0).any() for values in starts):
         return "order"
     by_shape = "shapes_sha256" in result.facts
     lanes_valid = not len(lanes) or 0 <= lanes.min() <= lanes.max() < result.concurrency
@@ -109,30 +109,32 @@ def drop_damaged_rounds(run: Run) -> Run:
     cases = {case.case_id: case for case in run.cases}
     statistics = Statistics()
     sound_rounds: dict[str, SoundSamples] = {}
-    damaged: dict[str, dict[int, Diagnostic]] = {}
+    damage_by_case: dict[str, dict[int, Diagnostic]] = {}
     for case_id, rounds in run.rounds.items():
         case = cases.get(case_id)
-        timed = [rounds[number] for number in sorted(rounds) if rounds[number].samples]
-        if case is not None and (unchanged := _unchanged(run, case, timed, statistics)):
-            sound_rounds[case_id] = unchanged
+        timed_rounds = [rounds[number] for number in sorted(rounds) if rounds[number].samples]
+        if case is not None and (
+            sound_samples := _unchanged_samples(run, case, timed_rounds, statistics)
+        ):
+            sound_rounds[case_id] = sound_samples
             continue
-        contents, damage_by_round = _read_contents(run.path, timed)
+        contents, damage_by_round = _read_contents(run.path, timed_rounds)
         if damage_by_round:
-            damaged[case_id] = damage_by_round
+            damage_by_case[case_id] = damage_by_round
         if case is not None and contents:
-            intact = [result for result in timed if result.round in contents]
+            intact = [result for result in timed_rounds if result.round in contents]
             key = statistics.key(run, case, intact, list(contents.values()))
             sound_rounds[case_id] = SoundSamples(tuple(map(run.line_digest, intact)), key)
-    if not damaged:
+    if not damage_by_case:
         return replace(run, sound=sound_rounds)
     rounds_left = {
-        case_id: {n: r for n, r in rounds.items() if n not in damaged.get(case_id, {})}
+        case_id: {n: r for n, r in rounds.items() if n not in damage_by_case.get(case_id, {})}
         for case_id, rounds in run.rounds.items()
     }
-    return replace(run, rounds=rounds_left, sound=sound_rounds, damaged=damaged)
+    return replace(run, rounds=rounds_left, sound=sound_rounds, damaged=damage_by_case)
 
 
-def _unchanged(
+def _unchanged_samples(
     run: Run, case: Case, timed: Sequence[RoundResult], statistics: Statistics
 ) -> SoundSamples | None:
     """These rounds, if statistics of just what their files hold are stored."""
@@ -151,22 +153,22 @@ def _unchanged(
 
 
 def _read_contents(
-    run: Path, timed: Sequence[RoundResult]
+    run: Path, timed_rounds: Sequence[RoundResult]
 ) -> tuple[dict[int, Content], dict[int, Diagnostic]]:
     """By the number of the round what its file holds, or what is wrong with it."""
     contents: dict[int, Content] = {}
-    damaged: dict[int, Diagnostic] = {}
-    for result in timed:
+    damage_by_round: dict[int, Diagnostic] = {}
+    for result in timed_rounds:
         try:
             data = read_file(run / SAMPLES / result.samples)
         except OSError as error:
-            damaged[result.round] = _unreadable(error, result)
+            damage_by_round[result.round] = _unreadable(error, result)
             continue
         if problem := _damage_in(data, result):
-            damaged[result.round] = problem
+            damage_by_round[result.round] = problem
         else:
             contents[result.round] = content_of(data)
-    return contents, damaged
+    return contents, damage_by_round
 
 
 def read_run(path: Path) -> Run:
@@ -227,10 +229,10 @@ class JournalReader:
             raise ResultsError(
                 f"the run folder {self.folder} is gone", "put it back, or open another run"
             )
-        changed: set[str] = set()
+        changed_ids: set[str] = set()
         for path in sorted((self.folder / FOLDER).glob("*.jsonl")):
-            changed |= self._read_on(path)
-        return changed - {""}
+            changed_ids |= self._read_on(path)
+        return changed_ids - {""}
 
     def _read_on(self, path: Path) -> set[str]:
         if path in self._foreign:
@@ -244,7 +246,7 @@ class JournalReader:
             ) from None
         complete = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
         self._read[path] = offset + sum(map(len, complete)) + len(complete), number + len(complete)
-        changed = set()
+        changed_ids = set()
         for place, text in enumerate(complete, start=number + 1):
             line = self._parse_line(path, place, text)
             if isinstance(line, lines.Writer) and not self.ledger.manifest.owns(line.run_id):
@@ -254,8 +256,8 @@ class JournalReader:
                 )
                 break
             if line is not None:
-                changed.add(self.ledger.take(path.name, line, text))
-        return changed
+                changed_ids.add(self.ledger.take(path.name, line, text))
+        return changed_ids
 
     def _parse_line(self, path: Path, number: int, text: bytes) -> lines.Line | None:
         try:

@@ -111,12 +111,14 @@ def impossible_rounds(run: Run) -> Iterator[Finding]:
             )
 
 
-def count_missing_rounds(stored: Mapping[str, int], run: Run, voided: Collection[str] = ()) -> int:
+def count_missing_rounds(
+    stored_counts: Mapping[str, int], run: Run, voided_ids: Collection[str] = ()
+) -> int:
     """How many timed rounds a table has that the journals lack; `stored` are its numbers by case.
     Rounds of the cases that are `voided` are about to be measured again."""
     missing = 0
-    for case_id, rounds in stored.items():
-        if case_id not in voided and case_id not in run.void:
+    for case_id, rounds in stored_counts.items():
+        if case_id not in voided_ids and case_id not in run.void:
             results = run.rounds.get(case_id, {}).values()
             timed_count = sum(bool(result.samples) for result in results)
             missing += max(0, rounds - timed_count - len(run.damaged.get(case_id, ())))
@@ -192,7 +194,7 @@ def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verification:
         return Verification(0, 0, 0, (finding,), live)
     end = read_end(folder)
     findings, rounds = list(intact.findings), list(intact.rounds())
-    findings += _unsealed(folder, intact)
+    findings += _seal_findings(folder, intact)
     if not live:
         # Where a line is damaged, it is known whose samples these are.
         findings += _orphan_samples(folder, intact.files, not findings and end.state == "finished")
@@ -211,7 +213,7 @@ def read_intact(folder: Path) -> IntactRun:
     """What is left of a run where some of it is damaged; ResultsError for a folder that is none."""
     ledger = Ledger(folder, read_manifest(folder))
     findings: list[Finding] = []
-    files, voided, line_count = set[str](), set[str](), 0
+    files, voided_ids, line_count = set[str](), set[str](), 0
     journals = [_Journal(path) for path in sorted((folder / FOLDER).glob("*.jsonl"))]
     for journal in journals:
         path = journal.path
@@ -231,27 +233,29 @@ def read_intact(folder: Path) -> IntactRun:
                 case RoundResult():
                     files.add(line.samples)
                 case lines.DiscardedRound():
-                    voided.add(line.case_id)
+                    voided_ids.add(line.case_id)
     run = ledger.run
     intact = drop_damaged_rounds(run)
-    for case_id, damaged in intact.damaged.items():
-        for number, damage in damaged.items():
+    for case_id, damage_by_round in intact.damaged.items():
+        for number, damage in damage_by_round.items():
             file = f"{SAMPLES}/{run.rounds[case_id][number].samples}"
             problem = f"is damaged. {catalogue.message(damage)}"
             code = cast("FindingCode", damage.code)
             remedy = f"{_RESUME} measures it again"
             findings.append(Finding(code, file, problem, remedy))
-    broken = dict(_operators(intact))
-    findings += broken.values()
-    told = {case_id: line for case_id, line in intact.operators.items() if case_id not in broken}
-    intact = replace(intact, operators=told)
+    faults_by_id = dict(_operators(intact))
+    findings += faults_by_id.values()
+    operators = {
+        case_id: line for case_id, line in intact.operators.items() if case_id not in faults_by_id
+    }
+    intact = replace(intact, operators=operators)
     return IntactRun(
         intact,
         line_count,
         frozenset(files),
         tuple(findings),
         {journal.path.name: journal.count for journal in journals},
-        frozenset(voided),
+        frozenset(voided_ids),
         {journal.path.name: journal.unsealed for journal in journals},
     )
 
@@ -270,7 +274,7 @@ class _Journal:
         is not known."""
         name = f"{FOLDER}/{self.path.name}"
         try:
-            *complete, torn = read_file(self.path).split(b"\n")
+            *complete, torn_line = read_file(self.path).split(b"\n")
         except OSError as error:
             problem = f"can't be read ({error.strerror})"
             yield b"", Finding("unreadable", name, problem, "restore it from a copy")
@@ -284,12 +288,15 @@ class _Journal:
                 problem = f"line {number} is damaged ({error})"
                 remedy = f"remove that line, then {_RESUME} measures its round again"
                 yield text, Finding("line_damaged", name, problem, remedy)
-        if torn:
+        if torn_line:
             problem = "the last line is torn and does not count"
-            yield torn, Finding("line_torn", name, problem, f"none, or {_RESUME}", harmless=True)
+            yield (
+                torn_line,
+                Finding("line_torn", name, problem, f"none, or {_RESUME}", harmless=True),
+            )
 
 
-def _unsealed(folder: Path, intact: IntactRun) -> Iterator[Finding]:
+def _seal_findings(folder: Path, intact: IntactRun) -> Iterator[Finding]:
     """Texts without a checksum where others of their writer have one: the key itself is damaged."""
     for name, numbers in intact.unsealed.items():
         if len(numbers) < intact.counts[name]:
@@ -312,8 +319,8 @@ def _missing_records(intact: IntactRun, end: Live) -> Iterator[Finding]:
     if not intact.findings:
         yield from missing_rounds(end, run)
         for name in dict.fromkeys((run.manifest.full_table, RESULTS)):
-            stored = read_rounds(run.path / name)
-            yield from fuller_table(name, count_missing_rounds(stored, run, intact.voided))
+            stored_rounds = read_rounds(run.path / name)
+            yield from fuller_table(name, count_missing_rounds(stored_rounds, run, intact.voided))
 
 
 def _orphan_samples(folder: Path, names: Collection[str], is_finished: bool) -> Iterator[Finding]:
@@ -389,31 +396,33 @@ def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
     """Whether the tables have what journal and samples amount to."""
     names = dict.fromkeys((run.manifest.full_table, RESULTS))
     is_there = any((run.path / name).is_file() for name in names)
-    computed = rows_of(to_csv(rows).decode()) if is_there else {}
+    computed_rows = rows_of(to_csv(rows).decode()) if is_there else {}
     for name in names:
-        if problem := _table_fault(run.path / name, computed, len(rows)):
+        if problem := _table_fault(run.path / name, computed_rows, len(rows)):
             remedy = "make it again: graphlap export -f csv"
             yield Finding("table_differs", name, problem, remedy, harmless=True)
 
 
-def _table_fault(path: Path, computed: Mapping[str, Row], cases: int) -> str:
+def _table_fault(path: Path, computed_rows: Mapping[str, Row], cases: int) -> str:
     """What a table lacks of the rows or has of others, by the columns that it has; "" if nothing.
 
     One for people may be without the ids of the cases: it has a line for each in their order.
     """
     if not path.is_file():
         return "is not there"
-    names, stored = read_table(path)
-    filled = columns_with_values(stored).intersection(names)
-    ids = [str(row["case_id"]) for row in stored] if "case_id" in names else list(computed)
-    by_id = dict(zip(ids, stored, strict=False)) if names else {}
+    names, stored_rows = read_table(path)
+    filled_columns = columns_with_values(stored_rows).intersection(names)
+    ids = (
+        [str(row["case_id"]) for row in stored_rows] if "case_id" in names else list(computed_rows)
+    )
+    by_id = dict(zip(ids, stored_rows, strict=False)) if names else {}
     differing = set[str]()
-    for case_id, row in computed.items():
+    for case_id, row in computed_rows.items():
         stored_row = by_id.get(case_id, {})
         differing.update(
-            name for name in filled if not are_equal(row.get(name), stored_row.get(name))
+            name for name in filled_columns if not are_equal(row.get(name), stored_row.get(name))
         )
     differs = sorted(differing)
-    if not differs and by_id.keys() == computed.keys() and len(stored) == cases:
+    if not differs and by_id.keys() == computed_rows.keys() and len(stored_rows) == cases:
         return ""
     return f"is not what journal and samples amount to ({', '.join(differs[:3]) or 'its rows'})"

@@ -65,11 +65,11 @@ def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
     if not present.any():
         return 0.0
     order = np.argsort(values[present])
-    ordered, shares = values[present][order], weights[present][order]
+    sorted_values, shares = values[present][order], weights[present][order]
     cumulative = np.cumsum(shares) / shares.sum()
     low = int(np.searchsorted(cumulative, 0.5 - 1e-12))
     high = int(np.searchsorted(cumulative, 0.5 + 1e-12))
-    return float((ordered[low] + ordered[min(high, len(ordered) - 1)]) / 2.0)
+    return float((sorted_values[low] + sorted_values[min(high, len(sorted_values) - 1)]) / 2.0)
 
 
 def _row_medians(values: np.ndarray) -> np.ndarray:
@@ -202,8 +202,8 @@ def _p_value(
     exceedances = draw_count = 0
     while draw_count < draws and exceedances + 1 <= level * (draws + 1):
         block = min(max(draw_count, _FIRST_BLOCK), _BLOCK, draws - draw_count)
-        shuffled = rng.permuted(np.broadcast_to(scores, (block, len(scores))), axis=1)
-        exceedances += int(np.count_nonzero(statistic(shuffled) >= threshold))
+        shuffled_scores = rng.permuted(np.broadcast_to(scores, (block, len(scores))), axis=1)
+        exceedances += int(np.count_nonzero(statistic(shuffled_scores) >= threshold))
         draw_count += block
     return (exceedances + 1) / (draw_count + 1)
 

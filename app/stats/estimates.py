@@ -116,22 +116,22 @@ class Rounds:
     ) -> Rounds:
         """Of one array for each round that has samples; a simulated clock has no tick."""
         ascending = tuple(np.sort(latencies) for latencies in in_time)
-        pooled = np.sort(np.concatenate(ascending))
-        tick = 0.0 if is_simulated else clock_tick(pooled)
-        return Rounds(tuple(in_time), ascending, pooled, tick, tuple(starts_s), is_contended)
+        pooled_values = np.sort(np.concatenate(ascending))
+        tick = 0.0 if is_simulated else clock_tick(pooled_values)
+        return Rounds(tuple(in_time), ascending, pooled_values, tick, tuple(starts_s), is_contended)
 
     def independent(self, quantile: float) -> tuple[int, ...]:
         """How many independent runs each round is worth beyond its own quantile.
 
         For quantiles that are no tail, as many as it has.
         """
-        return self._counted(quantile)[0]
+        return self._count_clusters(quantile)[0]
 
     def clusters(self, quantile: float) -> float:
         """How many clusters of runs a round has beyond its own quantile, in the mean."""
-        return self._counted(quantile)[1]
+        return self._count_clusters(quantile)[1]
 
-    def _counted(self, quantile: float) -> tuple[tuple[int, ...], float]:
+    def _count_clusters(self, quantile: float) -> tuple[tuple[int, ...], float]:
         if quantile not in self._counts:
             self._counts[quantile] = self._count(quantile)
         return self._counts[quantile]
@@ -152,12 +152,14 @@ class Rounds:
         return independent, worth * min(quantile, 1.0 - quantile)
 
 
-def correlation_of(own: np.ndarray, rounds: Rounds, is_load_sensitive: bool) -> RoundCorrelation:
+def correlation_of(
+    round_values: np.ndarray, rounds: Rounds, is_load_sensitive: bool
+) -> RoundCorrelation:
     """Of the rounds' own figures. `is_load_sensitive`: it follows how much of the core other work
     takes, as the mean and the upper percentiles do."""
     is_likely = rounds.is_contended and is_load_sensitive
     prior = MOSTLY_DEPENDENT if is_likely else RARELY_DEPENDENT
-    return round_correlation(own, rounds.starts_s, prior)
+    return round_correlation(round_values, rounds.starts_s, prior)
 
 
 def is_tail(quantile: float) -> bool:
@@ -171,9 +173,9 @@ def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFID
     The value takes enough runs for the quantile to lie among them, dependent or not; the interval
     takes rounds enough and independent runs enough.
     """
-    runs, needed = len(rounds.pooled), needed_samples(quantile)
-    if runs < needed:
-        return Estimate(None, None, f"{runs} of {needed} runs")
+    runs, needed_runs = len(rounds.pooled), needed_samples(quantile)
+    if runs < needed_runs:
+        return Estimate(None, None, f"{runs} of {needed_runs} runs")
     shortest, outside = min(map(len, rounds.ascending)), min(quantile, 1.0 - quantile)
     if shortest * outside < 1.0:
         reason = f"a round has {shortest} runs, too few to lie beyond it"
@@ -190,9 +192,9 @@ def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFID
     )
     if len(round_values) < INTERVALS_LEAST_ROUNDS:
         return replace(estimate, absent=f"{len(round_values)} of {INTERVALS_LEAST_ROUNDS} rounds")
-    beyond, independent = int(rounds.clusters(quantile)), sum(rounds.independent(quantile))
-    if is_tail(quantile) and beyond < BEYOND:
-        reason = f"a round has {beyond} of {BEYOND} independent runs beyond it"
+    cluster_count, independent = int(rounds.clusters(quantile)), sum(rounds.independent(quantile))
+    if is_tail(quantile) and cluster_count < BEYOND:
+        reason = f"a round has {cluster_count} of {BEYOND} independent runs beyond it"
         return replace(estimate, absent=reason, too_short=True)
     rank_bounds = interval_of_ranks(rounds.pooled, independent, quantile, confidence)
     if rank_bounds is None:
@@ -231,14 +233,16 @@ def round_quantiles(rounds: Rounds, quantile: float) -> list[float]:
 
 
 def interval_of_ranks(
-    pooled: np.ndarray, independent: int, quantile: float, confidence: float = CONFIDENCE
+    pooled_values: np.ndarray, independent: int, quantile: float, confidence: float = CONFIDENCE
 ) -> Interval | None:
     """The exact rank interval of so many independent samples, at the same shares of all."""
     ranks = rank_interval(independent, quantile, confidence)
     if ranks is None:
         return None
-    low, high = (math.ceil(rank * len(pooled) / independent) for rank in ranks)
-    return Interval(float(pooled[low - 1]), float(pooled[min(high, len(pooled)) - 1]))
+    low, high = (math.ceil(rank * len(pooled_values) / independent) for rank in ranks)
+    return Interval(
+        float(pooled_values[low - 1]), float(pooled_values[min(high, len(pooled_values)) - 1])
+    )
 
 
 _BLOCKS = 10
@@ -285,9 +289,9 @@ def _interval_of_blocks(
     spread = deviation(residuals) * math.sqrt((len(residuals) - 1) / (len(residuals) - len(parts)))
     if not spread:
         return None
-    below, above = reaches(len(residuals), skewness_of(residuals), confidence)
+    low_reach, high_reach = reaches(len(residuals), skewness_of(residuals), confidence)
     error = spread / math.sqrt(len(residuals))
-    return Interval(value * math.exp(-below * error), value * math.exp(above * error))
+    return Interval(value * math.exp(-low_reach * error), value * math.exp(high_reach * error))
 
 
 LEVEL = 0.99
@@ -316,9 +320,9 @@ def upper_bound(rounds: Rounds, quantile: float) -> Bound:
     count = len(rounds.ascending)
     if count < MINIMUM_ROUNDS:
         return Bound(None, f"{count} of {MINIMUM_ROUNDS} rounds")
-    beyond, independent = int(rounds.clusters(quantile)), sum(rounds.independent(quantile))
-    if beyond < BEYOND:
-        return Bound(None, f"a round has {beyond} of {BEYOND} independent runs beyond it")
+    cluster_count, independent = int(rounds.clusters(quantile)), sum(rounds.independent(quantile))
+    if cluster_count < BEYOND:
+        return Bound(None, f"a round has {cluster_count} of {BEYOND} independent runs beyond it")
     rank_bounds = interval_of_ranks(rounds.pooled, independent, quantile, _TWO_SIDED)
     if rank_bounds is None:
         minimum = needed_samples(quantile, _TWO_SIDED)

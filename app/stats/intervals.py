@@ -98,8 +98,11 @@ def typical(per_round: np.ndarray) -> float:
     logarithms = np.log(per_round)
     first, second = _pairs(len(logarithms))
     ascending = np.sort(0.5 * (logarithms[first] + logarithms[second]))
-    below, above = ascending[(len(ascending) - 1) // 2], ascending[len(ascending) // 2]
-    return math.exp(float(below + above) / 2.0)
+    lower_middle, upper_middle = (
+        ascending[(len(ascending) - 1) // 2],
+        ascending[len(ascending) // 2],
+    )
+    return math.exp(float(lower_middle + upper_middle) / 2.0)
 
 
 @lru_cache(maxsize=64)
@@ -137,25 +140,25 @@ def interval_between(
     error = inflation * deviation(logarithms) / math.sqrt(rounds)
     if error == 0.0:
         return Interval(float(per_round[0]), float(per_round[0]))
-    below, above = reaches(rounds, skewness_of(logarithms), confidence)
-    quoted = typical(per_round)
-    low, high = math.exp(middle - below * error), math.exp(middle + above * error)
-    return Interval(min(low, quoted), max(high, quoted))
+    low_reach, high_reach = reaches(rounds, skewness_of(logarithms), confidence)
+    typical_value = typical(per_round)
+    low, high = math.exp(middle - low_reach * error), math.exp(middle + high_reach * error)
+    return Interval(min(low, typical_value), max(high, typical_value))
 
 
 def reaches(rounds: int, skewness: float, confidence: float) -> tuple[float, float]:
     """How many standard errors the interval of so many rounds' mean reaches below and above it."""
     reach = t_quantile(rounds - 1, 0.5 + confidence / 2.0)
-    below = max(reach, _without_skewness(reach, skewness / math.sqrt(rounds)))
-    above = max(reach, -_without_skewness(-reach, skewness / math.sqrt(rounds)))
-    return below, above
+    low_reach = max(reach, _without_skewness(reach, skewness / math.sqrt(rounds)))
+    high_reach = max(reach, -_without_skewness(-reach, skewness / math.sqrt(rounds)))
+    return low_reach, high_reach
 
 
 def skewness_of(logarithms: np.ndarray) -> float:
     """The third standardised moment of numbers that are not all alike."""
     residuals = logarithms - mean(logarithms)
-    squared = residuals * residuals
-    return mean(residuals * squared) / mean(squared) ** 1.5
+    squares = residuals * residuals
+    return mean(residuals * squares) / mean(squares) ** 1.5
 
 
 def deviation(values: np.ndarray) -> float:

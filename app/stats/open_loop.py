@@ -64,12 +64,12 @@ def simulate_queue(arrivals_ns: np.ndarray, service_ns: np.ndarray, servers: int
         raise ValueError(f"expected at least 1 server (got {servers})")
     if np.any(np.diff(arrivals) < 0) or np.any(service < 0):
         raise ValueError("arrivals must ascend, and services not be negative")
-    started = (
+    starts_ns = (
         _serve_by_one_server(arrivals, service)
         if servers == 1
         else _serve_by_several_servers(arrivals, service, servers)
     )
-    return Samples(arrivals, started, started + service, "simulated", from_schedule=True)
+    return Samples(arrivals, starts_ns, starts_ns + service, "simulated", from_schedule=True)
 
 
 def _serve_by_one_server(arrivals: np.ndarray, service: np.ndarray) -> np.ndarray:
@@ -79,8 +79,8 @@ def _serve_by_one_server(arrivals: np.ndarray, service: np.ndarray) -> np.ndarra
     arrival(k) - sum(k) (D. V. Lindley, Proc. Camb. Phil. Soc. 48, 1952).
     """
     prior_service = np.cumsum(service) - service
-    started: np.ndarray = np.maximum.accumulate(arrivals - prior_service) + prior_service
-    return started
+    starts_ns: np.ndarray = np.maximum.accumulate(arrivals - prior_service) + prior_service
+    return starts_ns
 
 
 def _serve_by_several_servers(
@@ -89,12 +89,12 @@ def _serve_by_several_servers(
     """Each request goes to the server that is free first (J. Kiefer and J. Wolfowitz, Trans. Amer.
     Math. Soc. 78, 1955)."""
     free = [int(arrivals[0]) if len(arrivals) else 0] * servers
-    started = np.empty_like(arrivals)
+    starts_ns = np.empty_like(arrivals)
     for place, (arrival, lasts) in enumerate(zip(arrivals.tolist(), service.tolist(), strict=True)):
         begin = max(arrival, free[0])
         heapreplace(free, begin + lasts)
-        started[place] = begin
-    return started
+        starts_ns[place] = begin
+    return starts_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +122,20 @@ def batches_of(samples: Samples, batcher: Batcher) -> Batches:
     batch before, so that the first is left out: nothing says what was before it, and requests
     that were sent with these may not be among the samples.
     """
-    scheduled, started = samples.scheduled_ns, samples.started_ns
-    first = np.flatnonzero(np.diff(started)) + 1
-    sizes = np.diff(first, append=len(started))
+    scheduled_ns, starts_ns = samples.scheduled_ns, samples.started_ns
+    first = np.flatnonzero(np.diff(starts_ns)) + 1
+    sizes = np.diff(first, append=len(starts_ns))
     last = first + sizes - 1
     free_ns = samples.finished_ns[first - 1]
     rest = slice(first[0], None) if len(first) else slice(0)
-    added = started[rest] - np.maximum(scheduled[rest], np.repeat(free_ns, sizes))
-    due = scheduled[first] + batcher.wait_ns
-    due = np.where(sizes == batcher.most, np.minimum(due, scheduled[last]), due)
+    added_ns = starts_ns[rest] - np.maximum(scheduled_ns[rest], np.repeat(free_ns, sizes))
+    due = scheduled_ns[first] + batcher.wait_ns
+    due = np.where(sizes == batcher.most, np.minimum(due, scheduled_ns[last]), due)
     return Batches(
         sizes,
         np.array([batcher.size_for(int(count)) for count in sizes], np.int64),
-        added,
-        started[first] - np.maximum(due, free_ns),
+        added_ns,
+        starts_ns[first] - np.maximum(due, free_ns),
         free_ns <= due,
         samples.service_ns[first],
     )
@@ -176,13 +176,13 @@ def lateness_ns(samples: Samples, batcher: Batcher | None = None) -> np.ndarray:
     for lane in np.unique(lanes):
         indices = np.flatnonzero(lanes == lane)
         indices = indices[np.argsort(samples.started_ns[indices], kind="stable")]
-        started, due = samples.started_ns[indices], samples.scheduled_ns[indices].copy()
-        due[0] = started[0]
+        starts_ns, due = samples.started_ns[indices], samples.scheduled_ns[indices].copy()
+        due[0] = starts_ns[0]
         waited_for = np.append(due[1:] < samples.finished_ns[indices][:-1], False)
         durations = samples.service_ns[indices] + typical_ns * waited_for
         prior_service = np.cumsum(durations) - durations
         in_time = prior_service + np.maximum.accumulate(due - prior_service)
-        late.append(np.maximum(started - in_time, 0)[1:])
+        late.append(np.maximum(starts_ns - in_time, 0)[1:])
     return np.concatenate(late)
 
 

@@ -84,15 +84,15 @@ def outlier_causes(samples: Samples, disturbances: Sequence[Disturbance]) -> Cou
     latency, counts = samples.service_ns, Counter[str]()
     if not len(latency):
         return counts
-    beyond = outlier_mask(samples)
-    if not beyond.any():
+    is_outlier = outlier_mask(samples)
+    if not is_outlier.any():
         return counts
-    started = samples.started_ns[beyond]
-    excess_ms = (latency - _typical_ns(samples))[beyond] * 1e-6
+    starts_ns = samples.started_ns[is_outlier]
+    excess_ms = (latency - _typical_ns(samples))[is_outlier] * 1e-6
     for block in disturbances:
-        inside = (started >= block.begun_ns) & (started < block.ended_ns)
-        counts += _causes_in_block(np.sort(excess_ms[inside])[::-1].tolist(), block)
-    counts[UNSEEN] = len(started) - counts.total()
+        is_in_block = (starts_ns >= block.begun_ns) & (starts_ns < block.ended_ns)
+        counts += _causes_in_block(np.sort(excess_ms[is_in_block])[::-1].tolist(), block)
+    counts[UNSEEN] = len(starts_ns) - counts.total()
     return +counts
 
 
@@ -264,11 +264,11 @@ def stalls(rounds: Sequence[Timed]) -> Stalls | None:
             return None
         period_ns = _period([starts for starts, _ in events])
         runs = sum(len(measurement.latency) for measurement in rounds)
-        lasted = sum(
+        duration_ns = sum(
             float(measurement.finished_ns[-1] - measurement.started_ns[0]) for measurement in rounds
         )
-        if period_ns is not None and period_ns > _STALLS_MINIMUM_RUNS * lasted / runs:
-            excess = np.concatenate([beyond for _, beyond in events])
+        if period_ns is not None and period_ns > _STALLS_MINIMUM_RUNS * duration_ns / runs:
+            excess = np.concatenate([event_excess for _, event_excess in events])
             share = float(
                 excess.sum() / sum(float(measurement.latency.sum()) for measurement in rounds)
             )
@@ -288,8 +288,8 @@ def _events(measurement: Timed, median: float, threshold: float) -> tuple[np.nda
     ends = np.maximum.accumulate(measurement.finished_ns[slow])
     is_separate = (np.diff(slow) > 1) & (measurement.started_ns[slow[1:]] > ends[:-1])
     first = np.concatenate([[0], np.flatnonzero(is_separate) + 1])
-    beyond = np.maximum.reduceat(measurement.latency[slow] - median, first)
-    return measurement.started_ns[slow[first]], beyond
+    excess = np.maximum.reduceat(measurement.latency[slow] - median, first)
+    return measurement.started_ns[slow[first]], excess
 
 
 def _period(starts: Sequence[np.ndarray]) -> float | None:

@@ -52,10 +52,10 @@ def rank_interval(
     if count < needed_samples(quantile, confidence):
         return None
     tail = (1.0 - confidence) / 2.0
-    below = np.arange(count + 1) if count < 64 else _window(count, quantile)
-    cumulative = _cumulative(below, count, quantile)
-    low = int(below[np.searchsorted(cumulative, tail, side="right")])
-    high = int(below[np.searchsorted(cumulative, 1.0 - tail, side="left")]) + 1
+    ranks = np.arange(count + 1) if count < 64 else _window(count, quantile)
+    cumulative = _cumulative(ranks, count, quantile)
+    low = int(ranks[np.searchsorted(cumulative, tail, side="right")])
+    high = int(ranks[np.searchsorted(cumulative, 1.0 - tail, side="left")]) + 1
     return (low, high) if low >= 1 and high <= count else None
 
 
@@ -67,13 +67,13 @@ def _window(count: int, quantile: float) -> np.ndarray:
     return window
 
 
-def _cumulative(below: np.ndarray, count: int, quantile: float) -> np.ndarray:
+def _cumulative(ranks: np.ndarray, count: int, quantile: float) -> np.ndarray:
     """P(B <= k) for each k of `below`, which holds all but a negligible part of B's mass.
 
     From the ratio of neighbours, P(k + 1) / P(k) = (n - k) q / ((k + 1) (1 - q)): exact enough,
     and of all samples of a run quick.
     """
-    k = below[:-1].astype(float)
+    k = ranks[:-1].astype(float)
     ratios = np.log((count - k) * quantile / ((k + 1.0) * (1.0 - quantile)))
     logarithms = np.concatenate([[0.0], np.cumsum(ratios)])
     mass = np.exp(logarithms - logarithms.max())
@@ -99,7 +99,7 @@ def supported_quantile(ascending: np.ndarray, quantile: float) -> float | None:
     return order_statistic(ascending, quantile)
 
 
-_REPEATED = 0.5
+_REPEATED_SHARE = 0.5
 """The share of samples that have an equal, from which on the clock limits what is known."""
 _OFF = 0.1
 """The share of a divisor by which a multiple of it may be off: latencies are rounded."""
@@ -117,14 +117,14 @@ def clock_tick(ascending: np.ndarray) -> float:
         return 0.0
     is_larger = ascending[1:] > ascending[:-1]
     equal_pairs = len(is_larger) - int(np.count_nonzero(is_larger))
-    if 2 * equal_pairs < _REPEATED * len(ascending):  # a pair is of two samples at most
+    if 2 * equal_pairs < _REPEATED_SHARE * len(ascending):  # a pair is of two samples at most
         return 0.0
     starts = np.append(0, is_larger.nonzero()[0] + 1)
     counts = np.append(starts[1:], len(ascending)) - starts
-    repeated = counts > 1
-    if counts[repeated].sum() < _REPEATED * len(ascending):
+    is_repeated = counts > 1
+    if counts[is_repeated].sum() < _REPEATED_SHARE * len(ascending):
         return 0.0
-    values = ascending[starts[repeated]]
+    values = ascending[starts[is_repeated]]
     tick = 0.0
     for step in np.unique(np.diff(values)).tolist():
         tick = _common_divisor(tick, step)

@@ -117,9 +117,9 @@ def rounds_needed(
     limit = spread_limit(spread, len(figures) - 1)
 
     def narrow(rounds: int) -> bool:
-        below, above = reaches(rounds, skewness, confidence)
+        low_reach, high_reach = reaches(rounds, skewness, confidence)
         error = (spread if rounds <= len(figures) else limit) / math.sqrt(rounds)
-        return above * error <= edge and -math.expm1(-below * error) <= share
+        return high_reach * error <= edge and -math.expm1(-low_reach * error) <= share
 
     # Student's t reaches farther than the normal law, whose 1.96 is where the search begins.
     rounds = max(MINIMUM_ROUNDS, math.floor((1.96 * spread / edge) ** 2))

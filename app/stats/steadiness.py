@@ -27,7 +27,7 @@ SETTLED_WINDOWS = 10
 _AGREEMENT = 0.01
 _TREND = 0.01
 _MINIMUM_WINDOWS = 8
-_MOVED = 0.02
+_MOVED_SHARE = 0.02
 """A change of the level that matters, as a share of it."""
 _STEP_Z = 4.0
 """Standard errors of a step. It is the largest of all places where it may be, hence above 1.96."""
@@ -78,11 +78,11 @@ def movement(medians: Sequence[float] | np.ndarray) -> Movement | None:
         return None
     level = median(windows)
     drift = slope(windows) * (count - 1) / level
-    drifts = abs(trend_z(windows)) > _TREND_1 and abs(drift) > _MOVED
+    drifts = abs(trend_z(windows)) > _TREND_1 and abs(drift) > _MOVED_SHARE
     place, step_z = step(windows)
     first_mean, last_mean = mean(windows[:place]), mean(windows[place:])
     shift = (last_mean - first_mean) / level
-    shifts = abs(step_z) > _STEP_Z and abs(shift) > _MOVED
+    shifts = abs(step_z) > _STEP_Z and abs(shift) > _MOVED_SHARE
     if drifts and shifts:
         line = slope(windows) * np.arange(count)
         left_by_line = np.var(windows - line)
@@ -158,14 +158,14 @@ def window_medians(
 def median(values: np.ndarray) -> float:
     """As `np.median` of finite values, without what that looks at first: there are many windows."""
     count, middle = len(values), len(values) // 2
-    ordered = values.copy()
+    sorted_values = values.copy()
     if count < _FEW:
-        ordered.sort()
+        sorted_values.sort()
     else:
-        ordered.partition((middle - 1, middle))
+        sorted_values.partition((middle - 1, middle))
     if count % 2:
-        return float(ordered[middle])
-    return float((ordered[middle - 1] + ordered[middle]) / 2)
+        return float(sorted_values[middle])
+    return float((sorted_values[middle - 1] + sorted_values[middle]) / 2)
 
 
 @lru_cache(maxsize=64)
@@ -180,7 +180,7 @@ MINUTE_S, MINIMUM_MINUTES = 60.0, 2
 _SHORT_SHARE = 0.1
 WINDOWS, MINIMUM_RUNS = 100, 30
 """The level is followed in so many windows, in fewer where one would have fewer runs than so."""
-_SMOOTHED = 5
+_SMOOTHING_WINDOW = 5
 """The median of so many windows is the level, so that one slow window is not a move."""
 SLOWER = 0.02
 """A level that is less slower than this has stayed, as it has for `drift`."""
@@ -228,19 +228,19 @@ def _slower_after_s(started_ns: np.ndarray, latency_us: np.ndarray, part: float)
     """From the beginning; a trend or a step is what `steadiness.movement` calls one."""
     lasted_s = float(started_ns[-1] - started_ns[0]) * 1e-9
     levels = window_medians(started_ns, latency_us, lasted_s / WINDOWS, MINIMUM_RUNS)
-    moved = movement(levels)
-    if moved is None or moved.word == "flat":
+    change = movement(levels)
+    if change is None or change.word == "flat":
         return None
     window_s = lasted_s / len(levels)
     ending = max(1, round(part / window_s))
     first, last = float(np.median(levels[:ending])), float(np.median(levels[-ending:]))
     if last <= first * (1.0 + SLOWER):
         return None
-    below = np.flatnonzero(_smoothed(levels) < (first + last) / 2.0)
-    return window_s * float(below[-1] + 1) if len(below) else 0.0
+    low_windows = np.flatnonzero(_smooth(levels) < (first + last) / 2.0)
+    return window_s * float(low_windows[-1] + 1) if len(low_windows) else 0.0
 
 
-def _smoothed(levels: np.ndarray) -> np.ndarray:
+def _smooth(levels: np.ndarray) -> np.ndarray:
     """Running medians, each about its own window; both ends are repeated."""
-    padded = np.pad(levels, _SMOOTHED // 2, mode="edge")
-    return np.median(np.lib.stride_tricks.sliding_window_view(padded, _SMOOTHED), axis=1)
+    padded = np.pad(levels, _SMOOTHING_WINDOW // 2, mode="edge")
+    return np.median(np.lib.stride_tricks.sliding_window_view(padded, _SMOOTHING_WINDOW), axis=1)

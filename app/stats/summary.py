@@ -88,11 +88,11 @@ def runs_per_s(samples: Samples) -> float:
     end, when lanes that find no more to do wait for the last.
     """
     order = np.argsort(samples.scheduled_ns, kind="stable")
-    due, started, finished = (
+    due, starts_ns, ends_ns = (
         times[order] for times in (samples.scheduled_ns, samples.started_ns, samples.finished_ns)
     )
     first = np.flatnonzero(np.concatenate([[True], np.diff(due) > 0]))
-    spent_ns = np.maximum.reduceat(finished, first) - np.minimum.reduceat(started, first)
+    spent_ns = np.maximum.reduceat(ends_ns, first) - np.minimum.reduceat(starts_ns, first)
     return len(due) * 1e9 / float(spent_ns.sum())
 
 
@@ -106,9 +106,9 @@ def interval_of_sum(figures: Sequence[float], intervals: Sequence[Interval]) -> 
     """
     total = sum(figures)
     pairs = list(zip(figures, intervals, strict=True))
-    below = math.sqrt(sum((figure - ends.low) ** 2 for figure, ends in pairs))
-    above = math.sqrt(sum((ends.high - figure) ** 2 for figure, ends in pairs))
-    return Interval(total - below, total + above)
+    low_width = math.sqrt(sum((figure - ends.low) ** 2 for figure, ends in pairs))
+    high_width = math.sqrt(sum((ends.high - figure) ** 2 for figure, ends in pairs))
+    return Interval(total - low_width, total + high_width)
 
 
 QUANTILES: dict[str, float] = {name_of(percentile): share(percentile) for percentile in DEFAULT}
@@ -197,52 +197,60 @@ def summarise(
     which the rounds began, on one scale for all, empty where one is not known. `is_contended`:
     other work took the core from the rounds.
     """
-    timed = [_in_time_order(samples) for samples in rounds if len(samples.started_ns)]
-    if not timed:
+    timed_samples = [_in_time_order(samples) for samples in rounds if len(samples.started_ns)]
+    if not timed_samples:
         return None
-    simulated = all(samples.clock == "simulated" for samples in timed)  # nothing disturbs those
+    simulated = all(
+        samples.clock == "simulated" for samples in timed_samples
+    )  # nothing disturbs those
     latencies = Rounds.of(
-        [samples.latency_ns / 1e3 for samples in timed],
+        [samples.latency_ns / 1e3 for samples in timed_samples],
         simulated,
         () if simulated else _starts_of_timed(rounds, starts_s),
         is_contended and not simulated,
     )
-    pooled = latencies.pooled
+    pooled_us = latencies.pooled
     figures = {
         MEAN: typical_mean(latencies, confidence),
         **{name: typical_quantile(latencies, q, confidence) for name, q in quantiles.items()},
     }
     if figures["p50"].value is None:
-        figures["p50"] = _median_of_few(pooled)
+        figures["p50"] = _median_of_few(pooled_us)
     values = {name: figure.value for name, figure in figures.items()}
-    is_open = timed[0].from_schedule
-    served = Rounds.of([samples.service_ns / 1e3 for samples in timed]) if is_open else latencies
-    service = _quantiles(served.pooled, ("p50", "p90", "p99")) if is_open else None
-    queue = _pooled([samples.queue_ns for samples in timed])
-    lateness = _pooled([lateness_ns(samples, batcher) for samples in timed]) if is_open else queue
-    response = None if is_open else _pooled([s.finished_ns - s.scheduled_ns for s in timed])
-    round_medians = [supported_quantile(ascending, 0.5) for ascending in served.ascending]
+    is_open = timed_samples[0].from_schedule
+    service_rounds = (
+        Rounds.of([samples.service_ns / 1e3 for samples in timed_samples]) if is_open else latencies
+    )
+    service = _quantiles(service_rounds.pooled, ("p50", "p90", "p99")) if is_open else None
+    queue = _pool_us([samples.queue_ns for samples in timed_samples])
+    lateness = (
+        _pool_us([lateness_ns(samples, batcher) for samples in timed_samples]) if is_open else queue
+    )
+    response = (
+        None if is_open else _pool_us([s.finished_ns - s.scheduled_ns for s in timed_samples])
+    )
+    round_medians = [supported_quantile(ascending, 0.5) for ascending in service_rounds.ascending]
     medians = [median for median in round_medians if median is not None]
-    outliers = sum(int(np.count_nonzero(outlier_mask(samples))) for samples in timed)
-    movements = [move for samples in timed if (move := _movement(samples)) is not None]
+    outliers = sum(int(np.count_nonzero(outlier_mask(samples))) for samples in timed_samples)
+    movements = [move for samples in timed_samples if (move := _movement(samples)) is not None]
     # Shapes have times of their own, and so a tail that is nobody's fault.
-    tail = _tail(service or values) if timed[0].shapes is None else 1.0
+    tail = _tail(service or values) if timed_samples[0].shapes is None else 1.0
     spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
-    disturbed = (
-        *_disturbances(spread, outliers / len(pooled), tail),
+    disturbances = (
+        *_disturbances(spread, outliers / len(pooled_us), tail),
         *_correlation_warnings(figures),
         *_drift_warnings(movements),
     )
     return Summary(
-        iterations=len(pooled),
-        rounds=len(timed),
-        std_us=float(pooled.std(ddof=1)) if len(pooled) > 1 else None,
-        min_us=float(pooled[0]),
-        max_us=float(pooled[-1]),
+        iterations=len(pooled_us),
+        rounds=len(timed_samples),
+        std_us=float(pooled_us.std(ddof=1)) if len(pooled_us) > 1 else None,
+        min_us=float(pooled_us[0]),
+        max_us=float(pooled_us[-1]),
         figures=figures,
-        pooled={name: supported_quantile(pooled, q) for name, q in quantiles.items()},
+        pooled={name: supported_quantile(pooled_us, q) for name, q in quantiles.items()},
         bounds={name: upper_bound(latencies, QUANTILES[name]) for name in BOUNDED},
-        early_stopping={name: early_stopping(pooled, QUANTILES[name]) for name in BOUNDED},
+        early_stopping={name: early_stopping(pooled_us, QUANTILES[name]) for name in BOUNDED},
         effective_samples=sum(latencies.independent(QUANTILES[_TAIL])),
         marks=marks_of(latencies, [figures[name] for name in JUDGED]),
         response_p50_us=None if response is None else supported_quantile(response, 0.5),
@@ -252,12 +260,12 @@ def summarise(
         outliers=outliers,
         drift=_drift(movements),
         round_p50_spread=spread,
-        warnings=(*_few_runs_diagnostic(len(pooled)), *([] if simulated else disturbed)),
+        warnings=(*_few_runs_diagnostic(len(pooled_us)), *([] if simulated else disturbances)),
         confidence=confidence,
         service=service,
         queue=_quantiles(queue, ("p50", "p99")) if is_open else None,
-        modes=_modes(served) if timed[0].shapes is None else None,
-        stalls=None if simulated else _stalls(timed, served),
+        modes=_modes(service_rounds) if timed_samples[0].shapes is None else None,
+        stalls=None if simulated else _stalls(timed_samples, service_rounds),
     )
 
 
@@ -268,14 +276,17 @@ def _starts_of_timed(rounds: Sequence[Samples], starts_s: Sequence[float]) -> Se
     return [start for samples, start in pairs if len(samples.started_ns)]
 
 
-def _modes(served: Rounds) -> Modes | None:
+def _modes(service_rounds: Rounds) -> Modes | None:
     return consensus_modes(
-        [modes(*pair) for pair in zip(served.in_time, served.ascending, strict=True)]
+        [
+            modes(*pair)
+            for pair in zip(service_rounds.in_time, service_rounds.ascending, strict=True)
+        ]
     )
 
 
-def _stalls(timed: Sequence[Samples], served: Rounds) -> Stalls | None:
-    parts = zip(timed, served.in_time, served.ascending, strict=True)
+def _stalls(timed_samples: Sequence[Samples], service_rounds: Rounds) -> Stalls | None:
+    parts = zip(timed_samples, service_rounds.in_time, service_rounds.ascending, strict=True)
     return stalls(
         [
             Timed(samples.started_ns, samples.finished_ns, *latencies)
@@ -284,7 +295,7 @@ def _stalls(timed: Sequence[Samples], served: Rounds) -> Stalls | None:
     )
 
 
-def _pooled(rounds_ns: Sequence[np.ndarray]) -> np.ndarray:
+def _pool_us(rounds_ns: Sequence[np.ndarray]) -> np.ndarray:
     """All of them ascending, in microseconds."""
     ascending: np.ndarray = np.sort(np.concatenate(rounds_ns)) / 1e3
     return ascending
@@ -312,10 +323,10 @@ def _in_time_order(samples: Samples) -> Samples:
 
 def _movement(samples: Samples) -> Movement | None:
     """Of samples in order of time."""
-    started = samples.started_ns
-    shorter_s = float(started[-1] - started[0]) * 1e-9 / WINDOWS
+    starts_ns = samples.started_ns
+    shorter_s = float(starts_ns[-1] - starts_ns[0]) * 1e-9 / WINDOWS
     window_s = min(WINDOW_S, shorter_s) or WINDOW_S
-    return movement(window_medians(started, samples.service_ns, window_s, MINIMUM_RUNS))
+    return movement(window_medians(starts_ns, samples.service_ns, window_s, MINIMUM_RUNS))
 
 
 def _median_of_few(ascending: np.ndarray) -> Estimate:
@@ -327,11 +338,11 @@ def _median_of_few(ascending: np.ndarray) -> Estimate:
 
 def _few_runs_diagnostic(runs: int) -> tuple[Diagnostic, ...]:
     """What so few samples are worth: all lie on one side of the median once in 2^(n-1) times."""
-    needed = needed_samples(0.5)
-    if runs >= needed:
+    needed_runs = needed_samples(0.5)
+    if runs >= needed_runs:
         return ()
     confidence = 1.0 - 2.0 ** (1 - runs)
-    return (diagnostic("few_runs", runs=runs, confidence=confidence, more=needed - runs),)
+    return (diagnostic("few_runs", runs=runs, confidence=confidence, more=needed_runs - runs),)
 
 
 def _tail(values: Mapping[str, float | None]) -> float:
@@ -369,10 +380,13 @@ def _drift_warnings(movements: Sequence[Movement]) -> Iterator[Diagnostic]:
 def _correlation_warnings(figures: Mapping[str, Estimate]) -> Iterator[Diagnostic]:
     """One for each figure whose neighbouring rounds resemble each other significantly."""
     for name in JUDGED:
-        found = figures[name].correlation
-        if found is not None and found.lag1 is not None and found.is_significant:
+        correlation = figures[name].correlation
+        if correlation is not None and correlation.lag1 is not None and correlation.is_significant:
             yield diagnostic(
-                "rounds_correlated", figure=name, rounds=found.rounds, correlation=found.lag1
+                "rounds_correlated",
+                figure=name,
+                rounds=correlation.rounds,
+                correlation=correlation.lag1,
             )
 
 

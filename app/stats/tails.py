@@ -37,7 +37,9 @@ _LONG_SCALES = (10, 5)
 variance is larger than independent runs give in 95 of 100 cases."""
 
 
-def independent_runs(beyond: Sequence[np.ndarray], indices: Sequence[float] = ()) -> list[float]:
+def independent_runs(
+    tail_masks: Sequence[np.ndarray], indices: Sequence[float] = ()
+) -> list[float]:
     """As how many independent runs each round counts towards a tail's share, at most its length.
 
     `beyond` says for each run of each round, in order of time, whether it lies in the tail, boolean
@@ -46,8 +48,8 @@ def independent_runs(beyond: Sequence[np.ndarray], indices: Sequence[float] = ()
     which sees what is slow for so long that it falls into several clusters. `indices` are the
     rounds' extremal indices, where they are known.
     """
-    places = [mask.nonzero()[0] for mask in beyond]
-    lengths = [len(mask) for mask in beyond]
+    places = [mask.nonzero()[0] for mask in tail_masks]
+    lengths = [len(mask) for mask in tail_masks]
     overdispersion = _overdispersion(places, lengths)
     parts = zip(places, indices or map(_index_of, places), lengths, strict=True)
     return [
@@ -56,14 +58,14 @@ def independent_runs(beyond: Sequence[np.ndarray], indices: Sequence[float] = ()
     ]
 
 
-def extremal_index(beyond: np.ndarray) -> float:
+def extremal_index(tail_mask: np.ndarray) -> float:
     """The share of independent clusters among exceedances, boolean [n], in (0, 1].
 
     The intervals estimator (Ferro & Segers, J. R. Statist. Soc. B 65, 2003, equation 11) over the
     gaps between neighbouring exceedances of one round. Exceedances that all follow each other are
     one cluster. 1 below two exceedances: nothing then speaks against it.
     """
-    return _index_of(beyond.nonzero()[0])
+    return _index_of(tail_mask.nonzero()[0])
 
 
 def _index_of(places: np.ndarray) -> float:
@@ -223,10 +225,10 @@ def early_stopping(ascending: np.ndarray, quantile: float) -> EarlyStopping:
     "Early Stopping Criterion", the single-stream and multi-stream scenarios).
     """
     count = len(ascending)
-    needed = needed_for(1, quantile)
-    if count < needed:
-        return EarlyStopping(None, count, needed)
-    return EarlyStopping(float(ascending[count - most_above(count, quantile)]), count, needed)
+    needed_count = needed_for(1, quantile)
+    if count < needed_count:
+        return EarlyStopping(None, count, needed_count)
+    return EarlyStopping(float(ascending[count - most_above(count, quantile)]), count, needed_count)
 
 
 @lru_cache(maxsize=4096)
@@ -246,14 +248,14 @@ def most_above(count: int, quantile: float) -> int:
 
 
 @cache
-def needed_for(above: int, quantile: float) -> int:
+def needed_for(excess_count: int, quantile: float) -> int:
     """The fewest samples of which so many may lie above: for p99 459, 662 for none, one."""
-    low, high = above, above + 1
-    while most_above(high, quantile) < above:
+    low, high = excess_count, excess_count + 1
+    while most_above(high, quantile) < excess_count:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if most_above(middle, quantile) < above:
+        if most_above(middle, quantile) < excess_count:
             low = middle
         else:
             high = middle

@@ -94,8 +94,8 @@ def from_history(
     freedom = len(logs) - levels
     if len(logs) < MINIMUM_PAST_RUNS or freedom < MINIMUM_PAST_RUNS - 1:
         return None
-    centred = np.array(logs) - float(np.mean(logs))
-    deviation = math.sqrt(float(np.add.reduce(centred * centred)) / freedom)
+    residuals = np.array(logs) - float(np.mean(logs))
+    deviation = math.sqrt(float(np.add.reduce(residuals * residuals)) / freedom)
     sampling = float(np.mean(np.square(errors))) if len(errors) == len(logs) else 0.0
     sampling = min(sampling, deviation**2)
     return RunVariation(max(deviation, MINIMUM_DEVIATION), freedom, "history", sampling)
@@ -261,10 +261,10 @@ def judge(
     fails. Same: two one-sided tests that it lies beyond the band fail (Schuirmann, J. Pharmacokin.
     Biopharm. 15, 1987), which an interval at 90 % says where they are at 5 %.
     """
-    tested = [None if d is None else _beyond(d, band) for d in differences]
-    confidences = [confidence] * len(tested) if isinstance(confidence, float) else confidence
-    steps = _holm(tested, [1.0 - own_confidence for own_confidence in confidences])
-    family = len(tested) - tested.count(None)
+    p_values = [None if d is None else _band_p_value(d, band) for d in differences]
+    confidences = [confidence] * len(p_values) if isinstance(confidence, float) else confidence
+    steps = _holm(p_values, [1.0 - own_confidence for own_confidence in confidences])
+    family = len(p_values) - p_values.count(None)
     return [
         replace(_verdict(d, step, band, own_confidence), family=family)
         for d, step, own_confidence in zip(differences, steps, confidences, strict=True)
@@ -325,11 +325,11 @@ def _power_reach(freedom: float, level: float) -> float:
     return noncentrality(freedom, t_quantile(freedom, level), 1.0 - FOUND)
 
 
-def binomial_interval(count: int, of: int) -> Interval:
+def binomial_interval(count: int, total: int) -> Interval:
     """The exact 95 % interval of a share (Clopper & Pearson, Biometrika 26, 1934)."""
     tail = (1.0 - CONFIDENCE) / 2
-    low = beta_quantile(count, of - count + 1, tail) if count else 0.0
-    high = beta_quantile(count + 1, of - count, 1.0 - tail) if count < of else 1.0
+    low = beta_quantile(count, total - count + 1, tail) if count else 0.0
+    high = beta_quantile(count + 1, total - count, 1.0 - tail) if count < total else 1.0
     return Interval(low, high)
 
 
@@ -362,7 +362,7 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
     )
 
 
-def _beyond(d: Difference, band: float) -> float:
+def _band_p_value(d: Difference, band: float) -> float:
     """The two-sided p value of a change within the band, as far as the ticks may have moved it."""
     edge = math.log1p(band) + d.resolution
     if not d.error:
@@ -466,8 +466,8 @@ def typical_difference(
     error = float(np.std(pair_shifts, ddof=1)) / math.sqrt(pairs)
     if error == 0.0:
         return TypicalDifference(value, Interval(value, value))
-    below, above = reaches(pairs, skewness_of(pair_shifts), confidence)
-    return TypicalDifference(value, Interval(value - below * error, value + above * error))
+    low_reach, high_reach = reaches(pairs, skewness_of(pair_shifts), confidence)
+    return TypicalDifference(value, Interval(value - low_reach * error, value + high_reach * error))
 
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
@@ -490,9 +490,9 @@ def round_quantiles(samples: np.ndarray, quantiles: Sequence[float] = QUANTILES)
     ranks = [max(1, math.ceil(q * count - 1e-9)) - 1 for q in quantiles]
     if not count:
         return np.full(len(quantiles), np.nan)
-    parted = np.partition(samples, sorted(set(ranks)))
+    partition = np.partition(samples, sorted(set(ranks)))
     is_supported = [count >= needed_samples(q) for q in quantiles]
-    values: np.ndarray = np.where(is_supported, parted[ranks], np.nan)
+    values: np.ndarray = np.where(is_supported, partition[ranks], np.nan)
     return values
 
 

@@ -26,7 +26,7 @@ _MEDIAN = "latency_p50_us"
 _MOST_TIMES = 1000
 """Of each model's times so many are listed, as its profiler does a benchmark's."""
 _OVERHEAD, _COMPUTE = "overhead_p50_us", "compute_p50_us"
-_RESHAPE, _NEAR = "reshape_", 1.5
+_RESHAPE, _NEAR_FACTOR = "reshape_", 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,41 +38,45 @@ class _Part:
     lines: Lines
 
 
-def tables(found: Found) -> Iterator[Block]:
+def tables(results: Found) -> Iterator[Block]:
     """For the layers and for the cells the page's table, with a line for each device."""
-    for part in _parts(found):
+    for part in _parts(results):
         yield Heading(_TITLES[part.name])
-        yield _table(part, lambda one: cell(one, _MEDIAN))
+        yield _table(part, lambda measurement: cell(measurement, _MEDIAN))
         yield Points(tuple(_by_device(part)))
         yield from _overhead(part)
 
 
-def files(found: Found) -> Mapping[str, bytes]:
+def files(results: Found) -> Mapping[str, bytes]:
     """A result in the layout of NeurIO's profiler for the layers and the cells on each device."""
     return {
-        f"neurio-{part.name}-{_in_a_name(label)}.json": _profiles(found, part, line)
-        for part in _parts(found)
+        f"neurio-{part.name}-{_in_a_name(label)}.json": _profiles(results, part, line)
+        for part in _parts(results)
         for label, line in part.lines.items()
     }
 
 
-def _parts(found: Found) -> Iterator[_Part]:
-    lines = lines_of(found.measured, by_batch=True)
+def _parts(results: Found) -> Iterator[_Part]:
+    lines = lines_of(results.measured, by_batch=True)
     for name in _TITLES:
         blocks = tuple(block for block in neurio_blocks() if block.part == name)
         models = {block.model for block in blocks}
-        own = {
+        part_lines = {
             label: line
             for label, line in lines.items()
-            if any(one.case.model in models for one in line)
+            if any(measurement.case.model in models for measurement in line)
         }
-        if own:
-            yield _Part(name, blocks, own)
+        if part_lines:
+            yield _Part(name, blocks, part_lines)
 
 
-def _profiles(found: Found, part: _Part, line: Sequence[MeasuredCase]) -> bytes:
+def _profiles(results: Found, part: _Part, line: Sequence[MeasuredCase]) -> bytes:
     cases = (case_at(line, block.model) for block in part.blocks)
-    profiles = [profile(found.run, one.case, _MOST_TIMES) for one in cases if one is not None]
+    profiles = [
+        profile(results.run, measurement.case, _MOST_TIMES)
+        for measurement in cases
+        if measurement is not None
+    ]
     return as_json(profiles).encode()
 
 
@@ -81,12 +85,12 @@ def _table(part: _Part, as_cell: Callable[[MeasuredCase | None], str]) -> Table:
     configs = (Column(f"Config-{number + 1}") for number in range(most))
     rows = []
     for name in dict.fromkeys(block.block for block in part.blocks):
-        own = [block for block in part.blocks if block.block == name]
-        empty = [""] * (most - len(own))
-        rows.append((name, "", *(block.label for block in own), *empty))
+        row_blocks = [block for block in part.blocks if block.block == name]
+        empty = [""] * (most - len(row_blocks))
+        rows.append((name, "", *(block.label for block in row_blocks), *empty))
         for label, line in part.lines.items():
-            cells = (as_cell(case_at(line, block.model)) for block in own)
-            rows.append(("", _called(label, line), *cells, *empty))
+            cells = (as_cell(case_at(line, block.model)) for block in row_blocks)
+            rows.append(("", _line_title(label, line), *cells, *empty))
     return Table(
         (Column("Block", is_name=True), Column("Device", is_name=True), *configs), tuple(rows)
     )
@@ -98,27 +102,34 @@ def _by_device(part: _Part) -> Iterator[str]:
         label: [figure(case_at(line, block.model), _MEDIAN) for block in part.blocks]
         for label, line in part.lines.items()
     }
-    shared = [
-        place for place in range(len(part.blocks)) if all(of[place] for of in medians.values())
+    shared_places = [
+        place
+        for place in range(len(part.blocks))
+        if all(line_medians[place] for line_medians in medians.values())
     ]
-    for label, of in medians.items():
-        ran = sum(median is not None for median in of)
-        told = f"{_called(label, part.lines[label])}: {ran} of {len(of)} {part.name} measured"
-        if shared:
-            mean = text.latency(geometric_mean([of[place] or 0.0 for place in shared]))
-            told += f"; geometric mean of the {len(shared)} medians that all devices have {mean}"
-        yield told
+    for label, line_medians in medians.items():
+        ran = sum(median is not None for median in line_medians)
+        title = _line_title(label, part.lines[label])
+        sentence = f"{title}: {ran} of {len(line_medians)} {part.name} measured"
+        if shared_places:
+            mean = text.latency(
+                geometric_mean([line_medians[place] or 0.0 for place in shared_places])
+            )
+            sentence += (
+                f"; geometric mean of the {len(shared_places)} medians that all devices have {mean}"
+            )
+        yield sentence
 
 
 def _overhead(part: _Part) -> Iterator[Block]:
     """How many of the figures are mostly the call, and the compute without it where the run has
     measured empty copies of the models."""
-    near = tuple(_near_the_call(part))
-    if near:
+    near_texts = tuple(_near_the_call(part))
+    if near_texts:
         yield Heading(f"Call overhead of the {part.name}", 3)
-        yield Points(near)
-    every = [one for line in part.lines.values() for one in line]
-    if any(figure(one, _OVERHEAD) is not None for one in every):
+        yield Points(near_texts)
+    every = [measurement for line in part.lines.values() for measurement in line]
+    if any(figure(measurement, _OVERHEAD) is not None for measurement in every):
         yield Heading(f"Compute of the {part.name}: median minus call overhead", 3)
         yield Paragraph(
             "The overhead is the median of a copy of the model with the same inputs and outputs "
@@ -137,14 +148,14 @@ def _near_the_call(part: _Part) -> Iterator[str]:
             if (value := figure(case_at(line, block.model), _MEDIAN)) is not None
         }
         reshapes = {model: us for model, us in medians.items() if model.startswith(_RESHAPE)}
-        others = [us for model, us in medians.items() if model not in reshapes]
+        other_medians = [us for model, us in medians.items() if model not in reshapes]
         facts = []
-        if reshapes and others:
+        if reshapes and other_medians:
             slowest = max(reshapes.values())
-            few = sum(us < _NEAR * slowest for us in others)
+            few = sum(us < _NEAR_FACTOR * slowest for us in other_medians)
             facts.append(
-                f"{few} of {len(others)} {part.name} take less than {_NEAR:g} times the slowest "
-                f"reshape ({text.latency(slowest)})"
+                f"{few} of {len(other_medians)} {part.name} take less than {_NEAR_FACTOR:g} times the "
+                f"slowest reshape ({text.latency(slowest)})"
             )
         pairs = [
             (us, overhead)
@@ -153,26 +164,26 @@ def _near_the_call(part: _Part) -> Iterator[str]:
         ]
         if pairs:
             calls = [overhead for _, overhead in pairs]
-            few = sum(us < _NEAR * overhead for us, overhead in pairs)
+            few = sum(us < _NEAR_FACTOR * overhead for us, overhead in pairs)
             facts.append(
-                f"{few} of {len(pairs)} take less than {_NEAR:g} times their own call, which "
-                f"takes {text.latency(min(calls))} to {text.latency(max(calls))}"
+                f"{few} of {len(pairs)} take less than {_NEAR_FACTOR:g} times their own call, "
+                f"which takes {text.latency(min(calls))} to {text.latency(max(calls))}"
             )
         if facts:
-            yield f"{_called(label, line)}: {'; '.join(facts)}"
+            yield f"{_line_title(label, line)}: {'; '.join(facts)}"
 
 
-def _compute(one: MeasuredCase | None) -> str:
-    value = figure(one, _COMPUTE)
-    if one is None or value is None:
-        return cell(one, _COMPUTE)
-    low, high = (number_of(one.row[f"compute_p50_ci_{end}_us"]) for end in ("low", "high"))
+def _compute(measurement: MeasuredCase | None) -> str:
+    value = figure(measurement, _COMPUTE)
+    if measurement is None or value is None:
+        return cell(measurement, _COMPUTE)
+    low, high = (number_of(measurement.row[f"compute_p50_ci_{end}_us"]) for end in ("low", "high"))
     if low is not None and high is not None and low <= 0:
         return f"< {text.latency(high)}" if high > 0 else "0"
     return text.latency(value)
 
 
-def _called(label: str, line: Sequence[MeasuredCase]) -> str:
+def _line_title(label: str, line: Sequence[MeasuredCase]) -> str:
     """A line with its clock where that is no real one."""
     simulated = any(clock_of(one.case.runtime) == "simulated" for one in line)
     return f"{label} (simulated)" if simulated else label

@@ -42,38 +42,42 @@ from app.run_folder.run import Run
 from app.studies.study import Found, Study, Whole
 
 
-def conditions(found: Found) -> Iterator[Block]:
+def conditions(results: Found) -> Iterator[Block]:
     """How each case was measured, how busy the machine was, and a table of the runtimes."""
     yield Heading("How it was measured")
-    if found.host:
-        hosts = sorted({found.run.host_of(case) for case in found.run.cases})
+    if results.host:
+        hosts = sorted({results.run.host_of(case) for case in results.run.cases})
         yield Paragraph(
-            f"The run has {len(hosts)} hosts, {', '.join(hosts)}. The tables show {found.host}, "
+            f"The run has {len(hosts)} hosts, {', '.join(hosts)}. The tables show {results.host}, "
             "except for the aggregate of all hosts."
         )
-    yield Paragraph(_protocol(found))
-    yield from _load(found)
-    yield _runtimes(found)
+    yield Paragraph(_protocol(results))
+    yield from _load(results)
+    yield _runtimes(results)
 
 
-def machines(found: Found) -> Iterator[Block]:
+def machines(results: Found) -> Iterator[Block]:
     """The date with the one machine, or a line for each of several."""
-    manifest = found.run.manifest
-    made = f"Measured {manifest.created_at_utc[:10]} with Graphlap {manifest.graphlap_version} on"
-    cases = {found.run.host_of(one.case): one.case for one in found.measured}
-    if found.host or len(cases) < 2:
-        yield Paragraph(f"{made} {_machine(found.environment)}.")
+    manifest = results.run.manifest
+    head = f"Measured {manifest.created_at_utc[:10]} with Graphlap {manifest.graphlap_version} on"
+    cases = {
+        results.run.host_of(measurement.case): measurement.case for measurement in results.measured
+    }
+    if results.host or len(cases) < 2:
+        yield Paragraph(f"{head} {_machine(results.environment)}.")
         return
-    environments = {host: found.run.environment_of(case) for host, case in cases.items()}
-    yield Paragraph(f"{made} {len(cases)} machines:")
-    yield Points(tuple(f"{host}: {_machine(own)}" for host, own in environments.items()))
+    environments = {host: results.run.environment_of(case) for host, case in cases.items()}
+    yield Paragraph(f"{head} {len(cases)} machines:")
+    yield Points(
+        tuple(f"{host}: {_machine(environment)}" for host, environment in environments.items())
+    )
 
 
 def _machine(host: Mapping[str, Any]) -> str:
     where = [str(host.get("cpu") or "an unknown processor")]
     if host.get("cores_usable"):
-        of = "of a virtual machine" if host.get("virtual_machine") else "to use"
-        where.append(f"{host['cores_usable']} cores {of}")
+        suffix = "of a virtual machine" if host.get("virtual_machine") else "to use"
+        where.append(f"{host['cores_usable']} cores {suffix}")
     if host.get("memory_bytes"):
         where.append(f"{host['memory_bytes'] / 2**30:.1f} GiB")
     where += [str(gpu.get("name", "a GPU")) for gpu in (host.get("gpus") or {}).values()]
@@ -82,8 +86,8 @@ def _machine(host: Mapping[str, Any]) -> str:
     return ", ".join(where)
 
 
-def _protocol(found: Found) -> str:
-    manifest = found.run.manifest
+def _protocol(results: Found) -> str:
+    manifest = results.run.manifest
     limits = manifest.limits
     count = "set by its search" if manifest.requested_plan.is_search else f"{manifest.rounds}"
     return (
@@ -93,12 +97,16 @@ def _protocol(found: Found) -> str:
     )
 
 
-def _load(found: Found) -> Iterator[Paragraph]:
+def _load(results: Found) -> Iterator[Paragraph]:
     """How busy the machine was; nothing where that is not known."""
-    loads = [number for one in _rounds(found) if (number := one.environment.get("load_1min"))]
+    loads = [
+        number
+        for round_result in _rounds(results)
+        if (number := round_result.environment.get("load_1min"))
+    ]
     if not loads:
         return
-    cores = found.environment.get("cores_usable") or 1
+    cores = results.environment.get("cores_usable") or 1
     on = f"{cores} core{'s' * (cores != 1)}"
     load_text = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
     if has_other_load(max(loads), cores):
@@ -110,25 +118,37 @@ def _load(found: Found) -> Iterator[Paragraph]:
         yield Paragraph(f"The machine had {load_text}.")
 
 
-def _rounds(found: Found) -> Iterator[RoundResult]:
-    return (result for one in found.measured for result in found.run.rounds_of(one.case))
+def _rounds(results: Found) -> Iterator[RoundResult]:
+    return (
+        result
+        for measurement in results.measured
+        for result in results.run.rounds_of(measurement.case)
+    )
 
 
-def _runtimes(found: Found) -> Table:
+def _runtimes(results: Found) -> Table:
     """A line for each runtime: what it is, what timed it, and how many of its cases are well."""
     rows = []
-    for name in dict.fromkeys(one.case.runtime for one in found.measured):
-        own = [one for one in found.measured if one.case.runtime == name]
-        versions = dict.fromkeys(str(v) for one in own if (v := one.row["runtime_version"]))
-        clocks = dict.fromkeys(str(v) for one in own if (v := one.row["clock"]))
-        ends = dict.fromkeys(str(v) for one in own if (v := one.row["boundary"]))
+    for name in dict.fromkeys(measurement.case.runtime for measurement in results.measured):
+        runtime_cases = [
+            measurement for measurement in results.measured if measurement.case.runtime == name
+        ]
+        versions = dict.fromkeys(
+            str(v) for measurement in runtime_cases if (v := measurement.row["runtime_version"])
+        )
+        clocks = dict.fromkeys(
+            str(v) for measurement in runtime_cases if (v := measurement.row["clock"])
+        )
+        ends = dict.fromkeys(
+            str(v) for measurement in runtime_cases if (v := measurement.row["boundary"])
+        )
         rows.append(
             (
                 name,
                 ", ".join(versions),
                 ", ".join(text.CLOCK_TEXT.get(clock, clock) for clock in clocks),
                 ", ".join(f"{end} memory" for end in ends),
-                f"{sum(one.is_well for one in own)} of {len(own)}",
+                f"{sum(case.is_well for case in runtime_cases)} of {len(runtime_cases)}",
             )
         )
     names = ("runtime", "version", "timed by", "complete in")
@@ -136,54 +156,60 @@ def _runtimes(found: Found) -> Table:
     return Table(columns, tuple(rows))
 
 
-def missing(found: Found, whole: Plan) -> Iterator[Block]:
+def missing(results: Found, whole: Plan) -> Iterator[Block]:
     """`whole` is the study's own plan."""
     yield Heading("Not measured")
-    lacking = tuple(_lacking(found, whole))
+    lacking = tuple(_lacking(results, whole))
     if lacking:
         yield Points(lacking)
     elif whole.tune:
         yield Paragraph("The text below the table of the search lists what it did not measure.")
     else:
         yield Paragraph("Nothing: every case of the study has all its rounds or ended.")
-    together = CaseSet([one.case for one in found.measured])
-    rows = [one.row for one in found.measured if one.row["status"] not in INCOMPLETE]
-    if causes := failure_causes(rows, together):
+    case_set = CaseSet([measurement.case for measurement in results.measured])
+    rows = [
+        measurement.row
+        for measurement in results.measured
+        if measurement.row["status"] not in INCOMPLETE
+    ]
+    if causes := failure_causes(rows, case_set):
         yield Heading("Failures")
         yield Points(tuple(f"{c.status.replace('_', ' ')}, {c.sentence}" for c in causes))
     groups = [group for group in warning_groups(rows) if group.code != MISSING]
     if groups:
         yield Heading("Warnings")
-        yield Points(warning_texts(groups, together))
+        yield Points(warning_texts(groups, case_set))
 
 
-def _lacking(found: Found, whole: Plan) -> Iterator[str]:
-    yield from found.damaged
-    cases = [one.case for one in found.measured]
+def _lacking(results: Found, whole: Plan) -> Iterator[str]:
+    yield from results.damaged
+    cases = [measurement.case for measurement in results.measured]
     absent = "; ".join(_absent(cases, whole))
     if absent:
         yield f"not part of this run: {absent}"
-    if found.others:
-        yield f"{found.others:,} cases of this run do not belong to the study and are not listed"
-    wanted, asked = found.run.manifest.rounds, found.run.manifest.requested_plan
-    own = whole.lengths.rounds, whole.profile
-    if not whole.is_search and (wanted, asked.profile) != own:
+    if results.others:
+        yield f"{results.others:,} cases of this run do not belong to the study and are not listed"
+    round_count, plan = results.run.manifest.rounds, results.run.manifest.requested_plan
+    study_values = whole.lengths.rounds, whole.profile
+    if not whole.is_search and (round_count, plan.profile) != study_values:
         yield (
-            f"requested rounds: {wanted} of preset {asked.profile}; the study's plan has {own[0]} "
-            f"of preset {own[1]}"
+            f"requested rounds: {round_count} of preset {plan.profile}; the study's plan has "
+            f"{study_values[0]} of preset {study_values[1]}"
         )
-    had = {case.case_id: _had(found.run, case, wanted) for case in cases}
-    left = sum(wanted - count for count in had.values())
+    count_by_id = {case.case_id: _count_rounds(results.run, case, round_count) for case in cases}
+    left = sum(round_count - count for count in count_by_id.values())
     if not left:
         return
-    budget_s = asked.budget_s
+    budget_s = plan.budget_s
     begins = "not run:"
     if budget_s is not None:
         begins = f"not run in the budget of {text.duration(budget_s)}:"
-    yield f"{begins} {left:,} of {wanted * len(cases):,} rounds"
-    for count in sorted(set(had.values()) - {wanted}):
-        named = _named([case for case in cases if had[case.case_id] == count], cases)
-        yield f"{f'{count} of {wanted} rounds' if count else 'no round'}: {named}"
+    yield f"{begins} {left:,} of {round_count * len(cases):,} rounds"
+    for count in sorted(set(count_by_id.values()) - {round_count}):
+        case_names = _name_cases(
+            [case for case in cases if count_by_id[case.case_id] == count], cases
+        )
+        yield f"{f'{count} of {round_count} rounds' if count else 'no round'}: {case_names}"
     yield "graphlap study NAME --resume RUN measures the rest"
 
 
@@ -191,19 +217,25 @@ def _absent(cases: Sequence[Case], whole: Plan) -> Iterator[str]:
     """The study's models that the run has not, then those it has not on a runtime that the study
     names."""
     models = {case.model for case in cases}
-    planned = dict.fromkeys(model for grid in whole.sweeps for model in grid.models)
-    nowhere = [model for model in planned if model not in models]
+    planned_models = dict.fromkeys(model for grid in whole.sweeps for model in grid.models)
+    nowhere = [model for model in planned_models if model not in models]
     if nowhere:
         yield ", ".join(nowhere)
-    there = {(case.model, case.runtime) for case in cases}
+    measured_pairs = {(case.model, case.runtime) for case in cases}
     for runtime in dict.fromkeys(name for grid in whole.sweeps for name in grid.runtimes):
-        its = [model for grid in whole.sweeps if runtime in grid.runtimes for model in grid.models]
-        lacking = [m for m in dict.fromkeys(its) if m in models and (m, runtime) not in there]
+        runtime_models = [
+            model for grid in whole.sweeps if runtime in grid.runtimes for model in grid.models
+        ]
+        lacking = [
+            m
+            for m in dict.fromkeys(runtime_models)
+            if m in models and (m, runtime) not in measured_pairs
+        ]
         if lacking:
             yield f"{runtime} {', '.join(lacking)}"
 
 
-def _had(run: Run, case: Case, wanted: int) -> int:
+def _count_rounds(run: Run, case: Case, wanted: int) -> int:
     """How many rounds a case has had, of those that are wanted, which a search may go beyond; all,
     where it ended so that it gets no more."""
     statuses = [result.status for result in run.rounds_of(case)]
@@ -211,7 +243,7 @@ def _had(run: Run, case: Case, wanted: int) -> int:
     return wanted if ended else min(wanted, sum(status != "cancelled" for status in statuses))
 
 
-def _named(cases: Sequence[Case], among: Sequence[Case]) -> str:
+def _name_cases(cases: Sequence[Case], among: Sequence[Case]) -> str:
     """Each of these cases by name: `fake all 4; ort-cpu, torch-cpu: mlp, char_cnn; ort-cpu: x`."""
     models = model_labels(case.model for case in among)
     told: list[str] = []
@@ -235,23 +267,23 @@ def _named(cases: Sequence[Case], among: Sequence[Case]) -> str:
 PAGE = "study.md"
 
 
-def page(study: Study, found: Found) -> Iterator[Block]:
+def page(study: Study, results: Found) -> Iterator[Block]:
     """Block by block; a picture of which nothing is there to be drawn is left out."""
-    whole, files = load_study(study.name), study.files(found)
-    there = (
+    whole, files = load_study(study.name), study.files(results)
+    blocks = (
         block
-        for block in study.tables(found)
+        for block in study.tables(results)
         if not isinstance(block, Picture) or block.file in files
     )
     return chain(
         (Heading(study.title, 1), Paragraph(study.repeats)),
-        machines(found),
-        there,
-        conditions(found),
-        missing(found, whole),
+        machines(results),
+        blocks,
+        conditions(results),
+        missing(results, whole),
         (
             Heading("Command that repeats it"),
-            Command(command_line(study.name, whole, found.run.manifest.requested_plan)),
+            Command(command_line(study.name, whole, results.run.manifest.requested_plan)),
         ),
     )
 
@@ -269,41 +301,41 @@ def page_of_parts(whole: Whole, parts: Mapping[str, Found]) -> Iterator[Block]:
                 yield nest(block, whole.folder_of(part))
 
 
-def write_page(study: Study, found: Found) -> Iterator[str]:
+def write_page(study: Study, results: Found) -> Iterator[str]:
     """Write the page and what else the study writes into the run folder; gives the names.
 
     OSError if one can't be written.
     """
-    files = {PAGE: as_markdown(page(study, found)).encode(), **study.files(found)}
+    files = {PAGE: as_markdown(page(study, results)).encode(), **study.files(results)}
     for name, content in files.items():
-        write_atomically(found.run.path / name, content)
+        write_atomically(results.run.path / name, content)
         yield name
 
 
-def command_line(name: str, whole: Plan, asked: Plan) -> str:
+def command_line(name: str, whole: Plan, plan: Plan) -> str:
     """What measures the study as it was asked for here: with the same part of it, as long."""
     words = ["graphlap", "study", name]
-    models = list(dict.fromkeys(model for sweep in asked.sweeps for model in sweep.models))
+    models = list(dict.fromkeys(model for sweep in plan.sweeps for model in sweep.models))
     if set(models) != {model for sweep in whole.sweeps for model in sweep.models}:
         words += ["--models", ",".join(models)]
     cards = {r for grid in whole.sweeps for r in grid.runtimes if clock_of(r) == "simulated"}
     for row in CHANGEABLE:
-        changed = _values(asked, row.key, cards)
-        if changed != _values(whole, row.key, cards):
-            words += [row.flag, ",".join(map(str, changed))]
-    for flag, given in (
-        ("--overhead", asked.null and not whole.null),
-        ("--per-host", asked.per_host),
+        new_values = _values(plan, row.key, cards)
+        if new_values != _values(whole, row.key, cards):
+            words += [row.flag, ",".join(map(str, new_values))]
+    for flag, has_flag in (
+        ("--overhead", plan.null and not whole.null),
+        ("--per-host", plan.per_host),
     ):
-        words += [flag] if given else []
-    if asked.cluster:
-        words += ["--cluster", asked.cluster]
-    if asked.profile != whole.profile:
-        words += ["--preset", asked.profile]
-    if asked.rounds != whole.rounds:
-        words += ["--rounds", str(asked.lengths.rounds)]
-    if asked.budget_s != whole.budget_s:
-        words += ["--budget", f"{asked.budget_s:g}s"]
+        words += [flag] if has_flag else []
+    if plan.cluster:
+        words += ["--cluster", plan.cluster]
+    if plan.profile != whole.profile:
+        words += ["--preset", plan.profile]
+    if plan.rounds != whole.rounds:
+        words += ["--rounds", str(plan.lengths.rounds)]
+    if plan.budget_s != whole.budget_s:
+        words += ["--budget", f"{plan.budget_s:g}s"]
     return shlex.join(words)
 
 
@@ -313,12 +345,12 @@ def _values(plan: Plan, key: str, cards: Collection[str]) -> list[Any]:
     return list(dict.fromkeys(value for grid in grids for value in getattr(grid, key)))
 
 
-def written(asked: Study, found: Found) -> list[Path]:
+def written(study: Study, results: Found) -> list[Path]:
     """The files of a study, written; DiskError if one can't be."""
     try:
-        return [found.run.path / name for name in write_page(asked, found)]
+        return [results.run.path / name for name in write_page(study, results)]
     except OSError as error:
-        raise unwritable(found.run.path, error) from error
+        raise unwritable(results.run.path, error) from error
 
 
 def written_alone(folder: Path, blocks: Iterable[Block]) -> list[Path]:

@@ -51,25 +51,25 @@ class Found:
             return self.run.environment_of(self.measured[0].case)
         return self.run.manifest.environment
 
-    def such(self, asked: Callable[[Case], bool]) -> Iterator[MeasuredCase]:
+    def such(self, predicate: Callable[[Case], bool]) -> Iterator[MeasuredCase]:
         """The cases that are so, in the plan's order."""
-        return (one for one in self.measured if asked(one.case))
+        return (measurement for measurement in self.measured if predicate(measurement.case))
 
-    def one(self, asked: Callable[[Case], bool]) -> MeasuredCase | None:
+    def one(self, predicate: Callable[[Case], bool]) -> MeasuredCase | None:
         """The first of them; None where the run has none."""
-        return next(self.such(asked), None)
+        return next(self.such(predicate), None)
 
 
 def found_in(folder: Path, study: StudyPlan, one_host: bool = False) -> Found:
     """A run as it is now, of what is whole in it; ResultsError for a folder that is none, and as
     `refuse_others`."""
     whole = read_intact(folder)
-    found = found_of(whole.run, Rows().measured(whole.run), study, one_host)
-    return replace(found, damaged=whole.damage_texts)
+    results = found_of(whole.run, Rows().measured(whole.run), study, one_host)
+    return replace(results, damaged=whole.damage_texts)
 
 
 def found_of(
-    run: Run, measured: Sequence[MeasuredCase], study: StudyPlan, one_host: bool = False
+    run: Run, measurements: Sequence[MeasuredCase], study: StudyPlan, one_host: bool = False
 ) -> Found:
     """The same of a run whose rows are known; ResultsError as `refuse_others`.
 
@@ -77,15 +77,25 @@ def found_of(
     first of such.
     """
     refuse_others(run, study)
-    own = tuple(one for one in measured if is_part(one.case, study))
-    others = len(measured) - len(own) - sum(is_twin_of_part(one.case, study) for one in measured)
-    hosts = sorted({run.host_of(one.case) for one in own})
+    part_cases = tuple(
+        measurement for measurement in measurements if is_part(measurement.case, study)
+    )
+    other_count = (
+        len(measurements)
+        - len(part_cases)
+        - sum(is_twin_of_part(measurement.case, study) for measurement in measurements)
+    )
+    hosts = sorted({run.host_of(measurement.case) for measurement in part_cases})
     if len(hosts) == 1 or not one_host:
-        return Found(run, own, others)
-    well = Counter(run.host_of(one.case) for one in own if one.is_well)
+        return Found(run, part_cases, other_count)
+    well = Counter(
+        run.host_of(measurement.case) for measurement in part_cases if measurement.is_well
+    )
     host = max(hosts, key=lambda name: well[name])
-    kept = tuple(one for one in own if run.host_of(one.case) == host)
-    return Found(run, kept, others, host, throughput_over_hosts(run, own))
+    host_cases = tuple(
+        measurement for measurement in part_cases if run.host_of(measurement.case) == host
+    )
+    return Found(run, host_cases, other_count, host, throughput_over_hosts(run, part_cases))
 
 
 def refuse_others(run: Run, study: StudyPlan) -> None:
@@ -96,26 +106,28 @@ def refuse_others(run: Run, study: StudyPlan) -> None:
         )
 
 
-def figure(one: MeasuredCase | None, column: str) -> float | None:
+def figure(measurement: MeasuredCase | None, column: str) -> float | None:
     """A figure of a case that may be compared; None where there is none, or its row is not well."""
-    if one is None or not one.is_well:
+    if measurement is None or not measurement.is_well:
         return None
-    return number_of(one.row[column])
+    return number_of(measurement.row[column])
 
 
 def cell(
-    one: MeasuredCase | None, column: str, as_text: Callable[[float | None], str] = text.latency
+    measurement: MeasuredCase | None,
+    column: str,
+    as_text: Callable[[float | None], str] = text.latency,
 ) -> str:
     """The figure as text, or in a word why there is none: the row's status, or that the samples
     don't bound it (`-`)."""
-    if one is None:
+    if measurement is None:
         return ""
-    if one.row["status"] in INCOMPLETE:
+    if measurement.row["status"] in INCOMPLETE:
         return NOT_RUN
-    if not one.is_well:
-        status = str(one.row["status"]).replace("_", " ")
+    if not measurement.is_well:
+        status = str(measurement.row["status"]).replace("_", " ")
         return status if status != "ok" else "not valid"
-    return as_text(figure(one, column))
+    return as_text(figure(measurement, column))
 
 
 BATCH = "batch"
@@ -123,16 +135,16 @@ Lines = dict[str, list[MeasuredCase]]
 """By label, in the order of the plan."""
 
 
-def lines_of(measured: Iterable[MeasuredCase], *, by_batch: bool = False) -> Lines:
+def lines_of(measurements: Iterable[MeasuredCase], *, by_batch: bool = False) -> Lines:
     """The cases line by line; `by_batch` if a line has one batch size."""
-    every = list(measured)
-    words = [_words(one.case, by_batch) for one in every]
-    counts = Counter(word for own in words for word in set(own))
+    every = list(measurements)
+    words = [_words(measurement.case, by_batch) for measurement in every]
+    counts = Counter(word for case_words in words for word in set(case_words))
     lines: Lines = {}
-    for one, own in zip(every, words, strict=True):
-        differing = [word for word in own if counts[word] < len(every)]
-        label = printable(" ".join([one.case.runtime, *differing]))
-        lines.setdefault(label, []).append(one)
+    for measurement, case_words in zip(every, words, strict=True):
+        differing = [word for word in case_words if counts[word] < len(every)]
+        label = printable(" ".join([measurement.case.runtime, *differing]))
+        lines.setdefault(label, []).append(measurement)
     return lines
 
 
@@ -142,9 +154,10 @@ def case_at(
     """The first case of a model in a line, at a batch size if one is given; None without any."""
     return next(
         (
-            one
-            for one in line
-            if one.case.model == model and batch in (None, one.case.axes.get(BATCH, 1))
+            measurement
+            for measurement in line
+            if measurement.case.model == model
+            and batch in (None, measurement.case.axes.get(BATCH, 1))
         ),
         None,
     )
@@ -152,7 +165,7 @@ def case_at(
 
 def batch_sizes(line: Iterable[MeasuredCase]) -> list[int]:
     """Ascending."""
-    return sorted({one.case.axes.get(BATCH, 1) for one in line})
+    return sorted({measurement.case.axes.get(BATCH, 1) for measurement in line})
 
 
 def _words(case: Case, by_batch: bool) -> list[str]:
@@ -227,11 +240,11 @@ def study(name: str) -> Study:
     """The study of one plan of this name; PlanError suggests the nearest of all."""
     if name not in STUDIES:
         raise PlanError(f"there is no study called {name!r}", suggestion(name, (*WHOLES, *STUDIES)))
-    found: Study = install_layout.load(STUDIES[name])
-    return found
+    definition: Study = install_layout.load(STUDIES[name])
+    return definition
 
 
 def whole(name: str) -> Whole | None:
     """The study of several plans of this name; None where there is none."""
-    found: Whole | None = install_layout.load(WHOLES[name]) if name in WHOLES else None
-    return found
+    definition: Whole | None = install_layout.load(WHOLES[name]) if name in WHOLES else None
+    return definition

@@ -25,7 +25,7 @@ _TITLES = {
 }
 _WIDTHS = {"cnn": "Channels", "lstm": "Hidden size"}
 _FIGURES = {"mean": "Mean latency", "p99": "99th percentile latency"}
-_SPACED = "paced:20us"
+_PACED_SCENARIO = "paced:20us"
 _DOES_NOT_FIT = "does not fit"
 
 
@@ -41,35 +41,39 @@ class Compared:
 
     def error(self, name: str) -> float | None:
         """By how much the simulated figure is above the published one, as a share of that."""
-        told, own = self.published_us(name), figure(self.simulated, _column(name))
-        return None if told is None or own is None else own / told - 1.0
+        published_us, simulated_us = self.published_us(name), figure(self.simulated, _column(name))
+        return (
+            None
+            if published_us is None or simulated_us is None
+            else simulated_us / published_us - 1.0
+        )
 
 
-def compared_rows(found: Found) -> tuple[Compared, ...]:
+def compared_rows(results: Found) -> tuple[Compared, ...]:
     """Every published row, in the tables' order."""
-    return tuple(Compared(row, _simulated(found, row)) for row in card_rows())
+    return tuple(Compared(row, _simulated(results, row)) for row in card_rows())
 
 
-def tables(found: Found) -> Iterator[Block]:
+def tables(results: Found) -> Iterator[Block]:
     """For the CNNs and for the LSTMs a table of means and one of p99, and how far the cards' model
     is off."""
-    everything = compared_rows(found)
-    for family in dict.fromkeys(one.row.family for one in everything):
-        rows = [one for one in everything if one.row.family == family]
+    everything = compared_rows(results)
+    for family in dict.fromkeys(pair.row.family for pair in everything):
+        rows = [pair for pair in everything if pair.row.family == family]
         yield Heading(_TITLES[family])
-        cards = {one.row.card: one.row for one in rows}
-        yield Points(tuple(map(_of_card, cards.values())))
+        cards = {pair.row.card: pair.row for pair in rows}
+        yield Points(tuple(map(_card_title, cards.values())))
         for name, title in _FIGURES.items():
             yield Heading(f"{family.upper()}: {title} (µs)", 3)
-            yield _table(found, rows, name)
+            yield _table(results, rows, name)
         yield Points(tuple(_errors(rows)))
     yield Heading("Both tables")
     yield Points(tuple(_errors(everything)))
 
 
-def _table(found: Found, rows: Sequence[Compared], name: str) -> Table:
-    cards = list(dict.fromkeys(one.row.card for one in rows))
-    here = _lines_here(found, rows)
+def _table(results: Found, rows: Sequence[Compared], name: str) -> Table:
+    cards = list(dict.fromkeys(pair.row.card for pair in rows))
+    measured_lines = _lines_here(results, rows)
     columns = [
         Column("Model", is_name=True),
         Column("Layers"),
@@ -78,22 +82,25 @@ def _table(found: Found, rows: Sequence[Compared], name: str) -> Table:
     ]
     for card in cards:
         columns += [Column(heading, card) for heading in ("published", "simulated", "error")]
-    columns += [Column("measured", label) for label in here]
+    columns += [Column("measured", label) for label in measured_lines]
     lines = []
-    for model in dict.fromkeys(one.row.model for one in rows):
-        of_cards = {one.row.card: one for one in rows if one.row.model == model}
-        first = next(iter(of_cards.values())).row
-        labels = (one.row.parameters for one in of_cards.values())
+    for model in dict.fromkeys(pair.row.model for pair in rows):
+        pairs_by_card = {pair.row.card: pair for pair in rows if pair.row.model == model}
+        first = next(iter(pairs_by_card.values())).row
+        labels = (pair.row.parameters for pair in pairs_by_card.values())
         parameters = dict.fromkeys(filter(None, labels))
         line = [model, str(first.layers), str(first.width), ", ".join(parameters)]
         for card in cards:
-            line += _beside(of_cards.get(card), name)
-        line += [cell(case_at(own, model), _column(name), _us) for own in here.values()]
+            line += _pair_cells(pairs_by_card.get(card), name)
+        line += [
+            cell(case_at(measured_line, model), _column(name), _us)
+            for measured_line in measured_lines.values()
+        ]
         lines.append(tuple(line))
     return Table(tuple(columns), tuple(lines))
 
 
-def _beside(one: Compared | None, name: str) -> Iterator[str]:
+def _pair_cells(one: Compared | None, name: str) -> Iterator[str]:
     """Published, simulated and error."""
     if one is None:
         yield from ("", "", "")
@@ -102,30 +109,38 @@ def _beside(one: Compared | None, name: str) -> Iterator[str]:
     yield f"{told:.1f}" if told is not None else _DOES_NOT_FIT
     fits = not _is_refused(one.simulated)
     yield cell(one.simulated, _column(name), _us) if fits else _DOES_NOT_FIT
-    yield "" if error is None else _signed(error)
+    yield "" if error is None else _signed_text(error)
 
 
 def _errors(rows: Sequence[Compared]) -> Iterator[str]:
     """How far simulated figures are from published ones, over all rows that have both."""
-    told = [one for one in rows if one.row.fits]
+    fitting_pairs = [comparison for comparison in rows if comparison.row.fits]
     for name, title in _FIGURES.items():
-        known = [(abs(error), one) for one in told if (error := one.error(name)) is not None]
-        if not known:
-            yield f"{title}: none of {len(told)} published figures is simulated yet"
+        errors = [
+            (abs(error), comparison)
+            for comparison in fitting_pairs
+            if (error := comparison.error(name)) is not None
+        ]
+        if not errors:
+            yield f"{title}: none of {len(fitting_pairs)} published figures is simulated yet"
             continue
-        worst_error, worst = max(known, key=lambda pair: pair[0])
-        mean = sum(error for error, _ in known) / len(known)
+        worst_error, worst = max(errors, key=lambda pair: pair[0])
+        mean = sum(error for error, _ in errors) / len(errors)
         yield (
             f"{title}, simulated against published: {_share(mean)} off on average, "
             f"{_share(worst_error)} at worst ({worst.row.model} on {worst.row.card}), over "
-            f"{len(known)} of {len(told)} published figures"
+            f"{len(errors)} of {len(fitting_pairs)} published figures"
         )
-    unfit = [one.simulated for one in rows if not one.row.fits and _was_tried(one.simulated)]
+    unfit = [
+        comparison.simulated
+        for comparison in rows
+        if not comparison.row.fits and _was_tried(comparison.simulated)
+    ]
     if unfit:
-        refused = sum(map(_is_refused, unfit))
+        refused_count = sum(map(_is_refused, unfit))
         yield (
             f"of {len(unfit)} models that do not fit a card, as its table states or implies, the "
-            f"card's model refuses {refused}"
+            f"card's model refuses {refused_count}"
         )
 
 
@@ -137,35 +152,35 @@ def _is_refused(simulated: MeasuredCase | None) -> bool:
     return simulated is not None and simulated.row["status"] == "unsupported"
 
 
-def _of_card(row: CardRow) -> str:
+def _card_title(row: CardRow) -> str:
     card = load_card(row.card.lower())
     return (
         f"{row.card}: {card.cores} cores, block size {card.block}, release {row.release} "
-        f"(inferred), inferences {row.pacing}; simulated as {row.runtime}, {_SPACED}"
+        f"(inferred), inferences {row.pacing}; simulated as {row.runtime}, {_PACED_SCENARIO}"
     )
 
 
-def _simulated(found: Found, row: CardRow) -> MeasuredCase | None:
-    return found.one(
+def _simulated(results: Found, row: CardRow) -> MeasuredCase | None:
+    return results.one(
         lambda case: (
             case.model == row.model
             and case.runtime == row.runtime
-            and str(case.scenario) == _SPACED
+            and str(case.scenario) == _PACED_SCENARIO
         )
     )
 
 
-def _lines_here(found: Found, rows: Sequence[Compared]) -> Lines:
+def _lines_here(results: Found, rows: Sequence[Compared]) -> Lines:
     """What ran these models by a real clock, spaced as the document has its inferences."""
-    models = {one.row.model for one in rows}
-    own = found.such(
+    models = {pair.row.model for pair in rows}
+    matching_cases = results.such(
         lambda case: (
             case.model in models
             and clock_of(case.runtime) != "simulated"
-            and str(case.scenario) == _SPACED
+            and str(case.scenario) == _PACED_SCENARIO
         )
     )
-    return lines_of(own)
+    return lines_of(matching_cases)
 
 
 def _column(name: str) -> str:
@@ -176,7 +191,7 @@ def _us(microseconds: float | None) -> str:
     return text.NOT_MEASURED if microseconds is None else text.significant(microseconds)
 
 
-def _signed(error: float) -> str:
+def _signed_text(error: float) -> str:
     return f"{100 * error:+.1f} %"
 
 

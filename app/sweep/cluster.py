@@ -55,15 +55,15 @@ class Cluster:
 
     def cases_of(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         """Each case once for every host that has its runtime, as it is where none has it."""
-        expanded: list[Case] = []
+        hosted_cases: list[Case] = []
         for case in cases:
             able = [
                 host.name
                 for host in self.hosts
                 if isinstance(RemoteHost(host).availability(case.runtime), Available)
             ]
-            expanded += [replace(case, host=name) for name in able] or [case]
-        return tuple(expanded)
+            hosted_cases += [replace(case, host=name) for name in able] or [case]
+        return tuple(hosted_cases)
 
 
 @contextmanager
@@ -121,16 +121,16 @@ def reject_unequal(hosts: Sequence[Host]) -> None:
             raise CarrierError(f"two hosts are called {name}", "give each a --name of its own")
 
 
-def reject_cores(hosts: Sequence[Host], chosen: Collection[int], is_realtime: bool) -> None:
+def reject_cores(hosts: Sequence[Host], chosen_cores: Collection[int], is_realtime: bool) -> None:
     """CarrierError where chosen cores are not a host's, or leave it none for a real-time round."""
     for host in hosts:
-        if missing := set(chosen) - set(host.cores):
+        if missing := set(chosen_cores) - set(host.cores):
             raise CarrierError(
                 f"{host.name} has the cores {as_list(host.cores)}, and --cores names "
                 f"{as_list(missing)}",
                 "choose among those that all hosts have, or remove --cores",
             )
-        if is_realtime and set(chosen) >= set(host.cores):
+        if is_realtime and set(chosen_cores) >= set(host.cores):
             raise CarrierError(
                 f"--realtime on all the cores of {host.name} could hang it",
                 "give --cores that leave at least one to everything else",

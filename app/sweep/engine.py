@@ -76,9 +76,9 @@ class Engine:
         self._running: list[_Running] = []
         self._waiting: Work | None = None
         self._finished_work: list[Work] = []
-        self._paused = self._pause_reported = False
+        self._is_paused = self._pause_reported = False
         self._stopping = False
-        self.finished = self._closed = False
+        self.finished = self._is_closed = False
 
     def poll(self, timeout_s: float) -> list[Event]:
         """Start what fits, wait up to `timeout_s` for news, and return the events.
@@ -92,7 +92,12 @@ class Engine:
             self._wait(timeout_s)
         for running in tuple(self._running):
             events += self._advance(running)
-        if not self._running and self._paused and not self._stopping and not self._pause_reported:
+        if (
+            not self._running
+            and self._is_paused
+            and not self._stopping
+            and not self._pause_reported
+        ):
             self._pause_reported = True
             events.append(Paused())
         if self._stopping and not self._running:
@@ -101,13 +106,13 @@ class Engine:
 
     def pause(self) -> None:
         """Let what is in flight end, and start nothing more until `resume`."""
-        self._paused = True
+        self._is_paused = True
         for running in self._running:
             running.work.interrupt()
 
     def resume(self) -> None:
         """Go on after `pause`."""
-        self._paused = self._pause_reported = False
+        self._is_paused = self._pause_reported = False
 
     def stop(self, now: bool = False) -> None:
         """End after what is in flight, or at once; work cut short does not count."""
@@ -130,8 +135,8 @@ class Engine:
         for running in self._running:
             running.work.close()
         self._running.clear()
-        if not self._closed:
-            self._closed = True
+        if not self._is_closed:
+            self._is_closed = True
             self._place.close()
 
     def __enter__(self) -> Self:
@@ -142,8 +147,8 @@ class Engine:
 
     def _start_what_fits(self) -> list[Event]:
         events: list[Event] = []
-        settled = 0
-        while settled < SETTLED_AT_ONCE and not self._paused and not self._stopping:
+        settled_count = 0
+        while settled_count < SETTLED_AT_ONCE and not self._is_paused and not self._stopping:
             work, self._waiting = self._waiting or self._next(), None
             if work is None:
                 if not self._running:
@@ -158,7 +163,7 @@ class Engine:
             work.start(self._place)
             events.append(Started(work))
             if work.over:  # known beforehand how it ends
-                settled += 1
+                settled_count += 1
                 self._finished_work.append(work)
                 events.append(Completed(work, 0.0))
             else:
@@ -166,8 +171,8 @@ class Engine:
         return events
 
     def _next(self) -> Work | None:
-        finished, self._finished_work = self._finished_work, []
-        return self._source.next(finished)
+        finished_work, self._finished_work = self._finished_work, []
+        return self._source.next(finished_work)
 
     def _advance(self, running: _Running) -> list[Event]:
         work = running.work

@@ -40,7 +40,7 @@ class ThisMachine:
         self._commands, self._environments = commands or {}, environments
         self._bell = Bell()
         self._idle: dict[str, list[WorkerChannel]] = {}
-        self._prepared: dict[str, WorkerChannel] = {}
+        self._prepared_workers: dict[str, WorkerChannel] = {}
         self._usable, self._cores = usable_cores(), cores
         other_cores = self._usable.difference(cores)
         self._is_confined = bool(cores and other_cores)
@@ -50,18 +50,18 @@ class ThisMachine:
     def prepare(self, kind: str) -> None:
         """Start a worker of our own environment that waits for its job, unless one does already: it
         imports our modules while other things than measuring go on."""
-        if kind not in self._prepared:
-            self._prepared[kind] = self._started(kind)
+        if kind not in self._prepared_workers:
+            self._prepared_workers[kind] = self._start_worker(kind)
 
     def start(self, kind: str, environment: str = "") -> WorkerChannel:
-        prepared = None if environment else self._prepared.pop(kind, None)
-        if prepared is not None and not prepared.ended():
-            return prepared
-        if prepared is not None:
-            prepared.close()
-        return self._started(kind, environment)
+        worker = None if environment else self._prepared_workers.pop(kind, None)
+        if worker is not None and not worker.ended():
+            return worker
+        if worker is not None:
+            worker.close()
+        return self._start_worker(kind, environment)
 
-    def _started(self, kind: str, environment: str = "") -> WorkerChannel:
+    def _start_worker(self, kind: str, environment: str = "") -> WorkerChannel:
         command = self._commands.get(kind) or install_layout.command(
             MODULES[kind], python=self._environments[environment] if environment else ""
         )
@@ -103,9 +103,9 @@ class ThisMachine:
 
     def close(self) -> None:
         self.be_quiet()
-        for worker in self._prepared.values():
+        for worker in self._prepared_workers.values():
             worker.close()
-        self._prepared.clear()
+        self._prepared_workers.clear()
         self._bell.close()
         if self._is_confined:
             keep_to(self._usable)

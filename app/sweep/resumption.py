@@ -27,7 +27,7 @@ def resumable_manifest(path: Path) -> Manifest:
             f"{path} was merged of runs of their own hosts ({folders})",
             "resume or repeat those where they were measured, and merge them again",
         )
-    named = manifest.requested_plan.environments
+    known_environments = manifest.requested_plan.environments
     for spec in dict.fromkeys(case.runtime for case in manifest.cases):
         if is_imported(spec):
             raise ResultsError(
@@ -40,7 +40,7 @@ def resumable_manifest(path: Path) -> Manifest:
                 "install the package that brings it",
             )
         environment = environment_of(spec)
-        if environment and environment not in named:
+        if environment and environment not in known_environments:
             raise ResultsError(
                 f"{path} measures {spec!r:.80}, and its plan names no interpreter of {environment}",
                 "start a new run with --python",
@@ -63,10 +63,10 @@ def reject_changed(run: Run, copies: bool) -> None:
 
 def reject_lost_engines(run: Run) -> None:
     """ResultsError for a runtime that has measured rounds of the run and is not here now."""
-    measured = {
+    measured_specs = {
         case.runtime for case in run.cases if any(result.samples for result in run.rounds_of(case))
     }
-    for spec in sorted(measured):
+    for spec in sorted(measured_specs):
         state = availability_of(spec, run.manifest.requested_plan.environments)
         if isinstance(state, Unavailable):
             raise ResultsError(
@@ -77,11 +77,11 @@ def reject_lost_engines(run: Run) -> None:
 
 def reject_unknown_cases(run: Run) -> None:
     """ResultsError for rounds of cases that the run does not have."""
-    unknown = run.rounds.keys() - {case.case_id for case in run.cases}
-    if unknown:
+    unknown_ids = run.rounds.keys() - {case.case_id for case in run.cases}
+    if unknown_ids:
         raise ResultsError(
-            f"{run.path} has rounds of {len(unknown)} cases that are not in its manifest "
-            f"({min(unknown):.40})",
+            f"{run.path} has rounds of {len(unknown_ids)} cases that are not in its manifest "
+            f"({min(unknown_ids):.40})",
             "move journals of other runs out of its folder",
         )
 
@@ -106,9 +106,9 @@ def is_gone(file: ArchivedFile) -> bool:
 
 def _reject_changed_models(run: Run) -> None:
     """A model that never became a graph has left no hash, and nothing was measured of it."""
-    for (model, _), exported in run.models.items():
+    for (model, _), exported_model in run.models.items():
         path = user_path(model)
-        for name, sha256 in exported.sources.items():
+        for name, sha256 in exported_model.sources.items():
             places = [path] if name == path.name else [path.parent / name]
             places.append(path.resolve().parent / name)  # beside the file that a link names
             source = next(filter(Path.exists, places), places[0])

@@ -78,7 +78,7 @@ class Refresher:
         if self._work is None:
             if not self.is_stale or start_s < self._due_s:
                 return
-            self._work, self.is_stale = self._renewed(rows), False
+            self._work, self.is_stale = self._renew_rows(rows), False
         is_done = self._work_until(self._work, start_s + AT_ONCE_S)
         self._spent_s += time.monotonic() - start_s
         if is_done:
@@ -90,7 +90,7 @@ class Refresher:
         """Whether it is done."""
         return all(time.monotonic() < until_s for _ in work)
 
-    def _renewed(self, rows: Iterator[Row]) -> Iterator[None]:
+    def _renew_rows(self, rows: Iterator[Row]) -> Iterator[None]:
         """Write both tables, in steps of a row."""
         rows_by_id: dict[str, Row] = {}
         finished_rows: list[Row] = []
@@ -205,7 +205,7 @@ class SweepRun:
         uses_own_interpreter = any(
             not environment_of(case.runtime) for case in folder.manifest.cases
         )
-        self._hosted = cluster is not None
+        self._is_hosted = cluster is not None
         self._prepares = uses_own_interpreter and not plan.check and not cluster
         self._ledger.take(folder.writer(), folder.begin(environment))
         self.voided = tuple(self._void_damaged())
@@ -329,7 +329,7 @@ class SweepRun:
         """
         self._engine.close()
         self._time.pass_to(())
-        if not self._hosted:  # several hosts are at work at once
+        if not self._is_hosted:  # several hosts are at work at once
             self._record((self._time.line,), "")
         rows = self.rows() if rows is None else rows
         write_tables(self.folder, rows, self._columns)
@@ -353,8 +353,8 @@ class SweepRun:
         """What an earlier writer measured and somebody has damaged since is measured again."""
         looked_at = drop_damaged_rounds(self.run)
         self._sound = looked_at.sound
-        for case_id, damaged in looked_at.damaged.items():
-            for number, damage in damaged.items():
+        for case_id, damage_by_round in looked_at.damaged.items():
+            for number, damage in damage_by_round.items():
                 line = DiscardedRound(case_id, number, "", diagnostic=damage)
                 self.folder.record(line)
                 self._ledger.take(self.folder.writer(), line)
@@ -378,8 +378,8 @@ class SweepRun:
                 self._land(work)
             case Paused():
                 self.live.state = "paused"
-            case Finished(stopped):
-                self.stopped = stopped
+            case Finished(was_stopped):
+                self.stopped = was_stopped
         return ()
 
     def _land(self, work: Work) -> None:

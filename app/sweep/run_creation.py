@@ -74,7 +74,7 @@ def create_run(
         environment=describe_host(),
         files=archive_entries(cases, plan.accuracy),
         fingerprints=fingerprints(
-            cases, plan.accuracy, plan.environments, elsewhere=cluster is not None
+            cases, plan.accuracy, plan.environments, is_remote=cluster is not None
         ),
         spread_s=lengths.spread_s if is_spread else 0.0,
         contended_spread_s=lengths.contended_spread_s if is_spread else 0.0,
@@ -112,11 +112,11 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
     """
     run = read_run(run_path)
     previous = run.manifest
-    kept = {file.path: file for file in previous.files}
+    kept_files = {file.path: file for file in previous.files}
     environments_of(previous.requested_plan)
     reject_changed(run, copies=True)
-    cases = [replace(_with_its_files(case, run, kept), naming=2) for case in previous.cases]
-    accuracy = _available_path(previous.requested_plan.accuracy, run, kept)
+    cases = [replace(_with_its_files(case, run, kept_files), naming=2) for case in previous.cases]
+    accuracy = _available_path(previous.requested_plan.accuracy, run, kept_files)
     if not previous.requested_plan.cluster:
         reject_misplaced(previous.requested_plan)
     installed_runtimes.refuse_unwritable()
@@ -134,7 +134,7 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
             cases,
             accuracy,
             previous.requested_plan.environments,
-            elsewhere=bool(previous.requested_plan.cluster),
+            is_remote=bool(previous.requested_plan.cluster),
         ),
         repeats=previous.run_id,
         spread_s=previous.spread_s,

@@ -126,8 +126,8 @@ def ladder(
     if change is not None:
         noise = math.expm1(change.error * math.sqrt((change.freedom + 1) / 2.0))
     rival_verdict = verdicts[-2] if rival is not None else None
-    measured = sum(figures.cost(winner, number) is not None for number in numbers)
-    return Ladder(tuple(ladder_steps), rival, rival_verdict, verdicts[-1], noise, measured)
+    measured_count = sum(figures.cost(winner, number) is not None for number in numbers)
+    return Ladder(tuple(ladder_steps), rival, rival_verdict, verdicts[-1], noise, measured_count)
 
 
 def _typical(figures: Figures, case: Case, numbers: Sequence[int]) -> float | None:

@@ -26,7 +26,7 @@ _TAIL = 4.0
 _MINIMUM_SPREAD, _MINIMUM_NOISE = 1e-4, 1e-3
 """Standard deviations of logarithms."""
 _FIRST_SPREAD, _FIRST_NOISE = 0.1, 0.05
-_OWN = "configuration"
+_CONFIGURATION = "configuration"
 """The group of what is particular to a configuration, beside its choices."""
 
 
@@ -45,16 +45,16 @@ class Effects:
 
     def predicted(self, case_id: str, values: Values) -> float:
         """The expected logarithm of a configuration's cost, up to a constant."""
-        return float(sum(self.mean[place] for place in self._of(case_id, values)))
+        return float(sum(self.mean[place] for place in self._effect_columns(case_id, values)))
 
     def deviation(self, first: tuple[str, Values], second: tuple[str, Values]) -> float:
         """The standard deviation of the difference between the logarithms of two costs."""
         contrast = np.zeros(len(self.mean))
         unseen_variance = 0.0
         for (case_id, values), sign in ((first, 1.0), (second, -1.0)):
-            np.add.at(contrast, self._of(case_id, values), sign)
+            np.add.at(contrast, self._effect_columns(case_id, values), sign)
             if case_id not in self.places:
-                unseen_variance += self.spreads.get(_OWN, 0.0) ** 2
+                unseen_variance += self.spreads.get(_CONFIGURATION, 0.0) ** 2
         for name, value in set(first[1]) ^ set(second[1]):
             if (name, value) not in self.places:
                 unseen_variance += self.spreads.get(name, _FIRST_SPREAD) ** 2
@@ -66,14 +66,16 @@ class Effects:
         # computation, which beside other work takes a hundred times the processor time.
         factor = np.linalg.cholesky(self.covariance)
         effects = self.mean + factor @ rng.standard_normal(len(self.mean))
-        unseen: dict[Choice, float] = {}
+        unseen_effects: dict[Choice, float] = {}
 
         def effect(choice: Choice) -> float:
             if choice in self.places:
                 return float(effects[self.places[choice]])
-            if choice not in unseen:
-                unseen[choice] = self.spreads.get(choice[0], _FIRST_SPREAD) * rng.standard_normal()
-            return unseen[choice]
+            if choice not in unseen_effects:
+                unseen_effects[choice] = (
+                    self.spreads.get(choice[0], _FIRST_SPREAD) * rng.standard_normal()
+                )
+            return unseen_effects[choice]
 
         return effect
 
@@ -81,7 +83,7 @@ class Effects:
         """The mean of a choice's effect."""
         return float(self.mean[self.places[choice]]) if choice in self.places else 0.0
 
-    def _of(self, case_id: str, values: Values) -> list[int]:
+    def _effect_columns(self, case_id: str, values: Values) -> list[int]:
         keys: Iterable[Choice | str] = (*values, case_id)
         return [self.places[key] for key in keys if key in self.places]
 
@@ -109,16 +111,20 @@ def effects_of(observations: tuple[Observation, ...]) -> Effects:
     spreads = np.full(len(names), _FIRST_SPREAD**2)
     noise, weights = _FIRST_NOISE**2, np.ones(len(logs))
     for _ in range(_ITERATIONS):
-        inside, target = _without_block_means(design, logs, blocks, weights)
-        weighed = inside * weights[:, None] / noise
-        covariance = np.linalg.inv(inside.T @ weighed + np.diag(1.0 / spreads[group]))
-        mean = covariance @ (weighed.T @ target)
+        centred_design, target = _without_block_means(design, logs, blocks, weights)
+        weighted_design = centred_design * weights[:, None] / noise
+        covariance = np.linalg.inv(
+            centred_design.T @ weighted_design + np.diag(1.0 / spreads[group])
+        )
+        mean = covariance @ (weighted_design.T @ target)
         squares = mean**2 + np.diag(covariance)
         spreads = np.bincount(group, squares) / np.bincount(group)
         spreads = np.maximum(spreads, _MINIMUM_SPREAD**2)
-        residuals = target - inside @ mean
-        of_fit = np.einsum("np,pq,nq->n", inside, covariance, inside, optimize=True)
-        noise = max(float(weights @ (residuals**2 + of_fit)) / len(logs), _MINIMUM_NOISE**2)
+        residuals = target - centred_design @ mean
+        fit_variance = np.einsum(
+            "np,pq,nq->n", centred_design, covariance, centred_design, optimize=True
+        )
+        noise = max(float(weights @ (residuals**2 + fit_variance)) / len(logs), _MINIMUM_NOISE**2)
         weights = (_TAIL + 1.0) / (_TAIL + residuals**2 / noise)
     deviations = dict(zip(names, np.sqrt(spreads).tolist(), strict=True))
     return Effects(places, mean, covariance, deviations)
@@ -138,7 +144,7 @@ def _places(observations: Sequence[Observation]) -> tuple[dict[Choice | str, int
     for case_id, count in counts.items():
         if count > 1:
             places[case_id] = len(groups)
-            groups.append(_OWN)
+            groups.append(_CONFIGURATION)
     return places, groups
 
 
@@ -203,7 +209,7 @@ class Search:
     rival: Case | None = None
     number: int = 0
     generation: int = 0
-    _measured: list[tuple[Case, int]] = field(default_factory=list)
+    _measured_rounds: list[tuple[Case, int]] = field(default_factory=list)
     _beaten: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -274,7 +280,7 @@ class Search:
         self.number += 1
         able = [case for case in cases if not self.figures.exclusion_reason(case, number)]
         random.Random(f"{self.seed}:{number}").shuffle(able)
-        self._measured += ((case, number) for case in able)
+        self._measured_rounds += ((case, number) for case in able)
         return tuple((case, number) for case in able)
 
     def _effects(self) -> Effects:
@@ -282,20 +288,20 @@ class Search:
         return effects_of(
             tuple(
                 (case.case_id, self.space.values(case), number, cost)
-                for case, number in self._measured
+                for case, number in self._measured_rounds
                 if (cost := self.figures.cost(case, number))
             )
         )
 
     def _gap_to_lead(self, effects: Effects, case: Case) -> float:
         """By how much the logarithm of its cost is expected to be above the leader's."""
-        mine = effects.predicted(case.case_id, self.space.values(case))
-        return mine - effects.predicted(self.lead.case_id, self.space.values(self.lead))
+        effect = effects.predicted(case.case_id, self.space.values(case))
+        return effect - effects.predicted(self.lead.case_id, self.space.values(self.lead))
 
     def _spread(self, effects: Effects, case: Case) -> float:
         """The standard deviation of that."""
-        mine = case.case_id, self.space.values(case)
-        return effects.deviation(mine, (self.lead.case_id, self.space.values(self.lead)))
+        candidate = case.case_id, self.space.values(case)
+        return effects.deviation(candidate, (self.lead.case_id, self.space.values(self.lead)))
 
     def _better_half(self, alive: Sequence[Case]) -> list[Case]:
         """Those with the lower half of expected costs, the best first, of which none is expected to
@@ -318,7 +324,7 @@ class Search:
     def _has_cost(self, case: Case) -> bool:
         return not self.figures.exclusion_reason(case, self.number) and any(
             self.figures.cost(measured_case, number)
-            for measured_case, number in self._measured
+            for measured_case, number in self._measured_rounds
             if measured_case.case_id == case.case_id
         )
 

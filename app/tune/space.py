@@ -34,7 +34,7 @@ def candidate_values(option: Option, cores: int) -> tuple[OptionValue, ...]:
 
 def threads_of(cores: int) -> tuple[int, ...]:
     """What the engine chooses by itself, then powers of two up to all cores."""
-    return (0, *_doubled(1, cores))
+    return (0, *_doublings(1, cores))
 
 
 def _numbers(option: Option, default: float, cores: int) -> Iterator[OptionValue]:
@@ -45,13 +45,13 @@ def _numbers(option: Option, default: float, cores: int) -> Iterator[OptionValue
         numbers = [factor * default for factor in FACTORS]
     else:
         low = max(1, math.ceil(option.minimum or 1))
-        numbers = list(_doubled(low, min(option.maximum, max(low, BEYOND * cores))))
+        numbers = list(_doublings(low, min(option.maximum, max(low, BEYOND * cores))))
     for number in numbers:
         if option.minimum is None or number >= option.minimum:
             yield kind(number)
 
 
-def _doubled(low: int, high: float) -> Iterator[int]:
+def _doublings(low: int, high: float) -> Iterator[int]:
     number = low
     while number < high:
         yield number
@@ -88,9 +88,11 @@ class Space:
         """Every runtime and precision, at the first and the largest batch, and the cores shared."""
         for runtime in self.runtimes:
             for precision in self.precisions[runtime]:
-                case = self._with(replace(self.base, precision=precision), (RUNTIME, runtime))
+                case = self._apply_choice(
+                    replace(self.base, precision=precision), (RUNTIME, runtime)
+                )
                 for batch in dict.fromkeys((*self.batches[:1], *self.batches[-1:])) or (0,):
-                    yield self._with(case, (BATCH, batch)) if batch else case
+                    yield self._apply_choice(case, (BATCH, batch)) if batch else case
                 yield from self.share_cores(case)
 
     def share_cores(self, case: Case) -> Iterator[Case]:
@@ -102,7 +104,9 @@ class Space:
             for value in values:
                 each = self.cores // value if type(value) is int and value > 1 else 0
                 if each in self.threads[1:] or (each and self.threads == (each,)):
-                    yield self._with(self._with(case, (THREADS, each)), (OPTION + name, value))
+                    yield self._apply_choice(
+                        self._apply_choice(case, (THREADS, each)), (OPTION + name, value)
+                    )
 
     def first_options(self, runtime: str) -> dict[str, OptionValue]:
         """What a runtime begins with: its defaults, where a plan gives no other first value."""
@@ -113,7 +117,7 @@ class Space:
         """Every case that differs from this one in one choice."""
         for name, values in self._choices(case).items():
             for value in values:
-                variant = self._with(case, (name, value))
+                variant = self._apply_choice(case, (name, value))
                 if variant.case_id != case.case_id:
                     yield variant
 
@@ -122,7 +126,7 @@ class Space:
         choices = {n: v for n, v in self._choices(case).items() if len(v) > 1 and n != RUNTIME}
         names = sorted(choices)
         for name in rng.sample(names, min(changes, len(names))):
-            case = self._with(case, (name, rng.choice(choices[name])))
+            case = self._apply_choice(case, (name, rng.choice(choices[name])))
         return case
 
     def steps_between(self, first: Case, last: Case) -> list[tuple[Choice, Case]]:
@@ -132,7 +136,7 @@ class Space:
         for name in (RUNTIME, PRECISION, BATCH, THREADS, *self._option_names(last)):
             value = self._value(last, name)
             if value != self._value(current, name):
-                current = self._with(current, (name, value))
+                current = self._apply_choice(current, (name, value))
                 steps.append(((name, value), current))
         return steps
 
@@ -140,22 +144,22 @@ class Space:
         """All choices of a case; those of options are named with their runtime, which has its
         own."""
         names = self._choices(case)
-        return tuple((self._of_runtime(case, name), self._value(case, name)) for name in names)
+        return tuple((self._runtime_effect(case, name), self._value(case, name)) for name in names)
 
     def cheapest(
         self, runtime: str, precision: Precision, effect: Callable[[Choice], float]
     ) -> Case:
         """Of a runtime and a precision the case whose choices have the least effects."""
-        case = self._with(replace(self.base, precision=precision), (RUNTIME, runtime))
+        case = self._apply_choice(replace(self.base, precision=precision), (RUNTIME, runtime))
         for name, values in self._choices(case).items():
             if name not in (RUNTIME, PRECISION) and len(values) > 1:
-                effect_name = self._of_runtime(case, name)
+                effect_name = self._runtime_effect(case, name)
                 costs = [effect((effect_name, value)) for value in values]
                 value = values[costs.index(min(costs))]
-                case = self._with(case, (name, value))
+                case = self._apply_choice(case, (name, value))
         return case
 
-    def _of_runtime(self, case: Case, name: str) -> str:
+    def _runtime_effect(self, case: Case, name: str) -> str:
         return f"{case.runtime} {name}" if name.startswith(OPTION) else name
 
     def _choices(self, case: Case) -> dict[str, tuple[OptionValue, ...]]:
@@ -183,7 +187,7 @@ class Space:
         option = name.removeprefix(OPTION)
         return case.options.get(option, self.usual[case.runtime].get(option, ""))
 
-    def _with(self, case: Case, choice: Choice) -> Case:
+    def _apply_choice(self, case: Case, choice: Choice) -> Case:
         """The case with one choice made; another runtime has its own options and precisions."""
         name, value = choice
         if name == RUNTIME:

@@ -31,7 +31,7 @@ def dispatch(
     arrivals: Sequence[int],
     end_times: Sequence[int],
     batcher: Batcher,
-    compiled: Mapping[int, Compiled],
+    compiled_by_size: Mapping[int, Compiled],
     clock: Callable[[], int],
     wait: Callable[[int], object],
 ) -> None:
@@ -44,9 +44,11 @@ def dispatch(
     after `until[0]`, which may be changed meanwhile, is left.
     """
     maximum, wait_ns, count = batcher.most, batcher.wait_ns, len(arrivals)
-    by_requests = [compiled[batcher.size_for(requests)] for requests in range(1, maximum + 1)]
-    scheduled, started, finished = block.scheduled, block.started, block.finished
-    first, entered = 0, None
+    by_requests = [
+        compiled_by_size[batcher.size_for(requests)] for requests in range(1, maximum + 1)
+    ]
+    scheduled_ns, starts_ns, ends_ns = block.scheduled, block.started, block.finished
+    first, entered_call = 0, None
     while first < count:
         full = first + maximum
         due_ns = arrivals[first] + wait_ns
@@ -58,15 +60,15 @@ def dispatch(
             return
         end = bisect_right(arrivals, now_ns, first + 1, min(full, count))
         batch_call = by_requests[end - first - 1]
-        if batch_call is not entered:
+        if batch_call is not entered_call:
             batch_call.enter()
-            entered = batch_call
+            entered_call = batch_call
         begin = clock()
         batch_call.run()
         finish_ns = clock()
-        scheduled[first:end] = array("q", arrivals[first:end])
-        started[first:end] = array("q", (begin,)) * (end - first)
-        finished[first:end] = array("q", (finish_ns,)) * (end - first)
+        scheduled_ns[first:end] = array("q", arrivals[first:end])
+        starts_ns[first:end] = array("q", (begin,)) * (end - first)
+        ends_ns[first:end] = array("q", (finish_ns,)) * (end - first)
         first = end
 
 
@@ -117,13 +119,13 @@ def batch_serving(session: Batches, job: MeasureJob) -> Serve:
     """What serves the requests of an open loop through the job's batcher."""
     batcher, wait = job.batcher, GIVING_WAIT[job.wait_policy]
     assert batcher is not None, "only a job with a batcher has its batches compiled"
-    compiled = {
+    compiled_by_size = {
         batch: Compiled(batch_session.lanes[0].enter, batch_session.lanes[0].run)
         for batch, batch_session in session.by_size.items()
     }
 
     def serve(block: Block, arriving: Arriving) -> None:
         arrivals = arriving.times_ns.data
-        dispatch(block, arrivals, arriving.end_ns, batcher, compiled, clock_ns, wait)
+        dispatch(block, arrivals, arriving.end_ns, batcher, compiled_by_size, clock_ns, wait)
 
     return serve

@@ -85,11 +85,11 @@ def _compile_case(job: CheckJob) -> dict[str, Any]:
     runtime.load()
     engine = engine_facts(runtime)
     start_ns = time.perf_counter_ns()
-    compiled = check_sessions(runtime, model, model.axes, job.settings)
+    check_result = check_sessions(runtime, model, model.axes, job.settings)
     spent_ms = (time.perf_counter_ns() - start_ns) / 1e6
-    fields = _compiled_fields(job, model, compiled)
-    if compiled.execution is not None:
-        spent_ms -= compiled.execution.inspection_ms
+    fields = _compiled_fields(job, model, check_result)
+    if check_result.execution is not None:
+        spent_ms -= check_result.execution.inspection_ms
     return fields | {
         **engine,
         "phases_ms": {"compile": spent_ms},
@@ -98,12 +98,12 @@ def _compile_case(job: CheckJob) -> dict[str, Any]:
     }
 
 
-def _compiled_fields(job: CheckJob, model: ExportedModel, compiled: Checked) -> dict[str, Any]:
+def _compiled_fields(job: CheckJob, model: ExportedModel, check_result: Checked) -> dict[str, Any]:
     """What was made, and of a session that was opened what really would run."""
-    build_facts: dict[str, Any] = {"check_level": compiled.checked_as}
-    if compiled.plan_bytes is not None:
-        build_facts["engine_size_mib"] = compiled.plan_bytes / 2**20
-    execution = compiled.execution
+    build_facts: dict[str, Any] = {"check_level": check_result.checked_as}
+    if check_result.plan_bytes is not None:
+        build_facts["engine_size_mib"] = check_result.plan_bytes / 2**20
+    execution = check_result.execution
     if execution is None:
         return {"facts": build_facts}
     if execution.clock != "simulated":  # a card has one precision, and says so
@@ -111,7 +111,7 @@ def _compiled_fields(job: CheckJob, model: ExportedModel, compiled: Checked) -> 
     fields = execution_fields(execution)
     facts = {name: fact for name, fact in fields["facts"].items() if name not in _RUN_FACTS}
     # An engine that counts a whole process counts the cases before this one too.
-    peak = None if compiled.memory.of_process else compiled.memory.device_peak_bytes
+    peak = None if check_result.memory.of_process else check_result.memory.device_peak_bytes
     return fields | {
         "call_path": "",
         "facts": facts | build_facts,

@@ -89,9 +89,9 @@ def _pages_in_memory(descriptor: int, size: int) -> int:
     if address == _MAP_FAILED:
         return _pages(size)
     page_flags = ctypes.create_string_buffer(_pages(size))
-    failed = libc.mincore(address, size, page_flags)
+    error_code = libc.mincore(address, size, page_flags)
     libc.munmap(address, size)
-    return _pages(size) if failed else sum(byte & 1 for byte in page_flags.raw)
+    return _pages(size) if error_code else sum(byte & 1 for byte in page_flags.raw)
 
 
 def _pages(size: int) -> int:

@@ -84,8 +84,8 @@ class Neighbour:
         result = from_json(NeighbourResult, event)
         runs, share = work_in_window(result.stretches, start_ns, end_ns)
         per_s = runs / ((end_ns - start_ns) * 1e-9)
-        told = {"colocated_runs_per_s": per_s, "colocated_busy_fraction": share}
-        context.note(facts={**context.result.facts, **told})
+        load_facts = {"colocated_runs_per_s": per_s, "colocated_busy_fraction": share}
+        context.note(facts={**context.result.facts, **load_facts})
         if result.reason or share < MINIMUM_AT_WORK:
             context.note(valid=False)
             context.warn(

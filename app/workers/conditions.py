@@ -43,9 +43,9 @@ def reject_crowd(threads: int, result: RoundResult) -> None:
     Those of one priority don't take turns: one that spins until another has done something waits
     for ever.
     """
-    around = result.environment
-    cores = len(around["affinity"])
-    if threads > cores and str(around["scheduler"]).startswith("fifo"):
+    environment = result.environment
+    cores = len(environment["affinity"])
+    if threads > cores and str(environment["scheduler"]).startswith("fifo"):
         raise Unsupported(
             f"{threads} threads of one real-time priority take no turns on {cores} "
             f"core{'s' * (cores > 1)}, so that they may wait for ever",
@@ -69,19 +69,21 @@ def place_now() -> Surroundings:
     return {"affinity": cores, "numa_nodes": list(nodes_of(cores)), "scheduler": scheduler()}
 
 
-def _take_cores(requested: Collection[int]) -> Iterator[Diagnostic]:
-    if not requested:
+def _take_cores(requested_cores: Collection[int]) -> Iterator[Diagnostic]:
+    if not requested_cores:
         return
     with suppress(OSError):  # the cores that were granted instead are reported
-        keep_to(requested)
-    granted = usable_cores()
-    if granted != set(requested):
+        keep_to(requested_cores)
+    granted_cores = usable_cores()
+    if granted_cores != set(requested_cores):
         yield diagnostic(
-            "cores_not_granted", requested=as_list(requested), granted=as_list(granted)
+            "cores_not_granted", requested=as_list(requested_cores), granted=as_list(granted_cores)
         )
-    nodes = nodes_of(granted)
+    nodes = nodes_of(granted_cores)
     if len(nodes) > 1:
-        yield diagnostic("cores_on_several_nodes", cores=as_list(granted), nodes=as_list(nodes))
+        yield diagnostic(
+            "cores_on_several_nodes", cores=as_list(granted_cores), nodes=as_list(nodes)
+        )
     elif nodes and len(nodes_with_memory()) > 1:
         error = bind_memory(nodes[0])
         if error:

@@ -34,19 +34,19 @@ def distributions_of(file: Path) -> tuple[str, ...]:
     Two packages may have written the same folder, as the builds of ONNX Runtime do.
     """
     for folder in file.parents:
-        installed = sorted(folder.glob("*.dist-info"))
-        if installed:
-            inside = file.relative_to(folder)
+        dist_infos = sorted(folder.glob("*.dist-info"))
+        if dist_infos:
+            relative_path = file.relative_to(folder)
             matching = [
-                package for package in installed if package.name.startswith(inside.parts[0])
+                package for package in dist_infos if package.name.startswith(relative_path.parts[0])
             ]
-            rest = [package for package in installed if package not in matching]
-            return tuple(_owners(matching, inside)) or tuple(_owners(rest, inside))
+            rest = [package for package in dist_infos if package not in matching]
+            return tuple(_owners(matching, relative_path)) or tuple(_owners(rest, relative_path))
     return ()
 
 
-def _owners(installed: list[Path], file: Path) -> Iterator[str]:
-    for folder in installed:
+def _owners(dist_infos: list[Path], file: Path) -> Iterator[str]:
+    for folder in dist_infos:
         try:
             if f"\n{file.as_posix()}," in "\n" + (folder / "RECORD").read_text("utf-8"):
                 yield _name(folder / "METADATA")
@@ -111,7 +111,7 @@ def _operators(fallback_nodes: Sequence[NodePlacement]) -> str:
     return ", ".join(f"{op} {count}" for op, count in counts)
 
 
-_OF_ENGINES = {"ort": UNOPTIMISED, "torch": "torch"}
+_ENGINE_REFERENCES = {"ort": UNOPTIMISED, "torch": "torch"}
 """The reference that the engine of a runtime has computed, by the beginning of its name."""
 
 
@@ -128,7 +128,7 @@ def is_only_own(check: Check, runtime: str) -> bool:
     module is what its graph was made of, so torch counts only where another reference differs.
     """
     kind = runtime.partition("-")[0]
-    engine_reference = _OF_ENGINES.get(kind)
+    engine_reference = _ENGINE_REFERENCES.get(kind)
     if engine_reference is None or not check.output_ok or not check.agrees_with:
         return False
     if not all(name.startswith(engine_reference) for name in check.agrees_with):
@@ -168,9 +168,9 @@ def wrong_output_diagnostic(check: Check) -> Diagnostic:
 def state_diagnostics(lanes: Iterable[Lane], pairs: Iterable[StatePair]) -> Iterator[Diagnostic]:
     """A state that has run away is no number, one that has died away is too small a one: a
     processor takes another time for either. To be asked right after the timed runs."""
-    given = [lane.outputs() for lane in lanes]
+    lane_outputs = [lane.outputs() for lane in lanes]
     for pair in pairs:
-        if code := _anomaly_code(pair.output, given):
+        if code := _anomaly_code(pair.output, lane_outputs):
             yield diagnostic(code, pair.input)
 
 
@@ -205,11 +205,17 @@ def precision_diagnostics(model: ExportedModel, execution: Execution) -> Iterato
     At fp32 a graph is run as it is, so its own types are what was asked for: a quantised file runs
     in int8, one of doubles in fp64.
     """
-    requested = model.precision
-    allowed = {requested, INTEGER, *((model.narrowest, "fp64") if requested == "fp32" else ())}
-    if allowed.issuperset(execution.precision.split("+")) or execution.clock == "simulated":
+    model_precision = model.precision
+    allowed_types = {
+        model_precision,
+        INTEGER,
+        *((model.narrowest, "fp64") if model_precision == "fp32" else ()),
+    }
+    if allowed_types.issuperset(execution.precision.split("+")) or execution.clock == "simulated":
         return
     if execution.precision == UNKNOWN:
-        yield diagnostic("precision_unknown", requested=requested)
+        yield diagnostic("precision_unknown", requested=model_precision)
     else:
-        yield diagnostic("precision_changed", requested=requested, executed=execution.precision)
+        yield diagnostic(
+            "precision_changed", requested=model_precision, executed=execution.precision
+        )

@@ -65,12 +65,12 @@ def _queued_run(lane: Lane, runs: int) -> Callable[[], object]:
     enqueue, synchronize = lane.enqueue, lane.synchronize
     assert enqueue is not None and synchronize is not None
 
-    def together() -> None:
+    def run_all() -> None:
         for _ in repeat(None, runs):
             enqueue()
         synchronize()
 
-    return together
+    return run_all
 
 
 BLOCK_CAPACITY = 1 << 20
@@ -237,16 +237,16 @@ class SeveralLanes:
 
     @property
     def run_s(self) -> float:
-        return max(timed.run_s for timed in self._timed)
+        return max(timed_lane.run_s for timed_lane in self._timed)
 
     def block(self, seconds: float, minimum: int) -> np.ndarray:
         """As `Blocks.block`; of each lane the last run may not count either."""
-        for timed in self._timed:
-            timed.plan(seconds, minimum + 1)
+        for timed_lane in self._timed:
+            timed_lane.plan(seconds, minimum + 1)
         self._crew.run_all(lambda number: self._timed[number].time())
-        records = [timed.records() for timed in self._timed]
-        for timed, lane_records in zip(self._timed, records, strict=True):
-            timed.typical_ns = float(np.mean(latency_ns(lane_records)))
+        records = [timed_lane.records() for timed_lane in self._timed]
+        for timed_lane, lane_records in zip(self._timed, records, strict=True):
+            timed_lane.typical_ns = float(np.mean(latency_ns(lane_records)))
         return merge_lane_records(records)
 
 
@@ -263,8 +263,8 @@ def merge_lane_records(lanes: list[np.ndarray]) -> np.ndarray:
             records["finished_ns"] > first_finished
         )
         records["phase"][is_outside] = WARMUP
-    merged = np.concatenate(lanes)
-    return merged[np.argsort(merged["started_ns"], kind="stable")]
+    merged_records = np.concatenate(lanes)
+    return merged_records[np.argsort(merged_records["started_ns"], kind="stable")]
 
 
 TURNS = 1 << 16

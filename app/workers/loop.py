@@ -34,7 +34,7 @@ class Block:
 
     def __init__(self, capacity: int, as_written: bool = False) -> None:
         self.capacity = capacity
-        room = _untouched if as_written and capacity else _touched
+        room = _untouched_times if as_written and capacity else _touched_times
         self.scheduled, self.started, self.finished = (room(capacity) for _ in range(3))
 
     def records(self, end: int, phase: int, first: int = 0) -> np.ndarray:
@@ -47,11 +47,11 @@ class Block:
         return records
 
 
-def _touched(capacity: int) -> Times:
+def _touched_times(capacity: int) -> Times:
     return array("q", bytes(8 * capacity))
 
 
-def _untouched(capacity: int) -> Times:
+def _untouched_times(capacity: int) -> Times:
     return memoryview(mmap.mmap(-1, 8 * capacity)).cast("q")
 
 
@@ -64,7 +64,7 @@ def run_block(
     wait: Callable[[int], object],
 ) -> None:
     """Time `count` runs into `block`; each starts `gap_ns` after the last one finished."""
-    scheduled, started, finished = block.scheduled, block.started, block.finished
+    scheduled_ns, starts_ns, ends_ns = block.scheduled, block.started, block.finished
     clock = clock_ns
     due_ns = clock() + gap_ns
     for i in range(count):
@@ -73,9 +73,9 @@ def run_block(
         begin = clock()
         run()
         end = clock()
-        scheduled[i] = due_ns if gap_ns else begin
-        started[i] = begin
-        finished[i] = end
+        scheduled_ns[i] = due_ns if gap_ns else begin
+        starts_ns[i] = begin
+        ends_ns[i] = end
         due_ns = end + gap_ns
         if advance is not None:
             advance()
@@ -89,7 +89,7 @@ def run_turns(
     wait: Callable[[int], object],
 ) -> None:
     """Time into `block` a run for each of `turns`, of whose turn it is among `runs`."""
-    scheduled, started, finished = block.scheduled, block.started, block.finished
+    scheduled_ns, starts_ns, ends_ns = block.scheduled, block.started, block.finished
     clock = clock_ns
     due_ns = clock() + gap_ns
     for i, turn in enumerate(turns):
@@ -99,9 +99,9 @@ def run_turns(
         begin = clock()
         run()
         end = clock()
-        scheduled[i] = due_ns if gap_ns else begin
-        started[i] = begin
-        finished[i] = end
+        scheduled_ns[i] = due_ns if gap_ns else begin
+        starts_ns[i] = begin
+        ends_ns[i] = end
         due_ns = end + gap_ns
 
 
@@ -117,7 +117,7 @@ def run_queries(
 
     A query begins when all lanes `meet` at its number; where one has given up, the block ends.
     """
-    started, finished, clock = block.started, block.finished, clock_ns
+    starts_ns, ends_ns, clock = block.started, block.finished, clock_ns
     for i in range(count):
         if not meet(i):
             return
@@ -129,8 +129,8 @@ def run_queries(
                 advance()
             run()
         end = clock()
-        block.scheduled[i] = started[i] = begin
-        finished[i] = end
+        block.scheduled[i] = starts_ns[i] = begin
+        ends_ns[i] = end
         if advance is not None:
             advance()
 
@@ -159,19 +159,19 @@ def run_requests(
     advance: Callable[[], object] | None,
 ) -> int:
     """Time as many of the requests as come to this lane and have room; returns how many."""
-    started, finished, clock = block.started, block.finished, clock_ns
-    served = 0
+    starts_ns, ends_ns, clock = block.started, block.finished, clock_ns
+    served_count = 0
     # A request is taken only where there is room for it: zip asks the range first.
     for i, _ in zip(range(block.capacity), requests, strict=False):
         begin = clock()
         run()
         end = clock()
-        started[i] = begin
-        finished[i] = end
-        served = i + 1
+        starts_ns[i] = begin
+        ends_ns[i] = end
+        served_count = i + 1
         if advance is not None:
             advance()
-    return served
+    return served_count
 
 
 def _spin(until_ns: int) -> None:
@@ -248,15 +248,15 @@ def serve_block(
     wait: Callable[[int], object],
 ) -> None:
     """Serve requests into `block` until there are none; `finished` is written last of a run."""
-    scheduled, started, finished = block.scheduled, block.started, block.finished
+    scheduled_ns, starts_ns, ends_ns = block.scheduled, block.started, block.finished
     clock, count = clock_ns, 0
     while (due_ns := arriving.wait_for_next(wait)) is not None:
         begin = clock()
         run()
         end = clock()
-        scheduled[count] = due_ns
-        started[count] = begin
-        finished[count] = end
+        scheduled_ns[count] = due_ns
+        starts_ns[count] = begin
+        ends_ns[count] = end
         count += 1
         if advance is not None:
             advance()

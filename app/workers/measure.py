@@ -67,8 +67,8 @@ def suspended_s() -> float:
 
 def suspended_since(before_s: float) -> float:
     """Seconds of sleep since `slept_s` gave `before_s`; 0.0 if it has not slept."""
-    since = suspended_s() - before_s
-    return since if since > _JITTER_S else 0.0
+    sleep_s = suspended_s() - before_s
+    return sleep_s if sleep_s > _JITTER_S else 0.0
 
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
@@ -78,14 +78,14 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, err
 def measure_round(
     job: MeasureJob,
     tell: Tell,
-    stopped: Callable[[], bool],
+    is_stopped: Callable[[], bool],
     placing: Sequence[Diagnostic] = (),
 ) -> RoundResult:
     """Run the round; every failure becomes a result with its status and reason.
 
     `placing` are diagnostics of where this process runs.
     """
-    context, suspended_before_s = RoundContext(job, tell, stopped, placing), suspended_s()
+    context, suspended_before_s = RoundContext(job, tell, is_stopped, placing), suspended_s()
     if nvtx.is_missing():
         context.warn(diagnostic("nvtx_unavailable", libraries=nvtx.SONAMES))
     nvtx.begin(f"round {job.round} of {job.case_id}")
@@ -127,7 +127,7 @@ def _failure_fields(error: Exception, context: RoundContext) -> dict[str, Any]:
     if isinstance(error, OSError) and _is_of_the_disk(error, context.job):
         reason = f"the samples can't be written any more ({error.strerror})"
         return {"status": "cancelled", "stop_reason": "disk_full", "reason": reason}
-    return _unexpected(error, context.phase)
+    return _error_fields(error, context.phase)
 
 
 def _is_of_the_disk(error: OSError, job: MeasureJob) -> bool:
@@ -135,7 +135,7 @@ def _is_of_the_disk(error: OSError, job: MeasureJob) -> bool:
     return error.errno in DISK_ERRORS or error.filename == job.samples_path
 
 
-def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:
+def _error_fields(error: Exception, phase: Phase) -> dict[str, Any]:
     """A failure that nobody foresaw, named with its phase."""
     status: Status = "compile_failed" if phase in ("import", "compile") else "run_failed"
     reason = f"{phase} failed with {unforeseen(error)}"
@@ -156,7 +156,7 @@ def _measure(context: RoundContext, suspended_before_s: float) -> None:
         for device in runtime.devices_in(job.settings.device):
             limit_bytes = job.device_memory_limit_bytes
             resources.enter_context(runtime.limited(device, job.settings, limit_bytes))
-        session = resources.enter_context(closing(_compiled(runtime, job)))
+        session = resources.enter_context(closing(_compile_session(runtime, job)))
         with _record_failure(context):
             _use(context, session, reference)
         _note_sleep(context, suspended_before_s)
@@ -194,7 +194,7 @@ def _use(context: RoundContext, session: Session, reference: Reference) -> None:
         context.note(device_memory_peak_mb=memory.device_peak_bytes / 2**20, facts=facts)
 
 
-def _compiled(runtime: Runtime, job: MeasureJob) -> Session:
+def _compile_session(runtime: Runtime, job: MeasureJob) -> Session:
     if job.batches:
         return compile_batches(runtime, job.batches, job.settings)
     if job.shapes:
@@ -214,11 +214,11 @@ def _runtime(context: RoundContext) -> Runtime:
         for device in runtime.devices_in(settings.device):
             uuid = runtime.device_uuid(device)
             context.tell({"event": "device", "device": device, "uuid": uuid})
-    known = options_on(runtime, settings.device)
-    sessions = sessions_of(known, settings.options)
+    known_options = options_on(runtime, settings.device)
+    sessions = sessions_of(known_options, settings.options)
     context.note(
         runtime_version=state.version,
-        options=all_options(known, settings.options),
+        options=all_options(known_options, settings.options),
     )
     context.warn(*crowding_diagnostics(sessions, settings.threads, cores))
     reject_crowd(sessions * (settings.threads or cores), context.result)

@@ -44,7 +44,7 @@ def _work(values: dict[str, Any], tell: Tell) -> NeighbourResult:
 
 def _stretches(job: NeighbourJob, session: Session, tell: Tell) -> tuple[Stretch, ...]:
     """Runs of the first lane, stretch by stretch, until the parent says a word or is gone."""
-    lane, stopped = session.lanes[0], StopRequest()
+    lane, stop_request = session.lanes[0], StopRequest()
     lane.enter()
     lane.bind(load_reference(job.model.references[axes_key(job.model.axes)]).inputs)
     first_start_ns = time.perf_counter_ns()
@@ -53,7 +53,7 @@ def _stretches(job: NeighbourJob, session: Session, tell: Tell) -> tuple[Stretch
     stretches = []
     with OneLane(lane, CLOSED_LOOP, "spin", bool(job.model.states), first_ns) as lanes:
         tell({"event": WORKING})
-        while not stopped():
+        while not stop_request():
             records = lanes.block(BLOCK_S, minimum=1)
             start_ns, end_ns = records["started_ns"].min(), records["finished_ns"].max()
             stretches.append(Stretch(int(start_ns), int(end_ns), len(records)))

@@ -71,24 +71,24 @@ class RoundSchedule:
         """What waits when the schedule is over is still served for so long, if lanes keep up."""
         return self.seconds + (self.batcher.wait_us * 1e-6 if self.batcher else 0.0)
 
-    def outcome(self, served: Samples, lanes: int, start_ns: int = 0) -> OpenLoop:
+    def outcome(self, served_runs: Samples, lanes: int, start_ns: int = 0) -> OpenLoop:
         """What became of its requests: the runs that were served, by so many lanes."""
-        seconds = float(served.finished_ns.max(initial=start_ns) - start_ns) * 1e-9
+        seconds = float(served_runs.finished_ns.max(initial=start_ns) - start_ns) * 1e-9
         return OpenLoop(
             schedule_sha256=self.sha256,
             due=len(self.offsets_ns),
-            left=len(self.offsets_ns) - len(served.finished_ns),
+            left=len(self.offsets_ns) - len(served_runs.finished_ns),
             seconds=max(seconds, self.seconds),
-            utilisation=self.utilisation(served, lanes),
+            utilisation=self.utilisation(served_runs, lanes),
             start_requests=self.start_requests,
             start_s=self.start_s,
         )
 
-    def utilisation(self, served: Samples, lanes: int) -> float:
+    def utilisation(self, served_runs: Samples, lanes: int) -> float:
         """The share of their time that so many lanes need for requests at this rate."""
         if self.batcher is not None:
-            return batched_utilisation(served, self.batcher, self.rate_hz)
-        return utilisation(served, self.rate_hz, lanes)
+            return batched_utilisation(served_runs, self.batcher, self.rate_hz)
+        return utilisation(served_runs, self.rate_hz, lanes)
 
 
 def schedule_s(scenario: Scenario, limits: Limits) -> float:
@@ -181,8 +181,8 @@ class _LaneRecorder:
     @property
     def known_until_ns(self) -> int:
         """No run of this lane that is not complete yet began before."""
-        served = self.served
-        return self.block.finished[served - 1] if served else 0
+        served_count = self.served
+        return self.block.finished[served_count - 1] if served_count else 0
 
     def newly_served(self) -> np.ndarray:
         """When the runs were due that were completed since this was last asked."""
@@ -223,7 +223,7 @@ class OpenLoopSampler:
         file: BinaryIO,
         watch: Watch,
         report: Callable[[Progress], None],
-        stopped: Callable[[], bool],
+        is_stopped: Callable[[], bool],
     ) -> None:
         count = len(schedule.offsets_ns)
         warming = rewarming(count // len(lanes))
@@ -233,7 +233,7 @@ class OpenLoopSampler:
             _LaneRecorder(number, count, warming, is_single) for number in range(len(lanes))
         ]
         self._first_open, self._served_later = 0, np.empty(0, np.int64)
-        self._file, self._watch, self._report, self._stopped = file, watch, report, stopped
+        self._file, self._watch, self._report, self._is_stopped = file, watch, report, is_stopped
         self._arriving = Arriving(schedule.offsets_ns)
         self._ready = threading.Barrier(len(lanes) + 1, self._begin)
         self._failures: list[Exception] = []
@@ -251,14 +251,14 @@ class OpenLoopSampler:
             threading.Thread(target=self._serve, args=(number,), daemon=True)
             for number in range(len(self._lanes))
         ]
-        stopped = False
+        has_stopped = False
         with _switching_often():
             try:
                 for thread in threads:
                     thread.start()
                 with _on_spare_cores(), suppress(threading.BrokenBarrierError):
                     self._ready.wait()
-                    stopped = self._follow(threads)
+                    has_stopped = self._follow(threads)
             finally:
                 self._arriving.end()
                 self._ready.abort()
@@ -267,7 +267,7 @@ class OpenLoopSampler:
                         thread.join()
         if self._failures:
             raise self._failures[0]
-        return self._measured(stopped)
+        return self._build_result(has_stopped)
 
     def _begin(self) -> None:
         length_ns = round(self._schedule.seconds * 1e9)
@@ -293,20 +293,20 @@ class OpenLoopSampler:
 
     def _follow(self, threads: Sequence[threading.Thread]) -> bool:
         """Keep what is served until all lanes are through; whether that was asked for."""
-        stopped, judged = False, False
+        has_stopped, is_judged = False, False
         self._watch.begin()
         while True:
-            _join(threads, LOOK_S if judged else min(LOOK_S, self._left_s()))
+            _join(threads, LOOK_S if is_judged else min(LOOK_S, self._left_s()))
             alive = [thread.is_alive() for thread in threads]
             self._keep(alive)
             if not any(alive):
-                return stopped
-            if not stopped and self._stopped():
-                stopped = True
+                return has_stopped
+            if not has_stopped and self._is_stopped():
+                has_stopped = True
                 self._arriving.end()
-            elif not judged and self._left_s() <= 0:
-                judged = True
-                if self._schedule.utilisation(self._served(), len(threads)) >= 1.0:
+            elif not is_judged and self._left_s() <= 0:
+                is_judged = True
+                if self._schedule.utilisation(self._served_samples(), len(threads)) >= 1.0:
                     self._arriving.end()
 
     def _left_s(self) -> float:
@@ -336,9 +336,9 @@ class OpenLoopSampler:
 
         A lane that never had a request so keeps nobody's records back.
         """
-        served = [self._served_later, *(lane.newly_served() for lane in self._recorders)]
+        served_times_ns = [self._served_later, *(lane.newly_served() for lane in self._recorders)]
         served_ns, due_ns = (
-            np.sort(np.concatenate(served)),
+            np.sort(np.concatenate(served_times_ns)),
             self._arriving.times_ns[self._first_open :],
         )
         gaps = np.flatnonzero(served_ns != due_ns[: len(served_ns)])
@@ -346,7 +346,7 @@ class OpenLoopSampler:
         self._first_open, self._served_later = self._first_open + in_row, served_ns[in_row:]
         return int(due_ns[in_row]) if in_row < len(due_ns) else FOREVER
 
-    def _served(self) -> Samples:
+    def _served_samples(self) -> Samples:
         """All that is complete so far, one lane's after another's."""
         records = np.concatenate([lane.complete() for lane in self._recorders])
         return Samples(
@@ -358,8 +358,8 @@ class OpenLoopSampler:
             lanes=records["lane"],
         )
 
-    def _measured(self, stopped: bool) -> MeasurementResult:
-        outcome = self._schedule.outcome(self._served(), len(self._lanes), self._start_ns)
+    def _build_result(self, stopped: bool) -> MeasurementResult:
+        outcome = self._schedule.outcome(self._served_samples(), len(self._lanes), self._start_ns)
         stop_reason = "stopped" if stopped else "overload" if outcome.overloaded else "schedule"
         return MeasurementResult(self._iterations, outcome.seconds, stop_reason, outcome)
 

@@ -67,13 +67,13 @@ def source_nodes(graph: NodeGraph, ops: Sequence[OpTime]) -> list[tuple[str, ...
 
     No node is held by two.
     """
-    executed = {node.name: node for node in graph.executed}
+    executed_nodes = {node.name: node for node in graph.executed}
     owners: dict[str, int] = {}
     for number, op in enumerate(ops):
-        for name in _known_owners(op, executed.get(op.node), graph):
+        for name in _known_owners(op, executed_nodes.get(op.node), graph):
             owners.setdefault(name, number)
     owners = owners or owners_by_calls(graph, ops)
-    _extend(graph, [executed.get(op.node) for op in ops], owners)
+    _extend(graph, [executed_nodes.get(op.node) for op in ops], owners)
     names_by_operator: list[list[str]] = [[] for _ in ops]
     for node in graph.nodes:
         if node.name in owners:
@@ -93,24 +93,26 @@ def _known_owners(op: OpTime, run: GraphNode | None, graph: NodeGraph) -> Iterat
         yield from next(filter(None, map(graph.called, starts)), ())
 
 
-def _extend(graph: NodeGraph, executed: Sequence[GraphNode | None], owners: dict[str, int]) -> None:
+def _extend(
+    graph: NodeGraph, executed_nodes: Sequence[GraphNode | None], owners: dict[str, int]
+) -> None:
     """Give the nodes that have no owner to the executed ones, in the order of execution."""
     if not owners:
         return
-    nodes_by_operator: list[list[GraphNode]] = [[] for _ in executed]
+    nodes_by_operator: list[list[GraphNode]] = [[] for _ in executed_nodes]
     for node in graph.nodes:
         if node.name in owners:
             nodes_by_operator[owners[node.name]].append(node)
     alias: dict[str, str] = {}
-    for number, run in enumerate(executed):
+    for number, run in enumerate(executed_nodes):
         if run is None or not nodes_by_operator[number] or any(map(graph.maker, run.writes)):
             continue  # where it ends is known
         inputs = {alias.get(tensor, tensor) for tensor in run.reads}
         while (
-            fused := _fused_successor(graph, nodes_by_operator[number], inputs, owners)
+            successor := _fused_successor(graph, nodes_by_operator[number], inputs, owners)
         ) is not None:
-            owners[fused.name] = number
-            nodes_by_operator[number].append(fused)
+            owners[successor.name] = number
+            nodes_by_operator[number].append(successor)
         alias |= dict.fromkeys(run.writes, next(iter(nodes_by_operator[number][-1].writes)))
     for number, nodes in enumerate(nodes_by_operator):
         pending = list(chain.from_iterable(node.reads for node in nodes))
@@ -149,33 +151,37 @@ def operators(
     holders = Counter(name for names in holds for name in names)
     entries = []
     for op, names in zip(ops, holds, strict=True):
-        macs = moved = None
+        macs = bytes_moved = None
         if names and all(holders[name] == 1 for name in names):
             members = [nodes[name] for name in names]
             macs = _sum([node.macs for node in members])
-            moved = _bytes_moved(members, graph)
-        roof_us = None if peak is None else _roof_us(macs, moved, peak)
-        told = {one.name: getattr(op, one.name) for one in fields(OpTime)} | {"holds": names}
-        entries.append(Operator(**told, macs=macs, bytes_moved=moved, roof_us=roof_us))
+            bytes_moved = _bytes_moved(members, graph)
+        roof_us = None if peak is None else _roof_us(macs, bytes_moved, peak)
+        op_values = {op_field.name: getattr(op, op_field.name) for op_field in fields(OpTime)} | {
+            "holds": names
+        }
+        entries.append(Operator(**op_values, macs=macs, bytes_moved=bytes_moved, roof_us=roof_us))
     return tuple(entries)
 
 
 def _bytes_moved(members: Sequence[GraphNode], graph: NodeGraph) -> int | None:
     """What a group of nodes reads from outside and writes for others, each tensor once."""
     names = {node.name for node in members}
-    inside = {tensor for node in members for tensor in node.writes}
-    needed = set(graph.outputs)
-    needed |= {tensor for node in graph.nodes if node.name not in names for tensor in node.reads}
-    read = {t: size for node in members for t, size in node.reads.items() if t not in inside}
-    written = {t: size for node in members for t, size in node.writes.items() if t in needed}
-    return _sum([*read.values(), *written.values()])
+    inner_tensors = {tensor for node in members for tensor in node.writes}
+    outer_tensors = set(graph.outputs)
+    outer_tensors |= {
+        tensor for node in graph.nodes if node.name not in names for tensor in node.reads
+    }
+    read = {t: size for node in members for t, size in node.reads.items() if t not in inner_tensors}
+    writes = {t: size for node in members for t, size in node.writes.items() if t in outer_tensors}
+    return _sum([*read.values(), *writes.values()])
 
 
-def _roof_us(macs: int | None, moved: int | None, peak: Peak) -> float | None:
+def _roof_us(macs: int | None, bytes_moved: int | None, peak: Peak) -> float | None:
     """The least time that the machine's peaks allow; None where nothing is known or to do."""
-    if macs is None or moved is None or not (macs or moved):
+    if macs is None or bytes_moved is None or not (macs or bytes_moved):
         return None
-    return max(2 * macs / peak.flops_per_s, moved / peak.bytes_per_s) * 1e6
+    return max(2 * macs / peak.flops_per_s, bytes_moved / peak.bytes_per_s) * 1e6
 
 
 def _sum(values: Sequence[int | None]) -> int | None:
@@ -223,9 +229,9 @@ def operator_times(request: OperatorJob) -> OperatorTimes:
             runs, times = 1, session.operator_times(1)
         else:
             runs = _enough_runs(session.lanes[0].run)
-            timed = session.lanes[0].run = _Timed(session.lanes[0].run)
+            timed_run = session.lanes[0].run = _RunTimer(session.lanes[0].run)
             times = session.operator_times(runs)
-            run_us = median(timed.spent_ns) / 1e3 if timed.spent_ns else None
+            run_us = median(timed_run.spent_ns) / 1e3 if timed_run.spent_ns else None
         execution = session.execution
         graph = _graph(model.path, case.axes, session.executed_graph)
     peak = _peak(runtime, request, execution, graph)
@@ -249,7 +255,7 @@ def _peak(
     return peaks.at(graph.touched_bytes) if peaks else None
 
 
-class _Timed:
+class _RunTimer:
     """A run that is timed here too: what the profiler adds to it shows."""
 
     def __init__(self, run: Callable[[], object]) -> None:
@@ -263,9 +269,9 @@ class _Timed:
         return result
 
 
-def _graph(model: str, axes: Mapping[str, int], executed: Path | None) -> NodeGraph:
+def _graph(model: str, axes: Mapping[str, int], executed_path: Path | None) -> NodeGraph:
     """The nodes of the file, read by a process that may import onnx; none if it can't."""
-    files = [model, json.dumps(dict(axes)), *([str(executed)] if executed else [])]
+    files = [model, json.dumps(dict(axes)), *([str(executed_path)] if executed_path else [])]
     command = install_layout.starter_command("exporters.onnx_files.node_graph", *files)
     environment = install_layout.child_environment()
     process = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)

@@ -43,27 +43,30 @@ def check_outputs(
     types = {*precision.split("+"), model.narrowest}
     if model.precision == "bf16":
         types.add("bf16 tensors")
-    allowed = tolerance_of(types, model.depth, model.outputs) if tolerance is None else tolerance
+    limit = tolerance_of(types, model.depth, model.outputs) if tolerance is None else tolerance
     steps, scale = "int8" in types, scale_of(reference.inputs)
-    by, random = reference.by or (model.reference,), set(model.random_outputs)
+    reference_names, random = reference.by or (model.reference,), set(model.random_outputs)
     expected = {
         name: {output: array for output, array in arrays.items() if output not in random}
-        for name, arrays in {by[0]: reference.outputs, **reference.others}.items()
+        for name, arrays in {reference_names[0]: reference.outputs, **reference.others}.items()
     }
     checks: dict[str, list[Check]] = {name: [] for name in expected}
     for number, outputs in enumerate(outputs_of_lanes):
         for name, reference_outputs in expected.items():
-            comparison = compare(outputs, reference_outputs, name, allowed, steps, scale)
+            comparison = compare(outputs, reference_outputs, name, limit, steps, scale)
             checks[name].append(replace(comparison, lane=number))
-    checks_by_reference = {name: worst(of_lanes) for name, of_lanes in checks.items()}
+    checks_by_reference = {name: worst(lane_checks) for name, lane_checks in checks.items()}
     agreeing = [name for name, check in checks_by_reference.items() if check.output_ok]
     nearest = min(
         checks_by_reference.values(), key=lambda check: (not check.output_ok, check.max_rel_error)
     )
     return replace(
         checks_by_reference[agreeing[0]] if agreeing else nearest,
-        references=(*by, *reference.others),
-        agrees_with=(*(by if by[0] in agreeing else ()), *(n for n in agreeing if n != by[0])),
+        references=(*reference_names, *reference.others),
+        agrees_with=(
+            *(reference_names if reference_names[0] in agreeing else ()),
+            *(n for n in agreeing if n != reference_names[0]),
+        ),
         missing=reference.missing,
         disagreements=reference.disagreements,
     )
@@ -137,10 +140,10 @@ def mismatch_text(check: Check, lanes: int) -> str:
     place = f" of session {check.lane + 1} of {lanes}" if lanes > 1 else ""
     place = f" at batch {check.batch}" if check.batch else place
     place = f" at {check.shape}" if check.shape else place
-    whom = f"the {check.reference} reference"
+    reference_text = f"the {check.reference} reference"
     if check.disagreements:
-        whom = f"every reference, from the nearest ({check.reference})"
-    prefix = f"output {check.worst_output!r}{place} differs from {whom}"
+        reference_text = f"every reference, from the nearest ({check.reference})"
+    prefix = f"output {check.worst_output!r}{place} differs from {reference_text}"
     if check.unequal is not None:
         return (
             f"{prefix} in {100 * check.unequal:.3g} % of its elements, and integers must be equal"

@@ -62,16 +62,16 @@ def peaks_of_host(threads: int, cache_dir: str) -> HostPeaks | None:
     cache_file = (
         Path(cache_dir, f"peak-{socket.gethostname()}-{threads}.json") if cache_dir else None
     )
-    cached, busy = _cached_peaks(cache_file), os.getloadavg()[0] > len(usable_cores())
-    if cached is not None and (busy or not cached.busy):
-        return cached
+    cached_peaks, busy = _cached_peaks(cache_file), os.getloadavg()[0] > len(usable_cores())
+    if cached_peaks is not None and (busy or not cached_peaks.busy):
+        return cached_peaks
     environment = install_layout.child_environment() | dict.fromkeys(_BLAS_THREADS, str(threads))
     command = install_layout.command("app.workers.peak", str(threads), *(["busy"] if busy else []))
     try:
         process = subprocess.run(command, env=environment, capture_output=True, check=True)
         peaks = from_json(HostPeaks, json.loads(process.stdout))
     except (OSError, ValueError, subprocess.SubprocessError):
-        return cached
+        return cached_peaks
     if cache_file is not None:
         with suppress(OSError):
             cache_file.parent.mkdir(parents=True, exist_ok=True)

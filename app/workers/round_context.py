@@ -120,9 +120,9 @@ class RoundContext:
         self.enter("correctness")
         model, tolerance = self.job.model, self.job.tolerance
         if session.by_shape:
-            told = session.execution.precision
+            precision = session.execution.precision
             return worst(
-                replace(check_lanes((lane,), told, expected, model, tolerance), shape=shape)
+                replace(check_lanes((lane,), precision, expected, model, tolerance), shape=shape)
                 for shape, lane, expected in fed(session, self.job)
             )
         return worst(

@@ -35,8 +35,10 @@ def downsample(records: np.ndarray, per_s: float) -> np.ndarray:
     measured_indices = np.flatnonzero(records["phase"] != WARMUP)
     # Every k-th would follow whatever repeats, such as inputs that are fed in turn.
     rng = np.random.default_rng(int(records["started_ns"][0]))
-    selected = rng.choice(measured_indices, min(int(maximum), len(measured_indices)), replace=False)
-    return records[np.sort(selected)]
+    selected_indices = rng.choice(
+        measured_indices, min(int(maximum), len(measured_indices)), replace=False
+    )
+    return records[np.sort(selected_indices)]
 
 
 BLOCK_S = 0.2
@@ -108,13 +110,13 @@ class Sampler:
             records["phase"] = WARMUP
             self.file.write(records.tobytes())
             iterations += len(records)
-            elapsed = time.perf_counter() - start_s
-            self.report(Progress("warmup", iterations, elapsed, medians[-1], None))
+            elapsed_s = time.perf_counter() - start_s
+            self.report(Progress("warmup", iterations, elapsed_s, medians[-1], None))
             is_settled = has_settled(medians)
-            if elapsed >= limits.warmup_max_s or self.stopped():
+            if elapsed_s >= limits.warmup_max_s or self.stopped():
                 break
             is_enough = (
-                elapsed >= limits.warmup_min_s and iterations >= limits.warmup_min_iterations
+                elapsed_s >= limits.warmup_min_s and iterations >= limits.warmup_min_iterations
             )
             if is_enough and is_settled:
                 break
@@ -130,21 +132,21 @@ class Sampler:
             self.watch.begin()
             records = self.lanes.block(seconds, minimum=1)
             self.watch.end(records)
-            timed = len(records)
+            timed_count = len(records)
             records = downsample(records, self.sampled_per_s)
-            self.dropped_count += timed - len(records)
+            self.dropped_count += timed_count - len(records)
             self.file.write(records.tobytes())
             latency = latency_ns(counted_records(records))
             iterations += len(latency)
             histogram.add(latency)
-            elapsed = time.perf_counter() - start_s
-            self.report(Progress("measure", iterations, elapsed, *running(histogram)))
+            elapsed_s = time.perf_counter() - start_s
+            self.report(Progress("measure", iterations, elapsed_s, *running(histogram)))
             if self.stopped():
-                return MeasurementResult(iterations, elapsed, "stopped")
-            if elapsed >= limits.max_s and iterations:
-                return MeasurementResult(iterations, elapsed, "max_time")
-            if elapsed >= limits.min_s and iterations >= limits.min_samples:
-                return MeasurementResult(iterations, elapsed, "min_time")
+                return MeasurementResult(iterations, elapsed_s, "stopped")
+            if elapsed_s >= limits.max_s and iterations:
+                return MeasurementResult(iterations, elapsed_s, "max_time")
+            if elapsed_s >= limits.min_s and iterations >= limits.min_samples:
+                return MeasurementResult(iterations, elapsed_s, "min_time")
 
     def _block_s(self, elapsed_s: float) -> float:
         """How long the next block is: to the end of what is asked for, but never far beyond."""

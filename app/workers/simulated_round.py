@@ -32,8 +32,8 @@ def simulate_at_once(
         due_ns = np.full_like(runs.started_ns, runs.started_ns[0])
         return Samples(due_ns, runs.started_ns, runs.finished_ns, runs.clock)
     parts = list(_queries(session, scenario.count, count, rng))
-    started, finished = (np.concatenate(times) for times in zip(*parts, strict=True))
-    return Samples(started, started, finished, "simulated")
+    starts_ns, ends_ns = (np.concatenate(times) for times in zip(*parts, strict=True))
+    return Samples(starts_ns, starts_ns, ends_ns, "simulated")
 
 
 def _queries(
@@ -93,11 +93,11 @@ def _samples(session: Session, job: MeasureJob) -> tuple[Samples, OpenLoop | Non
     count, scenario = job.limits.simulated_samples, job.scenario
     rng = np.random.default_rng(job.seed)
     if scenario.is_open_loop:
-        unloaded = session.simulate(AfterCompletion(count), rng)
-        capacity_hz = 1e9 / float(unloaded.service_ns.mean())
+        unloaded_samples = session.simulate(AfterCompletion(count), rng)
+        capacity_hz = 1e9 / float(unloaded_samples.service_ns.mean())
         schedule = simulated_schedule(scenario, count, job.arrivals_seed, capacity_hz)
-        served = session.simulate(Scheduled(schedule.offsets_ns), rng)
-        return served, schedule.outcome(served, lanes=1)
+        samples = session.simulate(Scheduled(schedule.offsets_ns), rng)
+        return samples, schedule.outcome(samples, lanes=1)
     if scenario.kind == "ahead":
         raise Unsupported(
             f"{scenario} queues runs on a device, and a simulated card has no queue",

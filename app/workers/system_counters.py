@@ -31,7 +31,7 @@ class Counters:
 
 def read_counters(root: Path, cores: Collection[int]) -> Counters:
     """Of /proc/stat; the interrupts are those of all cores."""
-    stolen, interrupts = None, None
+    stolen_ticks, interrupts = None, None
     labels = {b"cpu%d" % core for core in cores}
     try:
         lines = (root / "proc/stat").read_bytes().splitlines()
@@ -40,10 +40,10 @@ def read_counters(root: Path, cores: Collection[int]) -> Counters:
     for line in lines:
         words = line.split(None, _STEAL + 1)
         if words[0] in labels and len(words) > _STEAL:
-            stolen = (stolen or 0) + int(words[_STEAL])
+            stolen_ticks = (stolen_ticks or 0) + int(words[_STEAL])
         elif words[0] == b"intr":
             interrupts = int(words[1])
-    return Counters(stolen, interrupts)
+    return Counters(stolen_ticks, interrupts)
 
 
 def read_clock_mhz(root: Path, core: int | None) -> float | None:
@@ -148,7 +148,7 @@ class Watch:
                 usage.ru_nivcsw - start_usage.ru_nivcsw,
                 usage.ru_minflt - start_usage.ru_minflt,
                 usage.ru_majflt - start_usage.ru_majflt,
-                *_since(self._counters, counters),
+                *_subtract_counters(self._counters, counters),
                 read_clock_mhz(self._root, self._core()),
                 read_temperature_c(self._thermometer),
             )
@@ -160,13 +160,13 @@ class Watch:
         if not blocks:
             return None
         seconds = sum(block.seconds for block in blocks)
-        stolen = _sum(block.stolen_ticks for block in blocks)
+        stolen_ticks = _sum(block.stolen_ticks for block in blocks)
         clocks = [block.cpu_mhz for block in blocks if block.cpu_mhz is not None]
         heat = [block.temperature_c for block in blocks if block.temperature_c is not None]
         available_ticks = seconds * len(self._cores) * ticks_per_s()
         return Interference(
             seconds=seconds,
-            steal_share=None if stolen is None else stolen / available_ticks,
+            steal_share=None if stolen_ticks is None else stolen_ticks / available_ticks,
             voluntary_switches=sum(block.voluntary_switches for block in blocks),
             involuntary_switches=sum(block.involuntary_switches for block in blocks),
             minor_faults=sum(block.minor_faults for block in blocks),
@@ -222,7 +222,7 @@ class Watch:
                 yield disturbance
 
 
-def _since(previous: Counters, current: Counters) -> tuple[int | None, int | None]:
+def _subtract_counters(previous: Counters, current: Counters) -> tuple[int | None, int | None]:
     """What was counted between two readings: ticks taken, interrupts."""
     return (
         _difference(previous.stolen_ticks, current.stolen_ticks),

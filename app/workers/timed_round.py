@@ -93,7 +93,7 @@ def _warm_cache_warnings(job: MeasureJob) -> Iterator[Diagnostic]:
 
 
 def awaited_checks(
-    context: RoundContext, precision: str, fed: Reference
+    context: RoundContext, precision: str, fed_reference: Reference
 ) -> tuple[Check | None, Check | None]:
     """The checks before and after the measurement, once the parent has sent the whole model.
 
@@ -109,7 +109,7 @@ def awaited_checks(
     context.enter("correctness")
     model = from_json(ExportedModel, message["model"])
     reference = load_reference(model.references[axes_key(first_axes(context.job))])
-    if not _have_equal_inputs(fed, reference):
+    if not _have_equal_inputs(fed_reference, reference):
         context.note(stop_reason="stopped")
         return None, None
     context.use_model(model)
@@ -189,22 +189,24 @@ def _time_round(
             has_check_runs = job.limits.has_check_runs or bool(job.model.states)
             first_check = context.check(session, reference) if has_check_runs else None
             context.enter("measure")
-            measured = _measured(context, session, sets, sampler, len(session.lanes) / warm.mean_ns)
+            measurement = _measure(
+                context, session, sets, sampler, len(session.lanes) / warm.mean_ns
+            )
         context.warn(*state_diagnostics(session.lanes, job.model.states))
         if neighbour is not None:
             neighbour.note(context, *watch.window_ns)
         _note_interference(context, watch.interference())
         if job.condition.kind == "sustained":
-            _note_sustained(context, watch, measured.iterations, sampler.dropped_count)
+            _note_sustained(context, watch, measurement.iterations, sampler.dropped_count)
         # The further runs follow one another, and so have warm caches.
         if len(session.lanes) == 1 and job.condition.kind != "cold-l2":
             _note_spans(context, session, warm.median_ns)
     gc.enable()
     context.note_samples(
-        measured.iterations,
-        duration_s=measured.duration_s,
-        stop_reason=measured.stop_reason,
-        open_loop=measured.open_loop,
+        measurement.iterations,
+        duration_s=measurement.duration_s,
+        stop_reason=measurement.stop_reason,
+        open_loop=measurement.open_loop,
     )
     if warm.settled is False:
         context.warn(diagnostic("no_steady_state", warmup_s=warm.seconds))
@@ -223,7 +225,7 @@ def _merge_checks(first: Check | None, second: Check | None) -> Check | None:
     return replace(second if first.output_ok else first, agrees_with=agreeing)
 
 
-def _measured(
+def _measure(
     context: RoundContext,
     session: Session,
     sets: Sequence[Arrays],
@@ -295,20 +297,22 @@ def _sets(context: RoundContext, reference: Reference) -> list[Arrays]:
     return [{n: a for n, a in arrays.items() if n not in states} for arrays in sets]
 
 
-def _note_interference(context: RoundContext, told: Interference | None) -> None:
+def _note_interference(context: RoundContext, interference: Interference | None) -> None:
     """The clock while it was measured stands for the one that was read before."""
-    context.note(interference=told)
-    if told is not None and told.cpu_mhz_mean is not None:
-        context.note(environment={**context.result.environment, "cpu_mhz": told.cpu_mhz_mean})
+    context.note(interference=interference)
+    if interference is not None and interference.cpu_mhz_mean is not None:
+        context.note(
+            environment={**context.result.environment, "cpu_mhz": interference.cpu_mhz_mean}
+        )
 
 
 def _note_sustained(
     context: RoundContext, watch: Watch, kept_count: int, dropped_count: int
 ) -> None:
     """How the machine was at both ends, and how many of the runs are on disk."""
-    told = watch.at_the_ends(part_s(context.job.condition.seconds))
-    told["sampled_fraction"] = kept_count / max(kept_count + dropped_count, 1)
-    context.note(facts={**context.result.facts, **told})
+    end_facts = watch.at_the_ends(part_s(context.job.condition.seconds))
+    end_facts["sampled_fraction"] = kept_count / max(kept_count + dropped_count, 1)
+    context.note(facts={**context.result.facts, **end_facts})
 
 
 def _note_spans(context: RoundContext, session: Session, typical_ns: float) -> None:

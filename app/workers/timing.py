@@ -225,11 +225,11 @@ def _timed_calls(
     copies = _c_copies(lane, streaming, sets)
     if copies is None:
         return None
-    states, fed = copies
+    states, feeds = copies
     inter_run_copies = (*(eviction.copies if eviction else ()), *states)
     device_calls = eviction.device.calls if eviction and eviction.device else ()
     return TimedCalls(
-        lane.calls, inter_run_copies, fed, gap_ns, wait_policy, SLEEP_MARGIN_NS, device_calls
+        lane.calls, inter_run_copies, feeds, gap_ns, wait_policy, SLEEP_MARGIN_NS, device_calls
     )
 
 
@@ -244,9 +244,9 @@ def _c_copies(
         return None
     states = lane.advancing() if streaming else ()
     # The first set is bound already.
-    fed = [lane.feeding(arrays) for arrays in (*sets[1:], *sets[:1])]
-    feasible = [copies for copies in fed if copies is not None]
-    return None if states is None or len(feasible) < len(fed) else (states, feasible)
+    feeds = [lane.feeding(arrays) for arrays in (*sets[1:], *sets[:1])]
+    feasible = [copies for copies in feeds if copies is not None]
+    return None if states is None or len(feasible) < len(feeds) else (states, feasible)
 
 
 _ITERATIONS = 4000

@@ -142,9 +142,9 @@ class TimedCalls:
     ) -> None:
         # In the order in which the loop numbers the one that failed.
         self._calls = (*calls, *closing_calls)
-        in_turn = [copy for one in sets for copy in one]
+        in_turn = [copy for input_set in sets for copy in input_set]
         # What C is given the addresses of has to outlive this object's blocks.
-        self._kept = (*states, *in_turn)
+        self._buffers = (*states, *in_turn)
         self._block = _Block(
             calls=(_Call * len(calls))(*map(_call, calls)),
             states=(_Copy * len(states))(*map(_copy, states)),
@@ -160,22 +160,22 @@ class TimedCalls:
             n_after=len(closing_calls),
         )
 
-    def time(self, scheduled: Times, started: Times, finished: Times, count: int) -> None:
+    def time(self, scheduled_ns: Times, started_ns: Times, finished_ns: Times, count: int) -> None:
         """Time `count` runs in a closed loop into int64 arrays of at least so many entries.
 
         Raises what a call that fails stands for.
         """
         self._block.arrivals, self._block.next_arrival = None, None
-        self._run(_library().graphlap_time_block, scheduled, started, finished, count)
+        self._run(_library().graphlap_time_block, scheduled_ns, started_ns, finished_ns, count)
 
     def serve(
         self,
-        scheduled: Times,
-        started: Times,
-        finished: Times,
+        scheduled_ns: Times,
+        started_ns: Times,
+        finished_ns: Times,
         arrivals_ns: np.ndarray,
         following: array[int],
-        until: array[int],
+        end_time: array[int],
     ) -> int:
         """Serve arrivals, int64 [n] ascending on the clock of `perf_counter_ns`, in their order.
 
@@ -187,17 +187,19 @@ class TimedCalls:
         """
         block = self._block
         block.arrivals, block.n_arrivals = arrivals_ns.ctypes.data, len(arrivals_ns)
-        block.next_arrival, block.until = following.buffer_info()[0], until.buffer_info()[0]
-        return self._run(_library().graphlap_time_block, scheduled, started, finished, len(started))
+        block.next_arrival, block.until = following.buffer_info()[0], end_time.buffer_info()[0]
+        return self._run(
+            _library().graphlap_time_block, scheduled_ns, started_ns, finished_ns, len(started_ns)
+        )
 
     def query(
         self,
-        scheduled: Times,
-        started: Times,
-        finished: Times,
+        scheduled_ns: Times,
+        started_ns: Times,
+        finished_ns: Times,
         count: int,
         runs: int,
-        met: array[int],
+        last_queries: array[int],
         lane: int,
     ) -> None:
         """Time this lane's part of `count` queries: `runs` of each, one after another.
@@ -207,15 +209,15 @@ class TimedCalls:
         ends their block. Raises what a call that fails stands for.
         """
         block = self._block
-        block.runs_of_query, block.met = runs, met.buffer_info()[0]
-        block.n_lanes, block.lane = len(met), lane
-        self._run(_library().graphlap_time_queries, scheduled, started, finished, count)
+        block.runs_of_query, block.met = runs, last_queries.buffer_info()[0]
+        block.n_lanes, block.lane = len(last_queries), lane
+        self._run(_library().graphlap_time_queries, scheduled_ns, started_ns, finished_ns, count)
 
     def take(
         self,
-        scheduled: Times,
-        started: Times,
-        finished: Times,
+        scheduled_ns: Times,
+        started_ns: Times,
+        finished_ns: Times,
         requests: int,
         following: array[int],
     ) -> int:
@@ -227,8 +229,8 @@ class TimedCalls:
         """
         block = self._block
         block.n_arrivals, block.next_arrival = requests, following.buffer_info()[0]
-        timed = _library().graphlap_time_requests
-        return self._run(timed, scheduled, started, finished, len(started))
+        loop_function = _library().graphlap_time_requests
+        return self._run(loop_function, scheduled_ns, started_ns, finished_ns, len(started_ns))
 
     def mark(
         self,
@@ -253,9 +255,9 @@ class TimedCalls:
 
     def turns(
         self,
-        scheduled: Times,
-        started: Times,
-        finished: Times,
+        scheduled_ns: Times,
+        started_ns: Times,
+        finished_ns: Times,
         turns: np.ndarray,
         takers: int,
     ) -> None:
@@ -264,24 +266,24 @@ class TimedCalls:
         """
         block = self._block
         block.turns, block.calls_of_turn = turns.ctypes.data, block.n_calls // takers
-        self._run(_library().graphlap_time_turns, scheduled, started, finished, len(turns))
+        self._run(_library().graphlap_time_turns, scheduled_ns, started_ns, finished_ns, len(turns))
 
     def _run(
         self,
-        timed: Callable[..., int],
-        scheduled: Times,
-        started: Times,
-        finished: Times,
+        loop_function: Callable[..., int],
+        scheduled_ns: Times,
+        started_ns: Times,
+        finished_ns: Times,
         count: int,
     ) -> int:
         block = self._block
         block.scheduled, block.started, block.finished = (
-            _address(times) for times in (scheduled, started, finished)
+            _address(times) for times in (scheduled_ns, started_ns, finished_ns)
         )
-        done = int(timed(c.byref(block), count))
+        completed_runs = int(loop_function(c.byref(block), count))
         if block.failed >= 0:
             raise self._calls[block.failed].fault(block.status)
-        return done
+        return completed_runs
 
 
 def _address(times: Times) -> int:
@@ -312,12 +314,12 @@ def _library() -> c.CDLL:
     if path is None or sys.platform == "win32":
         raise OSError(f"the loop in C was not built: {install_layout.COMPILER_REMEDY}")
     library = c.CDLL(str(path))
-    for timed in (
+    for loop_function in (
         library.graphlap_time_block,
         library.graphlap_time_queries,
         library.graphlap_time_requests,
         library.graphlap_time_turns,
         library.graphlap_time_marked,
     ):
-        timed.argtypes, timed.restype = (c.c_void_p, c.c_int64), c.c_int64
+        loop_function.argtypes, loop_function.restype = (c.c_void_p, c.c_int64), c.c_int64
     return library

@@ -191,14 +191,14 @@ class Gpu:
         self.index = index
         self.name = device_names()[index]
         self._c = library()
-        self._held, self._closed = ExitStack(), False
+        self._resources, self._is_closed = ExitStack(), False
         device, context = device_of(index), c_void_p()
         parts = [c_int() for _ in _COMPUTE_CAPABILITY]
         for part, attribute in zip(parts, _COMPUTE_CAPABILITY, strict=True):
             self._c.cuDeviceGetAttribute(byref(part), attribute, device)
         self.compute_capability = (parts[0].value, parts[1].value)
         self._c.cuDevicePrimaryCtxRetain(byref(context), device)
-        self._held.callback(self._c.cuDevicePrimaryCtxRelease_v2, device)
+        self._resources.callback(self._c.cuDevicePrimaryCtxRelease_v2, device)
         self._context = context
         self.make_current()
         self._copies: c_void_p | None = None
@@ -211,14 +211,14 @@ class Gpu:
         after a fault of the device every call fails, the frees too.
         """
         self.finish()
-        self._closed = True
+        self._is_closed = True
         with suppress(CudaError):
-            self._held.close()
+            self._resources.close()
 
     def finish(self) -> None:
         """Wait for all that was ever queued, whatever came of it."""
         with suppress(CudaError):
-            if not self._closed:
+            if not self._is_closed:
                 self.make_current()
                 self._c.cuCtxSynchronize()
 
@@ -236,7 +236,7 @@ class Gpu:
         """The address of `size` bytes on the device."""
         address = c_uint64()
         self._c.cuMemAlloc_v2(byref(address), max(size, 1))
-        self._held.callback(self._c.cuMemFree_v2, address)
+        self._resources.callback(self._c.cuMemFree_v2, address)
         self.allocated_bytes += size
         return address.value
 
@@ -245,7 +245,7 @@ class Gpu:
         size = math.prod(shape) * dtype.itemsize
         address = c_void_p()
         self._c.cuMemAllocHost_v2(byref(address), max(size, 1))
-        self._held.callback(self._c.cuMemFreeHost, address)
+        self._resources.callback(self._c.cuMemFreeHost, address)
         memory = np.ctypeslib.as_array((ctypes.c_ubyte * size).from_address(address.value or 0))
         array: np.ndarray = memory.view(dtype).reshape(shape)
         array.fill(0)
@@ -255,27 +255,27 @@ class Gpu:
         """A queue that does not wait for the legacy default stream."""
         stream = c_void_p()
         self._c.cuStreamCreate(byref(stream), _NON_BLOCKING_STREAM)
-        self._held.callback(self._c.cuStreamDestroy_v2, stream)
+        self._resources.callback(self._c.cuStreamDestroy_v2, stream)
         return stream
 
     def graph(self, stream: c_void_p, enqueue: Step) -> c_void_p:
         """What `enqueue` puts into the stream, recorded as one launchable graph."""
-        recorded, graph = c_void_p(), c_void_p()
+        captured_graph, graph = c_void_p(), c_void_p()
         self._c.cuStreamBeginCapture_v2(stream, _CAPTURE_THREAD_LOCAL)
         try:
             enqueue()
         except BaseException:
             # What was recorded so far is no graph, and must not hide why.
             with suppress(CudaError):
-                self._c.cuStreamEndCapture(stream, byref(recorded))
-                self._c.cuGraphDestroy(recorded)
+                self._c.cuStreamEndCapture(stream, byref(captured_graph))
+                self._c.cuGraphDestroy(captured_graph)
             raise
-        self._c.cuStreamEndCapture(stream, byref(recorded))
+        self._c.cuStreamEndCapture(stream, byref(captured_graph))
         try:
-            self._c.cuGraphInstantiateWithFlags(byref(graph), recorded, 0)
+            self._c.cuGraphInstantiateWithFlags(byref(graph), captured_graph, 0)
         finally:
-            self._c.cuGraphDestroy(recorded)
-        self._held.callback(self._c.cuGraphExecDestroy, graph)
+            self._c.cuGraphDestroy(captured_graph)
+        self._resources.callback(self._c.cuGraphExecDestroy, graph)
         return graph
 
     def l2_bytes(self) -> int:
@@ -290,8 +290,8 @@ class Gpu:
 
     def launched(self, graph: c_void_p, stream: c_void_p) -> tuple[Call, Call]:
         """The same for the loop in C, and the call that waits until it is complete."""
-        queue, launched = stream.value or 0, graph.value or 0
-        return calling("cuGraphLaunch", launched, queue), calling("cuStreamSynchronize", queue)
+        queue, executable = stream.value or 0, graph.value or 0
+        return calling("cuGraphLaunch", executable, queue), calling("cuStreamSynchronize", queue)
 
     def upload(self, address: int, array: np.ndarray, stream: c_void_p) -> Step:
         """The call that queues a copy of a pinned, contiguous array to the device."""
@@ -357,9 +357,9 @@ _FLAG = {name: flag for flag, name in _BY_FLAG.items()}
 
 def wait_by(index: int, sync: str) -> None:
     """Have the context of a device wait so; `waits_by` finds a driver that does not let us."""
-    kept = _flags(index) & ~_KINDS
+    other_flags = _flags(index) & ~_KINDS
     with suppress(CudaError):
-        library().cuDevicePrimaryCtxSetFlags_v2(device_of(index), kept | _FLAG[sync])
+        library().cuDevicePrimaryCtxSetFlags_v2(device_of(index), other_flags | _FLAG[sync])
 
 
 def waits_by(index: int) -> str:

@@ -25,9 +25,13 @@ def built_for(path: Path, name: str) -> int | None:
     for node in tree.body:
         match node:
             case (
-                ast.AnnAssign(target=ast.Name(id=found), value=ast.Constant(value=str(release)))
-                | ast.Assign(targets=[ast.Name(id=found)], value=ast.Constant(value=str(release)))
-            ) if found == name:
+                ast.AnnAssign(
+                    target=ast.Name(id=assigned_name), value=ast.Constant(value=str(release))
+                )
+                | ast.Assign(
+                    targets=[ast.Name(id=assigned_name)], value=ast.Constant(value=str(release))
+                )
+            ) if assigned_name == name:
                 major = release.partition(".")[0]
                 return int(major) if major.isdecimal() else None
     return None
@@ -50,8 +54,8 @@ def loading() -> None:
 
 def surely_forbidden() -> bool:
     """Whether every library that this process has opened was told so before."""
-    told = _when_loaded or [os.environ.get(VARIABLE)]
-    return told[0] == "0"
+    loaded_values = _when_loaded or [os.environ.get(VARIABLE)]
+    return loaded_values[0] == "0"
 
 
 BOUNDARY = Option(

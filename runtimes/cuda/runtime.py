@@ -60,7 +60,9 @@ def of_cuda(major: int) -> Libraries:
     )
 
 
-def why_not(needed: Iterable[Libraries], cuda_major: int, engine: str) -> Unavailable | None:
+def why_not(
+    library_groups: Iterable[Libraries], cuda_major: int, engine: str
+) -> Unavailable | None:
     """The first reason why `engine`, built for CUDA `cuda_major`, can't run; None if it can.
 
     The driver is asked before the libraries: without one no package helps.
@@ -87,7 +89,7 @@ def why_not(needed: Iterable[Libraries], cuda_major: int, engine: str) -> Unavai
             f"and {engine} is built for CUDA {cuda_major}",
             _update_of(cuda_major),
         )
-    for group in needed:
+    for group in library_groups:
         missing = open_libraries(group.sonames)
         if missing:
             names_missing = ", ".join(missing)
@@ -174,17 +176,17 @@ class Captured:
 @contextmanager
 def standard_error_captured() -> Iterator[Captured]:
     """Take what engines and the loader print to file descriptor 2, which Python can't see."""
-    captured = Captured()
+    capture = Captured()
     with tempfile.TemporaryFile() as file:
-        kept = os.dup(2)
+        original_stderr = os.dup(2)
         os.dup2(file.fileno(), 2)
         try:
-            yield captured
+            yield capture
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(original_stderr, 2)
+            os.close(original_stderr)
             file.seek(0)
-            captured.text = file.read().decode(errors="replace")
+            capture.text = file.read().decode(errors="replace")
 
 
 _L2_PASSES = 2
@@ -248,17 +250,17 @@ class GpuRuntime(Runtime):
 
     def _told(self, request: Request, session: _Opened) -> _Opened:
         """The session, which says how the host waits for its runs and what they copy from."""
-        execution, asked = session.execution, request.options[SYNC.name]
-        had = driver.waits_by(int(request.settings.device))
-        facts, path = {"sync": had}, execution.call_path
+        execution, requested_sync = session.execution, request.options[SYNC.name]
+        actual_sync = driver.waits_by(int(request.settings.device))
+        facts, path = {"sync": actual_sync}, execution.call_path
         if execution.boundary == "host":
             facts["host_memory"] = str(request.options[HOST_MEMORY.name])
             path = f"{path}, {facts['host_memory']} host memory"
-        refused = diagnostic("sync_not_granted", requested=str(asked), actual=had)
+        warning = diagnostic("sync_not_granted", requested=str(requested_sync), actual=actual_sync)
         session.execution = replace(
             execution,
             call_path=path,
             facts={**execution.facts, **facts},
-            warnings=execution.warnings + ((refused,) if had != asked else ()),
+            warnings=execution.warnings + ((warning,) if actual_sync != requested_sync else ()),
         )
         return session

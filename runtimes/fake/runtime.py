@@ -27,7 +27,7 @@ from runtimes.execution import Execution
 from runtimes.options import SESSIONS, Option, OptionValue, Request, batch_size
 from runtimes.session.host import HostLane, aligned_empty, input_buffers
 
-_DRAWN = 4096
+_DRAW_COUNT = 4096
 _SECOND_MODE_SHARE = 0.2
 _PAUSE_NS = 5_000_000
 _NOISE, _NOISE_BYTES = b"?" * (1 << 16), 1 << 24
@@ -44,7 +44,7 @@ class FakeLane(HostLane):
             for name, array in reference.outputs.items()
         }
         super().__init__(input_buffers(request), outputs, request.model.states)
-        self.run = self._scripted(
+        self.run = self._run_script(
             reference.outputs, script, batch_size(request.model, request.axes)
         )
         if script["queue"]:
@@ -59,7 +59,7 @@ class FakeLane(HostLane):
             self._queued -= 1
             self.run()
 
-    def _scripted(
+    def _run_script(
         self, expected: Mapping[str, np.ndarray], script: Mapping[str, OptionValue], inputs: int
     ) -> Callable[[], None]:
         per_run_ns = round(float(script["per_input_us"]) * 1e3) * inputs
@@ -102,13 +102,13 @@ def latencies_ns(script: Mapping[str, OptionValue]) -> np.ndarray:
     """4,096 int64 latencies that the runs go through in turn, without what an input adds."""
     typical, spread = float(script["latency_us"]), float(script["spread_us"])
     rng = np.random.default_rng(int(script["seed"]))
-    latencies = np.full(_DRAWN, typical)
+    latencies = np.full(_DRAW_COUNT, typical)
     if script["distribution"] == "normal":
-        latencies += rng.normal(0.0, spread, _DRAWN)
+        latencies += rng.normal(0.0, spread, _DRAW_COUNT)
     elif script["distribution"] == "bimodal":
-        latencies += spread * (rng.random(_DRAWN) < _SECOND_MODE_SHARE)
+        latencies += spread * (rng.random(_DRAW_COUNT) < _SECOND_MODE_SHARE)
     elif script["distribution"] == "exponential":
-        latencies = rng.exponential(typical, _DRAWN)
+        latencies = rng.exponential(typical, _DRAW_COUNT)
     return np.rint(np.maximum(latencies, 0.0) * 1e3).astype(np.int64)
 
 
@@ -186,7 +186,7 @@ class FakeSession(Session):
     ) -> None:
         self._lane = FakeLane(request, reference, script)
         self._crashes = script["fail"] == "close_crash"
-        self._closed = False
+        self._is_closed = False
         self.lanes = (self._lane,)
         self.execution = Execution(
             provider="fake",
@@ -203,8 +203,8 @@ class FakeSession(Session):
         if self._crashes:
             crash()
         self._lane.close()
-        FakeSession.open -= not self._closed
-        self._closed = True
+        FakeSession.open -= not self._is_closed
+        self._is_closed = True
 
 
 MOST_US = 1e9

@@ -21,23 +21,23 @@ from runtimes.fpga.report import answer_lines, explain, plain, timeline_svg
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0, or 1 with one sentence on standard error."""
-    chosen = _parser().parse_args(arguments)
-    if chosen.command == "schedule":
+    options = _parser().parse_args(arguments)
+    if options.command == "schedule":
         answer_lines(sys.stdin, sys.stdout)
         return 0
     try:
-        sys.stdout.write(_explained(chosen))
+        sys.stdout.write(_explanation(options))
     except GraphlapError as error:
         sys.stderr.write(f"{plain(str(error))}\n")
         return 1
     except OSError as error:
-        told = plain(f"{chosen.svg} can't be written ({error.strerror})")
-        sys.stderr.write(f"{told}\n")
+        message = plain(f"{options.svg} can't be written ({error.strerror})")
+        sys.stderr.write(f"{message}\n")
         return 1
     return 0
 
 
-def _explained(chosen: argparse.Namespace) -> str:
+def _explanation(chosen: argparse.Namespace) -> str:
     axes = dict(_axis(text) for text in chosen.axis)
     card, _, release = chosen.card.partition("@")
     states = tuple(_state(text) for text in chosen.state)

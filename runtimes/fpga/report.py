@@ -29,70 +29,76 @@ _COLUMNS = 72
 _NAME = 34
 
 
-def explain(compiled: Compiled, schedule: Schedule) -> str:
+def explain(compiled_model: Compiled, schedule: Schedule) -> str:
     """The whole report: costs, what was done ahead, instructions, critical path, cores."""
     parts = (
-        _summary(compiled, schedule),
-        _instructions(compiled, schedule),
-        _critical_path(compiled, schedule),
-        _cores(compiled, schedule),
-        _timeline(compiled, schedule),
+        _summary(compiled_model, schedule),
+        _instructions(compiled_model, schedule),
+        _critical_path(compiled_model, schedule),
+        _cores(compiled_model, schedule),
+        _timeline(compiled_model, schedule),
     )
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def core_use(compiled: Compiled, schedule: Schedule) -> tuple[float, ...]:
+def core_use(compiled_model: Compiled, schedule: Schedule) -> tuple[float, ...]:
     """Per core, the share of the request's cycles in which it multiplies.
 
     A matrix keeps the core with most of its tiles busy for as long as it issues.
     """
-    busy = [0.0] * compiled.card.cores
+    busy = [0.0] * compiled_model.card.cores
     for event in schedule.events:
-        step = compiled.lowered.steps[event.instruction]
+        step = compiled_model.lowered.steps[event.instruction]
         if isinstance(step, MatrixStep):
-            held = compiled.placement.tiles[step.matrix]
-            for core, tiles in enumerate(held):
-                busy[core] += (event.issued - event.begun) * tiles / max(*held, 1)
+            core_tiles = compiled_model.placement.tiles[step.matrix]
+            for core, tiles in enumerate(core_tiles):
+                busy[core] += (event.issued - event.begun) * tiles / max(*core_tiles, 1)
     return tuple(cycles / max(schedule.cycles, 1) for cycles in busy)
 
 
-def _summary(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
-    card, placement, lowered = compiled.card, compiled.placement, compiled.lowered
-    trust = fidelity(compiled)
+def _summary(compiled_model: Compiled, schedule: Schedule) -> Iterator[str]:
+    card, placement, lowered_model = (
+        compiled_model.card,
+        compiled_model.placement,
+        compiled_model.lowered,
+    )
+    trust = fidelity(compiled_model)
     yield (
-        f"{plain(lowered.name) or 'graph'} on {card.name} at {compiled.release.name}: "
+        f"{plain(lowered_model.name) or 'graph'} on {card.name} at {compiled_model.release.name}: "
         f"{card.clock_mhz:g} MHz, {card.cores} cores, blocks of {card.block}"
     )
     share = placement.used / placement.total
     yield f"weights    {placement.used} of {placement.total} tiles ({share:.1%})"
-    yield from _resources(compiled)
-    yield f"memory     {_memory(compiled)}"
+    yield from _resources(compiled_model)
+    yield f"memory     {_memory(compiled_model)}"
     yield (
-        f"link       {lowered.input_bytes} bytes in, {lowered.output_bytes} out: "
-        f"{io_us(compiled):.3f} us{_way(compiled)}"
+        f"link       {lowered_model.input_bytes} bytes in, {lowered_model.output_bytes} out: "
+        f"{io_us(compiled_model):.3f} us{_way(compiled_model)}"
     )
     for label, idle_us in (("spaced", math.inf), ("contiguous", 0.0)):
-        us = latency_us(compiled, idle_us)
-        cycles = round((us - io_us(compiled)) * card.clock_mhz)
+        us = latency_us(compiled_model, idle_us)
+        cycles = round((us - io_us(compiled_model)) * card.clock_mhz)
         yield f"{label:<10} {us:.3f} us, {cycles} cycles on the card"
-    before = sum(event.ahead for event in schedule.events) + _wholly_ahead(compiled, schedule)
-    yield f"ahead      {before} cycles of issue done before the request below arrives"
+    cycles_ahead = sum(event.ahead for event in schedule.events) + _wholly_ahead(
+        compiled_model, schedule
+    )
+    yield f"ahead      {cycles_ahead} cycles of issue done before the request below arrives"
     yield f"fidelity   {trust.word}{f' ({trust.reason})' if trust.reason else ''}"
 
 
-def _memory(compiled: Compiled) -> str:
-    memory = compiled.memory
+def _memory(compiled_model: Compiled) -> str:
+    memory = compiled_model.memory
     if memory.limit_bytes is None:
         return f"{memory.peak_bytes} bytes at once; the card's file gives no part to hold them"
     share = f"{memory.peak_bytes} of at most {memory.limit_bytes} bytes"
     if not memory.spilled_bytes:
         return f"{share}: on the chip"
-    moved = sum(memory.moved_bytes.values())
-    return f"{share}: {memory.spilled_bytes} bytes spill, {moved} are moved for each request"
+    moved_bytes = sum(memory.moved_bytes.values())
+    return f"{share}: {memory.spilled_bytes} bytes spill, {moved_bytes} are moved for each request"
 
 
-def _resources(compiled: Compiled) -> Iterator[str]:
-    card, part = compiled.card, compiled.card.part
+def _resources(compiled_model: Compiled) -> Iterator[str]:
+    card, part = compiled_model.card, compiled_model.card.part
     if part is None:
         return
     products, memory = card.multiplications, card.weight_bytes
@@ -103,21 +109,21 @@ def _resources(compiled: Compiled) -> Iterator[str]:
     )
 
 
-def _way(compiled: Compiled) -> str:
-    measured = transfer(compiled)
-    return "" if measured is None else f", by {measured.way}"
+def _way(compiled_model: Compiled) -> str:
+    link_transfer = transfer(compiled_model)
+    return "" if link_transfer is None else f", by {link_transfer.way}"
 
 
-def _wholly_ahead(compiled: Compiled, schedule: Schedule) -> int:
+def _wholly_ahead(compiled_model: Compiled, schedule: Schedule) -> int:
     """Cycles of the instructions of which nothing was left for the request."""
     left = {event.instruction for event in schedule.events}
-    return sum(i.ahead for number, i in enumerate(compiled.program) if number not in left)
+    return sum(i.ahead for number, i in enumerate(compiled_model.program) if number not in left)
 
 
-def _instructions(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
+def _instructions(compiled_model: Compiled, schedule: Schedule) -> Iterator[str]:
     events = {event.instruction: event for event in schedule.events}
     yield f"{'instruction':<{_NAME}} unit      work  ahead  issue  depth  begins   ends"
-    for number, instruction in enumerate(compiled.program):
+    for number, instruction in enumerate(compiled_model.program):
         event = events.get(number)
         line = f"{_short(instruction.name):<{_NAME}} {instruction.unit:<7}{instruction.work:>7}"
         if event is None:
@@ -130,33 +136,35 @@ def _instructions(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
     yield "work: tile products or block passes; the rest in cycles after the arrival"
 
 
-def _critical_path(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
+def _critical_path(compiled_model: Compiled, schedule: Schedule) -> Iterator[str]:
     path = schedule.critical_path()
     yield f"critical path: {schedule.cycles} cycles over {len(path)} instructions"
     for event, following in zip(path, (*path[1:], None), strict=False):
         end = event.done if following is None else following.begun
         why = "" if following is None or end >= event.done else ", then its unit is free"
-        name = _short(compiled.program[event.instruction].name)
+        name = _short(compiled_model.program[event.instruction].name)
         yield f"  {name:<{_NAME}} {end - event.begun:>6} cycles{why}"
 
 
-def _cores(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
+def _cores(compiled_model: Compiled, schedule: Schedule) -> Iterator[str]:
     yield "core    tiles held    multiplying during the request"
-    held = [sum(column) for column in zip(*compiled.placement.tiles, strict=True)]
-    held = held or [0] * compiled.card.cores
-    for core, share in enumerate(core_use(compiled, schedule)):
-        yield f"{core:>4}{held[core]:>14}    {share:>6.1%}"
+    tile_counts = [sum(column) for column in zip(*compiled_model.placement.tiles, strict=True)]
+    tile_counts = tile_counts or [0] * compiled_model.card.cores
+    for core, share in enumerate(core_use(compiled_model, schedule)):
+        yield f"{core:>4}{tile_counts[core]:>14}    {share:>6.1%}"
 
 
-def _timeline(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
+def _timeline(compiled_model: Compiled, schedule: Schedule) -> Iterator[str]:
     yield f"timeline of {schedule.cycles} cycles: # issues, - is in the pipeline"
     scale = _COLUMNS / max(schedule.cycles, 1)
     for unit in ("matrix", "element"):
         line = [" "] * _COLUMNS
-        chosen = [e for e in schedule.events if compiled.program[e.instruction].unit == unit]
+        unit_events = [
+            e for e in schedule.events if compiled_model.program[e.instruction].unit == unit
+        ]
         for mark, spans in (
-            ("-", [(e.issued, e.done) for e in chosen]),
-            ("#", [(e.begun, e.issued) for e in chosen]),
+            ("-", [(e.issued, e.done) for e in unit_events]),
+            ("#", [(e.begun, e.issued) for e in unit_events]),
         ):
             for begin, end in spans:
                 first = min(int(begin * scale), _COLUMNS - 1)
@@ -175,14 +183,14 @@ _COLOURS = {"matrix": "#1f5f99", "element": "#b35c00"}
 _MOST_TICKS = 12
 
 
-def timeline_svg(compiled: Compiled, schedule: Schedule) -> str:
+def timeline_svg(model: Compiled, schedule: Schedule) -> str:
     """An SVG document; hovering over a bar names its instruction and its cycles."""
     span = max(schedule.cycles, 1)
     scale = (_WIDTH - _LEFT - _RIGHT) / span
-    card = compiled.card
+    card = model.card
     caption = (
-        f"{compiled.lowered.name or 'graph'} on {card.name} at {compiled.release.name}: "
-        f"{schedule.cycles} cycles at {card.clock_mhz:g} MHz, plus {io_us(compiled):.3f} us "
+        f"{model.lowered.name or 'graph'} on {card.name} at {model.release.name}: "
+        f"{schedule.cycles} cycles at {card.clock_mhz:g} MHz, plus {io_us(model):.3f} us "
         "of host and link (simulated)"
     )
     height = _TOP + 2 * _LANE + 40
@@ -196,7 +204,7 @@ def timeline_svg(compiled: Compiled, schedule: Schedule) -> str:
         top = _TOP + lane * _LANE
         parts.append(f'<text x="10" y="{top + 24}">{unit}</text>')
         for event in schedule.events:
-            instruction = compiled.program[event.instruction]
+            instruction = model.program[event.instruction]
             if instruction.unit != unit:
                 continue
             label = f"{plain(instruction.name)}: cycles {event.begun} to {event.done}"
@@ -261,20 +269,22 @@ def schedule(question: dict[str, Any]) -> dict[str, Any]:
     target = read_target({"card": card, "release": question["release"], **options})
     states = tuple((pair[0], pair[1]) for pair in question["states"])
     graph = importer.load(question["path"], question["axes"], states)
-    compiled = compile_graph(graph, target.card, target.release.name)
-    timed = compiled.scheduler.after_idle(idle_cycles(compiled, question["gap_us"]))
-    program, placement = compiled.program, compiled.placement
+    compiled_model = compile_graph(graph, target.card, target.release.name)
+    idle_schedule = compiled_model.scheduler.after_idle(
+        idle_cycles(compiled_model, question["gap_us"])
+    )
+    program, placement = compiled_model.program, compiled_model.placement
     by_core = [sum(column) for column in zip(*placement.tiles, strict=True)]
     return {
         "model": question["model"],
-        "card": compiled.card.name,
-        "release": compiled.release.name,
-        "clock_mhz": compiled.card.clock_mhz,
-        "io_us": io_us(compiled),
-        "cycles": timed.cycles,
+        "card": compiled_model.card.name,
+        "release": compiled_model.release.name,
+        "clock_mhz": compiled_model.card.clock_mhz,
+        "io_us": io_us(compiled_model),
+        "cycles": idle_schedule.cycles,
         "tiles_used": placement.used,
         "tiles_total": placement.total,
-        "tiles_by_core": by_core or [0] * compiled.card.cores,
+        "tiles_by_core": by_core or [0] * compiled_model.card.cores,
         "events": [
             {
                 "name": program[event.instruction].name,
@@ -284,7 +294,7 @@ def schedule(question: dict[str, Any]) -> dict[str, Any]:
                 "done": event.done,
                 "ahead": event.ahead,
             }
-            for event in timed.events
+            for event in idle_schedule.events
         ],
-        "fidelity": fidelity(compiled, question["gap_us"]).word,
+        "fidelity": fidelity(compiled_model, question["gap_us"]).word,
     }

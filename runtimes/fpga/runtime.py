@@ -102,25 +102,25 @@ class Fpga(Runtime):
                 "use cards=1, or a model without state",
             )
         graph: Graph | None = None
-        compiled: Compiled | None = None
-        refused: Unsupported | None = None
+        compiled_model: Compiled | None = None
+        compile_fault: Unsupported | None = None
         try:
             left_open = request.model.open_axes
             axes = {name: size for name, size in request.axes.items() if name in left_open}
             graph = importer.load(request.model.path, axes, states)
-            compiled = compile_graph(graph, target.card, target.release.name)
+            compiled_model = compile_graph(graph, target.card, target.release.name)
         except Unsupported as error:
             # A node that the card can't run may be one that ONNX Runtime leaves to another
             # provider; a graph that does not fit stays what it is.
             if not error.node:
                 raise
-            refused = error
+            compile_fault = error
         engine = _open(request, texts)
         lane = OrtLane(engine, request)
         execution = _execution(engine, lane.call_path, graph, target.card.name)
-        if refused is not None and not execution.elsewhere:
-            raise refused
-        return FpgaSession(engine, lane, execution, compiled, target.cards)
+        if compile_fault is not None and not execution.elsewhere:
+            raise compile_fault
+        return FpgaSession(engine, lane, execution, compiled_model, target.cards)
 
 
 def _provider_options(request: Request) -> dict[str, str]:
@@ -136,10 +136,10 @@ def _open(request: Request, provider_options: Mapping[str, str]) -> onnxruntime.
     from runtimes.onnxruntime.errors import compile_fault
     from runtimes.onnxruntime.opening import Opening, session_options
 
-    wanted = session_options(Opening.of(request))
-    wanted.add_provider_for_devices([provider.device()], dict(provider_options))
+    options = session_options(Opening.of(request))
+    options.add_provider_for_devices([provider.device()], dict(provider_options))
     try:
-        return ort.InferenceSession(request.model.path, wanted)
+        return ort.InferenceSession(request.model.path, options)
     except Exception as error:
         raise compile_fault(error) from error
 
@@ -149,10 +149,10 @@ def _execution(
 ) -> Execution:
     """What runs where. Nodes of `graph` that compute no floats are listed wherever they run; a
     subgraph of the card runs when its first node would."""
-    uncounted: set[str] = set()
+    uncounted_names: set[str] = set()
     places: dict[str, int] = {}
     if graph is not None:
-        uncounted = {node.name for node in graph.nodes if not touches_float(graph, node)}
+        uncounted_names = {node.name for node in graph.nodes if not touches_float(graph, node)}
         places = {node.name: place for place, node in enumerate(graph.nodes)}
     placement = tuple(
         NodePlacement(
@@ -160,7 +160,7 @@ def _execution(
             op=node.op_type,
             provider=part.ep_name,
             precision="bf16" if part.ep_name == PROVIDER_NAME else "fp32",
-            counts=node.name not in uncounted,
+            counts=node.name not in uncounted_names,
             position=min((places[name] for name in names if name in places), default=None),
         )
         for part in engine.get_provider_graph_assignment_info()

@@ -19,23 +19,23 @@ from runtimes.onnxruntime.session import OrtLane, OrtSession
 _UNITS = {"matrix": "MatrixVector", "element": "Elementwise"}
 
 
-def op_times(compiled: Compiled, idle_us: float) -> tuple[OpTime, ...]:
+def op_times(compiled_model: Compiled, idle_us: float) -> tuple[OpTime, ...]:
     """The way over the link and every instruction, for a request `idle_us` after the last.
 
     Their times add up to the mean latency of the request.
     """
-    schedule = compiled.scheduler.after_idle(idle_cycles(compiled, idle_us))
+    schedule = compiled_model.scheduler.after_idle(idle_cycles(compiled_model, idle_us))
     cycles = critical_cycles(schedule)
-    link = OpTime("link", "Transfer", io_us(compiled), "host link, there and back")
+    link = OpTime("link", "Transfer", io_us(compiled_model), "host link, there and back")
     return link, *(
         OpTime(
             node=instruction.name,
             op=_UNITS[instruction.unit],
-            time_us=cycles.get(number, 0) / compiled.card.clock_mhz,
+            time_us=cycles.get(number, 0) / compiled_model.card.clock_mhz,
             engine_name=f"{instruction.unit} unit, {cycles.get(number, 0)} cycles of the path",
             holds=tuple(instruction.name.split("+")),
         )
-        for number, instruction in enumerate(compiled.program)
+        for number, instruction in enumerate(compiled_model.program)
     )
 
 
@@ -44,8 +44,10 @@ def critical_cycles(schedule: Schedule) -> dict[int, int]:
     path = schedule.critical_path()
     if not path:
         return {}
-    spent = {event.instruction: after.begun - event.begun for event, after in pairwise(path)}
-    return spent | {path[-1].instruction: path[-1].done - path[-1].begun}
+    cycles = {
+        event.instruction: next_event.begun - event.begun for event, next_event in pairwise(path)
+    }
+    return cycles | {path[-1].instruction: path[-1].done - path[-1].begun}
 
 
 class FpgaSession(OrtSession):
@@ -61,18 +63,18 @@ class FpgaSession(OrtSession):
         engine: ort.InferenceSession,
         lane: OrtLane,
         execution: Execution,
-        compiled: Compiled | None,
+        compiled_model: Compiled | None,
         cards: int = 1,
     ) -> None:
         super().__init__(engine, (lane,), execution)
-        self._compiled = None if execution.elsewhere else compiled
+        self._compiled_model = None if execution.elsewhere else compiled_model
         self._cards = cards
         self._idle_us = 0.0
-        if self._compiled is not None:
-            self.execution = replace(self.execution, facts=_facts(self._compiled, 0.0, cards))
+        if self._compiled_model is not None:
+            self.execution = replace(self.execution, facts=_facts(self._compiled_model, 0.0, cards))
 
     def simulate(self, arrivals: Arrivals, rng: np.random.Generator) -> Samples:
-        if self._compiled is None:
+        if self._compiled_model is None:
             raise RunFault(
                 "part of the graph runs elsewhere, so the card has no latency for it",
                 "use a graph that the card takes whole",
@@ -80,31 +82,33 @@ class FpgaSession(OrtSession):
         if not isinstance(arrivals, Scheduled):
             overlapping = isinstance(arrivals, Queries)
             self._idle_us = 0.0 if isinstance(arrivals, Queries) else arrivals.gap_ns / 1e3
-            facts = _facts(self._compiled, self._idle_us, self._cards, overlapping=overlapping)
+            facts = _facts(
+                self._compiled_model, self._idle_us, self._cards, overlapping=overlapping
+            )
             self.execution = replace(self.execution, facts=facts)
-        return simulate(self._compiled, arrivals, rng, self._cards)
+        return simulate(self._compiled_model, arrivals, rng, self._cards)
 
     def operator_times(self, runs: int) -> tuple[OpTime, ...]:
         """From the schedule, whatever `runs` is: each request takes the same cycles."""
-        if self._compiled is None:
+        if self._compiled_model is None:
             return super().operator_times(runs)
-        return op_times(self._compiled, self._idle_us)
+        return op_times(self._compiled_model, self._idle_us)
 
 
 def _facts(
-    compiled: Compiled, idle_us: float, cards: int, *, overlapping: bool = False
+    compiled_model: Compiled, idle_us: float, cards: int, *, overlapping: bool = False
 ) -> dict[str, float | int | str]:
     """The row's columns for requests that arrive `idle_us` after the last was finished."""
-    schedule = compiled.scheduler.after_idle(idle_cycles(compiled, idle_us))
-    trust = fidelity(compiled, idle_us, overlapping=overlapping or cards > 1)
+    schedule = compiled_model.scheduler.after_idle(idle_cycles(compiled_model, idle_us))
+    trust = fidelity(compiled_model, idle_us, overlapping=overlapping or cards > 1)
     return {
         "cycles": schedule.cycles,
-        "io_us": round(io_us(compiled), 6),
-        "weight_tiles_used": compiled.placement.used,
-        "weight_tiles_total": compiled.placement.total,
-        "activation_bytes": compiled.memory.peak_bytes,
-        "spilled_bytes": compiled.memory.spilled_bytes,
+        "io_us": round(io_us(compiled_model), 6),
+        "weight_tiles_used": compiled_model.placement.used,
+        "weight_tiles_total": compiled_model.placement.total,
+        "activation_bytes": compiled_model.memory.peak_bytes,
+        "spilled_bytes": compiled_model.memory.spilled_bytes,
         "fidelity": trust.word,
         "fidelity_reason": trust.reason,
-        "card_release": compiled.release.name,
+        "card_release": compiled_model.release.name,
     }

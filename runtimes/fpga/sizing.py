@@ -92,7 +92,7 @@ def clocks(public_mhz: float) -> tuple[float, ...]:
 
 
 def search(
-    lowered: Lowered,
+    lowered_model: Lowered,
     cards: Sequence[Card],
     target_us: float,
     release: str = "",
@@ -103,53 +103,57 @@ def search(
 
     Unsupported where no card holds the graph at any size, with the reason of the last card.
     """
-    timed: list[tuple[Size, float, Compiled]] = []
+    timed_sizes: list[tuple[Size, float, Compiled]] = []
     refusal: Unsupported | None = None
     for public in cards:
-        compiled: Compiled | None = None
+        compiled_model: Compiled | None = None
         for card in designs(public):
             try:
-                compiled = _at_clock(compiled, card) or compile_lowered(lowered, card, release)
+                compiled_model = _at_clock(compiled_model, card) or compile_lowered(
+                    lowered_model, card, release
+                )
             except Unsupported as error:
                 refusal = error
                 continue
-            timed.append((size(card), round(p99_us(compiled, idle_us), 6), compiled))
-    if not timed and refusal is not None:
+            timed_sizes.append(
+                (size(card), round(p99_us(compiled_model, idle_us), 6), compiled_model)
+            )
+    if not timed_sizes and refusal is not None:
         raise refusal
-    timed.sort(key=lambda entry: entry[0])
+    timed_sizes.sort(key=lambda entry: entry[0])
     curve = []
     best_us = math.inf
-    for _, us, compiled in timed:
+    for _, us, compiled_model in timed_sizes:
         if us < best_us:
             best_us = us
-            curve.append(_configuration(compiled, us, idle_us))
-    smallest = next((found for found in curve if found.p99_us <= target_us), None)
-    return Found(smallest, tuple(curve), len(timed))
+            curve.append(_configuration(compiled_model, us, idle_us))
+    smallest = next((candidate for candidate in curve if candidate.p99_us <= target_us), None)
+    return Found(smallest, tuple(curve), len(timed_sizes))
 
 
-def _at_clock(compiled: Compiled | None, card: Card) -> Compiled | None:
+def _at_clock(compiled_model: Compiled | None, card: Card) -> Compiled | None:
     """The same program at another clock; None where the program is another one."""
-    if compiled is None or compiled.memory.spilled_bytes:
+    if compiled_model is None or compiled_model.memory.spilled_bytes:
         return None
-    if replace(compiled.card, clock_mhz=card.clock_mhz) != card:
+    if replace(compiled_model.card, clock_mhz=card.clock_mhz) != card:
         return None
-    return replace(compiled, card=card)
+    return replace(compiled_model, card=card)
 
 
-def _configuration(compiled: Compiled, us: float, idle_us: float) -> Configuration:
-    card, trust = compiled.card, fidelity(compiled, idle_us)
+def _configuration(compiled_model: Compiled, us: float, idle_us: float) -> Configuration:
+    card, trust = compiled_model.card, fidelity(compiled_model, idle_us)
     assert card.part is not None
     return Configuration(
         card=card.key,
-        release=compiled.release.name,
+        release=compiled_model.release.name,
         cores=card.cores,
         block=card.block,
         clock_mhz=card.clock_mhz,
         multiplications=card.multiplications,
         share=round(card.multiplications / card.part.multiplications, 6),
-        tiles_used=compiled.placement.used,
-        tiles_total=compiled.placement.total,
-        mean_us=round(latency_us(compiled, idle_us), 6),
+        tiles_used=compiled_model.placement.used,
+        tiles_total=compiled_model.placement.total,
+        mean_us=round(latency_us(compiled_model, idle_us), 6),
         p99_us=us,
         fidelity=trust.word,
         fidelity_reason=trust.reason,
@@ -182,38 +186,43 @@ def share(
     Unsupported where they need more cores or memory than the card has, or one more tiles than its
     cores hold.
     """
-    asked = sum(cores for _, _, cores in models)
-    if asked > card.cores:
+    core_total = sum(cores for _, _, cores in models)
+    if core_total > card.cores:
         raise Unsupported(
-            f"the models need {asked} cores, {card.name} has {card.cores}", "use fewer for some"
+            f"the models need {core_total} cores, {card.name} has {card.cores}",
+            "use fewer for some",
         )
-    compiled = []
-    for name, lowered, cores in models:
+    compiled_models = []
+    for name, lowered_model, cores in models:
         try:
-            compiled.append(compile_lowered(lowered, replace(card, cores=cores), release))
+            compiled_models.append(
+                compile_lowered(lowered_model, replace(card, cores=cores), release)
+            )
         except Unsupported as error:
             raise Unsupported(f"{name} on {cores} cores {error.cause}", error.remedy) from None
-    held = sum(one.memory.peak_bytes for one in compiled)
-    if card.activation_bytes is not None and held > card.activation_bytes:
+    peak_bytes = sum(compiled_model.memory.peak_bytes for compiled_model in compiled_models)
+    if card.activation_bytes is not None and peak_bytes > card.activation_bytes:
         raise Unsupported(
-            f"the activations of all models need {held} bytes, {card.name} has at most "
+            f"the activations of all models need {peak_bytes} bytes, {card.name} has at most "
             f"{card.activation_bytes}",
             "leave out a model or use smaller batches",
         )
-    parts = [stages(one) for one in compiled]
+    parts = [stages(compiled_model) for compiled_model in compiled_models]
     transfers_us = [part.input_us + part.output_us for part in parts]
     return tuple(
         Tenant(
             model=name,
             cores=cores,
-            tiles_used=one.placement.used,
-            tiles_total=one.placement.total,
-            activation_bytes=one.memory.peak_bytes,
-            mean_us=round(latency_us(one, idle_us), 6),
-            p99_us=round(p99_us(one, idle_us), 6),
+            tiles_used=compiled_model.placement.used,
+            tiles_total=compiled_model.placement.total,
+            activation_bytes=compiled_model.memory.peak_bytes,
+            mean_us=round(latency_us(compiled_model, idle_us), 6),
+            p99_us=round(p99_us(compiled_model, idle_us), 6),
             contended_us=round(
-                latency_us(one, idle_us) + sum(transfers_us) - transfers_us[number], 6
+                latency_us(compiled_model, idle_us) + sum(transfers_us) - transfers_us[number], 6
             ),
         )
-        for number, ((name, _, cores), one) in enumerate(zip(models, compiled, strict=True))
+        for number, ((name, _, cores), compiled_model) in enumerate(
+            zip(models, compiled_models, strict=True)
+        )
     )

@@ -31,13 +31,13 @@ class BoundLane(HostLane):
         state_shapes = {pair.output: inputs[pair.input].shape for pair in states}
         outputs: dict[str, np.ndarray] = {}
         self._names: list[str] = []
-        misdeclared = False
+        has_wrong_shape = False
         for name, array in inputs.items():
             self._bind_input(name, array)
-        for name, dtype, told in ends:
-            shape = state_shapes.get(name, told)
+        for name, dtype, engine_shape in ends:
+            shape = state_shapes.get(name, engine_shape)
             if shape is not None and name not in state_shapes and _is_other(shape, name, request):
-                shape, misdeclared = None, True
+                shape, has_wrong_shape = None, True
             if name in inputs:
                 # The engine returns the input itself, and leaves memory that is bound as it is.
                 outputs[name] = inputs[name]
@@ -49,12 +49,12 @@ class BoundLane(HostLane):
                 self._bind_output(name, outputs[name])
             self._names.append(name)
         super().__init__(inputs, outputs, states)
-        self._allocated = [name for name in self._names if name not in outputs]
+        self._engine_outputs = [name for name in self._names if name not in outputs]
         # What draws at random may give another size in each run, and what the engine has allocated
         # once it compares with the shape that it declares.
         model = request.model
-        is_renewed = bool(model.uncompared or model.random_outputs or misdeclared)
-        self._renews = is_renewed and bool(self._allocated)
+        is_renewed = bool(model.uncompared or model.random_outputs or has_wrong_shape)
+        self._renews = is_renewed and bool(self._engine_outputs)
 
     def bind(self, inputs: Arrays) -> None:
         super().bind(inputs)
@@ -65,20 +65,20 @@ class BoundLane(HostLane):
         self._renew()
 
     def feeding(self, inputs: Arrays) -> tuple[Copy, ...] | None:
-        return None if self._allocated else super().feeding(inputs)
+        return None if self._engine_outputs else super().feeding(inputs)
 
     def advance(self) -> None:
         super().advance()
         self._renew()
 
     def advancing(self) -> tuple[Copy, ...] | None:
-        return None if self._allocated else super().advancing()
+        return None if self._engine_outputs else super().advancing()
 
     def outputs(self) -> dict[str, np.ndarray]:
         arrays = super().outputs()
-        if self._allocated:
+        if self._engine_outputs:
             values = dict(zip(self._names, self._values(), strict=True))
-            arrays |= {name: values[name] for name in self._allocated}
+            arrays |= {name: values[name] for name in self._engine_outputs}
         return arrays
 
     def poison(self) -> None:
@@ -87,14 +87,14 @@ class BoundLane(HostLane):
 
     def close(self) -> None:
         super().close()
-        self._allocated = []
+        self._engine_outputs = []
 
     def _timed(self, run: Callable[[], object], call: str) -> None:
         """Let a run be this call; its path says what the engine does in it besides."""
         self.run, self.call_path = run, call
         if self._renews:
             self.run = partial(self._run_renewed, run)
-        if self._allocated:
+        if self._engine_outputs:
             when = "in each run" if self._renews else "once, and again for other inputs"
             self.call_path = f"{call}, outputs allocated by the engine {when}"
 
@@ -104,7 +104,7 @@ class BoundLane(HostLane):
 
     def _renew(self) -> None:
         """Forget what the engine has allocated: other inputs may ask for another size."""
-        for name in self._allocated:
+        for name in self._engine_outputs:
             self._allocate(name)
 
     @abstractmethod
@@ -124,7 +124,7 @@ class BoundLane(HostLane):
         """All outputs of the last run, in the order in which they were bound."""
 
 
-def _is_other(declared: tuple[int, ...], name: str, request: Request) -> bool:
+def _is_other(engine_shape: tuple[int, ...], name: str, request: Request) -> bool:
     """Whether an output is known to have another shape than the engine declares.
 
     ONNX Runtime infers some shapes wrongly, and reports an unknown shape as that of a scalar.
@@ -132,7 +132,8 @@ def _is_other(declared: tuple[int, ...], name: str, request: Request) -> bool:
     spec = next((spec for spec in request.model.outputs if spec.name == name), None)
     if spec is None:
         return False
-    known = [request.axes.get(size) if isinstance(size, str) else size for size in spec.shape]
-    return len(known) != len(declared) or any(
-        size not in (None, own) for size, own in zip(known, declared, strict=True)
+    plan_shape = [request.axes.get(size) if isinstance(size, str) else size for size in spec.shape]
+    return len(plan_shape) != len(engine_shape) or any(
+        size not in (None, engine_size)
+        for size, engine_size in zip(plan_shape, engine_shape, strict=True)
     )

@@ -212,9 +212,9 @@ def error_of(api: SessionApi, status: int) -> OrtError:
 
 def text(get: Get, handle: int) -> str:
     """What a `get(handle, const char**)` function returns."""
-    found = c.c_char_p()
-    get(handle, c.byref(found))
-    return (found.value or b"").decode(errors="replace")
+    text_pointer = c.c_char_p()
+    get(handle, c.byref(text_pointer))
+    return (text_pointer.value or b"").decode(errors="replace")
 
 
 def handles_of(function: Callable[..., None]) -> list[int]:

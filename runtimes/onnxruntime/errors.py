@@ -41,13 +41,13 @@ _NOISE = (
 class LaterIrVersion(Unsupported):
     """A file of IR version `of_file`, for a release that opens none later than `newest`."""
 
-    def __init__(self, of_file: int, newest: int) -> None:
+    def __init__(self, version: int, newest: int) -> None:
         super().__init__(
-            f"the file's IR version {of_file} is newer than this ONNX Runtime, which opens up to "
+            f"the file's IR version {version} is newer than this ONNX Runtime, which opens up to "
             f"{newest}",
             "export it at an older opset, or update onnxruntime",
         )
-        self.of_file, self.newest = of_file, newest
+        self.of_file, self.newest = version, newest
 
 
 def plain(error: Exception) -> str:

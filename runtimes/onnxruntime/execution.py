@@ -109,7 +109,7 @@ def op_times(path: Path, runs: int) -> tuple[OpTime, ...]:
     interpolated. The time of a node with a body, such as a loop, contains that of the nodes in it.
     """
     events = json.loads(path.read_text("utf-8"))
-    begun = sorted(event["ts"] for event in events if event["name"] == _RUN)[-runs:]
+    begin_times = sorted(event["ts"] for event in events if event["name"] == _RUN)[-runs:]
     kernels: dict[tuple[str, str, str, str], _Kernel] = {}
     peaks_before: dict[str, int] = {}
     for call in sorted(_calls(events), key=lambda call: call.event["ts"]):
@@ -121,7 +121,7 @@ def op_times(path: Path, runs: int) -> tuple[OpTime, ...]:
         if memory is not None:
             kernel.use(memory, peaks_before.get(provider))
             peaks_before[provider] = memory.peak_bytes
-        if run := bisect_right(begun, call.event["ts"]):
+        if run := bisect_right(begin_times, call.event["ts"]):
             kernel.add(run, call)
     return tuple(
         kernel.op_time(name or f"node {index}", op)
@@ -142,8 +142,8 @@ class _Memory:
     @staticmethod
     def of(facts: Mapping[str, Any]) -> _Memory | None:
         values = [facts.get(name) for name in _MEMORY]
-        known = [int(value) for value in values if value is not None]
-        return _Memory(*known) if len(known) == len(_MEMORY) else None
+        byte_counts = [int(value) for value in values if value is not None]
+        return _Memory(*byte_counts) if len(byte_counts) == len(_MEMORY) else None
 
 
 @dataclass(slots=True)
@@ -161,20 +161,20 @@ class _Kernel:
         self.engine_name = self.engine_name or call.engine_name
         self.spent_us[run] = self.spent_us.get(run, 0.0) + call.time_us
         self.on_device |= bool(call.on_device)
-        for spent, word in ((self.pool_run_us, "Run"), (self.pool_wait_us, "Wait")):
+        for times_us, word in ((self.pool_run_us, "Run"), (self.pool_wait_us, "Wait")):
             time_us = call.of_pool(word)
             if time_us is not None:
-                spent[run] = spent.get(run, 0.0) + time_us
+                times_us[run] = times_us.get(run, 0.0) + time_us
 
     def use(self, memory: _Memory, peak_before: int | None) -> None:
         """The allocator's peak is this kernel's if it rose while the kernel ran."""
         rose = peak_before is not None and memory.peak_bytes > peak_before
         peak = memory.peak_bytes if rose else memory.in_use_bytes
-        known = self.memory or _Memory(0, 0, 0)
+        memory_before = self.memory or _Memory(0, 0, 0)
         self.memory = _Memory(
-            max(known.in_use_bytes, memory.in_use_bytes),
-            max(known.peak_bytes, peak),
-            max(known.arena_bytes, memory.arena_bytes),
+            max(memory_before.in_use_bytes, memory.in_use_bytes),
+            max(memory_before.peak_bytes, peak),
+            max(memory_before.arena_bytes, memory.arena_bytes),
         )
 
     def op_time(self, node: str, op: str) -> OpTime:
@@ -270,7 +270,7 @@ def read(session: onnxruntime.InferenceSession, open_recording: Open, request: R
     begin with `prefix`, which is run with the inputs of the reference. A graph of one type
     needs none.
     """
-    return executed(_told(session), partial(_record, open_recording), request)
+    return executed(_read_report(session), partial(_record, open_recording), request)
 
 
 def opened_and_read(
@@ -278,16 +278,16 @@ def opened_and_read(
 ) -> tuple[onnxruntime.InferenceSession, Executed]:
     """A session and what it executes, where memory may hold one at a time alone: a device's."""
     session = open_it()
-    told, record = _told(session), partial(_record, open_recording)
-    found = executed(told, record, request)
-    if not found.no_room:
-        return session, found
+    report, record = _read_report(session), partial(_record, open_recording)
+    precision_facts = executed(report, record, request)
+    if not precision_facts.no_room:
+        return session, precision_facts
     del session
-    found = executed(told, record, request)
-    return open_it(), found
+    precision_facts = executed(report, record, request)
+    return open_it(), precision_facts
 
 
-def _told(session: onnxruntime.InferenceSession) -> Told:
+def _read_report(session: onnxruntime.InferenceSession) -> Told:
     nodes = None
     if hasattr(session, "get_provider_graph_assignment_info"):
         nodes = tuple(
@@ -308,12 +308,12 @@ def _record(open_recording: Open, prefix: Path, inputs: Values) -> Path:
     return Path(recording.end_profiling())
 
 
-def executed(told: Told, record: Record, request: Request) -> Executed:
+def executed(report: Told, record: Record, request: Request) -> Executed:
     """The same of any interface; `record` runs a second session once, and gives its file."""
-    if told.nodes is not None and told.floats <= {"float"} and _is_of_one_type(told.nodes):
-        precision = "fp32" if told.floats else INTEGER
-        return Executed(precision, _placed(told.nodes, precision))
-    begun = time.perf_counter()
+    if report.nodes is not None and report.floats <= {"float"} and _is_of_one_type(report.nodes):
+        precision = "fp32" if report.floats else INTEGER
+        return Executed(precision, _node_placements(report.nodes, precision))
+    start_time = time.perf_counter()
     try:
         model, arrays = request.model, request.reference().inputs
         values: Values
@@ -321,14 +321,14 @@ def executed(told: Told, record: Record, request: Request) -> Executed:
             values = dict(input_values(model.inputs, arrays))
         else:
             values = values_of(model.inputs, arrays)
-        kernels = _recorded(record, values)
+        kernels = _record_events(record, values)
     except Exception as error:
         unreadable = diagnostic("precision_unreadable", error=type(error).__name__)
-        nodes = _placed(told.nodes or (), UNKNOWN)
+        nodes = _node_placements(report.nodes or (), UNKNOWN)
         return Executed(UNKNOWN, nodes, (unreadable,), no_room=tells_of_no_memory(error))
     placement = tuple(_placement(kernel, place) for place, kernel in enumerate(kernels))
     precision, warnings = of_graph(placement)
-    return Executed(precision, placement, warnings, (time.perf_counter() - begun) * 1e3)
+    return Executed(precision, placement, warnings, (time.perf_counter() - start_time) * 1e3)
 
 
 def mark_shape_arithmetic(
@@ -340,13 +340,13 @@ def mark_shape_arithmetic(
     """
 
     def counts(node: NodePlacement) -> bool:
-        of_shapes = node.precision == INTEGER or node.op in _READ_NO_NUMBERS
-        return node.provider == provider or not of_shapes
+        has_no_floats = node.precision == INTEGER or node.op in _READ_NO_NUMBERS
+        return node.provider == provider or not has_no_floats
 
     return tuple(replace(node, counts=counts(node)) for node in placement)
 
 
-def _placed(assigned: Iterable[AssignedNode], precision: str) -> tuple[NodePlacement, ...]:
+def _node_placements(assigned: Iterable[AssignedNode], precision: str) -> tuple[NodePlacement, ...]:
     return tuple(NodePlacement(name, op, ep, precision) for name, op, _, ep in assigned)
 
 
@@ -360,7 +360,7 @@ def _keeps_type(op: str, domain: str) -> bool:
     return domain in _KEEPS_TYPE_DOMAINS and op not in _CHANGES_TYPE
 
 
-def _recorded(record: Record, inputs: Values) -> list[Event]:
+def _record_events(record: Record, inputs: Values) -> list[Event]:
     """One record for each kernel that one run executed, in their order and the engine's format."""
     with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
         path = record(Path(folder) / "kernels", inputs)
@@ -381,12 +381,12 @@ def _placement(kernel: Event, position: int) -> NodePlacement:
         node=kernel["name"].removesuffix("_kernel_time"),
         op=op,
         provider=facts["provider"],
-        precision=_of_kernel(op, types),
+        precision=_kernel_precision(op, types),
         position=position,
     )
 
 
-def _of_kernel(op: str, types: Iterable[str]) -> str:
+def _kernel_precision(op: str, types: Iterable[str]) -> str:
     """int8 for a matrix kernel that reads 8-bit operands, else its widest float, if any."""
     found = set(types)
     if is_matrix_op(op) and found & {"int8", "uint8"} and "NBits" not in op:

@@ -70,27 +70,29 @@ def open_session(
 
     from runtimes.onnxruntime.errors import compile_fault
 
-    wanted = session_options(replace(Opening.of(request), recording=recording))
+    options = session_options(replace(Opening.of(request), recording=recording))
     session, failure = None, None
-    with runtime.standard_error_captured() as said:
+    with runtime.standard_error_captured() as capture:
         try:
             # Without this ONNX Runtime tries again on the CPU after an error of the provider's.
             session = ort.InferenceSession(
-                request.model.path, wanted, providers=providers, enable_fallback=0
+                request.model.path, options, providers=providers, enable_fallback=0
             )
         except Exception as error:
             failure = error
-    words = _LOADER_WORDS.search(said.text)
+    words = _LOADER_WORDS.search(capture.text)
     if session is not None and provider in session.get_providers():
-        said.release()
+        capture.release()
         return session
     if failure is None or words:
-        cause = words["words"].strip() if words else (_last_error(said.text) or "no reason given")
+        cause = (
+            words["words"].strip() if words else (_last_error(capture.text) or "no reason given")
+        )
         raise NotAvailable(
             f"ONNX Runtime did not load {provider} ({cause})",
             f"see {install_layout.PROGRAM} doctor for what is missing",
         )
-    said.release()
+    capture.release()
     raise compile_fault(failure) from failure
 
 
@@ -139,8 +141,8 @@ def engine_folder(request: Request) -> Path | None:
     )
     name = hashlib.sha256(key.encode()).hexdigest()[:32]
     gpu = next((d.name for d in runtime.devices() if d.key == settings.device), "")
-    of_gpu = _NOT_IN_NAMES.sub("-", gpu) or "gpu"
-    folder = Path(settings.cache_dir) / f"ort-tensorrt-{release}" / of_gpu / name
+    gpu_folder = _NOT_IN_NAMES.sub("-", gpu) or "gpu"
+    folder = Path(settings.cache_dir) / f"ort-tensorrt-{release}" / gpu_folder / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -155,27 +157,27 @@ def copy_engines(request: Request, folder: Path) -> Request:
     is built has been tuned with launches that wait, and must not be found by what is timed later.
     """
     settings = request.settings
-    there = replace(settings, cache_dir=str(folder) if settings.cache_dir else "")
-    copied = replace(request, settings=there)
-    kept, own = engine_folder(request), engine_folder(copied)
-    if kept is not None and own is not None:
-        shutil.copytree(kept, own, dirs_exist_ok=True)
-        for timings in kept.parent.glob("*.timing"):
-            shutil.copy(timings, own.parent)
-    return copied
+    copy_settings = replace(settings, cache_dir=str(folder) if settings.cache_dir else "")
+    copy_request = replace(request, settings=copy_settings)
+    source_folder, copy_folder = engine_folder(request), engine_folder(copy_request)
+    if source_folder is not None and copy_folder is not None:
+        shutil.copytree(source_folder, copy_folder, dirs_exist_ok=True)
+        for timings in source_folder.parent.glob("*.timing"):
+            shutil.copy(timings, copy_folder.parent)
+    return copy_request
 
 
 def cache_warning(providers: Providers, request: Request) -> tuple[Diagnostic, ...]:
     asks = any("trt_builder_optimization_level" in options for _, options in providers)
-    wanted = request.settings.cache_dir
-    if not (asks and wanted) or _kept_in(providers) is not None:
+    cache_folder = request.settings.cache_dir
+    if not (asks and cache_folder) or _kept_in(providers) is not None:
         return ()
-    return (diagnostic("engine_not_stored", folder=wanted),)
+    return (diagnostic("engine_not_stored", folder=cache_folder),)
 
 
 def _kept_in(providers: Providers) -> Path | None:
-    kept = [options.get("trt_engine_cache_path") for _, options in providers]
-    return next((Path(folder) for folder in kept if folder), None)
+    cache_paths = [options.get("trt_engine_cache_path") for _, options in providers]
+    return next((Path(folder) for folder in cache_paths if folder), None)
 
 
 def engine_files(providers: Providers) -> dict[str, int]:
@@ -183,13 +185,13 @@ def engine_files(providers: Providers) -> dict[str, int]:
     return {f.name: f.stat().st_mtime_ns for f in folder.glob("*.engine")} if folder else {}
 
 
-def engine_cache_fact(providers: Providers, before: Mapping[str, int]) -> dict[str, str]:
+def engine_cache_fact(providers: Providers, files_before: Mapping[str, int]) -> dict[str, str]:
     """Whether the engine came from the cache, as the files in it tell."""
     if _kept_in(providers) is None:
         return {}
-    if not before:
+    if not files_before:
         return {"engine_cache": "miss"}
-    return {"engine_cache": "hit" if engine_files(providers) == before else "rebuilt"}
+    return {"engine_cache": "hit" if engine_files(providers) == files_before else "rebuilt"}
 
 
 class OrtGpu(GpuRuntime):
@@ -201,10 +203,10 @@ class OrtGpu(GpuRuntime):
     distribution = "onnxruntime-gpu"
 
     def availability(self) -> Availability:
-        found = availability("gpu")
-        if isinstance(found, Unavailable):
-            return found
-        engine = f"ONNX Runtime {found.version}"
+        state = availability("gpu")
+        if isinstance(state, Unavailable):
+            return state
+        engine = f"ONNX Runtime {state.version}"
         # The driver first, without which no package helps; then the provider's own library, without
         # which nobody knows what else this build would need.
         reason = cuda_libraries.why_not((), 0, engine)
@@ -225,7 +227,7 @@ class OrtGpu(GpuRuntime):
                 Libraries(tensorrt, TENSORRT_REMEDY),
             )
             reason = cuda_libraries.why_not(groups, cuda_major, engine)
-        return reason or found
+        return reason or state
 
     def load(self) -> None:
         from runtimes.onnxruntime import gpu_lane, session  # noqa: F401 - and with them onnxruntime
@@ -237,10 +239,10 @@ class OrtGpu(GpuRuntime):
                 "set boundary=device with it",
             )
         if request.settings.operator_times and not LAUNCHES_WAIT.items() <= os.environ.items():
-            needed = " ".join(f"{name}={value}" for name, value in LAUNCHES_WAIT.items())
+            variables = " ".join(f"{name}={value}" for name, value in LAUNCHES_WAIT.items())
             raise Unsupported(
                 f"{self.name} would report the time of launches, not of kernels",
-                f"profile in a process that was started with {needed}",
+                f"profile in a process that was started with {variables}",
             )
 
     def _compile(self, request: Request) -> Session:
@@ -270,10 +272,10 @@ class OrtGpu(GpuRuntime):
         plain = replace(request, options={**request.options, "cuda_graph": False})
         recording = Recording() if request.settings.operator_times else None
         if recording is not None:
-            request = plain = self._apart(plain, recording.folder)
+            request = plain = self._with_separate_cache(plain, recording.folder)
         stream = self._stream(request, gpu)
         providers = self._providers(request, stream)
-        before = engine_files(providers)
+        files_before = engine_files(providers)
         open_it = partial(
             open_session,
             self.provider,
@@ -285,9 +287,9 @@ class OrtGpu(GpuRuntime):
         def open_recording(prefix: Path) -> onnxruntime.InferenceSession:
             return open_session(self.provider, plain, self._providers(plain, stream), prefix)
 
-        engine, executed = opened_and_read(open_it, open_recording, request)
-        facts = engine_cache_fact(providers, before)
-        precision, warnings = self._precision(request, executed, gpu.compute_capability)
+        engine, inspection = opened_and_read(open_it, open_recording, request)
+        facts = engine_cache_fact(providers, files_before)
+        precision, warnings = self._precision(request, inspection, gpu.compute_capability)
         lane = lane_on(engine, request, gpu, self._has_queue(request))
         execution = Execution(
             provider=self.provider,
@@ -295,12 +297,12 @@ class OrtGpu(GpuRuntime):
             device_name=gpu.name,
             call_path=lane.call_path,
             boundary="device" if request.options["boundary"] == "device" else "host",
-            placement=mark_shape_arithmetic(executed.placement, self.provider),
+            placement=mark_shape_arithmetic(inspection.placement, self.provider),
             facts=facts,
-            warnings=executed.warnings + warnings + cache_warning(providers, request),
-            inspection_ms=executed.inspection_ms,
+            warnings=inspection.warnings + warnings + cache_warning(providers, request),
+            inspection_ms=inspection.inspection_ms,
         )
-        memory = partial(_taken, gpu, free_bytes)
+        memory = partial(_memory_use, gpu, free_bytes)
         if not stream or not isinstance(lane, OrtGpuLane):
             return OrtSession(engine, (lane,), execution, recording, memory)
         spans = partial(lane.spans, stream)
@@ -318,19 +320,19 @@ class OrtGpu(GpuRuntime):
     def _providers(self, request: Request, stream: int) -> Providers:
         """The providers in the order of preference, with ONNX Runtime's own option names."""
 
-    def _apart(self, request: Request, folder: Path) -> Request:
+    def _with_separate_cache(self, request: Request, folder: Path) -> Request:
         """The request for the times of operators, which is to leave no trace outside `folder`."""
         return request
 
     def _precision(
-        self, request: Request, executed: Executed, compute_capability: tuple[int, int]
+        self, request: Request, inspection: Executed, compute_capability: tuple[int, int]
     ) -> tuple[str, tuple[Diagnostic, ...]]:
         """What a row states, and what must be said of it."""
-        products = any(is_matrix_op(node.op) for node in executed.placement)
-        allowed = bool(request.options["tf32"]) and products
-        return stated(executed.precision, allowed, compute_capability), ()
+        products = any(is_matrix_op(node.op) for node in inspection.placement)
+        is_allowed = bool(request.options["tf32"]) and products
+        return stated(inspection.precision, is_allowed, compute_capability), ()
 
 
-def _taken(gpu: Gpu, free_bytes: int) -> Memory:
+def _memory_use(gpu: Gpu, free_bytes: int) -> Memory:
     """What is less free than before the session was opened: the process has the GPU to itself."""
     return Memory(max(free_bytes - gpu.free_bytes(), 0), of_process=True, told_by="free memory")

@@ -67,18 +67,22 @@ class OrtGpuLane(HostLane):
         self._host_inputs: dict[str, ort.OrtValue] = {}
         self._binding: ort.IOBinding | None = None
         if memory is not None and request.options["boundary"] == "device":
-            taken = _taken_on_host(engine.get_inputs(), engine.get_input_memory_infos())
-            given = _taken_on_host(engine.get_outputs(), engine.get_output_memory_infos())
+            host_input_names = _taken_on_host(engine.get_inputs(), engine.get_input_memory_infos())
+            host_output_names = _taken_on_host(
+                engine.get_outputs(), engine.get_output_memory_infos()
+            )
             binding = self._binding = engine.io_binding()
             for name, array in inputs.items():
-                place = self._host_inputs if name in taken else self._device_inputs
-                place[name] = _on_host(array) if name in taken else _on_device(array, memory)
+                place = self._host_inputs if name in host_input_names else self._device_inputs
+                place[name] = (
+                    _on_host(array) if name in host_input_names else _on_device(array, memory)
+                )
                 binding.bind_ortvalue_input(name, place[name])
             for name, array in outputs.items():
                 if name in self._device_inputs:  # the engine returns the input itself
                     binding.bind_output(name, memory.kind, memory.index)
                     self._device_outputs[name] = self._device_inputs[name]
-                elif name in given or name in taken:
+                elif name in host_output_names or name in host_input_names:
                     binding.bind_ortvalue_output(name, _on_host(array))
                 else:
                     self._device_outputs[name] = _on_device(array, memory)
@@ -120,8 +124,8 @@ class OrtGpuLane(HostLane):
             return
         assert self._memory is not None
         if any(map(self._is_input, (pair.output for pair in self._states))):
-            given = self.outputs()  # all of them, before any state is overwritten
-            self.feed({pair.input: given[pair.output] for pair in self._states})
+            output_arrays = self.outputs()  # all of them, before any state is overwritten
+            self.feed({pair.input: output_arrays[pair.output] for pair in self._states})
             return
         for pair in self._states:
             if pair.input in self._host_inputs or pair.output not in self._device_outputs:
@@ -274,24 +278,24 @@ class AllocatingLane(HostLane):
         self._names = [value.name for value in engine.get_outputs()]
         for value in engine.get_outputs():
             tensor_type(value)  # asked so that what is no plain array is refused
-        self._given: list[binding_types.OrtValueVector | None] = [None]
-        self.run, called = self._call(engine, inputs)
-        self.call_path = f"{called}, outputs allocated by the engine"
+        self._output_values: list[binding_types.OrtValueVector | None] = [None]
+        self.run, call_name = self._call(engine, inputs)
+        self.call_path = f"{call_name}, outputs allocated by the engine"
 
     def enter(self) -> None:
         if self._memory is not None:
             self._memory.make_current()
 
     def outputs(self) -> dict[str, np.ndarray]:
-        given = self._given[0]
-        if given is None:
+        values = self._output_values[0]
+        if values is None:
             return {}
         return {
-            name: np.array(value.numpy()) for name, value in zip(self._names, given, strict=True)
+            name: np.array(value.numpy()) for name, value in zip(self._names, values, strict=True)
         }
 
     def poison(self) -> None:
-        self._given[0] = None
+        self._output_values[0] = None
 
     def advance(self) -> None:
         outputs = self.outputs()
@@ -300,7 +304,7 @@ class AllocatingLane(HostLane):
 
     def close(self) -> None:
         super().close()
-        self._given[0] = None
+        self._output_values[0] = None
         if self._memory is not None:
             self._memory.close()
             self._memory = None
@@ -317,12 +321,12 @@ class AllocatingLane(HostLane):
         )
         direct = getattr(getattr(engine, "_sess", None), "run_with_ortvaluevector", None)
         call = direct or engine.run_with_ortvaluevector
-        options, taken, given = ort.RunOptions(), list(inputs), self._given
+        options, input_values, output_values = ort.RunOptions(), list(inputs), self._output_values
         names, places, vector = self._names, [host] * len(self._names), binding_types.OrtValueVector
 
         def run() -> None:
             values = vector()
-            call(options, taken, feeds, names, values, places)
-            given[0] = values
+            call(options, input_values, feeds, names, values, places)
+            output_values[0] = values
 
         return run, HOST_CALL if direct else PUBLIC_HOST_CALL

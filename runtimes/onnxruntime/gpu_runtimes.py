@@ -80,7 +80,7 @@ class OrtCuda(OrtGpu):
 
     def _providers(self, request: Request, stream: int) -> Providers:
         options = request.options
-        wanted = {
+        provider_options = {
             "device_id": request.settings.device,
             "use_tf32": flag(options["tf32"]),
             "enable_cuda_graph": flag(options["cuda_graph"]),
@@ -90,8 +90,8 @@ class OrtCuda(OrtGpu):
             "cudnn_conv_use_max_workspace": flag(options["cudnn_conv_use_max_workspace"]),
         }
         if stream:
-            wanted["user_compute_stream"] = str(stream)
-        return [(self.provider, wanted)]
+            provider_options["user_compute_stream"] = str(stream)
+        return [(self.provider, provider_options)]
 
 
 class OrtTensorRt(OrtGpu):
@@ -114,8 +114,8 @@ class OrtTensorRt(OrtGpu):
         return state
 
     def environment(self, settings: Settings) -> Mapping[str, str | None]:
-        allowed = all_options(self.options, settings.options)[TF32.name]
-        return {**super().environment(settings), **tf32.environment(bool(allowed))}
+        is_allowed = all_options(self.options, settings.options)[TF32.name]
+        return {**super().environment(settings), **tf32.environment(bool(is_allowed))}
 
     def _compile(self, request: Request) -> Session:
         set_tf32_of_process(bool(request.options["tf32"]))
@@ -123,7 +123,7 @@ class OrtTensorRt(OrtGpu):
 
     def _providers(self, request: Request, stream: int) -> Providers:
         settings, options = request.settings, request.options
-        wanted = {
+        provider_options = {
             "device_id": settings.device,
             "trt_cuda_graph_enable": flag(options["cuda_graph"]),
             "trt_fp16_enable": flag(settings.precision == "fp16"),
@@ -133,35 +133,35 @@ class OrtTensorRt(OrtGpu):
         }
         folder = engine_folder(request)
         if folder is not None:
-            wanted |= {
+            provider_options |= {
                 "trt_engine_cache_enable": "1",
                 "trt_engine_cache_path": str(folder),
                 "trt_timing_cache_enable": "1",
                 "trt_timing_cache_path": str(folder.parent),
             }
         rest = {"device_id": settings.device, "use_tf32": flag(options["tf32"])}
-        return [(self.provider, wanted), (OrtCuda.provider, rest)]
+        return [(self.provider, provider_options), (OrtCuda.provider, rest)]
 
-    def _apart(self, request: Request, folder: Path) -> Request:
+    def _with_separate_cache(self, request: Request, folder: Path) -> Request:
         return copy_engines(request, folder)
 
     def _precision(
-        self, request: Request, executed: Executed, compute_capability: tuple[int, int]
+        self, request: Request, inspection: Executed, compute_capability: tuple[int, int]
     ) -> tuple[str, tuple[Diagnostic, ...]]:
         """ONNX Runtime sees a fused graph as one kernel, so the builder's rules decide.
 
         Without a flag for a narrower type the builder has fp32 kernels alone; with one it
         may still choose fp32 for any layer, and ONNX Runtime does not tell.
         """
-        if executed.precision == INTEGER:
+        if inspection.precision == INTEGER:
             return INTEGER, ()
-        allowed = request.settings.precision
-        if allowed == "fp32":
+        precision = request.settings.precision
+        if precision == "fp32":
             rounding = bool(request.options["tf32"])
             if not rounding and not tf32.surely_forbidden():
                 return UNKNOWN, (_TOO_LATE,)
             return stated("fp32", rounding, compute_capability), ()
-        return UNKNOWN, (diagnostic("precision_chosen_by_engine", allowed=allowed),)
+        return UNKNOWN, (diagnostic("precision_chosen_by_engine", allowed=precision),)
 
 
 _TOO_LATE = diagnostic("tf32_forbidden_late", variable=tf32.VARIABLE)

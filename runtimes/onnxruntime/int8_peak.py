@@ -45,11 +45,11 @@ def _macs_per_s(side: int, threads: int) -> float:
     session.run_with_iobinding(binding)
     if not np.array_equal(result[0], left[0].astype(np.int32) @ right.astype(np.int32)):
         raise ValueError(f"{_NODE} of {side} x {side} is wrong")
-    best_s, until = np.inf, time.perf_counter() + _SIDE_S
-    while time.perf_counter() < until:
-        begun = time.perf_counter()
+    best_s, deadline = np.inf, time.perf_counter() + _SIDE_S
+    while time.perf_counter() < deadline:
+        start_time = time.perf_counter()
         session.run_with_iobinding(binding)
-        best_s = min(best_s, time.perf_counter() - begun)
+        best_s = min(best_s, time.perf_counter() - start_time)
     return side**3 / float(best_s)
 
 

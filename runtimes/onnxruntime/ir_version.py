@@ -32,11 +32,11 @@ def open_at_earlier_version(
             copy = str(Path(folder, "model.onnx"))
             _write_copy(requests[0].model.path, copy, fault)
             session = open_session(
-                [replace(one, model=replace(one.model, path=copy)) for one in requests]
+                [replace(request, model=replace(request.model, path=copy)) for request in requests]
             )
         warning = diagnostic("ir_version_lowered", of_file=fault.of_file, opened=fault.newest)
-        told = session.execution
-        session.execution = replace(told, warnings=(*told.warnings, warning))
+        execution = session.execution
+        session.execution = replace(execution, warnings=(*execution.warnings, warning))
         return session
 
 
@@ -45,10 +45,12 @@ def _write_copy(model: str, copy: str, fault: LaterIrVersion) -> None:
     command = install_layout.starter_command(
         "exporters.onnx_files.ir_version", model, copy, str(fault.newest)
     )
-    done = subprocess.run(
+    process = subprocess.run(
         command, env=install_layout.child_environment(), capture_output=True, check=False, text=True
     )
-    if needed := done.stdout.splitlines():
-        raise Unsupported(f"{fault.cause}, and needs it for {', '.join(needed)}", fault.remedy)
-    if done.returncode:
+    if feature_names := process.stdout.splitlines():
+        raise Unsupported(
+            f"{fault.cause}, and needs it for {', '.join(feature_names)}", fault.remedy
+        )
+    if process.returncode:
         raise fault

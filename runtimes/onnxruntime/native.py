@@ -132,8 +132,8 @@ def _base_of_module() -> int:
 
 def _base_of_library() -> int:
     """The OrtApiBase of libonnxruntime."""
-    found = sorted(capi_folder().glob("libonnxruntime.*"))
-    for path in found:
+    library_paths = sorted(capi_folder().glob("libonnxruntime.*"))
+    for path in library_paths:
         if re.search(r"\.(so|dylib)(\.|$)", path.name):
             function: Any = c.CDLL(str(path)).OrtGetApiBase
             function.restype = c.c_void_p
@@ -146,11 +146,11 @@ def _base_of_library() -> int:
 _PARALLEL = 1
 
 
-def session_options(native: Native, held: ExitStack, opening: Opening) -> c.c_void_p:
+def session_options(native: Native, resources: ExitStack, opening: Opening) -> c.c_void_p:
     """As `session_options` of the Python interface; `held` gives them back."""
     api, options = native.api, c.c_void_p()
     api.CreateSessionOptions(c.byref(options))
-    held.callback(api.ReleaseSessionOptions, options)
+    resources.callback(api.ReleaseSessionOptions, options)
     api.SetSessionLogSeverityLevel(options, LOG_ERRORS)
     api.SetIntraOpNumThreads(options, opening.threads)
     api.SetInterOpNumThreads(options, opening.inter_op_threads)
@@ -180,13 +180,13 @@ def _add_device(native: Native, options: c.c_void_p, device: OnDevice) -> None:
     """Let the device's provider come before the CPU."""
     api = native.full_api
     assert api is not None, "a runtime with devices needs a release that has them"
-    known = handles_of(partial(api.GetEpDevices, native.environment))
-    told = device.options.items()
-    names = (c.c_char_p * len(told))(*(name.encode() for name, _ in told))
-    values = (c.c_char_p * len(told))(*(value.encode() for _, value in told))
-    chosen = (c.c_void_p * 1)(known[device.number])
+    device_handles = handles_of(partial(api.GetEpDevices, native.environment))
+    device_options = device.options.items()
+    names = (c.c_char_p * len(device_options))(*(name.encode() for name, _ in device_options))
+    values = (c.c_char_p * len(device_options))(*(value.encode() for _, value in device_options))
+    device_array = (c.c_void_p * 1)(device_handles[device.number])
     api.SessionOptionsAppendExecutionProvider_V2(
-        options, native.environment, chosen, 1, names, values, len(told)
+        options, native.environment, device_array, 1, names, values, len(device_options)
     )
 
 
@@ -210,14 +210,14 @@ class Engine:
     def __init__(self, native: Native, path: str, opening: Opening) -> None:
         self._native, self._path, self._opening = native, path, opening
         self._api = native.api
-        with ExitStack() as held:
-            options = session_options(native, held, opening)
+        with ExitStack() as resources:
+            options = session_options(native, resources, opening)
             session, memory = c.c_void_p(), c.c_void_p()
             self._api.CreateSession(native.environment, path.encode(), options, c.byref(session))
-            self.handle = self._owned(held, self._api.ReleaseSession, session)
+            self.handle = self._own_handle(resources, self._api.ReleaseSession, session)
             self._api.CreateCpuMemoryInfo(_ARENA_ALLOCATOR, _DEFAULT_MEMORY, c.byref(memory))
-            self._memory = self._owned(held, self._api.ReleaseMemoryInfo, memory)
-            self._held = held.pop_all()
+            self._memory = self._own_handle(resources, self._api.ReleaseMemoryInfo, memory)
+            self._resources = resources.pop_all()
         self.inputs = tuple(self._ends(self._api.SessionGetInputCount, "Input"))
         self.outputs = tuple(self._ends(self._api.SessionGetOutputCount, "Output"))
 
@@ -257,9 +257,11 @@ class Engine:
             for end in second.outputs:
                 binding.allocate_output(end.name)
             binding.run()
-            written = c.c_void_p()
-            self._api.SessionEndProfiling(second.handle, self._native.allocator, c.byref(written))
-            return Path(self._taken(written))
+            path_pointer = c.c_void_p()
+            self._api.SessionEndProfiling(
+                second.handle, self._native.allocator, c.byref(path_pointer)
+            )
+            return Path(self._take_text(path_pointer))
         finally:
             second.close()
 
@@ -267,7 +269,7 @@ class Engine:
         """A new binding, which this engine frees."""
         binding = c.c_void_p()
         self._api.CreateIoBinding(self.handle, c.byref(binding))
-        return self._owned(self._held, self._api.ReleaseIoBinding, binding)
+        return self._own_handle(self._resources, self._api.ReleaseIoBinding, binding)
 
     def tensor(self, array: np.ndarray) -> int:
         """A value over the memory of a C-contiguous array, which must outlive the engine's runs."""
@@ -281,7 +283,7 @@ class Engine:
             _CODES[array.dtype.name],
             c.byref(value),
         )
-        return self._owned(self._held, self._api.ReleaseValue, value)
+        return self._own_handle(self._resources, self._api.ReleaseValue, value)
 
     @property
     def memory(self) -> int:
@@ -294,7 +296,7 @@ class Engine:
 
     def close(self) -> None:
         """Free the session and all that was made of it; idempotent."""
-        self._held.close()
+        self._resources.close()
 
     def _ends(self, count: Callable[..., None], side: str) -> Iterator[End]:
         api, size = self._api, c.c_size_t()
@@ -305,7 +307,7 @@ class Engine:
             name_of(self.handle, index, self._native.allocator, c.byref(name))
             getattr(api, f"SessionGet{side}TypeInfo")(self.handle, index, c.byref(kind))
             try:
-                yield End(self._taken(name), *self._tensor_type(kind))
+                yield End(self._take_text(name), *self._tensor_type(kind))
             finally:
                 api.ReleaseTypeInfo(kind)
 
@@ -316,8 +318,8 @@ class Engine:
             return None, None
         self._api.GetTensorElementType(info, c.byref(code))
         shape = self._shape(info)
-        known = all(size >= 0 for size in shape)
-        return ELEMENT_TYPES.get(code.value), shape if known else None
+        is_fixed = all(size >= 0 for size in shape)
+        return ELEMENT_TYPES.get(code.value), shape if is_fixed else None
 
     def _shape(self, info: c.c_void_p) -> tuple[int, ...]:
         rank = c.c_size_t()
@@ -328,9 +330,9 @@ class Engine:
 
     def array(self, value: int) -> np.ndarray:
         """A copy of a tensor that the engine allocated; empty for an optional one that is not."""
-        info, code, data, there = c.c_void_p(), c.c_int(), c.c_void_p(), c.c_int()
-        self._api.HasValue(value, c.byref(there))
-        if not there.value:
+        info, code, data, has_value = c.c_void_p(), c.c_int(), c.c_void_p(), c.c_int()
+        self._api.HasValue(value, c.byref(has_value))
+        if not has_value.value:
             return np.empty(0)
         self._api.GetTensorTypeAndShape(value, c.byref(info))
         try:
@@ -344,12 +346,12 @@ class Engine:
             c.memmove(array.ctypes.data, data.value or 0, array.nbytes)
         return array
 
-    def _owned(self, held: ExitStack, free: Callable[[int], None], handle: c.c_void_p) -> int:
+    def _own_handle(self, held: ExitStack, free: Callable[[int], None], handle: c.c_void_p) -> int:
         assert handle.value is not None
         held.callback(free, handle.value)
         return handle.value
 
-    def _taken(self, allocated: c.c_void_p) -> str:
+    def _take_text(self, allocated: c.c_void_p) -> str:
         """The text that the engine allocated, which is given back."""
         assert allocated.value is not None
         copied = c.string_at(allocated.value).decode(errors="replace")
@@ -366,14 +368,14 @@ class Binding:
         self.run: Callable[[], object] = partial(
             self._api.RunWithBinding, engine.handle, None, self._handle
         )
-        self._kept: list[np.ndarray] = []
+        self._arrays: list[np.ndarray] = []
         self._inputs: list[tuple[c.Array[c.c_char], int]] = []
 
     def bind_input(self, name: str, array: np.ndarray) -> None:
         """Read this memory in every run; a provider with memory of its own has it copied now."""
         # numpy would make a scalar one-dimensional on the way.
         contiguous = array if array.flags.c_contiguous else np.ascontiguousarray(array)
-        self._kept.append(contiguous)
+        self._arrays.append(contiguous)
         word, value = c.create_string_buffer(name.encode()), self._engine.tensor(contiguous)
         self._api.BindInput(self._handle, word.raw, value)
         self._inputs.append((word, value))
@@ -386,7 +388,7 @@ class Binding:
 
     def bind_output(self, name: str, array: np.ndarray) -> None:
         """Write this memory in every run."""
-        self._kept.append(array)
+        self._arrays.append(array)
         self._api.BindOutput(self._handle, name.encode(), self._engine.tensor(array))
 
     def allocate_output(self, name: str) -> None:
@@ -443,12 +445,12 @@ class NativeLane(BoundLane):
         binding = Binding(engine)
         self._binding: Binding | None = binding
         super().__init__(((end.name, _dtype(end), end.shape) for end in engine.outputs), request)
-        run, called = binding.run, "RunWithBinding"
+        run, call_name = binding.run, "RunWithBinding"
         calls: tuple[Call, ...] = (binding.call(),)
         if copies_inputs:
             run, calls = binding.run_copying, (*binding.copying(), *calls)
-            called = "BindInput and RunWithBinding"
-        self._timed(run, f"{called} of {engine.native.where}")
+            call_name = "BindInput and RunWithBinding"
+        self._timed(run, f"{call_name} of {engine.native.where}")
         self.calls = () if self._renews else calls
 
     def close(self) -> None:
@@ -483,15 +485,15 @@ class NativeSession(Session):
     """Owns `engine` and `lanes`, of which there is one for each shape."""
 
     def __init__(self, engine: Engine, lanes: Sequence[NativeLane], execution: Execution) -> None:
-        self._engine, self._owned = engine, tuple(lanes)
-        self.lanes = self._owned[:1]
-        self.by_shape = self._owned if len(lanes) > 1 else ()
+        self._engine, self._own_handle = engine, tuple(lanes)
+        self.lanes = self._own_handle[:1]
+        self.by_shape = self._own_handle if len(lanes) > 1 else ()
         self.execution = execution
 
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)
 
     def close(self) -> None:
-        for lane in self._owned:
+        for lane in self._own_handle:
             lane.close()
         self._engine.close()

@@ -40,8 +40,8 @@ def installed_release() -> str | None:
     folder = _folder()
     if folder is None:
         return None
-    found = _VERSION.search((folder / "__init__.py").read_text("utf-8"))
-    return found.group(1) if found else "unknown"
+    match = _VERSION.search((folder / "__init__.py").read_text("utf-8"))
+    return match.group(1) if match else "unknown"
 
 
 def availability(extra: str, oldest: tuple[int, int] = OLDEST) -> Availability:
@@ -170,35 +170,35 @@ def session_options(opening: Opening) -> onnxruntime.SessionOptions:
     be had."""
     import onnxruntime
 
-    wanted = onnxruntime.SessionOptions()
-    wanted.log_severity_level = LOG_ERRORS
-    wanted.intra_op_num_threads = opening.threads
-    wanted.inter_op_num_threads = opening.inter_op_threads
-    wanted.enable_mem_pattern = opening.memory_pattern
-    wanted.enable_cpu_mem_arena = opening.memory_arena
-    wanted.graph_optimization_level = onnxruntime.GraphOptimizationLevel(LEVELS[opening.level])
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = LOG_ERRORS
+    options.intra_op_num_threads = opening.threads
+    options.inter_op_num_threads = opening.inter_op_threads
+    options.enable_mem_pattern = opening.memory_pattern
+    options.enable_cpu_mem_arena = opening.memory_arena
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel(LEVELS[opening.level])
     if opening.parallel:
-        wanted.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
+        options.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
     for name, value in opening.entries.items():
-        wanted.add_session_config_entry(name, value)
+        options.add_session_config_entry(name, value)
     for axis, size in opening.axes.items():
-        wanted.add_free_dimension_override_by_name(axis, size)
+        options.add_free_dimension_override_by_name(axis, size)
     for library in opening.custom_ops:
         try:
-            wanted.register_custom_ops_library(library)
+            options.register_custom_ops_library(library)
         except Exception as error:
             raise refused_operators(library) from error
     if opening.recording is not None:
-        wanted.enable_profiling = True
-        wanted.profile_file_prefix = str(opening.recording)
+        options.enable_profiling = True
+        options.profile_file_prefix = str(opening.recording)
     if opening.graph is not None:
-        wanted.optimized_model_filepath = str(opening.graph)
+        options.optimized_model_filepath = str(opening.graph)
         weights = "session.optimized_model_external_initializers_file_name"
-        wanted.add_session_config_entry(weights, f"{opening.graph.name}.weights")
+        options.add_session_config_entry(weights, f"{opening.graph.name}.weights")
     if opening.device is not None:
-        chosen = onnxruntime.get_ep_devices()[opening.device.number]
-        wanted.add_provider_for_devices([chosen], dict(opening.device.options))
-    return wanted
+        ep_device = onnxruntime.get_ep_devices()[opening.device.number]
+        options.add_provider_for_devices([ep_device], dict(opening.device.options))
+    return options
 
 
 def refused_operators(library: str) -> Unsupported:
@@ -219,20 +219,20 @@ _LEVELS = {"all": "ALL", "extended": "EXTENDED", "basic": "BASIC", "off": "DISAB
 _TRITON_LEVELS = {"extended": 1, "basic": -1, "off": 2}
 
 
-def usage(used: Used) -> Usage:
+def usage(setup: Used) -> Usage:
     """Of the CPU provider."""
-    settings, options = used.settings, used.settings.options
+    settings, options = setup.settings, setup.settings.options
     parallel = options["execution_mode"] == "parallel"
     level = str(options["graph_optimization"])
     name = _LEVELS[level]
-    enabled = name if name == "DISABLE_ALL" else f"ENABLE_{name}"
+    level_name = name if name == "DISABLE_ALL" else f"ENABLE_{name}"
     lines = [
         "import onnxruntime as ort",
         "",
         "options = ort.SessionOptions()",
         f"options.intra_op_num_threads = {settings.threads}",
         f"options.inter_op_num_threads = {settings.threads if parallel else 1}",
-        f"options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_{enabled}",
+        f"options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_{level_name}",
         f"options.enable_mem_pattern = {bool(options['memory_pattern'])}",
         f"options.enable_cpu_mem_arena = {bool(options['memory_arena'])}",
     ]
@@ -246,15 +246,15 @@ def usage(used: Used) -> Usage:
     lines += [f'options.add_session_config_entry("{k}", "{v}")' for k, v in entries.items()]
     lines += [
         f"options.add_free_dimension_override_by_name({axis!r}, {size})"
-        for axis, size in used.model.axes.items()
+        for axis, size in setup.model.axes.items()
     ]
     count = int(options[SESSIONS.name])
-    opened = f"ort.InferenceSession({used.model.path!r}, options, ['CPUExecutionProvider'])"
+    session_call = f"ort.InferenceSession({setup.model.path!r}, options, ['CPUExecutionProvider'])"
     if count > 1:
         lines += [f"# {count} at once, each in a thread of its own", ""]
-        lines.append(f"sessions = [{opened} for _ in range({count})]")
+        lines.append(f"sessions = [{session_call} for _ in range({count})]")
     else:
-        lines.append(f"session = {opened}")
+        lines.append(f"session = {session_call}")
     parameters = {
         "intra_op_thread_count": str(settings.threads),
         "inter_op_thread_count": str(settings.threads if parallel else 1),
@@ -262,7 +262,7 @@ def usage(used: Used) -> Usage:
         "enable_mem_arena": flag(options["memory_arena"]),
         "enable_mem_pattern": flag(options["memory_pattern"]),
     }
-    config = triton_config(used, "onnxruntime", parameters, entries, count)
+    config = triton_config(setup, "onnxruntime", parameters, entries, count)
     if level in _TRITON_LEVELS:
         config += f"optimization {{ graph {{ level: {_TRITON_LEVELS[level]} }} }}\n"
     return Usage("\n".join(lines) + "\n", config)

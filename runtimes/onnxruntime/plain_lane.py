@@ -55,13 +55,13 @@ class PlainLane(Lane):
         self._arrays: dict[str, np.ndarray] = {}
         self._feeds: dict[str, object] = {}
         self._tensors: dict[str, ort.OrtValue] = {}
-        self._returned: list[Sequence[object] | None] = [None]
+        self._results: list[Sequence[object] | None] = [None]
         ends = (*request.model.inputs, *request.model.outputs)
         self._is_narrow = has_narrow(ends)
         if self._is_narrow:
             _refuse_unfit_tensors(ends)
-        self.run, called = self._call(engine)
-        self.call_path = f"{called}, nothing bound, outputs allocated by the engine in each run"
+        self.run, call_name = self._call(engine)
+        self.call_path = f"{call_name}, nothing bound, outputs allocated by the engine in each run"
 
     def bind(self, inputs: Arrays) -> None:
         refuse_unfit(
@@ -76,15 +76,15 @@ class PlainLane(Lane):
 
     def outputs(self) -> dict[str, np.ndarray]:
         if self._is_narrow:
-            values = self._returned[0]
+            values = self._results[0]
             return {} if values is None else output_arrays(self._names, values)
         arrays: dict[str, np.ndarray] = {}
-        for name, value in zip(self._names, self._returned[0] or (), strict=False):
+        for name, value in zip(self._names, self._results[0] or (), strict=False):
             arrays |= arrays_of(name, value)
         return arrays
 
     def poison(self) -> None:
-        self._returned[0] = None
+        self._results[0] = None
 
     def advance(self) -> None:
         outputs = self.outputs()
@@ -95,7 +95,7 @@ class PlainLane(Lane):
         self._feeds.clear()
         self._tensors.clear()
         self._arrays.clear()
-        self._returned[0] = None
+        self._results[0] = None
 
     def _renew(self) -> None:
         """Fill the one dictionary that every run passes on."""
@@ -107,19 +107,19 @@ class PlainLane(Lane):
             self._feeds.update(values_of(self._specs, self._arrays))
 
     def _call(self, engine: ort.InferenceSession) -> tuple[Callable[[], object], str]:
-        names, feeds, returned = self._names, self._feeds, self._returned
+        names, feeds, results = self._names, self._feeds, self._results
         options = ort.RunOptions()
         if self._is_narrow:
             call_tensors = engine._sess.run_with_ort_values
 
             def run_tensors() -> None:
-                returned[0] = call_tensors(feeds, names, options)
+                results[0] = call_tensors(feeds, names, options)
 
             return run_tensors, TENSOR_CALL
         direct = getattr(getattr(engine, "_sess", None), "run", None)
         call = direct or engine.run
 
         def run() -> None:
-            returned[0] = call(names, feeds, options)
+            results[0] = call(names, feeds, options)
 
         return run, DIRECT_CALL if direct else PUBLIC_CALL

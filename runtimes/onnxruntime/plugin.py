@@ -33,8 +33,8 @@ class Plugin:
 
 def installed() -> tuple[Device, ...]:
     """The packages that are called as ONNX Runtime advises, found without importing them."""
-    found = sorted(m.name for m in iter_modules() if m.name.startswith(_USUAL_PREFIX))
-    return tuple(Device(name, _release(name)) for name in found)
+    package_names = sorted(m.name for m in iter_modules() if m.name.startswith(_USUAL_PREFIX))
+    return tuple(Device(name, _release(name)) for name in package_names)
 
 
 def refuse_misnamed(target: str) -> None:
@@ -45,9 +45,9 @@ def refuse_misnamed(target: str) -> None:
     elif not _DOTTED_NAME.fullmatch(target):
         # What pip installs by one name is imported by the other.
         name = target.replace("-", "_")
-        meant = f"did you mean {name}? " if _DOTTED_NAME.fullmatch(name) else ""
+        suggestion = f"did you mean {name}? " if _DOTTED_NAME.fullmatch(name) else ""
         raise NotAvailable(
-            f"{target!r} is neither a package nor the path of a library", f"{meant}{_REMEDY}"
+            f"{target!r} is neither a package nor the path of a library", f"{suggestion}{_REMEDY}"
         )
 
 
@@ -59,7 +59,7 @@ def plugin(target: str) -> Plugin:
     """The library of a package, which is imported, or of a path; NotAvailable with the reason."""
     if is_path(target):
         return Plugin(str(Path(target).resolve()))
-    module = _imported(target)
+    module = _import_plugin(target)
     if not callable(getattr(module, "get_library_path", None)):
         raise NotAvailable(
             f"the package {target} brings no execution provider: it has no get_library_path()",
@@ -77,15 +77,15 @@ def plugin(target: str) -> Plugin:
         ) from error
 
 
-def _imported(name: str) -> ModuleType:
+def _import_plugin(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
             raise _missing(name) from error
-        raise _broken(name, error) from error
+        raise _broken_package(name, error) from error
     except Exception as error:
-        raise _broken(name, error) from error
+        raise _broken_package(name, error) from error
 
 
 def _names(module: ModuleType) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def _missing(name: str) -> NotAvailable:
     )
 
 
-def _broken(name: str, error: Exception) -> NotAvailable:
+def _broken_package(name: str, error: Exception) -> NotAvailable:
     return NotAvailable(
         f"the package {name} can't be imported ({type(error).__name__}: {error})",
         "install it again",

@@ -18,7 +18,7 @@ from runtimes.session.precision import cpu_name
 
 FIRST = "first"
 
-_of_library: dict[str, frozenset[str]] = {}
+_provider_names: dict[str, frozenset[str]] = {}
 """The providers of each library that this process has registered."""
 
 
@@ -42,8 +42,8 @@ def offered(plugin: Plugin) -> tuple[Offered, ...]:
 
     NotAvailable where it is no such library, does not suit this ONNX Runtime, or offers nothing.
     """
-    providers = _registered(plugin)
-    found = [
+    providers = _register(plugin)
+    offers = [
         Offered(
             number,
             device.ep_name,
@@ -54,23 +54,23 @@ def offered(plugin: Plugin) -> tuple[Offered, ...]:
         for number, device in enumerate(onnxruntime.get_ep_devices())
         if device.ep_name in providers
     ]
-    if not found:
+    if not offers:
         names = ", ".join(plugin.names) or Path(plugin.path).name
         raise NotAvailable(
             f"{names} offers no device on this machine, whose processor is {cpu_name()}",
             "measure it where the hardware that it is for is",
         )
-    return tuple(sorted(found, key=lambda device: device.provider not in plugin.names))
+    return tuple(sorted(offers, key=lambda device: device.provider not in plugin.names))
 
 
-def chosen(devices: Sequence[Offered], wanted: str) -> Offered:
+def chosen(devices: Sequence[Offered], device_name: str) -> Offered:
     """The first, the one of this number, or the first of this hardware; NotAvailable if none is."""
-    if wanted == FIRST:
+    if device_name == FIRST:
         return devices[0]
     for number, device in enumerate(devices):
-        if wanted in (str(number), device.hardware):
+        if device_name in (str(number), device.hardware):
             return device
-    raise NotAvailable(f"there is no device {wanted}", f"the devices are {listed(devices)}")
+    raise NotAvailable(f"there is no device {device_name}", f"the devices are {listed(devices)}")
 
 
 def listed(devices: Sequence[Offered]) -> str:
@@ -81,10 +81,10 @@ def listed(devices: Sequence[Offered]) -> str:
     )
 
 
-def _registered(plugin: Plugin) -> frozenset[str]:
+def _register(plugin: Plugin) -> frozenset[str]:
     """The providers of the library, which is registered if it is not yet."""
     before = _providers()
-    known = _of_library.get(plugin.path) or frozenset(plugin.names)
+    known = _provider_names.get(plugin.path) or frozenset(plugin.names)
     if known and known <= before:
         return known
     try:
@@ -97,8 +97,8 @@ def _registered(plugin: Plugin) -> frozenset[str]:
             f"execution provider ({plain(error)})",
             "give a provider's library, of a release that is for this ONNX Runtime",
         ) from error
-    _of_library[plugin.path] = _providers() - before
-    return _of_library[plugin.path]
+    _provider_names[plugin.path] = _providers() - before
+    return _provider_names[plugin.path]
 
 
 def _providers() -> frozenset[str]:
@@ -108,14 +108,14 @@ def _providers() -> frozenset[str]:
 def _own_memory(device: onnxruntime.OrtEpDevice) -> bool:
     """A provider that tells of neither kind computes on the host's plain memory."""
     kinds = onnxruntime.OrtDeviceMemoryType
-    told = map(device.memory_info, (kinds.DEFAULT, kinds.HOST_ACCESSIBLE))
-    return any(memory is not None for memory in told)
+    memory_infos = map(device.memory_info, (kinds.DEFAULT, kinds.HOST_ACCESSIBLE))
+    return any(memory is not None for memory in memory_infos)
 
 
 def _name(device: onnxruntime.OrtEpDevice) -> str:
     """What the device is called by whoever describes it, else by its maker and number."""
     if device.device.type.name == "CPU":
         return cpu_name()
-    told = {key.lower(): value for key, value in device.device.metadata.items()}
+    metadata = {key.lower(): value for key, value in device.device.metadata.items()}
     maker, number = device.device.vendor, device.device.device_id
-    return told.get("description") or f"{maker or device.ep_vendor} {number:#06x}".strip()
+    return metadata.get("description") or f"{maker or device.ep_vendor} {number:#06x}".strip()

@@ -83,12 +83,14 @@ def in_c(build: Build, opening: Opening, requests: Sequence[Request], tell: Tell
     except Exception as error:
         raise compile_fault(error) from error
     try:
-        found = executed(engine.told(), engine.record, request)
-        lanes = [NativeLane(engine, one, opening.copies_inputs) for one in requests]
+        inspection = executed(engine.told(), engine.record, request)
+        lanes = [
+            NativeLane(engine, lane_request, opening.copies_inputs) for lane_request in requests
+        ]
     except BaseException:
         engine.close()
         raise
-    return NativeSession(engine, lanes, tell(found, lanes[0].call_path))
+    return NativeSession(engine, lanes, tell(inspection, lanes[0].call_path))
 
 
 def in_python(opening: Opening, requests: Sequence[Request], tell: Tell) -> Session:
@@ -102,13 +104,13 @@ def in_python(opening: Opening, requests: Sequence[Request], tell: Tell) -> Sess
     open_it = partial(_open, request.model.path, opening)
     recording = Recording() if request.settings.operator_times else None
     engine = _open_recorded(open_it, recording) if recording else open_it()
-    found = execution.read(engine, open_it, request)
+    inspection = execution.read(engine, open_it, request)
     kind = OrtLane if has_only_arrays(request.model) else PlainLane
     lanes = [
-        lane_on(engine, one, None) if opening.copies_inputs else kind(engine, one)
-        for one in requests
+        lane_on(engine, lane_request, None) if opening.copies_inputs else kind(engine, lane_request)
+        for lane_request in requests
     ]
-    return OrtSession(engine, lanes, tell(found, lanes[0].call_path), recording)
+    return OrtSession(engine, lanes, tell(inspection, lanes[0].call_path), recording)
 
 
 def _open_recorded(
@@ -128,11 +130,11 @@ def _open(
 
     from runtimes.onnxruntime.errors import compile_fault
 
-    wanted = session_options(replace(opening, recording=recording, graph=graph))
+    options = session_options(replace(opening, recording=recording, graph=graph))
     providers = None if opening.device else [_CPU]
     try:
         # Without this ONNX Runtime tries again on the CPU after an error of a provider's.
-        return ort.InferenceSession(path, wanted, providers=providers, enable_fallback=0)
+        return ort.InferenceSession(path, options, providers=providers, enable_fallback=0)
     except Exception as error:
         raise compile_fault(error) from error
 
@@ -203,10 +205,10 @@ class OrtCpu(Runtime):
             )
         super().refuse_precision(precision)
 
-    def usage(self, used: Used) -> Usage:
+    def usage(self, setup: Used) -> Usage:
         from runtimes.onnxruntime.opening import usage
 
-        return usage(used)
+        return usage(setup)
 
     def _refuse_recurrent(self, model: ExportedModel, precision: str) -> None:
         for node, op in _recurrent_nodes(model.path):
@@ -269,16 +271,16 @@ def _without_python(request: Request) -> bool:
 _NOT_PARALLEL = diagnostic("option_without_effect", option="execution_mode=parallel")
 
 
-def _execution(request: Request, executed: Executed, call_path: str) -> Execution:
+def _execution(request: Request, inspection: Executed, call_path: str) -> Execution:
     idle = request.options["execution_mode"] == "parallel" and request.settings.threads == 1
     return Execution(
         provider=_PROVIDER,
-        precision=executed.precision,
+        precision=inspection.precision,
         device_name=cpu_name(),
         call_path=call_path,
-        placement=executed.placement,
-        inspection_ms=executed.inspection_ms,
-        warnings=executed.warnings + ((_NOT_PARALLEL,) if idle else ()),
+        placement=inspection.placement,
+        inspection_ms=inspection.inspection_ms,
+        warnings=inspection.warnings + ((_NOT_PARALLEL,) if idle else ()),
     )
 
 
@@ -354,14 +356,14 @@ class OrtEp(Runtime):
     def loaded_devices(self) -> tuple[Device, ...]:
         from runtimes.onnxruntime.plugin_devices import listed, offered
 
-        found = []
+        devices = []
         for package in installed():
             try:
-                told = listed(offered(plugin(package.key)))
+                description = listed(offered(plugin(package.key)))
             except NotAvailable as fault:
-                told = fault.cause
-            found.append(Device(package.key, f"{package.name}: {told}"))
-        return tuple(found)
+                description = fault.cause
+            devices.append(Device(package.key, f"{package.name}: {description}"))
+        return tuple(devices)
 
     def devices_in(self, device: str) -> tuple[str, ...]:
         """One: it is a provider's library, and a path may hold any sign."""
@@ -411,31 +413,31 @@ class OrtEp(Runtime):
 
     def _handed_on(self, request: Request) -> dict[str, str]:
         """What is not ours to understand; an empty value is none at all."""
-        ours = {option.name for option in self.options}
+        own_names = {option.name for option in self.options}
         return {
             name: str(value)
             for name, value in request.options.items()
-            if name not in ours and value != ""
+            if name not in own_names and value != ""
         }
 
 
-def _plugin_runtime_execution(device: Offered, executed: Executed, call_path: str) -> Execution:
+def _plugin_runtime_execution(device: Offered, inspection: Executed, call_path: str) -> Execution:
     """The precision is known where the provider computes no floats: of it ONNX Runtime knows
     only which types go in and come out."""
-    placement = tuple(_of_provider(node, device) for node in executed.placement)
-    unseen = any(node.precision == UNKNOWN for node in placement)
-    untyped = diagnostic("precision_not_reported", device.provider)
+    placement = tuple(_provider_node(node, device) for node in inspection.placement)
+    is_unknown = any(node.precision == UNKNOWN for node in placement)
+    warning = diagnostic("precision_not_reported", device.provider)
     return Execution(
         provider=device.provider,
-        precision=UNKNOWN if unseen else executed.precision,
+        precision=UNKNOWN if is_unknown else inspection.precision,
         device_name=device.name,
         call_path=call_path,
         placement=mark_shape_arithmetic(placement, device.provider),
-        warnings=executed.warnings + ((untyped,) if unseen else ()),
-        inspection_ms=executed.inspection_ms,
+        warnings=inspection.warnings + ((warning,) if is_unknown else ()),
+        inspection_ms=inspection.inspection_ms,
     )
 
 
-def _of_provider(node: NodePlacement, device: Offered) -> NodePlacement:
+def _provider_node(node: NodePlacement, device: Offered) -> NodePlacement:
     hidden = node.provider == device.provider and node.precision != INTEGER
     return replace(node, precision=UNKNOWN) if hidden else node

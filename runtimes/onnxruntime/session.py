@@ -67,8 +67,8 @@ class OrtLane(BoundLane):
 
 
 def _end(value: ort.NodeArg) -> End:
-    known = all(isinstance(size, int) for size in value.shape)
-    return value.name, tensor_type(value), tuple(value.shape) if known else None
+    is_fixed = all(isinstance(size, int) for size in value.shape)
+    return value.name, tensor_type(value), tuple(value.shape) if is_fixed else None
 
 
 def tensor_type(value: ort.NodeArg) -> np.dtype:
@@ -111,18 +111,18 @@ class OrtSession(Session):
         spans: Callable[[int], Spans | None] = lambda _: None,
     ) -> None:
         self._engine: ort.InferenceSession | None = engine
-        self._owned, self._recording, self._memory = tuple(lanes), recording, memory
+        self._lanes, self._recording, self._memory = tuple(lanes), recording, memory
         self._spans = spans
         if recording is not None and recording.graph.exists():
             self.executed_graph = recording.graph
-        self.lanes = self._owned[:1]
-        self.by_shape = self._owned if len(lanes) > 1 else ()
+        self.lanes = self._lanes[:1]
+        self.by_shape = self._lanes if len(lanes) > 1 else ()
         self.execution = execution
 
     def operator_times(self, runs: int) -> tuple[OpTime, ...]:
         if self._recording is None or self._engine is None:
             return super().operator_times(runs)
-        return self._recording.op_times(self._engine, self._owned[0].run, runs)
+        return self._recording.op_times(self._engine, self._lanes[0].run, runs)
 
     def memory(self) -> Memory:
         return self._memory()
@@ -137,7 +137,7 @@ class OrtSession(Session):
         # It may use a stream of the lanes' device until it ends.
         self._engine = None
         self._spans = lambda _: None
-        for lane in self._owned:
+        for lane in self._lanes:
             lane.close()
         if self._recording is not None:
             self._recording.close()

@@ -123,10 +123,10 @@ class OpenVinoC:
 
 
 _NAME = "libopenvino_c.so"
-_EXECUTED = 2
-_FUSED = "undef"
+_EXECUTED_STATUS = 2
+_FUSED_TYPE = "undef"
 # What HETERO puts before the name of a node.
-_OF_PART = re.compile(r"^subgraph\d+: ")
+_PART_PREFIX = re.compile(r"^subgraph\d+: ")
 _OPEN = (1, -1)
 """The bounds of a dimension that any size may have."""
 
@@ -169,31 +169,31 @@ class Library:
     """The C library of the installed package; its methods raise OpenVinoError."""
 
     def __init__(self) -> None:
-        self._loaded = _load()
-        self.path = Path(self._loaded._name)
-        self._c = from_library(OpenVinoC, self._loaded, lambda _status, _name: self._error())
+        self._library = _load()
+        self.path = Path(self._library._name)
+        self._c = from_library(OpenVinoC, self._library, lambda _status, _name: self._error())
         self._core = c_void_p()
         self._c.ov_core_create(byref(self._core))
 
     def read(
-        self, held: ExitStack, path: str, shapes: Mapping[str, tuple[int | None, ...]]
+        self, resources: ExitStack, path: str, shapes: Mapping[str, tuple[int | None, ...]]
     ) -> c_void_p:
         """A model with every input fixed to its shape, whose None is left open."""
         model = c_void_p()
         self._c.ov_core_read_model(self._core, path.encode(), None, byref(model))
-        _own(held, self._c.ov_model_free, model)
+        _own_handle(resources, self._c.ov_model_free, model)
         names = (c_char_p * len(shapes))(*(name.encode() for name in shapes))
-        fixed = (PartialShape * len(shapes))()
+        fixed_shapes = (PartialShape * len(shapes))()
         sizes = []
         for position, shape in enumerate(shapes.values()):
             bounds = [_OPEN if size is None else (size, size) for size in shape]
             sizes.append((Interval * len(shape))(*(Interval(*ends) for ends in bounds)))
-            fixed[position] = PartialShape(Interval(len(shape), len(shape)), sizes[-1])
+            fixed_shapes[position] = PartialShape(Interval(len(shape), len(shape)), sizes[-1])
         if shapes and self._has_inputs(model, names):
-            self._c.ov_model_reshape(model, names, fixed, len(shapes))
+            self._c.ov_model_reshape(model, names, fixed_shapes, len(shapes))
         elif shapes:
             places = (c_size_t * len(shapes))(*range(len(shapes)))
-            self._c.ov_model_reshape_by_port_indexes(model, places, fixed, len(shapes))
+            self._c.ov_model_reshape_by_port_indexes(model, places, fixed_shapes, len(shapes))
         return model
 
     def _has_inputs(self, model: c_void_p, names: ctypes.Array[c_char_p]) -> bool:
@@ -213,93 +213,95 @@ class Library:
 
     def devices(self) -> tuple[str, ...]:
         """The devices that OpenVINO finds here, as `CPU` or `GPU.1`; it loads all its plugins."""
-        told = AvailableDevices()
-        self._c.ov_core_get_available_devices(self._core, byref(told))
-        names = tuple(name.decode() for name in told.names[: told.size])
-        self._c.ov_available_devices_free(byref(told))
+        device_list = AvailableDevices()
+        self._c.ov_core_get_available_devices(self._core, byref(device_list))
+        names = tuple(name.decode() for name in device_list.names[: device_list.size])
+        self._c.ov_available_devices_free(byref(device_list))
         return names
 
     def compile(
-        self, held: ExitStack, model: c_void_p, device: str, properties: Mapping[str, str]
+        self, resources: ExitStack, model: c_void_p, device: str, properties: Mapping[str, str]
     ) -> c_void_p:
         """The model compiled for a device, in OpenVINO's own words."""
         pairs = [c_char_p(text.encode()) for pair in properties.items() for text in pair]
-        compiled = c_void_p()
+        compiled_model = c_void_p()
         # The one variadic function of all; its fixed arguments are declared for the sake of
         # machines that pass the others differently.
-        create = self._loaded["ov_core_compile_model"]
+        create = self._library["ov_core_compile_model"]
         create.argtypes = (c_void_p, c_void_p, c_char_p, c_size_t, c_void_p)
-        if create(self._core, model, device.encode(), len(pairs), byref(compiled), *pairs):
+        if create(self._core, model, device.encode(), len(pairs), byref(compiled_model), *pairs):
             raise self._error()
-        return _own(held, self._c.ov_compiled_model_free, compiled)
+        return _own_handle(resources, self._c.ov_compiled_model_free, compiled_model)
 
-    def property(self, compiled: c_void_p, name: str) -> str:
+    def property(self, compiled_model: c_void_p, name: str) -> str:
         """What the engine made of one property of a compiled model."""
         text = c_void_p()
-        self._c.ov_compiled_model_get_property(compiled, name.encode(), byref(text))
-        return self._taken(text)
+        self._c.ov_compiled_model_get_property(compiled_model, name.encode(), byref(text))
+        return self._take_text(text)
 
-    def request(self, held: ExitStack, compiled: c_void_p) -> c_void_p:
+    def request(self, resources: ExitStack, compiled_model: c_void_p) -> c_void_p:
         """A request for runs of the compiled model."""
         request = c_void_p()
-        self._c.ov_compiled_model_create_infer_request(compiled, byref(request))
-        return _own(held, self._c.ov_infer_request_free, request)
+        self._c.ov_compiled_model_create_infer_request(compiled_model, byref(request))
+        return _own_handle(resources, self._c.ov_infer_request_free, request)
 
     def timed(self, request: c_void_p) -> partial[object]:
         """The inference call as an object without arguments that raises if it fails."""
         # By index: a function object of its own, whose result type no other caller shares.
-        infer = self._loaded["ov_infer_request_infer"]
+        infer = self._library["ov_infer_request_infer"]
         infer.argtypes = (c_void_p,)
         infer.restype = self._raise_on
         return partial(infer, request)
 
     def call(self, request: c_void_p) -> Call:
         """The same for C."""
-        address = ctypes.cast(self._loaded["ov_infer_request_infer"], c_void_p).value
+        address = ctypes.cast(self._library["ov_infer_request_infer"], c_void_p).value
         assert address is not None
         assert request.value is not None
         return Call(address, (request.value,), lambda _status: self._error())
 
-    def inputs(self, held: ExitStack, compiled: c_void_p, names: Sequence[str]) -> Ports:
+    def inputs(self, resources: ExitStack, compiled_model: c_void_p, names: Sequence[str]) -> Ports:
         """The ports of all inputs, in the file's order."""
         c, size = self._c, c_size_t()
-        c.ov_compiled_model_inputs_size(compiled, byref(size))
+        c.ov_compiled_model_inputs_size(compiled_model, byref(size))
         by_name, by_place = c.ov_compiled_model_input_by_name, c.ov_compiled_model_input_by_index
-        return self._ports(held, compiled, names, size.value, by_name, by_place)
+        return self._ports(resources, compiled_model, names, size.value, by_name, by_place)
 
-    def outputs(self, held: ExitStack, compiled: c_void_p, names: Sequence[str]) -> Ports:
+    def outputs(
+        self, resources: ExitStack, compiled_model: c_void_p, names: Sequence[str]
+    ) -> Ports:
         """The ports of all outputs, in the file's order."""
         c, size = self._c, c_size_t()
-        c.ov_compiled_model_outputs_size(compiled, byref(size))
+        c.ov_compiled_model_outputs_size(compiled_model, byref(size))
         by_name, by_place = c.ov_compiled_model_output_by_name, c.ov_compiled_model_output_by_index
-        return self._ports(held, compiled, names, size.value, by_name, by_place)
+        return self._ports(resources, compiled_model, names, size.value, by_name, by_place)
 
     def _ports(
         self,
-        held: ExitStack,
-        compiled: c_void_p,
+        resources: ExitStack,
+        compiled_model: c_void_p,
         names: Sequence[str],
         size: int,
         by_name: Callable[[Handle, Text, OutHandle], Code],
         by_place: Callable[[Handle, Size, OutHandle], None],
     ) -> Ports:
-        ports, renamed = {}, False
+        ports, is_renamed = {}, False
         for place, name in enumerate(names):
             port = c_void_p()
-            if by_name(compiled, name.encode(), byref(port)):
+            if by_name(compiled_model, name.encode(), byref(port)):
                 if size != len(names):
                     raise self._error()
-                renamed = True
-                by_place(compiled, place, byref(port))
-            ports[name] = _own(held, self._c.ov_output_const_port_free, port)
-        return Ports(ports, renamed)
+                is_renamed = True
+                by_place(compiled_model, place, byref(port))
+            ports[name] = _own_handle(resources, self._c.ov_output_const_port_free, port)
+        return Ports(ports, is_renamed)
 
     def address(self, request: c_void_p, port: c_void_p) -> int | None:
         """Where the tensor lies that the request has for a port."""
         tensor, data = c_void_p(), c_void_p()
         self._c.ov_infer_request_get_tensor_by_const_port(request, port, byref(tensor))
-        with ExitStack() as held:
-            _own(held, self._c.ov_tensor_free, tensor)
+        with ExitStack() as resources:
+            _own_handle(resources, self._c.ov_tensor_free, tensor)
             self._c.ov_tensor_data(tensor, byref(data))
         return data.value
 
@@ -311,7 +313,7 @@ class Library:
         return self._sizes(shape)
 
     def share(
-        self, held: ExitStack, request: c_void_p, port: c_void_p, array: np.ndarray
+        self, resources: ExitStack, request: c_void_p, port: c_void_p, array: np.ndarray
     ) -> c_void_p:
         """A tensor that lets the request read or write `array` at the port."""
         kind, tensor, size = c_int(), c_void_p(), c_size_t()
@@ -319,7 +321,7 @@ class Library:
         shape = Shape(array.ndim, (c_int64 * array.ndim)(*array.shape))
         address = c_void_p(array.ctypes.data)
         self._c.ov_tensor_create_from_host_ptr(kind, shape, address, byref(tensor))
-        _own(held, self._c.ov_tensor_free, tensor)
+        _own_handle(resources, self._c.ov_tensor_free, tensor)
         self._c.ov_tensor_get_byte_size(tensor, byref(size))
         if size.value != array.nbytes:
             raise OpenVinoError(
@@ -333,8 +335,8 @@ class Library:
         """The memory that the engine itself gave to the port, valid until the next run."""
         tensor, shape, data = c_void_p(), Shape(), c_void_p()
         self._c.ov_infer_request_get_tensor_by_const_port(request, port, byref(tensor))
-        with ExitStack() as held:
-            _own(held, self._c.ov_tensor_free, tensor)
+        with ExitStack() as resources:
+            _own_handle(resources, self._c.ov_tensor_free, tensor)
             self._c.ov_tensor_get_shape(tensor, byref(shape))
             sizes = self._sizes(shape)
             self._c.ov_tensor_data(tensor, byref(data))
@@ -345,35 +347,38 @@ class Library:
 
     def kernels(self, request: c_void_p) -> tuple[Kernel, ...]:
         """What the last run executed, of a model compiled with PERF_COUNT."""
-        told = NodeTimesList()
-        self._c.ov_infer_request_get_profiling_info(request, byref(told))
+        node_times = NodeTimesList()
+        self._c.ov_infer_request_get_profiling_info(request, byref(node_times))
         kernels: list[Kernel] = []
         # What a node computes beside its own work comes right after it and is executed as nothing.
         host: Kernel | None = None
-        for item in told.items[: told.size]:
-            name, executed_as = _OF_PART.sub("", item.node_name.decode()), item.exec_type.decode()
-            if item.status == _EXECUTED:
+        for item in node_times.items[: node_times.size]:
+            name, executed_as = (
+                _PART_PREFIX.sub("", item.node_name.decode()),
+                item.exec_type.decode(),
+            )
+            if item.status == _EXECUTED_STATUS:
                 host = Kernel(name, item.node_type.decode(), executed_as, item.real_time_us)
                 kernels.append(host)
-            elif executed_as != _FUSED:
+            elif executed_as != _FUSED_TYPE:
                 host = None
             elif host is not None:
                 kernels[-1] = host = replace(host, fused=(*host.fused, name))
-        self._c.ov_profiling_info_list_free(byref(told))
+        self._c.ov_profiling_info_list_free(byref(node_times))
         return tuple(kernels)
 
     def device_name(self, device: str) -> str:
         """The device as its plugin names it, which loads the plugin if it was not."""
-        return self._of_device(device, "FULL_DEVICE_NAME")
+        return self._device_property(device, "FULL_DEVICE_NAME")
 
     def computes_in(self, device: str) -> tuple[str, ...]:
         """The types that the device's plugin computes in, as `FP32`, and what else it can."""
-        return tuple(self._of_device(device, "OPTIMIZATION_CAPABILITIES").split())
+        return tuple(self._device_property(device, "OPTIMIZATION_CAPABILITIES").split())
 
-    def _of_device(self, device: str, name: str) -> str:
+    def _device_property(self, device: str, name: str) -> str:
         text = c_void_p()
         self._c.ov_core_get_property(self._core, device.encode(), name.encode(), byref(text))
-        return self._taken(text).strip()
+        return self._take_text(text).strip()
 
     def _sizes(self, shape: Shape) -> tuple[int, ...]:
         """The sizes of a shape that the library filled, which is given back."""
@@ -381,7 +386,7 @@ class Library:
         self._c.ov_shape_free(byref(shape))
         return sizes
 
-    def _taken(self, text: c_void_p) -> str:
+    def _take_text(self, text: c_void_p) -> str:
         """The text that the library allocated, which is given back."""
         assert text.value is not None
         copied = ctypes.string_at(text.value).decode(errors="replace")
@@ -401,11 +406,11 @@ def _load() -> ctypes.CDLL:
     """The library in the package's folder, found without importing the package."""
     spec = find_spec("openvino")
     folders = spec.submodule_search_locations if spec else None
-    found = sorted(Path(next(iter(folders)), "libs").glob(f"{_NAME}*")) if folders else []
+    library_paths = sorted(Path(next(iter(folders)), "libs").glob(f"{_NAME}*")) if folders else []
     try:
-        if not found:
+        if not library_paths:
             raise OSError(f"the package has no {_NAME}")
-        return ctypes.CDLL(str(found[0]))
+        return ctypes.CDLL(str(library_paths[0]))
     except OSError as error:
         raise NotAvailable(
             f"OpenVINO's library does not load ({error})",
@@ -413,7 +418,7 @@ def _load() -> ctypes.CDLL:
         ) from error
 
 
-def _own(held: ExitStack, free: Free, handle: c_void_p) -> c_void_p:
+def _own_handle(held: ExitStack, free: Free, handle: c_void_p) -> c_void_p:
     """The handle, freed with all that is held, before what was made earlier."""
     held.callback(free, handle)
     return handle

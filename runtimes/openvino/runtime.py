@@ -34,28 +34,28 @@ bfloat16 alone; elsewhere the engine takes what is fast on the machine.
 https://github.com/triton-inference-server/openvino_backend#parameters (2026-08-21)"""
 
 
-def usage(used: Used, properties: Mapping[str, str]) -> Usage:
+def usage(setup: Used, properties: Mapping[str, str]) -> Usage:
     """`properties` are what the engine itself is told."""
-    options = used.settings.options
+    options = setup.settings.options
     count = int(options[SESSIONS.name])
-    compiled = "core.compile_model(model, 'CPU', properties)"
+    compile_call = "core.compile_model(model, 'CPU', properties)"
     shapes = {
-        spec.name: [used.model.axes.get(d, -1) if isinstance(d, str) else d for d in spec.shape]
-        for spec in used.model.inputs
+        spec.name: [setup.model.axes.get(d, -1) if isinstance(d, str) else d for d in spec.shape]
+        for spec in setup.model.inputs
     }
     lines = [
         "import openvino as ov",
         "",
         "core = ov.Core()",
-        f"model = core.read_model({used.model.path!r})",
+        f"model = core.read_model({setup.model.path!r})",
         f"model.reshape({shapes!r})",
         f"properties = {dict(properties)!r}",
     ]
     if count > 1:
         lines += [f"# {count} at once, each in a thread of its own"]
-        lines.append(f"compiled = [{compiled} for _ in range({count})]")
+        lines.append(f"compiled = [{compile_call} for _ in range({count})]")
     else:
-        lines.append(f"compiled = {compiled}")
+        lines.append(f"compiled = {compile_call}")
         streams = int(options["streams"])
         lines.append(f"requests = [compiled.create_infer_request() for _ in range({streams})]")
     parameters = {name: value for name, value in properties.items() if name in _TRITON}
@@ -63,9 +63,9 @@ def usage(used: Used, properties: Mapping[str, str]) -> Usage:
     if untold["INFERENCE_PRECISION_HINT"] == "bf16":
         parameters["HINT_BF16"] = "YES"
         del untold["INFERENCE_PRECISION_HINT"]
-    if used.model.axes:
+    if setup.model.axes:
         parameters["RESHAPE_IO_LAYERS"] = "YES"
-    config = triton_config(used, "openvino", parameters, untold, count)
+    config = triton_config(setup, "openvino", parameters, untold, count)
     return Usage("\n".join(lines) + "\n", config)
 
 
@@ -127,11 +127,11 @@ class OpenVinoCpu(Runtime):
 
         return library().path
 
-    def usage(self, used: Used) -> Usage:
+    def usage(self, setup: Used) -> Usage:
 
-        settings = used.settings
-        wanted = float_type(str(settings.options["inference_precision"]), settings.precision)
-        return usage(used, _properties(settings.options, wanted, settings.threads))
+        settings = setup.settings
+        type_name = float_type(str(settings.options["inference_precision"]), settings.precision)
+        return usage(setup, _properties(settings.options, type_name, settings.threads))
 
     def _compile(self, request: Request) -> Session:
         return self._compile_shapes((request,))
@@ -142,37 +142,39 @@ class OpenVinoCpu(Runtime):
 
         request = requests[0]
         engine = library()
-        device, properties = self._wanted(engine, request)
+        device, properties = self._device_properties(engine, request)
         try:
-            with ExitStack() as held:
-                graph = engine.read(held, request.model.path, request.open_shapes())
+            with ExitStack() as resources:
+                graph = engine.read(resources, request.model.path, request.open_shapes())
                 # Two compilations: one to see which kernels run, given back at once so that
                 # the memory peak stays one model's, and one to time. What counts as the
                 # time of compiling is the first, cold one.
                 observed = {**properties, "PERF_COUNT": "YES"}
                 with OpenVinoSession(graph, (request,), device, observed) as trial:
-                    compiled = time.perf_counter()
+                    compile_end = time.perf_counter()
                     _refuse_fewer_streams(len(trial.lanes), int(request.options["streams"]))
-                    placement, unread = _executed(trial, request)
+                    placement, unread = _node_placement(trial, request)
                 tells = request.settings.operator_times
-                chosen = observed if tells else properties
-                session = OpenVinoSession(graph, requests, device, chosen)
+                session_properties = observed if tells else properties
+                session = OpenVinoSession(graph, requests, device, session_properties)
         except OpenVinoError as error:
             raise compile_fault(error) from error
-        crowded = on_the_same_cores(session.pinned_threads, request.options)
-        precision, mixed = (UNKNOWN, ()) if unread else _stated(placement, request.model.outputs)
+        core_warnings = on_the_same_cores(session.pinned_threads, request.options)
+        precision, type_warnings = (
+            (UNKNOWN, ()) if unread else _stated_precision(placement, request.model.outputs)
+        )
         session.execution = Execution(
             provider=_provider(session),
             precision=precision,
             device_name=" + ".join(map(engine.device_name, session.executed_on)),
             call_path=session.call_path,
             placement=placement,
-            warnings=mixed + unread + crowded,
-            inspection_ms=(time.perf_counter() - compiled) * 1e3,
+            warnings=type_warnings + unread + core_warnings,
+            inspection_ms=(time.perf_counter() - compile_end) * 1e3,
         )
         return session
 
-    def _wanted(self, engine: Library, request: Request) -> tuple[str, dict[str, str]]:
+    def _device_properties(self, engine: Library, request: Request) -> tuple[str, dict[str, str]]:
         """The device in OpenVINO's words, and what it is told; raises what `compile` may raise."""
         options, threads = request.options, request.settings.threads
         wanted = float_type(str(options["inference_precision"]), request.settings.precision)
@@ -180,10 +182,10 @@ class OpenVinoCpu(Runtime):
         return "CPU", _properties(options, wanted, threads)
 
 
-def _properties(options: Mapping[str, OptionValue], wanted: str, threads: int) -> dict[str, str]:
+def _properties(options: Mapping[str, OptionValue], type_name: str, threads: int) -> dict[str, str]:
     """What the CPU plugin is told, in OpenVINO's words; `wanted` is the type of floats."""
     properties = {
-        "INFERENCE_PRECISION_HINT": wanted,
+        "INFERENCE_PRECISION_HINT": type_name,
         "NUM_STREAMS": str(options["streams"]),
         "EXECUTION_MODE_HINT": str(options["execution_mode"]).upper(),
         "ENABLE_CPU_PINNING": "YES" if options["cpu_pinning"] else "NO",
@@ -194,24 +196,24 @@ def _properties(options: Mapping[str, OptionValue], wanted: str, threads: int) -
     return properties
 
 
-def float_type(asked: str, precision: Precision) -> str:
+def float_type(requested_type: str, precision: Precision) -> str:
     """What kernels are to compute floats in, in OpenVINO's words."""
-    if asked != "graph":
-        return asked
+    if requested_type != "graph":
+        return requested_type
     return {"fp16": "f16", "bf16": "bf16"}.get(precision, "f32")
 
 
-def refuse_type(device: str, wanted: str, computes_in: tuple[str, ...]) -> None:
+def refuse_type(device: str, type_name: str, computes_in: tuple[str, ...]) -> None:
     """Unsupported for float32 on a device that does not compute in it, as an NPU, and for bfloat16.
 
     float16 that it lacks it replaces by a wider type, which the row tells.
     """
-    known = {"f32": "FP32", "bf16": "BF16"}.get(wanted)
-    if known is not None and known not in computes_in:
-        told = ", ".join(computes_in)
-        another = "f16 or device" if wanted == "f32" else "f32, and --precision fp32"
+    required_capability = {"f32": "FP32", "bf16": "BF16"}.get(type_name)
+    if required_capability is not None and required_capability not in computes_in:
+        capability_list = ", ".join(computes_in)
+        another = "f16 or device" if type_name == "f32" else "f32, and --precision fp32"
         raise Unsupported(
-            f"OpenVINO's {device} does not compute in {wanted} here, it can {told}",
+            f"OpenVINO's {device} does not compute in {type_name} here, it can {capability_list}",
             f"set inference_precision={another}",
         )
 
@@ -220,16 +222,16 @@ def _provider(session: OpenVinoSession) -> str:
     return "+".join(session.executed_on)
 
 
-def _refuse_fewer_streams(made: int, asked: int) -> None:
+def _refuse_fewer_streams(count: int, streams: int) -> None:
     """Unsupported where the engine gives fewer streams than asked for, which it does silently."""
-    if made < asked:
+    if count < streams:
         raise Unsupported(
-            f"OpenVINO makes {made} stream{'s' * (made > 1)} of its threads and not {asked}",
+            f"OpenVINO makes {count} stream{'s' * (count > 1)} of its threads and not {streams}",
             "give at least one thread for each stream",
         )
 
 
-def _executed(
+def _node_placement(
     trial: OpenVinoSession, request: Request
 ) -> tuple[tuple[NodePlacement, ...], tuple[Diagnostic, ...]]:
     """The kernels of one run on the reference's inputs, or a warning why there are none."""
@@ -242,7 +244,7 @@ def _executed(
     return tuple(_placements(lane.kernels(), _provider(trial))), ()
 
 
-def _stated(
+def _stated_precision(
     placement: Iterable[NodePlacement], outputs: Iterable[TensorSpec]
 ) -> tuple[str, tuple[Diagnostic, ...]]:
     """What the kernels say; unknown where floats come out of a graph that shows none.
@@ -296,8 +298,8 @@ class OpenVino(OpenVinoCpu):
         from runtimes.openvino.library import library
 
         engine = library()
-        found = (Device(key, engine.device_name(key)) for key in engine.devices())
-        return (*found, Device("AUTO", "what OpenVINO chooses of them"))
+        devices = (Device(key, engine.device_name(key)) for key in engine.devices())
+        return (*devices, Device("AUTO", "what OpenVINO chooses of them"))
 
     def devices_in(self, device: str) -> tuple[str, ...]:
         """`GPU.0+GPU.1` are two with sessions of their own; behind a colon, as in `MULTI:GPU+CPU`,
@@ -321,7 +323,7 @@ class OpenVino(OpenVinoCpu):
                 f"write {self.name}:CPU, GPU, GPU.1, NPU, AUTO, AUTO:GPU+CPU or HETERO:GPU+CPU",
             )
 
-    def _wanted(self, engine: Library, request: Request) -> tuple[str, dict[str, str]]:
+    def _device_properties(self, engine: Library, request: Request) -> tuple[str, dict[str, str]]:
         options, settings = request.options, request.settings
         kind, names = _parts(settings.device)
         here = engine.devices()
@@ -350,10 +352,15 @@ def _parts(device: str) -> tuple[str, tuple[str, ...]]:
     return kind, tuple(names.split("+")) if colon else ()
 
 
-def _refuse_absent(name: str, here: tuple[str, ...]) -> None:
+def _refuse_absent(name: str, device_names: tuple[str, ...]) -> None:
     """OpenVINO lists a device that is alone of its kind without a number, and takes both."""
-    known = {*here, *(f"{one}.0" for one in here), *(one.partition(".")[0] for one in here)}
-    if name not in known:
+    accepted_names = {
+        *device_names,
+        *(f"{device_name}.0" for device_name in device_names),
+        *(device_name.partition(".")[0] for device_name in device_names),
+    }
+    if name not in accepted_names:
         raise NotAvailable(
-            f"OpenVINO finds no {name} on this machine", f"its devices here are {', '.join(here)}"
+            f"OpenVINO finds no {name} on this machine",
+            f"its devices here are {', '.join(device_names)}",
         )

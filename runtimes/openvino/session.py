@@ -61,10 +61,12 @@ def compile_fault(error: Exception) -> RuntimeFault:
         return CompileFault("OpenVINO cannot read the file as an ONNX model", "check the file")
     if match := _PASS.search(text):
         return CompileFault(
-            f"OpenVINO failed in its own {match['name']} at node {match['node']!r}{_said(text)}",
+            f"OpenVINO failed in its own {match['name']} at node {match['node']!r}{_cause(text)}",
             "measure it in another precision, or on another runtime",
         )
-    return CompileFault(f"OpenVINO refused the graph{_told(text)}", "check the file and its axes")
+    return CompileFault(
+        f"OpenVINO refused the graph{_clean_message(text)}", "check the file and its axes"
+    )
 
 
 def run_fault(error: Exception) -> RuntimeFault:
@@ -73,18 +75,19 @@ def run_fault(error: Exception) -> RuntimeFault:
     if tells_of_no_memory(error):
         return OutOfMemory("OpenVINO ran out of memory in a run", "use a smaller batch")
     return RunFault(
-        f"OpenVINO failed{_told(text)}", "check the axes and the inputs it was given (--inputs)"
+        f"OpenVINO failed{_clean_message(text)}",
+        "check the axes and the inputs it was given (--inputs)",
     )
 
 
-def _told(text: str) -> str:
+def _clean_message(text: str) -> str:
     """The node at fault, where one is named, and the engine's last sentence."""
     node = _NODE.search(text)
     where = f" in node {(node['onnx'] or node['own'])!r}" if node else ""
-    return where + _said(text)
+    return where + _cause(text)
 
 
-def _said(text: str) -> str:
+def _cause(text: str) -> str:
     said = [line.strip() for line in text.splitlines() if line.strip() and not _FRAME.match(line)]
     return f" ({said[-1]})" if said else ""
 
@@ -95,17 +98,17 @@ class OpenVinoLane(HostLane):
     def __init__(
         self,
         engine: Library,
-        compiled: c_void_p,
+        compiled_model: c_void_p,
         request: Request,
     ) -> None:
         super().__init__(input_buffers(request), {}, request.model.states)
         self._c = engine
-        self._allocated: dict[str, tuple[c_void_p, np.dtype]] = {}
-        with ExitStack() as held:
-            self._request = engine.request(held, compiled)
-            inputs = engine.inputs(held, compiled, [*self.input_buffers])
+        self._engine_outputs: dict[str, tuple[c_void_p, np.dtype]] = {}
+        with ExitStack() as resources:
+            self._request = engine.request(resources, compiled_model)
+            inputs = engine.inputs(resources, compiled_model, [*self.input_buffers])
             names = [spec.name for spec in request.model.outputs]
-            outputs = engine.outputs(held, compiled, names)
+            outputs = engine.outputs(resources, compiled_model, names)
             for spec in request.model.outputs:
                 port = outputs.by_name[spec.name]
                 shape, dtype = engine.fixed_shape(port), tensor_dtype(spec)
@@ -114,25 +117,25 @@ class OpenVinoLane(HostLane):
                     self.output_buffers[spec.name] = self.input_buffers[spec.name]
                     continue
                 if shape is None:
-                    self._allocated[spec.name] = (port, dtype)
+                    self._engine_outputs[spec.name] = (port, dtype)
                     continue
                 self.output_buffers[spec.name] = aligned_empty(shape, dtype)
-                engine.share(held, self._request, port, self.output_buffers[spec.name])
+                engine.share(resources, self._request, port, self.output_buffers[spec.name])
             # After the outputs: of one tensor for both, the input's memory holds.
             for name, array in self.input_buffers.items():
-                engine.share(held, self._request, inputs.by_name[name], array)
+                engine.share(resources, self._request, inputs.by_name[name], array)
             if inputs.renamed or outputs.renamed:
                 self._find_outputs(outputs)
-            self._held = held.pop_all()
+            self._resources = resources.pop_all()
         self.run = engine.timed(self._request)
         if takes_c(str(request.options["call"])):
             self.calls = (engine.call(self._request),)
 
     def _find_outputs(self, ports: Ports) -> None:
         """Have the buffers that the request has, where it has one for several ports."""
-        held = (*self.input_buffers.values(), *self.output_buffers.values())
+        host_buffers = (*self.input_buffers.values(), *self.output_buffers.values())
         by_address: dict[int | None, np.ndarray] = {
-            array.ctypes.data: array for array in reversed(held)
+            array.ctypes.data: array for array in reversed(host_buffers)
         }
         for name, array in self.output_buffers.items():
             address = self._c.address(self._request, ports.by_name[name])
@@ -141,7 +144,7 @@ class OpenVinoLane(HostLane):
     @property
     def allocates(self) -> bool:
         """Whether the engine allocates an output in each run."""
-        return bool(self._allocated)
+        return bool(self._engine_outputs)
 
     def outputs(self) -> dict[str, np.ndarray]:
         arrays = super().outputs()
@@ -157,13 +160,13 @@ class OpenVinoLane(HostLane):
 
     def close(self) -> None:
         super().close()
-        self._allocated, self.calls = {}, ()
-        self._held.close()
+        self._engine_outputs, self.calls = {}, ()
+        self._resources.close()
 
     def _views(self) -> dict[str, np.ndarray]:
         return {
             name: self._c.view(self._request, port, dtype)
-            for name, (port, dtype) in self._allocated.items()
+            for name, (port, dtype) in self._engine_outputs.items()
         }
 
 
@@ -172,7 +175,7 @@ class Means:
 
     def __init__(self, lane: OpenVinoLane) -> None:
         self._lane, self._run, self._runs = lane, lane.run, 0
-        lane.run = self._counted
+        lane.run = self._run_and_count
 
     def op_times(self, run: Callable[[], object], runs: int) -> tuple[OpTime, ...]:
         """The median time of each kernel over blocks of `runs` runs, in the order of execution.
@@ -184,22 +187,24 @@ class Means:
             run()
         end = self._runs + runs
         spent_us: dict[str, list[float]] = {}
-        before, known = self._runs, self._totals_us()
+        runs_before, totals_before = self._runs, self._totals_us()
         while self._runs < end:
-            for _ in range(max(1, min(before // 2, end - before))):
+            for _ in range(max(1, min(runs_before // 2, end - runs_before))):
                 run()
             totals = self._totals_us()
             for node, total_us in totals.items():
-                block_us = (total_us - known.get(node, 0.5 * before)) / (self._runs - before)
+                block_us = (total_us - totals_before.get(node, 0.5 * runs_before)) / (
+                    self._runs - runs_before
+                )
                 spent_us.setdefault(node, []).append(max(block_us, 0.0))
-            before, known = self._runs, totals
+            runs_before, totals_before = self._runs, totals
         return tuple(
             OpTime(k.node, k.op, median(spent_us[k.node]), k.executed_as, (k.node, *k.fused))
             for k in self._lane.kernels()
             if k.node in spent_us
         )
 
-    def _counted(self) -> object:
+    def _run_and_count(self) -> object:
         self._runs += 1
         return self._run()
 
@@ -211,13 +216,13 @@ class Means:
 OPTION = "cpu_pinning"
 
 
-def pinned_threads(engine: Library, compiled: c_void_p) -> int:
+def pinned_threads(engine: Library, compiled_model: c_void_p) -> int:
     """How many threads of a compiled model stay on a core of their own, as it says itself; 0 where
     none do, and of devices that have no such property."""
     try:
-        if engine.property(compiled, "ENABLE_CPU_PINNING") != "YES":
+        if engine.property(compiled_model, "ENABLE_CPU_PINNING") != "YES":
             return 0
-        return int(engine.property(compiled, "INFERENCE_NUM_THREADS"))
+        return int(engine.property(compiled_model, "INFERENCE_NUM_THREADS"))
     except OpenVinoError:
         return 0
 
@@ -254,20 +259,22 @@ class OpenVinoSession(Session):
         properties: Mapping[str, str],
     ) -> None:
         engine = library()
-        with ExitStack() as opened:
-            compiled = engine.compile(opened, model, device, properties)
+        with ExitStack() as resources:
+            compiled_model = engine.compile(resources, model, device, properties)
             # A device that chooses among others tells of no streams.
-            told = int(engine.property(compiled, "OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
+            optimal_requests = int(
+                engine.property(compiled_model, "OPTIMAL_NUMBER_OF_INFER_REQUESTS")
+            )
             lanes = []
-            streams = min(told, int(requests[0].options["streams"]))
+            streams = min(optimal_requests, int(requests[0].options["streams"]))
             for request in requests if len(requests) > 1 else [*requests] * streams:
-                lanes.append(OpenVinoLane(engine, compiled, request))
-                opened.callback(lanes[-1].close)
+                lanes.append(OpenVinoLane(engine, compiled_model, request))
+                resources.callback(lanes[-1].close)
             self.by_shape = tuple(lanes) if len(requests) > 1 else ()
             self.lanes = tuple(lanes[:1] if self.by_shape else lanes)
-            self.pinned_threads = pinned_threads(engine, compiled)
-            self.executed_on = tuple(engine.property(compiled, "EXECUTION_DEVICES").split())
-            self._held = opened.pop_all()
+            self.pinned_threads = pinned_threads(engine, compiled_model)
+            self.executed_on = tuple(engine.property(compiled_model, "EXECUTION_DEVICES").split())
+            self._resources = resources.pop_all()
         self._means = Means(self.lanes[0]) if properties.get("PERF_COUNT") == "YES" else None
         self.call_path = DIRECT_CALL
         if self.lanes[0].allocates:
@@ -282,4 +289,4 @@ class OpenVinoSession(Session):
         return run_fault(error)
 
     def close(self) -> None:
-        self._held.close()
+        self._resources.close()

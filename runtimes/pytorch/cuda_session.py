@@ -100,15 +100,15 @@ class Streams:
     """The streams that places of this process have: torch hands out the same 32 in turn."""
 
     def __init__(self) -> None:
-        self._held: Counter[int] = Counter()
+        self._use_counts: Counter[int] = Counter()
 
     def take(self, stream: int) -> bool:
         """Whether another place has it already."""
-        self._held[stream] += 1
-        return self._held[stream] > 1
+        self._use_counts[stream] += 1
+        return self._use_counts[stream] > 1
 
     def give(self, stream: int) -> None:
-        self._held[stream] -= 1
+        self._use_counts[stream] -= 1
 
 
 _streams = Streams()
@@ -194,7 +194,7 @@ class TorchCudaLane(HostLane):
         self._host_outputs: list[torch.Tensor] = []
         self._compute: Part = _nothing
         self._flat: Callable[[Result], tuple[torch.Tensor, ...]] = flat
-        self._recorded = False
+        self._is_recorded = False
         self._in_c = takes_c(str(request.options["call"]))
         self._part_calls: tuple[tuple[Call, ...], ...] = ()
         # A copy from memory that is not locked keeps the host busy.
@@ -215,7 +215,7 @@ class TorchCudaLane(HostLane):
         self._place.synchronize()
         recording = self._record(call) if recorded else None
         if recording is not None:
-            self._recorded = True
+            self._is_recorded = True
             self._compute, result[0] = recording.replay, recording.result
         else:
 
@@ -267,13 +267,13 @@ class TorchCudaLane(HostLane):
 
     def poison(self) -> None:
         super().poison()
-        if self._recorded:
+        if self._is_recorded:
             # A recorded graph writes the same tensors in each replay: those are ours to spoil,
             # but for an input that the module returns as it is.
             self._place.make_current()
-            kept = {tensor.data_ptr() for tensor in self.device_inputs}
+            input_addresses = {tensor.data_ptr() for tensor in self.device_inputs}
             for tensor, host in zip(flat(self._result[0]), self._host_outputs, strict=True):
-                if tensor.data_ptr() not in kept:
+                if tensor.data_ptr() not in input_addresses:
                     tensor.copy_(host)
             self._place.synchronize()
         elif not self._on_host:
@@ -313,9 +313,9 @@ class TorchCudaLane(HostLane):
         """Copies in, the launch, copies out; empty where one is more than bytes in their order."""
         if not self._on_host:
             return (), (launch,), ()
-        taken = zip(self.device_inputs, self._host_inputs, strict=True)
-        given = zip(self._host_outputs, self._flat(self._result[0]), strict=True)
-        pairs = [[*taken], [*given]]
+        input_pairs = zip(self.device_inputs, self._host_inputs, strict=True)
+        output_pairs = zip(self._host_outputs, self._flat(self._result[0]), strict=True)
+        pairs = [[*input_pairs], [*output_pairs]]
         if not all(are_same_bytes(*pair) for both in pairs for pair in both):
             return ()
         uploads, downloads = (tuple(self._place.copying(*pair) for pair in both) for both in pairs)
@@ -383,8 +383,8 @@ def _laid_out(
     dtype: np.dtype,
     channels_last: bool,
 ) -> torch.Tensor:
-    def make(stored: tuple[int, ...]) -> torch.Tensor:
-        return host_tensor(stored, _torch_dtype(dtype))
+    def make(storage_shape: tuple[int, ...]) -> torch.Tensor:
+        return host_tensor(storage_shape, _torch_dtype(dtype))
 
     return made_in_layout(make, shape, dimensions_in_memory(shape, dtype, channels_last))
 
@@ -403,33 +403,33 @@ class TorchCudaSession(Session):
         settings, options = request.settings, request.options
         self._place = place
         self._tells = settings.operator_times
-        compiled = options["mode"] != "eager"
+        is_compiled = options["mode"] != "eager"
         # What a recorded graph replays has no operators to name.
-        recorded = bool(options["cuda_graph"]) and not settings.operator_times
+        is_recorded = bool(options["cuda_graph"]) and not settings.operator_times
         _set_precision(tf32=bool(options["tf32"]))
         torch.backends.cudnn.benchmark = bool(options["cudnn_benchmark"])
-        with ExitStack() as opened:
-            opened.callback(place.release)
+        with ExitStack() as resources:
+            resources.callback(place.release)
             shared_process.enter()
-            opened.callback(shared_process.leave, compiled)
+            resources.callback(shared_process.leave, is_compiled)
             try:
-                self._lane, module, read = _prepared(request, place, recorded)
+                self._lane, module, read = _prepare_lane(request, place, is_recorded)
             except RuntimeError as error:
                 if tells_of_no_memory(error):
                     raise OutOfMemory(
                         "the GPU's memory is too small", "use a smaller batch"
                     ) from error
                 raise CompileFault(f"the torch module failed ({plain(error)})") from error
-            self._held = opened.pop_all()
+            self._use_counts = resources.pop_all()
         self.lanes = (self._lane,)
         precision = module_precision(module, read)
         # Only an eager module has parts of its own to name as operators.
-        self._module = None if compiled else module
+        self._module = None if is_compiled else module
         self.execution = Execution(
-            provider="inductor" if compiled else "eager",
+            provider="inductor" if is_compiled else "eager",
             precision=stated(precision, bool(options["tf32"]), place.compute_capability),
             device_name=place.name,
-            call_path=("graph.replay()" if recorded else _CALLED[str(options["mode"])])
+            call_path=("graph.replay()" if is_recorded else _CALL_PATHS[str(options["mode"])])
             + ", stream.synchronize()",
             clock="device" if self._tells and self._on_gpu else "wall",
             boundary="host" if options["boundary"] == "host" else "device",
@@ -459,17 +459,17 @@ class TorchCudaSession(Session):
     def close(self) -> None:
         self._lane.close()
         self._module = None
-        self._held.close()
+        self._use_counts.close()
 
 
-_CALLED = {
+_CALL_PATHS = {
     "eager": "module(*inputs)",
     "compile": "module(*inputs)",
     "reduce-overhead": "module(*inputs) as CUDA graphs of inductor's",
 }
 
 
-def _prepared(
+def _prepare_lane(
     request: Request, place: Place, recorded: bool
 ) -> tuple[TorchCudaLane, torch.nn.Module, tuple[torch.Tensor, ...]]:
     """The lane after its first run, the module that it calls, and the tensors that this reads;

@@ -46,13 +46,13 @@ class _Process:
 
     def __init__(self) -> None:
         self._sessions = 0
-        self._compiled = False
-        self._held = ExitStack()
+        self._is_compiled = False
+        self._resources = ExitStack()
         self._threads = threading.local()
 
     def enter(self) -> None:
         if not self._sessions:
-            self._held.enter_context(torch.inference_mode())
+            self._resources.enter_context(torch.inference_mode())
         self._sessions += 1
 
     def enter_thread(self) -> None:
@@ -63,12 +63,12 @@ class _Process:
 
     def leave(self, compiled: bool) -> None:
         self._sessions -= 1
-        self._compiled |= compiled
+        self._is_compiled |= compiled
         if not self._sessions:
-            self._held.close()
-            if self._compiled:
+            self._resources.close()
+            if self._is_compiled:
                 torch.compiler.reset()
-                self._compiled = False
+                self._is_compiled = False
 
 
 shared_process = _Process()
@@ -99,14 +99,14 @@ def made_in_layout(
     make: Callable[[tuple[int, ...]], torch.Tensor], shape: Sequence[int], order: Sequence[int]
 ) -> torch.Tensor:
     """What `make` makes, seen in this shape, its bytes being in that order of dimensions."""
-    made = make(tuple(shape[place] for place in order))
-    return made.permute([order.index(place) for place in range(len(order))])
+    storage = make(tuple(shape[place] for place in order))
+    return storage.permute([order.index(place) for place in range(len(order))])
 
 
-def are_same_bytes(one: torch.Tensor, other: torch.Tensor) -> bool:
+def are_same_bytes(source: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether a copy of the one into the other is a copy of its bytes as they lie."""
-    dense = one.is_contiguous() or one.is_contiguous(memory_format=torch.channels_last)
-    return one.stride() == other.stride() and dense
+    dense = source.is_contiguous() or source.is_contiguous(memory_format=torch.channels_last)
+    return source.stride() == other.stride() and dense
 
 
 Result = Any
@@ -136,15 +136,15 @@ class TorchLane(HostLane):
         module: Callable[..., Result],
         args: Args,
         kwargs: Kwargs,
-        around: Around | None = None,
+        wrap_call: Around | None = None,
     ) -> None:
         """Let a run be one call of `module` with these arguments, which come of the lane's inputs.
 
         `around` makes of that call one with what belongs to a run besides.
         """
         result = self._result
-        if around is not None:
-            module, args, kwargs = around(partial(module, *args, **kwargs)), (), {}
+        if wrap_call is not None:
+            module, args, kwargs = wrap_call(partial(module, *args, **kwargs)), (), {}
 
         def run() -> None:
             result[0] = module(*args)
@@ -163,8 +163,8 @@ class TorchLane(HostLane):
         tensors = flat(self._result[0])
         if not tensors:
             return {}
-        named = zip(self._output_names, checked(tensors, self._output_names), strict=True)
-        return {name: tensor.detach().numpy().copy() for name, tensor in named}
+        named_tensors = zip(self._output_names, checked(tensors, self._output_names), strict=True)
+        return {name: tensor.detach().numpy().copy() for name, tensor in named_tensors}
 
     def poison(self) -> None:
         # The tensors are not ours to overwrite, a module may return its input: they are dropped.
@@ -183,7 +183,7 @@ class TorchLane(HostLane):
 def _input_buffers(request: Request) -> dict[str, np.ndarray]:
     """Zeroed buffers for every input, in the layout that the case asks for."""
 
-    def made(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    def make_buffer(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
         def zeros(stored: tuple[int, ...]) -> torch.Tensor:
             return torch.from_numpy(aligned_empty(stored, dtype)).zero_()
 
@@ -192,7 +192,9 @@ def _input_buffers(request: Request) -> dict[str, np.ndarray]:
         return array
 
     inputs = request.model.inputs
-    return {spec.name: made(request.shapes[spec.name], tensor_dtype(spec)) for spec in inputs}
+    return {
+        spec.name: make_buffer(request.shapes[spec.name], tensor_dtype(spec)) for spec in inputs
+    }
 
 
 def flat(result: Result) -> tuple[torch.Tensor, ...]:
@@ -230,7 +232,7 @@ class Ends:
     """`inside` are the tensors that the module reads: those of `outside`, renewed in each run."""
 
     def __init__(
-        self, outside: Sequence[torch.Tensor], written: Sequence[bool], narrow: bool
+        self, outside: Sequence[torch.Tensor], written_flags: Sequence[bool], narrow: bool
     ) -> None:
         self._narrow = narrow
         self.inside = tuple(
@@ -239,18 +241,22 @@ class Ends:
             else tensor.clone()
             if is_written
             else tensor
-            for tensor, is_written in zip(outside, written, strict=True)
+            for tensor, is_written in zip(outside, written_flags, strict=True)
         )
         pairs = zip(self.inside, outside, strict=True)
-        self._pairs = [(inside, given) for inside, given in pairs if inside is not given]
+        self._pairs = [
+            (inner_tensor, outer_tensor)
+            for inner_tensor, outer_tensor in pairs
+            if inner_tensor is not outer_tensor
+        ]
 
     def around(self, call: Callable[[], Result]) -> Callable[[], Result]:
         """`call` on the inputs as they are, in bfloat16 its outputs as float32."""
         pairs = self._pairs
 
         def run() -> Result:
-            for inside, given in pairs:
-                inside.copy_(given)
+            for inner_tensor, outer_tensor in pairs:
+                inner_tensor.copy_(outer_tensor)
             return call()
 
         def run_narrow() -> Result:
@@ -264,11 +270,11 @@ class Ends:
 def ends_of(request: Request, outside: Sequence[torch.Tensor]) -> Ends | None:
     """What lies around the module of this request; None where it reads the lane's own tensors."""
     model, narrow = request.model, request.settings.precision == "bf16"
-    written = [spec.name in model.written_inputs for spec in model.inputs]
-    return Ends(outside, written, narrow) if narrow or any(written) else None
+    written_flags = [spec.name in model.written_inputs for spec in model.inputs]
+    return Ends(outside, written_flags, narrow) if narrow or any(written_flags) else None
 
 
 def copied_inputs(request: Request) -> tuple[Diagnostic, ...]:
     """The diagnostic of runs that copy inputs first; () where none is copied."""
-    written = request.model.written_inputs
-    return (diagnostic("inputs_copied", inputs=written),) if written else ()
+    written_names = request.model.written_inputs
+    return (diagnostic("inputs_copied", inputs=written_names),) if written_names else ()

@@ -81,10 +81,10 @@ def compile_module(
     config.compile_threads = 1
     config.cpp.enable_kernel_profile = settings.operator_times
     _keep_progress_bars_from_their_thread()
-    compiled = torch.compile(module, fullgraph=True, dynamic=dynamic, mode=mode)
-    skipped = counters["inductor"]["cudagraph_skips"]
+    compiled_module = torch.compile(module, fullgraph=True, dynamic=dynamic, mode=mode)
+    skips_before = counters["inductor"]["cudagraph_skips"]
     try:
-        compiled(*args, **kwargs)
+        compiled_module(*args, **kwargs)
     except (dynamo.exc.Unsupported, dynamo.exc.UserError) as error:
         raise Unsupported(
             f"torch.compile cannot take the module whole ({plain(error)})",
@@ -94,12 +94,12 @@ def compile_module(
         if tells_of_no_memory(error):
             raise OutOfMemory("PyTorch ran out of memory", "use a smaller batch") from error
         raise CompileFault(f"torch.compile failed ({plain(error)})", "use mode=eager") from error
-    if counters["inductor"]["cudagraph_skips"] > skipped:
+    if counters["inductor"]["cudagraph_skips"] > skips_before:
         raise Unsupported(
             "torch.compile records no CUDA graph of this module, and runs it without a word",
             f"use mode=compile in place of {mode}",
         )
-    return compiled
+    return compiled_module
 
 
 def _keep_progress_bars_from_their_thread() -> None:
@@ -133,8 +133,8 @@ def build_module(factory: Factory) -> Built:
     call = None
     try:
         if is_brought(factory.target):
-            brought = bring(factory.target, factory.seed)
-            module, call = brought.module, brought.call
+            user_model = bring(factory.target, factory.seed)
+            module, call = user_model.module, user_model.call
         else:
             torch.manual_seed(factory.seed)
             module = install_layout.load(factory.target)(**factory.arguments)
@@ -167,8 +167,8 @@ def in_precision(module: torch.nn.Module, precision: Precision) -> torch.nn.Modu
             if tensor.is_floating_point() and tensor.numel():
                 low, high = tensor.aminmax()
                 if not (low >= -largest and high <= largest):
-                    limited = tensor.clamp(-largest, largest)
-                    tensor.copy_(torch.where(tensor.isfinite(), limited, tensor))
+                    clamped = tensor.clamp(-largest, largest)
+                    tensor.copy_(torch.where(tensor.isfinite(), clamped, tensor))
     return module.to(narrow)
 
 
@@ -179,9 +179,11 @@ def module_precision(module: torch.nn.Module, inputs: Iterable[torch.Tensor]) ->
     products of float32 were just set to full precision.
     """
     tensors = (*module.parameters(), *module.buffers())
-    found = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
-    found = found or {tensor.dtype for tensor in inputs if tensor.is_floating_point()}
-    return "+".join(sorted(_PRECISIONS.get(dtype, str(dtype)) for dtype in found)) or "integer"
+    float_types = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
+    float_types = float_types or {tensor.dtype for tensor in inputs if tensor.is_floating_point()}
+    return (
+        "+".join(sorted(_PRECISIONS.get(dtype, str(dtype)) for dtype in float_types)) or "integer"
+    )
 
 
 _MODULE = "graphlap module "
@@ -196,12 +198,12 @@ def op_times(
     `module` names the nodes; None for a compiled one, whose kernels have names of their own.
     With `on_gpu` the times are the device's; Unsupported if the profiler does not tell them.
     """
-    watched = [ProfilerActivity.CPU, ProfilerActivity.CUDA] if on_gpu else [ProfilerActivity.CPU]
+    activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA] if on_gpu else [ProfilerActivity.CPU]
     with ExitStack() as hooks:
         if module is not None:
             _name_modules(module, hooks)
         run()
-        with profile(activities=watched) as profiler:
+        with profile(activities=activities) as profiler:
             for _ in range(runs):
                 with record_function(_RUN):
                     run()
@@ -226,8 +228,10 @@ def medians(events: Iterable[FunctionEvent], on_gpu: bool) -> tuple[OpTime, ...]
             "end other profilers of the GPU, and see what CUPTI wrote to the standard error",
         )
     return tuple(
-        OpTime(node, op.removeprefix("aten::"), median(us for us, _ in told), told[-1][1])
-        for (node, op), told in spent_us.items()
+        OpTime(
+            node, op.removeprefix("aten::"), median(us for us, _ in occurrences), occurrences[-1][1]
+        )
+        for (node, op), occurrences in spent_us.items()
     )
 
 
@@ -264,12 +268,14 @@ def _operators(event: FunctionEvent, scope: str) -> Iterator[tuple[str, Function
 
 def _on_host(op: FunctionEvent) -> tuple[float, str]:
     """What an operator takes, and which of all that it calls spends most time itself."""
-    return op.cpu_time_total, max(_with_called(op), key=lambda one: one.self_cpu_time_total).name
+    return op.cpu_time_total, max(
+        _with_called(op), key=lambda event: event.self_cpu_time_total
+    ).name
 
 
 def _on_gpu(op: FunctionEvent) -> tuple[float, str]:
     """What the kernels take that an operator launched, and the longest; "" if there are none."""
-    kernels = [kernel for one in _with_called(op) for kernel in one.kernels]
+    kernels = [kernel for event in _with_called(op) for kernel in event.kernels]
     longest = max(kernels, key=lambda kernel: kernel.duration, default=None)
     return sum(kernel.duration for kernel in kernels), longest.name if longest else ""
 
@@ -295,40 +301,44 @@ class TorchSession(Session):
         request = requests[0]
         model, settings = request.model, request.settings
         assert model.factory is not None
-        compiled = request.options["mode"] == "compile"
+        is_compiled = request.options["mode"] == "compile"
         if settings.threads:
             torch.set_num_threads(settings.threads)
         torch.set_float32_matmul_precision("highest")
-        built = build_module(model.factory)
-        module = in_precision(built.module, settings.precision)
+        loaded_module = build_module(model.factory)
+        module = in_precision(loaded_module.module, settings.precision)
         module = module_in_layout(module, bool(request.options["channels_last"]))
-        with ExitStack() as opened:
+        with ExitStack() as resources:
             shared_process.enter()
-            opened.callback(shared_process.leave, compiled)
+            resources.callback(shared_process.leave, is_compiled)
             lanes = tuple(map(TorchLane, requests))
             ends = [ends_of(r, lane.inputs) for r, lane in zip(requests, lanes, strict=True)]
             read = [
                 lane.inputs if end is None else end.inside
                 for lane, end in zip(lanes, ends, strict=True)
             ]
-            called = [built.arguments(tensors) for tensors in read]
+            arguments_by_lane = [loaded_module.arguments(tensors) for tensors in read]
             # torch decides itself when it meets a second shape: to compile again, or for all.
             dynamic = None if len(lanes) > 1 else False
-            call = compile_module(module, *called[0], settings, dynamic) if compiled else module
-            for lane, (args, kwargs), end in zip(lanes, called, ends, strict=True):
+            call = (
+                compile_module(module, *arguments_by_lane[0], settings, dynamic)
+                if is_compiled
+                else module
+            )
+            for lane, (args, kwargs), end in zip(lanes, arguments_by_lane, ends, strict=True):
                 lane.time(call, args, kwargs, None if end is None else end.around)
-            self._held = opened.pop_all()
-        self._owned, self._lane = lanes, lanes[0]
+            self._resources = resources.pop_all()
+        self._lanes, self._lane = lanes, lanes[0]
         self.lanes = lanes[:1]
         self.by_shape = lanes if len(lanes) > 1 else ()
         # Only an eager module has parts of its own to name as operators.
-        self._module = None if compiled else module
+        self._module = None if is_compiled else module
         self._tells = settings.operator_times
         self.execution = Execution(
-            provider="inductor" if compiled else "eager",
+            provider="inductor" if is_compiled else "eager",
             precision=module_precision(module, read[0]),
             device_name=cpu_name(),
-            call_path="compiled module(*inputs)" if compiled else "module(*inputs)",
+            call_path="compiled module(*inputs)" if is_compiled else "module(*inputs)",
             warnings=(*_doubts(settings.precision), *copied_inputs(request)),
         )
 
@@ -342,10 +352,10 @@ class TorchSession(Session):
         return run_fault(error)
 
     def close(self) -> None:
-        for lane in self._owned:
+        for lane in self._lanes:
             lane.close()
         self._module = None
-        self._held.close()
+        self._resources.close()
 
 
 def _doubts(precision: Precision) -> tuple[Diagnostic, ...]:

@@ -96,12 +96,12 @@ def closed() -> NoReturn:
     raise RunFault("the session is closed", "compile the model again")
 
 
-def refuse_unfit(inputs: Arrays, wanted: Mapping[str, tuple[tuple[int, ...], np.dtype]]) -> None:
+def refuse_unfit(inputs: Arrays, expected: Mapping[str, tuple[tuple[int, ...], np.dtype]]) -> None:
     """Unsupported for inputs of other names, shapes or types; texts may have any length."""
-    if inputs.keys() != wanted.keys():
-        names, given = ", ".join(wanted), ", ".join(inputs)
-        raise Unsupported(f"the graph's inputs are {names}", f"give these, not {given}")
-    for name, (shape, dtype) in wanted.items():
+    if inputs.keys() != expected.keys():
+        names, input_list = ", ".join(expected), ", ".join(inputs)
+        raise Unsupported(f"the graph's inputs are {names}", f"give these, not {input_list}")
+    for name, (shape, dtype) in expected.items():
         array = inputs[name]
         fits = array.dtype == dtype or array.dtype.kind == dtype.kind == "U"
         if array.shape != shape or not fits:
@@ -144,8 +144,10 @@ class HostLane(Lane):
 
     def poison(self) -> None:
         # Two outputs may be one: poisoned twice, integers would be as before.
-        written = {id(b): b for name, b in self.output_buffers.items() if not self._is_input(name)}
-        for buffer in written.values():
+        written_buffers = {
+            id(b): b for name, b in self.output_buffers.items() if not self._is_input(name)
+        }
+        for buffer in written_buffers.values():
             poison(buffer)
 
     def advance(self) -> None:
@@ -177,7 +179,7 @@ class HostLane(Lane):
 
     def _is_input(self, output: str) -> bool:
         buffer = self.output_buffers[output]
-        return any(buffer is taken for taken in self.input_buffers.values())
+        return any(buffer is input_buffer for input_buffer in self.input_buffers.values())
 
     def close(self) -> None:
         """Drop the buffers; a run is refused from now on."""

@@ -25,7 +25,7 @@ _BF16_FEATURES = frozenset({"amx_bf16", "avx512_bf16", "bf16"})
 @cache
 def cpu_name() -> str:
     """The first `model name` of /proc/cpuinfo, or what the platform module knows."""
-    return next(_told("model name"), platform.processor() or platform.machine())
+    return next(_cpuinfo_values("model name"), platform.processor() or platform.machine())
 
 
 def usable_cores() -> int:
@@ -38,11 +38,11 @@ def usable_cores() -> int:
 @cache
 def multiplies_bf16() -> bool:
     """Whether it says that it has instructions for products in bfloat16."""
-    words = (*_told("flags"), *_told("Features"))
+    words = (*_cpuinfo_values("flags"), *_cpuinfo_values("Features"))
     return any(_BF16_FEATURES & {*line.split()} for line in words)
 
 
-def _told(wanted: str) -> Iterator[str]:
+def _cpuinfo_values(wanted: str) -> Iterator[str]:
     """What /proc/cpuinfo says so of each core; nothing where there is no such file."""
     try:
         lines = CPU_INFO.read_text("utf-8").splitlines()
@@ -75,15 +75,15 @@ def together(precisions: Iterable[str]) -> str:
     return "+".join(sorted(set(precisions), key=NARROWEST_FIRST.index))
 
 
-def refuse_wider(asked: Precision, executed: str, engine: str) -> None:
+def refuse_wider(precision: Precision, actual: str, engine: str) -> None:
     """Unsupported where a narrow type was asked for and the engine computes in a wider one."""
-    narrowest = executed.partition("+")[0]
-    if asked not in _NARROW or narrowest not in NARROWEST_FIRST:
+    narrowest = actual.partition("+")[0]
+    if precision not in _NARROW or narrowest not in NARROWEST_FIRST:
         return
-    if NARROWEST_FIRST.index(narrowest) > NARROWEST_FIRST.index(asked):
+    if NARROWEST_FIRST.index(narrowest) > NARROWEST_FIRST.index(precision):
         raise Unsupported(
-            f"{engine} computes the matrix operators of this {asked} graph in {executed}",
-            f"measure it in {executed}, or in {asked} on another runtime",
+            f"{engine} computes the matrix operators of this {precision} graph in {actual}",
+            f"measure it in {actual}, or in {precision} on another runtime",
         )
 
 
@@ -92,9 +92,11 @@ def of_graph(placement: Iterable[NodePlacement]) -> tuple[str, tuple[Diagnostic,
 
     Where they differ it is the narrowest, and a warning names the nodes in a wider one.
     """
-    typed = [node for node in placement if node.precision != INTEGER]
-    deciding = [node for node in typed if is_matrix_op(node.op)]
-    deciding = deciding or [node for node in typed if not _CONVERSION.search(node.op)] or typed
+    float_nodes = [node for node in placement if node.precision != INTEGER]
+    deciding = [node for node in float_nodes if is_matrix_op(node.op)]
+    deciding = (
+        deciding or [node for node in float_nodes if not _CONVERSION.search(node.op)] or float_nodes
+    )
     if not deciding:
         return INTEGER, ()
     precision = min((node.precision for node in deciding), key=NARROWEST_FIRST.index)
@@ -107,5 +109,5 @@ def of_graph(placement: Iterable[NodePlacement]) -> tuple[str, tuple[Diagnostic,
 
 def mixed_precision(precision: str, wider: Sequence[str]) -> Diagnostic:
     """That these nodes, each named with its type, are wider than the narrowest precision."""
-    shown = tuple(wider[:_SHOWN_NODES])
-    return diagnostic("mixed_precision", precision=precision, wider=len(wider), nodes=shown)
+    shown_nodes = tuple(wider[:_SHOWN_NODES])
+    return diagnostic("mixed_precision", precision=precision, wider=len(wider), nodes=shown_nodes)

@@ -22,8 +22,8 @@ def options_on(runtime: Runtime, device: str) -> tuple[Option, ...]:
     devices = len(runtime.devices_in(device))
     if devices == 1:
         return runtime.options
-    dealt = replace(SESSIONS, default=devices, minimum=devices)
-    return tuple(dealt if one == SESSIONS else one for one in runtime.options)
+    sessions_option = replace(SESSIONS, default=devices, minimum=devices)
+    return tuple(sessions_option if option == SESSIONS else option for option in runtime.options)
 
 
 def each(runtime: Runtime, settings: Settings) -> tuple[Settings, ...]:
@@ -42,14 +42,14 @@ def each(runtime: Runtime, settings: Settings) -> tuple[Settings, ...]:
 def uneven(runtime: Runtime, device: str, sessions: int) -> str:
     """That so many sessions are not equally many on each of these devices."""
     devices = len(runtime.devices_in(device))
-    said = f"{sessions} session{'s' * (sessions != 1)}"
-    return f"{runtime.name}:{device} is {devices} devices, and {said} can't be dealt evenly"
+    session_text = f"{sessions} session{'s' * (sessions != 1)}"
+    return f"{runtime.name}:{device} is {devices} devices, and {session_text} can't be dealt evenly"
 
 
-def refuse_uneven(runtime: Runtime, device: str, given: Mapping[str, OptionValue]) -> None:
+def refuse_uneven(runtime: Runtime, device: str, options: Mapping[str, OptionValue]) -> None:
     """Raise Unsupported for sessions that these devices can't have equally many of."""
     devices = len(runtime.devices_in(device))
-    sessions = sessions_of(options_on(runtime, device), given)
+    sessions = sessions_of(options_on(runtime, device), options)
     if sessions % devices:
         raise Unsupported(
             uneven(runtime, device, sessions),
@@ -69,33 +69,35 @@ def refuse_devices(runtime: Runtime, device: str, release: str) -> None:
             f"{runtime.name}:{device} names a device twice",
             "name each once; several sessions on one device are the option sessions",
         )
-    for one in devices:
-        runtime.refuse_device(one, release)
+    for member_device in devices:
+        runtime.refuse_device(member_device, release)
 
 
 def check_availability(runtime: Runtime, device: str) -> Availability:
     """Whether cases can be checked for all of these devices; why not for the first that can't."""
-    return of_all([runtime.check_availability(one) for one in runtime.devices_in(device)])
+    return of_all(
+        [runtime.check_availability(device_key) for device_key in runtime.devices_in(device)]
+    )
 
 
-def of_all(told: Sequence[Availability]) -> Availability:
+def of_all(states: Sequence[Availability]) -> Availability:
     """Of what each device was said to be: the first that lacks something, else the first."""
-    return next((state for state in told if isinstance(state, Unavailable)), told[0])
+    return next((state for state in states if isinstance(state, Unavailable)), states[0])
 
 
 def cores_near(runtime: Runtime, device: str) -> str:
     """The cores of the nodes of all of these devices; "" where one of them has no node of its own,
     so that no core is farther from it than another."""
-    near = [runtime.cores_near(one) for one in runtime.devices_in(device)]
-    return ",".join(near) if all(near) else ""
+    core_sets = [runtime.cores_near(device_key) for device_key in runtime.devices_in(device)]
+    return ",".join(core_sets) if all(core_sets) else ""
 
 
 def refuse_sessions(
     runtime: Runtime, model: ExportedModel, axes: Mapping[str, int], settings: Settings
 ) -> None:
     """What `runtime.refuse` raises of any of the sessions."""
-    for own in each(runtime, settings):
-        runtime.refuse(model, axes, own)
+    for device_settings in each(runtime, settings):
+        runtime.refuse(model, axes, device_settings)
 
 
 def compile_sessions(
@@ -106,32 +108,36 @@ def compile_sessions(
     One is exactly what `runtime.compile` gives. Raises what that raises; the sessions that
     were compiled before one that fails are closed.
     """
-    dealt = each(runtime, settings)
+    settings_by_device = each(runtime, settings)
     count = sessions_of(options_on(runtime, settings.device), settings.options)
     if count == 1:
         return runtime.compile(model, axes, settings)
-    with ExitStack() as opened:
+    with ExitStack() as resources:
         sessions = [
-            opened.enter_context(runtime.compile(model, axes, dealt[number % len(dealt)]))
+            resources.enter_context(
+                runtime.compile(model, axes, settings_by_device[number % len(settings_by_device)])
+            )
             for number in range(count)
         ]
-        together = Several(sessions, devices=len(dealt))
-        opened.pop_all()
-    return together
+        group = Several(sessions, devices=len(settings_by_device))
+        resources.pop_all()
+    return group
 
 
 def check_sessions(
     runtime: Runtime, model: ExportedModel, axes: Mapping[str, int], settings: Settings
 ) -> Checked:
     """What `runtime.check` tells, or raises, of each device; of several what holds of them all."""
-    found = [runtime.check(model, axes, own) for own in each(runtime, settings)]
-    executions = [one.execution for one in found if one.execution is not None]
-    if len(found) == 1 or not executions:
-        return found[0]
+    checks = [
+        runtime.check(model, axes, device_settings) for device_settings in each(runtime, settings)
+    ]
+    executions = [check.execution for check in checks if check.execution is not None]
+    if len(checks) == 1 or not executions:
+        return checks[0]
     return replace(
-        found[0],
+        checks[0],
         execution=_common(executions),
-        memory=_added([one.memory for one in found]),
+        memory=_add_memories([check.memory for check in checks]),
     )
 
 
@@ -152,7 +158,7 @@ class Several(Session):
         return self._sessions[0].fault(error)
 
     def memory(self) -> Memory:
-        return _added(
+        return _add_memories(
             [
                 _on_one_device([session.memory() for session in self._sessions[n :: self._devices]])
                 for n in range(self._devices)
@@ -167,7 +173,7 @@ class Several(Session):
 
 def _common(executions: Sequence[Execution]) -> Execution:
     """The first's, or the one that least of ran on its engine; a warning if they differ."""
-    told = max(executions, key=lambda execution: len(execution.elsewhere))
+    common_execution = max(executions, key=lambda execution: len(execution.elsewhere))
     warnings = [warning for execution in executions for warning in execution.warnings]
     if len({_as_compiled(execution) for execution in executions}) > 1:
         warnings.append(diagnostic("sessions_differ"))
@@ -175,7 +181,7 @@ def _common(executions: Sequence[Execution]) -> Execution:
     if len(names) > 1:
         warnings.append(diagnostic("devices_differ", devices=tuple(names)))
     return replace(
-        told,
+        common_execution,
         device_name=" + ".join(names),
         warnings=distinct(warnings),
         inspection_ms=sum(execution.inspection_ms for execution in executions),
@@ -185,19 +191,19 @@ def _common(executions: Sequence[Execution]) -> Execution:
 def _as_compiled(execution: Execution) -> Hashable:
     """What runs of it on any device, without names: an engine counts on in those that it makes up,
     and may call itself by the device that it is on."""
-    own = execution.provider
+    own_provider = execution.provider
     nodes = tuple(
-        (node.op, "" if node.provider == own else node.provider, node.precision)
+        (node.op, "" if node.provider == own_provider else node.provider, node.precision)
         for node in execution.placement
     )
     return execution.precision, nodes
 
 
-def _on_one_device(known: Sequence[Memory]) -> Memory:
-    return known[0] if known[0].of_process else _added(known)
+def _on_one_device(memories: Sequence[Memory]) -> Memory:
+    return memories[0] if memories[0].of_process else _add_memories(memories)
 
 
-def _added(known: Sequence[Memory]) -> Memory:
+def _add_memories(known: Sequence[Memory]) -> Memory:
     return Memory(
         _sum([memory.device_peak_bytes for memory in known]),
         _sum([memory.host_peak_bytes for memory in known]),
@@ -207,8 +213,8 @@ def _added(known: Sequence[Memory]) -> Memory:
 
 
 def _sum(values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    known_values = [value for value in values if value is not None]
+    return sum(known_values) if known_values else None
 
 
 def compile_batches(
@@ -221,9 +227,9 @@ def compile_batches(
     """
     lanes = sessions_of(options_on(runtime, settings.device), settings.options)
     settings = each(runtime, settings)[0]
-    with ExitStack() as opened:
+    with ExitStack() as resources:
         sessions = {
-            batch_size(model, model.axes): opened.enter_context(
+            batch_size(model, model.axes): resources.enter_context(
                 runtime.compile(model, model.axes, settings)
             )
             for model in models
@@ -234,9 +240,9 @@ def compile_batches(
                 f"a batcher sends one batch after another, and {runtime.name} runs {lanes} at once",
                 "use one session with one stream",
             )
-        together = Batches(sessions)
-        opened.pop_all()
-    return together
+        batches = Batches(sessions)
+        resources.pop_all()
+    return batches
 
 
 class Batches(Several):

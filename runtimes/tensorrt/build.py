@@ -42,7 +42,7 @@ def build(
     settings: BuildSettings,
     timing: bytes | None,
     log: Log,
-    parsed: Callable[[tensorrt.INetworkDefinition], object] | None = None,
+    on_network: Callable[[tensorrt.INetworkDefinition], object] | None = None,
 ) -> tuple[bytes, bytes | None]:
     """A serialised engine for the request's shapes, and the timings that building it took.
 
@@ -53,11 +53,13 @@ def build(
     log.begin()
     trt.init_libnvinfer_plugins(log, "")
     builder: tensorrt.Builder = trt.Builder(log)
-    typed = 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
-    network: tensorrt.INetworkDefinition = builder.create_network(typed if settings.strong else 0)
+    type_flag = 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
+    network: tensorrt.INetworkDefinition = builder.create_network(
+        type_flag if settings.strong else 0
+    )
     parse(trt, request.model.path, network, log)
-    if parsed is not None:
-        parsed(network)
+    if on_network is not None:
+        on_network(network)
     config = configured(trt, builder, settings, log)
     _fix_shapes(builder, network, config, request.shapes)
     if timing is not None:
@@ -73,8 +75,8 @@ def build(
         )
     if timing is None:
         return bytes(plan), None
-    used: tensorrt.ITimingCache = config.get_timing_cache()
-    timings: tensorrt.IHostMemory = used.serialize()
+    timing_cache: tensorrt.ITimingCache = config.get_timing_cache()
+    timings: tensorrt.IHostMemory = timing_cache.serialize()
     return bytes(plan), bytes(timings)
 
 
@@ -143,22 +145,22 @@ def network_operators(trt: ModuleType, network: tensorrt.INetworkDefinition) -> 
         trt.LayerType.DECONVOLUTION: "ConvTranspose",
         trt.LayerType.EINSUM: "MatMul",
     }
-    found: dict[str, str] = {}
+    operators: dict[str, str] = {}
     for index in range(network.num_layers):
         layer: tensorrt.ILayer = network.get_layer(index)
         kind: tensorrt.LayerType = layer.type
         for node in nodes_in(layer.metadata):
             # A node may become several layers, of which one multiplies.
-            if kind in products or node not in found:
-                found[node] = products.get(kind, kind.name)
-    return found
+            if kind in products or node not in operators:
+                operators[node] = products.get(kind, kind.name)
+    return operators
 
 
 def layers_json(trt: ModuleType, engine: tensorrt.ICudaEngine) -> str:
     """TensorRT's own description of the layers that it executes."""
     inspector: tensorrt.EngineInspector = engine.create_engine_inspector()
-    described: str = inspector.get_engine_information(trt.LayerInformationFormat.JSON)
-    return described
+    layers_text: str = inspector.get_engine_information(trt.LayerInformationFormat.JSON)
+    return layers_text
 
 
 def _allow(trt: ModuleType, precision: Precision, config: tensorrt.IBuilderConfig) -> None:

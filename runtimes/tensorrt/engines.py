@@ -74,8 +74,8 @@ class Entry:
         except OSError:
             return Found("damaged", warning=diagnostic("engine_rebuilt", cause="unreadable"))
         try:
-            told = json.loads(header)
-            digest, made_by = told["sha256"], told["made_by"]
+            metadata = json.loads(header)
+            digest, made_by = metadata["sha256"], metadata["made_by"]
         except (ValueError, TypeError, KeyError):
             return Found("damaged", warning=diagnostic("engine_rebuilt", cause="damaged"))
         for name, value in self.made_by.items():
@@ -112,9 +112,9 @@ def graph_operators(request: Request) -> Mapping[str, str]:
         "exporters.onnx_files.node_graph", request.model.path, axes
     )
     environment = install_layout.child_environment()
-    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    process = subprocess.run(command, env=environment, capture_output=True, check=False)
     try:
-        return {node["name"]: node["op"] for node in json.loads(done.stdout)["nodes"]}
+        return {node["name"]: node["op"] for node in json.loads(process.stdout)["nodes"]}
     except (ValueError, KeyError, TypeError):
         return {}
 
@@ -147,14 +147,14 @@ class Maker:
         """The kept engine where it still fits, else one that is built and kept."""
         cache_dir = self.request.settings.cache_dir
         if not cache_dir:
-            return self._loaded(self._build(b"")[0])
+            return self._load_engine(self._build(b"")[0])
         entry, timing = self._entries()
-        found = entry.find()
-        warnings = [] if found.warning is None else [found.warning]
-        if found.payload is not None:
-            loaded = build.load(self.trt, found.payload, self.log)
-            if loaded is not None:
-                return Made(loaded, len(found.payload), "hit")
+        lookup = entry.find()
+        warnings = [] if lookup.warning is None else [lookup.warning]
+        if lookup.payload is not None:
+            engine = build.load(self.trt, lookup.payload, self.log)
+            if engine is not None:
+                return Made(engine, len(lookup.payload), "hit")
             warnings.append(diagnostic("engine_rebuilt", cause="refused"))
         data, timings = self._build(timing.find().payload or b"")
         state = "rebuilt" if warnings else "miss"
@@ -164,7 +164,7 @@ class Maker:
                 timing.keep(timings)
         except OSError:
             warnings.append(diagnostic("engine_not_stored", folder=cache_dir))
-        return self._loaded(data, state, tuple(warnings))
+        return self._load_engine(data, state, tuple(warnings))
 
     def store(self, build_result: Made, folder: Path) -> None:
         """Write the engine and TensorRT's description of its layers, which other tools read, where
@@ -188,15 +188,15 @@ class Maker:
                 f"engine_dir: {folder} cannot be written ({error.strerror})", "name another folder"
             ) from error
 
-    def execution(self, made: Made) -> Execution:
+    def execution(self, built_engine: Made) -> Execution:
         """What the loaded engine tells of itself; a precision that it does not tell is unknown."""
-        warnings, title = made.warnings, self.package.title
-        begun = time.perf_counter()
+        warnings, title = built_engine.warnings, self.package.title
+        start_time = time.perf_counter()
         try:
-            layers = described_layers(build.layers_json(self.trt, made.loaded[1]))
+            layers = described_layers(build.layers_json(self.trt, built_engine.loaded[1]))
             placement = operators.placement(layers, title)
-            precision, mixed = claimed(layers, partial(graph_operators, self.request))
-            warnings += mixed
+            precision, type_warnings = claimed(layers, partial(graph_operators, self.request))
+            warnings += type_warnings
         except (ValueError, KeyError, AttributeError) as error:
             placement, precision = (), UNKNOWN
             warnings += (diagnostic("precision_unreadable", error=str(error)),)
@@ -208,16 +208,18 @@ class Maker:
             call_path="",
             boundary="device" if options["boundary"] == "device" else "host",
             placement=placement,
-            facts={"engine_cache": made.cache} if made.cache else {},
+            facts={"engine_cache": built_engine.cache} if built_engine.cache else {},
             warnings=warnings,
-            inspection_ms=(time.perf_counter() - begun) * 1e3,
+            inspection_ms=(time.perf_counter() - start_time) * 1e3,
         )
 
     def _build(self, timing: bytes) -> tuple[bytes, bytes | None]:
-        known = timing if self.package.times_kernels else None
-        return build.build(self.trt, self.request, self.wanted, known, self.log)
+        timing_cache = timing if self.package.times_kernels else None
+        return build.build(self.trt, self.request, self.wanted, timing_cache, self.log)
 
-    def _loaded(self, data: bytes, cache: str = "", warnings: tuple[Diagnostic, ...] = ()) -> Made:
+    def _load_engine(
+        self, data: bytes, cache: str = "", warnings: tuple[Diagnostic, ...] = ()
+    ) -> Made:
         loaded = build.load(self.trt, data, self.log)
         if loaded is None:
             raise self.log.fault(
@@ -229,10 +231,10 @@ class Maker:
         """The files of this engine and of the timings that all engines of the GPU share."""
         request = self.request
         folder = Path(request.settings.cache_dir) / self.package.runtime
-        installed = self.package.installed()
+        release = self.package.installed()
         capability = ".".join(map(str, self.gpu.compute_capability))
         device = {"gpu": self.gpu.name, "compute_capability": capability}
-        made_by = {self.package.title: installed[0] if installed else ""}
+        made_by = {self.package.title: release[0] if release else ""}
         axes = axes_key(request.axes)
         graph = {"sha256": request.model.sha256, "axes": axes, **asdict(self.wanted)}
         return Entry(folder, "engine", {**graph, **device}, made_by), Entry(
@@ -241,21 +243,24 @@ class Maker:
 
 
 def built_execution(
-    title: str, told: str, known: Mapping[str, str], compute_capability: tuple[int, int]
+    title: str,
+    layers_text: str,
+    node_operators: Mapping[str, str],
+    compute_capability: tuple[int, int],
 ) -> Execution | None:
     """What the builder said of an engine that can't be loaded here; None where it said nothing.
 
     `told` are its words of the layers, `known` the operators of the graph's nodes.
     """
-    layers = layers_of(layers_json_of(told))
+    layers = layers_of(layers_json_of(layers_text))
     if not layers:
         return None
-    precision, mixed = claimed(layers, lambda: known)
+    precision, type_warnings = claimed(layers, lambda: node_operators)
     return Execution(
         provider=title,
         precision=precision,
         device_name="compute capability {}.{}".format(*compute_capability),
         call_path="",
         placement=operators.placement(layers, title),
-        warnings=mixed,
+        warnings=type_warnings,
     )

@@ -42,14 +42,14 @@ def layers_json_of(message: str) -> str:
 
 def _layer(line: re.Match[str]) -> dict[str, object]:
     _, *parts = _PART.split(line["rest"])
-    told = dict(zip(parts[::2], parts[1::2], strict=True))
+    fields_by_name = dict(zip(parts[::2], parts[1::2], strict=True))
     return {
         "Name": line["Name"],
         "LayerType": line["LayerType"],
-        "TacticName": told.get("TacticName", ""),
-        "Metadata": told.get("Metadata", ""),
+        "TacticName": fields_by_name.get("TacticName", ""),
+        "Metadata": fields_by_name.get("Metadata", ""),
         **{
-            side: [match.groupdict() for match in _TENSOR.finditer(told.get(side, ""))]
+            side: [match.groupdict() for match in _TENSOR.finditer(fields_by_name.get(side, ""))]
             for side in ("Inputs", "Constants", "Outputs")
         },
     }
@@ -108,15 +108,15 @@ class Log:
         if not _NO_DRIVER.search(message):
             self.errors.append(message)
 
-    def fault(self, kind: type[RuntimeFault], what: str, remedy: str) -> RuntimeFault:
+    def fault(self, kind: type[RuntimeFault], problem: str, remedy: str) -> RuntimeFault:
         """`kind`, or what the errors tell of: OutOfMemory, Unsupported with the node at fault."""
         if any(map(tells_of_no_memory, self.errors)):
-            return OutOfMemory(f"{what}: the GPU's memory is too small", "use a smaller batch")
+            return OutOfMemory(f"{problem}: the GPU's memory is too small", "use a smaller batch")
         reason = plain(self.errors[-1]) if self.errors else "no reason given"
         if kind is CompileFault and _NOT_SUPPORTED.search(reason):
             node = _OPERATION.search(reason)
-            return Unsupported(f"{what} ({reason})", remedy, node=node[1] if node else "")
-        return kind(f"{what} ({reason})", remedy)
+            return Unsupported(f"{problem} ({reason})", remedy, node=node[1] if node else "")
+        return kind(f"{problem} ({reason})", remedy)
 
 
 @cache
@@ -156,30 +156,32 @@ def parser_fault(problems: Sequence[ParserProblem], log: Log) -> RuntimeFault:
     """What the parser's list says: all of its nodes by operator, the unsupported ones first."""
     if not problems:
         return log.fault(CompileFault, "TensorRT could not read the file", "check the file")
-    unsupported = [problem for problem in problems if problem.unsupported]
-    others = [problem for problem in problems if not problem.unsupported]
-    listed = _listed([*unsupported, *others])
-    if unsupported:
+    unsupported_ops = [problem for problem in problems if problem.unsupported]
+    other_problems = [problem for problem in problems if not problem.unsupported]
+    problem_list = _list_problems([*unsupported_ops, *other_problems])
+    if unsupported_ops:
         return Unsupported(
-            f"TensorRT's parser does not take {listed}",
+            f"TensorRT's parser does not take {problem_list}",
             "use another runtime, or another form of the operator",
-            node=unsupported[0].node,
+            node=unsupported_ops[0].node,
         )
-    return CompileFault(f"TensorRT's parser stopped at {listed}", "check the file and its axes")
+    return CompileFault(
+        f"TensorRT's parser stopped at {problem_list}", "check the file and its axes"
+    )
 
 
-def _listed(problems: Iterable[ParserProblem]) -> str:
+def _list_problems(problems: Iterable[ParserProblem]) -> str:
     """Each operator with its nodes and the reason of the first of them, as far as one can read."""
     by_operator: dict[str, list[ParserProblem]] = {}
     for problem in problems:
         by_operator.setdefault(problem.op, []).append(problem)
-    told = [_of_operator(op, group) for op, group in by_operator.items()]
+    told = [_operator_text(op, group) for op, group in by_operator.items()]
     left = len(told) - _MOST_OPERATORS
     more = f", and {left} more operators" if left > 0 else ""
     return ", ".join(told[:_MOST_OPERATORS]) + more
 
 
-def _of_operator(op: str, problems: Sequence[ParserProblem]) -> str:
+def _operator_text(op: str, problems: Sequence[ParserProblem]) -> str:
     # Where only a condition failed, its source text (`false`) is no reason.
     reason = f" ({problems[0].text})" if " " in problems[0].text else ""
     if not op:
@@ -190,10 +192,10 @@ def _of_operator(op: str, problems: Sequence[ParserProblem]) -> str:
     return f"the {op} {'node' if len(problems) == 1 else 'nodes'} {nodes}{more}{reason}"
 
 
-def run_fault(raised: Exception) -> RuntimeFault:
+def run_fault(error: Exception) -> RuntimeFault:
     """What a run raised, as OutOfMemory or RunFault; one of ours as it is."""
-    if isinstance(raised, RuntimeFault):
-        return raised
-    if isinstance(raised, CudaError) and raised.code == OUT_OF_MEMORY:
-        return OutOfMemory(f"{raised.memory} ran out in a run", "use a smaller batch")
-    return RunFault(f"TensorRT failed in a run ({raised})", "see nvidia-smi")
+    if isinstance(error, RuntimeFault):
+        return error
+    if isinstance(error, CudaError) and error.code == OUT_OF_MEMORY:
+        return OutOfMemory(f"{error.memory} ran out in a run", "use a smaller batch")
+    return RunFault(f"TensorRT failed in a run ({error})", "see nvidia-smi")

@@ -56,18 +56,18 @@ class Layer:
         return not _MOVES_ONLY.search(self.kind)
 
 
-def layers_of(described: str) -> tuple[Layer, ...]:
+def layers_of(layers_text: str) -> tuple[Layer, ...]:
     """Those that are described; one of which there is a name alone is left out."""
-    told = json.loads(described).get("Layers", ())
-    return tuple(_layer(layer) for layer in told if isinstance(layer, dict))
+    layers = json.loads(layers_text).get("Layers", ())
+    return tuple(_layer(layer) for layer in layers if isinstance(layer, dict))
 
 
-def described_layers(described: str) -> tuple[Layer, ...]:
+def described_layers(layers_text: str) -> tuple[Layer, ...]:
     """All layers; ValueError if the text has no details of them."""
-    told = json.loads(described).get("Layers")
-    if not told or not all(isinstance(layer, dict) for layer in told):
+    layers = json.loads(layers_text).get("Layers")
+    if not layers or not all(isinstance(layer, dict) for layer in layers):
         raise ValueError("the engine was built without its layers' details")
-    return layers_of(described)
+    return layers_of(layers_text)
 
 
 def nodes_in(metadata: str) -> tuple[str, ...]:
@@ -75,14 +75,14 @@ def nodes_in(metadata: str) -> tuple[str, ...]:
     return tuple(_NODE.findall(metadata))
 
 
-def _layer(told: Mapping[str, Any]) -> Layer:
+def _layer(layer: Mapping[str, Any]) -> Layer:
     return Layer(
-        name=str(told["Name"]),
-        kind=str(told.get("LayerType", UNKNOWN)),
-        tactic=str(told.get("TacticName") or ""),
-        nodes=nodes_in(str(told.get("Metadata", ""))),
-        reads=tuple(_types(told.get("Inputs", ()))),
-        writes=tuple(_types(told.get("Outputs", ()))),
+        name=str(layer["Name"]),
+        kind=str(layer.get("LayerType", UNKNOWN)),
+        tactic=str(layer.get("TacticName") or ""),
+        nodes=nodes_in(str(layer.get("Metadata", ""))),
+        reads=tuple(_types(layer.get("Inputs", ()))),
+        writes=tuple(_types(layer.get("Outputs", ()))),
     )
 
 
@@ -110,7 +110,7 @@ _PRODUCT = re.compile(
     r"rnn|lstm|gru",
     re.IGNORECASE,
 )
-_FUSED = re.compile(r"kgen|myelin|foreign|fusion", re.IGNORECASE)
+_FUSION_NAME = re.compile(r"kgen|myelin|foreign|fusion", re.IGNORECASE)
 # What the compiler calls a fused layer that only brings numbers into another type or place.
 _MOVES = re.compile(r"__myl_(?:Cast|Conc|Move|Resh|Slic|Tran)+_myl\d+_\d+")
 # What a kernel of NVIDIA's is given and what it multiplies, as its name tells:
@@ -118,7 +118,7 @@ _MOVES = re.compile(r"__myl_(?:Cast|Conc|Move|Resh|Slic|Tran)+_myl\d+_\d+")
 # github.com/NVIDIA/TensorRT/issues/4397.
 _TYPE = r"[a-z]+\d+(?:m[23])?"
 _OPERANDS = re.compile(rf"_(?P<given>{_TYPE})(?P=given)_(?P<multiplied>{_TYPE})")
-_OF_OPERAND = {
+_OPERAND_TYPES = {
     "e4m3": "fp8",
     "e5m2": "fp8",
     "i8": "int8",
@@ -140,17 +140,17 @@ def claimed(layers: Iterable[Layer], operators: Operators) -> tuple[str, tuple[D
     deciding = _deciding(computing, operators) or computing
     if not deciding:
         return INTEGER, ()
-    found = {layer.name: precision_of(layer) for layer in deciding}
-    precision = together(found.values())
+    precisions = {layer.name: precision_of(layer) for layer in deciding}
+    precision = together(precisions.values())
     narrowest, *wider = precision.split("+")
     if not wider:
         return precision, ()
-    named = [
-        f"{layer.kind} {layer.name!r} in {found[layer.name]}"
+    layer_texts = [
+        f"{layer.kind} {layer.name!r} in {precisions[layer.name]}"
         for layer in deciding
-        if found[layer.name] != narrowest
+        if precisions[layer.name] != narrowest
     ]
-    return precision, (mixed_precision(narrowest, named),)
+    return precision, (mixed_precision(narrowest, layer_texts),)
 
 
 def precision_of(layer: Layer) -> str:
@@ -161,8 +161,8 @@ def precision_of(layer: Layer) -> str:
     layer, a fused one among them, it is the widest that it reads: what is inside is not told.
     """
     operands = _OPERANDS.search(layer.tactic)
-    if operands and operands["multiplied"] in _OF_OPERAND:
-        return _OF_OPERAND[operands["multiplied"]]
+    if operands and operands["multiplied"] in _OPERAND_TYPES:
+        return _OPERAND_TYPES[operands["multiplied"]]
     if layer.reads and _PRODUCT.search(layer.kind):
         return layer.reads[0]
     return max(layer.reads or layer.writes, key=NARROWEST_FIRST.index, default=INTEGER)
@@ -170,19 +170,23 @@ def precision_of(layer: Layer) -> str:
 
 def _deciding(computing: Sequence[Layer], operators: Operators) -> list[Layer]:
     products = [layer for layer in computing if _PRODUCT.search(layer.kind)]
-    fused = [layer for layer in computing if layer not in products and _FUSED.search(layer.kind)]
-    if not fused:
+    fusions = [
+        layer for layer in computing if layer not in products and _FUSION_NAME.search(layer.kind)
+    ]
+    if not fusions:
         return products
-    known = operators() if any(layer.nodes for layer in fused) else {}
+    node_operators = operators() if any(layer.nodes for layer in fusions) else {}
     # What is computed before and after a product goes by its node too, and multiplies nothing.
-    multiplied = {node for layer in products for node in layer.nodes}
+    product_nodes = {node for layer in products for node in layer.nodes}
     doubtful = []
-    for layer in fused:
+    for layer in fusions:
         if _MOVES.fullmatch(layer.name):
             continue
-        if any(is_matrix_op(known.get(node, "")) for node in {*layer.nodes} - multiplied):
+        if any(
+            is_matrix_op(node_operators.get(node, "")) for node in {*layer.nodes} - product_nodes
+        ):
             products.append(layer)
-        elif not layer.nodes or not known.keys() >= {*layer.nodes}:
+        elif not layer.nodes or not node_operators.keys() >= {*layer.nodes}:
             doubtful.append(layer)
     widest = max((_width(layer) for layer in products), default=-1)
     return products + [layer for layer in doubtful if _width(layer) > widest]
@@ -201,13 +205,13 @@ def placement(layers: Sequence[Layer], provider: str) -> tuple[NodePlacement, ..
     )
 
 
-def op_times(described: str, spent_ms: Sequence[Mapping[str, float]]) -> tuple[OpTime, ...]:
+def op_times(layers_text: str, spent_ms: Sequence[Mapping[str, float]]) -> tuple[OpTime, ...]:
     """The median times of the layers from `spent_ms`, what each took in each run.
 
     A layer is the work of the ONNX nodes that it was made of, where TensorRT tells them, and
     goes by the name of its kernel, where it has one of its own.
     """
-    layers = {layer.name: layer for layer in layers_of(described)}
+    layers = {layer.name: layer for layer in layers_of(layers_text)}
     return tuple(
         _op_time(
             layers.get(name, Layer(name, UNKNOWN)),

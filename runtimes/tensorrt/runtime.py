@@ -34,11 +34,11 @@ class TensorRtGpu(GpuRuntime):
 
     def availability(self) -> Availability:
         package = self.package
-        installed = package.installed()
-        if installed is None:
+        release = package.installed()
+        if release is None:
             # The driver comes first all the same: without one the package does not help.
             return cuda_libraries.why_not((), 0, package.title) or self._not_installed()
-        version, cuda_major = installed
+        version, cuda_major = release
         engine = f"{package.title} {version}"
         reason = cuda_libraries.why_not((package.libraries(version),), cuda_major, engine)
         if reason is None and int(version.partition(".")[0]) < package.oldest_major:
@@ -55,8 +55,8 @@ class TensorRtGpu(GpuRuntime):
 
     def _refuse(self, request: Request) -> None:
         options = request.options
-        recorded = options["cuda_graph"] and options["boundary"] == "host"
-        if recorded and options["host_memory"] == "pageable":
+        is_recorded = options["cuda_graph"] and options["boundary"] == "host"
+        if is_recorded and options["host_memory"] == "pageable":
             raise Unsupported(
                 "a recorded CUDA graph copies from page-locked memory alone",
                 "set host_memory=pinned with it, or boundary=device",
@@ -69,14 +69,14 @@ class TensorRtGpu(GpuRuntime):
         """What of the case goes into an engine for a GPU of this compute capability."""
 
     def _check(self, request: Request) -> Checked:
-        with self._opened(request) as session:
+        with self._open_gpu_session(request) as session:
             execution, memory = session.execution, session.memory()
             return Checked("opened", execution, memory, session.plan_bytes)
 
     def _compile(self, request: Request) -> Session:
-        return self._opened(request)
+        return self._open_gpu_session(request)
 
-    def _opened(self, request: Request) -> TensorRtSession:
+    def _open_gpu_session(self, request: Request) -> TensorRtSession:
         from runtimes.cuda import driver
         from runtimes.cuda.driver import compile_fault
 
@@ -98,12 +98,12 @@ class TensorRtGpu(GpuRuntime):
 
         trt = self.package.load()
         log = log_of(trt)
-        wanted = self._build_settings(request, gpu.compute_capability)
-        maker = Maker(self.package, trt, request, wanted, gpu, log)
-        made = maker.made()
+        build_settings = self._build_settings(request, gpu.compute_capability)
+        maker = Maker(self.package, trt, request, build_settings, gpu, log)
+        built_engine = maker.made()
         if folder := str(request.options[ENGINE_DIR.name]):
-            maker.store(made, Path(folder))
-        return TensorRtSession(trt, request, made, maker.execution(made), gpu, log)
+            maker.store(built_engine, Path(folder))
+        return TensorRtSession(trt, request, built_engine, maker.execution(built_engine), gpu, log)
 
 
 _STRONG_ONLY_MAJOR = 11
@@ -147,8 +147,8 @@ class TensorRt(TensorRtGpu):
 
     def _refuse(self, request: Request) -> None:
         super()._refuse(request)
-        installed = self.package.installed()
-        strong_only = installed is not None and int(installed[0].partition(".")[0]) >= (
+        release = self.package.installed()
+        strong_only = release is not None and int(release[0].partition(".")[0]) >= (
             _STRONG_ONLY_MAJOR
         )
         if request.options["typing"] == "flags" and strong_only:
@@ -191,19 +191,19 @@ class TensorRtRtx(TensorRtGpu):
         return (*super().devices(), *absent)
 
     def check_availability(self, device: str) -> Availability:
-        installed = self.package.installed()
-        if installed is None:
+        release = self.package.installed()
+        if release is None:
             return self._not_installed()
         if _is_named(device):
-            return Available(installed[0])
-        here = self.availability()
-        if isinstance(here, Unavailable) and not device:
+            return Available(release[0])
+        state = self.availability()
+        if isinstance(state, Unavailable) and not device:
             return Unavailable(
-                here.reason,
+                state.reason,
                 "to check for the GPU of another machine, give its compute capability: --runtimes "
                 f"{self.name}:sm89 is 8.9",
             )
-        return here
+        return state
 
     def _check(self, request: Request) -> Checked:
         if not _is_named(request.settings.device):
@@ -215,15 +215,15 @@ class TensorRtRtx(TensorRtGpu):
         trt = self.package.load()
         number = int(request.settings.device.removeprefix(_PREFIX))
         capability = divmod(number, 10)
-        wanted = self._build_settings(request, capability)
+        build_settings = self._build_settings(request, capability)
         log, operators = log_of(trt), dict[str, str]()
 
         def look(network: tensorrt.INetworkDefinition) -> None:
             operators.update(build.network_operators(trt, network))
 
-        plan, _ = build.build(trt, request, wanted, None, log, look)
-        told = built_execution(self.package.title, log.layers, operators, capability)
-        return Checked("built", told, plan_bytes=len(plan))
+        plan, _ = build.build(trt, request, build_settings, None, log, look)
+        execution = built_execution(self.package.title, log.layers, operators, capability)
+        return Checked("built", execution, plan_bytes=len(plan))
 
     def refuse_to_run(self, device: str) -> None:
         if _is_named(device):
@@ -232,9 +232,9 @@ class TensorRtRtx(TensorRtGpu):
                 f"add --check, or write {self.name} for the GPU of this machine",
             )
 
-    def _opened(self, request: Request) -> TensorRtSession:
+    def _open_gpu_session(self, request: Request) -> TensorRtSession:
         self.refuse_to_run(request.settings.device)
-        return super()._opened(request)
+        return super()._open_gpu_session(request)
 
     def _build_settings(
         self, request: Request, compute_capability: tuple[int, int]

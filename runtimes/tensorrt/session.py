@@ -82,14 +82,14 @@ class FoundOutput:
 
     def download(self) -> None:
         """Queue the copy of what was found to the host."""
-        found = self._found()
-        if found is not None and found.size:
-            self._gpu.download(found, self._address, self._stream)()
+        device_array = self._found()
+        if device_array is not None and device_array.size:
+            self._gpu.download(device_array, self._address, self._stream)()
 
     def array(self) -> np.ndarray | None:
         """A copy of what the last run has left on the host; None without one."""
-        found = self._found()
-        return None if found is None else found.reshape(self._shape or ()).copy()
+        device_array = self._found()
+        return None if device_array is None else device_array.reshape(self._shape or ()).copy()
 
     def _found(self) -> np.ndarray | None:
         return None if self._shape is None else self._host[: math.prod(self._shape)]
@@ -178,7 +178,7 @@ class TensorRtLane(HostLane):
         self._uploads = [gpu.upload(addresses[n], a, self._stream) for n, a in inputs.items()]
         self._downloads: list[Step] = [
             *(gpu.download(a, addresses[n], self._stream) for n, a in outputs.items()),
-            *(found.download for found in self._found.values()),
+            *(output.download for output in self._found.values()),
         ]
         self._poisons = [gpu.upload(addresses[n], a, self._stream) for n, a in outputs.items()]
         self.synchronize: Step = gpu.synchronizing(self._stream)
@@ -212,15 +212,15 @@ class TensorRtLane(HostLane):
         if not self._on_host:
             _call_all(self._downloads)
             self.synchronize()
-        found = {name: output.array() for name, output in self._found.items()}
-        return super().outputs() | {n: array for n, array in found.items() if array is not None}
+        arrays = {name: output.array() for name, output in self._found.items()}
+        return super().outputs() | {n: array for n, array in arrays.items() if array is not None}
 
     def poison(self) -> None:
         _call_all(self._downloads)
         self.synchronize()
         super().poison()
-        for found in self._found.values():
-            found.poison()
+        for output in self._found.values():
+            output.poison()
         _call_all(self._poisons)
         self.synchronize()
 
@@ -258,7 +258,7 @@ class TensorRtLane(HostLane):
         # Otherwise each launch would wait for its layers and report by itself.
         context.enqueue_emits_profile = False
         self._log.begin()
-        told = []
+        times_ms = []
         for _ in range(runs):
             times.spent_ms = {}
             self._run()
@@ -266,8 +266,8 @@ class TensorRtLane(HostLane):
                 raise self._log.fault(
                     RunFault, "TensorRT reported no layer times", "see nvidia-smi"
                 )
-            told.append(times.spent_ms)
-        return told
+            times_ms.append(times.spent_ms)
+        return times_ms
 
     def close(self) -> None:
         super().close()
@@ -350,8 +350,8 @@ def _call_all(calls: Iterable[Step]) -> None:
 def _check_type(engine: tensorrt.ICudaEngine, name: str, array: np.ndarray) -> None:
     """Unsupported where the engine reads or writes another type than the graph tells."""
     kind: tensorrt.DataType = engine.get_tensor_dtype(name)
-    wanted = _DTYPES.get(kind.name)
-    if wanted != array.dtype.name:
+    expected_dtype = _DTYPES.get(kind.name)
+    if expected_dtype != array.dtype.name:
         raise Unsupported(
             f"TensorRT takes {name!r} as {kind.name.lower()} and not as {array.dtype}",
             "use a graph with types that TensorRT has",
@@ -380,14 +380,14 @@ class TensorRtSession(Session):
         self,
         trt: ModuleType,
         request: Request,
-        made: Made,
+        built_engine: Made,
         execution: Execution,
         gpu: Gpu,
         log: Log,
     ) -> None:
         self._trt = trt
-        self._runtime, self._engine = made.loaded
-        self.plan_bytes = made.plan_bytes
+        self._runtime, self._engine = built_engine.loaded
+        self.plan_bytes = built_engine.plan_bytes
         self._gpu = gpu
         streams, tells = int(request.options["streams"]), request.settings.operator_times
         on_host = execution.boundary == "host"

@@ -23,18 +23,18 @@ from tests.hostile_values import changed_anywhere
 _POLLS = 3
 
 
-def damaged_copy(run: Path, to: Path, seed: int) -> Path:
+def damaged_copy(run: Path, target: Path, seed: int) -> Path:
     """A copy of the run in which one to three values are others."""
     draw = random.Random(seed)
-    shutil.copytree(run, to, copy_function=os.link)
-    (to / "live.json").unlink(missing_ok=True)  # it may have the manifest's checksum
+    shutil.copytree(run, target, copy_function=os.link)
+    (target / "live.json").unlink(missing_ok=True)  # it may have the manifest's checksum
     times = draw.choice((1, 1, 2, 3))
     if draw.random() < 0.4:
         manifest = json.loads((run / "manifest.json").read_bytes())
         _replace(
-            to / "manifest.json", json.dumps(changed_anywhere(manifest, draw, times), indent=1)
+            target / "manifest.json", json.dumps(changed_anywhere(manifest, draw, times), indent=1)
         )
-        return to
+        return target
     journal = draw.choice(sorted((run / "journal").iterdir()))
     lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
     for line in lines:
@@ -44,8 +44,8 @@ def damaged_copy(run: Path, to: Path, seed: int) -> Path:
     lines[number] = changed_anywhere(lines[number], draw, times)
     if isinstance(lines[number], dict) and draw.random() < 0.8:
         lines[number].setdefault("kind", kind)
-    _replace(to / "journal" / journal.name, "".join(f"{json.dumps(line)}\n" for line in lines))
-    return to
+    _replace(target / "journal" / journal.name, "".join(f"{json.dumps(line)}\n" for line in lines))
+    return target
 
 
 def _replace(path: Path, text: str) -> None:
@@ -59,14 +59,14 @@ def _command(*words: str) -> Callable[[Path, Path, Path], object]:
     an exit code, and prints no character that would steer a terminal."""
 
     def read(run: Path, whole: Path, out: Path) -> None:
-        named = {"RUN": str(run), "WHOLE": str(whole), "OUT": str(out)}
-        told, errors = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(errors):
-            code = main([named.get(word, word) for word in words])
+        folders = {"RUN": str(run), "WHOLE": str(whole), "OUT": str(out)}
+        output, errors = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+            code = main([folders.get(word, word) for word in words])
         assert code in (0, 1, 2, 3)
         if code == 2:
             assert errors.getvalue().count("\n") == 1, errors.getvalue()
-        assert not set(told.getvalue() + errors.getvalue()) & {"\x1b", "\x00", "\x07"}
+        assert not set(output.getvalue() + errors.getvalue()) & {"\x1b", "\x00", "\x07"}
 
     return read
 
@@ -74,11 +74,11 @@ def _command(*words: str) -> Callable[[Path, Path, Path], object]:
 def _open(run: Path, whole: Path, out: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        opened = open_run(run)
-        assert len(opened.rows) >= 0
-        opened.samples()
-        opened._repr_html_()
-        opened.compare(whole)
+        folder = open_run(run)
+        assert len(folder.rows) >= 0
+        folder.samples()
+        folder._repr_html_()
+        folder.compare(whole)
 
 
 def _follow(run: Path, whole: Path, out: Path) -> None:

@@ -44,10 +44,10 @@ _CELL = re.compile(r'(?:^|[,;\t])("(?:[^"]|"")*"|[^,;\t\r\n]*)', re.MULTILINE)
 def save_hostile(path: Path, names: tuple[str, ...] = IN_GRAPHS) -> Path:
     """y = relu(x @ w), called so, with two nodes, three tensors and an open axis."""
     weights = np.eye(4, dtype=np.float32)
-    x, y, between = f"x{names[0]}", f"y{names[1]}", names[2]
+    x, y, middle = f"x{names[0]}", f"y{names[1]}", names[2]
     nodes = [
-        helper.make_node("MatMul", [x, "w"], [between], name=names[3]),
-        helper.make_node("Relu", [between], [y], name=names[4]),
+        helper.make_node("MatMul", [x, "w"], [middle], name=names[3]),
+        helper.make_node("Relu", [middle], [y], name=names[4]),
     ]
     ends = [tensor(name, [AXIS, 4]) for name in (x, y)]
     onnx.save(graph(nodes, ends[:1], ends[1:], {"w": weights}), path)
@@ -71,8 +71,8 @@ def _split_at_all(content: bytes) -> list[str]:
 
 
 def _runs(cell: str) -> bool:
-    begun = cell.lstrip()[:1]
-    if not begun or begun not in "=+-@\uff1d\uff0b\uff0d\uff20":
+    first_character = cell.lstrip()[:1]
+    if not first_character or first_character not in "=+-@\uff1d\uff0b\uff0d\uff20":
         return cell[:1] in ("\t", "\r", "\n")
     try:
         float(cell)
@@ -95,23 +95,23 @@ class Seen(HTMLParser):
         self.attributes: set[str] = set()
         self.scripts: list[str] = []
         self.text = ""
-        self._in = ""
+        self._open_tag = ""
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
         self.attributes |= {name for name, _ in attrs}
-        self._in = tag
+        self._open_tag = tag
         if tag == "script":
             self.scripts.append("")
 
     def handle_endtag(self, tag: str) -> None:
-        self._in = ""
+        self._open_tag = ""
 
     def handle_data(self, data: str) -> None:
-        if self._in == "script":
+        if self._open_tag == "script":
             self.scripts[-1] += data
-        elif self._in != "style":
+        elif self._open_tag != "style":
             self.text += data
 
 

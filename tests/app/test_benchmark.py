@@ -51,13 +51,13 @@ def test_listed_times_are_measured_ones_in_seconds(result: BenchmarkResult) -> N
     run = read_run(result.path)
     for profile, case in zip(result.profiles, run.manifest.cases, strict=True):
         times = profile["inference"]["inference_time"]
-        measured = {
+        durations_ns = {
             int(latency)
-            for one in run.rounds_of(case)
-            for latency in run.samples_of(one).latency_ns
+            for entry in run.rounds_of(case)
+            for latency in run.samples_of(entry).latency_ns
         }
         assert len(times) == 50
-        assert {round(seconds * 1e9) for seconds in times} <= measured
+        assert {round(seconds * 1e9) for seconds in times} <= durations_ns
 
 
 def test_frame_csv_and_json_tell_the_same(result: BenchmarkResult, tmp_path: Path) -> None:
@@ -164,7 +164,9 @@ def test_foreign_files_in_a_glob_are_passed_over_with_one_warning(
     (tmp_path / "shopping.csv").write_text("what,how many\nmilk,2\n")
     (tmp_path / "notes.txt").write_bytes(b"\xff\x00 no table")
     (tmp_path / "folder").mkdir()
-    with pytest.warns(UserWarning, match=r"3 of the 4 that match .* are passed over: ") as warned:
-        found = load_results(str(tmp_path / "*"))
-    assert len(warned) == 1
-    assert list(found.model) == ["dense_128_32", "reshape_1d"][: len(found)]
+    with pytest.warns(
+        UserWarning, match=r"3 of the 4 that match .* are passed over: "
+    ) as warning_records:
+        frame = load_results(str(tmp_path / "*"))
+    assert len(warning_records) == 1
+    assert list(frame.model) == ["dense_128_32", "reshape_1d"][: len(frame)]

@@ -29,9 +29,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
         graph = write_add_graph(folder / "add.onnx")
-        asked = ["--headless", "--models", str(graph), "--runtimes", "ort-cpu,fake"]
+        arguments = ["--headless", "--models", str(graph), "--runtimes", "ort-cpu,fake"]
         few = ["--scenario", "paced:5ms", "--profile", "glance", "--rounds", "2", "--profile-ops"]
-        assert batch(*asked, *few, "--out", str(folder / "run"))[0] == 0
+        assert batch(*arguments, *few, "--out", str(folder / "run"))[0] == 0
     return folder / "run"
 
 
@@ -49,8 +49,8 @@ def test_a_damaged_run_is_shown_or_refused(seed: int, whole: Path, tmp_path: Pat
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_many_damaged_runs_are_read_or_refused(whole: Path, tmp_path: Path) -> None:
-    found = [fault for seed in range(RARE_SEEDS) for fault in faults(whole, tmp_path, seed)]
-    assert not found
+    failures = [fault for seed in range(RARE_SEEDS) for fault in faults(whole, tmp_path, seed)]
+    assert not failures
 
 
 def _in_round(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
@@ -98,7 +98,7 @@ def _dangling(run: Path) -> None:
 
 _DEEP = VALUES[-1]
 _PEAK = {"flops_per_s": 0.0, "bytes_per_s": 0.0, "in_use_bytes": 0, "how": ""}
-_KNOWN: dict[str, Callable[[Path], None]] = {
+_DAMAGE: dict[str, Callable[[Path], None]] = {
     "a NUL in the name of samples": _in_round(lambda line: line.update(samples="a\0b")),
     "no name of a plan": _in_manifest(name="no name\x1b of a plan"),
     "packages that are a list": _in_manifest(environment={"packages": ["a"], "host": "h"}),
@@ -113,21 +113,21 @@ _KNOWN: dict[str, Callable[[Path], None]] = {
 }
 
 
-@pytest.mark.parametrize("kind", _KNOWN)
+@pytest.mark.parametrize("kind", _DAMAGE)
 def test_known_damage_is_told_by_every_reader(kind: str, whole: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(whole, run)
     (run / "live.json").unlink()
-    _KNOWN[kind](run)
-    found = []
+    _DAMAGE[kind](run)
+    failures = []
     for name, read in READERS.items():
         try:
             read(run, whole, tmp_path / f"out {name}")
         except GraphlapError:
             continue
         except Exception as error:
-            found.append(f"{name}: {type(error).__name__}: {error}")
-    assert not found, "each reads what is whole, or refuses in one sentence"
+            failures.append(f"{name}: {type(error).__name__}: {error}")
+    assert not failures, "each reads what is whole, or refuses in one sentence"
 
 
 def test_a_history_goes_on_without_what_is_damaged(

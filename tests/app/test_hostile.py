@@ -52,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def told(folder: Path) -> dict[str, str]:
     """What a terminal was told of two runs: of all names, where a round costs least, and of one
     model on engines that tell of its nodes."""
-    said = {}
+    texts = {}
     models = str(folder / "nets" / "*.onnx")
     few = str(folder / "nets" / "*onerror*.onnx")
     for name, flags in (
@@ -61,8 +61,8 @@ def told(folder: Path) -> dict[str, str]:
     ):
         code, out, errors = batch("--headless", *flags, *GLANCE, "--out", str(folder / name))
         assert code in (0, 1), errors
-        said[name] = out + errors
-    return said
+        texts[name] = out + errors
+    return texts
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +110,9 @@ def test_no_csv_has_a_formula(run: Path, graphs: Path, folder: Path) -> None:
 
 
 def test_operators_are_read_back_as_they_were_called(graphs: Path) -> None:
-    told = open_run(graphs)
-    ort = next(one for one in told.measured if one.case.runtime == "ort-cpu")
-    assert len(told.operators(ort.case.case_id).figure.marks) >= 2
+    opened_run = open_run(graphs)
+    ort = next(entry for entry in opened_run.measured if entry.case.runtime == "ort-cpu")
+    assert len(opened_run.operators(ort.case.case_id).figure.marks) >= 2
 
 
 def test_json_and_parquet_have_the_names_themselves(run: Path) -> None:
@@ -124,8 +124,8 @@ def test_json_and_parquet_have_the_names_themselves(run: Path) -> None:
     frame = pd.read_parquet(run / "results.parquet")
     assert {Path(name).stem for name in frame["model"]} == {storable(name) for name in OF_FILES}
     for path in (run / "trace").iterdir():
-        told = json.loads(gzip.decompress(path.read_bytes()))
-        assert told["traceEvents"][0]["args"]["name"]
+        trace = json.loads(gzip.decompress(path.read_bytes()))
+        assert trace["traceEvents"][0]["args"]["name"]
 
 
 def test_markdown_is_text_and_its_tables_are_whole(run: Path, graphs: Path) -> None:
@@ -133,12 +133,12 @@ def test_markdown_is_text_and_its_tables_are_whole(run: Path, graphs: Path) -> N
     pages = [(path / "results.md").read_text("utf-8") for path in (run, graphs)]
     pages.append(asked("--compare", str(run), str(run), "--markdown"))
     for text in pages:
-        own = re.sub(r"^<sub>(.*)</sub>$", r"\1", text, flags=re.MULTILINE)
-        assert list(opened_by_markdown(own)) == []
-        rows = [re.sub(r"\\.", "", line) for line in own.splitlines() if line[:2] == "| "]
+        text_only = re.sub(r"^<sub>(.*)</sub>$", r"\1", text, flags=re.MULTILINE)
+        assert list(opened_by_markdown(text_only)) == []
+        rows = [re.sub(r"\\.", "", line) for line in text_only.splitlines() if line[:2] == "| "]
         assert len({row.count("|") for row in rows}) == 1
-        assert not steering(own)
-        assert not re.search(r"(?<!\\)(https?:/|www\.|@)", own), "of which GitHub makes links"
+        assert not steering(text_only)
+        assert not re.search(r"(?<!\\)(https?:/|www\.|@)", text_only), "of which GitHub makes links"
 
 
 def test_xml_is_read_by_a_parser(run: Path, folder: Path) -> None:
@@ -146,10 +146,10 @@ def test_xml_is_read_by_a_parser(run: Path, folder: Path) -> None:
     asked("--history", str(folder), "--plot", str(folder / "history.svg"))
     net = next((folder / "nets").glob("*onerror*"))
     card = ["explain", str(net), "--axis", f"{AXIS}=1", "--svg", str(folder / "card.svg")]
-    told = io.StringIO()
-    with redirect_stdout(told):
+    output = io.StringIO()
+    with redirect_stdout(output):
         assert explain(card) == 0
-    assert not steering(told.getvalue())
+    assert not steering(output.getvalue())
     for name in ("junit.xml", "history.svg", "card.svg"):
         ElementTree.parse(folder / name)
 
@@ -158,9 +158,9 @@ def test_a_plan_has_the_names(run: Path, tmp_path: Path) -> None:
     plan = read_run(run).manifest.requested_plan
     names = tuple(f"{name}.onnx" for name in OF_FILES if name == storable(name))
     grid = plan.sweeps[0].model_copy(update={"models": names})
-    written = plan_toml(plan.model_copy(update={"sweeps": (grid,)}))
-    assert tuple(tomllib.loads(written)["sweeps"][0]["models"]) == names
-    (tmp_path / "plan.toml").write_text(written, "utf-8")
+    plan_text = plan_toml(plan.model_copy(update={"sweeps": (grid,)}))
+    assert tuple(tomllib.loads(plan_text)["sweeps"][0]["models"]) == names
+    (tmp_path / "plan.toml").write_text(plan_text, "utf-8")
     assert load_plan(tmp_path / "plan.toml").sweeps[0].models == names
 
 
@@ -218,11 +218,11 @@ addEventListener("load", () => setTimeout(() => {
 def test_in_a_browser_nothing_of_a_name_runs_and_figures_have_it_as_text(report: Path) -> None:
     elements, console = rendered(report, LOOK)
     assert not console
-    found = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
-    assert found is not None
-    told = json.loads(unescape(found[1]))
-    assert (told["ran"], told["links"], told["strange"]) == ("undefined", 0, 0)
-    assert told["drawn"]
-    ticks = " ".join(told["ticks"])
+    match = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
+    assert match is not None
+    answer = json.loads(unescape(match[1]))
+    assert (answer["ran"], answer["links"], answer["strange"]) == ("undefined", 0, 0)
+    assert answer["drawn"]
+    ticks = " ".join(answer["ticks"])
     assert "<img src=x onerror=strange=1>" in ticks
     assert "2026-11-22" in ticks, "a name, and no date"

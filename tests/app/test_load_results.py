@@ -45,8 +45,8 @@ def recorded(folder: Path, models: Sequence[str]) -> Path:
                 record(run, case, 0, [10.0 + place, 20.0], facts={"engine": case.model})
             else:
                 record(run, case, 0, status="unsupported", reason=case.model)
-    written = read_run(folder)
-    for name, content in tables(written.manifest, Rows().of(written)):
+    stored_run = read_run(folder)
+    for name, content in tables(stored_run.manifest, Rows().of(stored_run)):
         (folder / name).write_bytes(content)
     return folder
 
@@ -70,12 +70,12 @@ def ways(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def test_a_folder_its_table_and_an_opened_run_are_one_frame(run: Path) -> None:
-    opened = open_run(run).rows
-    assert opened["model"].notna().all()
-    assert set(WORDS) <= set(opened["model"])
-    own = [name for name in opened if name != "device"]
+    frame_opened = open_run(run).rows
+    assert frame_opened["model"].notna().all()
+    assert set(WORDS) <= set(frame_opened["model"])
+    shared_columns = [name for name in frame_opened if name != "device"]
     for way, frame in ways(run).items():
-        assert_frame_equal(frame[own], opened[own], obj=way)
+        assert_frame_equal(frame[shared_columns], frame_opened[shared_columns], obj=way)
 
 
 def test_what_is_empty_has_a_type(run: Path) -> None:
@@ -124,8 +124,10 @@ def test_the_columns_of_dlmarks_notebook_are_there(tmp_path: Path) -> None:
     ]
     with RunFolder.create(tmp_path / "run", manifest_of(cases, rounds=1)) as folder:
         for case in cases:
-            held = 900.0 if case.runtime == "fake:1" else None
-            record(folder, case, 0, [2000.0] * 30, rss_peak_mb=300.0, device_memory_peak_mb=held)
+            device_mb = 900.0 if case.runtime == "fake:1" else None
+            record(
+                folder, case, 0, [2000.0] * 30, rss_peak_mb=300.0, device_memory_peak_mb=device_mb
+            )
     frame = load_results(tmp_path / "run")
     assert list(frame.device) == ["ort-cpu", "1", "fake"]
     first = frame[frame.device == frame.device.unique()[0]]

@@ -40,11 +40,11 @@ def test_rows_and_samples_are_dataframes_with_their_own_types(path: Path) -> Non
 
 
 def test_two_runs_are_compared_by_their_verdicts(path: Path) -> None:
-    told = open_run(path).compare(path)
-    assert set(told["percentile"]) <= {"p50", "p99"}
-    assert len(told) >= 2
-    assert set(told["ratio"]) == {1.0}
-    assert not set(told["verdict"]) & {"faster", "slower"}
+    verdicts = open_run(path).compare(path)
+    assert set(verdicts["percentile"]) <= {"p50", "p99"}
+    assert len(verdicts) >= 2
+    assert set(verdicts["ratio"]) == {1.0}
+    assert not set(verdicts["verdict"]) & {"faster", "slower"}
 
 
 @pytest.mark.parametrize("band", [-1.0, 1.0, 5.0, float("nan")])
@@ -58,15 +58,17 @@ def test_a_figure_has_the_medians_of_the_rows(path: Path) -> None:
     series = run.latency().figure.series
     rows = run.rows.set_index("case_id")
     for percentile in ("p50", "p99"):
-        marks = {one.cases[0]: one.marks[0] for one in series if one.name.endswith(percentile)}
+        marks = {
+            entry.cases[0]: entry.marks[0] for entry in series if entry.name.endswith(percentile)
+        }
         for case_id, mark in marks.items():
             assert mark.x == rows.loc[case_id, f"latency_{percentile}_us"]
             if mark.low is not None:
                 assert mark.low == rows.loc[case_id, f"latency_{percentile}_ci_low_us"]
                 assert mark.high == rows.loc[case_id, f"latency_{percentile}_ci_high_us"]
         assert set(marks) == set(rows.index[rows[f"latency_{percentile}_us"].notna()])
-    of_slow = run.percentiles([SLOW.case_id]).figure.series
-    assert [one.cases for one in of_slow] == [(SLOW.case_id,)]
+    slow_series = run.percentiles([SLOW.case_id]).figure.series
+    assert [entry.cases for entry in slow_series] == [(SLOW.case_id,)]
     shares = [mark.y for mark in run.histogram([FAST.case_id]).figure.series[0].marks]
     assert 66.0 < sum(shares) <= 100.1, "in percent of all runs, without the last half percent"
 
@@ -76,8 +78,8 @@ def test_a_figure_is_a_picture_in_a_notebook_and_a_file(path: Path, tmp_path: Pa
     root = ElementTree.fromstring(figure._repr_svg_())
     titles = list(root.iter("{http://www.w3.org/2000/svg}title"))
     assert len(titles) == len(figure.figure.marks)
-    saved = figure.save(tmp_path / "latency.svg")
-    assert saved.read_text("utf-8") == figure._repr_svg_()
+    saved_path = figure.save(tmp_path / "latency.svg")
+    assert saved_path.read_text("utf-8") == figure._repr_svg_()
 
 
 @pytest.mark.parametrize(
@@ -109,17 +111,17 @@ def test_columns_have_their_types_whatever_a_run_fills(path: Path) -> None:
 
 
 def test_what_is_damaged_is_warned_of_and_the_rest_is_there(path: Path, tmp_path: Path) -> None:
-    copied = Path(shutil.copytree(path, tmp_path / "run"))
-    (journal,) = (copied / "journal").iterdir()
+    copy = Path(shutil.copytree(path, tmp_path / "run"))
+    (journal,) = (copy / "journal").iterdir()
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join([b"no json\n", *lines[1:]]))
     with pytest.warns(UserWarning, match="line 1 is damaged"):
-        run = open_run(copied)
+        run = open_run(copy)
     assert run.rows.set_index("case_id").loc[FAST.case_id, "rounds"] == 2
 
 
 def test_a_case_may_be_named_alone_and_a_file_is_no_run(path: Path) -> None:
     series = open_run(path).latency(SLOW.case_id).figure.series
-    assert {one.cases for one in series} == {(SLOW.case_id,)}
+    assert {entry.cases for entry in series} == {(SLOW.case_id,)}
     with pytest.raises(ResultsError, match=r"is no run folder \(it is a file\)"):
         open_run(path / "manifest.json")

@@ -58,8 +58,8 @@ def run(tmp_path: Path) -> Path:
         for number in range(4):
             level = 100.0 * (1 + number / 10)
             record(folder, CASE, number, [level] * 600)
-            oversubscribed = diagnostic("cpu_oversubscribed", load_1min=5.0 + number, cores=2)
-            record(folder, BUSY, number, [level] * 600, warnings=(oversubscribed,))
+            warning = diagnostic("cpu_oversubscribed", load_1min=5.0 + number, cores=2)
+            record(folder, BUSY, number, [level] * 600, warnings=(warning,))
             record(folder, LOADED, number, [level] * 600, open_loop=OVERLOADED)
         record(folder, FEW, 0, [100.0] * 3)
     return path
@@ -70,9 +70,9 @@ def reworded(entry: Entry, draw: random.Random) -> Entry:
 
     def words(template: str) -> str:
         fields = [f"{{{name}}}" for _, name, _, _ in Formatter().parse(template) if name]
-        drawn = ["".join(draw.choices("abcxyz;: .", k=draw.randint(1, 9))) for _ in range(7)]
-        draw.shuffle(together := [*fields, *drawn, "; ", ": ", " 9 to 12 "])
-        return "".join(together) if template else ""
+        random_parts = ["".join(draw.choices("abcxyz;: .", k=draw.randint(1, 9))) for _ in range(7)]
+        draw.shuffle(parts := [*fields, *random_parts, "; ", ": ", " 9 to 12 "])
+        return "".join(parts) if template else ""
 
     return replace(
         entry,
@@ -84,26 +84,26 @@ def reworded(entry: Entry, draw: random.Random) -> Entry:
 
 def observed(path: Path) -> dict[str, Any]:
     """All that programs read of a run: rows, groups, filters, exports, comparison and gate."""
-    loaded = read_run(path)
-    measured = Rows().measured(loaded)
-    rows = [one.row for one in measured]
+    stored_run = read_run(path)
+    rows_measured = Rows().measured(stored_run)
+    rows = [entry.row for entry in rows_measured]
     texts = (WARNINGS, "reason", "ci_missing_reason")
-    comparison = compare_runs(side_of(loaded), side_of(loaded))
+    comparison = compare_runs(side_of(stored_run), side_of(stored_run))
     assert main(["--export", "csv,json,markdown", str(path)]) == 0
-    exported = json.loads((path / "results.json").read_text("utf-8"))["rows"]
+    json_rows = json.loads((path / "results.json").read_text("utf-8"))["rows"]
     term = Term(CODES, ":", "rounds_differ")
     junit = ElementTree.fromstring(as_junit(comparison, gate="slower"))
     return {
         "rows": [{k: v for k, v in row.items() if k not in texts} for row in rows],
         "diagnostics": [diagnostics_of(row) for row in rows],
-        "groups": [(one.code, one.case_ids) for one in warning_groups(rows)],
-        "causes": [(one.status, one.codes, one.case_ids) for one in causes(rows)],
-        "marks": summarise_run(measured).marks,
+        "groups": [(entry.code, entry.case_ids) for entry in warning_groups(rows)],
+        "causes": [(entry.status, entry.codes, entry.case_ids) for entry in causes(rows)],
+        "marks": summarise_run(rows_measured).marks,
         "filter": [term.fits(row[CODES]) for row in rows],
-        "json": [[(d["code"], d["parameters"]) for d in row[DIAGNOSTICS]] for row in exported],
+        "json": [[(d["code"], d["parameters"]) for d in row[DIAGNOSTICS]] for row in json_rows],
         "verify": main(["--verify", str(path)]),
         "gate": as_json(comparison, gate="slower")["gate"]["exit_code"],
-        "junit": [one.attrib for one in junit.iter("property")],
+        "junit": [entry.attrib for entry in junit.iter("property")],
     }
 
 
@@ -111,7 +111,7 @@ def observed(path: Path) -> dict[str, Any]:
 def test_other_words_change_nothing_but_words(
     run: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    before = observed(run)
+    expected = observed(run)
     texts = [row[WARNINGS] for row in Rows().of(read_run(run))]
     draw = random.Random(seed)
     entries = {key: reworded(entry, draw) for key, entry in catalogue.CATALOGUE.items()}
@@ -119,7 +119,7 @@ def test_other_words_change_nothing_but_words(
     # Other words are another program, for which no stored row holds.
     monkeypatch.setattr(row_statistics, "program", lambda: f"reworded {seed}")
     monkeypatch.setattr(stored_rows, "program", lambda: f"reworded {seed}")
-    assert observed(run) == before
+    assert observed(run) == expected
     assert [row[WARNINGS] for row in Rows().of(read_run(run))] != texts, "they were reworded"
 
 
@@ -162,14 +162,14 @@ def test_a_resumed_run_does_not_depend_on_words(
 
 def test_the_run_has_what_depends_on_codes(run: Path) -> None:
     """So that the test above compares something."""
-    seen = observed(run)
-    found = {code for row in seen["rows"] for code in codes_in(row[CODES])}
-    assert found >= {
+    observation = observed(run)
+    found_codes = {code for row in observation["rows"] for code in codes_in(row[CODES])}
+    assert found_codes >= {
         "rounds_differ", "cpu_oversubscribed", "overloaded", "rounds_missing", "few_runs",
     }  # fmt: skip
-    assert ("not valid", ("overloaded",)) in [(s, c) for s, c, _ in seen["causes"]]
-    assert True in seen["filter"] and False in seen["filter"]
-    assert seen["junit"]
+    assert ("not valid", ("overloaded",)) in [(s, c) for s, c, _ in observation["causes"]]
+    assert True in observation["filter"] and False in observation["filter"]
+    assert observation["junit"]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 def resumed(folder: Path, name: str) -> Path:
     """The folder after the batch mode has measured what it lacked."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", install_layout.module_name("app"), "--resume", name],
         cwd=folder,
         env=os.environ
@@ -53,7 +53,7 @@ def resumed(folder: Path, name: str) -> Path:
         text=True,
         check=False,
     )
-    assert done.returncode == OK, done.stderr
+    assert result.returncode == OK, result.stderr
     return folder / name
 
 
@@ -80,14 +80,14 @@ _COMPUTED_ANEW = {
 
 
 def test_its_rows_are_those_that_it_wrote_itself(folder: Path) -> None:
-    written = read_rows(folder / "finished" / "results.csv")
+    stored_rows = read_rows(folder / "finished" / "results.csv")
     columns = set(
         (folder / "finished" / "results.csv").read_text("utf-8").split("\n")[0].split(",")
     )
     rows = Rows().of(read_run(folder / "finished"))
-    assert {str(row["case_id"]) for row in rows} == written.keys()
+    assert {str(row["case_id"]) for row in rows} == stored_rows.keys()
     for row in rows:
-        was = written[str(row["case_id"])]
+        was = stored_rows[str(row["case_id"])]
         same = was.keys() & columns - _COMPUTED_ANEW
         assert {name: row[name] for name in same}.items() <= was.items()
         assert {p: row[f"pooled_{p}_us"] for p in PERCENTILES} == {
@@ -99,11 +99,11 @@ def test_its_rows_are_those_that_it_wrote_itself(folder: Path) -> None:
 
 def test_its_accuracies_and_operators_are_found(folder: Path) -> None:
     run = read_run(folder / "finished")
-    measured, failed = (run.accuracy_of(case) for case in (run.cases[0], run.cases[-1]))
-    assert measured is not None
-    assert measured.top1 == 0.9
-    assert failed is not None
-    assert "no reference outputs" in failed.reason
+    accuracy, failure = (run.accuracy_of(case) for case in (run.cases[0], run.cases[-1]))
+    assert accuracy is not None
+    assert accuracy.top1 == 0.9
+    assert failure is not None
+    assert "no reference outputs" in failure.reason
     assert len(run.operators) == 4
     times = read_operators(run.path, run.operators[run.cases[0].case_id])
     assert times.ops
@@ -113,23 +113,25 @@ def test_its_accuracies_and_operators_are_found(folder: Path) -> None:
 def test_it_opens_in_the_window(folder: Path) -> None:
     state = state_of(folder / "finished")
     assert state.problem is None
-    assert [one.status for one in state.series] == ["ok"] * 4
-    assert all(one.counts.sum() == one.row["iterations"] for one in state.series)
-    assert all(one.operators for one in state.details.values() if one.case.runtime == "ort-cpu")
+    assert [entry.status for entry in state.series] == ["ok"] * 4
+    assert all(entry.counts.sum() == entry.row["iterations"] for entry in state.series)
+    assert all(
+        entry.operators for entry in state.details.values() if entry.case.runtime == "ort-cpu"
+    )
 
 
 @pytest.mark.rare
 def test_a_killed_run_resumes_under_its_own_names(folder: Path) -> None:
-    before = read_run(folder / "killed")
-    known = {case_id: dict(rounds) for case_id, rounds in before.rounds.items()}
+    stored_run = read_run(folder / "killed")
+    rounds_by_case = {case_id: dict(rounds) for case_id, rounds in stored_run.rounds.items()}
     run = read_run(resumed(folder, "killed"))
     assert {case.case_id: len(run.rounds_of(case)) for case in run.cases} == dict.fromkeys(
-        (case.case_id for case in before.cases), 2
+        (case.case_id for case in stored_run.cases), 2
     )
-    for case_id, rounds in known.items():
+    for case_id, rounds in rounds_by_case.items():
         for number, result in rounds.items():
             assert run.rounds[case_id][number] == result, "what was measured stays"
-    assert run.cases == before.cases
+    assert run.cases == stored_run.cases
     assert [row["accuracy_top1"] for row in Rows().of(run)][:2] == [0.9, 0.9]
 
 
@@ -137,45 +139,45 @@ def test_a_killed_run_resumes_under_its_own_names(folder: Path) -> None:
 def test_a_search_goes_on_where_it_was_killed(folder: Path) -> None:
     manifest = folder / "search" / "manifest.json"
     manifest.write_text(manifest.read_text("utf-8").replace('"1GiB"', '"100MiB"'), "utf-8")
-    before = read_run(folder / "search")
-    tried = [case.axes["batch"] for case in before.cases]
-    assert tried == [2**power for power in range(len(tried))]
+    stored_run = read_run(folder / "search")
+    batches_before = [case.axes["batch"] for case in stored_run.cases]
+    assert batches_before == [2**power for power in range(len(batches_before))]
     run = read_run(resumed(folder, "search"))
     batches = [case.axes["batch"] for case in run.cases]
-    assert batches[: len(tried)] == tried
+    assert batches[: len(batches_before)] == batches_before
     assert all(len(run.rounds_of(case)) == 1 for case in run.cases)
-    ended = {case.axes["batch"]: run.rounds_of(case)[0].status for case in run.cases}
-    largest = max(batch for batch, status in ended.items() if status == "ok")
+    statuses = {case.axes["batch"]: run.rounds_of(case)[0].status for case in run.cases}
+    largest = max(batch for batch, status in statuses.items() if status == "ok")
     # It ends where the memory does, the limit being the only thing that stops this graph.
-    assert largest >= tried[-1]
-    assert {status for batch, status in ended.items() if batch > largest} == {"out_of_memory"}
+    assert largest >= batches_before[-1]
+    assert {status for batch, status in statuses.items() if batch > largest} == {"out_of_memory"}
 
 
 def test_it_compares_with_a_run_of_today_by_what_its_cases_are(folder: Path) -> None:
     old = state_of(folder / "finished")
     today = [replace(case, naming=2) for case in old.manifest.cases]
-    with new_run(folder / "today", today) as written:
+    with new_run(folder / "today", today) as run_folder:
         for case in today:
-            record_round(written, case, 0, records([5000.0] * 400))
+            record_round(run_folder, case, 0, records([5000.0] * 400))
     new = state_of(folder / "today")
-    assert not {one.key for one in old.series} & {one.key for one in new.series}
-    before, after = (
-        RunSide(name, tuple(one.measured for one in state.series), {})
+    assert not {entry.key for entry in old.series} & {entry.key for entry in new.series}
+    old_side, new_side = (
+        RunSide(name, tuple(entry.measured for entry in state.series), {})
         for name, state in (("old", old), ("new", new))
     )
-    found = compare_runs(before, after)
-    assert [case.case_id for case in found.cases] == [case.case_id for case in today]
-    assert not found.only_first + found.only_second
+    comparison = compare_runs(old_side, new_side)
+    assert [case.case_id for case in comparison.cases] == [case.case_id for case in today]
+    assert not comparison.only_first + comparison.only_second
 
 
 def test_it_is_in_a_history_beside_a_run_of_today(folder: Path) -> None:
     old = read_run(folder / "finished")
     today = [replace(case, naming=2) for case in old.cases]
-    with new_run(folder / "today", today) as written:
+    with new_run(folder / "today", today) as run_folder:
         for case in today:
-            record_round(written, case, 0, records([5000.0] * 400))
-    found = read_history(folder, any_host=True)
-    medians = {trend.case_id: trend for trend in found.trends if trend.percentile == "p50"}
+            record_round(run_folder, case, 0, records([5000.0] * 400))
+    history = read_history(folder, any_host=True)
+    medians = {trend.case_id: trend for trend in history.trends if trend.percentile == "p50"}
     for case in today:
         names = [point.run.path.name for point in medians[case.case_id].points]
         assert names[0] == "finished" and names[-1] == "today"

@@ -24,7 +24,7 @@ from app.runs.reader import read_run
 from app.runs.verify import verify
 
 ARCHIVE = Path(__file__).with_name("results") / "schema_3.tar.gz"
-_REWORDED = (
+_RENAMES = (
     (" is cancelled: ", " is not run: "),
     (" was measured: --resume it", " was measured: resume it"),
     ("Resume the run (--resume).", "Resume the run (graphlap resume)."),
@@ -43,8 +43,10 @@ def test_its_table_has_former_names_and_is_read_under_those_of_today(run: Path) 
         header = next(csv.reader(file))
     assert set(RENAMED) <= set(header)
     rows = read_rows(run / "results.full.csv")
-    filled = {name for row in rows.values() for name, value in row.items() if value is not None}
-    assert not filled & RENAMED.keys()
+    filled_columns = {
+        name for row in rows.values() for name, value in row.items() if value is not None
+    }
+    assert not filled_columns & RENAMED.keys()
     assert {current_name(name) for name in header} <= set(NAMES)
 
 
@@ -57,15 +59,15 @@ def _is_of_newer_statistics(name: str) -> bool:
 
 
 def test_its_rows_are_computed_as_they_were(run: Path) -> None:
-    stored = read_rows(run / "results.full.csv")
-    computed = {str(row["case_id"]): row for row in Rows().of(read_run(run))}
-    assert computed.keys() == stored.keys()
+    stored_rows = read_rows(run / "results.full.csv")
+    computed_rows = {str(row["case_id"]): row for row in Rows().of(read_run(run))}
+    assert computed_rows.keys() == stored_rows.keys()
     differing = {
         (case_id, name)
-        for case_id, row in computed.items()
+        for case_id, row in computed_rows.items()
         for name in NAMES
         if not _is_of_newer_statistics(name)
-        and not are_equal(row[name], _in_words_of_today(stored[case_id].get(name)))
+        and not are_equal(row[name], _in_words_of_today(stored_rows[case_id].get(name)))
     }
     assert differing == set()
 
@@ -83,6 +85,6 @@ def test_it_is_verified_loaded_compared_and_in_the_history(run: Path) -> None:
 def _in_words_of_today(value: Value) -> Value:
     """Reasons and warnings that name a status or a command which has another name today."""
     if isinstance(value, str):
-        for former, name in _REWORDED:
+        for former, name in _RENAMES:
             value = value.replace(former, name)
     return value

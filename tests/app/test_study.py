@@ -42,14 +42,16 @@ def measured(tmp_path_factory: pytest.TempPathFactory, exported: Path) -> tuple[
 
 def test_figures_of_the_page_are_medians_of_the_samples(measured: tuple[Path, str]) -> None:
     folder, out = measured
-    of_page = tables((folder / "study.md").read_text("utf-8"))
-    cells = [cell for table in of_page for row in table if row[1] == "fake" for cell in row]
-    recorded = read_run(folder)
-    for case in recorded.cases:
-        (result,) = recorded.rounds_of(case)
+    page_tables = tables((folder / "study.md").read_text("utf-8"))
+    cells = [cell for table in page_tables for row in table if row[1] == "fake" for cell in row]
+    stored_run = read_run(folder)
+    for case in stored_run.cases:
+        (result,) = stored_run.rounds_of(case)
         records = read_records(folder / "samples" / result.samples)
-        taken = records[records["phase"] == MEASURED]
-        median_us = float(np.median(taken["finished_ns"] - taken["started_ns"])) / 1e3
+        measured_records = records[records["phase"] == MEASURED]
+        median_us = (
+            float(np.median(measured_records["finished_ns"] - measured_records["started_ns"])) / 1e3
+        )
         assert cells.count(text.latency(median_us)) >= 1
         assert text.latency(median_us) in out
 
@@ -59,7 +61,7 @@ def test_each_figure_stands_under_its_configuration(measured: tuple[Path, str]) 
     folder, _ = measured
     page = (folder / "study.md").read_text("utf-8")
     places: dict[str, list[tuple[list[str], list[str]]]] = {}
-    for table in [one for one in tables(page) if one[0][0] == "Block"]:
+    for table in [entry for entry in tables(page) if entry[0][0] == "Block"]:
         for heading, line in zip(table[1::2], table[2::2], strict=True):
             places.setdefault(heading[0], []).append((heading[2:], line[2:]))
     for block in neurio_blocks():
@@ -82,11 +84,11 @@ def test_result_files_have_neurios_fields(measured: tuple[Path, str]) -> None:
 def test_a_run_that_is_there_has_its_page_again(measured: tuple[Path, str]) -> None:
     folder, _ = measured
     page = folder / "study.md"
-    before = page.read_bytes()
+    content = page.read_bytes()
     page.unlink()
     code, out, errors = run("study", "neurio", str(folder))
     assert (code, errors) == (0, "")
-    assert page.read_bytes() == before
+    assert page.read_bytes() == content
     assert str(page) in out
 
 
@@ -95,10 +97,10 @@ def test_a_run_goes_on_as_a_study(
 ) -> None:
     folder, _ = measured
     monkeypatch.setenv("GRAPHLAP_CACHE", str(exported))
-    before = (folder / "study.md").read_bytes()
+    content = (folder / "study.md").read_bytes()
     code, _, errors = run("study", "neurio", "--resume", str(folder))
     assert code == 0, errors
-    assert (folder / "study.md").read_bytes() == before
+    assert (folder / "study.md").read_bytes() == content
 
 
 def test_another_studys_run_is_refused(measured: tuple[Path, str]) -> None:
@@ -114,14 +116,14 @@ def test_a_page_that_cannot_be_written_fails_and_the_run_stays(
 ) -> None:
     folder, _ = measured
     page = folder / "study.md"
-    before = page.read_bytes()
+    content = page.read_bytes()
     page.unlink()
     page.mkdir()
     try:
         code, out, errors = run("study", "neurio", str(folder))
     finally:
         page.rmdir()
-        page.write_bytes(before)
+        page.write_bytes(content)
     assert (code, out, errors.count("\n")) == (1, "", 1)
     assert "can't be written (Is a directory)" in errors
 
@@ -137,8 +139,8 @@ def test_what_a_budget_leaves_out_is_named_and_can_be_gone_on_with(
     assert code == 1, errors
     assert "not run in the budget of 1 s: 4 of 4 rounds\n- no round: fake all 2\n" in out
     assert "- graphlap study NAME --resume RUN measures the rest\n" in out
-    of_page = tables((folder / "study.md").read_text("utf-8"))
-    assert sum(row.count("not run") for table in of_page for row in table) == len(MODELS)
+    page_tables = tables((folder / "study.md").read_text("utf-8"))
+    assert sum(row.count("not run") for table in page_tables for row in table) == len(MODELS)
 
 
 def test_simulated_means_and_their_errors_are_those_of_the_samples(
@@ -153,21 +155,23 @@ def test_simulated_means_and_their_errors_are_those_of_the_samples(
     code, _, errors = run(*words)
     assert code == 0, errors
     means, *_ = tables((folder / "study.md").read_text("utf-8"))
-    shown = dict(zip(means[0], means[1], strict=True))
-    recorded = read_run(folder)
-    for case in recorded.cases:
-        (result,) = recorded.rounds_of(case)
+    cells = dict(zip(means[0], means[1], strict=True))
+    stored_run = read_run(folder)
+    for case in stored_run.cases:
+        (result,) = stored_run.rounds_of(case)
         records = read_records(folder / "samples" / result.samples)
-        taken = records[records["phase"] == MEASURED]
-        mean_us = float(np.mean(taken["finished_ns"] - taken["started_ns"])) / 1e3
+        measured_records = records[records["phase"] == MEASURED]
+        mean_us = (
+            float(np.mean(measured_records["finished_ns"] - measured_records["started_ns"])) / 1e3
+        )
         if case.runtime == "fake":
-            assert shown["fake measured"] == text.significant(mean_us)
+            assert cells["fake measured"] == text.significant(mean_us)
             continue
         card = case.runtime.partition(":")[2].partition("@")[0].upper()
-        published = {"V80": 2.5, "IA-840F": 2.1, "IA-420F": 2.2}[card]
-        assert shown[f"{card} published"] == str(published)
-        assert shown[f"{card} simulated"] == f"{mean_us:.2f}"
-        assert shown[f"{card} error"] == f"{100 * (mean_us - published) / published:+.1f} %"
+        published_us = {"V80": 2.5, "IA-840F": 2.1, "IA-420F": 2.2}[card]
+        assert cells[f"{card} published"] == str(published_us)
+        assert cells[f"{card} simulated"] == f"{mean_us:.2f}"
+        assert cells[f"{card} error"] == f"{100 * (mean_us - published_us) / published_us:+.1f} %"
 
 
 @pytest.mark.parametrize(
@@ -214,9 +218,9 @@ def test_a_study_is_a_plan_like_a_suite() -> None:
 
 def test_runtimes_that_a_study_names_stay() -> None:
     plan = plan_from_options(parse(["--study", "vollo", "--runtimes", "fake"]))
-    named = [sweep.runtimes for sweep in plan.sweeps]
-    assert named[0] == ("fake",)
-    assert {name.partition(":")[0] for names in named[1:] for name in names} == {"fpga"}
+    runtimes = [sweep.runtimes for sweep in plan.sweeps]
+    assert runtimes[0] == ("fake",)
+    assert {name.partition(":")[0] for names in runtimes[1:] for name in names} == {"fpga"}
 
 
 def test_neurios_blocks_are_the_suites_models() -> None:

@@ -34,10 +34,10 @@ def test_accuracy_and_throughput_of_the_page_are_those_of_the_rows(
 ) -> None:
     folder, out = measured
     *_, table, _ = tables((folder / "study.md").read_text("utf-8"))
-    told = {row[1]: row[2:] for row in table[1:]}
+    figures = {row[1]: row[2:] for row in table[1:]}
     for row in rows(folder / "accuracy"):
         assert row["status"] in ("ok", "wrong_output"), row["reason"]
-        rate, top1, _ = told[f"{row['runtime']} {row['precision_requested']}"]
+        rate, top1, _ = figures[f"{row['runtime']} {row['precision_requested']}"]
         assert top1 == f"{100 * float(row['accuracy_top1']):.2f} %"
         assert rate.endswith("/s")
         scale = {"k": 1e3, "M": 1e6}.get(rate[-3], 1.0)
@@ -63,11 +63,11 @@ def test_parts_without_the_models_that_are_asked_for_are_named(
 @pytest.mark.rare
 def test_a_run_that_is_there_has_its_page_again(measured: tuple[Path, str]) -> None:
     folder, _ = measured
-    before = (folder / "study.md").read_bytes()
+    content = (folder / "study.md").read_bytes()
     (folder / "study.md").unlink()
     for words in ([str(folder)], ["--resume", str(folder)]):
         _, out, errors = run("study", "dlmark", *words)
-        assert (folder / "study.md").read_bytes() == before, errors
+        assert (folder / "study.md").read_bytes() == content, errors
         assert f"wrote {folder / 'study.md'}" in out
 
 
@@ -81,8 +81,8 @@ def test_a_part_is_a_study_of_its_own(measured: tuple[Path, str]) -> None:
 
 def test_parts_share_a_budget_and_the_page_names_what_it_left_out(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    begun = ("study", "char-cnn", "--runtimes", "ort-cpu", "--budget", "10ms")
-    code, out, errors = run(*begun, "--out", str(folder))
+    command = ("study", "char-cnn", "--runtimes", "ort-cpu", "--budget", "10ms")
+    code, out, errors = run(*command, "--out", str(folder))
     assert code == 1, errors
     parts = ("steps", "operators", "ladder")
     budgets = [read_manifest(folder / part).requested_plan.budget_s for part in parts]
@@ -97,11 +97,13 @@ def test_parts_share_a_budget_and_the_page_names_what_it_left_out(tmp_path: Path
 
 def test_the_parts_of_every_whole_have_plans_and_shares() -> None:
     for name in WHOLES:
-        found = whole(name)
-        assert found is not None
-        assert found.name == name
-        assert len(found.parts) == len(found.shares)
-        assert all(part == study(f"{name}/{found.folder_of(part)}") for part in found.parts)
+        definition = whole(name)
+        assert definition is not None
+        assert definition.name == name
+        assert len(definition.parts) == len(definition.shares)
+        assert all(
+            part == study(f"{name}/{definition.folder_of(part)}") for part in definition.parts
+        )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.benchmarks import tables
 
-_COMPARED = "reading"
+_COMPARED_BENCHMARK = "reading"
 
 
 def main(arguments: list[str]) -> None:
@@ -25,13 +25,15 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
     names: list[str] = options.names
-    if options.against and names != [_COMPARED]:
-        sys.exit(f"--against REVISION is of the benchmark {_COMPARED} alone: name that")
-    known = sorted(p.stem.removeprefix("bench_") for p in Path(__file__).parent.glob("bench_*.py"))
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        sys.exit(f"no benchmark {', '.join(unknown)}; known are {', '.join(known)}")
-    for name in names or known:
+    if options.against and names != [_COMPARED_BENCHMARK]:
+        sys.exit(f"--against REVISION is of the benchmark {_COMPARED_BENCHMARK} alone: name that")
+    known_names = sorted(
+        p.stem.removeprefix("bench_") for p in Path(__file__).parent.glob("bench_*.py")
+    )
+    unknown_names = [name for name in names if name not in known_names]
+    if unknown_names:
+        sys.exit(f"no benchmark {', '.join(unknown_names)}; known are {', '.join(known_names)}")
+    for name in names or known_names:
         sys.stdout.write(f"\n== {name}\n")
         sys.stdout.flush()
         more = (options.against,) if options.against else ()

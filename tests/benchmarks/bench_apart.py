@@ -22,14 +22,14 @@ HISTORIES = 200
 RUNS = 40
 
 
-def wrong(deviation: float, rounds: int, past: int | None, change: float = 0.0) -> float:
+def wrong(deviation: float, rounds: int, past_runs: int | None, change: float = 0.0) -> float:
     """In which share of tries the second of two runs is called faster or slower."""
     rng = np.random.default_rng(round(1000 * deviation) + rounds)
     count = 0
     for _ in range(TRIES):
         variation: RunVariation | None = STATED
-        if past is not None:
-            variation = past_of(rng, deviation, rounds, past) if past else None
+        if past_runs is not None:
+            variation = past_of(rng, deviation, rounds, past_runs) if past_runs else None
         count += called(rng, deviation, rounds, variation, change)
     return count / TRIES
 
@@ -37,13 +37,13 @@ def wrong(deviation: float, rounds: int, past: int | None, change: float = 0.0) 
 def simulated() -> Iterator[str]:
     yield "runs of the same code, called faster or slower, %: 4, 8, 16, 64 rounds of 3 %"
     yield ""
-    heads = " | ".join(f"history of {past}" for past in PAST_RUNS)
+    heads = " | ".join(f"history of {past_runs}" for past_runs in PAST_RUNS)
     yield f"| runs differ by | rounds alone | stated | {heads} |"
     yield "| --- |" + " --- |" * (2 + len(PAST_RUNS))
     for deviation in DEVIATIONS:
         cells = [
-            ", ".join(f"{100 * wrong(deviation, rounds, past):.1f}" for rounds in ROUNDS)
-            for past in (0, None, *PAST_RUNS)
+            ", ".join(f"{100 * wrong(deviation, rounds, past_runs):.1f}" for rounds in ROUNDS)
+            for past_runs in (0, None, *PAST_RUNS)
         ]
         yield f"| {100 * deviation:g} % | {' | '.join(cells)} |"
     yield ""
@@ -52,7 +52,9 @@ def simulated() -> Iterator[str]:
     yield f"| slower by | stated | {heads} |"
     yield "| --- |" + " --- |" * (1 + len(PAST_RUNS))
     for change in (0.05, 0.1, 0.15, 0.2, 0.3):
-        cells = [f"{100 * wrong(0.01, 8, past, change):.0f}" for past in (None, *PAST_RUNS)]
+        cells = [
+            f"{100 * wrong(0.01, 8, past_runs, change):.0f}" for past_runs in (None, *PAST_RUNS)
+        ]
         yield f"| {100 * change:g} % | {' | '.join(cells)} |"
 
 
@@ -60,7 +62,7 @@ def history(series: int, sharing: float, with_factor: bool) -> tuple[float, floa
     """Of histories of a machine that is booted every 4 to 12 runs, in which share an unchanged
     series shows a change, the slowdown of one is found, and the machine shows a change."""
     rng = np.random.default_rng(series)
-    alarms = found = machine = 0
+    alarms = detections = machine = 0
     for _ in range(HISTORIES):
         figures = machine_history(
             rng, boots(rng, RUNS), series, slower=slice(30, RUNS), change=0.05, sharing=sharing
@@ -72,8 +74,8 @@ def history(series: int, sharing: float, with_factor: bool) -> tuple[float, floa
             logs = logs - factor
         changes = change_points(np.exp(logs).tolist())
         alarms += any(changes[1:])
-        found += any(abs(change.place - 30) <= 1 for change in changes[0])
-    return alarms / HISTORIES, found / HISTORIES, machine / HISTORIES
+        detections += any(abs(change.place - 30) <= 1 for change in changes[0])
+    return alarms / HISTORIES, detections / HISTORIES, machine / HISTORIES
 
 
 def histories() -> Iterator[str]:

@@ -24,11 +24,14 @@ def main() -> None:
         sys.stdout.write(f"| {stream.name} ")
         for rounds, runs in CELLS:
             cells = []
-            for told in bounded(stream, rounds, runs, (0.9, 0.99), TRIES).values():
-                unclaimed = 100 - round(100 * told.claimed / told.tries)
-                share = "-" if told.absent else f"{100 * told.share:.1f}"
-                cells.append(share + (f" ({unclaimed})" if unclaimed and not told.absent else ""))
+            for tally in bounded(stream, rounds, runs, (0.9, 0.99), TRIES).values():
+                unclaimed_share = 100 - round(100 * tally.claimed / tally.tries)
+                share = "-" if tally.absent else f"{100 * tally.share:.1f}"
+                cells.append(
+                    share
+                    + (f" ({unclaimed_share})" if unclaimed_share and not tally.absent else "")
+                )
             sys.stdout.write(f"| {', '.join(cells)} ")
             sys.stdout.flush()
-        told = early_stopped(stream, *CELLS[0], 0.99, TRIES)
-        sys.stdout.write(f"| {100 * told.share:.1f} |\n")
+        tally = early_stopped(stream, *CELLS[0], 0.99, TRIES)
+        sys.stdout.write(f"| {100 * tally.share:.1f} |\n")

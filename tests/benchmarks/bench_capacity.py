@@ -31,7 +31,10 @@ def main() -> None:
     bracket is and of the rounds. In the last rows rounds of one number meet the same gaps at every
     rate."""
     sys.stdout.write("| " + " | ".join(HEADINGS) + " |\n" + "| --- " * len(HEADINGS) + "|\n")
-    for server, common in (*((one, False) for one in SERVERS), *((one, True) for one in SERVERS)):
+    for server, common in (
+        *((kind, False) for kind in SERVERS),
+        *((kind, True) for kind in SERVERS),
+    ):
         sys.stdout.write("| " + " | ".join(_row(server, common)) + " |\n")
         sys.stdout.flush()
 
@@ -40,13 +43,13 @@ def _row(server: Server, common: bool) -> list[str]:
     true_hz = server.true_hz()
     best, low, width, rounds = [], [], [], []
     for seed in range(TRIES):
-        found, known = search(server, seed, common=common)
-        estimate = known.estimate()
+        bracket, capacity_search = search(server, seed, common=common)
+        estimate = capacity_search.estimate()
         assert estimate is not None
         best.append(estimate.best_hz / true_hz - 1.0)
-        low.append((found.low_hz or 0.0) / true_hz - 1.0)
-        width.append((found.high_hz or math.inf) / (found.low_hz or 1e-9) - 1.0)
-        rounds.append(known.spent)
+        low.append((bracket.low_hz or 0.0) / true_hz - 1.0)
+        width.append((bracket.high_hz or math.inf) / (bracket.low_hz or 1e-9) - 1.0)
+        rounds.append(capacity_search.spent)
     return [
         server.name + ", common gaps" * common,
         f"{server.limit:g} services",
@@ -54,7 +57,7 @@ def _row(server: Server, common: bool) -> list[str]:
         f"{true_hz / server.capacity_hz:.2f}",
         f"{100 * np.mean(best):+.1f}",
         f"{100 * np.std(best, ddof=1):.1f}",
-        f"{sum(one > 0 for one in low)} of {TRIES}",
+        f"{sum(error > 0 for error in low)} of {TRIES}",
         f"{100 * max(low):+.1f}",
         f"{-100 * np.median(low):.1f}",
         f"{100 * np.median(width):.1f}",

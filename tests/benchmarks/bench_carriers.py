@@ -101,15 +101,15 @@ def main() -> None:
         connection = carrier._hosts[hosts[0].name]._connection
         assert connection is not None
         cluster = Cluster(carrier, hosts, warnings={hosts[0].name: ()})
-        here, there = Side(), Side(cluster, psutil.Process(connection._process.pid))
-        here.measure(), there.measure()  # exports, files, page cache
-        here, there = Side(), Side(cluster, there.agent)
-        interleaved(pairs, here.measure, there.measure)
+        main_side, agent_side = Side(), Side(cluster, psutil.Process(connection._process.pid))
+        main_side.measure(), agent_side.measure()  # exports, files, page cache
+        main_side, agent_side = Side(), Side(cluster, agent_side.agent)
+        interleaved(pairs, main_side.measure, agent_side.measure)
     say = sys.stdout.write
     say(f"mlp on ort-cpu, {pairs} interleaved pairs of one round, local:1 over this machine\n")
-    say(f"  p50       {ratio_text(there.p50_us, here.p50_us)}\n")
-    say(f"  p99       {ratio_text(there.p99_us, here.p99_us)}\n")
-    for name, side in (("here", here), ("local:1", there)):
+    say(f"  p50       {ratio_text(agent_side.p50_us, main_side.p50_us)}\n")
+    say(f"  p99       {ratio_text(agent_side.p99_us, main_side.p99_us)}\n")
+    for name, side in (("here", main_side), ("local:1", agent_side)):
         say(
             f"  {name:8}  {np.median(side.overhead_s):.2f} s a round beside its phases, "
             f"{100 * np.median(side.cpu_share):.2f} % of a core while it measures "

@@ -26,12 +26,12 @@ def alarms(noise: Noise, runs: int, series: int, tries: int, band: float) -> flo
 def found(noise: Noise, runs: int, slower: slice, series: int, tries: int) -> float:
     """The share in which the beginning of `slower` is told, to a run, among so many series."""
     rng = np.random.default_rng(runs * 1000 + series + 7)
-    told = 0
+    detections = 0
     for _ in range(tries):
-        one = history(rng, noise, runs, slower=slower)
-        changes = change_points([one, *[[100.0] * MINIMUM_RUNS] * (series - 1)])[0]
-        told += any(abs(change.place - slower.start) <= 1 for change in changes)
-    return told / tries
+        latencies = history(rng, noise, runs, slower=slower)
+        changes = change_points([latencies, *[[100.0] * MINIMUM_RUNS] * (series - 1)])[0]
+        detections += any(abs(change.place - slower.start) <= 1 for change in changes)
+    return detections / tries
 
 
 def main() -> None:

@@ -33,21 +33,21 @@ AS_DASK_HAS_IT = (
 
 
 def main() -> None:
-    for what, code in (("our settings", ""), ("Dask's own", AS_DASK_HAS_IT)):
+    for label, code in (("our settings", ""), ("Dask's own", AS_DASK_HAS_IT)):
         with (
             tempfile.TemporaryDirectory() as folder,
-            cluster(Path(folder), None, ours=not code) as made,
+            cluster(Path(folder), None, ours=not code) as hosts,
         ):
-            made.worker("alpha", code=code)
-            made.until_says("alpha", "measures for")
-            _report(what, made)
+            hosts.worker("alpha", code=code)
+            hosts.until_says("alpha", "measures for")
+            _report(label, hosts)
     with (
         tempfile.TemporaryDirectory() as folder,
-        cluster(Path(folder), None) as made,
+        cluster(Path(folder), None) as hosts,
     ):
-        made.worker("alpha")
-        with closing(DaskCarrier(made.address)) as carrier:
-            _compare(carrier, psutil.Process(made.processes[-1].pid))
+        hosts.worker("alpha")
+        with closing(DaskCarrier(hosts.address)) as carrier:
+            _compare(carrier, psutil.Process(hosts.processes[-1].pid))
 
 
 def _compare(carrier: DaskCarrier, worker: psutil.Process) -> None:
@@ -56,36 +56,36 @@ def _compare(carrier: DaskCarrier, worker: psutil.Process) -> None:
     hosts = Hosts(carrier, carrier.doctor(), warnings={"alpha": ()})
     for side in (Side(), Side(hosts, worker)):
         side.measure()  # exports, files, page cache
-    here, there = Side(), Side(hosts, worker)
-    interleaved(pairs, here.measure, there.measure)
+    main_side, agent_side = Side(), Side(hosts, worker)
+    interleaved(pairs, main_side.measure, agent_side.measure)
     sys.stdout.write(
         f"mlp on ort-cpu, {pairs} interleaved pairs of one round, a worker over this machine:\n"
-        f"  p50 {ratio_text(there.p50_us, here.p50_us)}\n"
-        f"  p99 {ratio_text(there.p99_us, here.p99_us)}\n"
-        f"  beside its phases a round takes {median(here.overhead_s):.2f} s here and "
-        f"{median(there.overhead_s):.2f} s by the worker\n"
+        f"  p50 {ratio_text(agent_side.p50_us, main_side.p50_us)}\n"
+        f"  p99 {ratio_text(agent_side.p99_us, main_side.p99_us)}\n"
+        f"  beside its phases a round takes {median(main_side.overhead_s):.2f} s here and "
+        f"{median(agent_side.overhead_s):.2f} s by the worker\n"
     )
 
 
-def _report(what: str, made: Cluster) -> None:
-    carrier = DaskCarrier(made.address)
+def _report(label: str, hosts: Cluster) -> None:
+    carrier = DaskCarrier(hosts.address)
     carrier.doctor()
-    heard = Heard()
-    carrier.run("alpha", job("bench.0.0", blocks=1_000_000, pause_s=0.01), heard)
-    heard.said("began")
-    scheduler, worker = (psutil.Process(process.pid) for process in made.processes)
+    listener = Heard()
+    carrier.run("alpha", job("bench.0.0", blocks=1_000_000, pause_s=0.01), listener)
+    listener.said("began")
+    scheduler, worker = (psutil.Process(process.pid) for process in hosts.processes)
     ends = {"worker and agent": worker, "scheduler": scheduler, "sweep's end": psutil.Process()}
     time.sleep(SETTLE_S)
-    before = {name: _cpu_s(end) for name, end in ends.items()}
-    begun = time.perf_counter()
+    cpu_before = {name: _cpu_s(end) for name, end in ends.items()}
+    start_s = time.perf_counter()
     time.sleep(SECONDS)
-    seconds = time.perf_counter() - begun
-    shares = {name: (_cpu_s(end) - before[name]) / seconds for name, end in ends.items()}
+    seconds = time.perf_counter() - start_s
+    shares = {name: (_cpu_s(end) - cpu_before[name]) / seconds for name, end in ends.items()}
     carrier.cancel("alpha", "bench.0.0", "kill")
-    heard.last()
+    listener.last()
     carrier.close()
-    told = ", ".join(f"{name} {share:.2%}" for name, share in shares.items())
-    sys.stdout.write(f"{what}: {sum(shares.values()):.2%} of a core: {told} (aim < 1 %)\n")
+    shares_text = ", ".join(f"{name} {share:.2%}" for name, share in shares.items())
+    sys.stdout.write(f"{label}: {sum(shares.values()):.2%} of a core: {shares_text} (aim < 1 %)\n")
     sys.stdout.flush()
 
 

@@ -21,10 +21,13 @@ def main() -> None:
         sys.stdout.write(f"| {stream.name} ")
         for rounds, runs in CELLS:
             cells = []
-            for told in covered(stream, rounds, runs, QUANTILES, TRIES).values():
-                unclaimed = 100 - round(100 * told.claimed / told.tries)
-                share = "-" if told.absent else f"{100 * told.share:.0f}"
-                cells.append(share + (f" ({unclaimed})" if unclaimed and not told.absent else ""))
+            for tally in covered(stream, rounds, runs, QUANTILES, TRIES).values():
+                unclaimed_share = 100 - round(100 * tally.claimed / tally.tries)
+                share = "-" if tally.absent else f"{100 * tally.share:.0f}"
+                cells.append(
+                    share
+                    + (f" ({unclaimed_share})" if unclaimed_share and not tally.absent else "")
+                )
             sys.stdout.write(f"| {', '.join(cells)} ")
             sys.stdout.flush()
         sys.stdout.write("|\n")

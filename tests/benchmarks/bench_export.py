@@ -30,7 +30,7 @@ class Exports:
 
     models: list[str]
 
-    def next(self, finished: Sequence[Work]) -> Work | None:
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
         if not self.models:
             return None
         return ExportWork(ExportRequest(self.models.pop(0)), LIMIT_S)
@@ -39,11 +39,11 @@ class Exports:
 def main() -> None:
     suites = catalogue.by_suite()
     zoo = [definition.name for definition in suites.pop("zoo")]
-    others = [definition.name for definitions in suites.values() for definition in definitions]
+    other_names = [definition.name for definitions in suites.values() for definition in definitions]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GRAPHLAP_CACHE"] = folder
-        _walk("everything but the zoo, cold", others, "aim < 3 min")
-        _walk("everything but the zoo, warm", others, "aim: all from the cache")
+        _walk("everything but the zoo, cold", other_names, "aim < 3 min")
+        _walk("everything but the zoo, warm", other_names, "aim: all from the cache")
         _walk("zoo, cold", zoo, "aim < 20 min, peak < 6 GiB")
         _walk("zoo, warm", zoo, "aim: all from the cache")
         size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
@@ -53,7 +53,7 @@ def main() -> None:
 def _walk(title: str, models: Sequence[str], aim: str) -> None:
     source = Exports(list(models))
     replies: list[ExportReply] = []
-    begun = time.perf_counter()
+    start_s = time.perf_counter()
     with Engine(source) as engine:
         while not engine.finished:
             for event in engine.poll(1.0):
@@ -63,12 +63,12 @@ def _walk(title: str, models: Sequence[str], aim: str) -> None:
                     replies.append(event.work.reply)
                 if event.work.failed:
                     sys.stdout.write(f"  {event.work.text()}\n")
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start_s
     # Linux tells the largest child there ever was, so the order of the walks matters.
     peak_gib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-    cached = sum(reply.cached for reply in replies)
+    hits = sum(reply.cached for reply in replies)
     sys.stdout.write(
-        f"{title}: {len(replies)} models in {seconds:.0f} s, {cached} from the cache, largest "
+        f"{title}: {len(replies)} models in {seconds:.0f} s, {hits} from the cache, largest "
         f"process so far {peak_gib:.2f} GiB ({aim}); load {os.getloadavg()[0]:.1f}\n"
     )
     sys.stdout.flush()

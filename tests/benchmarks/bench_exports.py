@@ -35,15 +35,15 @@ def made_run(path: Path, cases: int, rounds: int, runs: int) -> Path:
 
     The journal is written at once: a flush for each round is what a sweep pays, no reader.
     """
-    planned = [
+    planned_cases = [
         Case(f"net{place // 25}.onnx", RUNTIMES[place % 5], axes={"batch": 1 << place // 5 % 5})
         for place in range(cases)
     ]
     rng = np.random.default_rng(1)
-    with RunFolder.create(path, manifest_of(planned, rounds)):
+    with RunFolder.create(path, manifest_of(planned_cases, rounds)):
         pass
     with (path / FOLDER / "made.jsonl").open("w") as journal:
-        for place, case in enumerate(planned):
+        for place, case in enumerate(planned_cases):
             for number in range(rounds):
                 latency_ns = rng.lognormal(np.log(20_000 + 37 * place), 0.1, runs).astype(np.int64)
                 records = np.zeros(runs, RECORD)
@@ -62,11 +62,11 @@ def main() -> None:
     """A line for each command: wall, processor time, and what was aimed at on a quiet machine."""
     with tempfile.TemporaryDirectory() as folder:
         run = made_run(Path(folder) / "many", CASES, ROUNDS, RUNS)
-        told = f"{CASES:,} cases of {ROUNDS} rounds of {RUNS} runs"
+        size_text = f"{CASES:,} cases of {ROUNDS} rounds of {RUNS} runs"
         for name in ("json", "markdown"):
-            _tell(f"--export {name}, {told}", _timed("--export", name, str(run)), "< 10 s")
+            _tell(f"--export {name}, {size_text}", _timed("--export", name, str(run)), "< 10 s")
         page = Path(folder) / "page.html"
-        _tell(f"--report, {told}", _timed("--report", str(run), "-o", str(page)), "< 60 s")
+        _tell(f"--report, {size_text}", _timed("--report", str(run), "-o", str(page)), "< 60 s")
         long = made_run(Path(folder) / "long", LONG_CASES, 1, LONG_RUNS)
         rows_only = _timed("--export", "json", str(long))
         for name, written_to in (("csv", "samples.csv"), ("parquet", "samples.parquet")):
@@ -92,20 +92,22 @@ class Took:
 
 
 def _timed(*arguments: str) -> Took:
-    begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    start_s, usage_before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "app", *arguments]
-    done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
-    if done.returncode:
-        sys.exit(f"{' '.join(arguments)} ended with {done.returncode}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Took(time.perf_counter() - begun, cpu_s)
+    process = subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+    if process.returncode:
+        sys.exit(f"{' '.join(arguments)} ended with {process.returncode}")
+    usage_after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = (
+        usage_after.ru_utime + usage_after.ru_stime - usage_before.ru_utime - usage_before.ru_stime
+    )
+    return Took(time.perf_counter() - start_s, cpu_s)
 
 
-def _tell(what: str, took: Took, aim: str) -> None:
+def _tell(label: str, took: Took, aim: str) -> None:
     load = os.getloadavg()[0]
     sys.stdout.write(
-        f"{what}: {took.wall_s:.1f} s, {took.cpu_s:.1f} s of processors ({aim}); load {load:.1f}\n"
+        f"{label}: {took.wall_s:.1f} s, {took.cpu_s:.1f} s of processors ({aim}); load {load:.1f}\n"
     )
     sys.stdout.flush()
 

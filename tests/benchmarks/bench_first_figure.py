@@ -65,10 +65,10 @@ def main() -> None:
                 waits.append(_waits(path, Path(folder) / f"{name}-{number}"))
             cells = [
                 cell
-                for found in zip(*waits, strict=True)
+                for column in zip(*waits, strict=True)
                 for cell in (
-                    _spread([wait.seconds for wait in found]),
-                    _spread([wait.processor_s for wait in found]),
+                    _spread([wait.seconds for wait in column]),
+                    _spread([wait.processor_s for wait in column]),
                 )
             ]
             write(f"| {name} | {' | '.join(cells)} | {_range(loads)} |\n")
@@ -85,7 +85,7 @@ def _waits(network: Path, folder: Path) -> tuple[Wait, Wait]:
     }
     screen, terminal = pty.openpty()
     ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-    begun = time.perf_counter()
+    start_s = time.perf_counter()
     child = subprocess.Popen(
         command,
         cwd=CHECKOUT,
@@ -96,18 +96,20 @@ def _waits(network: Path, folder: Path) -> tuple[Wait, Wait]:
         start_new_session=True,
     )
     os.close(terminal)
-    found: list[Wait] = []
-    shown = ""
+    waits: list[Wait] = []
+    screen_text = ""
     try:
-        while len(found) < 2:
-            if time.perf_counter() - begun > LIMIT_S or not _readable(screen):
-                raise RuntimeError(f"no {('figure', 'interval')[len(found)]}: {shown[-2000:]}")
-            shown += os.read(screen, 1 << 16).decode("utf-8", "replace")
-            text = _CONTROL.sub("", shown)
-            if not found and FIGURE.search(text):
-                found.append(_wait(begun, child.pid))
-            if found and INTERVAL.search(text):
-                found.append(_wait(begun, child.pid))
+        while len(waits) < 2:
+            if time.perf_counter() - start_s > LIMIT_S or not _readable(screen):
+                raise RuntimeError(
+                    f"no {('figure', 'interval')[len(waits)]}: {screen_text[-2000:]}"
+                )
+            screen_text += os.read(screen, 1 << 16).decode("utf-8", "replace")
+            text = _CONTROL.sub("", screen_text)
+            if not waits and FIGURE.search(text):
+                waits.append(_wait(start_s, child.pid))
+            if waits and INTERVAL.search(text):
+                waits.append(_wait(start_s, child.pid))
     finally:
         child.send_signal(signal.SIGINT)
         child.send_signal(signal.SIGINT)
@@ -118,20 +120,20 @@ def _waits(network: Path, folder: Path) -> tuple[Wait, Wait]:
                 break
         child.wait()
         os.close(screen)
-    return found[0], found[1]
+    return waits[0], waits[1]
 
 
 def _readable(descriptor: int, seconds: float = LIMIT_S) -> bool:
     return bool(select.select([descriptor], [], [], seconds)[0])
 
 
-def _wait(begun: float, pid: int) -> Wait:
-    seconds = time.perf_counter() - begun
+def _wait(start_s: float, pid: int) -> Wait:
+    seconds = time.perf_counter() - start_s
     process = psutil.Process(pid)
     processor_s = 0.0
-    for one in (process, *process.children(recursive=True)):
+    for member in (process, *process.children(recursive=True)):
         try:
-            processor_s += sum(one.cpu_times()[:4])
+            processor_s += sum(member.cpu_times()[:4])
         except psutil.Error:
             continue
     return Wait(seconds, processor_s)

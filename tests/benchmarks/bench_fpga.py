@@ -36,17 +36,17 @@ def main() -> None:
     models = {name: export(name, axes) for name in SEEDS}
     for name, model in models.items():
         graph = importer.load(model.path, axes)
-        spent = _ms(lambda: timing.latency_us(compiler.compile_graph(graph, card)))  # noqa: B023
-        _say(f"{name}: compiled and timed in {spent} (aim < 10 ms)")
+        compile_text = _ms(lambda: timing.latency_us(compiler.compile_graph(graph, card)))  # noqa: B023
+        _say(f"{name}: compiled and timed in {compile_text} (aim < 10 ms)")
     with tempfile.TemporaryDirectory() as folder:
         path = _deep(Path(folder))
-        begun = time.perf_counter()
+        start_s = time.perf_counter()
         graph = importer.load(path, {})
-        compiled = compiler.compile_graph(graph, card)
-        latency = timing.latency_us(compiled)
+        program = compiler.compile_graph(graph, card)
+        latency = timing.latency_us(program)
         _say(
             f"{LAYERS} dense layers: read, compiled and timed in "
-            f"{time.perf_counter() - begun:.2f} s (aim < 1 s); {latency:.1f} us simulated"
+            f"{time.perf_counter() - start_s:.2f} s (aim < 1 s); {latency:.1f} us simulated"
         )
     model = models["lstm_large"]
     with Fpga().compile(model, axes, Settings(device="v80")) as session:
@@ -57,12 +57,12 @@ def main() -> None:
 
 
 def _ms(call: Callable[[], object]) -> str:
-    spent = []
+    times_ms = []
     for _ in range(RUNS):
-        begun = time.perf_counter()
+        start_s = time.perf_counter()
         call()
-        spent.append((time.perf_counter() - begun) * 1e3)
-    return f"{statistics.median(spent):.2f} ms, {min(spent):.2f} to {max(spent):.2f}"
+        times_ms.append((time.perf_counter() - start_s) * 1e3)
+    return f"{statistics.median(times_ms):.2f} ms, {min(times_ms):.2f} to {max(times_ms):.2f}"
 
 
 def _deep(folder: Path) -> Path:

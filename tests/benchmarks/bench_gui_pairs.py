@@ -81,21 +81,21 @@ class _Watcher:
 
 
 def _compare(folder: Path, watcher: _Watcher, model: str) -> None:
-    measured: dict[str, list[dict[str, float]]] = {"window": [], "headless": [], "again": []}
+    measurements: dict[str, list[dict[str, float]]] = {"window": [], "headless": [], "again": []}
     order = random.Random(0)
     for number in range(PAIRS):
-        for kind in order.sample(list(measured), len(measured)):
+        for kind in order.sample(list(measurements), len(measurements)):
             path = folder / f"{model}-{kind}-{number}"
             if kind == "window":
                 watcher.wake()
                 watcher.follow(path)
             else:
                 watcher.sleep()
-            measured[kind].append(_measure(model, path))
+            measurements[kind].append(_measure(model, path))
     watcher.wake()
     for name, aim in AIMS.items():
-        with_window = _ratio(measured, "window", "headless", name)
-        alone = _ratio(measured, "again", "headless", name)
+        with_window = _ratio(measurements, "window", "headless", name)
+        alone = _ratio(measurements, "again", "headless", name)
         sys.stdout.write(
             f"{model:12} {name:4} {_text(with_window):>28} {_text(alone):>28}"
             f"   aim: ends <= {aim}\n"
@@ -121,11 +121,12 @@ def _measure(model: str, path: Path) -> dict[str, float]:
 
 
 def _ratio(
-    measured: dict[str, list[dict[str, float]]], over: str, under: str, name: str
+    measurements: dict[str, list[dict[str, float]]], numerator: str, denominator: str, name: str
 ) -> tuple[float, float, float]:
     """Geometric mean of the pairs' ratios with Student's t interval of its logarithm."""
     logs: Sequence[float] = [
-        math.log(a[name] / b[name]) for a, b in zip(measured[over], measured[under], strict=True)
+        math.log(a[name] / b[name])
+        for a, b in zip(measurements[numerator], measurements[denominator], strict=True)
     ]
     middle = statistics.fmean(logs)
     reach = float(stdtrit(len(logs) - 1, 0.975)) * statistics.stdev(logs) / math.sqrt(len(logs))

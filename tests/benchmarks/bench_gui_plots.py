@@ -52,7 +52,7 @@ def main() -> None:
         print(f"{name}: {figure:.3g}")
 
 
-def _shown(view: Shown, app: QApplication) -> Shown:
+def _show(view: Shown, app: QApplication) -> Shown:
     view.resize(1280, 800)
     view.show()
     app.processEvents()
@@ -60,9 +60,9 @@ def _shown(view: Shown, app: QApplication) -> Shown:
 
 
 def _seconds(act: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    start_s = time.perf_counter()
     act()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start_s
 
 
 def redraw_ms(app: QApplication) -> float:
@@ -74,15 +74,16 @@ def redraw_ms(app: QApplication) -> float:
         1e5 * np.exp(-0.5 * ((bins - 150 - 60 * k) / 40.0) ** 2) + 50.0 * (bins < 600)
         for k in range(len(base))
     ]
-    view = _shown(HistogramView(), app)
+    view = _show(HistogramView(), app)
     frames = []
     for _ in range(40):
-        drawn = [
-            replace(one, counts=rng.poisson(shape)) for one, shape in zip(base, shapes, strict=True)
+        all_series = [
+            replace(item, counts=rng.poisson(shape))
+            for item, shape in zip(base, shapes, strict=True)
         ]
 
-        def frame(drawn: list[Series] = drawn) -> None:
-            view.set_series(drawn)
+        def frame(frame_series: list[Series] = all_series) -> None:
+            view.set_series(frame_series)
             view.refresh()
             view.grab()
 
@@ -96,15 +97,15 @@ def live_rate(app: QApplication) -> float:
     total = SAMPLES_PER_S * 10
     rows = records(latencies_ns(20.0, total, 1), warmup=1000)
     histogram = Histogram()
-    one = series(rounds=1, count=400, finished=False)
-    views: list[PlotView] = [_shown(HistogramView(), app), _shown(TimelineView(), app)]
+    item = series(rounds=1, count=400, finished=False)
+    views: list[PlotView] = [_show(HistogramView(), app), _show(TimelineView(), app)]
     frames = []
     for end in range(SAMPLES_PER_S // 10, total + 1, SAMPLES_PER_S // 10):
 
         def frame(end: int = end) -> None:
-            added = rows[end - SAMPLES_PER_S // 10 : end]
-            histogram.add(added["finished_ns"] - added["started_ns"])
-            now = replace(one, counts=histogram.counts.copy(), rounds=(rows[:end],))
+            new_rows = rows[end - SAMPLES_PER_S // 10 : end]
+            histogram.add(new_rows["finished_ns"] - new_rows["started_ns"])
+            now = replace(item, counts=histogram.counts.copy(), rounds=(rows[:end],))
             for view in views:
                 view.set_series([now])
                 view.refresh()
@@ -127,15 +128,15 @@ def open_many_s(app: QApplication) -> float:
         rows["phase"] = MEASURED
         rows.tofile(path)
         del rows
-        one = series(rounds=1, count=400, finished=False)
-        view = _shown(TimelineView(), app)
+        item = series(rounds=1, count=400, finished=False)
+        view = _show(TimelineView(), app)
 
         def act() -> None:
-            view.set_series([replace(one, rounds=(np.memmap(path, RECORD, "r"),))])
+            view.set_series([replace(item, rounds=(np.memmap(path, RECORD, "r"),))])
             view.refresh()
             view.grab()
 
-        taken = _seconds(act)
+        seconds = _seconds(act)
 
         def zoom() -> None:
             view.plots[0].getViewBox().scaleBy((0.7, 1.0))
@@ -148,17 +149,17 @@ def open_many_s(app: QApplication) -> float:
             f"worst {max(pan) * 1e3:.3g}"
         )
         view.close()
-    return taken
+    return seconds
 
 
 def scroll_rate(app: QApplication) -> float:
     """One wheel step a frame through 5,000 rows with a baseline chosen."""
-    one = series(rounds=1, count=400)
+    item = series(rounds=1, count=400)
     cases = [
-        replace(one, key=str(k), row={**one.row, "batch_size": k, "throughput_per_s": 1e4 + k})
+        replace(item, key=str(k), row={**item.row, "batch_size": k, "throughput_per_s": 1e4 + k})
         for k in range(5000)
     ]
-    table = _shown(ResultsTable(), app)
+    table = _show(ResultsTable(), app)
     table.set_series(cases)
     table.view.setCurrentIndex(table.filter.index(0, 0))
     table.toggle_baseline()

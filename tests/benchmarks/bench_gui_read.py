@@ -39,20 +39,20 @@ def main() -> None:
     app = QApplication([])
     prepare_application()
     apply_theme("dark")
-    one = million()
+    item = million()
     views = [
-        shown(view(), one, app)
+        shown(view(), item, app)
         for view in (HistogramView, CumulativeView, PercentileView, TimelineView)
     ]
     for view in views:
-        told = moves_ms(view, app)
-        print(f"crosshair over the {view.title.lower()}, 1 M samples, ms a move (< 16): {told}")
-    for what, brush in (
+        report = moves_ms(view, app)
+        print(f"crosshair over the {view.title.lower()}, 1 M samples, ms a move (< 16): {report}")
+    for label, brush in (
         ("the slowest 2 %", Brush("latency", 26e-6)),
         ("nearly all", Brush("latency", 15e-6, 60e-6)),
     ):
-        told = brush_ms(views, brush, app)
-        print(f"marking {what} of 1 M samples, ms until four views are redrawn (< 100): {told}")
+        report = brush_ms(views, brush, app)
+        print(f"marking {label} of 1 M samples, ms until four views are redrawn (< 100): {report}")
     for view in views:
         view.close()
 
@@ -66,10 +66,10 @@ def million() -> Series:
     return replace(series(count=400, rounds=1), counts=histogram.counts, rounds=tuple(arrays))
 
 
-def shown(view: PlotView, one: Series, app: QApplication) -> PlotView:
+def shown(view: PlotView, item: Series, app: QApplication) -> PlotView:
     """The view at the size of a large window, drawn from the raw samples."""
     view.resize(1280, 800)
-    view.set_series([one])
+    view.set_series([item])
     view.show()
     for _ in range(4):
         QThreadPool.globalInstance().waitForDone()
@@ -82,43 +82,43 @@ def shown(view: PlotView, one: Series, app: QApplication) -> PlotView:
 def moves_ms(view: PlotView, app: QApplication) -> str:
     """Over the plot from left to right, through its densest part."""
     canvas = view.canvas.viewport()
-    taken = []
+    durations = []
     for step in range(100):
-        at = QPoint(120 + 10 * step, 420)
+        position = QPoint(120 + 10 * step, 420)
 
-        def act(at: QPoint = at) -> None:
-            QTest.mouseMove(canvas, at)
+        def act(event_position: QPoint = position) -> None:
+            QTest.mouseMove(canvas, event_position)
             app.processEvents()
 
-        taken.append(seconds(act))
-    return told(taken[5:])
+        durations.append(seconds(act))
+    return told(durations[5:])
 
 
 def brush_ms(views: Sequence[PlotView], brush: Brush, app: QApplication) -> str:
     """As the window does: found once, handed to all, and each redrawn."""
-    taken = []
+    durations = []
     for number in range(12):
 
         def act(number: int = number) -> None:
-            lit = Lit(replace(brush, low_s=brush.low_s * (1.0 + 0.001 * number)))
+            highlight = Lit(replace(brush, low_s=brush.low_s * (1.0 + 0.001 * number)))
             for view in views:
-                view.show_brush(lit)
+                view.show_brush(highlight)
                 view.refresh()
             app.processEvents()
 
-        taken.append(seconds(act))
-    return told(taken[2:])
+        durations.append(seconds(act))
+    return told(durations[2:])
 
 
 def seconds(act: Callable[[], object]) -> tuple[float, float]:
     """Of the wall, and of the processor: what it would be if nobody else were there."""
-    begun, busy = time.perf_counter(), time.process_time()
+    start_s, busy = time.perf_counter(), time.process_time()
     act()
-    return time.perf_counter() - begun, time.process_time() - busy
+    return time.perf_counter() - start_s, time.process_time() - busy
 
 
-def told(taken: Sequence[tuple[float, float]]) -> str:
-    wall, busy = (np.array(one) * 1e3 for one in zip(*taken, strict=True))
+def told(durations: Sequence[tuple[float, float]]) -> str:
+    wall, busy = (np.array(column) * 1e3 for column in zip(*durations, strict=True))
     worst = float(np.quantile(wall, 0.99))
     return f"{np.median(wall):.3g}, p99 {worst:.3g}; of the processor {np.median(busy):.3g}"
 

@@ -39,15 +39,15 @@ def main() -> None:
     table.resize(1280, 800)
     table.show()
     cases = _cases(np.random.default_rng(1))
-    shown = [cases]
+    table_rows = [cases]
 
     def measured_anew() -> None:
         """A round more of one case, as each second of a run brings it."""
-        place = len(shown[0]) // 2
-        row = {**shown[0][place].row, "latency_p50_us": 20.0 + time.perf_counter() % 1.0}
-        shown[0] = [*shown[0]]
-        shown[0][place] = replace(shown[0][place], row=row)
-        table.set_series(shown[0])
+        place = len(table_rows[0]) // 2
+        row = {**table_rows[0][place].row, "latency_p50_us": 20.0 + time.perf_counter() % 1.0}
+        table_rows[0] = [*table_rows[0]]
+        table_rows[0][place] = replace(table_rows[0][place], row=row)
+        table.set_series(table_rows[0])
 
     bar, orders = table.view.verticalScrollBar(), [Qt.SortOrder.AscendingOrder]
 
@@ -62,7 +62,7 @@ def main() -> None:
     def scroll() -> None:
         bar.setValue((bar.value() + bar.maximum() // 100) % bar.maximum())
 
-    def typed(texts: Sequence[str]) -> Callable[[], None]:
+    def type_texts(texts: Sequence[str]) -> Callable[[], None]:
         left = list(texts) * 10
 
         def act() -> None:
@@ -76,22 +76,26 @@ def main() -> None:
         "scrolled": scroll,
         "sorted by p50": sort,
         "one row anew, sorted": measured_anew,
-        "filtered by a word": typed(("openvino", "")),
-        "filtered by p50 and an option": typed(("p50>100 mode=3", "")),
+        "filtered by a word": type_texts(("openvino", "")),
+        "filtered by p50 and an option": type_texts(("p50>100 mode=3", "")),
         "grouped, and not": lambda: table.group_choice.choose(
             "" if table.group_choice.value else "threads"
         ),
         "all selected": table.view.selectAll,
     }
     for name, act in acts.items():
-        taken = [_taken(act, table, app) for _ in range(1 if name == "first shown" else 9)]
-        wall, cpu = (1e3 * statistics.median(one) for one in zip(*taken, strict=True))
-        worst = 1e3 * max(cpu for _, cpu in taken)
+        durations = [
+            _time_action(act, table, app) for _ in range(1 if name == "first shown" else 9)
+        ]
+        wall, cpu = (
+            1e3 * statistics.median(clock_times) for clock_times in zip(*durations, strict=True)
+        )
+        worst = 1e3 * max(cpu for _, cpu in durations)
         print(f"{name}: {wall:.1f} ms, of the processor {cpu:.1f} ms, at worst {worst:.1f}")
     table.close()
 
 
-def _taken(
+def _time_action(
     act: Callable[[], object], table: ResultsTable, app: QCoreApplication
 ) -> tuple[float, float]:
     begun, used = time.perf_counter(), time.process_time()
@@ -102,8 +106,8 @@ def _taken(
 
 def _cases(rng: np.random.Generator) -> list[Series]:
     """Models, runtimes, batches, threads and an option, each with figures of its own."""
-    one = series(rounds=1, count=400)
-    found = []
+    item = series(rounds=1, count=400)
+    cases = []
     for k in range(ROWS):
         model, runtime = f"model_{k // 250}", RUNTIMES[k % 4]
         settings = {"batch_size": 2 ** (k // 4 % 6), "threads": 1 + k // 24 % 4}
@@ -113,11 +117,19 @@ def _cases(rng: np.random.Generator) -> list[Series]:
         row |= ends | {"latency_p99_us": 3.0 * p50, "throughput_per_s": 1e6 / p50}
         names = {"model": model, "runtime": runtime, "precision": "fp32", "status": "ok"}
         case = case_of(model, runtime, row)
-        own = {**row, **names, "clock": "wall"}
-        found.append(
-            replace(one, key=str(k), case=case, model=model, runtime=runtime, row=own, summary=None)
+        case_row = {**row, **names, "clock": "wall"}
+        cases.append(
+            replace(
+                item,
+                key=str(k),
+                case=case,
+                model=model,
+                runtime=runtime,
+                row=case_row,
+                summary=None,
+            )
         )
-    return found
+    return cases
 
 
 if __name__ == "__main__":

@@ -76,28 +76,28 @@ def main() -> None:
 
 def _starts(folder: Path) -> None:
     """The first launch compiles the modules, as an installation does, and is not counted."""
-    told = [_ask(folder, "start") for _ in range(1 + STARTS)][1:]
-    for what, key, aim in (
+    answers = [_ask(folder, "start") for _ in range(1 + STARTS)][1:]
+    for label, key, aim in (
         ("window visible after launch", "visible_s", "< 1.5"),
         ("  of the processor", "busy_s", ""),
     ):
-        seconds = sorted(one[key] for one in told)
+        seconds = sorted(answer[key] for answer in answers)
         least = f"median of {STARTS}, least {seconds[0]:.2f}"
-        _tell(f"{what} ({least})", statistics.median(seconds), "s", aim)
+        _tell(f"{label} ({least})", statistics.median(seconds), "s", aim)
 
 
-def _tell_cold(told: dict[str, float]) -> None:
+def _tell_cold(figures: dict[str, float]) -> None:
     """Of one launch with the run named; the processor's time is what a calm machine would take."""
-    what = f"{told['cases']:,.0f} cases, {told['records'] / 1e6:.1f} M records"
-    _tell(f"{what}: launch to table and plot", told["there_s"], "s", "< 3")
-    _tell("  of the processor, all threads", told["busy_s"], "s", "")
-    _tell("  of that opening, after the window was visible", told["opening_s"], "s", "")
-    _tell("  memory then", told["rss_mb"], "MB", "< 400")
-    _tell("  memory after every view", told["views_mb"], "MB", "< 400")
+    label = f"{figures['cases']:,.0f} cases, {figures['records'] / 1e6:.1f} M records"
+    _tell(f"{label}: launch to table and plot", figures["there_s"], "s", "< 3")
+    _tell("  of the processor, all threads", figures["busy_s"], "s", "")
+    _tell("  of that opening, after the window was visible", figures["opening_s"], "s", "")
+    _tell("  memory then", figures["rss_mb"], "MB", "< 400")
+    _tell("  memory after every view", figures["views_mb"], "MB", "< 400")
 
 
-def _tell(what: str, value: float, unit: str, aim: str) -> None:
-    sys.stdout.write(f"{what:62} {value:9.2f} {unit:9} {f'aim {aim}' if aim else ''}\n")
+def _tell(label: str, value: float, unit: str, aim: str) -> None:
+    sys.stdout.write(f"{label:62} {value:9.2f} {unit:9} {f'aim {aim}' if aim else ''}\n")
     sys.stdout.flush()
 
 
@@ -113,22 +113,22 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def _ask(folder: Path, *words: object) -> dict[str, float]:
     command = [*WINDOW, *map(str, words)]
-    done = subprocess.run(
+    process = subprocess.run(
         command, env=_environment(folder), stdout=subprocess.PIPE, text=True, check=True
     )
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def _streams(folder: Path) -> None:
     """Samples arrive as from a worker: fast for the memory, at a rate for the frames."""
-    told = _streamed(folder, "frames", STREAMED_PER_S, int(FRAMES_FOR_S * STREAMED_PER_S))
-    _tell(f"drawing while {STREAMED_PER_S:,} samples/s arrive", told["frames_per_s"], "frames/s",
+    figures = _stream(folder, "frames", STREAMED_PER_S, int(FRAMES_FOR_S * STREAMED_PER_S))
+    _tell(f"drawing while {STREAMED_PER_S:,} samples/s arrive", figures["frames_per_s"], "frames/s",
           ">= 10")  # fmt: skip
-    told = _streamed(folder, "memory", 0, STREAMED)
-    _tell(f"memory gained over {STREAMED:,} samples", told["gained_mb"], "MB", "< 50")
+    figures = _stream(folder, "memory", 0, STREAMED)
+    _tell(f"memory gained over {STREAMED:,} samples", figures["gained_mb"], "MB", "< 50")
 
 
-def _streamed(folder: Path, mode: str, per_s: int, total: int) -> dict[str, float]:
+def _stream(folder: Path, mode: str, per_s: int, total: int) -> dict[str, float]:
     case = Case("cnn_tiny", "fake")
     path = folder / f"stream-{mode}"
     with _new(path, [case], 1) as run:
@@ -157,24 +157,24 @@ def _pour(path: Path, per_s: int, total: int, run: RunFolder, live: Live) -> Non
     """Blocks twenty times a second at a rate, or of 200,000 as fast as the window reads."""
     block = per_s // 20 if per_s else 200_000
     writer = LiveFile(run)
-    begun, clock_ns = time.monotonic(), 0
+    start_s, clock_ns = time.monotonic(), 0
     with path.open("wb", buffering=0) as file:
         for number in range(total // block):
             file.write(_records(block, number, clock_ns).tobytes())
             clock_ns += block * 10_000
             live.iterations += block
             writer.write(live)
-            due = begun + (number + 1) * (0.05 if per_s else 0.1)
+            due = start_s + (number + 1) * (0.05 if per_s else 0.1)
             time.sleep(max(0.0, due - time.monotonic()))
 
 
 def _records(count: int, seed: int, first_ns: int = 0) -> np.ndarray:
     latency = np.random.default_rng(seed).lognormal(3.0, 0.2, count) * 1e3
-    made = np.zeros(count, RECORD)
-    made["started_ns"] = first_ns + np.arange(count) * 10_000
-    made["finished_ns"] = made["started_ns"] + latency.astype(np.int64)
-    made["phase"] = MEASURED
-    return made
+    records = np.zeros(count, RECORD)
+    records["started_ns"] = first_ns + np.arange(count) * 10_000
+    records["finished_ns"] = records["started_ns"] + latency.astype(np.int64)
+    records["phase"] = MEASURED
+    return records
 
 
 def _new(path: Path, cases: list[Case], rounds: int) -> RunFolder:

@@ -51,8 +51,8 @@ def _bounds_line(machine: Machine, counts: Mapping[int, Mapping[str, Count]]) ->
 def _share(count: Count) -> str:
     if count.unmarked < count.tries / 10:
         return "-"
-    without = round(100 * count.withheld)
-    return _percent(count.share, 0) + (f" ({without})" if without else "")
+    withheld_percent = round(100 * count.withheld)
+    return _percent(count.share, 0) + (f" ({withheld_percent})" if withheld_percent else "")
 
 
 def _percent(share: float, digits: int) -> str:

@@ -77,8 +77,8 @@ def _compare(model: ExportedModel, pairs: int) -> None:
 def _builds(model: ExportedModel, turns: int) -> None:
     command = [sys.executable, "-m", "tests.benchmarks.two_builds", str(turns), str(RUNS)]
     text = json.dumps(to_json(model))
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    alone, same, each = np.array([line.split() for line in done.stdout.splitlines()], float).T
+    process = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    alone, same, each = np.array([line.split() for line in process.stdout.splitlines()], float).T
     sys.stdout.write(
         f"{model.name} in one process, p50 over that of a session alone\n"
         f"  beside a second of its build    {ratio_text(same.tolist(), alone.tolist())}\n"
@@ -98,7 +98,7 @@ def _two_processes(model: ExportedModel) -> np.ndarray:
     """Latencies in ns of two rounds begun together, on the one clock that processes share."""
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(_records, model, 1) for _ in range(2)]
-        records = [one.result() for one in both]
+        records = [future.result() for future in both]
     return latency_ns(counted_records(merge_lane_records(records)))
 
 

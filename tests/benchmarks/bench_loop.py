@@ -48,18 +48,20 @@ def main() -> None:
 
 def _by_turns(library: Path, model: ExportedModel, blocks: int) -> None:
     command = [sys.executable, "-m", "tests.benchmarks.one_session", str(library), "library"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, str(blocks), str(_runs(model))],
         input=json.dumps(to_json(model)),
         capture_output=True,
         text=True,
         check=True,
     )
-    theirs, ours = np.array([line.split() for line in done.stdout.splitlines()], float).T / 1e3
-    extra = statistics.median((ours - theirs).tolist())
+    their_values, our_values = (
+        np.array([line.split() for line in process.stdout.splitlines()], float).T / 1e3
+    )
+    extra = statistics.median((our_values - their_values).tolist())
     _say(
-        f"{model.name:12} C {statistics.median(theirs.tolist()):9.2f} {extra:+6.2f}  "
-        f"{ratio_text(ours.tolist(), theirs.tolist())}, {blocks} pairs"
+        f"{model.name:12} C {statistics.median(their_values.tolist()):9.2f} {extra:+6.2f}  "
+        f"{ratio_text(our_values.tolist(), their_values.tolist())}, {blocks} pairs"
     )
 
 
@@ -70,13 +72,13 @@ def _processes(program: Path, model: ExportedModel, rounds: int) -> None:
         "loop in C, module": {"call": "c", "build": "module"},
         "Python's loop, module": {"call": "python"},
     }
-    c, *ours = interleaved(
+    c, *our_values = interleaved(
         rounds,
         lambda: _first_ns([str(program), *arguments]) / 1e3,
         *(partial(_ours_us, model, options) for options in ways.values()),
     )
     _say(f"{model.name}: C {statistics.median(c):.2f}, {rounds} rounds")
-    for title, values in zip(ways, ours, strict=True):
+    for title, values in zip(ways, our_values, strict=True):
         extra = statistics.median(a - b for a, b in zip(values, c, strict=True))
         _say(
             f"  {title:22} {statistics.median(values):9.2f} {extra:+7.2f}  {ratio_text(values, c)}"
@@ -101,8 +103,8 @@ _RUNS: dict[str, int] = {}
 
 
 def _first_ns(command: list[str]) -> float:
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(done.stdout.split()[0])
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(process.stdout.split()[0])
 
 
 def _say(line: str) -> None:

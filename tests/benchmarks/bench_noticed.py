@@ -30,14 +30,16 @@ def main() -> None:
             print(f"  {name:32}", *(_line(draw, runs) for runs in RUNS))
     print("stalls at a beat, in lognormal noise of 5 %: share found, and the period's error")
     for stall_us, period_us in STALLS:
-        print(f"  {stall_us:g} us every {period_us:g} us", _found(stall_us, period_us))
+        print(f"  {stall_us:g} us every {period_us:g} us", _find_stalls(stall_us, period_us))
     print("twelve equal cases of four rounds that differ by so much: runs that tell a difference")
     print(" ", *(f"{spread:.0%}: {_wrongly(spread):.1%} " for spread in (0.01, 0.03, 0.1)))
     print(
         "int8 that takes so many times as long as fp32, where rounds differ by 2 and by 5 %: told"
     )
     for times in (1.1, 1.25, 1.5):
-        print(f"  {times:g}", *(f"{_told(times, spread):.0%}" for spread in (0.02, 0.05)))
+        print(
+            f"  {times:g}", *(f"{_precision_share(times, spread):.0%}" for spread in (0.02, 0.05))
+        )
 
 
 def _line(draw: Draw, runs: int) -> str:
@@ -45,13 +47,16 @@ def _line(draw: Draw, runs: int) -> str:
     two = beat = 0
     for _ in range(CASES):
         rounds = [_timed(draw(rng, runs)) for _ in range(ROUNDS)]
-        two += consensus_modes([modes(one.latency, one.ascending) for one in rounds]) is not None
+        two += (
+            consensus_modes([modes(latencies.latency, latencies.ascending) for latencies in rounds])
+            is not None
+        )
         beat += stalls(rounds) is not None
     most = binomial_interval(two, CASES).high
     return f"{runs:7,d}: {two / CASES:6.1%} (to {most:.1%}) {beat / CASES:6.1%}"
 
 
-def _found(stall_us: float, period_us: float) -> str:
+def _find_stalls(stall_us: float, period_us: float) -> str:
     rng = np.random.default_rng(int(period_us))
     told = []
     for runs in RUNS:
@@ -70,12 +75,12 @@ def _wrongly(spread: float) -> float:
     rng = np.random.default_rng(99)
     false = 0
     for _ in range(RUNS_OF_ROWS):
-        found = find_insights([drawn_row(case, 50.0, spread, rng) for case in EQUAL])
-        false += bool(DIFFERENCES & {one.kind for one in found})
+        insights = find_insights([drawn_row(case, 50.0, spread, rng) for case in EQUAL])
+        false += bool(DIFFERENCES & {insight.kind for insight in insights})
     return false / RUNS_OF_ROWS
 
 
-def _told(times: float, spread: float) -> float:
+def _precision_share(times: float, spread: float) -> float:
     rng = np.random.default_rng(98)
     plain, narrow = Case("mlp", "ort-cpu"), Case("mlp", "ort-cpu", precision="int8")
     told = 0

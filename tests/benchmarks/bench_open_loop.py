@@ -39,30 +39,30 @@ def main() -> None:
     for loop, options in ways:
         for policy in POLICIES:
             for scenario in (GAP, *RATES):
-                told = [_round(model, scenario, policy, options) for _ in range(rounds)]
-                _tell(f"{loop:12} {policy:6} {scenario:14}", scenario, policy, told)
+                results = [_round(model, scenario, policy, options) for _ in range(rounds)]
+                _tell(f"{loop:12} {policy:6} {scenario:14}", scenario, policy, results)
 
 
 def _round(
     model: ExportedModel, scenario: str, policy: WaitPolicy, options: dict[str, OptionValue]
 ) -> tuple[float, float, float]:
     """Lateness at p50 and p99 and latency at p50, in us."""
-    asked = Scenario.parse(scenario)
+    load = Scenario.parse(scenario)
     result, records = sample(
-        model, AXES, limits=LIMITS, scenario=asked, options=options, wait_policy=policy
+        model, AXES, limits=LIMITS, scenario=load, options=options, wait_policy=policy
     )
     if result.status != "ok":
         raise RuntimeError(result.reason)
-    samples = as_samples(records, "wall", asked.is_open_loop)
-    late_ns = lateness_ns(samples) if asked.is_open_loop else samples.queue_ns
+    samples = as_samples(records, "wall", load.is_open_loop)
+    late_ns = lateness_ns(samples) if load.is_open_loop else samples.queue_ns
     p50, p99 = np.quantile(late_ns, (0.5, 0.99)) / 1e3
     return float(p50), float(p99), float(np.median(samples.latency_ns)) / 1e3
 
 
 def _tell(
-    title: str, scenario: str, policy: WaitPolicy, told: Sequence[tuple[float, float, float]]
+    title: str, scenario: str, policy: WaitPolicy, results: Sequence[tuple[float, float, float]]
 ) -> None:
-    p50, p99, latency = (statistics.median(values) for values in zip(*told, strict=True))
+    p50, p99, latency = (statistics.median(values) for values in zip(*results, strict=True))
     claim = ""
     if scenario == GAP and policy == "spin":
         claim = f"  within {CLAIM_US:g} us at p50: {'yes' if p50 <= CLAIM_US else 'NO'}"

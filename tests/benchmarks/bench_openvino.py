@@ -41,10 +41,10 @@ def main() -> None:
     )
     for name in MODELS:
         model = export(name, AXES)
-        ours, theirs = interleaved(pairs, partial(_ours_us, model), partial(_theirs_us, model))
+        our_us, their_us = interleaved(pairs, partial(_ours_us, model), partial(_theirs_us, model))
         sys.stdout.write(
-            f"{model.name:10} {statistics.median(ours):10.2f} {statistics.median(theirs):10.2f}"
-            f"  {ratio_text(ours, theirs)}\n"
+            f"{model.name:10} {statistics.median(our_us):10.2f} {statistics.median(their_us):10.2f}"
+            f"  {ratio_text(our_us, their_us)}\n"
         )
         sys.stdout.flush()
 
@@ -57,7 +57,7 @@ def _ours_us(model: ExportedModel) -> float:
 
 
 def _theirs_us(model: ExportedModel) -> float:
-    shapes = (f"{spec.name}{_bracketed(spec.shape_at(AXES))}" for spec in model.inputs)
+    shapes = (f"{spec.name}{_shape_text(spec.shape_at(AXES))}" for spec in model.inputs)
     arguments = {
         "-m": model.path,
         "-d": "CPU",
@@ -73,16 +73,16 @@ def _theirs_us(model: ExportedModel) -> float:
     }
     command = [sys.executable, "-c", _OFFLINE]
     command += [text for pair in arguments.items() for text in pair]
-    done = subprocess.run(
+    process = subprocess.run(
         command, capture_output=True, text=True, check=True, env={**os.environ, "CI": "true"}
     )
-    found = _MEDIAN.search(done.stdout)
-    if found is None:
-        raise RuntimeError(f"benchmark_app told no median:\n{done.stdout[-2000:]}")
-    return float(found[1]) * (1.0 if found[2] == "us" else 1e3)
+    match = _MEDIAN.search(process.stdout)
+    if match is None:
+        raise RuntimeError(f"benchmark_app told no median:\n{process.stdout[-2000:]}")
+    return float(match[1]) * (1.0 if match[2] == "us" else 1e3)
 
 
-def _bracketed(shape: tuple[int, ...]) -> str:
+def _shape_text(shape: tuple[int, ...]) -> str:
     return f"[{','.join(map(str, shape))}]"
 
 

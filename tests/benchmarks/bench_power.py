@@ -17,9 +17,9 @@ def main() -> None:
     for kind in ROUNDS_OF:
         cells = []
         for rounds in ROUNDS:
-            one = power(kind, rounds)
+            row = power(kind, rounds)
             cells.append(
-                f"{100 * one.found:.1f}, {100 * one.foretold:.1f} ({100 * one.below_half:.0f})"
+                f"{100 * row.found:.1f}, {100 * row.foretold:.1f} ({100 * row.below_half:.0f})"
             )
         sys.stdout.write(f"| {kind} | {' | '.join(cells)} |\n")
         sys.stdout.flush()

@@ -40,17 +40,17 @@ def _mean_waits() -> None:
     sys.stdout.write("| --- |" + " --- |" * (len(SEEDS) + 2) + "\n")
     for utilisation in UTILISATIONS:
         markov = pollaczek_khinchine_ns(utilisation, 1.0)
-        one, two = pollaczek_khinchine_ns(utilisation, 0.0), crommelin_ns(utilisation, 2)
+        single_ns, two = pollaczek_khinchine_ns(utilisation, 0.0), crommelin_ns(utilisation, 2)
         for name, formula_ns, servers in (
             ("M/M/1", markov, 1),
-            ("M/D/1", one, 1),
+            ("M/D/1", single_ns, 1),
             ("M/D/2", two, 2),
         ):
             sys.stdout.write(f"| {name} | {utilisation} | {formula_ns / 1e6:.4f} ms |")
             for seed in SEEDS:
                 arrivals = poisson(utilisation, servers, COUNT, seed)
-                drawn = exponential(COUNT, seed + 100) if name == "M/M/1" else constant(COUNT)
-                wait_ns = simulate_queue(arrivals, drawn, servers).queue_ns.mean()
+                service_ns = exponential(COUNT, seed + 100) if name == "M/M/1" else constant(COUNT)
+                wait_ns = simulate_queue(arrivals, service_ns, servers).queue_ns.mean()
                 sys.stdout.write(f" {100 * (wait_ns / formula_ns - 1):+.2f} |")
                 sys.stdout.flush()
             sys.stdout.write("\n")
@@ -65,7 +65,7 @@ def tails() -> None:
     for requests in (1_000, 3_000, 10_000, 40_000):
         limits = Limits(min_s=0.0, max_s=1e9, min_samples=requests)
         for name, capacity_hz in (("empty", 0.0), ("discarded", 1e9 / SERVICE_NS)):
-            shares, typical, pooled = [], [], []
+            shares, typical, pooled_p99 = [], [], []
             for run in range(RUNS):
                 rounds = []
                 for number in range(ROUNDS):
@@ -75,12 +75,14 @@ def tails() -> None:
                         schedule.offsets_ns, constant(len(schedule.offsets_ns))
                     )
                     rounds.append(samples.latency_ns[schedule.start_requests :] / SERVICE_NS)
-                shares.append(np.mean([np.mean(one > P99) for one in rounds]))
-                typical.append(np.exp(np.mean([np.log(np.quantile(one, 0.99)) for one in rounds])))
-                pooled.append(np.quantile(np.concatenate(rounds), 0.99))
+                shares.append(np.mean([np.mean(latencies > P99) for latencies in rounds]))
+                typical.append(
+                    np.exp(np.mean([np.log(np.quantile(latencies, 0.99)) for latencies in rounds]))
+                )
+                pooled_p99.append(np.quantile(np.concatenate(rounds), 0.99))
             sys.stdout.write(
                 f"| {requests:,} | {name} | {100 * np.mean(shares):.2f} % "
                 f"| {100 * (np.mean(typical) / P99 - 1):+.1f} % "
-                f"| {100 * (np.mean(pooled) / P99 - 1):+.1f} % |\n"
+                f"| {100 * (np.mean(pooled_p99) / P99 - 1):+.1f} % |\n"
             )
             sys.stdout.flush()

@@ -49,16 +49,16 @@ class Took:
     code: int
 
 
-def main(against: str = "") -> None:
+def main(revision: str = "") -> None:
     """A line for each command: first, second, and the other revision where one is named."""
     sys.stdout.write(f"{CASES:,} cases of 3 rounds of 400 runs; {AIMS}\n")
-    with tempfile.TemporaryDirectory() as name, _checkout(against, Path(name)) as other:
+    with tempfile.TemporaryDirectory() as name, _checkout(revision, Path(name)) as other:
         scratch = Path(name)
         runs = [stored_run(scratch / "runs" / f"{n}", CASES, seed=n) for n in range(2)]
         for run in runs:
             _timed(ROOT, (*_APP, "--export", "csv", str(run)))
         first, second = map(str, runs)
-        for what, arguments in (
+        for label, arguments in (
             ("verify", (*_APP, "--verify", first)),
             ("export json", (*_APP, "--export", "json", first)),
             ("export csv", (*_APP, "--export", "csv", first)),
@@ -67,13 +67,13 @@ def main(against: str = "") -> None:
             ("resume", (*_APP, "--resume", first)),
             ("window", ("-c", _WINDOW, first)),
         ):
-            before = _timed(other, arguments) if other else None
+            revision_cost = _timed(other, arguments) if other else None
             for run in runs:
                 (run / STATISTICS).unlink(missing_ok=True)
             new = _timed(ROOT, arguments)
-            if what in ("verify", "window"):  # which store nothing
+            if label in ("verify", "window"):  # which store nothing
                 _timed(ROOT, (*_APP, "--export", "json", first))
-            _tell(what, before, new, _timed(ROOT, arguments))
+            _tell(label, revision_cost, new, _timed(ROOT, arguments))
         _history(scratch, other)
 
 
@@ -84,8 +84,10 @@ def _history(scratch: Path, other: Path | None) -> None:
         with RunFolder.reopen(run) as folder:
             write_tables(folder, Rows(stores=False).of(read_run(run)))
     arguments = (*_APP, "--history", str(nights))
-    before = _timed(other, arguments) if other else None
-    _tell(f"history of {NIGHTS} runs", before, _timed(ROOT, arguments), _timed(ROOT, arguments))
+    revision_cost = _timed(other, arguments) if other else None
+    _tell(
+        f"history of {NIGHTS} runs", revision_cost, _timed(ROOT, arguments), _timed(ROOT, arguments)
+    )
 
 
 @contextmanager
@@ -112,23 +114,23 @@ def _timed(root: Path, arguments: tuple[str, ...]) -> Took:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    _, status, used = os.wait4(process.pid, 0)
+    _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    return Took(used.ru_utime + used.ru_stime, used.ru_maxrss >> 10, process.returncode)
+    return Took(usage.ru_utime + usage.ru_stime, usage.ru_maxrss >> 10, process.returncode)
 
 
-def _tell(what: str, before: Took | None, first: Took, second: Took) -> None:
-    told = [f"{what:20} first {_told(first)}, second {_told(second)}"]
-    told.append(f"second/first {second.cpu_s / first.cpu_s:.2f}")
-    if before is not None:
-        told.append(f"revision {_told(before)}")
-        told.append(f"first/revision {first.cpu_s / before.cpu_s:.2f}")
-        told.append(f"second/revision {second.cpu_s / before.cpu_s:.2f}")
-    sys.stdout.write(f"{'; '.join(told)}; load {os.getloadavg()[0]:.1f}\n")
+def _tell(label: str, revision_cost: Took | None, first: Took, second: Took) -> None:
+    parts = [f"{label:20} first {_cost_text(first)}, second {_cost_text(second)}"]
+    parts.append(f"second/first {second.cpu_s / first.cpu_s:.2f}")
+    if revision_cost is not None:
+        parts.append(f"revision {_cost_text(revision_cost)}")
+        parts.append(f"first/revision {first.cpu_s / revision_cost.cpu_s:.2f}")
+        parts.append(f"second/revision {second.cpu_s / revision_cost.cpu_s:.2f}")
+    sys.stdout.write(f"{'; '.join(parts)}; load {os.getloadavg()[0]:.1f}\n")
     sys.stdout.flush()
 
 
-def _told(took: Took) -> str:
+def _cost_text(took: Took) -> str:
     failed = f" (exit code {took.code})" if took.code else ""
     return f"{took.cpu_s:5.1f} s {took.memory_mib:4d} MiB{failed}"
 

@@ -47,29 +47,29 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["GRAPHLAP_CACHE"] = f"{scratch}/cache"
         write_add_graph(Path(scratch) / "add.onnx", ("batch", 3))
-        _interrupted(Path(scratch), 100)  # fills the cache
+        _interrupt(Path(scratch), 100)  # fills the cache
         for cases in CASES:
-            first, then = _interrupted(Path(scratch), cases)
+            first, then = _interrupt(Path(scratch), cases)
             sys.stdout.write(f"{cases:7,d} new:      {first}\n        resumed:  {then}\n")
             run = str(Path(scratch) / f"run{cases}")
-            told = subprocess.run(
+            output = subprocess.run(
                 [sys.executable, "-c", FOLLOW, run], capture_output=True, text=True, check=True
             ).stdout
-            sys.stdout.write(f"        {told}")
+            sys.stdout.write(f"        {output}")
             sys.stdout.flush()
 
 
-def _interrupted(scratch: Path, cases: int) -> tuple[str, str]:
+def _interrupt(scratch: Path, cases: int) -> tuple[str, str]:
     """A new sweep, and the same resumed, each interrupted in its first round's neighbour."""
     run = scratch / f"run{cases}"
     seeds = ",".join(map(str, range(cases // 100)))
     ten = "1,2,3,4,5,6,7,8,9,10"
     new = ["--headless", "--models", "add.onnx", "--runtimes", "fake", "--out", str(run)]
     new += ["--batch", ten, "--threads", ten, "--option", f"fake.seed={seeds}"]
-    return _watched(new, run, scratch), _watched(["--resume", str(run)], run, scratch)
+    return _watch(new, run, scratch), _watch(["--resume", str(run)], run, scratch)
 
 
-def _watched(arguments: list[str], run: Path, scratch: Path) -> str:
+def _watch(arguments: list[str], run: Path, scratch: Path) -> str:
     before = _rounds(run)
     with (scratch / "log").open("w+b") as log:
         begun = time.perf_counter()

@@ -25,7 +25,7 @@ def main() -> None:
         script = ["--option", f"fake.latency_us={1000 * SERVICE_MS}", "--option", "fake.wait=sleep"]
         search = ["--slo", "p50=40ms", "--wait", "sleep", "--rounds", "4", "--out", "run"]
         sweep = ["--headless", "--models", "add.onnx", "--runtimes", "fake"]
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "app", *sweep, *script, *search],
             cwd=folder,
             env={"PYTHONPATH": str(ROOT), "COLUMNS": "400"},
@@ -33,11 +33,11 @@ def main() -> None:
             text=True,
             check=True,
         )
-        answer = ANSWER.search(done.stdout)
-        assert answer is not None, done.stdout
+        answer = ANSWER.search(process.stdout)
+        assert answer is not None, process.stdout
         with (Path(folder) / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
-            unloaded = next(csv.DictReader(file))
-    service_ms = float(unloaded["latency_p50_us"]) / 1e3
+            unloaded_row = next(csv.DictReader(file))
+    service_ms = float(unloaded_row["latency_p50_us"]) / 1e3
     low, high = answer.groups()
     sys.stdout.write(
         f"promised {low}/s (limit: to {high}), M/D/1 with services of {service_ms:.2f} ms holds "

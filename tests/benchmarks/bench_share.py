@@ -19,11 +19,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         warm = [*COMMAND, "--profile", "quick", "--rounds", "1", "--out", f"{folder}/warm"]
         subprocess.run(warm, check=True, capture_output=True)
-        begun = time.perf_counter()
+        start_s = time.perf_counter()
         out = Path(folder) / "standard"
         command = [*COMMAND, "--profile", "standard", "--rounds", "2", "--out", str(out)]
         subprocess.run(command, check=True, capture_output=True)
-        wall_s = time.perf_counter() - begun
+        wall_s = time.perf_counter() - start_s
         phases_ms: Counter[str] = Counter()
         for journal in out.glob("journal/*.jsonl"):
             for line in journal.read_text().splitlines():

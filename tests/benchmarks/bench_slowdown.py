@@ -29,9 +29,9 @@ ROUNDS = (3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 def main() -> None:
     """Measure and tell, for the p50 and the p99."""
     with tempfile.TemporaryDirectory() as folder:
-        before, after = measured(Path(folder))
+        first_row, second_row = measured(Path(folder))
     for name in COMPARED:
-        sys.stdout.write("\n".join(told(before, after, name)) + "\n")
+        sys.stdout.write("\n".join(told(first_row, second_row, name)) + "\n")
 
 
 def measured(folder: Path) -> tuple[MeasuredCase, MeasuredCase]:
@@ -43,13 +43,13 @@ def measured(folder: Path) -> tuple[MeasuredCase, MeasuredCase]:
     command += ["--models", ",".join(map(str, paths)), "--baseline", str(paths[0])]
     command += ["--profile", "glance", "--rounds", str(PAIRS), "--out", str(folder / "run")]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    before, after = Rows().measured(read_run(folder / "run"))
-    return before, after
+    first_row, second_row = Rows().measured(read_run(folder / "run"))
+    return first_row, second_row
 
 
-def told(before: MeasuredCase, after: MeasuredCase, name: str) -> list[str]:
+def told(first_row: MeasuredCase, second_row: MeasuredCase, name: str) -> list[str]:
     """A line for each number of rounds: what is found, and how that was foretold."""
-    first, second = before.by_round(name), after.by_round(name)
+    first, second = first_row.by_round(name), second_row.by_round(name)
     both = [number for number in first if number in second]
     logs = np.array([math.log(second[n] / first[n]) for n in both])
     change, spread = math.expm1(logs.mean()), float(logs.std(ddof=1))
@@ -60,13 +60,13 @@ def told(before: MeasuredCase, after: MeasuredCase, name: str) -> list[str]:
         nine_of_ten = _found_by_nine_of_ten(draws - logs.mean())
         foretold = smallest_change(spread / math.sqrt(rounds), rounds - 1)
         lines.append(
-            f"  {rounds:3} rounds find it in {_found(draws):4.0%}; in nine of ten "
+            f"  {rounds:3} rounds find it in {_power(draws):4.0%}; in nine of ten "
             f"{nine_of_ten:.1%}, foretold {foretold:.1%}"
         )
     return lines
 
 
-def _found(draws: np.ndarray) -> float:
+def _power(draws: np.ndarray) -> float:
     """The share of comparisons, a row each of logarithms of ratios, that say slower."""
     words = [
         judge([difference(np.ones(len(logs)).tolist(), np.exp(logs).tolist(), in_turn=True)])
@@ -75,12 +75,12 @@ def _found(draws: np.ndarray) -> float:
     return sum(verdict.word == "slower" for (verdict,) in words) / len(draws)
 
 
-def _found_by_nine_of_ten(centred: np.ndarray) -> float:
+def _found_by_nine_of_ten(centred_values: np.ndarray) -> float:
     """The least slowdown, as a share, that so many find when it is put on rounds without one."""
     low, high = 0.0, 5.0
     for _ in range(14):
         middle = (low + high) / 2
-        low, high = (low, middle) if _found(centred + middle) >= FOUND else (middle, high)
+        low, high = (low, middle) if _power(centred_values + middle) >= FOUND else (middle, high)
     return math.expm1(high)
 
 

@@ -26,10 +26,10 @@ def main() -> None:
         text=True,
         check=True,
     ).stderr
-    imported = [e for e in ENGINES if f"| {e}\n" in modules or f" {e}\n" in modules]
+    imported_engines = [e for e in ENGINES if f"| {e}\n" in modules or f" {e}\n" in modules]
     sys.stdout.write(
         f"--list: {_spread(seconds)} (aim < 0.5 s); "
-        f"engines imported: {', '.join(imported) or 'none'}\n"
+        f"engines imported: {', '.join(imported_engines) or 'none'}\n"
     )
     _first_sample_s()  # fills the export cache
     waits = [_first_sample_s() for _ in range(RUNS)]
@@ -37,9 +37,9 @@ def main() -> None:
 
 
 def _run_s(command: list[str], env: dict[str, str]) -> float:
-    begun = time.perf_counter()
+    start_s = time.perf_counter()
     subprocess.run(command, capture_output=True, check=True, env=env)
-    return time.perf_counter() - begun
+    return time.perf_counter() - start_s
 
 
 def _first_sample_s() -> float:
@@ -48,15 +48,15 @@ def _first_sample_s() -> float:
         out = Path(folder) / "run"
         command = [sys.executable, "-m", "app", "--headless", "--models", "cnn_tiny"]
         command += ["--runtimes", "ort-cpu", "--rounds", "1", "--out", str(out)]
-        begun = time.perf_counter()
+        start_s = time.perf_counter()
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as child:
             while not any(f.stat().st_size for f in out.glob("samples/*.bin")):
                 if child.poll() is not None:
                     raise RuntimeError(f"the run ended with {child.returncode} before a sample")
                 time.sleep(0.005)
-            waited = time.perf_counter() - begun
+            wait_s = time.perf_counter() - start_s
             child.terminate()
-    return waited
+    return wait_s
 
 
 def _spread(seconds: list[float]) -> str:

@@ -58,29 +58,29 @@ def main() -> None:
 def _row(name: str, objective: Objective, spread: float, unlucky: bool) -> list[str]:
     space = space_of()
     cases = every_case(space)
-    best, search, drawn, rounds = [], [], [], []
-    claimed = false = 0
+    best, search, random_costs, rounds = [], [], [], []
+    claims = false = 0
     for seed in range(TRIES):
         cost_of = objective(seed)
         default = cost_of(space.base)
         best.append(min(map(cost_of, cases)) / default)
-        seen = Simulated(cost_of, seed, spread, unlucky=unlucky)
-        found, ladder, _ = played(space, seen)
-        search.append(cost_of(found.lead) / default)
-        rounds.append(sum(number < FINAL for _, number in seen.measured))
+        simulation = Simulated(cost_of, seed, spread, unlucky=unlucky)
+        candidate, ladder, _ = played(space, simulation)
+        search.append(cost_of(candidate.lead) / default)
+        rounds.append(sum(number < FINAL for _, number in simulation.measured))
         again = Simulated(cost_of, seed, spread, unlucky=unlucky)
-        drawn.append(cost_of(random_search(cases, again, rounds[-1])) / default)
+        random_costs.append(cost_of(random_search(cases, again, rounds[-1])) / default)
         total = ladder.winner.default
         if total is not None and total.word == "faster" and total.interval is not None:
-            claimed += 1
+            claims += 1
             false += total.interval.high < search[-1]
     return [
         name,
         f"{100 * spread:g} %",
         f"{np.mean(best):.3f}",
         f"{np.mean(search):.3f}",
-        f"{np.mean(drawn):.3f}",
+        f"{np.mean(random_costs):.3f}",
         f"{np.median(rounds):.0f}",
-        f"{claimed} of {TRIES}",
+        f"{claims} of {TRIES}",
         f"{false} of {TRIES}",
     ]

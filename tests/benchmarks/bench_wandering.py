@@ -17,7 +17,7 @@ from tests.simulated.machines import fractional_noise
 ROUNDS = (5, 8, 16)
 TRIES = 1000
 _HURST, _WANDERING = 0.9, 0.02
-_OWN = (0.0, 0.01, 0.02)
+_OWN_SPREADS = (0.0, 0.01, 0.02)
 _CASES = (2, 4, 8)
 
 
@@ -34,8 +34,8 @@ def main() -> None:
         independent = rng.standard_normal((TRIES, rounds))
         marks = [
             100
-            * np.mean([round_correlation(np.exp(_WANDERING * one)).is_significant for one in of])
-            for of in (wandering, independent)
+            * np.mean([round_correlation(np.exp(_WANDERING * row)).is_significant for row in rows])
+            for rows in (wandering, independent)
         ]
         limit = np.quantile(_likelihood(rng.standard_normal((20_000, rounds))), 0.95)
         best = 100 * np.mean(_likelihood(wandering) > limit)
@@ -48,17 +48,22 @@ def main() -> None:
     heads = [f"{cases} cases, {rounds} rounds" for rounds in (5, 8) for cases in _CASES]
     sys.stdout.write(f"| own deviation | {' | '.join(heads)} |\n")
     sys.stdout.write("| --- |" + " --- |" * len(heads) + "\n")
-    for own, shared in (*((own, _WANDERING) for own in _OWN), (0.02, 0.0)):
+    for own_spread, shared_spread in (
+        *((own_spread, _WANDERING) for own_spread in _OWN_SPREADS),
+        (0.02, 0.0),
+    ):
         shares = [
-            f"{100 * _noticed(rng, cases, rounds, shared, own):.0f}"
+            f"{100 * _detection_share(rng, cases, rounds, shared_spread, own_spread):.0f}"
             for rounds in (5, 8)
             for cases in _CASES
         ]
-        name = f"{100 * own:g} %" if shared else "independent"
+        name = f"{100 * own_spread:g} %" if shared_spread else "independent"
         sys.stdout.write(f"| {name} | {' | '.join(shares)} |\n")
 
 
-def _noticed(rng: np.random.Generator, cases: int, rounds: int, shared: float, own: float) -> float:
+def _detection_share(
+    rng: np.random.Generator, cases: int, rounds: int, shared: float, own: float
+) -> float:
     found = 0
     for _ in range(TRIES):
         levels = shared * fractional_noise(rng, rounds, _HURST)
@@ -77,8 +82,10 @@ def _likelihood(logs: np.ndarray) -> np.ndarray:
     covariance = 0.5 * ((lags + 1) ** power - 2 * lags**power + np.abs(lags - 1) ** power)
     centring = np.eye(rounds) - 1.0 / rounds
     inverse = np.linalg.pinv(centring @ covariance @ centring)
-    own = logs - logs.mean(axis=1, keepdims=True)
-    ratio: np.ndarray = -np.einsum("ij,jk,ik->i", own, inverse, own) / np.square(own).sum(axis=1)
+    deviations = logs - logs.mean(axis=1, keepdims=True)
+    ratio: np.ndarray = -np.einsum("ij,jk,ik->i", deviations, inverse, deviations) / np.square(
+        deviations
+    ).sum(axis=1)
     return ratio
 
 

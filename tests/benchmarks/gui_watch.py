@@ -19,25 +19,25 @@ def main() -> None:
     app = QApplication(sys.argv[:1])
     window = MainWindow(Preferences())
     window.show()
-    wanted: list[Path] = []
+    paths: list[Path] = []
     look = QTimer(window, interval=50)
 
-    def heard() -> None:
+    def read_request() -> None:
         line = sys.stdin.readline()
         if not line:
             window.close()
             app.quit()
             return
-        wanted[:] = [Path(line.strip())]
+        paths[:] = [Path(line.strip())]
         look.start()
 
     def open_when_there() -> None:
-        if wanted and (wanted[0] / MANIFEST).is_file():
+        if paths and (paths[0] / MANIFEST).is_file():
             look.stop()
-            window.open_run(wanted[0])
+            window.open_run(paths[0])
 
     notifier = QSocketNotifier(0, QSocketNotifier.Type.Read)
-    notifier.activated.connect(heard)
+    notifier.activated.connect(read_request)
     look.timeout.connect(open_when_there)
     sys.stdout.write("ready\n")
     sys.stdout.flush()

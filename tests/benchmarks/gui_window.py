@@ -47,7 +47,7 @@ def main() -> None:
         answer["frame_ms"] = redraw_ms(app)
     elif mode in ("frames", "memory"):
         window.open_run(Path(rest[0]))
-        _until(lambda: window.feed.state is not None)
+        _wait_until(lambda: window.feed.state is not None)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         answer |= _frames(window) if mode == "frames" else _memory(window)
@@ -57,7 +57,7 @@ def main() -> None:
     os._exit(0)  # views without a window are left, which Qt takes apart in no order
 
 
-def _until(condition: Any, seconds: float = 600.0) -> float:
+def _wait_until(condition: Any, seconds: float = 600.0) -> float:
     """Run the event loop until the condition holds; the longest time between two turns."""
     until, longest = time.monotonic() + seconds, 0.0
     while not condition():
@@ -71,16 +71,16 @@ def _until(condition: Any, seconds: float = 600.0) -> float:
 
 def _open(window: MainWindow, folder: Path, samples: int = 1) -> dict[str, float]:
     """Until a state with so many samples is drawn."""
-    begun = time.monotonic()
+    start_s = time.monotonic()
     window.open_run(folder)
 
-    def there() -> bool:
+    def is_complete() -> bool:
         state = window.feed.state
         return state is not None and sum(one.counts.sum() for one in state.series) >= samples
 
-    longest = _until(there)
+    longest = _wait_until(is_complete)
     window.views.by_key["histogram"].draw_now()
-    return {"opened_s": time.monotonic() - begun, "longest_s": longest}
+    return {"opened_s": time.monotonic() - start_s, "longest_s": longest}
 
 
 def _switch(app: QApplication, window: MainWindow) -> dict[str, float]:
@@ -90,7 +90,7 @@ def _switch(app: QApplication, window: MainWindow) -> dict[str, float]:
     for key in window.views.by_key:
         window.frame.show_key(key)
         end_s = time.monotonic() + 0.5
-        _until(lambda end_s=end_s: time.monotonic() > end_s)
+        _wait_until(lambda end_s=end_s: time.monotonic() > end_s)
     pages = [_busy_ms(app, partial(window.frame.show_key, key)) for key in window.views.by_key]
     themes = [_busy_ms(app, window.toggle_theme) for _ in range(6)]
     return {
@@ -113,9 +113,9 @@ def _cold(window: MainWindow, folder: Path) -> dict[str, float]:
     visible_s = time.process_time()
     window.open_run(folder)
     histogram = window.views.by_key["histogram"]
-    _until(lambda: bool(window.table.model.series and histogram.plots))
+    _wait_until(lambda: bool(window.table.model.series and histogram.plots))
     histogram.grab()
-    told = {
+    figures = {
         "there_s": time.time() - launched_s,
         "busy_s": time.process_time(),
         "opening_s": time.process_time() - visible_s,
@@ -127,24 +127,24 @@ def _cold(window: MainWindow, folder: Path) -> dict[str, float]:
     for key in window.views.by_key:
         window.frame.show_key(key)
         for _ in range(20):
-            _until(lambda: True)
+            _wait_until(lambda: True)
             time.sleep(0.02)
         window.views.by_key[key].grab()
-    return {**told, "views_mb": process.memory_info().rss / 1e6}
+    return {**figures, "views_mb": process.memory_info().rss / 1e6}
 
 
 def _scroll(app: QApplication, window: MainWindow) -> dict[str, float]:
     window.frame.show_key("matrix")
-    _until(lambda: window.table.view.verticalScrollBar().maximum() > 0)
+    _wait_until(lambda: window.table.view.verticalScrollBar().maximum() > 0)
     bar = window.table.view.verticalScrollBar()
-    begun, frames = time.monotonic(), 150
+    start_s, frames = time.monotonic(), 150
     for frame in range(frames):
         bar.setValue(bar.maximum() * frame // frames)
         window.table.view.viewport().repaint()
-    return {"frames_per_s": frames / (time.monotonic() - begun)}
+    return {"frames_per_s": frames / (time.monotonic() - start_s)}
 
 
-def _done() -> Any:
+def _end_condition() -> Any:
     """Tells whether the other side has written its line."""
     from PySide6.QtCore import QSocketNotifier
 
@@ -163,10 +163,10 @@ def _frames(window: MainWindow) -> dict[str, float]:
         view.canvas.viewport().repaint()
         frames += 1
 
-    begun = time.monotonic()
+    start_s = time.monotonic()
     with patch.object(view, "draw_now", drawn_and_seen):
-        _until(_done())
-    return {"frames_per_s": frames / (time.monotonic() - begun)}
+        _wait_until(_end_condition())
+    return {"frames_per_s": frames / (time.monotonic() - start_s)}
 
 
 def _memory(window: MainWindow) -> dict[str, float]:
@@ -175,21 +175,21 @@ def _memory(window: MainWindow) -> dict[str, float]:
     turn = QTimer(window, interval=1500)
     turn.timeout.connect(lambda: window.frame.show_key(keys[int(time.monotonic()) % len(keys)]))
     turn.start()
-    process, done = psutil.Process(), _done()
+    process, has_ended = psutil.Process(), _end_condition()
 
     def samples() -> int:
         state = window.feed.state
         assert state is not None
         return int(state.series[0].counts.sum())
 
-    _until(lambda: samples() >= 1_000_000 or done())
-    before = process.memory_info().rss
-    most = before
-    while not done():
-        _until(lambda: True)
+    _wait_until(lambda: samples() >= 1_000_000 or has_ended())
+    rss_before = process.memory_info().rss
+    most = rss_before
+    while not has_ended():
+        _wait_until(lambda: True)
         QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
         most = max(most, process.memory_info().rss)
-    return {"gained_mb": (most - before) / 1e6}
+    return {"gained_mb": (most - rss_before) / 1e6}
 
 
 if __name__ == "__main__":

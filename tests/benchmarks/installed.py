@@ -9,7 +9,9 @@ import os
 from pathlib import Path
 
 
-def installed(compiled: Path) -> dict[str, str]:
+def installed(build_path: Path) -> dict[str, str]:
     """With compiled modules in that folder, which the first child fills."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPYCACHEPREFIX": str(compiled)}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
+    return {**environment, "PYTHONPYCACHEPREFIX": str(build_path)}

@@ -34,7 +34,7 @@ def main(library: str, build: Build, blocks: int, runs: int) -> None:
         lane.bind(load_reference(model.references[axes_key(AXES)]).inputs)
         states = lane.advancing() or ()
         program = _Program(library, lane.calls[0].arguments, states, build)
-        ours = TimedCalls(lane.calls, states)
+        timed_calls = TimedCalls(lane.calls, states)
         times = [array("q", bytes(8 * runs)) for _ in range(3)]
         gc.freeze()
         gc.disable()
@@ -44,7 +44,7 @@ def main(library: str, build: Build, blocks: int, runs: int) -> None:
                 if turn % 2:
                     theirs_ns = program.p50_ns(runs)
                 else:
-                    ours.time(times[0], times[1], times[2], runs)
+                    timed_calls.time(times[0], times[1], times[2], runs)
                     ours_ns = float(np.median(np.subtract(times[2], times[1])))
             if block:  # the first pair warms up
                 sys.stdout.write(f"{theirs_ns} {ours_ns}\n")
@@ -61,11 +61,11 @@ class _Program:
         table = (c.c_void_p * (RUN_WITH_BINDING + 1))()
         table[RUN_WITH_BINDING] = native(build).run_address
         session, _, binding = handles
-        to = (c.c_void_p * len(copies))(*(copy.target.ctypes.data for copy in copies))
+        targets = (c.c_void_p * len(copies))(*(copy.target.ctypes.data for copy in copies))
         source = (c.c_void_p * len(copies))(*(copy.source.ctypes.data for copy in copies))
         sizes = (c.c_size_t * len(copies))(*(copy.target.nbytes for copy in copies))
-        opened = (c.c_void_p(session), c.c_void_p(binding))
-        self._arguments = (table, *opened, to, source, sizes, len(copies))
+        pointers = (c.c_void_p(session), c.c_void_p(binding))
+        self._arguments = (table, *pointers, targets, source, sizes, len(copies))
 
     def p50_ns(self, runs: int) -> float:
         latency = np.zeros(runs, np.int64)

@@ -16,17 +16,17 @@ PAIRS = int(os.environ.get("GRAPHLAP_PAIRS", "0"))
 
 def interleaved(pairs: int, *sides: Callable[[], float]) -> tuple[list[float], ...]:
     """What each side gave in each pair; which side goes first moves on from pair to pair."""
-    found: tuple[list[float], ...] = tuple([] for _ in sides)
+    durations: tuple[list[float], ...] = tuple([] for _ in sides)
     for pair in range(pairs):
         for place in range(len(sides)):
             index = (pair + place) % len(sides)
-            found[index].append(sides[index]())
-    return found
+            durations[index].append(sides[index]())
+    return durations
 
 
-def ratio_text(over: Sequence[float], under: Sequence[float]) -> str:
+def ratio_text(numerator: Sequence[float], denominator: Sequence[float]) -> str:
     """The median of the pairs' ratios, its exact 95 % interval, and the extreme pairs."""
-    ratios = np.sort(np.divide(over, under))
+    ratios = np.sort(np.divide(numerator, denominator))
     ranks = rank_interval(len(ratios), 0.5)
     bounds = [f"{ratios[rank - 1]:.3f}" for rank in ranks or ()]
     interval = " to ".join(bounds) or "too few pairs"

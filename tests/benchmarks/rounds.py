@@ -23,14 +23,14 @@ from runtimes.registry import parse_spec
 def export(model: str, axes: Mapping[str, int]) -> ExportedModel:
     """The model from a real export process, with a reference at `axes`."""
     request = ExportRequest(model, points=(axes,))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "exporters.worker"],
         input=json.dumps(to_json(request)) + "\n",
         capture_output=True,
         text=True,
         check=True,
     )
-    reply = from_json(ExportReply, json.loads(done.stdout.splitlines()[-1]))
+    reply = from_json(ExportReply, json.loads(process.stdout.splitlines()[-1]))
     if reply.model is None:
         raise RuntimeError(reply.reason)
     return reply.model

@@ -33,7 +33,7 @@ _OPTIONS: dict[str, OptionValue] = {
     "sessions": 1,
 }
 _ENVIRONMENT = {"host": "bench", "cpu": "EPYC", "cores_usable": 2, "load_1min": 0.1}
-_BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
+_FIRST_START = datetime(2026, 1, 1, tzinfo=UTC)
 _DISTURBED_SHARE = 0.3
 
 
@@ -50,7 +50,7 @@ def stored_run(
     Two runs of different `seed` have the same cases and other samples. The journal is written
     at once: a flush for each round is a cost of a sweep and of no reader.
     """
-    planned = [
+    planned_cases = [
         Case(
             f"net{place // _PER_MODEL}.onnx",
             _RUNTIMES[place % len(_RUNTIMES)],
@@ -58,33 +58,33 @@ def stored_run(
         )
         for place in range(cases)
     ]
-    with RunFolder.create(path, _manifest(planned, rounds, percentiles)) as folder:
+    with RunFolder.create(path, _manifest(planned_cases, rounds, percentiles)) as folder:
         manifest = folder.manifest
     writer = Writer("made", 1, "bench", "0.1.0", _ENVIRONMENT, manifest.run_id)
     models = (
         ModelExported(name, "fp32", _model(name))
-        for name in dict.fromkeys(one.model for one in planned)
+        for name in dict.fromkeys(case.model for case in planned_cases)
     )
     with (path / FOLDER / "made.jsonl").open("wb") as journal:
         journal.write(journal_text([line_values(writer), *map(line_values, models)]))
-        for result in _rounds(path / "samples", planned, rounds, runs, seed):
+        for result in _rounds(path / "samples", planned_cases, rounds, runs, seed):
             journal.write(journal_text([line_values(result)]))
     return path
 
 
-def _manifest(planned: list[Case], rounds: int, percentiles: tuple[float, ...]) -> Manifest:
+def _manifest(planned_cases: list[Case], rounds: int, percentiles: tuple[float, ...]) -> Manifest:
     if not percentiles:
-        return manifest_of(planned, rounds)
+        return manifest_of(planned_cases, rounds)
     plan = Plan(sweeps=(Sweep(models=("mlp",)),), percentiles=percentiles)
-    return manifest_of(planned, rounds, plan)
+    return manifest_of(planned_cases, rounds, plan)
 
 
 def _rounds(
-    folder: Path, planned: list[Case], rounds: int, runs: int, seed: int
+    folder: Path, planned_cases: list[Case], rounds: int, runs: int, seed: int
 ) -> Iterator[RoundResult]:
     rng = np.random.default_rng(seed)
     for number in range(rounds):
-        for place, case in enumerate(planned):
+        for place, case in enumerate(planned_cases):
             level_ns = (20_000 + 37 * place) * (1.0 + 0.01 * rng.standard_normal())
             latency_ns = level_ns * rng.lognormal(0.0, 0.05, WARMUP_RUNS + runs)
             records = np.zeros(WARMUP_RUNS + runs, RECORD)
@@ -94,8 +94,8 @@ def _rounds(
             records["phase"] = [WARMUP] * WARMUP_RUNS + [MEASURED] * runs
             name, data = samples_name(case.case_id, number), records.tobytes()
             (folder / name).write_bytes(data)
-            started = _BEGUN + timedelta(seconds=number * 600 + place / 10)
-            yield _round(case, number, name, crc32(data), records, started, rng.random())
+            start = _FIRST_START + timedelta(seconds=number * 600 + place / 10)
+            yield _round(case, number, name, crc32(data), records, start, rng.random())
 
 
 def _round(
@@ -104,22 +104,22 @@ def _round(
     name: str,
     checksum: int,
     records: np.ndarray,
-    started: datetime,
-    drawn: float,
+    start: datetime,
+    random_share: float,
 ) -> RoundResult:
-    begun, ended = int(records["started_ns"][0]), int(records["finished_ns"][-1])
-    switches = int(40 * drawn) if drawn < _DISTURBED_SHARE else 0
-    disturbance = Disturbance(begun, ended, 0.0, switches, 0, False, False)
+    first_ns, last_ns = int(records["started_ns"][0]), int(records["finished_ns"][-1])
+    switches = int(40 * random_share) if random_share < _DISTURBED_SHARE else 0
+    disturbance = Disturbance(first_ns, last_ns, 0.0, switches, 0, False, False)
     return RoundResult(
         case.case_id,
         number,
         "ok",
         warnings=(diagnostic("cpu_oversubscribed", load_1min=2.5, cores=2),) if switches else (),
-        started_at_utc=started.isoformat(timespec="milliseconds"),
+        started_at_utc=start.isoformat(timespec="milliseconds"),
         phases_ms={"import": 12.5, "compile": 11.25, "first_inference": 0.25, "measure": 300.0},
         samples=name,
         iterations=len(records) - WARMUP_RUNS,
-        duration_s=(ended - begun) * 1e-9,
+        duration_s=(last_ns - first_ns) * 1e-9,
         warmup_iterations=WARMUP_RUNS,
         warmup_s=0.3,
         settled=True,
@@ -141,11 +141,11 @@ def _round(
             references=("torch", "onnx"),
             agrees_with=("torch", "onnx"),
         ),
-        rss_peak_mb=40.0 + drawn,
+        rss_peak_mb=40.0 + random_share,
         environment={"load_1min": 2.5, "affinity": [1], "threads": 1, "memory_locked": False},
         options=_OPTIONS,
         interference=Interference(
-            seconds=(ended - begun) * 1e-9,
+            seconds=(last_ns - first_ns) * 1e-9,
             steal_share=0.0,
             voluntary_switches=0,
             involuntary_switches=switches,

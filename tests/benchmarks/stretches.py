@@ -121,37 +121,37 @@ def recording_of_folder(folder: Path) -> Recording:
 def rows_of(folder: Path) -> Iterator[dict[str, str]]:
     """A line for each timed round of each case, as the text has it."""
     run = read_run(folder)
-    known = {
+    keys = {
         (case.case_id, result.round): result for case in run.cases for result in run.rounds_of(case)
     }
-    started = {
+    start_times = {
         (case.case_id, result.round): np.datetime64(result.started_at_utc.partition("+")[0], "ms")
         for case in run.cases
         for result in run.rounds_of(case)
         if result.started_at_utc
     }
-    first = min(started.values())
-    for one in Rows().measured(run):
-        by_name = {name: one.by_round(name) for name in ("p50", "p99", "mean")}
+    first = min(start_times.values())
+    for row in Rows().measured(run):
+        by_name = {name: row.by_round(name) for name in ("p50", "p99", "mean")}
         if not all(by_name.values()):
             continue
-        for number in one.rounds:
-            begun = started[one.case.case_id, number] - first
-            interference = known[one.case.case_id, number].interference
+        for number in row.rounds:
+            start_s = start_times[row.case.case_id, number] - first
+            interference = keys[row.case.case_id, number].interference
             switches = steal = 0.0
             if interference is not None and interference.seconds:
                 switches = (interference.involuntary_switches or 0) / interference.seconds
                 steal = interference.steal_share or 0.0
             figures = (
                 *(by_name[name][number] for name in by_name),
-                one.rates[number],
+                row.rates[number],
                 switches,
                 steal,
             )
             values = (
-                f"{one.case.model} {one.case.runtime}",
+                f"{row.case.model} {row.case.runtime}",
                 str(number),
-                f"{begun / np.timedelta64(1, 's'):.1f}",
+                f"{start_s / np.timedelta64(1, 's'):.1f}",
                 *(f"{value:.5g}" for value in figures),
             )
             yield dict(zip((*_COLUMNS, *_INTERFERENCE), values, strict=True))
@@ -172,13 +172,13 @@ def _recording_of(rows: Sequence[Mapping[str, str]]) -> Recording:
         }
         for case, rounds in by_case.items()
     }
-    begun = [min(float(rounds[n]["begun_s"]) for rounds in by_case.values()) for n in common]
-    return Recording(cases, np.array(begun))
+    start_times = [min(float(rounds[n]["begun_s"]) for rounds in by_case.values()) for n in common]
+    return Recording(cases, np.array(start_times))
 
 
 def _differs(first: np.ndarray, second: np.ndarray, variation: RunVariation | None) -> bool:
-    found = difference(first.tolist(), second.tolist(), in_turn=False, variation=variation)
-    (verdict,) = judge([found])
+    result = difference(first.tolist(), second.tolist(), in_turn=False, variation=variation)
+    (verdict,) = judge([result])
     return verdict.word in ("faster", "slower")
 
 
@@ -193,8 +193,10 @@ def wrong_verdicts(recording: Recording, name: str, source: str, rounds: int = S
         anchor = recording.cases[names[place - 1]][name]
         begins = range(0, len(figures) - rounds + 1, rounds)
         stretches = [slice(begin, begin + rounds) for begin in begins]
-        logs = [float(np.log(figures[one]).mean()) for one in stretches]
-        errors = [float(np.log(figures[one]).std(ddof=1)) / rounds**0.5 for one in stretches]
+        logs = [float(np.log(figures[stretch]).mean()) for stretch in stretches]
+        errors = [
+            float(np.log(figures[stretch]).std(ddof=1)) / rounds**0.5 for stretch in stretches
+        ]
         rng = np.random.default_rng(place)
         for number, first in enumerate(stretches):
             for other in range(number + 1, len(stretches)):
@@ -210,9 +212,9 @@ def wrong_verdicts(recording: Recording, name: str, source: str, rounds: int = S
                     variation = from_anchor(anchor_sides, None if name == "p50" else sides)
                 elif source == "history":
                     rest = [k for k in range(len(stretches)) if k not in (number, other)]
-                    past = rng.permutation(rest)[:_PAST_RUNS]
+                    past_rounds = rng.permutation(rest)[:_PAST_RUNS]
                     variation = from_history(
-                        [logs[k] for k in past], errors=[errors[k] for k in past]
+                        [logs[k] for k in past_rounds], errors=[errors[k] for k in past_rounds]
                     )
                 comparisons += 1
                 if variation is None and source != "none":
@@ -237,10 +239,12 @@ def contains(recording: Recording, case: str, name: str, rounds: np.ndarray) -> 
 def marked_share(recording: Recording, samples: Sequence[np.ndarray]) -> float:
     """In which share of these samples of all cases `rounds_close_in_time` marks the intervals."""
     marks = []
-    for one in samples:
-        span_s = float(recording.begun_s[one[-1]] - recording.begun_s[one[0]])
+    for sample in samples:
+        span_s = float(recording.begun_s[sample[-1]] - recording.begun_s[sample[0]])
         marks += [
-            RoundCorrelation(len(one), span_s=span_s).is_close(recording.is_contended(case, one))
+            RoundCorrelation(len(sample), span_s=span_s).is_close(
+                recording.is_contended(case, sample)
+            )
             for case in recording.cases
         ]
     return float(np.mean(marks))

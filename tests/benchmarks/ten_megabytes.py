@@ -49,9 +49,11 @@ class _Graph:
         scale, bias = (self.constant(np.full(width, value, np.float32)) for value in (1, 0))
         return self.add("LayerNormalization", tensor, scale, bias)
 
-    def write(self, path: Path, given: ValueInfoProto, output: str, shape: list[int | str]) -> None:
+    def write(
+        self, path: Path, input_info: ValueInfoProto, output: str, shape: list[int | str]
+    ) -> None:
         result = helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)
-        graph = helper.make_graph(self.nodes, path.stem, [given], [result], self.weights)
+        graph = helper.make_graph(self.nodes, path.stem, [input_info], [result], self.weights)
         opsets = [helper.make_opsetid("", 17)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
         onnx.checker.check_model(model)
@@ -62,8 +64,8 @@ def dense(path: Path) -> None:
     graph, tensor = _Graph(), "x"
     for _ in range(LAYERS):
         tensor = graph.add("Relu", graph.linear(tensor, WIDTH, WIDTH))
-    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", WIDTH])
-    graph.write(path, given, tensor, ["batch", WIDTH])
+    input_info = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", WIDTH])
+    graph.write(path, input_info, tensor, ["batch", WIDTH])
 
 
 def convolutional(path: Path) -> None:
@@ -73,10 +75,10 @@ def convolutional(path: Path) -> None:
         strides = [2, 2] if number in (0, 2, 4, 6) else [1, 1]
         product = graph.add("Conv", tensor, weight, pads=[1] * 4, strides=strides)
         tensor, channels = graph.add("Relu", product), following
-    pooled = graph.add("Flatten", graph.add("GlobalAveragePool", tensor))
-    output = graph.linear(pooled, channels, 100)
-    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 224, 224])
-    graph.write(path, given, output, ["batch", 100])
+    features = graph.add("Flatten", graph.add("GlobalAveragePool", tensor))
+    output = graph.linear(features, channels, 100)
+    input_info = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 224, 224])
+    graph.write(path, input_info, output, ["batch", 100])
 
 
 def transformer(path: Path) -> None:
@@ -88,14 +90,14 @@ def transformer(path: Path) -> None:
         wide = graph.linear(graph.normalised(tensor, width), width, 4 * width)
         wide = graph.add("Mul", wide, graph.add("Erf", wide))
         tensor = graph.add("Add", tensor, graph.linear(wide, 4 * width, width))
-    given = helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", SEQUENCE])
-    graph.write(path, given, tensor, ["batch", SEQUENCE, width])
+    input_info = helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", SEQUENCE])
+    graph.write(path, input_info, tensor, ["batch", SEQUENCE, width])
 
 
 def _attention(graph: _Graph, tensor: str) -> str:
     width, head = MODEL_WIDTH, MODEL_WIDTH // HEADS
     split = graph.constant(np.array([0, 0, HEADS, head], np.int64))
-    together = graph.constant(np.array([0, 0, width], np.int64))
+    merged_shape = graph.constant(np.array([0, 0, width], np.int64))
     scale = graph.constant(np.array(head**-0.5, np.float32))
 
     def heads(order: list[int]) -> str:
@@ -104,9 +106,11 @@ def _attention(graph: _Graph, tensor: str) -> str:
 
     query, key, value = (heads(order) for order in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]))
     scores = graph.add("Mul", graph.add("MatMul", query, key), scale)
-    mixed = graph.add("MatMul", graph.add("Softmax", scores, axis=-1), value)
-    merged = graph.add("Reshape", graph.add("Transpose", mixed, perm=[0, 2, 1, 3]), together)
-    return graph.linear(merged, width, width)
+    context = graph.add("MatMul", graph.add("Softmax", scores, axis=-1), value)
+    merged_output = graph.add(
+        "Reshape", graph.add("Transpose", context, perm=[0, 2, 1, 3]), merged_shape
+    )
+    return graph.linear(merged_output, width, width)
 
 
 NETWORKS: Mapping[str, Callable[[Path], None]] = {

@@ -29,8 +29,8 @@ AXES = {"batch": 1}
 
 def main(blocks: int, runs: int) -> None:
     model = from_json(ExportedModel, json.loads(sys.stdin.read()), "model")
-    with ExitStack() as held:
-        first, second, other = (_calls(held, model, build) for build in _BUILDS)
+    with ExitStack() as stack:
+        first, second, other = (_calls(stack, model, build) for build in _BUILDS)
         for block in range(blocks + 1):
             sides = (_p50_ns((first,), runs), *(_p50_ns((first, x), runs) for x in (second, other)))
             if block:  # the first turn warms up
@@ -40,9 +40,9 @@ def main(blocks: int, runs: int) -> None:
 _BUILDS: tuple[Build, ...] = ("module", "module", "library")
 
 
-def _calls(held: ExitStack, model: ExportedModel, build: Build) -> TimedCalls:
+def _calls(stack: ExitStack, model: ExportedModel, build: Build) -> TimedCalls:
     settings = Settings(threads=1, options={"call": "c", "build": build})
-    session = held.enter_context(OrtCpu().compile(model, AXES, settings))
+    session = stack.enter_context(OrtCpu().compile(model, AXES, settings))
     (lane,) = session.lanes
     lane.bind(load_reference(model.references[axes_key(AXES)]).inputs)
     return TimedCalls(lane.calls)
@@ -50,21 +50,21 @@ def _calls(held: ExitStack, model: ExportedModel, build: Build) -> TimedCalls:
 
 def _p50_ns(lanes: tuple[TimedCalls, ...], runs: int) -> float:
     """The first half of the first lane's runs: the other lane is at work for all of them."""
-    together = Barrier(len(lanes))
+    barrier = Barrier(len(lanes))
     times = [[array("q", bytes(8 * runs)) for _ in range(3)] for _ in lanes]
 
     cores = sorted(usable_cores())
 
     def run(index: int) -> None:
         os.sched_setaffinity(0, {cores[index]})
-        together.wait()
-        scheduled, started, finished = times[index]
-        lanes[index].time(scheduled, started, finished, runs)
+        barrier.wait()
+        schedule_ns, start_ns, finish_ns = times[index]
+        lanes[index].time(schedule_ns, start_ns, finish_ns, runs)
 
     with ThreadPoolExecutor(len(lanes)) as pool:
         list(pool.map(run, range(len(lanes))))
-    _, started, finished = times[0]
-    return float(np.median(np.subtract(finished, started)[: runs // 2]))
+    _, begin_ns, end_ns = times[0]
+    return float(np.median(np.subtract(end_ns, begin_ns)[: runs // 2]))
 
 
 if __name__ == "__main__":

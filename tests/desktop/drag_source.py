@@ -25,8 +25,8 @@ class Files(QLabel):
         drag, data = QDrag(self), QMimeData()
         data.setUrls([QUrl.fromLocalFile(path) for path in self._paths])
         drag.setMimeData(data)
-        taken = drag.exec(Qt.DropAction.CopyAction)
-        sys.stdout.write(f"{taken.name}\n")
+        action = drag.exec(Qt.DropAction.CopyAction)
+        sys.stdout.write(f"{action.name}\n")
         sys.stdout.flush()
 
 

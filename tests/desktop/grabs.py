@@ -50,9 +50,9 @@ class Grabber:
         self._app = QApplication(sys.argv[:1])
         self._pictures = folder / f"{look.name}-{theme}"
         self._pictures.mkdir(exist_ok=True)
-        kept = self._pictures / "window.ini"
-        kept.unlink(missing_ok=True)
-        self._window = MainWindow(Preferences(kept))
+        settings_path = self._pictures / "window.ini"
+        settings_path.unlink(missing_ok=True)
+        self._window = MainWindow(Preferences(settings_path))
         self._window.set_theme(theme)
         self._window.resize(look.width, look.height)
         self._window.show()
@@ -60,14 +60,18 @@ class Grabber:
 
     def grab_all(self, runs: list[Made]) -> None:
         self._save("welcome")
-        for made in runs:
-            self._open(made)
+        for example_run in runs:
+            self._open(example_run)
             for spec in VIEWS:
-                if made.views and spec.key not in made.views:
+                if example_run.views and spec.key not in example_run.views:
                     continue
                 self._window.frame.show_key(spec.key)
                 self._wait(0.5, partial(_has_plots, self._window.views.by_key[spec.key]), 3.0)
-                name = made.folder.name if made.views else f"{made.folder.name}-{spec.key}"
+                name = (
+                    example_run.folder.name
+                    if example_run.views
+                    else f"{example_run.folder.name}-{spec.key}"
+                )
                 self._save(name)
         self._window.close()
 
@@ -75,31 +79,35 @@ class Grabber:
         QApplication.sendPostedEvents()  # what was drawn a moment ago is laid out by now
         self._window.grab().save(str(self._pictures / f"{name}.png"))
 
-    def _open(self, made: Made) -> None:
+    def _open(self, example_run: Made) -> None:
         """The run with all its rows selected, another beside it where there is one."""
         window = self._window
-        window.open_run(made.folder)
-        self._wait(0.3, lambda: window.feed.folder == made.folder and window.feed.state is not None)
-        if made.beside is not None:
-            window.feed.compare(made.beside)
+        window.open_run(example_run.folder)
+        self._wait(
+            0.3, lambda: window.feed.folder == example_run.folder and window.feed.state is not None
+        )
+        if example_run.beside is not None:
+            window.feed.compare(example_run.beside)
         window.table.view.selectAll()
 
         def summarised() -> bool:
             state = window.feed.state
-            shown = [one for one in state.series if one.key in state.visible_keys] if state else []
-            return all(one.summary is not None for one in shown if one.status == "ok")
+            visible_series = (
+                [item for item in state.series if item.key in state.visible_keys] if state else []
+            )
+            return all(item.summary is not None for item in visible_series if item.status == "ok")
 
         self._wait(0.5, summarised)
 
     def _wait(
-        self, seconds: float, there: Callable[[], bool] = lambda: True, most_s: float = _MOST_S
+        self, seconds: float, is_ready: Callable[[], bool] = lambda: True, most_s: float = _MOST_S
     ) -> None:
         """Until it is there, and so long after that."""
         latest = time.monotonic() + most_s
-        while not there() and time.monotonic() < latest:
+        while not is_ready() and time.monotonic() < latest:
             self._turn()
-        rested = time.monotonic() + seconds
-        while time.monotonic() < rested:
+        rest_end_s = time.monotonic() + seconds
+        while time.monotonic() < rest_end_s:
             self._turn()
 
     def _turn(self) -> None:

@@ -61,28 +61,28 @@ class Made:
 def make_all(folder: Path) -> list[Made]:
     """Those of each number of series, made where they are not there yet."""
     graphs = _graphs(folder / "graphs")
-    made = []
-    for name, cases in _MEASURED.items():
-        measure = partial(_measured, cases=cases, graphs=graphs)
+    runs = []
+    for name, cases in _MEASURED_SERIES.items():
+        measure = partial(_make_measured, cases=cases, graphs=graphs)
         first = _once(folder / name, measure)
         again = _once(folder / f"{name}-again", partial(measure, seed=7))
-        made.append(Made(first, beside=again))
+        runs.append(Made(first, beside=again))
     for name, count in (("one", 1), ("six", 6), ("forty", 40)):
         makers: dict[str, Callable[[Path], None]] = {
-            "trends": partial(_loaded, series=count),
+            "trends": partial(_make_loaded, series=count),
             "accuracy": partial(_accurate, points=count, graphs=graphs),
             "largest": partial(_largest, rows_shown=count),
-            "checks": partial(_checked, cells=count),
+            "checks": partial(_make_checked, cells=count),
         }
         for view, make in makers.items():
-            made.append(Made(_once(folder / f"{view}-{name}", make), (view,)))
-    made.append(Made(_once(folder / "ladder", _searched), ("ladder",)))
+            runs.append(Made(_once(folder / f"{view}-{name}", make), (view,)))
+    runs.append(Made(_once(folder / "ladder", _make_searched), ("ladder",)))
     nights = folder / "nights"
     if not nights.is_dir():
         for number in range(_NIGHTS):
             night_at(nights / f"night-{number}", number, 1.0 if number < _NIGHTS - 5 else 1.12)
-    made.append(Made(nights / f"night-{_NIGHTS - 1}", ("history",)))
-    return made
+    runs.append(Made(nights / f"night-{_NIGHTS - 1}", ("history",)))
+    return runs
 
 
 def _once(path: Path, make: Callable[[Path], None]) -> Path:
@@ -100,7 +100,7 @@ def _cases(
     )
 
 
-_MEASURED = {
+_MEASURED_SERIES = {
     "one": _cases(("cnn_tiny",), ("ort-cpu",), (1,), (1,)),
     "six": _cases(("cnn_tiny", "lstm_tiny"), RUNTIMES, (1,), (1,)),
     "forty": _cases(("cnn_tiny", "mlp"), ("ort-cpu", "openvino-cpu"), (1, 2, 4, 8, 16), (1, 2)),
@@ -113,10 +113,10 @@ def _graphs(path: Path) -> dict[str, ExportedModel]:
         flags = ["--models", ",".join(MODELS), "--runtimes", "fake", "--rounds", "1"]
         flags += ["--profile", "glance", "--out", str(path)]
         subprocess.run([sys.executable, "-m", "app", "--headless", *flags], cwd=ROOT, check=True)
-    return {model: found for (model, _), found in read_run(path).models.items()}
+    return {model: export for (model, _), export in read_run(path).models.items()}
 
 
-def _written(
+def _write_run(
     path: Path, cases: Sequence[Case], rounds: int, fill: Callable[[RunFolder], None]
 ) -> None:
     with RunFolder.create(path, manifest_of(cases, rounds)) as folder:
@@ -132,9 +132,11 @@ def _round(folder: RunFolder, case: Case, number: int, rows: np.ndarray, **facts
     name = f"{case.case_id}.{number}.bin"
     (folder.samples / name).write_bytes(rows.tobytes())
     count = int((rows["phase"] == MEASURED).sum())
-    told = RoundResult(case.case_id, number, "ok", samples=name, iterations=count, precision="fp32")
+    result = RoundResult(
+        case.case_id, number, "ok", samples=name, iterations=count, precision="fp32"
+    )
     seconds = float(rows["finished_ns"][-1] - rows["started_ns"][0]) / 1e9
-    folder.record(replace(told, duration_s=seconds, **facts))  # type: ignore[arg-type]
+    folder.record(replace(result, duration_s=seconds, **facts))  # type: ignore[arg-type]
 
 
 def _median_us(case: Case, place: int) -> float:
@@ -142,7 +144,7 @@ def _median_us(case: Case, place: int) -> float:
     return (18.0 + 7.0 * (place % 11)) * batch**0.8 / (1.0 + 0.5 * (case.threads > 1))
 
 
-def _measured(
+def _make_measured(
     path: Path, cases: Sequence[Case], graphs: dict[str, ExportedModel], seed: int = 1
 ) -> None:
     """Three rounds of each; a simulated one has no spread, and each fifth a warning."""
@@ -165,7 +167,7 @@ def _measured(
                 _round(folder, case, number, records(drawn, warmup=200), **facts)
             folder.record(write_operators(folder, _operators(case, graphs[case.model])))
 
-    _written(path, cases, 3, fill)
+    _write_run(path, cases, 3, fill)
 
 
 def _operators(case: Case, model: ExportedModel) -> OperatorTimes:
@@ -180,7 +182,7 @@ def _operators(case: Case, model: ExportedModel) -> OperatorTimes:
     return OperatorTimes(case.case_id, runs=100, ops=ops)
 
 
-def _loaded(path: Path, series: int) -> None:
+def _make_loaded(path: Path, series: int) -> None:
     """So many lines of five rates each, of which the last is more than can be served."""
     shares = (0.1, 0.3, 0.6, 0.85, 1.1)
     settings = [*product((1, 2, 4, 8), (*MODELS, "net"), RUNTIMES[:2])][:series]
@@ -203,7 +205,7 @@ def _loaded(path: Path, series: int) -> None:
             told = OpenLoop("a" * 64, due=len(due), left=0, seconds=seconds, utilisation=share)
             _round(folder, case, 0, rows, open_loop=told)
 
-    _written(path, [case for case, _, _ in cases], 1, fill)
+    _write_run(path, [case for case, _, _ in cases], 1, fill)
 
 
 def _accurate(path: Path, points: int, graphs: dict[str, ExportedModel]) -> None:
@@ -220,7 +222,7 @@ def _accurate(path: Path, points: int, graphs: dict[str, ExportedModel]) -> None
             top1 = 0.55 + 0.4 * (place % 13) / 13
             folder.record(AccuracyResult(subject, "digits", top1, 360, 64))
 
-    _written(path, cases, 1, fill)
+    _write_run(path, cases, 1, fill)
 
 
 def _largest(path: Path, rows_shown: int) -> None:
@@ -242,10 +244,10 @@ def _largest(path: Path, rows_shown: int) -> None:
                 level = 30.0 * case.axes["batch"]
                 _round(folder, case, 0, records(latencies_ns(level, 400, place)))
 
-    _written(path, cases, 1, fill)
+    _write_run(path, cases, 1, fill)
 
 
-def _checked(path: Path, cells: int) -> None:
+def _make_checked(path: Path, cells: int) -> None:
     """So many models and runtimes that were compiled, in part or not at all."""
     runtimes = ("ort-cpu", "openvino-cpu", "fpga:v80", "tensorrt-rtx:sm89", "torch-cpu")
     cases = [Case(f"net{k // 5}" if cells > 1 else "net", runtimes[k % 5]) for k in range(cells)]
@@ -257,10 +259,10 @@ def _checked(path: Path, cells: int) -> None:
             facts = {"check_level": "built" if place % 3 else "opened"}
             folder.record(RoundResult(case.case_id, 0, status, reason, facts=facts))
 
-    _written(path, cases, 1, fill)
+    _write_run(path, cases, 1, fill)
 
 
-def _searched(path: Path) -> None:
+def _make_searched(path: Path) -> None:
     """A search over options, to its end."""
     with new_tune(path, "p50") as folder:
         play(folder)

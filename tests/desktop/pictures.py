@@ -32,10 +32,10 @@ PICTURES = {
 
 def main() -> int:
     """Write them; returns 0."""
-    taken = Path(sys.argv[1])
+    folder = Path(sys.argv[1])
     for name, source in PICTURES.items():
         target = SHOWN / f"{name}.png"
-        image = QImage(str(taken / f"{source}.png"))
+        image = QImage(str(folder / f"{source}.png"))
         assert not image.isNull(), f"{source} was not taken"
         image.convertToFormat(QImage.Format.Format_RGB888).save(str(target), quality=0)
         if target.stat().st_size > LARGEST_BYTES:

@@ -30,7 +30,7 @@ class Probe:
 
     def __init__(self) -> None:
         self._notifier = QSocketNotifier(0, QSocketNotifier.Type.Read)
-        self._notifier.activated.connect(self._heard)
+        self._notifier.activated.connect(self._read_command)
         self._say({"ready": True})
 
     @property
@@ -41,7 +41,7 @@ class Probe:
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
-    def _heard(self) -> None:
+    def _read_command(self) -> None:
         line = sys.stdin.readline()
         if not line:
             QApplication.quit()
@@ -78,12 +78,12 @@ class Probe:
 
     def _where(self, kind: str, name: str) -> list[int] | None:
         """Device pixels of the middle of what is named, scrolled into view; None if unseen."""
-        found = {"tab": self._tab, "item": self._item, "widget": self._widget}[kind](name)
-        if found is None:
+        target = {"tab": self._tab, "item": self._item, "widget": self._widget}[kind](name)
+        if target is None:
             return None
-        widget, point = found
-        at = widget.mapToGlobal(point) * widget.devicePixelRatio()
-        return [at.x(), at.y()]
+        widget, point = target
+        position = widget.mapToGlobal(point) * widget.devicePixelRatio()
+        return [position.x(), position.y()]
 
     def _tab(self, name: str) -> tuple[QWidget, QPoint] | None:
         for bar in self.window.findChildren(QTabBar):
@@ -111,8 +111,8 @@ class Probe:
         for root in roots:
             for widget in root.findChildren(QWidget):
                 text = getattr(widget, "text", None)
-                own = {widget.accessibleName(), text() if callable(text) else ""}
-                if widget.isVisible() and name in own:
+                names = {widget.accessibleName(), text() if callable(text) else ""}
+                if widget.isVisible() and name in names:
                     self._reveal(widget, widget.rect())
                     return widget, widget.rect().center()
         return None
@@ -121,8 +121,8 @@ class Probe:
         area = self.window.editor.findChild(QScrollArea)
         inner = area.widget() if area else None
         if area and inner and area.isAncestorOf(widget):
-            at = widget.mapTo(inner, box.center())
-            area.ensureVisible(at.x(), at.y(), 20, 60)
+            position = widget.mapTo(inner, box.center())
+            area.ensureVisible(position.x(), position.y(), 20, 60)
             QApplication.processEvents()
 
 

@@ -66,8 +66,8 @@ class Program:
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._to, self._from = self._process.stdin, self._process.stdout
-        json.loads(self._from.readline())
+        self._commands, self._replies = self._process.stdin, self._process.stdout
+        json.loads(self._replies.readline())
         self._ask(f"size {look.width} {look.height}")
 
     def __enter__(self) -> Program:
@@ -76,17 +76,17 @@ class Program:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._to.write("quit\n")
-        self._to.close()
+        self._commands.write("quit\n")
+        self._commands.close()
         self._process.wait(30)
-        self._from.close()
+        self._replies.close()
         self._home.cleanup()
 
     def click(self, kind: str, name: str, button: int = 1) -> None:
         """Click where the named thing is now; an assertion fails if it can't be seen."""
-        at = self._ask(f"where {kind} {name}")["at"]
-        assert at is not None, f"there is no {kind} {name!r} to click on"
-        self._xdotool("mousemove", *at, "click", button)
+        position = self._ask(f"where {kind} {name}")["at"]
+        assert position is not None, f"there is no {kind} {name!r} to click on"
+        self._xdotool("mousemove", *position, "click", button)
 
     def press(self, *keys: str) -> None:
         self._xdotool("key", "--clearmodifiers", *keys)
@@ -110,9 +110,9 @@ class Program:
         assert self._ask(f"shot {path}")["saved"]
 
     def wait_for(self, key: str, value: str, seconds: float = 60.0) -> None:
-        until = time.monotonic() + seconds
+        deadline_s = time.monotonic() + seconds
         while self._ask("busy")[key] != value:
-            assert time.monotonic() < until, f"{key} never became {value}"
+            assert time.monotonic() < deadline_s, f"{key} never became {value}"
             time.sleep(0.2)
 
     def open_run(self, folder: Path, keys: str = "ctrl+o") -> None:
@@ -145,23 +145,23 @@ class Program:
         end = [self._look.width * self._look.scale // 2, self._look.height * self._look.scale // 2]
         self._xdotool("mousemove", *begin, "mousedown", 1)
         for step in range(1, 11):
-            at = [round(a + (b - a) * step / 10) for a, b in zip(begin, end, strict=True)]
-            self._xdotool("mousemove", *at)
+            position = [round(a + (b - a) * step / 10) for a, b in zip(begin, end, strict=True)]
+            self._xdotool("mousemove", *position)
         self._xdotool("mouseup", 1)
-        taken = source.stdout.readline().strip()
+        action = source.stdout.readline().strip()
         source.terminate()
         source.communicate()
-        return taken
+        return action
 
     def _keep_keyboard(self) -> None:
         """Without a window manager nobody gives the keyboard back to the window."""
-        at = (400 * self._look.scale, (self._look.height - 6) * self._look.scale)
-        self._xdotool("mousemove", *at, "click", 1)
+        position = (400 * self._look.scale, (self._look.height - 6) * self._look.scale)
+        self._xdotool("mousemove", *position, "click", 1)
 
     def _ask(self, line: str) -> dict[str, Any]:
-        self._to.write(line + "\n")
-        self._to.flush()
-        answer: dict[str, Any] = json.loads(self._from.readline())
+        self._commands.write(line + "\n")
+        self._commands.flush()
+        answer: dict[str, Any] = json.loads(self._replies.readline())
         return answer
 
     def _xdotool(self, *words: object) -> None:

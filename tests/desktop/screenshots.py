@@ -68,7 +68,7 @@ def main() -> int:
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     _install()
-    runs = {name: _measured(folder / "runs" / name, flags) for name, flags in RUNS.items()}
+    runs = {name: _measure_run(folder / "runs" / name, flags) for name, flags in RUNS.items()}
     for look in LOOKS:
         for theme in THEMES if not names or look.name in names else ():
             pictures = folder / f"{look.name}-{theme}"
@@ -90,11 +90,11 @@ def _install() -> None:
 
 
 def _is_installed(package: str) -> bool:
-    asked = subprocess.run(["dpkg", "-s", package], capture_output=True, check=False)
-    return asked.returncode == 0
+    query = subprocess.run(["dpkg", "-s", package], capture_output=True, check=False)
+    return query.returncode == 0
 
 
-def _measured(folder: Path, flags: tuple[str, ...]) -> Path:
+def _measure_run(folder: Path, flags: tuple[str, ...]) -> Path:
     """Measure it once; a second call finds it there."""
     if not (folder / "manifest.json").is_file():
         command = [sys.executable, "-m", "app", "--headless", *flags]

@@ -33,8 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--report", type=Path, help="write the table to this file too")
     options = parser.parse_args(arguments)
     operators = options.operator or nodes.names()
-    if unknown := sorted(set(operators) - set(nodes.names())):
-        parser.error(f"--operator: no generator makes {unknown[0]}. Choose one of the table's.")
+    if unknown_names := sorted(set(operators) - set(nodes.names())):
+        parser.error(
+            f"--operator: no generator makes {unknown_names[0]}. Choose one of the table's."
+        )
     engines = EngineProcess()
     try:
         if options.draw is not None:

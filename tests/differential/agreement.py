@@ -19,15 +19,15 @@ class Agreement:
     worst: float = 0.0
 
 
-def compare(got: Any, expected: Any, *, values: bool = True, types: bool = True) -> Agreement:
+def compare(actual: Any, expected: Any, *, values: bool = True, types: bool = True) -> Agreement:
     """Of one output; without `values` its shape and type alone, without `types` its values."""
-    if isinstance(got, dict) or isinstance(expected, dict):
-        return Agreement("" if got == expected else "other maps")
-    if isinstance(got, (list, tuple)) or isinstance(expected, (list, tuple)):
-        return _sequences(got, expected, values=values, types=types)
-    if got is None or expected is None:
-        return Agreement("" if got is expected else "a value and none")
-    a, b = np.asarray(got), np.asarray(expected)
+    if isinstance(actual, dict) or isinstance(expected, dict):
+        return Agreement("" if actual == expected else "other maps")
+    if isinstance(actual, (list, tuple)) or isinstance(expected, (list, tuple)):
+        return _sequences(actual, expected, values=values, types=types)
+    if actual is None or expected is None:
+        return Agreement("" if actual is expected else "a value and none")
+    a, b = np.asarray(actual), np.asarray(expected)
     texts = a.dtype.kind in "OUS" and b.dtype.kind in "OUS"
     if types and a.dtype != b.dtype and not texts:
         return Agreement(f"type {a.dtype}, other {b.dtype}")
@@ -46,12 +46,12 @@ def compare(got: Any, expected: Any, *, values: bool = True, types: bool = True)
             return Agreement("other values" if most else "", float(most))
         finite = np.isfinite(x) & np.isfinite(y)
         same = (x == y) | (np.isnan(x) & np.isnan(y))
-        apart = np.abs(x - y)
+        distance = np.abs(x - y)
         scale = np.max(np.abs(y[np.isfinite(y)]), initial=0.0)
-        near = finite & (apart <= relative * (np.abs(y) + scale) + relative * 0.1)
-        if (same | near).all():
-            return Agreement("", float(np.max(apart[finite], initial=0.0)))
-        worst = float("inf") if not (same | finite).all() else float(np.max(apart[finite]))
+        is_near = finite & (distance <= relative * (np.abs(y) + scale) + relative * 0.1)
+        if (same | is_near).all():
+            return Agreement("", float(np.max(distance[finite], initial=0.0)))
+        worst = float("inf") if not (same | finite).all() else float(np.max(distance[finite]))
     return Agreement("other values", worst)
 
 
@@ -59,12 +59,12 @@ def _coarseness(dtype: np.dtype) -> tuple[bool, int]:
     return dtype.kind != "f", dtype.itemsize
 
 
-def _sequences(got: Any, expected: Any, *, values: bool, types: bool) -> Agreement:
-    if not (isinstance(got, (list, tuple)) and isinstance(expected, (list, tuple))):
+def _sequences(actual: Any, expected: Any, *, values: bool, types: bool) -> Agreement:
+    if not (isinstance(actual, (list, tuple)) and isinstance(expected, (list, tuple))):
         return Agreement("a sequence and none")
-    if len(got) != len(expected):
-        return Agreement(f"{len(got)} elements, other {len(expected)}")
-    for a, b in zip(got, expected, strict=True):
+    if len(actual) != len(expected):
+        return Agreement(f"{len(actual)} elements, other {len(expected)}")
+    for a, b in zip(actual, expected, strict=True):
         difference = compare(a, b, values=values, types=types)
         if difference.fault:
             return difference

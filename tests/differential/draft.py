@@ -54,7 +54,7 @@ class Draft:
         self.outputs = 1
         self._constants: set[int] = set()
         self._types: dict[int, TypeProto] = {}
-        self._chosen: dict[str, np.dtype] = {}
+        self._chosen_types: dict[str, np.dtype] = {}
 
     # Choices
 
@@ -112,7 +112,7 @@ class Draft:
 
     def dtype(self, param: str = "T", kinds: str = "fiub") -> np.dtype:
         """A type for this parameter, the same one each time; of numpy's kinds."""
-        if param not in self._chosen:
+        if param not in self._chosen_types:
             names = self.allowed(param) or ["float"]
             types = [np.dtype(_NUMPY[name]) for name in names if name in _NUMPY]
             types = [dtype for dtype in types if dtype.kind in kinds]
@@ -120,8 +120,8 @@ class Draft:
                 raise Undrawable(f"{self.operator} takes none of the types in use")
             common = np.dtype(np.float32)
             usual = common in types and self.chance(0.5)
-            self._chosen[param] = common if usual else self.pick(types)
-        return self._chosen[param]
+            self._chosen_types[param] = common if usual else self.pick(types)
+        return self._chosen_types[param]
 
     def values(
         self, shape: Sequence[int], dtype: Any, low: float = -3, high: float = 3, special: float = 0
@@ -189,8 +189,10 @@ class Draft:
 
     def set(self, **attributes: Any) -> None:
         """Set those attributes that the version has."""
-        known = self.schema.attributes
-        self.attributes |= {n: v for n, v in attributes.items() if n in known and v is not None}
+        known_attributes = self.schema.attributes
+        self.attributes |= {
+            n: v for n, v in attributes.items() if n in known_attributes and v is not None
+        }
 
     def maybe(self, probability: float = 0.5, **attributes: Any) -> None:
         """Set each with this probability."""
@@ -240,10 +242,10 @@ class Draft:
 def _add_output_types(model: ModelProto) -> None:
     """Declare the types of the outputs without their sizes, where ONNX's inference has them."""
     try:
-        inferred = onnx.shape_inference.infer_shapes(model)
+        inferred_model = onnx.shape_inference.infer_shapes(model)
     except onnx.shape_inference.InferenceError:
         return
-    for end, counterpart in zip(model.graph.output, inferred.graph.output, strict=True):
+    for end, counterpart in zip(model.graph.output, inferred_model.graph.output, strict=True):
         if counterpart.HasField("type"):
             end.type.CopyFrom(counterpart.type)
             if end.type.HasField("tensor_type"):

@@ -60,10 +60,10 @@ class EngineProcess:
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._pipe, engine_end = context.Pipe()
+        self._process = context.Process(target=_serve, args=(engine_end,), daemon=True)
         self._process.start()
-        theirs.close()
+        engine_end.close()
 
 
 def _serve(pipe: Connection) -> None:
@@ -98,7 +98,7 @@ def _by_openvino(model: bytes, inputs: dict[str, Any]) -> Any:
 
     core = openvino.Core()
     core.set_property("CPU", {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32"})
-    compiled = core.compile_model(core.read_model(model, b""), "CPU")
-    request = compiled.create_infer_request()
+    compiled_model = core.compile_model(core.read_model(model, b""), "CPU")
+    request = compiled_model.create_infer_request()
     results = request.infer([np.asarray(value) for value in inputs.values()])
-    return [np.array(results[port]) for port in compiled.outputs]
+    return [np.array(results[port]) for port in compiled_model.outputs]

@@ -60,8 +60,8 @@ def facts(
     model: ModelProto,
     inputs: Mapping[str, Any],
     agreement: Agreement | None = None,
-    ours: list[Any] | None = None,
-    theirs: list[Any] | None = None,
+    our_outputs: list[Any] | None = None,
+    their_outputs: list[Any] | None = None,
 ) -> dict[str, Any]:
     """The names that a condition may use.
 
@@ -76,11 +76,11 @@ def facts(
     attributes = {p.name: helper.get_attribute_value(p) for p in node.attribute}
     texts = {n: v.decode() if isinstance(v, bytes) else v for n, v in attributes.items()}
     distance = agreement or Agreement()
-    pairs = list(zip(ours or [], theirs or [], strict=False))
+    pairs = list(zip(our_outputs or [], their_outputs or [], strict=False))
 
     def agree(keep: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> bool:
-        masked = ((np.where(keep(a, b), a, b), b) for a, b in pairs)
-        return not any(compare(a, b).fault for a, b in masked)
+        masked_pairs = ((np.where(keep(a, b), a, b), b) for a, b in pairs)
+        return not any(compare(a, b).fault for a, b in masked_pairs)
 
     return {
         "operator": operator,
@@ -89,8 +89,8 @@ def facts(
         "x": [values.get(name) for name in node.input] + [None] * 8,
         "worst": distance.worst,
         "fault": distance.fault,
-        "ours": ours or [],
-        "theirs": theirs or [],
+        "ours": our_outputs or [],
+        "theirs": their_outputs or [],
         "outputs": len(node.output),
         "agree": agree,
     }
@@ -102,11 +102,11 @@ def reason_for(
     model: ModelProto,
     inputs: Mapping[str, Any],
     agreement: Agreement,
-    ours: list[Any],
-    theirs: list[Any],
+    our_outputs: list[Any],
+    their_outputs: list[Any],
     *,
     crash: bool = False,
 ) -> Known | None:
     """The line that explains a disagreement, or a crash."""
-    names = facts(operator, opset, model, inputs, agreement, ours, theirs)
+    names = facts(operator, opset, model, inputs, agreement, our_outputs, their_outputs)
     return next((entry for entry in entries() if entry.crash == crash and entry.holds(names)), None)

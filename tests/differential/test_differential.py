@@ -35,10 +35,10 @@ def test_each_operator_agrees_with_the_engine_in_a_few_draws(engines: EngineProc
         for operator in nodes.names()
         for number in range(_DRAWS)
     ]
-    trials = [one for one in results if one is not None]
-    wrong = [trial.described(one, _SEED) for one in trials if one.outcome == "different"]
+    trials = [result for result in results if result is not None]
+    wrong = [trial.described(result, _SEED) for result in trials if result.outcome == "different"]
     assert not wrong, "\n".join(wrong)
-    count = sum(one.outcome in trial.COMPARABLE for one in trials)
+    count = sum(result.outcome in trial.COMPARABLE for result in trials)
     assert count > 1.7 * len(nodes.names()), "most draws cannot be compared"
 
 
@@ -61,9 +61,9 @@ def test_every_operator_of_onnx_has_a_generator_or_a_reason() -> None:
 def test_what_disagreed_once_is_explained(
     operator: str, seed: int, number: int, outcome: str, engines: EngineProcess
 ) -> None:
-    one = trial.attempt(operator, seed, number, command.NEWEST_OPSET, engines)
-    assert one is not None
-    assert one.outcome in (outcome, "equal"), "a later ONNX Runtime may be right"
+    attempt = trial.attempt(operator, seed, number, command.NEWEST_OPSET, engines)
+    assert attempt is not None
+    assert attempt.outcome in (outcome, "equal"), "a later ONNX Runtime may be right"
 
 
 def test_an_unexplained_crash_fails_the_command(
@@ -79,9 +79,9 @@ def test_an_unexplained_crash_fails_the_command(
 
 def test_a_draw_is_repeated_by_its_seed_and_number() -> None:
     pair = [nodes.draw("Conv", 13, trial.generator_of(3, "Conv", 5)) for _ in range(2)]
-    (first, inputs), (second, others) = pair
+    (first, inputs), (second, second_inputs) = pair
     assert first.SerializeToString() == second.SerializeToString()
-    assert all(np.array_equal(inputs[name], others[name]) for name in inputs)
+    assert all(np.array_equal(inputs[name], second_inputs[name]) for name in inputs)
 
 
 def test_a_wrong_evaluator_is_found(
@@ -90,15 +90,15 @@ def test_a_wrong_evaluator_is_found(
     pytest.importorskip("openvino")
     right = trial.evaluate
 
-    def shifted(model: Any, inputs: dict[str, Any]) -> list[Any]:
+    def shift_outputs(model: Any, inputs: dict[str, Any]) -> list[Any]:
         return [output + 1 for output in right(model, inputs)]
 
-    monkeypatch.setattr(trial, "evaluate", shifted)
-    one = trial.attempt("Tanh", 0, 0, command.NEWEST_OPSET, engines)
-    assert one is not None
-    assert one.outcome == "different"
-    assert one.verdict == "OpenVINO agrees with ONNX Runtime"
-    assert "--operator Tanh --seed 0 --draw 0" in trial.described(one, 0)
+    monkeypatch.setattr(trial, "evaluate", shift_outputs)
+    attempt = trial.attempt("Tanh", 0, 0, command.NEWEST_OPSET, engines)
+    assert attempt is not None
+    assert attempt.outcome == "different"
+    assert attempt.verdict == "OpenVINO agrees with ONNX Runtime"
+    assert "--operator Tanh --seed 0 --draw 0" in trial.described(attempt, 0)
     assert command.main(["--operator", "Tanh", "--minutes", "0", "--seed", "0"]) == 1
     assert "Tanh" in capsys.readouterr().out
 
@@ -154,12 +154,14 @@ def _excuses(entry: known.Known, operator: str, number: int) -> bool:
         outputs = trial.evaluate(model, inputs)
     except Exception:
         return True
-    apart = compare(np.array([0.0]), np.array([np.inf]))
-    others = [_shifted(output) for output in outputs]
-    return entry.holds(known.facts(operator, results, model, inputs, apart, outputs, others))
+    difference = compare(np.array([0.0]), np.array([np.inf]))
+    shifted_outputs = [_shift(output) for output in outputs]
+    return entry.holds(
+        known.facts(operator, results, model, inputs, difference, outputs, shifted_outputs)
+    )
 
 
-def _shifted(output: Any) -> Any:
+def _shift(output: Any) -> Any:
     """Other values of the same shape, so that no line may hold because nothing differs."""
     if not isinstance(output, np.ndarray | np.generic):
         return output

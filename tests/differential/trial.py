@@ -65,11 +65,11 @@ def attempt(
         model, inputs = nodes.draw(operator, opset, rng)
     except nodes.Undrawable:
         return None
-    outcome, detail, verdict, known = _judged(operator, opset, model, inputs, engines)
-    return Trial(operator, opset, number, outcome, detail, verdict, known, model, inputs)
+    outcome, detail, verdict, reason = _judge(operator, opset, model, inputs, engines)
+    return Trial(operator, opset, number, outcome, detail, verdict, reason, model, inputs)
 
 
-def _judged(
+def _judge(
     operator: str, opset: int, model: ModelProto, inputs: dict[str, Any], engines: EngineProcess
 ) -> tuple[Outcome, str, str, Known | None]:
     refusal = ""
@@ -95,7 +95,7 @@ def _judged(
     if known is not None:
         return "known", agreement.fault, "", known
     detail = f"{agreement.fault} (largest difference {agreement.worst:g})"
-    return "different", detail, _arbitrated(model, inputs, ours, theirs, engines), None
+    return "different", detail, _arbitrate(model, inputs, ours, theirs, engines), None
 
 
 def evaluate(model: ModelProto, inputs: dict[str, Any]) -> list[Any]:
@@ -105,15 +105,15 @@ def evaluate(model: ModelProto, inputs: dict[str, Any]) -> list[Any]:
         return list(Evaluator(model).run(None, dict(inputs)))
 
 
-def _all_agree(ours: list[Any], theirs: list[Any], **how: bool) -> Agreement:
-    for place, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+def _all_agree(our_outputs: list[Any], their_outputs: list[Any], **how: bool) -> Agreement:
+    for place, (a, b) in enumerate(zip(our_outputs, their_outputs, strict=True)):
         result = compare(a, b, **how)
         if result.fault:
             return Agreement(f"output {place}: {result.fault}", result.worst)
     return Agreement()
 
 
-def _arbitrated(
+def _arbitrate(
     model: ModelProto, inputs: dict[str, Any], ours: list[Any], theirs: list[Any], e: EngineProcess
 ) -> str:
     """Which of the two OpenVINO agrees with."""
@@ -131,9 +131,10 @@ def _arbitrated(
 def described(trial: Trial, seed: int) -> str:
     """How to repeat a draw, and its node."""
     (node,) = trial.model.graph.node
-    inputs = ", ".join(f"{name} {_shown(value)}" for name, value in trial.inputs.items())
+    inputs = ", ".join(f"{name} {_value_text(value)}" for name, value in trial.inputs.items())
     weights = ", ".join(
-        f"{w.name} {_shown(onnx.numpy_helper.to_array(w))}" for w in trial.model.graph.initializer
+        f"{w.name} {_value_text(onnx.numpy_helper.to_array(w))}"
+        for w in trial.model.graph.initializer
     )
     return (
         f"{trial.operator} of opset {trial.opset}: {trial.detail}. {trial.verdict}.\n"
@@ -143,9 +144,9 @@ def described(trial: Trial, seed: int) -> str:
     )
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, list):
-        return f"sequence({', '.join(map(_shown, value))})"
+        return f"sequence({', '.join(map(_value_text, value))})"
     array = np.asarray(value)
     text = " ".join(str(array.tolist()).split())
     return f"{array.dtype}{list(array.shape)} {text if array.size <= 12 else ''}".strip()

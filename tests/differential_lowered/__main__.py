@@ -35,15 +35,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="first seed (0)")
     parser.add_argument("--only", default="", help="kinds that contain this text")
     parser.add_argument("--draw", type=int, help="repeat this draw of the kind named by --only")
-    chosen = parser.parse_args(arguments)
-    if chosen.draw is not None:
-        return _repeat(chosen.only, chosen.draw)
-    names = [name for name in KINDS if chosen.only in name]
+    options = parser.parse_args(arguments)
+    if options.draw is not None:
+        return _repeat(options.only, options.draw)
+    names = [name for name in KINDS if options.only in name]
     if not names:
-        parser.error(f"--only: no kind contains {chosen.only!r}. Use a part of a name in the table")
+        parser.error(
+            f"--only: no kind contains {options.only!r}. Use a part of a name in the table"
+        )
     results = Results()
-    end = time.monotonic() + chosen.minutes * 60
-    for name, seed, outcome in _outcomes(names, chosen.seed * _SEEDS, end):
+    end = time.monotonic() + options.minutes * 60
+    for name, seed, outcome in _outcomes(names, options.seed * _SEEDS, end):
         results.add(name, seed, outcome)
     sys.stdout.write("\n".join((*results.table(), *results.faults())) + "\n")
     return 1 if results.unknown else 0

@@ -64,20 +64,20 @@ def compare(draw: Draw, optimised: bool) -> Outcome:
         if not reference.by_provider:
             return Outcome("left to the CPU")
         return Outcome("disagrees", f"no session: {_line(error)}")
-    taken = {
+    lowered_nodes = {
         node.name
         for part in session.get_provider_graph_assignment_info()
         if part.ep_name == PROVIDER_NAME
         for node in part.get_nodes()
     }
-    if not taken:
+    if not lowered_nodes:
         return Outcome("left to the CPU")
     try:
-        got = session.run(None, dict(draw.feeds))
+        actual_outputs = session.run(None, dict(draw.feeds))
     except Exception as error:
         return Outcome("disagrees", f"failed in a run: {_line(error)}")
-    for ours, theirs in zip(got, reference.outputs, strict=True):
-        cause = apart(np.asarray(ours), theirs, draw.roundings)
+    for actual, expected in zip(actual_outputs, reference.outputs, strict=True):
+        cause = apart(np.asarray(actual), expected, draw.roundings)
         if cause:
             return Outcome("disagrees", cause + EMPTY * _is_empty(draw))
     cause = _timing(draw.proto)
@@ -92,29 +92,31 @@ def _is_empty(draw: Draw) -> bool:
 def expected_outputs(proto: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> Expected | None:
     """What the CPU provider gives for operands rounded to bf16, or the evaluator where the
     provider has no kernel; None where neither takes the graph."""
-    rounded = onnx.ModelProto()
-    rounded.CopyFrom(proto)
-    for tensor in rounded.graph.initializer:
+    rounded_model = onnx.ModelProto()
+    rounded_model.CopyFrom(proto)
+    for tensor in rounded_model.graph.initializer:
         array = numpy_helper.to_array(tensor)
         if array.dtype == np.float32:
             tensor.CopyFrom(numpy_helper.from_array(as_held(array), tensor.name))
-    fed = {name: as_held(array) for name, array in feeds.items()}
+    held_feeds = {name: as_held(array) for name, array in feeds.items()}
     options = quiet_options()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         session = onnxruntime.InferenceSession(
-            rounded.SerializeToString(), options, providers=["CPUExecutionProvider"]
+            rounded_model.SerializeToString(), options, providers=["CPUExecutionProvider"]
         )
     except Exception as error:
         if "NOT_IMPLEMENTED" not in str(error):
             return None
         try:
             with np.errstate(all="ignore"):
-                return Expected([np.asarray(a) for a in Evaluator(rounded).run(None, fed)], False)
+                return Expected(
+                    [np.asarray(a) for a in Evaluator(rounded_model).run(None, held_feeds)], False
+                )
         except Exception:
             return None
     try:
-        return Expected([np.asarray(array) for array in session.run(None, fed)], True)
+        return Expected([np.asarray(array) for array in session.run(None, held_feeds)], True)
     except Exception:
         return None
 
@@ -142,13 +144,13 @@ def _card_session(proto: onnx.ModelProto, optimised: bool) -> onnxruntime.Infere
     return onnxruntime.InferenceSession(proto.SerializeToString(), options)
 
 
-def apart(got: np.ndarray, expected: np.ndarray, deep: int = 1) -> str:
+def apart(actual: np.ndarray, expected: np.ndarray, deep: int = 1) -> str:
     """Why `got` is not `expected` after `deep` roundings to bf16; empty if it may be."""
-    if got.shape != expected.shape or got.dtype != expected.dtype:
-        return f"{got.dtype} {got.shape} instead of {expected.dtype} {expected.shape}"
+    if actual.shape != expected.shape or actual.dtype != expected.dtype:
+        return f"{actual.dtype} {actual.shape} instead of {expected.dtype} {expected.shape}"
     if expected.dtype.kind != "f":
-        return "" if np.array_equal(got, expected) else "other masks or whole numbers"
-    a, b = got.astype(np.float64), expected.astype(np.float64)
+        return "" if np.array_equal(actual, expected) else "other masks or whole numbers"
+    a, b = actual.astype(np.float64), expected.astype(np.float64)
     overflows = np.abs(b) >= float(LARGEST) * (1 - _UNIT)
     same = (a == b) | (np.isnan(a) & np.isnan(b)) | (overflows & np.isinf(a) & (a * b > 0))
     finite = np.isfinite(a) & np.isfinite(b)
@@ -169,8 +171,8 @@ def apart(got: np.ndarray, expected: np.ndarray, deep: int = 1) -> str:
 def _timing(proto: onnx.ModelProto) -> str:
     """Why the card's compiler, which reads the file itself, fails on the graph, with and without
     its first input as held state; empty if it compiles it or names what it can't run."""
-    held = tuple((value.name, "held") for value in proto.graph.input[:1])
-    for states in ((), held):
+    held_inputs = tuple((value.name, "held") for value in proto.graph.input[:1])
+    for states in ((), held_inputs):
         try:
             compile_graph(import_model(proto, {}, states), load_card("v80"))
         except Unsupported:

@@ -68,9 +68,9 @@ class Dice:
         if self.ties:
             values = np.asarray(self.rng.integers(-3, 4, shape), np.float32) / 2
         if self.special and values.size:
-            chosen = self.rng.random(shape) < 0.2
+            extreme_mask = self.rng.random(shape) < 0.2
             ends = np.concatenate([SPECIAL, LARGE]) if self.large else SPECIAL
-            values = np.where(chosen, self.rng.choice(ends, shape), values)
+            values = np.where(extreme_mask, self.rng.choice(ends, shape), values)
         return np.asarray(values, np.float32)
 
     def axis(self, rank: int) -> int:
@@ -79,8 +79,8 @@ class Dice:
     def axes(self, rank: int, least: int = 0) -> list[int]:
         """Different axes in any order, some of them counted from the end."""
         count = self.integer(min(least, rank), rank)
-        chosen = self.rng.permutation(rank)[:count].tolist()
-        return [a - rank if self.chance(0.4) else a for a in chosen]
+        chosen_axes = self.rng.permutation(rank)[:count].tolist()
+        return [a - rank if self.chance(0.4) else a for a in chosen_axes]
 
     def broadcast(self, shape: Sequence[int]) -> tuple[int, ...]:
         """A shape that broadcasts to `shape`."""
@@ -98,13 +98,13 @@ class Dice:
 
 @cache
 def _versions(op: str) -> list[int]:
-    found = {
+    versions = {
         schema.since_version
         for schema in onnx.defs.get_all_schemas_with_history()
         if schema.name == op and not schema.domain and schema.since_version <= NEWEST_OPSET
     }
-    old = [version for version in found if version <= OLDEST_OPSET]
-    return sorted({version for version in found if version > OLDEST_OPSET} | {*old[-1:]})
+    old = [version for version in versions if version <= OLDEST_OPSET]
+    return sorted({version for version in versions if version > OLDEST_OPSET} | {*old[-1:]})
 
 
 def node_draw(
@@ -122,17 +122,17 @@ def node_draw(
     names = [f"x{i}" if array is not None else "" for i, array in enumerate(inputs)]
     while names and not names[-1]:
         names.pop()
-    held: dict[str, np.ndarray] = {}
+    held_arrays: dict[str, np.ndarray] = {}
     feeds: dict[str, np.ndarray] = {}
     for place, (name, array) in enumerate(zip(names, inputs, strict=False)):
         if array is not None:
             is_constant = dice.chance(0.9 if place in parameters else 0.25)
-            (held if is_constant else feeds)[name] = np.asarray(array)
-    made = [f"y{i}" if kind else "" for i, kind in enumerate(outputs)]
-    given = {key: value for key, value in (attributes or {}).items() if value is not None}
-    node = helper.make_node(op, names, made, "node", **given)
-    ends = {name: kind for name, kind in zip(made, outputs, strict=True) if name}
-    return Draw(kind or op, model([node], feeds, ends, held, opset), feeds)
+            (held_arrays if is_constant else feeds)[name] = np.asarray(array)
+    output_names = [f"y{i}" if kind else "" for i, kind in enumerate(outputs)]
+    set_attributes = {key: value for key, value in (attributes or {}).items() if value is not None}
+    node = helper.make_node(op, names, output_names, "node", **set_attributes)
+    ends = {name: kind for name, kind in zip(output_names, outputs, strict=True) if name}
+    return Draw(kind or op, model([node], feeds, ends, held_arrays, opset), feeds)
 
 
 def model(

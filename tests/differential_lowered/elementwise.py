@@ -153,8 +153,8 @@ def cast(dice: Dice) -> Draw:
         values = values.clip(0, None) if np.dtype(kind).kind == "u" else values
     with np.errstate(all="ignore"):
         x: np.ndarray = np.asarray(values).astype(kind)
-    to = dice.pick(_CAST_TO)
-    return node_draw(dice, "Cast", dice.opset("Cast"), [x], {"to": to}, [to])
+    target_type = dice.pick(_CAST_TO)
+    return node_draw(dice, "Cast", dice.opset("Cast"), [x], {"to": target_type}, [target_type])
 
 
 DRAWS: dict[str, Callable[[Dice], Draw]] = {

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 from tests.differential_lowered.draw import LOWEST, Dice, Draw, model
 
 FLOAT = TensorProto.FLOAT
-_HELD = ("weight", "constant", "value_floats")
+_WEIGHT_FORMS = ("weight", "constant", "value_floats")
 """Where a graph may hold a constant: an initialiser, or a Constant node of two forms."""
 
 
@@ -37,13 +37,13 @@ class Sketch:
         """A constant in any of the forms that a graph may hold it in."""
         array = np.asarray(value)
         name = f"c{len(self.weights) + len(self.nodes)}"
-        form = form or self.dice.pick([*_HELD, "weight", "weight"])
+        form = form or self.dice.pick([*_WEIGHT_FORMS, "weight", "weight"])
         if form == "value_floats" and array.ndim == 1 and self.opset >= 12 and array.size:
             node = helper.make_node("Constant", [], [name], value_floats=array.tolist())
             self.nodes.append(node)
         elif form == "constant":
-            held = onnx.numpy_helper.from_array(array)
-            self.nodes.append(helper.make_node("Constant", [], [name], value=held))
+            tensor = onnx.numpy_helper.from_array(array)
+            self.nodes.append(helper.make_node("Constant", [], [name], value=tensor))
         else:
             self.weights[name] = array
         return name
@@ -65,11 +65,13 @@ class Sketch:
 
     def done(self, kind: str, roundings: int = 8) -> Draw:
         """The graph with its last tensor and one or two others as outputs."""
-        made = [name for node in self.nodes for name in node.output if name in self.shapes]
-        chosen = [made[-1]]
-        others = [*made[:-1], *([*self.feeds] if self.dice.chance(0.1) else [])]
-        chosen += [self.dice.pick(others)] if others and self.dice.chance(0.5) else []
-        outputs = dict.fromkeys(chosen, FLOAT)
+        output_names = [name for node in self.nodes for name in node.output if name in self.shapes]
+        chosen_names = [output_names[-1]]
+        other_names = [*output_names[:-1], *([*self.feeds] if self.dice.chance(0.1) else [])]
+        chosen_names += (
+            [self.dice.pick(other_names)] if other_names and self.dice.chance(0.5) else []
+        )
+        outputs = dict.fromkeys(chosen_names, FLOAT)
         proto = model(self.nodes, self.feeds, outputs, self.weights, self.opset)
         for value in proto.graph.output:
             shape = self.shapes[value.name]
@@ -81,8 +83,8 @@ def matrix(sketch: Sketch) -> str:
     """A product with a weight that may be shared with another one, and its bias too."""
     dice, source = sketch.dice, sketch.pick(2)
     rows, size = sketch.shapes[source]
-    held = {n: w for n, w in sketch.weights.items() if n not in sketch.masks}
-    fitting = [n for n, w in held.items() if w.shape == (size, size) and w.dtype == np.float32]
+    constants = {n: w for n, w in sketch.weights.items() if n not in sketch.masks}
+    fitting = [n for n, w in constants.items() if w.shape == (size, size) and w.dtype == np.float32]
     if fitting and dice.chance(0.4):
         weight, width = dice.pick(fitting), size
     else:
@@ -94,10 +96,10 @@ def matrix(sketch: Sketch) -> str:
     if dice.chance(0.5):
         return sketch.add("MatMul", [source, weight], (rows, width))
     inputs = [source, weight]
-    biases = [n for n, w in held.items() if w.shape == (width,) and w.dtype == np.float32]
+    biases = [n for n, w in constants.items() if w.shape == (width,) and w.dtype == np.float32]
     if dice.chance(0.7):
-        shared = biases and dice.chance(0.5)
-        inputs.append(dice.pick(biases) if shared else sketch.hold(sketch.normal(width)))
+        is_shared = biases and dice.chance(0.5)
+        inputs.append(dice.pick(biases) if is_shared else sketch.hold(sketch.normal(width)))
     attributes: dict[str, Any] = {}
     if size == width and dice.chance(0.3):
         attributes["transB"] = 1
@@ -161,7 +163,7 @@ def padded(sketch: Sketch) -> str:
 def masked(sketch: Sketch) -> str:
     """Shares of attention under a mask of the lowest number; one row is masked whole."""
     source, dice = sketch.pick(2), sketch.dice
-    before = {*sketch.shapes}
+    names_before = {*sketch.shapes}
     rows, size = sketch.shapes[source]
     lowest = np.float32(dice.pick([LOWEST, LOWEST, -1e9, -1e4, -np.inf]))
     mask = np.where(dice.rng.random((rows, size)) < 0.4, lowest, np.float32(0))
@@ -177,18 +179,22 @@ def masked(sketch: Sketch) -> str:
         where = sketch.hold(mask == 0, "weight")
         scores = sketch.add("Where", [where, source, full], (rows, size))
     elif form == "If":
-        scores = sketch.add("Add", [source, _chosen(sketch, mask.astype(np.float32))], (rows, size))
+        scores = sketch.add(
+            "Add", [source, _choose_form(sketch, mask.astype(np.float32))], (rows, size)
+        )
     else:
-        held = sketch.hold(mask.astype(np.float32), "weight" if form == "weight" else "constant")
-        sketch.masks.add(held)
-        scores = sketch.add("Add", [source, held], (rows, size))
+        mask_name = sketch.hold(
+            mask.astype(np.float32), "weight" if form == "weight" else "constant"
+        )
+        sketch.masks.add(mask_name)
+        scores = sketch.add("Add", [source, mask_name], (rows, size))
     # What a mask has lowered is for a Softmax alone: products of it overflow.
-    for name in {*sketch.shapes} - before:
+    for name in {*sketch.shapes} - names_before:
         del sketch.shapes[name]
     return sketch.add("Softmax", [scores], (rows, size), axis=1)
 
 
-def _chosen(sketch: Sketch, array: np.ndarray) -> str:
+def _choose_form(sketch: Sketch, array: np.ndarray) -> str:
     """A constant that a branch of an If holds."""
     condition = sketch.hold(np.array(True), "weight")
     name = f"t{len(sketch.nodes)}"
@@ -245,16 +251,16 @@ def convolved(sketch: Sketch) -> str:
     inputs = [source, weight]
     biases = [n for n, w in sketch.weights.items() if w.shape == (channels,)]
     if dice.chance(0.7):
-        shared = biases and dice.chance(0.5)
-        inputs.append(dice.pick(biases) if shared else sketch.hold(sketch.normal(channels)))
+        is_shared = biases and dice.chance(0.5)
+        inputs.append(dice.pick(biases) if is_shared else sketch.hold(sketch.normal(channels)))
     return sketch.add("Conv", inputs, (n, channels, height, width), pads=[1, 1, 1, 1])
 
 
 def pooled(sketch: Sketch) -> str:
     source = sketch.pick(4)
     op = sketch.dice.pick(["MaxPool", "AveragePool"])
-    given = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
-    return sketch.add(op, [source], sketch.shapes[source], **given)
+    attributes = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    return sketch.add(op, [source], sketch.shapes[source], **attributes)
 
 
 Step = Callable[[Sketch], str]

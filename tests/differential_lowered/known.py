@@ -43,7 +43,7 @@ KNOWN = (
 
 def reason_for(kind: str, cause: str) -> str:
     """Why this disagreement is known; empty if it is not."""
-    for known in KNOWN:
-        if re.fullmatch(known.kinds, kind) and re.fullmatch(known.cause, cause):
-            return known.reason
+    for rule in KNOWN:
+        if re.fullmatch(rule.kinds, kind) and re.fullmatch(rule.cause, cause):
+            return rule.reason
     return ""

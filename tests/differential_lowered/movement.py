@@ -63,12 +63,12 @@ def flatten(dice: Dice) -> Draw:
 def squeeze(dice: Dice) -> Draw:
     opset = dice.opset("Squeeze")
     x, kind = _data(dice, [1 if dice.chance(0.5) else n for n in dice.shape()])
-    ones = [axis for axis, size in enumerate(x.shape) if size == 1]
-    axes = [a for a in ones if dice.chance(0.6)]
+    unit_axes = [axis for axis, size in enumerate(x.shape) if size == 1]
+    axes = [a for a in unit_axes if dice.chance(0.6)]
     if opset >= 11:
         axes = [a - x.ndim if dice.chance(0.4) else a for a in axes]
-    given = axes if axes or (opset >= 13 and dice.chance(0.2)) else None
-    return _with_axes(dice, "Squeeze", opset, x, given, kind)
+    axes_argument = axes if axes or (opset >= 13 and dice.chance(0.2)) else None
+    return _with_axes(dice, "Squeeze", opset, x, axes_argument, kind)
 
 
 def unsqueeze(dice: Dice) -> Draw:
@@ -86,8 +86,8 @@ def _with_axes(
 ) -> Draw:
     if opset < 13:
         return node_draw(dice, op, opset, [x], {"axes": axes}, [kind])
-    listed = None if axes is None else _integers(axes)
-    return node_draw(dice, op, opset, [x, listed], outputs=[kind], parameters=[1])
+    axes_array = None if axes is None else _integers(axes)
+    return node_draw(dice, op, opset, [x, axes_array], outputs=[kind], parameters=[1])
 
 
 def dropout(dice: Dice) -> Draw:
@@ -149,16 +149,18 @@ def split(dice: Dice) -> Draw:
     size, count = x.shape[axis], dice.integer(1, 3)
     cuts = sorted(dice.integer(0, size) for _ in range(count - 1))
     sizes = np.diff([0, *cuts, size]).tolist()
-    given = {"axis": axis if axis or dice.chance(0.5) else None}
+    node_attributes = {"axis": axis if axis or dice.chance(0.5) else None}
     even = size % count == 0 and dice.chance(0.5)
     if opset < 13:
-        attributes = given | ({} if even else {"split": sizes})
+        attributes = node_attributes | ({} if even else {"split": sizes})
         return node_draw(dice, "Split", opset, [x], attributes, [kind] * count)
-    listed = None if even else _integers(sizes)
+    sizes_array = None if even else _integers(sizes)
     if opset >= 18 and (even or dice.chance(0.3)):
-        given, listed = given | {"num_outputs": count}, None
+        node_attributes, sizes_array = node_attributes | {"num_outputs": count}, None
     outputs = [kind] * count
-    return node_draw(dice, "Split", opset, [x, listed], given, outputs, parameters=[1])
+    return node_draw(
+        dice, "Split", opset, [x, sizes_array], node_attributes, outputs, parameters=[1]
+    )
 
 
 def slice_(dice: Dice) -> Draw:
@@ -174,8 +176,8 @@ def slice_(dice: Dice) -> Draw:
     )
     if opset < 10:
         axes = [a % x.ndim for a in axes]
-        listed = axes if axes != list(range(len(axes))) else None
-        attributes = {"starts": starts, "ends": ends, "axes": listed}
+        axes_argument = axes if axes != list(range(len(axes))) else None
+        attributes = {"starts": starts, "ends": ends, "axes": axes_argument}
         return node_draw(dice, "Slice", opset, [x], attributes, [kind])
     steps = [dice.pick([1, 1, 2, -1, -2, 3, -3, 2**31 - 1, -(2**31)]) for _ in axes]
     indices: tuple[type[np.signedinteger[Any]], ...] = (np.int32, np.int64)
@@ -212,8 +214,8 @@ def pad(dice: Dice) -> Draw:
         attributes |= {"pads": pads, "value": value}
         return node_draw(dice, "Pad", opset, [x], attributes, [kind])
     fill = None if value is None else np.asarray(value, np.float32).astype(x.dtype)
-    listed = None if axes is None else np.asarray(axes, dice.pick([np.int32, np.int64]))
-    inputs = [x, _integers(pads), fill, listed]
+    axes_array = None if axes is None else np.asarray(axes, dice.pick([np.int32, np.int64]))
+    inputs = [x, _integers(pads), fill, axes_array]
     return node_draw(dice, "Pad", opset, inputs, attributes, [kind], parameters=[1, 2, 3])
 
 
@@ -230,8 +232,8 @@ def gather(dice: Dice) -> Draw:
     indices = _indices(dice, dice.shape(0, 2), x.shape[axis])
     if opset < 11:
         indices %= max(x.shape[axis], 1)
-    given = {"axis": axis if axis or dice.chance(0.5) else None}
-    return node_draw(dice, "Gather", opset, [x, indices], given, [kind])
+    attributes = {"axis": axis if axis or dice.chance(0.5) else None}
+    return node_draw(dice, "Gather", opset, [x, indices], attributes, [kind])
 
 
 def gather_elements(dice: Dice) -> Draw:
@@ -240,9 +242,9 @@ def gather_elements(dice: Dice) -> Draw:
     shape = [dice.integer(1, n) if n else 0 for n in x.shape]
     shape[axis] = dice.integer(0 if dice.chance(0.1) else 1, 6)
     indices = _indices(dice, shape, x.shape[axis])
-    given = {"axis": axis if axis or dice.chance(0.5) else None}
+    attributes = {"axis": axis if axis or dice.chance(0.5) else None}
     opset = dice.opset("GatherElements")
-    return node_draw(dice, "GatherElements", opset, [x, indices], given, [kind])
+    return node_draw(dice, "GatherElements", opset, [x, indices], attributes, [kind])
 
 
 def gather_nd(dice: Dice) -> Draw:
@@ -256,8 +258,8 @@ def gather_nd(dice: Dice) -> Draw:
         size = x.shape[batch + place]
         low = -size if dice.chance(0.5) else 0
         index[..., place] = dice.rng.integers(low, max(size, low + 1), shape[:-1])
-    given = {"batch_dims": batch if batch or dice.chance(0.3) else None}
-    return node_draw(dice, "GatherND", opset, [x, index], given, [kind])
+    attributes = {"batch_dims": batch if batch or dice.chance(0.3) else None}
+    return node_draw(dice, "GatherND", opset, [x, index], attributes, [kind])
 
 
 def depth_to_space(dice: Dice) -> Draw:

@@ -46,28 +46,32 @@ def compare(draw: Draw, precision: Precision, dice: Dice) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "given.onnx"
         onnx.save(draw.proto, path)
-        made = Path(folder) / "made"
-        made.mkdir()
+        cache_dir = Path(folder) / "made"
+        cache_dir.mkdir()
         try:
-            converted = _converted(draw, path, made, precision, dice)
+            converted_model = _converted(draw, path, cache_dir, precision, dice)
         except NotBenchmarkable as error:
             reason = str(error)
-            refused = any(words in reason for words in _REFUSALS)
-            return Outcome("left to the CPU" if refused else "disagrees", reason)
+            is_refused = any(words in reason for words in _REFUSALS)
+            return Outcome("left to the CPU" if is_refused else "disagrees", reason)
         try:
-            got = _computed(converted, draw.feeds, precision)
+            actual_outputs = _compute(converted_model, draw.feeds, precision)
         except Exception as error:
             return Outcome("disagrees", f"{type(error).__name__}: {str(error)[:300]}")
     types = ("bf16", "bf16 tensors") if precision == "bf16" else (precision,)
-    allowed = tolerance_of(types, arithmetic(converted).depth, ())
+    tolerance = tolerance_of(types, arithmetic(converted_model).depth, ())
     shares = sensitivity(draw.proto, draw.feeds, precision)
-    for value, ours, theirs in zip(draw.proto.graph.output, got, expected, strict=True):
-        off = difference(np.asarray(ours), theirs).relative
-        if off > allowed >= shares[value.name]:
-            return Outcome("disagrees", f"{value.name} is off by {off:.3g}, {allowed:.3g} allowed")
+    for value, actual, expected_output in zip(
+        draw.proto.graph.output, actual_outputs, expected, strict=True
+    ):
+        off = difference(np.asarray(actual), expected_output).relative
+        if off > tolerance >= shares[value.name]:
+            return Outcome(
+                "disagrees", f"{value.name} is off by {off:.3g}, {tolerance:.3g} allowed"
+            )
     for name, share in shares.items():
-        if share > allowed:
-            cause = f"one rounding step moves {name} by {share:.3g}, {allowed:.3g} allowed"
+        if share > tolerance:
+            cause = f"one rounding step moves {name} by {share:.3g}, {tolerance:.3g} allowed"
             return Outcome("ill-conditioned", cause)
     return Outcome("agrees")
 
@@ -95,29 +99,29 @@ def _converted(
     draw: Draw, path: Path, folder: Path, precision: Precision, dice: Dice
 ) -> ModelProto:
     def samples() -> list[dict[str, np.ndarray]]:
-        drawn = [
+        inputs = [
             {
                 n: np.asarray(dice.rng.standard_normal(a.shape), np.float32)
                 for n, a in draw.feeds.items()
             }
             for _ in range(_SAMPLES)
         ]
-        return [dict(draw.feeds), *drawn]
+        return [dict(draw.feeds), *inputs]
 
     calibration = Calibration("drawn", samples)
     match precision:
         case "fp16":
-            made = to_fp16(folder, draw.kind, path)
+            result = to_fp16(folder, draw.kind, path)
         case "bf16":
-            made = to_bf16(folder, draw.kind, path)
+            result = to_bf16(folder, draw.kind, path)
         case "int8":
-            made = to_int8(folder, draw.kind, path, calibration, ())
+            result = to_int8(folder, draw.kind, path, calibration, ())
         case _:
-            made = to_fp8(folder, draw.kind, path, calibration)
-    return onnx.load(made.files[MODEL])
+            result = to_fp8(folder, draw.kind, path, calibration)
+    return onnx.load(result.files[MODEL])
 
 
-def _computed(
+def _compute(
     proto: ModelProto, feeds: Mapping[str, np.ndarray], precision: Precision
 ) -> list[np.ndarray]:
     if precision == "bf16":
@@ -143,18 +147,18 @@ def _wide(specs: Sequence[TensorSpec]) -> list[TensorSpec]:
 
 def widened(proto: ModelProto, narrow_type: int) -> ModelProto:
     """A graph of half precision as one of float32 whose tensors are rounded after each node."""
-    inferred = onnx.shape_inference.infer_shapes(proto).graph
-    values = (*inferred.value_info, *inferred.output, *inferred.input)
+    inferred_graph = onnx.shape_inference.infer_shapes(proto).graph
+    values = (*inferred_graph.value_info, *inferred_graph.output, *inferred_graph.input)
     types = {value.name: value.type.tensor_type.elem_type for value in values}
-    made = ModelProto()
-    made.CopyFrom(proto)
-    graph = made.graph
+    wide_proto = ModelProto()
+    wide_proto.CopyFrom(proto)
+    graph = wide_proto.graph
     graph.ClearField("value_info")
     ends = [*graph.input, *(end for inner in all_graphs(graph) for end in inner.output)]
     for value in ends:
         if value.type.tensor_type.elem_type == narrow_type:
             value.type.tensor_type.elem_type = TensorProto.FLOAT
-    for tensor in all_tensors(made):
+    for tensor in all_tensors(wide_proto):
         if tensor.data_type == narrow_type:
             array = numpy_helper.to_array(tensor).astype(np.float32)
             tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
@@ -175,4 +179,4 @@ def widened(proto: ModelProto, narrow_type: int) -> ModelProto:
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
     graph.node.extend(copies)
-    return made
+    return wide_proto

@@ -36,16 +36,16 @@ class Results:
 
     def faults(self) -> Iterator[str]:
         """Each kind's different causes, with the command that repeats the draw."""
-        told: set[tuple[str, str]] = set()
+        reported_keys: set[tuple[str, str]] = set()
         for name, seed, cause in self.unknown:
-            if (name, cause[:40]) not in told:
-                told.add((name, cause[:40]))
+            if (name, cause[:40]) not in reported_keys:
+                reported_keys.add((name, cause[:40]))
                 command = f"python -m tests.differential_lowered --only '{name}' --draw {seed}"
                 yield f"{name}: {cause}\n    {command}"
 
 
 def _line(name: str, verdicts: Mapping[str, int]) -> str:
-    known, wrong = verdicts.get("known", 0), verdicts.get("disagrees", 0)
-    comparable = verdicts.get("agrees", 0) + known + wrong
+    known_count, wrong = verdicts.get("known", 0), verdicts.get("disagrees", 0)
+    comparable = verdicts.get("agrees", 0) + known_count + wrong
     left, ill = verdicts.get("left to the CPU", 0), verdicts.get("ill-conditioned", 0)
-    return f"{name:34}{comparable:>11}{left:>7}{ill:>5}{known:>7}{wrong:>10}"
+    return f"{name:34}{comparable:>11}{left:>7}{ill:>5}{known_count:>7}{wrong:>10}"

@@ -76,4 +76,4 @@ def test_a_disagreement_is_reported_with_the_command_that_repeats_it() -> None:
 
 def test_no_known_disagreement_excuses_a_whole_operator() -> None:
     assert not any(reason_for(name, "5.0 instead of 2.0 at [0, 1]") for name in KINDS)
-    assert all(known.reason and known.source for known in KNOWN)
+    assert all(rule.reason and rule.source for rule in KNOWN)

@@ -26,9 +26,9 @@ PAGE = ROOT / "docs" / "continuous-integration.md"
 def step(name: str) -> str:
     """The script of one step of the job."""
     page = PAGE.read_text("utf-8")
-    found = re.search(rf"- name: {name}\n(?:.*\n)*?        run: \|\n((?:          .*\n)+)", page)
-    assert found is not None, name
-    return textwrap.dedent(found[1])
+    match = re.search(rf"- name: {name}\n(?:.*\n)*?        run: \|\n((?:          .*\n)+)", page)
+    assert match is not None, name
+    return textwrap.dedent(match[1])
 
 
 def write_graph(path: Path, layers: int) -> None:
@@ -67,9 +67,9 @@ def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def measure(folder: Path, rounds: int) -> int:
     script = step("measure")
     assert "--rounds 8" in script
-    done = run(script.replace("--rounds 8", f"--rounds {rounds}"), folder)
-    assert done.returncode in (0, 3), done.stderr
-    return done.returncode
+    process = run(script.replace("--rounds 8", f"--rounds {rounds}"), folder)
+    assert process.returncode in (0, 3), process.stderr
+    return process.returncode
 
 
 @pytest.mark.alone
@@ -110,13 +110,13 @@ def disturbed() -> Iterator[None]:
         "    until = time.monotonic() + random.uniform(0, 2)\n"
         "    while time.monotonic() < until: pass\n"
     )
-    others = [
+    other_rows = [
         subprocess.Popen([sys.executable, "-c", code]) for _ in range(2 * (os.cpu_count() or 1))
     ]
     try:
         yield
     finally:
-        for other in others:
+        for other in other_rows:
             other.send_signal(signal.SIGKILL)
             other.wait()
 
@@ -135,6 +135,6 @@ def test_a_noisy_machine_is_undecided_and_passes_with_a_warning(job: Path) -> No
     if not undecided_beside_others(job):  # as above: of two in a row, one in 1,600 is decided
         shutil.rmtree(job / "run")
         assert undecided_beside_others(job)
-    warned = run(step("warn"), job)
-    assert warned.returncode == 0, warned.stderr
-    assert warned.stdout.startswith("::warning title=latency::1 undecided: more rounds")
+    warning_step = run(step("warn"), job)
+    assert warning_step.returncode == 0, warning_step.stderr
+    assert warning_step.stdout.startswith("::warning title=latency::1 undecided: more rounds")

@@ -33,28 +33,28 @@ def test_every_table_of_the_documents_is_transcribed() -> None:
     assert len(rows_of("gluon_zoo.csv")) == 34
     assert len(rows_of("char_cnn_history.csv")) == 7
     assert len(operators()) == 23
-    assert len({one.document for one in statements()}) == 5
+    assert len({statement.document for statement in statements()}) == 5
 
 
 def test_published_means_are_within_five_per_cent_and_tails_within_eight() -> None:
-    predicted = [predict(row) for row in read_rows() if row.fits]
-    assert max(abs(one.mean_error) for one in predicted) < 5
-    assert max(abs(one.p99_error) for one in predicted) < 8
+    predictions = [predict(row) for row in read_rows() if row.fits]
+    assert max(abs(prediction.mean_error) for prediction in predictions) < 5
+    assert max(abs(prediction.p99_error) for prediction in predictions) < 8
 
 
 def test_the_printed_structure_is_the_networks_own() -> None:
     """Each operator takes what the one before it gives, and all together are the catalogue's."""
     every = operators()
-    assert all(before.output == after.input for before, after in pairwise(every))
-    own = catalogue()["char_cnn"]
-    assert sum(one.parameters for one in every) == int(own["parameters"])
-    assert sum(one.macs for one in every) == int(own["macs"])
+    assert all(layer.output == next_layer.input for layer, next_layer in pairwise(every))
+    row = catalogue()["char_cnn"]
+    assert sum(entry.parameters for entry in every) == int(row["parameters"])
+    assert sum(entry.macs for entry in every) == int(row["macs"])
 
 
 def test_the_zoo_has_the_published_parameters() -> None:
     for row in rows_of("gluon_zoo.csv"):
-        own = catalogue()[row["model"]]["parameters_with_buffers"]
-        assert own == row["parameters_with_running_stats"], row["model"]
+        parameters = catalogue()[row["model"]]["parameters_with_buffers"]
+        assert parameters == row["parameters_with_running_stats"], row["model"]
 
 
 def test_every_configuration_of_a_block_has_a_model() -> None:

@@ -37,8 +37,8 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     folder = tmp_path / "jupyter" / "kernels" / KERNEL
     folder.mkdir(parents=True)
     command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    told = {"argv": command, "display_name": KERNEL, "language": "python"}
-    (folder / "kernel.json").write_text(json.dumps(told))
+    kernel_spec = {"argv": command, "display_name": KERNEL, "language": "python"}
+    (folder / "kernel.json").write_text(json.dumps(kernel_spec))
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
@@ -69,6 +69,6 @@ def test_each_cell_runs_and_shows_what_it_says(tmp_path: Path, kernel: str) -> N
         resources={"metadata": {"path": str(tmp_path)}},
     )
     client.execute(env={**os.environ, "PYTHONPATH": os.environ.get("PYTHONPATH", "")})
-    shown = outputs_of(notebook.cells)
-    assert sum("text/html" in kinds for kinds in shown) >= 5, "dataframes"
-    assert sum("image/svg+xml" in kinds for kinds in shown) == 2, "figures"
+    shown_outputs = outputs_of(notebook.cells)
+    assert sum("text/html" in kinds for kinds in shown_outputs) >= 5, "dataframes"
+    assert sum("image/svg+xml" in kinds for kinds in shown_outputs) == 2, "figures"

@@ -27,28 +27,28 @@ PLAN_FILE = ROOT / "docs" / "plan-file.md"
 def blocks(page: Path, language: str) -> list[str]:
     """The fenced blocks of a page in one language, "" for those without."""
     text = page.read_text("utf-8")
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return [block for tongue, block in fenced if tongue == language]
+    matches = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [block for tongue, block in matches if tongue == language]
 
 
 def section(page: Path, heading: str) -> dict[str, list[str]]:
     """The rows of the table under a heading: the key in backquotes -> the other cells."""
-    _, _, after = page.read_text("utf-8").partition(f"\n## {heading}\n")
-    body = after.partition("\n## ")[0]
+    _, _, rest = page.read_text("utf-8").partition(f"\n## {heading}\n")
+    body = rest.partition("\n## ")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in body.splitlines()]
     return {row[0].strip("`"): row[1:] for row in rows if row and row[0].startswith("`")}
 
 
 def test_the_lengths_are_those_of_the_profiles() -> None:
-    told = section(PLAN_FILE, "How long to measure")
-    assert list(told) == list(named_lengths())
-    for name, (rounds, each, until, killed, spread) in told.items():
+    profiles = section(PLAN_FILE, "How long to measure")
+    assert list(profiles) == list(named_lengths())
+    for name, (rounds, each, limit, kill_limit, spread) in profiles.items():
         lengths = named_lengths()[name]
         limits = lengths.limits
         assert rounds == f"{lengths.rounds}"
         assert each == f"{limits.min_s:g} to {limits.max_s:g} s"
-        assert until == f"{limits.min_samples} samples"
-        assert killed == f"{lengths.time_limit_s:g} s"
+        assert limit == f"{limits.min_samples} samples"
+        assert kill_limit == f"{lengths.time_limit_s:g} s"
         longer = f", {lengths.contended_spread_s:g} s under other load"
         is_longer = lengths.contended_spread_s > lengths.spread_s
         assert spread == f"{lengths.spread_s:g} s" + (longer if is_longer else "")
@@ -59,9 +59,11 @@ def test_the_rule_of_thumb_for_rounds_is_what_a_row_would_say() -> None:
     spreads = (0.01, 0.03, 0.1, 0.3)
     # Of 200 rounds the deviation is known; what is needed is then no more than there are.
     scale = math.sqrt(199 / 200)
-    needed = [rounds_needed([math.exp(-s * scale), math.exp(s * scale)] * 100) for s in spreads]
+    needed_rounds = [
+        rounds_needed([math.exp(-s * scale), math.exp(s * scale)] * 100) for s in spreads
+    ]
     assert "a deviation of 1, 3, 10 and 30 %" in text
-    assert "takes {}, {}, {} and {} rounds".format(*needed) in text
+    assert "takes {}, {}, {} and {} rounds".format(*needed_rounds) in text
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
@@ -92,16 +94,18 @@ def test_the_first_model_is_one(tmp_path: Path) -> None:
     page = ROOT / "docs" / "first-model.md"
     file = tmp_path / "mynet.py"
     file.write_text(blocks(page, "python")[0], "utf-8")
-    brought = bring(f"{file}:build", 0)
-    count = sum(parameter.numel() for parameter in brought.module.parameters())
+    model = bring(f"{file}:build", 0)
+    count = sum(parameter.numel() for parameter in model.module.parameters())
     assert f"{count:,} parameters" in page.read_text("utf-8")
-    assert brought.call.names == ("signal",)
+    assert model.call.names == ("signal",)
 
 
 def test_the_answer_that_is_shown_is_what_is_printed() -> None:
-    (shown,) = [text for text in blocks(ROOT / "docs" / "a-run.md", "") if "outputs right" in text]
+    (shown_text,) = [
+        text for text in blocks(ROOT / "docs" / "a-run.md", "") if "outputs right" in text
+    ]
     golden = ROOT / "tests" / "golden" / "expected" / "plain" / "terminal-80.txt"
-    assert golden.read_text("utf-8").startswith(shown)
+    assert golden.read_text("utf-8").startswith(shown_text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -119,13 +123,15 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
 
 
 def test_every_picture_is_on_a_page() -> None:
-    told = "".join(page.read_text("utf-8") for page in PAGES)
+    pages_text = "".join(page.read_text("utf-8") for page in PAGES)
     pictures = (ROOT / "assets" / "screenshots").glob("*.png")
-    assert [one.name for one in pictures if f"screenshots/{one.name})" not in told] == []
+    assert [
+        picture.name for picture in pictures if f"screenshots/{picture.name})" not in pages_text
+    ] == []
 
 
 def test_every_page_is_in_the_index() -> None:
     index = ROOT / "docs" / "README.md"
     assert "docs/README.md" in (ROOT / "README.md").read_text("utf-8")
-    listed = set(re.findall(r"\]\(([\w-]+\.md)", index.read_text("utf-8")))
-    assert {page.name for page in DOCS} - {index.name} == listed
+    listed_pages = set(re.findall(r"\]\(([\w-]+\.md)", index.read_text("utf-8")))
+    assert {page.name for page in DOCS} - {index.name} == listed_pages

@@ -49,7 +49,7 @@ def test_ten_programs_do_their_tasks_in_ten_lines_each(tmp_path: Path) -> None:
         onnx.save(network(width), tmp_path / path)
     for program in PROGRAMS:
         # From standard input, as in a notebook: no source file.
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-"],
             check=False,
             input=program,
@@ -59,4 +59,4 @@ def test_ten_programs_do_their_tasks_in_ten_lines_each(tmp_path: Path) -> None:
             text=True,
             timeout=300,
         )
-        assert done.returncode == 0, f"{program}\n{done.stderr}"
+        assert process.returncode == 0, f"{program}\n{process.stderr}"

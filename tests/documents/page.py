@@ -51,16 +51,23 @@ def blocks() -> Iterator[Block]:
     yield _table(
         ("document", "kind", "statement", "reproduced by", "result", "reason or limit"),
         [
-            (one.document, one.kind, one.statement, one.answer, one.result, one.reason)
-            for one in statements()
+            (
+                statement.document,
+                statement.kind,
+                statement.statement,
+                statement.answer,
+                statement.result,
+                statement.reason,
+            )
+            for statement in statements()
         ],
     )
 
 
 def _cards() -> Iterator[Block]:
     rows = read_rows()
-    predicted = [predict(row) for row in rows if row.fits]
-    left_out = left_out_errors(predicted)
+    predictions = [predict(row) for row in rows if row.fits]
+    left_out = left_out_errors(predictions)
     yield Heading("VOLLO: latencies")
     yield Paragraph(
         "Simulated. Each row is compared at the release that published it, which is inferred. The "
@@ -71,40 +78,40 @@ def _cards() -> Iterator[Block]:
     yield Command("graphlap study vollo")
     lines = [
         (
-            one.row.model,
-            one.row.card,
-            one.row.release,
-            f"{one.row.mean_us:g}",
-            _signed(one.mean_error),
-            _signed(apart),
-            f"{one.row.p99_us:g}",
-            _signed(one.p99_error),
+            prediction.row.model,
+            prediction.row.card,
+            prediction.row.release,
+            f"{prediction.row.mean_us:g}",
+            _percent_text(prediction.mean_error),
+            _percent_text(left_out_error),
+            f"{prediction.row.p99_us:g}",
+            _percent_text(prediction.p99_error),
         )
-        for one, apart in zip(predicted, left_out, strict=True)
+        for prediction, left_out_error in zip(predictions, left_out, strict=True)
     ]
     yield _table(
         ("model", "card", "release"),
         lines,
         ("mean (µs)", "error of the mean", "left out", "p99 (µs)", "error of the p99"),
     )
-    yield Points(tuple(_card_sentences(predicted, left_out, len(rows))))
+    yield Points(tuple(_card_sentences(predictions, left_out, len(rows))))
     yield Heading("VOLLO: parameters")
     yield _parameters()
 
 
 def _card_sentences(
-    predicted: Sequence[Predicted], left_out: Sequence[float], every: int
+    results: Sequence[Predicted], left_out: Sequence[float], every: int
 ) -> Iterator[str]:
-    means = [abs(one.mean_error) for one in predicted]
-    tails = [abs(one.p99_error) for one in predicted]
-    apart = [abs(error) for error in left_out]
+    means = [abs(prediction.mean_error) for prediction in results]
+    tails = [abs(prediction.p99_error) for prediction in results]
+    deviations = [abs(error) for error in left_out]
     yield (
         f"means of {len(means)} rows: {mean(means):.1f} % off on average, {max(means):.1f} % at "
-        f"worst; with each row left out {mean(apart):.1f} % and {max(apart):.1f} %"
+        f"worst; with each row left out {mean(deviations):.1f} % and {max(deviations):.1f} %"
     )
     yield f"p99 of {len(tails)} rows: {mean(tails):.1f} % on average, {max(tails):.1f} % at worst"
     yield (
-        f"{every - len(predicted)} models that do not fit a card, as its table states or implies, "
+        f"{every - len(results)} models that do not fit a card, as its table states or implies, "
         "are refused"
     )
 
@@ -117,11 +124,11 @@ def _parameters() -> Table:
     lines = [
         (
             model,
-            ", ".join(dict.fromkeys(printed)),
+            ", ".join(dict.fromkeys(label)),
             f"{int(catalogue()[model]['parameters']):,}",
             f"{int(catalogue()[model]['macs']):,}",
         )
-        for model, printed in labels.items()
+        for model, label in labels.items()
     ]
     return _table(("model",), lines, ("published", "with biases", "weights alone"))
 
@@ -156,11 +163,11 @@ def _zoo() -> Iterator[Block]:
     yield Command("graphlap study dlmark")
     lines = []
     for row in rows:
-        published = int(row["parameters_with_running_stats"])
-        own = int(catalogue()[row["model"]]["parameters_with_buffers"])
-        result = _EQUAL if own == published else f"{own - published:+,}"
+        published_count = int(row["parameters_with_running_stats"])
+        own_count = int(catalogue()[row["model"]]["parameters_with_buffers"])
+        result = _EQUAL if own_count == published_count else f"{own_count - published_count:+,}"
         top1 = f"{100 * float(row['published_top1']):.2f} %" if row["published_top1"] else ""
-        lines.append((row["model"], row["family"], top1, f"{published:,}", result))
+        lines.append((row["model"], row["family"], top1, f"{published_count:,}", result))
     yield _table(("model", "family"), lines, ("published top-1", "published parameters", "ours"))
 
 
@@ -172,13 +179,17 @@ def _char_cnn() -> Iterator[Block]:
     yield _table(
         ("block", "operator", "input", "weight", "output"),
         [
-            (one.block, one.operator, *(_by(size) for size in (one.input, one.weight, one.output)))
-            for one in every
+            (
+                layer.block,
+                layer.operator,
+                *(_sizes_text(size) for size in (layer.input, layer.weight, layer.output)),
+            )
+            for layer in every
         ],
         ("parameters", "multiply-accumulates"),
-        [(f"{one.parameters:,}", f"{one.macs:,}") for one in every],
+        [(f"{layer.parameters:,}", f"{layer.macs:,}") for layer in every],
     )
-    parameters, macs = sum(one.parameters for one in every), sum(one.macs for one in every)
+    parameters, macs = sum(layer.parameters for layer in every), sum(layer.macs for layer in every)
     yield Points(
         (
             f"{parameters:,} parameters follow from these sizes; the model of the catalogue has "
@@ -194,7 +205,10 @@ def _char_cnn() -> Iterator[Block]:
     yield Command("graphlap study char-cnn")
     steps = rows_of("char_cnn_history.csv")
     rates = [float(step["inputs_per_s"]) for step in steps]
-    gains = ["", *(f"{after / before:.3g}" for before, after in pairwise(rates))]
+    gains = [
+        "",
+        *(f"{next_rate / previous_rate:.3g}" for previous_rate, next_rate in pairwise(rates)),
+    ]
     yield _table(
         ("step",),
         [
@@ -216,9 +230,9 @@ def _table(
     return Table(columns, tuple(rows))
 
 
-def _by(sizes: Sequence[int]) -> str:
+def _sizes_text(sizes: Sequence[int]) -> str:
     return " x ".join(map(str, sizes))
 
 
-def _signed(per_cent: float) -> str:
+def _percent_text(per_cent: float) -> str:
     return f"{per_cent:+.1f} %"

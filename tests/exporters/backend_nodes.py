@@ -52,7 +52,7 @@ def judge(case: Any, folder: Path, cache: Path) -> tuple[str, str]:
     try:
         path = save(case, folder)
         model, _ = export(ExportRequest(str(path), points=_points(path), cache_dir=str(cache)))
-        check, got = measured(model)
+        check, outputs = measured(model)
     except NotBenchmarkable as error:
         return NOT_BENCHMARKABLE, str(error)
     except ExportError as error:
@@ -61,14 +61,14 @@ def judge(case: Any, folder: Path, cache: Path) -> tuple[str, str]:
         return (NEWER_OPSET if "newer than" in str(error) else NO_KERNEL), str(error)
     except RuntimeFault as error:
         return WRONG, f"{error.status}: {error}"
-    return verdict(case, check, got)
+    return verdict(case, check, outputs)
 
 
 def _points(path: Path) -> tuple[dict[str, int], ...]:
     """Sizes for the entries of a sequence, which the data of a case does not set."""
-    found = outline(OutlineRequest(str(path)))
-    has_sequences = any(spec.owner for spec in found.inputs)
-    return (dict.fromkeys(found.axes, 3),) if has_sequences and found.axes else ()
+    export_outline = outline(OutlineRequest(str(path)))
+    has_sequences = any(spec.owner for spec in export_outline.inputs)
+    return (dict.fromkeys(export_outline.axes, 3),) if has_sequences and export_outline.axes else ()
 
 
 def save(case: Any, folder: Path) -> Path:
@@ -99,20 +99,23 @@ def measured(model: ExportedModel) -> tuple[Check, dict[str, np.ndarray]]:
             lane.run()
         except Exception as error:
             raise session.fault(error) from error
-        got = lane.outputs()
+        outputs = lane.outputs()
     tolerance = tolerance_of(["fp32"], model.depth, model.outputs)
-    return compare(got, reference.outputs, model.reference, tolerance), got
+    return compare(outputs, reference.outputs, model.reference, tolerance), outputs
 
 
-def verdict(case: Any, check: Check, got: dict[str, np.ndarray]) -> tuple[str, str]:
+def verdict(case: Any, check: Check, outputs: dict[str, np.ndarray]) -> tuple[str, str]:
     for value in case.model.graph.output:
         if not value.type.HasField("tensor_type"):
             continue
-        wanted = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-        wanted = widen(np.empty(0, wanted)).dtype
-        is_text = wanted.kind == "O" and got[value.name].dtype.kind == "U"
-        if got[value.name].dtype != wanted and not is_text:
-            return WRONG, f"output: {value.name} is {got[value.name].dtype}, not {wanted}"
+        expected_type = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        expected_type = widen(np.empty(0, expected_type)).dtype
+        is_text = expected_type.kind == "O" and outputs[value.name].dtype.kind == "U"
+        if outputs[value.name].dtype != expected_type and not is_text:
+            return (
+                WRONG,
+                f"output: {value.name} is {outputs[value.name].dtype}, not {expected_type}",
+            )
     if not check.output_ok:
         return WRONG, f"output: {check.worst_output} differs by {check.max_rel_error:.2g}"
     return PASSED, ""

@@ -62,8 +62,8 @@ def main(folder: Path) -> None:
         verbose=False,
     )
     quantize_dynamic(legacy, folder / "quantised.onnx")
-    fused = optimize_model(str(legacy), "bert", num_heads=4, hidden_size=64, opt_level=0)
-    fused.save_model_to_file(str(folder / "fused.onnx"))
+    fused_model = optimize_model(str(legacy), "bert", num_heads=4, hidden_size=64, opt_level=0)
+    fused_model.save_model_to_file(str(folder / "fused.onnx"))
     half = convert_float_to_float16(onnx.load(legacy), keep_io_types=True)
     onnx.save(half, folder / "half.onnx")
 

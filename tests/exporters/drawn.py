@@ -25,8 +25,8 @@ def drawn(hint: Any) -> st.SearchStrategy[Any]:
     if hint is int:
         return st.integers(-(2**63), 2**63 - 1)
     if is_typeddict(hint):
-        known = {name: drawn(of) for name, of in get_type_hints(hint).items()}
-        return st.fixed_dictionaries({}, optional=known)
+        values = {name: drawn(field_hint) for name, field_hint in get_type_hints(hint).items()}
+        return st.fixed_dictionaries({}, optional=values)
     if is_dataclass(hint) and isinstance(hint, type):
         hints = get_type_hints(hint)
         return st.builds(hint, **{f.name: drawn(hints[f.name]) for f in fields(hint) if f.init})

@@ -33,8 +33,8 @@ def graph(
     opsets = [helper.make_opsetid("", opset)]
     if vendor:
         opsets.append(helper.make_opsetid(vendor, 1))
-    made = helper.make_graph(nodes, "graph", inputs, outputs, tensors)
-    return helper.make_model(made, opset_imports=opsets, ir_version=10)
+    proto = helper.make_graph(nodes, "graph", inputs, outputs, tensors)
+    return helper.make_model(proto, opset_imports=opsets, ir_version=10)
 
 
 def save_affine(path: Path, external: str = "", ir_version: int = 10) -> np.ndarray:

@@ -41,8 +41,8 @@ class WorkerProcess:
         assert self.process.stdout is not None
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
-        told = next(text for text in self.process.stdout if text.strip())
-        return from_json(ExportReply, json.loads(told))
+        reply_line = next(text for text in self.process.stdout if text.strip())
+        return from_json(ExportReply, json.loads(reply_line))
 
     def close(self) -> int:
         assert self.process.stdin is not None

@@ -27,25 +27,25 @@ def test_bf16_is_given_more_the_more_products_follow_each_other() -> None:
     depth = 100
     assert tolerance_of(["fp32"], depth, [FLOAT]) == TOLERANCE["fp32"]
     rng = np.random.default_rng(0)
-    exact = rounded = rng.standard_normal((16, 128)).astype(np.float32)
+    exact = rounded_values = rng.standard_normal((16, 128)).astype(np.float32)
     for _ in range(depth):
         weights, _ = np.linalg.qr(rng.standard_normal((128, 128)))
         exact = exact @ weights.astype(np.float32)
-        rounded = round_bf16(rounded) @ round_bf16(weights.astype(np.float32))
-    allowed = tolerance_of(["bf16"], depth, [FLOAT])
-    assert allowed == pytest.approx(2**-8 * 10)
-    assert allowed / 10 < difference(rounded, exact).relative <= allowed
+        rounded_values = round_bf16(rounded_values) @ round_bf16(weights.astype(np.float32))
+    tolerance = tolerance_of(["bf16"], depth, [FLOAT])
+    assert tolerance == pytest.approx(2**-8 * 10)
+    assert tolerance / 10 < difference(rounded_values, exact).relative <= tolerance
 
 
 def test_a_right_product_in_fp8_is_within_its_tolerance() -> None:
     """By the largest output, as rows have it: 10 outputs of 64 terms with random signs."""
     rng = np.random.default_rng(0)
     data, weights = rng.standard_normal((1000, 64)), rng.standard_normal((1000, 64, 10))
-    exact, got = (
+    exact, actual = (
         np.einsum("nk,nkm->nm", x, w)
         for x, w in ((data, weights), (rounded_to_fp8(data), rounded_to_fp8(weights)))
     )
-    error = got - exact
+    error = actual - exact
     assert np.sqrt((error**2).mean() / (exact**2).mean()) == pytest.approx(0.0375, rel=0.05)
     relative = np.abs(error).max(axis=1) / np.abs(exact).max(axis=1)
     assert relative.max() <= tolerance_of(["fp8"], 1, [FLOAT])
@@ -59,8 +59,8 @@ def rounded_to_fp8(array: np.ndarray) -> np.ndarray:
 
 
 def test_what_is_stored_in_bf16_throughout_has_eight_times_fp16s_room() -> None:
-    told = tolerance_of(("bf16", "bf16 tensors"), 1, [FLOAT])
-    assert told == pytest.approx(8 * TOLERANCE["fp16"])
+    tolerance = tolerance_of(("bf16", "bf16 tensors"), 1, [FLOAT])
+    assert tolerance == pytest.approx(8 * TOLERANCE["fp16"])
 
 
 @pytest.mark.parametrize("size", [1, 1e-3, 1e-10])
@@ -89,16 +89,16 @@ def test_a_subnormal_number_may_be_flushed_to_zero() -> None:
 
 
 def test_inputs_that_say_nothing_of_a_scale_have_the_scale_1() -> None:
-    holed = np.array([np.nan, np.inf, 0.0], np.float32)
-    for inputs in ({}, {"ids": np.array([7])}, {"x": holed}, {"x": np.zeros((0, 3))}):
+    values = np.array([np.nan, np.inf, 0.0], np.float32)
+    for inputs in ({}, {"ids": np.array([7])}, {"x": values}, {"x": np.zeros((0, 3))}):
         assert scale_of(inputs) == 1.0
 
 
 def test_the_imaginary_part_counts() -> None:
-    wanted = np.array([3 + 4j, 1j], np.complex64)
-    found = difference(np.array([3 - 4j, 1j], np.complex64), wanted)
-    assert (found.absolute, found.relative, found.unequal) == (8.0, 1.6, 1)
-    assert found.cosine == pytest.approx(-6 / 26)
-    assert difference(wanted.copy(), wanted).relative == 0.0
-    assert difference(wanted * 1j, wanted).relative > 1.0
-    assert difference(np.array([3 + np.nan * 1j, 1j], np.complex64), wanted).relative == np.inf
+    expected = np.array([3 + 4j, 1j], np.complex64)
+    error = difference(np.array([3 - 4j, 1j], np.complex64), expected)
+    assert (error.absolute, error.relative, error.unequal) == (8.0, 1.6, 1)
+    assert error.cosine == pytest.approx(-6 / 26)
+    assert difference(expected.copy(), expected).relative == 0.0
+    assert difference(expected * 1j, expected).relative > 1.0
+    assert difference(np.array([3 + np.nan * 1j, 1j], np.complex64), expected).relative == np.inf

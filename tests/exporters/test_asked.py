@@ -29,15 +29,15 @@ RANGES = [
 def test_values_lie_in_the_range_or_it_is_refused(dtype: str, ends: tuple[float, float]) -> None:
     spec = TensorSpec("x", dtype, (1000,))
     try:
-        (asked,) = in_ranges([spec], {"x": ends}, "net.onnx")
+        (limited_spec,) = in_ranges([spec], {"x": ends}, "net.onnx")
     except ExportError as error:
         assert "--input-range x" in str(error)
         fits = dtype in ("float32", "float64") and max(map(abs, ends)) < 1e5
         assert not fits, "both hold it"
         return
-    drawn = seeded_inputs([asked], {}, 0)["x"]
-    assert drawn.dtype == np.dtype(dtype)
-    assert np.isfinite(drawn).all()
-    values = [float(value) for value in drawn]
+    inputs = seeded_inputs([limited_spec], {}, 0)["x"]
+    assert inputs.dtype == np.dtype(dtype)
+    assert np.isfinite(inputs).all()
+    values = [float(value) for value in inputs]
     assert ends[0] - 1e-3 <= min(values)
     assert max(values) <= ends[1] + 1e-3

@@ -18,10 +18,10 @@ pytestmark = pytest.mark.rare
 _NO_WINDOW = "ONNX Runtime's Attention has no window attributes"
 _NO_LAYOUT = "ONNX Runtime's recurrent kernels know no layout=1"
 _RANDOM = "the outputs are random"
-_ALIGNED = "ONNX Runtime resizes differently with align_corners"
-_MASKED = "ONNX Runtime writes the lowest float for masked products where ONNX says -inf"
+_ALIGN_CORNERS = "ONNX Runtime resizes differently with align_corners"
+_MASK_VALUE = "ONNX Runtime writes the lowest float for masked products where ONNX says -inf"
 _SHORT_MASK = "ONNX Runtime wants a mask as long as the keys"
-_UNPOOLED = "ONNX Runtime counts indices in the shape asked for, ONNX in the smaller one"
+_UNPOOL_INDICES = "ONNX Runtime counts indices in the shape asked for, ONNX in the smaller one"
 
 _BFLOAT16 = "ONNX Runtime's Attention adds a mask in float32 to products in bfloat16"
 _LOCALE = "ONNX Runtime's StringNormalizer needs the locale en_US.UTF-8, which may be installed"
@@ -32,8 +32,8 @@ KNOWN_WRONG = {
     "test_attention_4d_padded_kv_bf16": _BFLOAT16,
     "test_attention_3d_local_window": _NO_WINDOW,
     "test_attention_4d_diff_heads_mask4d_padded_kv": _SHORT_MASK,
-    "test_attention_4d_with_past_and_present_qk_matmul_bias_3d_mask_causal": _MASKED,
-    "test_attention_4d_with_past_and_present_qk_matmul_bias_4d_mask_causal": _MASKED,
+    "test_attention_4d_with_past_and_present_qk_matmul_bias_3d_mask_causal": _MASK_VALUE,
+    "test_attention_4d_with_past_and_present_qk_matmul_bias_4d_mask_causal": _MASK_VALUE,
     "test_attention_bidirectional_window": _NO_WINDOW,
     "test_attention_local_window": _NO_WINDOW,
     "test_attention_local_window_default": _NO_WINDOW,
@@ -48,10 +48,10 @@ KNOWN_WRONG = {
     "test_convinteger_with_padding": "ONNX Runtime's ConvInteger takes one zero point for all",
     "test_gru_batchwise": _NO_LAYOUT,
     "test_lstm_batchwise": _NO_LAYOUT,
-    "test_maxunpool_export_with_output_shape": _UNPOOLED,
+    "test_maxunpool_export_with_output_shape": _UNPOOL_INDICES,
     "test_reduce_max_empty_set_bool": "ONNX Runtime does not reduce an empty set of booleans",
-    "test_resize_downsample_scales_cubic_align_corners": _ALIGNED,
-    "test_resize_downsample_scales_linear_align_corners": _ALIGNED,
+    "test_resize_downsample_scales_cubic_align_corners": _ALIGN_CORNERS,
+    "test_resize_downsample_scales_linear_align_corners": _ALIGN_CORNERS,
     "test_simple_rnn_batchwise": _NO_LAYOUT,
     "test_split_to_sequence_2": "the lengths are drawn, and must add up to the input's",
     "test_strnormalizer_export_monday_casesensintive_lower": _LOCALE,
@@ -83,8 +83,8 @@ def outcomes() -> dict[str, tuple[str, str]]:
 
 def test_every_failure_has_a_known_cause(outcomes: dict[str, tuple[str, str]]) -> None:
     wrong = {n: cause for n, (outcome, cause) in outcomes.items() if outcome == backend_nodes.WRONG}
-    unknown = {name: cause for name, cause in wrong.items() if name not in KNOWN_WRONG}
-    assert not unknown
+    unknown_causes = {name: cause for name, cause in wrong.items() if name not in KNOWN_WRONG}
+    assert not unknown_causes
     expected = {name for name, cause in KNOWN_WRONG.items() if cause != _LOCALE}
     assert expected <= wrong.keys(), "some of these pass now: take them off the list"
 
@@ -99,8 +99,8 @@ def test_a_refusal_says_what_was_met_and_what_to_do(outcomes: dict[str, tuple[st
 
 def test_the_published_table_is_what_happens(outcomes: dict[str, tuple[str, str]]) -> None:
     text = Path(ROOT / "exporters" / "README.md").read_text("utf-8")
-    published = {
+    published_rows = {
         outcome: int(count)
         for outcome, count in re.findall(r"^\| ([a-z ]+?) \| (\d+) \|", text, re.MULTILINE)
     }
-    assert published == Counter(outcome for outcome, _ in outcomes.values())
+    assert published_rows == Counter(outcome for outcome, _ in outcomes.values())

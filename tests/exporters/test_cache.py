@@ -106,15 +106,15 @@ def test_a_kill_at_any_moment_leaves_a_readable_store(tmp_path: Path) -> None:
 def test_two_writers_and_a_reader_never_see_half_an_entry(tmp_path: Path) -> None:
     store = Store(tmp_path)
     writers = [_start_writer(tmp_path), _start_writer(tmp_path)]
-    seen: set[int] = set()
+    seen_sizes: set[int] = set()
     try:
-        while len(seen) < 20:
+        while len(seen_sizes) < 20:
             assert all(writer.poll() is None for writer in writers)
             entry = store.get(KEY)
             if entry is not None:
                 number = entry.facts["number"]
                 assert entry.files["model"].read_bytes() == str(number).encode() * 50_000
-                seen.add(number)
+                seen_sizes.add(number)
     finally:
         for writer in writers:
             writer.kill()

@@ -62,7 +62,7 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-def _ended() -> int:
+def _dead_pid() -> int:
     """The id of a process that is no more: what it leased is free."""
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
@@ -78,21 +78,21 @@ def _age(root: Path, name: str, seconds: float) -> None:
 
 
 def test_the_least_recently_used_goes_first(tmp_path: Path) -> None:
-    gone = _ended()
-    store = Store(tmp_path, holder=gone)
+    dead_pid = _dead_pid()
+    store = Store(tmp_path, holder=dead_pid)
     for place, name in enumerate(("first", "second", "third")):
         _put(store, name, 100)
         _age(tmp_path, name, 1000.0 + place)
     store.get(key_of(name="first"))
-    Store(tmp_path, 250 * KIB, holder=gone).settle()
-    kept = [name for name in ("first", "second", "third") if store.get(key_of(name=name))]
-    assert kept == ["first", "third"]
+    Store(tmp_path, 250 * KIB, holder=dead_pid).settle()
+    kept_names = [name for name in ("first", "second", "third") if store.get(key_of(name=name))]
+    assert kept_names == ["first", "third"]
     assert cache.info(tmp_path).size_bytes == 200 * KIB
 
 
 def test_a_file_that_another_entry_needs_stays(tmp_path: Path) -> None:
-    gone = _ended()
-    store = Store(tmp_path, holder=gone)
+    dead_pid = _dead_pid()
+    store = Store(tmp_path, holder=dead_pid)
     with store.scratch() as folder:
         for key in ("old", "new"):
             path = folder / "model.onnx"
@@ -100,19 +100,19 @@ def test_a_file_that_another_entry_needs_stays(tmp_path: Path) -> None:
             store.put(key_of(name=key), {}, {"model": path})
     _age(tmp_path, "old", 1.0)
     _put(store, "other", 10)
-    Store(tmp_path, 17 * KIB, holder=gone).settle()
+    Store(tmp_path, 17 * KIB, holder=dead_pid).settle()
     entry = store.get(key_of(name="new"))
     assert entry is not None
     assert entry.files["model"].read_bytes() == b"shared" * KIB
 
 
 def test_what_the_running_plan_used_is_kept_and_the_rest_goes(tmp_path: Path) -> None:
-    _put(Store(tmp_path, holder=_ended()), "of an earlier run", 100)
+    _put(Store(tmp_path, holder=_dead_pid()), "of an earlier run", 100)
     store = Store(tmp_path, 150 * KIB)
-    mine = _put(store, "of this run", 100)
+    own_entry = _put(store, "of this run", 100)
     _age(tmp_path, "of this run", 1.0)
     store.settle()
-    assert mine.exists()
+    assert own_entry.exists()
     assert store.get(key_of(name="of an earlier run")) is None
 
 
@@ -132,43 +132,45 @@ def test_a_plan_larger_than_the_limit_is_refused_and_leaves_nothing_behind(tmp_p
 def test_two_running_plans_keep_theirs_even_beyond_the_limit(tmp_path: Path) -> None:
     other = _start(HOLDER, str(tmp_path), "other")
     try:
-        held = cache.info(tmp_path)
-        assert held.in_use_bytes == held.size_bytes > 500 * KIB
+        cache_info = cache.info(tmp_path)
+        assert cache_info.in_use_bytes == cache_info.size_bytes > 500 * KIB
         store = Store(tmp_path, 500 * KIB)
-        mine = _put(store, "mine", 400)
+        own_entry = _put(store, "mine", 400)
         store.settle()
-        assert mine.exists()
-        assert cache.info(tmp_path).size_bytes == held.size_bytes + 400 * KIB
+        assert own_entry.exists()
+        assert cache.info(tmp_path).size_bytes == cache_info.size_bytes + 400 * KIB
     finally:
         _end(other)
     Store(tmp_path, 500 * KIB).settle()
     assert cache.info(tmp_path).size_bytes <= 500 * KIB
-    assert mine.exists()
+    assert own_entry.exists()
 
 
 def test_clear_spares_a_running_plan_and_tells_what_it_freed(tmp_path: Path) -> None:
-    _put(Store(tmp_path, holder=_ended()), "old", 70)
-    mine = _put(Store(tmp_path), "mine", 30)
+    _put(Store(tmp_path, holder=_dead_pid()), "old", 70)
+    own_entry = _put(Store(tmp_path), "mine", 30)
     assert cache.clear(tmp_path) == 70 * KIB
     info = cache.info(tmp_path)
     assert (info.entries, info.files, info.size_bytes) == (1, 1, 30 * KIB)
-    assert mine.exists()
+    assert own_entry.exists()
 
 
 def test_writers_killed_while_others_evict_leave_every_entry_whole(tmp_path: Path) -> None:
-    gone = str(_ended())
+    dead_pid = str(_dead_pid())
     keeper = _put(Store(tmp_path), "kept", 200)
-    survivor = _start(CHURNER, str(tmp_path), gone)
+    survivor = _start(CHURNER, str(tmp_path), dead_pid)
     try:
         for _ in range(4):
-            _end(_start(CHURNER, str(tmp_path), gone))
+            _end(_start(CHURNER, str(tmp_path), dead_pid))
         assert survivor.poll() is None
         # Who only looks leases nothing: entries that are about to go are no part of a plan.
-        store = Store(tmp_path, 1024 * KIB, holder=int(gone))
+        store = Store(tmp_path, 1024 * KIB, holder=int(dead_pid))
         assert store.get(key_of(name="kept")) is not None
         for entry in list((tmp_path / "entries").iterdir()):
-            found = store.get(entry.stem)
-            assert found is None or all(file.exists() for file in found.files.values())
+            entry_folder = store.get(entry.stem)
+            assert entry_folder is None or all(
+                file.exists() for file in entry_folder.files.values()
+            )
     finally:
         _end(survivor)
     Store(tmp_path, 1024 * KIB).settle()

@@ -96,8 +96,8 @@ def test_a_record_of_an_earlier_version_gets_the_defaults() -> None:
 
 
 def test_what_only_a_later_version_knows_of_an_object_with_known_keys_is_kept() -> None:
-    around = {"load": 1, "noise": {"deep": []}}
-    assert from_json(Damaged, {"name": "a", "around": around}).around == around
+    later_fields = {"load": 1, "noise": {"deep": []}}
+    assert from_json(Damaged, {"name": "a", "around": later_fields}).around == later_fields
 
 
 def test_a_record_of_a_later_version_is_read_without_what_is_not_known() -> None:
@@ -179,9 +179,9 @@ def test_numbers_that_are_not_finite_are_read_only_where_they_mean_something(num
     assert from_json(Reading, reading).power_w is not None
     with pytest.raises(CodecError, match=r"power_w is .*, not a finite number"):
         from_json(Reading, reading, finite=True)
-    mapped = {"case_id": "a", "round": 0, "status": "ok", "phases_ms": {"compile": number}}
+    journal_entry = {"case_id": "a", "round": 0, "status": "ok", "phases_ms": {"compile": number}}
     with pytest.raises(CodecError, match=r"phases_ms\.compile"):
-        from_json(RoundResult, mapped, finite=True)
+        from_json(RoundResult, journal_entry, finite=True)
     errors = to_json(Check("torch", number, number, number, 1e-4, False))
     wrong = {"case_id": "a", "round": 0, "status": "wrong_output", "check": errors}
     check = from_json(RoundResult, wrong, finite=True).check

@@ -51,9 +51,9 @@ def test_a_file_imports_what_lies_beside_it_and_leaves_the_path_as_it_was(tmp_pa
     (tmp_path / "beside_it.py").write_text("NUMBER = 5\n")
     file = tmp_path / "mine.py"
     file.write_text("from beside_it import NUMBER\n")
-    before = list(sys.path)
+    path_before = list(sys.path)
     assert run_file(file).NUMBER == 5
-    assert sys.path == before
+    assert sys.path == path_before
 
 
 def test_a_file_called_as_a_package_does_not_hide_it(tmp_path: Path) -> None:
@@ -66,17 +66,17 @@ def test_a_file_called_as_a_package_does_not_hide_it(tmp_path: Path) -> None:
 def test_a_file_that_raises_leaves_the_path_as_it_was(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("raise ValueError('of a user')\n")
-    before = list(sys.path)
+    path_before = list(sys.path)
     with pytest.raises(ValueError, match="of a user"):
         run_file(file)
-    assert sys.path == before
+    assert sys.path == path_before
 
 
 def test_looking_a_factory_up_runs_nothing(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("raise ValueError\ndef build():\n    pass\n")
-    found = locate(f"{file}:build")
-    assert (found.path, found.function) == (file, "build")
+    location = locate(f"{file}:build")
+    assert (location.path, location.function) == (file, "build")
     with pytest.raises(ExportError, match="did you mean 'build'"):
         locate(f"{file}:biuld")
 

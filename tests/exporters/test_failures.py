@@ -16,10 +16,10 @@ from tests.exporters.support import WorkerProcess
 
 
 def test_a_want_of_memory_is_no_fault_of_the_model() -> None:
-    wrapped = ExportError("too large", "make it smaller")
-    wrapped.__cause__ = MemoryError()
+    error = ExportError("too large", "make it smaller")
+    error.__cause__ = MemoryError()
     assert _failed(MemoryError("Unable to allocate 16.0 GiB")).status == "out_of_memory"
-    assert _failed(wrapped).status == "out_of_memory"
+    assert _failed(error).status == "out_of_memory"
     assert _failed(RuntimeError("std::bad_alloc")).status == "out_of_memory"
     assert _failed(ExportError("wrong", "mend")).status == "export_failed"
     assert _failed(ValueError("wrong")).status == "export_failed"

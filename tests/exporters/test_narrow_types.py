@@ -31,11 +31,13 @@ def test_a_type_has_the_number_and_values_of_onnx(name: str) -> None:
     if narrow.bits < 8:
         # ONNX: the first element is in the lowest bits of a byte.
         shares = [patterns[place :: 8 // narrow.bits] for place in range(8 // narrow.bits)]
-        shifted = [share << narrow.bits * place for place, share in enumerate(shares)]
-        content = np.bitwise_or.reduce(shifted).tobytes()
-        signed = {p: p - len(patterns) for p in range(len(patterns) // 2, len(patterns))}
+        shifted_shares = [share << narrow.bits * place for place, share in enumerate(shares)]
+        content = np.bitwise_or.reduce(shifted_shares).tobytes()
+        negative_values = {p: p - len(patterns) for p in range(len(patterns) // 2, len(patterns))}
         is_signed = name.startswith("int")
-        expected = np.array([signed.get(int(p), p) if is_signed else int(p) for p in patterns])
+        expected = np.array(
+            [negative_values.get(int(p), p) if is_signed else int(p) for p in patterns]
+        )
     else:
         content = patterns.tobytes()
         expected = patterns.view(dtype).astype(np.float32)

@@ -47,13 +47,13 @@ ZEROS = [bytes(1 << 24)] * 16
 @pytest.mark.parametrize("shape", ["(67108864,)", "(1048576, 64)", "(1, 67108864)"])
 def test_shapes_are_read_without_what_is_packed(shape: str, tmp_path: Path) -> None:
     packed(tmp_path / "x.npz", "x.npy", header(shape), *ZEROS)
-    before = peak_mib()
+    peak_before = peak_mib()
     if shape == "(1048576, 64)":
         assert axes_of(tmp_path / "x.npz", SPECS) == {"batch": 1048576}
     else:
         with pytest.raises(ExportError):
             axes_of(tmp_path / "x.npz", SPECS)
-    assert peak_mib() - before < 100
+    assert peak_mib() - peak_before < 100
 
 
 def _text_member(path: Path) -> None:
@@ -85,7 +85,7 @@ def _short(path: Path) -> None:
     packed(path, "x.npy", header("(2, 64)")[:-9])
 
 
-def _encrypted(path: Path) -> None:
+def _encrypt(path: Path) -> None:
     packed(path, "x.npy", header("(1, 64)"), bytes(256))
     content = bytearray(path.read_bytes())
     for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
@@ -103,7 +103,7 @@ def _encrypted(path: Path) -> None:
         _long_header,
         _negative,
         _short,
-        _encrypted,
+        _encrypt,
     ],
 )
 def test_what_is_no_array_is_refused(write: Callable[[Path], None], tmp_path: Path) -> None:
@@ -124,8 +124,8 @@ def test_headers_of_all_versions_are_read(tmp_path: Path) -> None:
         content = io.BytesIO()
         np.lib.format.write_array(content, np.ones((2, 3), np.int16), version)
         packed(tmp_path / "x.npz", "x.npy", content.getvalue())
-        found = npz_headers(tmp_path / "x.npz")["x"]
-        assert (found.shape, found.dtype) == ((2, 3), np.dtype(np.int16))
+        npz_header = npz_headers(tmp_path / "x.npz")["x"]
+        assert (npz_header.shape, npz_header.dtype) == ((2, 3), np.dtype(np.int16))
 
 
 def test_labels_are_counted_without_the_images(tmp_path: Path) -> None:

@@ -45,11 +45,11 @@ def on_the_path(tmp_path: Path) -> Path:
 
 
 def _run(
-    module: str, *arguments: str, cwd: Path, pythonpath: Path, said: str = ""
+    module: str, *arguments: str, cwd: Path, pythonpath: Path, stdin_text: str = ""
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         install_layout.command(module, *arguments),
-        input=said,
+        input=stdin_text,
         cwd=cwd,
         env=install_layout.child_environment({**os.environ, "PYTHONPATH": str(pythonpath)}),
         capture_output=True,
@@ -60,22 +60,22 @@ def _run(
 
 def test_exports_go_on_beside_a_users_own_app_and_numpy(project: Path, on_the_path: Path) -> None:
     request = json.dumps(to_json(ExportRequest("mpl"))) + "\n"
-    done = _run("exporters.worker", cwd=project, pythonpath=on_the_path, said=request)
-    assert done.returncode == 0, done.stderr
-    assert "did you mean 'mlp'" in json.loads(done.stdout)["reason"]
+    process = _run("exporters.worker", cwd=project, pythonpath=on_the_path, stdin_text=request)
+    assert process.returncode == 0, process.stderr
+    assert "did you mean 'mlp'" in json.loads(process.stdout)["reason"]
 
 
 def test_a_round_starts_beside_a_users_own_app_and_numpy(project: Path, on_the_path: Path) -> None:
-    done = _run("app.workers.measure", cwd=project, pythonpath=on_the_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "this process reads one job from standard input\n"
+    process = _run("app.workers.measure", cwd=project, pythonpath=on_the_path)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr == "this process reads one job from standard input\n"
 
 
 def test_a_child_of_a_child_is_ours_too(project: Path, on_the_path: Path) -> None:
     """`--doctor` asks every runtime in a process of its own."""
-    done = _run("app", "--doctor", cwd=project, pythonpath=on_the_path)
-    assert "ort-cpu" in done.stdout, done.stderr
-    assert "of a user" not in done.stdout + done.stderr
+    process = _run("app", "--doctor", cwd=project, pythonpath=on_the_path)
+    assert "ort-cpu" in process.stdout, process.stderr
+    assert "of a user" not in process.stdout + process.stderr
 
 
 def test_a_factory_file_may_import_what_only_the_users_path_has(
@@ -90,9 +90,11 @@ def test_a_factory_file_may_import_what_only_the_users_path_has(
         "    return torch.nn.Linear(WIDTH, 2), {'x': torch.zeros(1, WIDTH)}\n"
     )
     request = ExportRequest(f"{file}:factory", cache_dir=str(tmp_path / "cache"))
-    said = json.dumps(to_json(request)) + "\n"
-    done = _run("exporters.worker", cwd=tmp_path, pythonpath=on_the_path, said=said)
-    reply = json.loads(done.stdout)
+    request_line = json.dumps(to_json(request)) + "\n"
+    process = _run(
+        "exporters.worker", cwd=tmp_path, pythonpath=on_the_path, stdin_text=request_line
+    )
+    reply = json.loads(process.stdout)
     assert reply["status"] == "ok", reply["reason"]
     assert reply["model"]["parameters"] == 6 * 2 + 2
 
@@ -101,40 +103,40 @@ def test_packages_installed_to_a_folder_of_the_path_can_be_imported_and_sources_
     tmp_path: Path,
 ) -> None:
     """An engine may lie where `pip install --target` has put it."""
-    installed, bare, root = (tmp_path / name for name in ("installed", "bare", "root"))
-    (installed / "an_engine-1.0.dist-info").mkdir(parents=True)
-    (installed / "an_engine.py").touch()
+    installed_folder, bare, root = (tmp_path / name for name in ("installed", "bare", "root"))
+    (installed_folder / "an_engine-1.0.dist-info").mkdir(parents=True)
+    (installed_folder / "an_engine.py").touch()
     bare.mkdir()
     (bare / "a_script.py").touch()
     root.mkdir()
     (root / "finder.py").write_text(FINDER)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-P", BOOT, "first", root, "finder", "an_engine", "a_script"],
         env=install_layout.child_environment(
-            {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{bare}"}
+            {**os.environ, "PYTHONPATH": f"{installed_folder}{os.pathsep}{bare}"}
         ),
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == "['an_engine']\n"
+    assert process.stdout == "['an_engine']\n"
 
 
 def test_what_the_path_holds_comes_after_what_is_installed(tmp_path: Path) -> None:
     """A folder of installed packages may hold another numpy than the one that runs here."""
-    installed, root = tmp_path / "installed", tmp_path / "root"
-    (installed / "numpy-0.1.dist-info").mkdir(parents=True)
-    (installed / "numpy.py").write_text("raise ImportError('the module of a user')")
+    installed_folder, root = tmp_path / "installed", tmp_path / "root"
+    (installed_folder / "numpy-0.1.dist-info").mkdir(parents=True)
+    (installed_folder / "numpy.py").write_text("raise ImportError('the module of a user')")
     root.mkdir()
     (root / "asker.py").write_text("import numpy\nprint(numpy.arange(2).sum())\n")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-P", BOOT, "first", root, "asker"],
-        env=install_layout.child_environment({**os.environ, "PYTHONPATH": str(installed)}),
+        env=install_layout.child_environment({**os.environ, "PYTHONPATH": str(installed_folder)}),
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == "1\n"
+    assert process.stdout == "1\n"
 
 
 def test_a_child_does_not_hand_the_users_path_on_as_its_own() -> None:
@@ -148,32 +150,32 @@ def test_an_environment_finds_our_packages_and_no_engine_that_lies_beside_them(
     tmp_path: Path,
 ) -> None:
     """In a wheel they lie in site-packages: its engine would be measured under another's name."""
-    beside, path = tmp_path / "beside", tmp_path / "path"
-    (beside / "graphlap").mkdir(parents=True)
-    (beside / "graphlap" / "finder.py").write_text(FINDER)
-    (beside / "an_engine.py").touch()
+    engine_folder, path = tmp_path / "beside", tmp_path / "path"
+    (engine_folder / "graphlap").mkdir(parents=True)
+    (engine_folder / "graphlap" / "finder.py").write_text(FINDER)
+    (engine_folder / "an_engine.py").touch()
     (path / "another_engine-1.0.dist-info").mkdir(parents=True)
     (path / "another_engine.py").touch()
     names = ("graphlap.finder", "an_engine", "another_engine", "numpy")
-    done = subprocess.run(
-        [sys.executable, "-P", BOOT, "for:.so:python", beside, "graphlap.finder", *names],
+    process = subprocess.run(
+        [sys.executable, "-P", BOOT, "for:.so:python", engine_folder, "graphlap.finder", *names],
         env=install_layout.child_environment({**os.environ, "PYTHONPATH": str(path)}),
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == "['graphlap.finder', 'numpy']\n"
+    assert process.stdout == "['graphlap.finder', 'numpy']\n"
 
 
 def test_a_child_of_an_environments_child_is_of_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """A neighbour has the engine of the case; what needs onnx has the packages we came with."""
-    asked = install_layout.command("app.workers.measure", python="/other/python")
-    assert asked[0] == "/other/python" and asked[3].endswith(f":{sys.executable}")
+    command = install_layout.command("app.workers.measure", python="/other/python")
+    assert command[0] == "/other/python" and command[3].endswith(f":{sys.executable}")
     monkeypatch.setenv(install_layout.STARTER, "/ours/python")
     monkeypatch.setenv(install_layout.SUFFIX, ".of-ours.so")
     assert install_layout.command("app.workers.neighbour")[:4] == (
         sys.executable, "-P", str(BOOT), "for:.of-ours.so:/ours/python",
     )  # fmt: skip
-    ours = install_layout.starter_command("exporters.onnx_files.node_graph", "file")
-    assert ours[0] == "/ours/python" and ours[-1] == "file"
-    assert not any(word.startswith("for:") for word in ours)
+    own_command = install_layout.starter_command("exporters.onnx_files.node_graph", "file")
+    assert own_command[0] == "/ours/python" and own_command[-1] == "file"
+    assert not any(word.startswith("for:") for word in own_command)

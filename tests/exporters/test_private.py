@@ -17,9 +17,9 @@ from tests.app.results.runs import manifest_of
 
 @pytest.fixture
 def usual_umask() -> Iterator[None]:
-    before = os.umask(0o022)
+    umask_before = os.umask(0o022)
     yield
-    os.umask(before)
+    os.umask(umask_before)
 
 
 def mode_of(path: Path) -> int:
@@ -35,10 +35,10 @@ def test_a_run_folder_is_its_owners_alone(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("usual_umask")
 def test_a_folder_that_was_made_to_be_shared_stays_shared(tmp_path: Path) -> None:
-    shared = tmp_path / "shared"
-    shared.mkdir(mode=0o750)
-    with RunFolder.create(shared, manifest_of()):
-        assert mode_of(shared) == 0o750
+    shared_folder = tmp_path / "shared"
+    shared_folder.mkdir(mode=0o750)
+    with RunFolder.create(shared_folder, manifest_of()):
+        assert mode_of(shared_folder) == 0o750
 
 
 @pytest.mark.usefixtures("usual_umask")

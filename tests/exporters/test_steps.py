@@ -36,7 +36,7 @@ NOT_IN_A_KEY = {"cache", "catalogue", "codec", "export", "leases", "request", "s
 
 
 @contextmanager
-def _executed() -> Iterator[set[Path]]:
+def _executed_files() -> Iterator[set[Path]]:
     """Our files of which a line runs meanwhile, empty ones left out."""
     names: set[str] = set()
     files: set[Path] = set()
@@ -56,28 +56,30 @@ def _executed() -> Iterator[set[Path]]:
 @pytest.fixture
 def used(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[Path]]:
     """The files that each step really used, and by the same names those that are in its key."""
-    seen: dict[str, set[Path]] = defaultdict(set)
+    files_by_step: dict[str, set[Path]] = defaultdict(set)
 
-    def watched(store: Any, step: Callable[..., Made], *given: Any, **rest: Any) -> steps.Done:
+    def watch_step(store: Any, step: Callable[..., Made], *given: Any, **rest: Any) -> steps.Done:
         @wraps(step)
         def watched_step(*arguments: Any) -> Made:
-            with _executed() as files:
+            with _executed_files() as files:
                 made = step(*arguments)
-            seen[step.__name__] |= files
-            seen[f"key of {step.__name__}"] |= sources(step.__module__, *rest.get("beside", ()))
+            files_by_step[step.__name__] |= files
+            files_by_step[f"key of {step.__name__}"] |= sources(
+                step.__module__, *rest.get("beside", ())
+            )
             return made
 
         return done(store, watched_step, *given, **rest)
 
     for room in (references, files_source, convert, pyt_source):
-        monkeypatch.setattr(room, "done", watched)
-    return seen
+        monkeypatch.setattr(room, "done", watch_step)
+    return files_by_step
 
 
-def _assert_keys_hold(used: dict[str, set[Path]], *names: str) -> None:
+def _assert_keys_hold(files_by_step: dict[str, set[Path]], *names: str) -> None:
     for name in names:
-        left_out = used[name] - used[f"key of {name}"] - {Path(__file__)}
-        assert used[name]
+        left_out = files_by_step[name] - files_by_step[f"key of {name}"] - {Path(__file__)}
+        assert files_by_step[name]
         assert not left_out, f"{name} would be taken from the cache after these have changed"
 
 

@@ -26,12 +26,12 @@ def _export(path: Path, arrays: dict[str, np.ndarray], **rest: object) -> Export
 
 def test_own_inputs_are_what_is_measured_and_set_the_axes(affine: Path) -> None:
     weights = save_affine(affine)
-    mine = np.linspace(-1, 1, 3 * 64).reshape(3, 64)
-    model = _export(affine, {"x": mine})
+    own_inputs = np.linspace(-1, 1, 3 * 64).reshape(3, 64)
+    model = _export(affine, {"x": own_inputs})
     assert dict(model.axes) == {"batch": 3}
     reference = load_reference(model.references["batch=3"])
-    assert np.array_equal(reference.inputs["x"], mine.astype(np.float32))
-    assert np.allclose(reference.outputs["y"], mine @ weights, rtol=1e-4, atol=1e-4)
+    assert np.array_equal(reference.inputs["x"], own_inputs.astype(np.float32))
+    assert np.allclose(reference.outputs["y"], own_inputs @ weights, rtol=1e-4, atol=1e-4)
 
 
 def test_other_inputs_are_other_references_of_the_same_graph(affine: Path) -> None:
@@ -111,8 +111,8 @@ def test_calibration_is_cut_along_the_batch(tmp_path: Path) -> None:
     assert pieces[2]["x"].tolist() == [[6, 7, 8]]
     assert pieces[2]["h"].tolist() == [[[4, 5]]]
     np.savez(file, x=np.arange(12.0).reshape(4, 3))
-    fixed = calibration(str(file), [TensorSpec("x", "float32", (2, 3))], {}, 2)
-    assert [piece["x"].shape for piece in fixed.samples()] == [(2, 3)] * 2
+    calibration_set = calibration(str(file), [TensorSpec("x", "float32", (2, 3))], {}, 2)
+    assert [piece["x"].shape for piece in calibration_set.samples()] == [(2, 3)] * 2
     unfit = calibration(str(file), [TensorSpec("x", "float32", (3, 3))], {}, 3)
     with pytest.raises(ExportError, match="same number of whole samples"):
         unfit.samples()

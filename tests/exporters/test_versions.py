@@ -25,8 +25,8 @@ def imported(path: Path) -> set[str]:
 
 def test_every_import_of_our_sources_is_read() -> None:
     assert len(SOURCES) > 70
-    missed = {path: imported(path) - set(steps._imports(path)) for path in SOURCES}
-    assert not {path: names for path, names in missed.items() if names}
+    missed_imports = {path: imported(path) - set(steps._imports(path)) for path in SOURCES}
+    assert not {path: names for path, names in missed_imports.items() if names}
 
 
 @pytest.mark.parametrize(

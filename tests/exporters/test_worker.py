@@ -68,9 +68,9 @@ def user_file(tmp_path: Path) -> Path:
 def test_a_bad_line_or_name_is_one_reply_and_the_process_lives(worker: WorkerProcess) -> None:
     assert worker.say("this is no JSON").status == "export_failed"
     assert worker.say('{"modle": "mlp"}').status == "export_failed"
-    unknown = worker.ask(ExportRequest("mpl"))
-    assert (unknown.status, unknown.model) == ("export_failed", None)
-    assert "did you mean 'mlp'" in unknown.reason
+    unknown_reply = worker.ask(ExportRequest("mpl"))
+    assert (unknown_reply.status, unknown_reply.model) == ("export_failed", None)
+    assert "did you mean 'mlp'" in unknown_reply.reason
     assert worker.ask(ExportRequest("mlp")).status == "ok"
 
 
@@ -109,14 +109,14 @@ def test_a_second_request_comes_from_the_cache_and_a_new_point_does_not(
 def test_another_process_reads_what_the_first_one_stored(
     worker: WorkerProcess, cache: Path
 ) -> None:
-    here = worker.ask(ExportRequest("mlp"))
+    first_reply = worker.ask(ExportRequest("mlp"))
     other = WorkerProcess(cache)
     try:
-        there = other.ask(ExportRequest("mlp"))
+        second_reply = other.ask(ExportRequest("mlp"))
     finally:
         assert other.close() == 0
-    assert there.cached
-    assert there.model == here.model
+    assert second_reply.cached
+    assert second_reply.model == first_reply.model
 
 
 def test_a_damaged_file_in_the_cache_is_exported_again(

@@ -13,7 +13,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from tests.files.kinds import FLOAT, INT64, MICROSOFT, constant, draw, model, one, value
 
 node = helper.make_node
-_HIDDEN, _HEADS, _GROUPS, _HEAD, _VOCABULARY = 64, 4, 2, 16, 97
+_HIDDEN_SIZE, _HEADS, _GROUPS, _HEAD, _VOCABULARY = 64, 4, 2, 16, 97
 
 
 def _product(name: str, source: str, rows: int, columns: int, bits: int) -> tuple[list, list]:
@@ -22,9 +22,11 @@ def _product(name: str, source: str, rows: int, columns: int, bits: int) -> tupl
     if not bits:
         return [node("MatMul", [source, f"{name}.w"], [name])], [constant(f"{name}.w", weights)]
     blocks = rows // 32
-    packed = np.random.default_rng(rows).integers(0, 256, (columns, blocks, 16)).astype(np.uint8)
+    packed_weights = (
+        np.random.default_rng(rows).integers(0, 256, (columns, blocks, 16)).astype(np.uint8)
+    )
     scales = np.full(columns * blocks, 0.01, np.float32)
-    made = node(
+    product_node = node(
         "MatMulNBits",
         [source, f"{name}.q", f"{name}.s"],
         [name],
@@ -34,7 +36,7 @@ def _product(name: str, source: str, rows: int, columns: int, bits: int) -> tupl
         bits=4,
         block_size=32,
     )
-    return [made], [constant(f"{name}.q", packed), constant(f"{name}.s", scales)]
+    return [product_node], [constant(f"{name}.q", packed_weights), constant(f"{name}.s", scales)]
 
 
 def _lengths() -> tuple[list[NodeProto], list[TensorProto]]:
@@ -59,7 +61,7 @@ def decoder(bits: int = 0, layers: int = 2, positions: bool = False) -> ModelPro
     """A decoder with its caches: RMS norms in the default domain, grouped attention, a gate."""
     nodes, constants = _lengths()
     nodes.append(node("Gather", ["table", "input_ids"], ["hidden.0"]))
-    constants.append(constant("table", draw(_VOCABULARY, _HIDDEN, seed=1)))
+    constants.append(constant("table", draw(_VOCABULARY, _HIDDEN_SIZE, seed=1)))
     constants.append(constant("cos", np.cos(np.outer(np.arange(512), np.ones(8))).astype("f4")))
     constants.append(constant("sin", np.sin(np.outer(np.arange(512), np.ones(8))).astype("f4")))
     inputs = [
@@ -70,21 +72,22 @@ def decoder(bits: int = 0, layers: int = 2, positions: bool = False) -> ModelPro
         inputs.append(value("position_ids", INT64, ["batch_size", "sequence_length"]))
     outputs = [value("logits", FLOAT, ["batch_size", "sequence_length", _VOCABULARY])]
     for layer in range(layers):
-        past = [f"past_key_values.{layer}.{part}" for part in ("key", "value")]
+        past_names = [f"past_key_values.{layer}.{part}" for part in ("key", "value")]
         present = [f"present.{layer}.{part}" for part in ("key", "value")]
         inputs += [
-            value(n, FLOAT, ["batch_size", _GROUPS, "past_sequence_length", _HEAD]) for n in past
+            value(n, FLOAT, ["batch_size", _GROUPS, "past_sequence_length", _HEAD])
+            for n in past_names
         ]
         outputs += [
             value(n, FLOAT, ["batch_size", _GROUPS, "total_sequence_length", _HEAD])
             for n in present
         ]
-        more, weights = _layer(layer, past, present, bits, positions)
+        more, weights = _layer(layer, past_names, present, bits, positions)
         nodes += more
         constants += weights
-    last, weights = _product("logits", "normed", _HIDDEN, _VOCABULARY, 0)
+    last, weights = _product("logits", "normed", _HIDDEN_SIZE, _VOCABULARY, 0)
     nodes += [_norm(f"hidden.{layers}", "gamma.last", "normed"), *last]
-    constants += [constant("gamma.last", np.ones(_HIDDEN, np.float32)), *weights]
+    constants += [constant("gamma.last", np.ones(_HIDDEN_SIZE, np.float32)), *weights]
     return model(nodes, inputs, outputs, constants, 21, 10, [(MICROSOFT, 1)])
 
 
@@ -104,15 +107,15 @@ def half(**options: Any) -> ModelProto:
 def open_head() -> ModelProto:
     """The decoder in 4 bits as the builder writes it: the head size of its caches has a name, and
     each value is declared."""
-    made = decoder(bits=4)
-    for end in (*made.graph.input, *made.graph.output):
+    decoder_model = decoder(bits=4)
+    for end in (*decoder_model.graph.input, *decoder_model.graph.output):
         if end.name.startswith(("past", "present")):
             end.type.tensor_type.shape.dim[3].dim_param = "kv_cache_dim"
-    made.graph.value_info.extend(
+    decoder_model.graph.value_info.extend(
         value(f"l{layer}.q", FLOAT, ["batch_size", "sequence_length", _HEADS * _HEAD])
         for layer in range(2)
     )
-    return made
+    return decoder_model
 
 
 def _norm(source: str, gamma: str, target: str) -> NodeProto:
@@ -120,21 +123,21 @@ def _norm(source: str, gamma: str, target: str) -> NodeProto:
 
 
 def _layer(
-    layer: int, past: Sequence[str], present: Sequence[str], bits: int, positions: bool
+    layer: int, past_names: Sequence[str], present: Sequence[str], bits: int, positions: bool
 ) -> tuple[list[NodeProto], list[TensorProto]]:
     p, width = f"l{layer}.", _GROUPS * _HEAD
     nodes = [_norm(f"hidden.{layer}", f"{p}gamma", f"{p}n")]
-    constants = [constant(f"{p}gamma", np.ones(_HIDDEN, np.float32))]
-    constants.append(constant(f"{p}gamma2", np.ones(_HIDDEN, np.float32)))
+    constants = [constant(f"{p}gamma", np.ones(_HIDDEN_SIZE, np.float32))]
+    constants.append(constant(f"{p}gamma2", np.ones(_HIDDEN_SIZE, np.float32)))
 
     def product(name: str, source: str, rows: int, columns: int) -> None:
-        made, weights = _product(f"{p}{name}", source, rows, columns, bits)
-        nodes.extend(made)
+        product_nodes, weights = _product(f"{p}{name}", source, rows, columns, bits)
+        nodes.extend(product_nodes)
         constants.extend(weights)
 
-    product("q", f"{p}n", _HIDDEN, _HEADS * _HEAD)
-    product("k", f"{p}n", _HIDDEN, width)
-    product("v", f"{p}n", _HIDDEN, width)
+    product("q", f"{p}n", _HIDDEN_SIZE, _HEADS * _HEAD)
+    product("k", f"{p}n", _HIDDEN_SIZE, width)
+    product("v", f"{p}n", _HIDDEN_SIZE, width)
     query, key = f"{p}q", f"{p}k"
     if positions:
         for name in ("q", "k"):
@@ -147,7 +150,7 @@ def _layer(
     nodes.append(
         node(
             "GroupQueryAttention",
-            [query, key, f"{p}v", *past, "seqlens_k", "total", *tables],
+            [query, key, f"{p}v", *past_names, "seqlens_k", "total", *tables],
             [f"{p}a", *present],
             domain=MICROSOFT,
             num_heads=_HEADS,
@@ -155,7 +158,7 @@ def _layer(
             do_rotary=0 if positions else 1,
         )
     )
-    product("o", f"{p}a", _HEADS * _HEAD, _HIDDEN)
+    product("o", f"{p}a", _HEADS * _HEAD, _HIDDEN_SIZE)
     skip = [f"hidden.{layer}", f"{p}o", f"{p}gamma2"]
     nodes.append(
         node(
@@ -166,12 +169,12 @@ def _layer(
             epsilon=1e-5,
         )
     )
-    product("gate", f"{p}m", _HIDDEN, 128)
-    product("up", f"{p}m", _HIDDEN, 128)
+    product("gate", f"{p}m", _HIDDEN_SIZE, 128)
+    product("up", f"{p}m", _HIDDEN_SIZE, 128)
     nodes.append(node("Sigmoid", [f"{p}gate"], [f"{p}sig"]))
     nodes.append(node("Mul", [f"{p}gate", f"{p}sig"], [f"{p}silu"]))
     nodes.append(node("Mul", [f"{p}silu", f"{p}up"], [f"{p}gated"]))
-    product("down", f"{p}gated", 128, _HIDDEN)
+    product("down", f"{p}gated", 128, _HIDDEN_SIZE)
     nodes.append(node("Add", [f"{p}sum", f"{p}down"], [f"hidden.{layer + 1}"]))
     return nodes, constants
 
@@ -242,7 +245,9 @@ def _joined_cache() -> ModelProto:
     return model(nodes, inputs, outputs, constants, 17)
 
 
-def _of_microsoft(op: str, inputs: Sequence[str], width: int = 32, **attributes: Any) -> ModelProto:
+def _microsoft_model(
+    op: str, inputs: Sequence[str], width: int = 32, **attributes: Any
+) -> ModelProto:
     """One operator of ONNX Runtime's domain on `x`, with constants for its other inputs."""
     sizes = {"w": (width, width), "t": (width,), "b": (width,), "g": (width,)}
     constants = [constant(name, draw(*sizes[name], seed=3)) for name in inputs if name in sizes]
@@ -293,8 +298,10 @@ def _embedding() -> ModelProto:
 
 
 def _block_gather() -> ModelProto:
-    packed = np.random.default_rng(0).integers(0, 256, (50, 16)).astype(np.uint8)
-    data = helper.make_tensor("data", TensorProto.UINT4, [50, 32], packed.tobytes(), raw=True)
+    packed_weights = np.random.default_rng(0).integers(0, 256, (50, 16)).astype(np.uint8)
+    data = helper.make_tensor(
+        "data", TensorProto.UINT4, [50, 32], packed_weights.tobytes(), raw=True
+    )
     nodes = [
         node("GatherBlockQuantized", ["data", "ids", "s"], ["y"], domain=MICROSOFT, block_size=16)
     ]
@@ -350,16 +357,16 @@ KINDS = (
     one(
         "Microsoft's operators",
         "fused-matmul",
-        partial(_of_microsoft, "FusedMatMul", ["x", "w"], alpha=0.5),
+        partial(_microsoft_model, "FusedMatMul", ["x", "w"], alpha=0.5),
     ),
-    one("Microsoft's operators", "gelu", partial(_of_microsoft, "Gelu", ["x"])),
-    one("Microsoft's operators", "bias-gelu", partial(_of_microsoft, "BiasGelu", ["x", "b"])),
-    one("Microsoft's operators", "fast-gelu", partial(_of_microsoft, "FastGelu", ["x", "b"])),
-    one("Microsoft's operators", "quick-gelu", partial(_of_microsoft, "QuickGelu", ["x"])),
+    one("Microsoft's operators", "gelu", partial(_microsoft_model, "Gelu", ["x"])),
+    one("Microsoft's operators", "bias-gelu", partial(_microsoft_model, "BiasGelu", ["x", "b"])),
+    one("Microsoft's operators", "fast-gelu", partial(_microsoft_model, "FastGelu", ["x", "b"])),
+    one("Microsoft's operators", "quick-gelu", partial(_microsoft_model, "QuickGelu", ["x"])),
     one(
         "Microsoft's operators",
         "skip-norm",
-        partial(_of_microsoft, "SkipLayerNormalization", ["x", "x", "g", "b"]),
+        partial(_microsoft_model, "SkipLayerNormalization", ["x", "x", "g", "b"]),
     ),
     one("Microsoft's operators", "fused-conv", _fused_convolution),
     one("Microsoft's operators", "embed-norm", _embedding),

@@ -21,23 +21,23 @@ PLAN = "plan.toml"
 
 def measured(kinds: Sequence[Kind], runtimes: Sequence[str], folder: Path) -> Rows:
     """One short round of every file on every runtime; the run lies in `folder`/run."""
-    paths = {kind.name: _built(kind, folder / "files" / kind.name) for kind in kinds}
+    paths = {kind.name: _build(kind, folder / "files" / kind.name) for kind in kinds}
     (folder / PLAN).write_text(_plan(kinds, paths, runtimes), "utf-8")
     run = folder / "run"
-    printed = io.StringIO()
-    with brief_rounds(), redirect_stdout(printed), redirect_stderr(printed):
+    console_output = io.StringIO()
+    with brief_rounds(), redirect_stdout(console_output), redirect_stderr(console_output):
         main(["run", str(folder / PLAN), "--out", str(run)])
-    assert (run / "results.full.csv").is_file(), printed.getvalue()
+    assert (run / "results.full.csv").is_file(), console_output.getvalue()
     with (run / "results.full.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     names = {str(path): name for name, path in paths.items()}
-    found: dict[str, dict[str, Mapping[str, str]]] = {kind.name: {} for kind in kinds}
+    rows_by_kind: dict[str, dict[str, Mapping[str, str]]] = {kind.name: {} for kind in kinds}
     for row in rows:
-        found[names[row["model"]]][row["runtime"]] = row
-    return found
+        rows_by_kind[names[row["model"]]][row["runtime"]] = row
+    return rows_by_kind
 
 
-def _built(kind: Kind, folder: Path) -> Path:
+def _build(kind: Kind, folder: Path) -> Path:
     folder.mkdir(parents=True)
     return kind.build(folder)
 

@@ -16,7 +16,7 @@ from tests.files.networks import convolutions, dense, normalised, recurrent
 from tests.files.quantised import static
 
 _LEVELS = {"basic": 1, "extended": 2, "layout": 3, "all": 99}
-_WRITTEN: Mapping[str, Callable[[], ModelProto]] = {
+_UNOPTIMISED_FILES: Mapping[str, Callable[[], ModelProto]] = {
     "dense": dense,
     "convolutions": convolutions,
     "normalised": normalised,
@@ -25,7 +25,7 @@ _WRITTEN: Mapping[str, Callable[[], ModelProto]] = {
 OPSETS = (7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24)
 
 
-def _optimised(make: Callable[[], ModelProto], level: int, name: str, folder: Path) -> Path:
+def _optimise(make: Callable[[], ModelProto], level: int, name: str, folder: Path) -> Path:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel(level)
@@ -40,13 +40,13 @@ def _flatbuffer(make: Callable[[Path], Path], style: str, name: str, folder: Pat
     source = make(folder)
     module = "onnxruntime.tools.convert_onnx_models_to_ort"
     command = [sys.executable, "-m", module, str(source), "--optimization_style", style]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
     ending = ".ort" if style == "Fixed" else ".with_runtime_opt.ort"
     return source.with_suffix(ending).rename(folder / f"{name}.ort")
 
 
-def _of_opset(opset: int) -> ModelProto:
+def _opset_model(opset: int) -> ModelProto:
     return convolutions(opset, ir=min(10, max(4, opset - 9)))
 
 
@@ -55,12 +55,12 @@ KINDS = (
         Kind(
             "optimised by ONNX Runtime",
             f"{name}-{level}",
-            partial(_optimised, make, number, f"{name}-{level}"),
+            partial(_optimise, make, number, f"{name}-{level}"),
         )
-        for name, make in _WRITTEN.items()
+        for name, make in _UNOPTIMISED_FILES.items()
         for level, number in _LEVELS.items()
     ),
-    *(one("opsets", f"opset-{n}", partial(_of_opset, n)) for n in OPSETS),
+    *(one("opsets", f"opset-{n}", partial(_opset_model, n)) for n in OPSETS),
     *(
         Kind("ONNX Runtime's format", name, partial(_flatbuffer, make, style, name))
         for name, make, style in (

@@ -68,17 +68,19 @@ def page(kinds: Sequence[Kind], rows: Rows) -> str:
 def _counts(rows: Rows) -> list[str]:
     lines = [f"Of {len(rows)} files:", ""]
     for runtime in RUNTIMES:
-        found = Counter(row[runtime]["status"] for row in rows.values())
-        parts = ", ".join(f"{number} {status}" for status, number in found.most_common())
+        status_counts = Counter(row[runtime]["status"] for row in rows.values())
+        parts = ", ".join(f"{number} {status}" for status, number in status_counts.most_common())
         lines.append(f"- `{runtime}`: {parts}")
     return lines
 
 
 def _line(kind: Kind, rows: Mapping[str, Mapping[str, str]], reasons: dict[str, int]) -> str:
-    own = rows[RUNTIMES[0]]
-    rejects = "rejects" if "checker_rejects_graph" in own["warning_codes"].split(";") else ""
+    reference_row = rows[RUNTIMES[0]]
+    rejects = (
+        "rejects" if "checker_rejects_graph" in reference_row["warning_codes"].split(";") else ""
+    )
     cells = [_cell(rows[runtime], reasons) for runtime in RUNTIMES]
-    return f"| {' | '.join([kind.name, *cells, _call(own), rejects])} |"
+    return f"| {' | '.join([kind.name, *cells, _call(reference_row), rejects])} |"
 
 
 def _cell(row: Mapping[str, str], reasons: dict[str, int]) -> str:

@@ -145,20 +145,20 @@ def _operators() -> ModelProto:
     return model(nodes, [x], [value("y", TensorProto.INT32, [4, 8])], constants, 13)
 
 
-def _narrow(element: int, via: str, opset: int = 21) -> ModelProto:
+def _narrow(element: int, stored_type: str, opset: int = 21) -> ModelProto:
     """Weights of a type that numpy lacks, widened by the graph before they are used."""
     values = [((7 * i) % 15) - 7 for i in range(16 * 8)]
     if element in (TensorProto.UINT4, TensorProto.UINT8):
         values = [v + 7 for v in values]
     weights = helper.make_tensor("w", element, [16, 8], values)
-    if via == "Cast":
+    if stored_type == "Cast":
         widen = [node("Cast", ["w"], ["wide"], to=FLOAT)]
     else:
         widen = [node("DequantizeLinear", ["w", "scale"], ["wide"])]
     nodes = [*widen, node("MatMul", ["x", "wide"], ["y"])]
     constants = [weights, constant("scale", np.array(0.1, np.float32))]
     ends = [value("x", FLOAT, ["batch", 16])], [value("y", FLOAT, ["batch", 8])]
-    return model(nodes, *ends, constants if via != "Cast" else [weights], opset, 10)
+    return model(nodes, *ends, constants if stored_type != "Cast" else [weights], opset, 10)
 
 
 def _signed_sixteen() -> ModelProto:

@@ -39,13 +39,13 @@ def _hub_cache(folder: Path) -> Path:
 
 def _hard_links(folder: Path) -> Path:
     """A folder that a backup or a package store has linked: every file has two names."""
-    original, linked = folder / "original", folder / "linked"
+    original, linked_folder = folder / "original", folder / "linked"
     original.mkdir()
-    linked.mkdir()
+    linked_folder.mkdir()
     _external(original, "weights.bin")
     for file in original.iterdir():
-        (linked / file.name).hardlink_to(file)
-    return linked / "model.onnx"
+        (linked_folder / file.name).hardlink_to(file)
+    return linked_folder / "model.onnx"
 
 
 def _link_to_file(folder: Path) -> Path:
@@ -55,7 +55,7 @@ def _link_to_file(folder: Path) -> Path:
     return folder / "link.onnx"
 
 
-def _beyond(folder: Path) -> Path:
+def _oversized_file(folder: Path) -> Path:
     """Weights at offsets before and behind a hole, so that the file is larger than 2 GiB."""
     made = model(
         [node("MatMul", ["x", "near"], ["a"]), node("MatMul", ["a", "far"], ["y"])],
@@ -101,7 +101,7 @@ KINDS = (
     _kind("external", lambda folder: _external(folder, "weights.bin")),
     _kind("external-in-folder", lambda folder: _external(folder, "data/weights.bin")),
     _kind("external-two-files", _two_files),
-    _kind("external-beyond-2-gib", _beyond),
+    _kind("external-beyond-2-gib", _oversized_file),
     _kind("cache-of-links", _hub_cache),
     _kind("hard-links", _hard_links),
     _kind("link-to-file", _link_to_file),

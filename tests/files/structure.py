@@ -55,11 +55,11 @@ def _scan() -> ModelProto:
 
 def _counted_loop() -> ModelProto:
     """A loop whose number of turns is an input."""
-    made = _loop()
-    del made.graph.initializer[1]
-    made.graph.input.insert(0, value("n", INT64, []))
-    made.graph.output[1].CopyFrom(value("all", FLOAT, [None, "batch", 8]))
-    return made
+    proto = _loop()
+    del proto.graph.initializer[1]
+    proto.graph.input.insert(0, value("n", INT64, []))
+    proto.graph.output[1].CopyFrom(value("all", FLOAT, [None, "batch", 8]))
+    return proto
 
 
 def _function() -> ModelProto:
@@ -67,24 +67,24 @@ def _function() -> ModelProto:
     function = helper.make_function(
         "mine", "AddRelu", ["a", "b"], ["d"], body, [helper.make_opsetid("", 17)]
     )
-    made = model(
+    proto = model(
         [node("AddRelu", ["x", "w"], ["y"], domain="mine")],
         [value("x", FLOAT, ["batch", 8])],
         [value("y", FLOAT, ["batch", 8])],
         [constant("w", draw(8))],
         domains=[("mine", 1)],
     )
-    made.functions.append(function)
-    return made
+    proto.functions.append(function)
+    return proto
 
 
 def _nested_function() -> ModelProto:
-    made = _function()
+    proto = _function()
     outer = [node("AddRelu", ["p", "q"], ["r"], domain="mine"), node("Neg", ["r"], ["s"])]
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("mine", 1)]
-    made.functions.append(helper.make_function("mine", "Outer", ["p", "q"], ["s"], outer, opsets))
-    made.graph.node[0].op_type = "Outer"
-    return made
+    proto.functions.append(helper.make_function("mine", "Outer", ["p", "q"], ["s"], outer, opsets))
+    proto.graph.node[0].op_type = "Outer"
+    return proto
 
 
 def _many_inputs() -> ModelProto:
@@ -135,7 +135,7 @@ def _nonzero() -> ModelProto:
     return model(nodes, [value("x", FLOAT, ["batch", 16])], [value("y", INT64, [2, None])])
 
 
-def _suppressed() -> ModelProto:
+def _overlap_model() -> ModelProto:
     nodes = [node("NonMaxSuppression", ["boxes", "scores", "most", "iou", "least"], ["y"])]
     constants = [
         constant("most", np.array([10])),
@@ -153,15 +153,15 @@ def _unique() -> ModelProto:
 
 
 def _undeclared_output() -> ModelProto:
-    made = dense()
-    made.graph.output[0].ClearField("type")
-    return made
+    proto = dense()
+    proto.graph.output[0].ClearField("type")
+    return proto
 
 
 def _rankless_output() -> ModelProto:
-    made = dense()
-    made.graph.output[0].CopyFrom(value("y", FLOAT, None))
-    return made
+    proto = dense()
+    proto.graph.output[0].CopyFrom(value("y", FLOAT, None))
+    return proto
 
 
 def _rankless_input() -> ModelProto:
@@ -170,9 +170,9 @@ def _rankless_input() -> ModelProto:
 
 
 def _unnamed_axes() -> ModelProto:
-    made = dense()
-    made.graph.input[0].CopyFrom(value("x", FLOAT, [None, 64]))
-    return made
+    proto = dense()
+    proto.graph.input[0].CopyFrom(value("x", FLOAT, [None, 64]))
+    return proto
 
 
 def _empty_input() -> ModelProto:
@@ -195,22 +195,22 @@ def _default_input() -> ModelProto:
 
 
 def _listed_constants() -> ModelProto:
-    made = dense(opset=8, ir=3)
-    for tensor in made.graph.initializer:
-        made.graph.input.append(value(tensor.name, tensor.data_type, list(tensor.dims)))
-    return made
+    proto = dense(opset=8, ir=3)
+    for tensor in proto.graph.initializer:
+        proto.graph.input.append(value(tensor.name, tensor.data_type, list(tensor.dims)))
+    return proto
 
 
 def _sparse() -> ModelProto:
     values = helper.make_tensor("w", FLOAT, [3], [1.0, 2.0, 3.0])
     places = helper.make_tensor("places", INT64, [3], [0, 9, 18])
-    made = model(
+    proto = model(
         [node("MatMul", ["x", "w"], ["y"])],
         [value("x", FLOAT, ["batch", 5])],
         [value("y", FLOAT, ["batch", 4])],
     )
-    made.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [5, 4]))
-    return made
+    proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [5, 4]))
+    return proto
 
 
 def _scalar() -> ModelProto:
@@ -218,7 +218,7 @@ def _scalar() -> ModelProto:
     return model(nodes, [value("x", FLOAT, [])], [value("y", FLOAT, [])])
 
 
-def _shuffled() -> ModelProto:
+def _unsorted_model() -> ModelProto:
     made = dense()
     nodes = list(reversed(made.graph.node))
     del made.graph.node[:]
@@ -228,16 +228,16 @@ def _shuffled() -> ModelProto:
 
 def _unknown_fields() -> ModelProto:
     """An attribute that ONNX's operator does not have, which the engine ignores."""
-    made = dense()
-    made.graph.node[0].attribute.append(helper.make_attribute("onnxruntime_note", 1))
-    return made
+    proto = dense()
+    proto.graph.node[0].attribute.append(helper.make_attribute("onnxruntime_note", 1))
+    return proto
 
 
 def _contradicting_output() -> ModelProto:
     """An output declared with other sizes than those that the graph gives."""
-    made = dense()
-    made.graph.output[0].CopyFrom(value("y", FLOAT, ["batch", 7]))
-    return made
+    proto = dense()
+    proto.graph.output[0].CopyFrom(value("y", FLOAT, ["batch", 7]))
+    return proto
 
 
 _SIZES = {"input-rankless": ("x_0=2", "x_1=8")}
@@ -263,14 +263,14 @@ KINDS = tuple(
         ("inputs and outputs", "constants-listed", _listed_constants),
         ("inputs and outputs", "constants-sparse", _sparse),
         ("shapes", "sizes-nonzero", _nonzero),
-        ("shapes", "sizes-suppressed", _suppressed),
+        ("shapes", "sizes-suppressed", _overlap_model),
         ("shapes", "sizes-unique", _unique),
         ("shapes", "output-undeclared", _undeclared_output),
         ("shapes", "output-rankless", _rankless_output),
         ("shapes", "output-contradicting", _contradicting_output),
         ("shapes", "input-rankless", _rankless_input),
         ("shapes", "axes-unnamed", _unnamed_axes),
-        ("shapes", "nodes-shuffled", _shuffled),
+        ("shapes", "nodes-shuffled", _unsorted_model),
         ("shapes", "attribute-unknown", _unknown_fields),
     )
 )

@@ -70,8 +70,8 @@ def test_all_kinds_are_measured_with_checked_outputs(tmp_path: Path) -> None:
 
 def _measure(kinds: Sequence[Kind], folder: Path) -> None:
     rows = measured(kinds, ["ort-cpu"], folder)
-    found = {name: rows[name]["ort-cpu"]["status"] for name in rows}
-    assert found == {kind.name: NOT_MEASURED.get(kind.name, "ok") for kind in kinds}
+    statuses = {name: rows[name]["ort-cpu"]["status"] for name in rows}
+    assert statuses == {kind.name: NOT_MEASURED.get(kind.name, "ok") for kind in kinds}
     for name, by_runtime in rows.items():
         _check_row(name, by_runtime["ort-cpu"])
 

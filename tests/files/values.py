@@ -11,10 +11,10 @@ from onnx import ModelProto, TensorProto, helper
 from tests.files.kinds import FLOAT, INT64, LEARNED, STRING, constant, draw, model, one, value
 
 node = helper.make_node
-_LEARNED = [(LEARNED, 3)]
+_LEARNED_OPSETS = [(LEARNED, 3)]
 
 
-def _encoded() -> ModelProto:
+def _encoder_model() -> ModelProto:
     """Text to a number, by a table of the graph's own."""
     nodes = [
         node(
@@ -28,10 +28,10 @@ def _encoded() -> ModelProto:
         )
     ]
     ends = [value("city", STRING, ["batch", 1])], [value("y", INT64, ["batch", 1])]
-    return model(nodes, *ends, domains=_LEARNED)
+    return model(nodes, *ends, domains=_LEARNED_OPSETS)
 
 
-def _decoded() -> ModelProto:
+def _decoder_model() -> ModelProto:
     """A number to text."""
     nodes = [
         node("ArgMax", ["x"], ["i"], axis=1, keepdims=0),
@@ -45,7 +45,7 @@ def _decoded() -> ModelProto:
         ),
     ]
     ends = [value("x", FLOAT, ["batch", 3])], [value("y", STRING, ["batch"])]
-    return model(nodes, *ends, domains=_LEARNED)
+    return model(nodes, *ends, domains=_LEARNED_OPSETS)
 
 
 def pipeline(labels: str = "strings", zipped: bool = True) -> ModelProto:
@@ -90,7 +90,7 @@ def pipeline(labels: str = "strings", zipped: bool = True) -> ModelProto:
         last = value("scores", FLOAT, ["batch", 2])
     inputs = [value("city", STRING, ["batch", 1]), value("age", FLOAT, ["batch", 1])]
     constants = [constant("flat", np.array([-1, 3]))]
-    return model(nodes, inputs, [label, last], constants, domains=_LEARNED)
+    return model(nodes, inputs, [label, last], constants, domains=_LEARNED_OPSETS)
 
 
 def _words(opset: int = 20) -> ModelProto:
@@ -119,7 +119,7 @@ def _words(opset: int = 20) -> ModelProto:
     return model(nodes, [value("x", STRING, [6])], [value("y", FLOAT, [3])], (), opset, 9)
 
 
-def _joined() -> ModelProto:
+def _join_model() -> ModelProto:
     nodes = [node("StringConcat", ["a", "b"], ["y"])]
     inputs = [value(name, STRING, ["n"]) for name in "ab"]
     return model(nodes, inputs, [value("y", STRING, ["n"])], (), 20, 9)
@@ -131,20 +131,20 @@ def _split() -> ModelProto:
     return model(nodes, [value("x", STRING, ["batch"])], outputs, (), 20, 9)
 
 
-def _matched() -> ModelProto:
+def _match_model() -> ModelProto:
     nodes = [node("RegexFullMatch", ["x"], ["y"], pattern="[a-z]+")]
     ends = [value("x", STRING, ["n"])], [value("y", TensorProto.BOOL, ["n"])]
     return model(nodes, *ends, (), 20, 9)
 
 
-def _compared() -> ModelProto:
+def _compare_model() -> ModelProto:
     texts = constant("c", np.array(["yes"], object))
     nodes = [node("Equal", ["x", "c"], ["y"])]
     ends = [value("x", STRING, ["n"])], [value("y", TensorProto.BOOL, ["n"])]
     return model(nodes, *ends, [texts], 19, 9)
 
 
-def _passed() -> ModelProto:
+def _pass_model() -> ModelProto:
     ends = [value("x", STRING, ["n"])], [value("y", STRING, ["n"])]
     return model([node("Identity", ["x"], ["y"])], *ends, (), 17)
 
@@ -159,7 +159,7 @@ def _sequence(element: int = FLOAT) -> ModelProto:
     return model(nodes, [value("x", element, ["batch", 3])], outputs, (), 17)
 
 
-def _constructed() -> ModelProto:
+def _construct_model() -> ModelProto:
     """A sequence of tensors of different shapes beside a plain output."""
     nodes = [
         node("MatMul", ["x", "w"], ["a"]),
@@ -171,14 +171,14 @@ def _constructed() -> ModelProto:
     return model(nodes, [value("x", FLOAT, ["batch", 8])], outputs, [constant("w", draw(8, 4))])
 
 
-def _emptied() -> ModelProto:
+def _empty_model() -> ModelProto:
     kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, None))
     nodes = [node("SequenceEmpty", [], ["y"]), node("Relu", ["x"], ["z"])]
     outputs = [helper.make_value_info("y", kind), value("z", FLOAT, [4])]
     return model(nodes, [value("x", FLOAT, [4])], outputs)
 
 
-def _taken() -> ModelProto:
+def _take_model() -> ModelProto:
     """A sequence of tensors as an input."""
     kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, ["batch", 4]))
     nodes = [node("ConcatFromSequence", ["x"], ["y"], axis=0)]
@@ -206,7 +206,7 @@ def _optional_input() -> ModelProto:
     return model(nodes, inputs, [value("y", FLOAT, [4])], (), 18)
 
 
-def _mapped() -> ModelProto:
+def _map_model() -> ModelProto:
     """A map as an input, as dictionary vectorisers take it."""
     number = helper.make_tensor_type_proto(FLOAT, [])
     kind = helper.make_map_type_proto(STRING, number)
@@ -214,7 +214,7 @@ def _mapped() -> ModelProto:
         node("DictVectorizer", ["x"], ["y"], domain=LEARNED, string_vocabulary=["age", "height"])
     ]
     inputs = [helper.make_value_info("x", kind)]
-    return model(nodes, inputs, [value("y", FLOAT, [1, 2])], domains=_LEARNED)
+    return model(nodes, inputs, [value("y", FLOAT, [1, 2])], domains=_LEARNED_OPSETS)
 
 
 def _ends(element: int) -> ModelProto:
@@ -249,25 +249,25 @@ _TYPES = {
 }
 
 KINDS = (
-    one("texts", "text-encoded", _encoded),
-    one("texts", "text-decoded", _decoded),
+    one("texts", "text-encoded", _encoder_model),
+    one("texts", "text-decoded", _decoder_model),
     one("texts", "text-words", _words),
-    one("texts", "text-joined", _joined),
+    one("texts", "text-joined", _join_model),
     one("texts", "text-split", _split),
-    one("texts", "text-matched", _matched),
-    one("texts", "text-compared", _compared),
-    one("texts", "text-passed", _passed),
+    one("texts", "text-matched", _match_model),
+    one("texts", "text-compared", _compare_model),
+    one("texts", "text-passed", _pass_model),
     one("texts", "pipeline-plain", partial(pipeline, zipped=False)),
     one("sequences, maps, options", "pipeline-zipped", pipeline),
     one("sequences, maps, options", "pipeline-zipped-numbers", partial(pipeline, "numbers")),
     one("sequences, maps, options", "sequence-output", _sequence),
     one("sequences, maps, options", "sequence-of-texts", partial(_sequence, STRING)),
-    one("sequences, maps, options", "sequence-of-two-shapes", _constructed),
-    one("sequences, maps, options", "sequence-empty", _emptied),
-    one("sequences, maps, options", "sequence-input", _taken),
+    one("sequences, maps, options", "sequence-of-two-shapes", _construct_model),
+    one("sequences, maps, options", "sequence-empty", _empty_model),
+    one("sequences, maps, options", "sequence-input", _take_model),
     one("sequences, maps, options", "option-full", _option),
     one("sequences, maps, options", "option-empty", partial(_option, full=False)),
     one("sequences, maps, options", "option-input", _optional_input),
-    one("sequences, maps, options", "map-input", _mapped),
+    one("sequences, maps, options", "map-input", _map_model),
     *(one("types at the ends", f"ends-{name}", partial(_ends, e)) for name, e in _TYPES.items()),
 )

@@ -16,28 +16,28 @@ def main(arguments: list[str]) -> int:
     if arguments != ["--write"]:
         print("usage: python -m tests.golden --write")
         return 2
-    before = stored()
-    after = dict(texts())
-    for name in before.keys() - after.keys():
+    texts_before = stored()
+    texts_after = dict(texts())
+    for name in texts_before.keys() - texts_after.keys():
         (EXPECTED / name).unlink()
         print(f"removed {name}")
-    for name, text in after.items():
-        if before.get(name) != text:
+    for name, text in texts_after.items():
+        if texts_before.get(name) != text:
             path = EXPECTED / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
             print(f"wrote {name}")
-    write_sample(after[SAMPLE])
+    write_sample(texts_after[SAMPLE])
     return 0
 
 
 def write_sample(text: str) -> None:
     """Show in the documentation what is printed now."""
     page = ROOT / "docs" / "a-run.md"
-    written = page.read_text("utf-8")
-    (shown,) = (part for part in written.split("```\n") if SAMPLE_WORDS in part)
-    lines = text.splitlines(keepends=True)[: shown.count("\n")]
-    page.write_text(written.replace(shown, "".join(lines)), "utf-8")
+    page_text = page.read_text("utf-8")
+    (sample_text,) = (part for part in page_text.split("```\n") if SAMPLE_WORDS in part)
+    lines = text.splitlines(keepends=True)[: sample_text.count("\n")]
+    page.write_text(page_text.replace(sample_text, "".join(lines)), "utf-8")
 
 
 if __name__ == "__main__":

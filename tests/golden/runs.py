@@ -81,17 +81,17 @@ def latencies_us(case: Case, number: int, speed: Speed, runs: int = RUNS) -> lis
     """The runs of one round."""
     draw = np.random.RandomState(zlib.crc32(f"{case.identity_id} {number}".encode()))
     level = speed.us * (1.0 + speed.spread * draw.standard_normal())
-    drawn = level * (1.0 + 0.01 * np.abs(draw.standard_normal(runs)))
-    drawn[draw.random_sample(runs) < speed.slow] *= 4.0
-    return [round(value, 3) for value in drawn.tolist()]
+    random_latencies = level * (1.0 + 0.01 * np.abs(draw.standard_normal(runs)))
+    random_latencies[draw.random_sample(runs) < speed.slow] *= 4.0
+    return [round(value, 3) for value in random_latencies.tolist()]
 
 
 def manifest(name: str, cases: Sequence[Case], rounds: int = ROUNDS, **plan: Any) -> Manifest:
     """The manifest of a run of these cases."""
     models = tuple(dict.fromkeys(case.model for case in cases))
-    asked = Plan(**{"sweeps": (Sweep(models=models),), "name": name, "rounds": rounds, **plan})
+    sweep_plan = Plan(**{"sweeps": (Sweep(models=models),), "name": name, "rounds": rounds, **plan})
     return replace(
-        manifest_of(cases, rounds, asked),
+        manifest_of(cases, rounds, sweep_plan),
         name=name,
         run_id=f"{zlib.crc32(name.encode()):012x}",
         created_at_utc=STARTED,
@@ -125,8 +125,10 @@ def export(folder: RunFolder, cases: Sequence[Case]) -> None:
     """What is known of each model once it is exported."""
     for model in dict.fromkeys(case.model for case in cases):
         suite = "" if model.endswith(".onnx") else "layers"
-        known = replace(MODEL, name=Path(model).stem, suite=suite, axes={"batch": 1}, sequence=None)
-        folder.record(ModelExported(model, "fp32", known))
+        exported_model = replace(
+            MODEL, name=Path(model).stem, suite=suite, axes={"batch": 1}, sequence=None
+        )
+        folder.record(ModelExported(model, "fp32", exported_model))
 
 
 def make(
@@ -137,8 +139,8 @@ def make(
     **plan: Any,
 ) -> Path:
     """A run folder at `path`, named after it, with what `fill` writes and its table."""
-    begun = replace(manifest(path.name, cases, **plan), environment=host)
-    with RunFolder.create(path, begun) as folder:
+    first_manifest = replace(manifest(path.name, cases, **plan), environment=host)
+    with RunFolder.create(path, first_manifest) as folder:
         folder.begin(host)
         export(folder, cases)
         fill(folder)
@@ -165,7 +167,7 @@ def plain(path: Path) -> Path:
 
 def failures(path: Path) -> Path:
     """Rows of every kind that has no figure, beside one that has."""
-    ended: dict[str, tuple[Status, str]] = {
+    outcomes: dict[str, tuple[Status, str]] = {
         "crashed.onnx": ("crashed", "signal SIGSEGV in the measuring process: report it"),
         "slow.onnx": ("timeout", "the round took longer than 60 s: give a longer --time-limit"),
         "large.onnx": ("out_of_memory", "12 GiB were asked for: give --memory-limit"),
@@ -177,12 +179,12 @@ def failures(path: Path) -> Path:
     good = Case("good.onnx", "ort-cpu")
     absent = [Case(good.model, "tensorrt"), Case("wrong.onnx", "tensorrt")]
     missing = Case("later.onnx", "ort-cpu")
-    bad = [Case(model, "ort-cpu") for model in ended]
+    bad = [Case(model, "ort-cpu") for model in outcomes]
 
     def fill(folder: RunFolder) -> None:
         measure(folder, good, Speed(100.0), 2)
         for case in bad:
-            status, reason = ended[case.model]
+            status, reason = outcomes[case.model]
             record(folder, case, 0, (), status, reason=reason)
         for case in absent:
             reason = "no NVIDIA driver is installed: install one, or leave tensorrt out"
@@ -257,9 +259,9 @@ def check(path: Path) -> Path:
                 status, reason = "unsupported", "Resize is not on the card: cut it off"
             elif case.runtime == "openvino-cpu" and case.model == "gru_large":
                 status, reason = "partial", "Loop runs on the host"
-            checked = {"check_level": "built"} if status in ("compiles", "partial") else {}
-            phases = {"compile": 12.5} if checked else {}
-            record(folder, case, 0, (), status, reason=reason, facts=checked, phases_ms=phases)
+            check_fields = {"check_level": "built"} if status in ("compiles", "partial") else {}
+            phases = {"compile": 12.5} if check_fields else {}
+            record(folder, case, 0, (), status, reason=reason, facts=check_fields, phases_ms=phases)
 
     return make(path, cases, fill, rounds=1, check=True)
 
@@ -270,18 +272,20 @@ def history(path: Path) -> Path:
     for night in range(14):
         late = night >= 8
         host = {**HOST, "packages": {"onnxruntime": "1.31.0" if late else "1.30.0"}}
-        begun = replace(
+        first_manifest = replace(
             manifest(f"night-{night}", cases, 3),
             environment=host,
             created_at_utc=f"2026-03-{night + 1:02}T02:00:00.000+00:00",
             run_id=f"{night:012x}",
         )
-        own = 1.0 + 0.003 * np.random.RandomState(night).standard_normal()
-        with RunFolder.create(path / f"night-{night}", begun) as folder:
+        night_factor = 1.0 + 0.003 * np.random.RandomState(night).standard_normal()
+        with RunFolder.create(path / f"night-{night}", first_manifest) as folder:
             folder.begin(host)
             for case, level in zip(cases, (110.0 if late else 100.0, 200.0), strict=True):
                 for number in range(3):
-                    runs = latencies_us(case, 10 * night + number, Speed(level * own, 0.001), 200)
+                    runs = latencies_us(
+                        case, 10 * night + number, Speed(level * night_factor, 0.001), 200
+                    )
                     record(folder, case, number, runs)
             write_tables(folder, Rows().of(read_run(folder.path)))
     return path / "night-13"
@@ -313,12 +317,14 @@ def extras(path: Path) -> Path:
             for process in range(20):
                 times = dict.fromkeys(PHASES, 10.0 * (place + 1) + process % 7)
                 folder.record(ColdStart(cold_start_subject_of(case).case_id, process, times))
-            known = OperatorTimes(case.case_id, "wall", 100, operators, run_us=75.0, peak=peak)
-            folder.record(write_operators(folder, known))
+            operator_times = OperatorTimes(
+                case.case_id, "wall", 100, operators, run_us=75.0, peak=peak
+            )
+            folder.record(write_operators(folder, operator_times))
         measure(folder, arriving, Speed(60.0))
 
-    asked = [*cases, arriving, *twins]
-    return make(path, asked, fill, null=True, cold_start=20, profile_ops=True)
+    all_cases = [*cases, arriving, *twins]
+    return make(path, all_cases, fill, null=True, cold_start=20, profile_ops=True)
 
 
 CARD_MODELS = {"lstm_large": (8.8, 17.1), "cnn_small": (2.6, 3.6), "lstm_tiny": (2.7, 2.0)}
@@ -353,8 +359,8 @@ def study(path: Path) -> Path:
     data["sweeps"] = [part for grid in grids for part in with_devices(grid)]
     plan = parse_plan({**data, "rounds": 1, "null": False}, "neurio")
     cases = expand(plan)
-    begun = replace(manifest("neurio", cases, 1), plan=plan.model_dump(mode="json"))
-    with RunFolder.create(path, begun) as folder:
+    first_manifest = replace(manifest("neurio", cases, 1), plan=plan.model_dump(mode="json"))
+    with RunFolder.create(path, first_manifest) as folder:
         folder.begin(HOST)
         for place, case in enumerate(cases):
             if place % 9 == 8:

@@ -64,31 +64,35 @@ def texts_of(name: str, folder: Path) -> Iterator[tuple[str, str]]:
 def screens(name: str, path: Path) -> dict[str, str]:
     """The texts of one run by file name."""
     run = read_run(path)
-    found = {f"terminal-{width}.txt": end_of_run(run, width) for width in WIDTHS}
+    texts_by_file = {f"terminal-{width}.txt": end_of_run(run, width) for width in WIDTHS}
     if name == "compared":
-        before = str(path.with_name("before"))
-        found["compare.txt"] = printed("--compare", before, str(path), columns=80)
-        found["compare.md"] = printed("--compare", before, str(path), "--markdown", columns=80)
+        path_before = str(path.with_name("before"))
+        texts_by_file["compare.txt"] = printed("--compare", path_before, str(path), columns=80)
+        texts_by_file["compare.md"] = printed(
+            "--compare", path_before, str(path), "--markdown", columns=80
+        )
         output = path.parent / "verdicts.json"
-        printed("--compare", before, str(path), "--json", str(output), columns=80)
-        found["compare.json"] = output.read_text("utf-8")
-        return found
+        printed("--compare", path_before, str(path), "--json", str(output), columns=80)
+        texts_by_file["compare.json"] = output.read_text("utf-8")
+        return texts_by_file
     if name == "history":
         return {
             f"history-{width}.txt": printed("--history", str(path.parent), columns=width)
             for width in WIDTHS
         }
     if name == "study":
-        repeated = found_in(path, load_study("neurio"))
-        return {"study.md": as_markdown(study_page(study("neurio"), repeated))}
+        findings = found_in(path, load_study("neurio"))
+        return {"study.md": as_markdown(study_page(study("neurio"), findings))}
     if name != "large":
         export(run, ("markdown", "json"))
-        found["results.md"] = (path / "results.md").read_text("utf-8")
-        found["report.txt"] = text_of_page("".join(page([read_intact(path)])))
+        texts_by_file["results.md"] = (path / "results.md").read_text("utf-8")
+        texts_by_file["report.txt"] = text_of_page("".join(page([read_intact(path)])))
     if name in WITH_TABLES:
-        found["results.csv.txt"] = table_text(path / "results.full.csv")
-        found["results.json.txt"] = json_text(path / "results.json", columns=name == "plain")
-    return found
+        texts_by_file["results.csv.txt"] = table_text(path / "results.full.csv")
+        texts_by_file["results.json.txt"] = json_text(
+            path / "results.json", columns=name == "plain"
+        )
+    return texts_by_file
 
 
 def end_of_run(run: Run, width: int) -> str:
@@ -147,15 +151,15 @@ def text_of_page(content: str) -> str:
 
 def normalised(text: str, run: Path) -> str:
     """Without what says where, when and by which version a folder was made."""
-    begun = read_manifest(run)
-    for known, constant in (
+    stored_manifest = read_manifest(run)
+    for known_text, constant in (
         (str(run.absolute()), "RUN"),
-        (begun.run_id, "RUN-ID"),
-        (begun.created_at_utc, "CREATED"),
-        (begun.created_at_utc[:16].replace("T", " "), "CREATED"),
+        (stored_manifest.run_id, "RUN-ID"),
+        (stored_manifest.created_at_utc, "CREATED"),
+        (stored_manifest.created_at_utc[:16].replace("T", " "), "CREATED"),
         (graphlap_version(), "VERSION"),
     ):
-        for form in (known, escaped(known)):
+        for form in (known_text, escaped(known_text)):
             text = re.sub(rf"(?<![\w.]){re.escape(form)}(?!\w|\.\d)", constant, text)
     return text
 

@@ -19,9 +19,9 @@ MOST_BYTES = 400_000
 @pytest.mark.parametrize("name", RUNS_BY_NAME)
 def test_every_text_of_a_run_is_the_expected_one(name: str, tmp_path: Path) -> None:
     expected = {path: text for path, text in stored().items() if path.startswith(f"{name}/")}
-    shown = dict(texts_of(name, tmp_path))
-    assert shown.keys() == expected.keys()
-    for path, text in shown.items():
+    actual_texts = dict(texts_of(name, tmp_path))
+    assert actual_texts.keys() == expected.keys()
+    for path, text in actual_texts.items():
         assert text == expected[path], path
 
 

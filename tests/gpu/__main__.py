@@ -31,10 +31,12 @@ FAILED, NOTHING_RUN = 1, 3
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     flags = parser.parse_args(arguments)
-    unknown = sorted({*flags.runtimes} - {*GPU_RUNTIMES})
-    if unknown:
-        known = ", ".join(GPU_RUNTIMES)
-        parser.error(f"RUNTIME: not a GPU runtime (got {', '.join(unknown)}). Use {known}.")
+    unknown_names = sorted({*flags.runtimes} - {*GPU_RUNTIMES})
+    if unknown_names:
+        known_names = ", ".join(GPU_RUNTIMES)
+        parser.error(
+            f"RUNTIME: not a GPU runtime (got {', '.join(unknown_names)}). Use {known_names}."
+        )
     begin = time.monotonic()
     flags.out.mkdir(parents=True, exist_ok=True)
     difference = claim(flags.out, machine(flags.stand_in))
@@ -62,23 +64,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def machine(stand_in: str) -> dict[str, str]:
     """What the verdicts in a folder are of."""
-    known = {"python": sys.version.split()[0], "stand_in": stand_in, "device": "", "uuid": ""}
+    facts = {"python": sys.version.split()[0], "stand_in": stand_in, "device": "", "uuid": ""}
     if stand_in:
-        return known
+        return facts
     try:
         names, (major, minor) = driver.device_names(), driver.version()
     except (OSError, driver.CudaError):
-        return known
+        return facts
     device = {"device": names[0] if names else "", "uuid": identity.uuid_of(0) if names else ""}
-    return {**known, **device, "driver_cuda": f"{major}.{minor}"}
+    return {**facts, **device, "driver_cuda": f"{major}.{minor}"}
 
 
 def claim(folder: Path, values: dict[str, str]) -> str:
     """Have the folder say what its verdicts are of; what else it says already, empty if nothing."""
     path = folder / MACHINE_FILE
     if not path.exists():
-        begun = datetime.now(UTC).isoformat(timespec="seconds")
-        path.write_text(json.dumps({**values, "begun": begun}, indent=1) + "\n", encoding="utf-8")
+        start_time = datetime.now(UTC).isoformat(timespec="seconds")
+        path.write_text(
+            json.dumps({**values, "begun": start_time}, indent=1) + "\n", encoding="utf-8"
+        )
         return ""
     earlier = json.loads(path.read_text(encoding="utf-8"))
     different = [name for name in values if earlier.get(name) != values[name]]

@@ -12,10 +12,10 @@ GPU_RUNTIMES = ("torch-cuda", "ort-cuda", "tensorrt", "ort-tensorrt", "tensorrt-
 
 _DEVICE: Options = {"boundary": "device"}
 _GRAPH: Options = {"boundary": "device", "cuda_graph": True}
-_PINNED: Options = {"boundary": "host", "host_memory": "pinned"}
+_PINNED_OPTIONS: Options = {"boundary": "host", "host_memory": "pinned"}
 _PAGEABLE: Options = {"boundary": "host", "host_memory": "pageable"}
-_PINNED_GRAPH: Options = {**_PINNED, "cuda_graph": True}
-_ALL = (_DEVICE, _GRAPH, _PINNED, _PAGEABLE, _PINNED_GRAPH)
+_PINNED_GRAPH: Options = {**_PINNED_OPTIONS, "cuda_graph": True}
+_ALL = (_DEVICE, _GRAPH, _PINNED_OPTIONS, _PAGEABLE, _PINNED_GRAPH)
 _GRAPHS = (_GRAPH, _PINNED_GRAPH)
 _TF32 = tuple({**_DEVICE, "tf32": allowed} for allowed in (False, True))
 _SYNC = tuple({**_DEVICE, "sync": sync} for sync in ("spin", "block"))
@@ -68,7 +68,12 @@ CHECKS = (
         limit_s=180.0,
         own_process=True,
     ),
-    Check("out of memory", result_checks.survives_no_memory, (_DEVICE, _PINNED), own_process=True),
+    Check(
+        "out of memory",
+        result_checks.survives_no_memory,
+        (_DEVICE, _PINNED_OPTIONS),
+        own_process=True,
+    ),
     Check(
         "trtexec",
         tool_checks.agrees_with_trtexec,
@@ -110,11 +115,11 @@ def _text(value: object) -> str:
 def tasks(runtime: str) -> list[Task]:
     """What is checked of a runtime. Those that can share a process come first, and of them those
     of the same options together: they share sessions too."""
-    planned = [
+    task_list = [
         Task(check, options)
         for check in CHECKS
         if not check.runtimes or runtime in check.runtimes
         for options in check.conditions
     ]
-    order = list(dict.fromkeys(label(task.options) for task in planned))
-    return sorted(planned, key=lambda t: (t.check.own_process, order.index(label(t.options))))
+    order = list(dict.fromkeys(label(task.options) for task in task_list))
+    return sorted(task_list, key=lambda t: (t.check.own_process, order.index(label(t.options))))

@@ -40,9 +40,9 @@ def main(arguments: list[str]) -> None:
     device, sizes = _device(runtime)
     subject = Subject(runtime, device, Models(Path(folder), sizes), f"{folder}/cache")
     answer(verdict="pass", got=f"version {state.version} on {device.name}")
-    planned = tasks(name)
+    task_list = tasks(name)
     for number in sys.stdin:
-        task = planned[int(number)]
+        task = task_list[int(number)]
         try:
             finding = task.check.measure(subject, task.options)
         except (NotRun, Unsupported, NotAvailable) as reason:

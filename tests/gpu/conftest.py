@@ -48,16 +48,16 @@ def runtime(request: pytest.FixtureRequest) -> Runtime:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All have the GPU for themselves; one reason for all of them where there is none at all."""
-    told = libraries.why_not((), 0, "a GPU runtime")
-    if told is None:
+    refusal = libraries.why_not((), 0, "a GPU runtime")
+    if refusal is None:
         # NVIDIA's libraries read it when they are loaded: of TensorRT's provider nothing else tells
         # whether TF32 was off. The engines that have an option for TF32 set it besides.
         os.environ.setdefault(options.VARIABLE, "0")
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
-            if told is None:
+            if refusal is None:
                 item.add_marker(pytest.mark.alone)
                 # PyTorch's compiler advises TF32 wherever a GPU has it.
                 item.add_marker(pytest.mark.filterwarnings("ignore:TensorFloat32 tensor cores"))
             else:
-                item.add_marker(pytest.mark.skip(reason=f"{told.reason}; {told.remedy}"))
+                item.add_marker(pytest.mark.skip(reason=f"{refusal.reason}; {refusal.remedy}"))

@@ -143,14 +143,16 @@ class CudaDevice:
 
     def _smi(self, fields: str) -> list[str]:
         # CUDA's number of a GPU may be another than nvidia-smi's.
-        which = f"--id=GPU-{self._uuid}"
-        return ["nvidia-smi", which, f"--query-gpu={fields}", "--format=csv,noheader,nounits"]
+        id_flag = f"--id=GPU-{self._uuid}"
+        return ["nvidia-smi", id_flag, f"--query-gpu={fields}", "--format=csv,noheader,nounits"]
 
     def _link_bytes_per_s(self) -> float | None:
         command = self._smi("pcie.link.gen.max,pcie.link.width.max")
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-            generation, width = map(int, done.stdout.split(","))
+            process = subprocess.run(
+                command, capture_output=True, text=True, timeout=20, check=True
+            )
+            generation, width = map(int, process.stdout.split(","))
         except (OSError, subprocess.SubprocessError, ValueError):
             return None
         lane = _PCIE_LANE.get(generation)

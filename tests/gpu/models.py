@@ -72,7 +72,7 @@ class Models:
         what is zero would agree with what was never computed."""
         x, w = weights(1, SMALL_WIDTH, seed=1), weights(SMALL_WIDTH, SMALL_WIDTH)
         specs = [TensorSpec(end, "float32", ("batch", SMALL_WIDTH)) for end in ("x", "y")]
-        exported = self._graphs.save(
+        exported_model = self._graphs.save(
             "small",
             [node("MatMul", ["x", "w"], ["y"])],
             specs[:1],
@@ -80,17 +80,17 @@ class Models:
             [constant("w", w)],
             axes={"batch": 1},
         )
-        model = _with_module(exported, "small", self._modules)
+        model = _with_module(exported_model, "small", self._modules)
         return Model(model, {"batch": 1}, {"x": x}, 0.0, 0, {"y": x @ w})
 
     @cached_property
     def chain(self) -> Model:
         """Large matrix products, one after another."""
-        exported = chain_of_products(self._graphs, self.sizes, self._modules)
-        x = load_reference(exported.references[axes_key({})]).inputs
+        exported_model = chain_of_products(self._graphs, self.sizes, self._modules)
+        x = load_reference(exported_model.references[axes_key({})]).inputs
         rows, width = self.sizes.rows, self.sizes.width
         flop = 2.0 * rows * width * width * self.sizes.layers
-        return Model(exported, {}, x, flop, 2 * rows * width * FLOAT_BYTES)
+        return Model(exported_model, {}, x, flop, 2 * rows * width * FLOAT_BYTES)
 
     @cached_property
     def copied(self) -> Model:
@@ -113,13 +113,17 @@ class Models:
     def _relu(self, name: str, rows: int) -> Model:
         width = self.sizes.copied_width
         specs = [TensorSpec(end, "float32", ("batch", width)) for end in ("x", "y")]
-        exported = self._graphs.save(
+        exported_model = self._graphs.save(
             name, [node("Relu", ["x"], ["y"])], specs[:1], specs[1:], axes={"batch": rows}
         )
         x = np.zeros((rows, width), np.float32)
-        moved = 2 * rows * width * FLOAT_BYTES
+        moved_bytes = 2 * rows * width * FLOAT_BYTES
         return Model(
-            _with_module(exported, "relu", self._modules), {"batch": rows}, {"x": x}, 0.0, moved
+            _with_module(exported_model, "relu", self._modules),
+            {"batch": rows},
+            {"x": x},
+            0.0,
+            moved_bytes,
         )
 
 
@@ -134,7 +138,7 @@ def chain_of_products(
     """The graph, with inputs and without expected outputs: those take a CPU too long."""
     names = ["x", *(f"h{index}" for index in range(1, sizes.layers)), "y"]
     specs = [TensorSpec(name, "float32", (sizes.rows, sizes.width)) for name in ("x", "y")]
-    exported = graphs.save(
+    exported_model = graphs.save(
         "chain",
         [node("MatMul", [source, "w"], [target]) for source, target in pairwise(names)],
         specs[:1],
@@ -142,8 +146,8 @@ def chain_of_products(
         [constant("w", chain_weights(sizes.width))],
         references=[({}, Reference({"x": weights(sizes.rows, sizes.width)}, {}))],
     )
-    return _with_module(exported, "chain", modules)
+    return _with_module(exported_model, "chain", modules)
 
 
-def _with_module(exported: ExportedModel, function: str, modules: Path) -> ExportedModel:
-    return replace(exported, factory=Factory(f"{modules}:{function}"))
+def _with_module(exported_model: ExportedModel, function: str, modules: Path) -> ExportedModel:
+    return replace(exported_model, factory=Factory(f"{modules}:{function}"))

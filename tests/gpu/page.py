@@ -32,20 +32,20 @@ def main(arguments: Sequence[str]) -> int:
 
 def written(text: str, results: Path) -> str:
     """The page with the table of the folders in `results` between its two marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table(results)}\n{END}{after}"
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n{table(results)}\n{END}{tail}"
 
 
 def table(results: Path) -> str:
     """A row for each runtime that started on a device, and every check that failed."""
     folders = sorted(path.parent for path in results.glob(f"*/{MACHINE_FILE}"))
     parts = [_rows(folder) for folder in folders]
-    rows = [row for found, _ in parts for row in found]
-    failures = [line for _, found in parts for line in found]
+    rows = [row for lines, _ in parts for row in lines]
+    failures = [line for _, lines in parts for line in lines]
     if not rows:
         return EMPTY
-    return "\n".join([HEAD, "| --- " * HEAD.count("| ") + "|", *rows, *_listed(failures)])
+    return "\n".join([HEAD, "| --- " * HEAD.count("| ") + "|", *rows, *_failure_lines(failures)])
 
 
 def _rows(folder: Path) -> tuple[list[str], list[str]]:
@@ -75,7 +75,7 @@ def _rows(folder: Path) -> tuple[list[str], list[str]]:
     return rows, failures
 
 
-def _listed(failures: Sequence[str]) -> list[str]:
+def _failure_lines(failures: Sequence[str]) -> list[str]:
     return ["", "Failed:", "", *failures] if failures else []
 
 

@@ -33,8 +33,8 @@ class Line:
 
     def text(self) -> str:
         name = " ".join(part for part in (self.runtime, self.check, self.options) if part)
-        wanted = f"; wanted {self.wanted}" if self.wanted else ""
-        return f"{self.verdict:8}{name}: {self.got}{wanted}"
+        expected_text = f"; wanted {self.wanted}" if self.wanted else ""
+        return f"{self.verdict:8}{name}: {self.got}{expected_text}"
 
 
 COLUMNS = tuple(field.name for field in fields(Line))
@@ -84,9 +84,9 @@ def read(folder: Path) -> Iterable[Line]:
 
 
 def _line(row: list[str]) -> Line:
-    runtime, check, options, got, wanted, verdict, seconds = row
-    (known,) = (name for name in VERDICTS if name == verdict)
-    return Line(runtime, check, options, got, wanted, known, seconds)
+    runtime, check, options, actual, expected, verdict, seconds = row
+    (known_verdict,) = (name for name in VERDICTS if name == verdict)
+    return Line(runtime, check, options, actual, expected, known_verdict, seconds)
 
 
 def _flush(file: IO[str]) -> None:

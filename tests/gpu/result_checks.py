@@ -26,8 +26,8 @@ def difference_finding(difference: float) -> Finding:
 def precision_is_as_stated(subject: Subject, options: Options) -> Finding:
     """fp32 unless TF32 is allowed: by what the session states, by error and by time."""
     limits = subject.device.limits()
-    allowed = bool(options["tf32"])
-    if allowed and limits.tf32_flop_per_s is None:
+    is_tf32_allowed = bool(options["tf32"])
+    if is_tf32_allowed and limits.tf32_flop_per_s is None:
         raise NotRun("this GPU has no TF32")
     model = subject.models.chain
     session = subject.session(model, options)
@@ -35,16 +35,16 @@ def precision_is_as_stated(subject: Subject, options: Options) -> Finding:
     rows = session.lanes[0].outputs()["y"][:REFERENCE_ROWS].astype(np.float64)
     exact = subject.models.chain_rows(REFERENCE_ROWS)
     error = float(np.linalg.norm(rows - exact) / np.linalg.norm(exact))
-    stated = session.execution.precision
-    got = f"{stated}, error {error:.1e}, {run_ns / 1e6:.3f} ms"
-    if not allowed:
-        passed = stated == "fp32" and error < TF32_ERROR
-        return Finding(got, f"fp32, < {TF32_ERROR:g}", passed)
+    precision = session.execution.precision
+    result_text = f"{precision}, error {error:.1e}, {run_ns / 1e6:.3f} ms"
+    if not is_tf32_allowed:
+        is_passed = precision == "fp32" and error < TF32_ERROR
+        return Finding(result_text, f"fp32, < {TF32_ERROR:g}", is_passed)
     if limits.fp32_flop_per_s is None:
         raise NotRun("the peak arithmetic of this GPU is not known")
     most_ns = model.flop / limits.fp32_flop_per_s * 1e9
-    passed = stated == "tf32" and error > TF32_ERROR and run_ns < most_ns
-    return Finding(got, f"tf32, > {TF32_ERROR:g}, < {most_ns / 1e6:.3f} ms", passed)
+    is_passed = precision == "tf32" and error > TF32_ERROR and run_ns < most_ns
+    return Finding(result_text, f"tf32, > {TF32_ERROR:g}, < {most_ns / 1e6:.3f} ms", is_passed)
 
 
 def outputs_are_written(subject: Subject, options: Options) -> Finding:
@@ -96,16 +96,18 @@ def survives_no_memory(subject: Subject, options: Options) -> Finding:
     """Too large a model ends as `out_of_memory`, and a small one runs afterwards."""
     subject.close()
     model, sizes = subject.models.large, subject.models.sizes
-    limited = subject.runtime.limited("", Settings(options=dict(options)), sizes.limit_bytes)
-    wanted = f"out_of_memory, then < {TOLERANCE:g}"
-    with limited:
+    limited_runtime = subject.runtime.limited(
+        "", Settings(options=dict(options)), sizes.limit_bytes
+    )
+    expected_text = f"out_of_memory, then < {TOLERANCE:g}"
+    with limited_runtime:
         status = _status_of_run(subject, model, options)
     small = subject.models.small
     lane = subject.lane(small, options)
     lane.run()
     difference = _difference(lane.outputs(), small)
-    passed = status == OutOfMemory.status and difference < TOLERANCE
-    return Finding(f"{status}, then {difference:.1e}", wanted, passed)
+    is_passed = status == OutOfMemory.status and difference < TOLERANCE
+    return Finding(f"{status}, then {difference:.1e}", expected_text, is_passed)
 
 
 def _status_of_run(subject: Subject, model: Model, options: Options) -> str:
@@ -126,5 +128,5 @@ def _status_of_run(subject: Subject, model: Model, options: Options) -> str:
 
 def _difference(actual: dict[str, np.ndarray], model: Model, factor: int = 1) -> float:
     assert model.outputs is not None
-    wanted = {name: array * np.float32(factor) for name, array in model.outputs.items()}
-    return largest_difference(actual, wanted)
+    expected_outputs = {name: array * np.float32(factor) for name, array in model.outputs.items()}
+    return largest_difference(actual, expected_outputs)

@@ -161,8 +161,8 @@ class StandInRuntime(Runtime):
         self.device.free_bytes = _ALL_MEMORY
 
     def _compile(self, request: Request) -> Session:
-        needed = sum(int(np.prod(shape)) * FLOAT_BYTES for shape in request.shapes.values())
-        if needed > self.device.free_bytes:
+        needed_bytes = sum(int(np.prod(shape)) * FLOAT_BYTES for shape in request.shapes.values())
+        if needed_bytes > self.device.free_bytes:
             self.device.memory_failed = True
             if self.device.defect == "unnamed-memory-error":
                 raise RuntimeError("the device failed")
@@ -228,7 +228,7 @@ class StandInLane(Lane):
         self._spins = request.options["sync"] == "spin" or device.defect == "spin-only"
         self._rounds = bool(request.options["tf32"]) or device.defect == "always-tf32"
         self._rounds = self._rounds and device.defect != "never-tf32"
-        self._frozen = device.defect == "frozen-inputs" and bool(request.options["cuda_graph"])
+        self._is_frozen = device.defect == "frozen-inputs" and bool(request.options["cuda_graph"])
         self._runs = 0
         self.run = self._run
         self.enqueue = self._enqueue
@@ -237,13 +237,13 @@ class StandInLane(Lane):
     def bind(self, inputs: Arrays) -> None:
         if self._device.defect == "mixed-threads":
             _last_inputs[:] = [dict(inputs)]
-        if not (self._frozen and self._runs):
+        if not (self._is_frozen and self._runs):
             self._engine.bind(inputs)
 
     def outputs(self) -> dict[str, np.ndarray]:
         outputs = self._engine.outputs()
         if self._rounds:
-            return {name: _rounded(array) for name, array in outputs.items()}
+            return {name: _round_tf32(array) for name, array in outputs.items()}
         return outputs
 
     def poison(self) -> None:
@@ -295,8 +295,8 @@ def durations(request: Request, device: StandInDevice) -> Durations:
         compute /= 10
     if defect == "uneven-sessions" and device.sessions % 2:
         compute *= 1.1
-    copied = options["boundary"] == "host" and defect != "free-copies"
-    copy = size / limits.link_bytes_per_s * 1e9 if copied or defect == "hidden-copies" else 0.0
+    has_copies = options["boundary"] == "host" and defect != "free-copies"
+    copy = size / limits.link_bytes_per_s * 1e9 if has_copies or defect == "hidden-copies" else 0.0
     return Durations(copy, compute, copy)
 
 
@@ -310,7 +310,7 @@ def _fail_as(defect: str) -> None:
             time.sleep(3600)
 
 
-def _rounded(array: np.ndarray) -> np.ndarray:
+def _round_tf32(array: np.ndarray) -> np.ndarray:
     """To 10 bits of mantissa."""
     bits = array.astype(np.float32).view(np.uint32) & np.uint32(0xFFFFE000)
     return np.asarray(bits).view(np.float32)

@@ -91,9 +91,11 @@ def largest_difference(
     if actual.keys() != expected.keys():
         return np.inf
     largest = 0.0
-    for name, wanted in expected.items():
-        if actual[name].shape != wanted.shape:
+    for name, expected_output in expected.items():
+        if actual[name].shape != expected_output.shape:
             return np.inf
-        difference = float(np.max(np.abs(actual[name] - wanted)) / np.max(np.abs(wanted)))
+        difference = float(
+            np.max(np.abs(actual[name] - expected_output)) / np.max(np.abs(expected_output))
+        )
         largest = max(largest, np.inf if np.isnan(difference) else difference)
     return largest

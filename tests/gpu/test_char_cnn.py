@@ -22,14 +22,14 @@ def test_char_cnn_throughput(name: str, tmp_path: Path) -> None:
     available(name)
     arguments = ["--headless", "--models", "char_cnn", "--runtimes", name, "--profile", "quick"]
     batches = ["--batch", ",".join(map(str, BATCHES)), "--out", str(tmp_path / "run")]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "app", *arguments, *batches],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     with (tmp_path / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
         rows = {int(row["batch_size"]): row for row in csv.DictReader(file)}
     assert set(rows) == set(BATCHES)

@@ -26,15 +26,15 @@ class _OnGpu(RuntimeContract):
         super().test_availability_and_devices_are_told_without_the_engine()
 
     def test_the_device_is_the_one_that_the_driver_names(self, runtime: Runtime) -> None:
-        done = subprocess.run(
+        process = subprocess.run(
             ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
             capture_output=True,
             text=True,
             check=True,
         )
-        names = done.stdout.strip().splitlines()
-        here = (one for one in registry.load(self.name).devices() if one.key.isdigit())
-        assert {device.name for device in here} <= set(names)
+        names = process.stdout.strip().splitlines()
+        gpu_devices = (gpu for gpu in registry.load(self.name).devices() if gpu.key.isdigit())
+        assert {device.name for device in gpu_devices} <= set(names)
 
 
 class TestOrtCuda(_OnGpu):

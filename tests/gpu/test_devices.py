@@ -17,9 +17,9 @@ from tests.runtimes.graphs import Graphs
 
 @pytest.fixture(autouse=True)
 def _two() -> None:
-    found = libraries.devices()
-    if len(found) < 2:
-        pytest.skip(f"sessions are dealt over two GPUs, and this machine has {len(found)}")
+    gpu_devices = libraries.devices()
+    if len(gpu_devices) < 2:
+        pytest.skip(f"sessions are dealt over two GPUs, and this machine has {len(gpu_devices)}")
 
 
 def test_each_device_computes_what_its_own_lane_was_fed(runtime: Runtime, graphs: Graphs) -> None:
@@ -30,10 +30,10 @@ def test_each_device_computes_what_its_own_lane_was_fed(runtime: Runtime, graphs
         inputs = bind_apart(session)
         for x, results in zip(inputs, run_all_at_once(session, 50), strict=True):
             assert np.allclose(results, streamed(x[None])[0], atol=1e-3)
-        told = session.memory()
-    assert told.device_peak_bytes is None or told.device_peak_bytes > 0
+        memory = session.memory()
+    assert memory.device_peak_bytes is None or memory.device_peak_bytes > 0
 
 
 def test_each_device_says_who_it_is(runtime: Runtime) -> None:
-    known = {runtime.device_uuid(device) for device in runtime.devices_in("0+1")}
-    assert len(known) == 2 and "" not in known
+    uuids = {runtime.device_uuid(device) for device in runtime.devices_in("0+1")}
+    assert len(uuids) == 2 and "" not in uuids

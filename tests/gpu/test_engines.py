@@ -85,24 +85,24 @@ def test_outputs_are_there_when_a_run_has_returned(
         (lane,) = session.lanes
         lane.bind(inputs)
         lane.run()
-        wanted = lane.outputs()["y"]
+        expected = lane.outputs()["y"]
         for _ in range(20):
             lane.poison()
             lane.run()
-            assert np.array_equal(lane.outputs()["y"], wanted)
+            assert np.array_equal(lane.outputs()["y"], expected)
 
 
 @pytest.mark.parametrize("sync", ["spin", "block"])
 def test_the_host_waits_as_asked_in_a_process_of_its_own(
     runtime: Runtime, graphs: Graphs, sync: str
 ) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", WAITS, runtime.name, json.dumps(to_json(graphs.dense)), sync],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.splitlines()[-1] == sync
+    assert process.stdout.splitlines()[-1] == sync
 
 
 def test_a_shape_that_is_an_input_reaches_the_session_at_the_devices_boundary(
@@ -138,9 +138,9 @@ def test_a_run_has_waited_for_the_device(slow: ExportedModel) -> None:
                 lane.run()
             host_ns = []
             for _ in range(20):
-                begun = time.perf_counter_ns()
+                start_ns = time.perf_counter_ns()
                 lane.run()
-                host_ns.append(time.perf_counter_ns() - begun)
+                host_ns.append(time.perf_counter_ns() - start_ns)
             spans = session.spans(20)
         assert spans is not None
         parts = [part for part in (spans.h2d_ns, spans.device_ns, spans.d2h_ns) if part is not None]
@@ -170,9 +170,9 @@ def test_the_copies_are_within_a_run_at_the_host_boundary(graphs: Graphs, name: 
             lane.bind({"x": x})
             times = []
             for _ in range(30):
-                begun = time.perf_counter_ns()
+                start_ns = time.perf_counter_ns()
                 lane.run()
-                times.append(time.perf_counter_ns() - begun)
+                times.append(time.perf_counter_ns() - start_ns)
             medians[boundary] = float(np.median(times[10:]))
     assert medians["host"] > 3 * medians["device"]
 
@@ -234,14 +234,14 @@ def test_closed_sessions_give_the_memory_of_the_device_back(
 ) -> None:
     available(name)
     model = json.dumps(to_json(graphs.wide))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", SCRIPT, name, model, str(tmp_path)],
         capture_output=True,
         text=True,
         check=True,
     )
-    before, after = json.loads(done.stdout.splitlines()[-1])
-    assert after - before < SPARE_MIB
+    memory_before, memory_after = json.loads(process.stdout.splitlines()[-1])
+    assert memory_after - memory_before < SPARE_MIB
 
 
 @pytest.mark.parametrize("name", ["ort-tensorrt", "tensorrt"])

@@ -32,9 +32,9 @@ def median_run_us(runtime: Runtime, model: ExportedModel, cache: Path) -> float:
         lane.bind(load_reference(model.references[axes_key({})]).inputs)
         times = []
         for _ in range(30):
-            begun = time.perf_counter_ns()
+            start_ns = time.perf_counter_ns()
             lane.run()
-            times.append(time.perf_counter_ns() - begun)
+            times.append(time.perf_counter_ns() - start_ns)
     return float(np.median(times[10:])) / 1e3
 
 
@@ -44,13 +44,15 @@ def test_the_operators_take_what_the_run_takes_and_no_kept_engine_changes(
 ) -> None:
     engines = tmp_path / "engines"
     run_us = median_run_us(runtime, slow, engines)
-    kept = {path: path.read_bytes() for path in engines.rglob("*") if path.is_file()}
+    engine_contents = {path: path.read_bytes() for path in engines.rglob("*") if path.is_file()}
     case = Case("slow.onnx", runtime.name, options=DEVICE)
-    told = operator_times(slow, case, GRAPHLAP_CACHE=str(tmp_path))
-    assert told.reason == ""
-    assert (told.clock == "device") == (runtime.name in ON_THE_DEVICES_CLOCK)
-    assert run_us / SLACK < told.total_us < run_us * SLACK
-    assert {path: path.read_bytes() for path in engines.rglob("*") if path.is_file()} == kept
+    times = operator_times(slow, case, GRAPHLAP_CACHE=str(tmp_path))
+    assert times.reason == ""
+    assert (times.clock == "device") == (runtime.name in ON_THE_DEVICES_CLOCK)
+    assert run_us / SLACK < times.total_us < run_us * SLACK
+    assert {
+        path: path.read_bytes() for path in engines.rglob("*") if path.is_file()
+    } == engine_contents
 
 
 def test_the_nodes_have_the_graphs_names(slow: ExportedModel, tmp_path: Path) -> None:
@@ -66,8 +68,8 @@ def test_the_nodes_have_the_graphs_names(slow: ExportedModel, tmp_path: Path) ->
 
 def test_what_a_provider_fused_is_one_operator(slow: ExportedModel, tmp_path: Path) -> None:
     available("ort-tensorrt")
-    told = operator_times(slow, Case("slow.onnx", "ort-tensorrt"), GRAPHLAP_CACHE=str(tmp_path))
-    assert len(told.ops) == 1
+    times = operator_times(slow, Case("slow.onnx", "ort-tensorrt"), GRAPHLAP_CACHE=str(tmp_path))
+    assert len(times.ops) == 1
 
 
 def test_a_node_on_the_host_stands_between_its_copies(graphs: Graphs, tmp_path: Path) -> None:
@@ -81,19 +83,21 @@ def test_a_node_on_the_host_stands_between_its_copies(graphs: Graphs, tmp_path: 
         references=[({}, Reference({"x": x}, {"y": np.exp(np.linalg.det(x))}))],
     )
     with runtime.compile(model, {}, Settings()) as session:
-        if "Det" not in {placed.op for placed in session.execution.elsewhere}:
+        if "Det" not in {operator.op for operator in session.execution.elsewhere}:
             pytest.skip("this release of ONNX Runtime computes a determinant on the GPU")
-    told = operator_times(model, Case("on_the_host.onnx", "ort-cuda"), GRAPHLAP_CACHE=str(tmp_path))
-    assert {"Relu", "MemcpyToHost", "Det"} <= {op.op for op in told.ops}
+    times = operator_times(
+        model, Case("on_the_host.onnx", "ort-cuda"), GRAPHLAP_CACHE=str(tmp_path)
+    )
+    assert {"Relu", "MemcpyToHost", "Det"} <= {op.op for op in times.ops}
 
 
 def test_torch_tells_its_kernels_and_its_copies(slow: ExportedModel, tmp_path: Path) -> None:
     available("torch-cuda")
-    told = operator_times(slow, Case("slow.onnx", "torch-cuda"), GRAPHLAP_CACHE=str(tmp_path))
-    products = [op for op in told.ops if op.op == "matmul"]
+    times = operator_times(slow, Case("slow.onnx", "torch-cuda"), GRAPHLAP_CACHE=str(tmp_path))
+    products = [op for op in times.ops if op.op == "matmul"]
     assert len(products) == DEVICE_SIZES.layers
-    assert all("aten::" not in op.engine_name for op in told.ops), "kernels, not operators"
-    copies = [op.engine_name for op in told.ops if op.op == "copy_"]
+    assert all("aten::" not in op.engine_name for op in times.ops), "kernels, not operators"
+    copies = [op.engine_name for op in times.ops if op.op == "copy_"]
     assert [name.split(" (")[0] for name in copies] == ["Memcpy HtoD", "Memcpy DtoH"]
 
 
@@ -101,5 +105,5 @@ def test_torch_tells_its_kernels_and_its_copies(slow: ExportedModel, tmp_path: P
 def test_compiled_torch_tells_the_kernels_that_it_made(graphs: Graphs, tmp_path: Path) -> None:
     available("torch-cuda")
     case = Case("dense.onnx", "torch-cuda", axes={"batch": 1}, options={"mode": "compile"})
-    told = operator_times(graphs.dense, case, GRAPHLAP_CACHE=str(tmp_path))
-    assert any(op.engine_name.startswith("triton_") for op in told.ops), told.reason
+    times = operator_times(graphs.dense, case, GRAPHLAP_CACHE=str(tmp_path))
+    assert any(op.engine_name.startswith("triton_") for op in times.ops), times.reason

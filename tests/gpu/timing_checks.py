@@ -94,10 +94,10 @@ def copies_are_counted(subject: Subject, options: Options) -> Finding:
     model = subject.models.copied
     run_ns = subject.median_ns(subject.lane(model, options).run)
     copies_ns = CLOCK_SLACK * link_ns(subject, model)
-    got, bound = f"{run_ns / 1e6:.3f} ms", f"{copies_ns / 1e6:.3f} ms"
+    result_text, bound = f"{run_ns / 1e6:.3f} ms", f"{copies_ns / 1e6:.3f} ms"
     if options["boundary"] == "host":
-        return Finding(got, f">= {bound}", run_ns >= copies_ns)
-    return Finding(got, f"< {bound}", run_ns < copies_ns)
+        return Finding(result_text, f">= {bound}", run_ns >= copies_ns)
+    return Finding(result_text, f"< {bound}", run_ns < copies_ns)
 
 
 def waits_as_set(subject: Subject, options: Options) -> Finding:
@@ -113,10 +113,10 @@ def waits_as_set(subject: Subject, options: Options) -> Finding:
     sync = str(session.execution.facts.get("sync", "not stated"))
     spins = options["sync"] == "spin"
     as_set = share > SPIN_SHARE if spins else share < SLEEP_SHARE
-    wanted = f"> {SPIN_SHARE:.0%}" if spins else f"< {SLEEP_SHARE:.0%}"
+    expected_text = f"> {SPIN_SHARE:.0%}" if spins else f"< {SLEEP_SHARE:.0%}"
     return Finding(
         f"{sync}, {share:.0%} of the time on a core",
-        f"{options['sync']}, {wanted}",
+        f"{options['sync']}, {expected_text}",
         sync == options["sync"] and as_set,
     )
 
@@ -151,13 +151,13 @@ def is_repeatable(subject: Subject, options: Options) -> Finding:
     """A/A: two sessions of one configuration, run in turn, take the same time."""
     model = subject.models.chain
     subject.close()
-    with subject.compile(model, options) as one, subject.compile(model, options) as other:
+    with subject.compile(model, options) as first_session, subject.compile(model, options) as other:
         times: tuple[list[int], list[int]] = ([], [])
-        for session in (one, other):
+        for session in (first_session, other):
             session.lanes[0].enter()
             session.lanes[0].bind(model.inputs)
         for _ in range(4):
-            for session, series in zip((one, other), times, strict=True):
+            for session, series in zip((first_session, other), times, strict=True):
                 session.lanes[0].enter()
                 series.extend(subject.times_ns(session.lanes[0].run, runs=8, warm=2))
     first, second = (statistics.median(series) for series in times)

@@ -41,12 +41,12 @@ def _ratio(
         raise NotRun(f"{tool} is not installed")
     run_ns = subject.median_ns(subject.lane(subject.models.chain, options).run)
     subject.close()
-    done = subprocess.run(
+    process = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=TOOL_LIMIT_S
     )
-    match = pattern.search(done.stdout + done.stderr)
-    if done.returncode or match is None:
-        raise NotRun(f"{tool} ended with exit code {done.returncode} and without a time")
+    match = pattern.search(process.stdout + process.stderr)
+    if process.returncode or match is None:
+        raise NotRun(f"{tool} ended with exit code {process.returncode} and without a time")
     tool_ms = float(match[1])
     text = f"{run_ns / 1e6:.3f} ms, {tool} {tool_ms:.3f} ms"
     return ratio_finding(run_ns / 1e6 / tool_ms, text, TOOL_RATIO)

@@ -33,7 +33,9 @@ LEFT_OUT = (
     "::test_nothing_is_timed_by_the_clock_on_the_wall",
     "--ignore=tests/installed",
 )
-_NAMED = re.compile(rf"""(\bfrom |"-m",\s+"|setattr\("|files\(")(?=(?:{"|".join(ROOMS)})\b)""")
+_PACKAGE_NAMES = re.compile(
+    rf"""(\bfrom |"-m",\s+"|setattr\("|files\(")(?=(?:{"|".join(ROOMS)})\b)"""
+)
 
 
 def main() -> int:
@@ -48,22 +50,22 @@ def main() -> int:
         hostile = write_hostile_folder(folder / "hostile")
         sweep = ("--headless", "--suite", "starter", "--rounds", "1", "--out", "run")
         tests = ("-m", "tests", *sys.argv[1:], "-p", "no:cacheprovider", *LEFT_OUT)
-        failed = [
+        failed_steps = [
             _run(environment, suite, "python", *tests),
             _run(environment, hostile, "graphlap", *sweep),
         ]
-    return int(any(failed))
+    return int(any(failed_steps))
 
 
-def copy_suite(to: Path) -> Path:
+def copy_suite(destination: Path) -> Path:
     """The checkout without the modules that the wheel has, its tests moved with them."""
-    for path in copy_sources(to).rglob("*.py"):
-        inside = path.relative_to(to)
-        if inside.parts[0] in ROOMS and not inside.is_relative_to("assets/examples"):
+    for path in copy_sources(destination).rglob("*.py"):
+        relative_path = path.relative_to(destination)
+        if relative_path.parts[0] in ROOMS and not relative_path.is_relative_to("assets/examples"):
             path.unlink()
         else:
-            path.write_text(_NAMED.sub(r"\1graphlap.", path.read_text("utf-8")), "utf-8")
-    return to
+            path.write_text(_PACKAGE_NAMES.sub(r"\1graphlap.", path.read_text("utf-8")), "utf-8")
+    return destination
 
 
 def _run(environment: Environment, cwd: Path, program: str, *arguments: str) -> int:

@@ -21,8 +21,8 @@ from tests.installed.environment import (
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sources in a checkout that was built before, when `app` was a package of its own."""
     folder = copy_sources(tmp_path_factory.mktemp("sources"))
-    built = f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
-    old = folder / "build" / built / "app" / "__init__.py"
+    library_folder = f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+    old = folder / "build" / library_folder / "app" / "__init__.py"
     old.parent.mkdir(parents=True)
     old.touch()
     return folder

@@ -28,33 +28,33 @@ _FOREIGN = ("PYTHONPATH", "DISPLAY", "WAYLAND_DISPLAY")
 
 def source_files() -> list[Path]:
     """What a clone of the checkout as it is now would hold, relative to its root."""
-    listed = subprocess.run(
+    process = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    names = sorted(set(listed.stdout.split("\0")) - {""})
+    names = sorted(set(process.stdout.split("\0")) - {""})
     return [Path(name) for name in names if (ROOT / name).is_file()]
 
 
-def copy_sources(to: Path) -> Path:
+def copy_sources(destination: Path) -> Path:
     for path in source_files():
-        (to / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / path, to / path)
-    return to
+        (destination / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / path, destination / path)
+    return destination
 
 
-def build_wheel(source: Path, to: Path) -> Path:
+def build_wheel(source: Path, folder: Path) -> Path:
     """The wheel of a source folder or of an sdist, built with this environment's setuptools."""
     options = ("--quiet", "--no-deps", "--no-build-isolation", "--no-cache-dir")
-    _pip("wheel", *options, "--wheel-dir", str(to), str(source))
-    (wheel,) = to.glob("graphlap-*.whl")
+    _pip("wheel", *options, "--wheel-dir", str(folder), str(source))
+    (wheel,) = folder.glob("graphlap-*.whl")
     return wheel
 
 
-def write_other_distribution(to: Path) -> Path:
+def write_other_distribution(folder: Path) -> Path:
     """The wheel of somebody else's web project, with a top-level `app`."""
     info = "webshop-1.0.dist-info"
     files = {
@@ -63,7 +63,7 @@ def write_other_distribution(to: Path) -> Path:
         f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     files[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in (*files, f"{info}/RECORD"))
-    wheel = to / "webshop-1.0-py3-none-any.whl"
+    wheel = folder / "webshop-1.0-py3-none-any.whl"
     with ZipFile(wheel, "w") as archive:
         for name, text in files.items():
             archive.writestr(name, text)
@@ -118,14 +118,14 @@ class Environment:
 
         Links to the development environment's, whose ONNX Runtime may be of another name.
         """
-        (own,) = metadata.distributions(name="graphlap", path=[str(self.site)])
-        waiting, seen = _asked(own, extra), set[str]()
+        (package,) = metadata.distributions(name="graphlap", path=[str(self.site)])
+        waiting, seen_names = _requirements(package, extra), set[str]()
         while waiting:
             name = waiting.pop()
-            if name not in seen:
-                seen.add(name)
-                distribution = _installed(name)
-                waiting |= _asked(distribution)
+            if name not in seen_names:
+                seen_names.add(name)
+                distribution = _find_distribution(name)
+                waiting |= _requirements(distribution)
                 for top in _top_folders(distribution):
                     place = self.site / top
                     if not place.exists():
@@ -134,15 +134,15 @@ class Environment:
     def script(self, name: str) -> str:
         return str(self.folder / "bin" / name)
 
-    def variables(self, **given: str) -> dict[str, str]:
+    def variables(self, **overrides: str) -> dict[str, str]:
         """The variables of its processes; what they write for the user lies below its folder."""
-        kept = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+        own_variables = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
         places = {
             "GRAPHLAP_CACHE": str(self.folder / "cache"),
             "XDG_CONFIG_HOME": str(self.folder / "config"),
             "QT_QPA_PLATFORM": "offscreen",
         }
-        return {**kept, **places, **given}
+        return {**own_variables, **places, **overrides}
 
     def run(
         self, program: str, *arguments: str, cwd: Path, **variables: str
@@ -158,12 +158,12 @@ class Environment:
         )
 
 
-def _asked(distribution: metadata.Distribution, extra: str = "") -> set[str]:
+def _requirements(distribution: metadata.Distribution, extra: str = "") -> set[str]:
     asked = map(Requirement, distribution.requires or ())
     return {a.name for a in asked if a.marker is None or a.marker.evaluate({"extra": extra})}
 
 
-def _installed(name: str) -> metadata.Distribution:
+def _find_distribution(name: str) -> metadata.Distribution:
     try:
         return metadata.distribution(name)
     except metadata.PackageNotFoundError:
@@ -177,5 +177,5 @@ def _top_folders(distribution: metadata.Distribution) -> set[str]:
 
 def _pip(*arguments: str) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
-    done = subprocess.run(command, cwd=ROOT.parent, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run(command, cwd=ROOT.parent, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr

@@ -44,19 +44,19 @@ def test_nothing_but_its_own_requirements_can_be_imported(
     batch_only: Environment, tmp_path: Path
 ) -> None:
     code = f"from importlib.util import find_spec; print(*filter(find_spec, {ABSENT}))"
-    done = batch_only.run("python", "-c", code, cwd=tmp_path)
-    assert (done.stdout, done.returncode) == ("\n", 0), done.stderr
+    process = batch_only.run("python", "-c", code, cwd=tmp_path)
+    assert (process.stdout, process.returncode) == ("\n", 0), process.stderr
 
 
 def test_an_onnx_file_is_measured_and_checked(
     batch_only: Environment, dense: Path, tmp_path: Path
 ) -> None:
     runtimes = ("--runtimes", "ort-cpu,fpga:v80")
-    done = batch_only.run(
+    process = batch_only.run(
         "graphlap", *SWEEP, "--models", str(dense), "--batch", "2", *runtimes, "--out", "run",
         cwd=tmp_path,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     with (tmp_path / "run" / "results.full.csv").open(newline="", encoding="utf-8") as file:
         rows = {row["runtime"]: row for row in csv.DictReader(file)}
     assert rows.keys() == {"ort-cpu", "fpga:v80"}
@@ -67,13 +67,13 @@ def test_an_onnx_file_is_measured_and_checked(
 def test_what_is_missing_is_said_with_the_extra_that_brings_it(
     batch_only: Environment, dense: Path, tmp_path: Path
 ) -> None:
-    done = batch_only.run(
+    process = batch_only.run(
         "graphlap", *SWEEP, "--models", "mlp", "--runtimes", "ort-cpu,torch-cpu,openvino-cpu",
         "--out", "run", cwd=tmp_path,
     )  # fmt: skip
     with (tmp_path / "run" / "results.full.csv").open(newline="", encoding="utf-8") as file:
         rows = {row["runtime"]: row for row in csv.DictReader(file)}
-    assert {row["status"] for row in rows.values()} == {"unavailable"}, done.stderr
+    assert {row["status"] for row in rows.values()} == {"unavailable"}, process.stderr
     assert "mlp is a torch module" in rows["ort-cpu"]["reason"]
     assert "pip install 'graphlap[torch]'" in rows["ort-cpu"]["reason"]
     assert "pip install 'graphlap[torch]'" in rows["torch-cpu"]["reason"]
@@ -90,10 +90,10 @@ def test_what_is_missing_is_said_with_the_extra_that_brings_it(
 def test_what_can_not_be_done_at_all_ends_in_one_sentence(
     arguments: tuple[str, ...], extra: str, batch_only: Environment, tmp_path: Path
 ) -> None:
-    done = batch_only.run("graphlap", *arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert f"pip install 'graphlap[{extra}]'" in done.stderr
+    process = batch_only.run("graphlap", *arguments, cwd=tmp_path)
+    assert process.returncode == 2
+    assert process.stderr.count("\n") == 1
+    assert f"pip install 'graphlap[{extra}]'" in process.stderr
     assert not (tmp_path / "run").exists()
 
 
@@ -101,9 +101,9 @@ def test_a_dataframe_without_pandas_names_the_extra(
     batch_only: Environment, tmp_path: Path
 ) -> None:
     code = "import graphlap; graphlap.load_results('*')"
-    done = batch_only.run("python", "-c", code, cwd=tmp_path)
-    assert "ResultsError" in done.stderr
-    assert "pip install 'graphlap[data]'" in done.stderr
+    process = batch_only.run("python", "-c", code, cwd=tmp_path)
+    assert "ResultsError" in process.stderr
+    assert "pip install 'graphlap[data]'" in process.stderr
 
 
 def test_the_base_alone_lists_and_refuses_in_one_sentence(
@@ -114,12 +114,12 @@ def test_the_base_alone_lists_and_refuses_in_one_sentence(
     environment.see_what_it_asks_for()
     assert environment.run("graphlap", "--list", cwd=tmp_path).returncode == 0
     sweep = (*SWEEP, "--models", str(dense), "--batch", "1", "--out", "run")
-    done = environment.run("graphlap", *sweep, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "pip install 'graphlap[cpu]'" in done.stderr
-    named = environment.run("graphlap", *sweep, "--runtimes", "ort-cpu,fpga", cwd=tmp_path)
-    assert "2 cases (ort-cpu, fpga): ONNX Runtime is not installed" in named.stdout
+    process = environment.run("graphlap", *sweep, cwd=tmp_path)
+    assert process.returncode == 2
+    assert process.stderr.count("\n") == 1
+    assert "pip install 'graphlap[cpu]'" in process.stderr
+    named_process = environment.run("graphlap", *sweep, "--runtimes", "ort-cpu,fpga", cwd=tmp_path)
+    assert "2 cases (ort-cpu, fpga): ONNX Runtime is not installed" in named_process.stdout
 
 
 def test_on_windows_the_programming_interface_says_where_it_runs(
@@ -130,14 +130,14 @@ def test_on_windows_the_programming_interface_says_where_it_runs(
         "sys.modules['fcntl'], sys.platform = None, 'win32'\n"
         "graphlap.load_results('*')"
     )
-    done = batch_only.run("python", "-c", code, cwd=tmp_path)
-    assert "PlanError: Graphlap runs on Linux and macOS" in done.stderr
+    process = batch_only.run("python", "-c", code, cwd=tmp_path)
+    assert "PlanError: Graphlap runs on Linux and macOS" in process.stderr
 
 
 def test_the_doctor_names_an_extra_for_each_part_that_is_missing(
     batch_only: Environment, tmp_path: Path
 ) -> None:
-    done = batch_only.run("graphlap", "--doctor", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout
+    process = batch_only.run("graphlap", "--doctor", cwd=tmp_path)
+    assert process.returncode == 0, process.stdout
     for extra in ("accuracy", "data", "gui", "openvino", "torch"):
-        assert f"pip install 'graphlap[{extra}]'" in done.stdout
+        assert f"pip install 'graphlap[{extra}]'" in process.stdout

@@ -48,16 +48,16 @@ def test_a_sweep_is_measured_on_every_runtime(
     (factory.parent / "app" / "__init__.py").write_text("WIDTH = 24\n", "utf-8")
     factory.write_text(FACTORY, "utf-8")
     (hostile / "plan.toml").write_text(PLAN.format(factory=f"{factory}:build"), "utf-8")
-    done = installed.run(
+    process = installed.run(
         *("graphlap", "--headless", "--plan", "plan.toml", "--out", "run", "--profile-ops"),
         cwd=hostile,
         PYTHONPATH=pythonpath,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     # The processes that read a graph and that measure the machine are found as well.
     tables = [path.read_text("utf-8") for path in (hostile / "run" / "operators").iterdir()]
     assert any("node_linear" in table for table in tables)
-    assert "GFLOP/s" in done.stdout
+    assert "GFLOP/s" in process.stdout
     with (hostile / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert sorted((row["model"], row["runtime"]) for row in rows) == sorted(
@@ -81,13 +81,13 @@ def test_a_case_of_another_environment_has_our_packages_and_its_engine(
     """What lies beside our packages, here somebody else's `app`, is not in the way either."""
     python = make_environment(tmp_path / "there", "numpy", "onnxruntime")
     write_add_graph(hostile / "add.onnx")
-    done = installed.run(
+    process = installed.run(
         *("graphlap", "--headless", "--models", "add.onnx", "--profile", "glance", "--rounds", "1"),
         *("--runtimes", "ort-cpu@there", "--environment", f"there={python}", "--out", "run"),
         cwd=hostile,
         PYTHONPATH=pythonpath,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     with (hostile / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["engine_path"].startswith(str(tmp_path / "there"))
@@ -97,25 +97,29 @@ def test_a_case_of_another_environment_has_our_packages_and_its_engine(
 def test_the_list_and_each_suite_are_there(
     installed: Environment, hostile: Path, pythonpath: str
 ) -> None:
-    done = installed.run("graphlap", "--list", cwd=hostile, PYTHONPATH=pythonpath)
-    assert done.returncode == 0, done.stderr
-    assert "cnn_tiny" in done.stdout
-    done = installed.run("graphlap", "--list", "--suite", "zoo", cwd=hostile, PYTHONPATH=pythonpath)
-    assert "resnet18_v1" in done.stdout, done.stderr
+    process = installed.run("graphlap", "--list", cwd=hostile, PYTHONPATH=pythonpath)
+    assert process.returncode == 0, process.stderr
+    assert "cnn_tiny" in process.stdout
+    process = installed.run(
+        "graphlap", "--list", "--suite", "zoo", cwd=hostile, PYTHONPATH=pythonpath
+    )
+    assert "resnet18_v1" in process.stdout, process.stderr
 
 
 @pytest.mark.rare
 def test_the_doctor_finds_every_engine_sound(
     installed: Environment, hostile: Path, pythonpath: str
 ) -> None:
-    done = installed.run("graphlap", "--doctor", cwd=hostile, PYTHONPATH=pythonpath)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "broken" not in done.stdout
+    process = installed.run("graphlap", "--doctor", cwd=hostile, PYTHONPATH=pythonpath)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "broken" not in process.stdout
 
 
 def test_it_starts_as_a_module_too(installed: Environment, hostile: Path, pythonpath: str) -> None:
-    done = installed.run("python", "-m", "graphlap", "--list", cwd=hostile, PYTHONPATH=pythonpath)
-    assert done.returncode == 0, done.stderr
+    process = installed.run(
+        "python", "-m", "graphlap", "--list", cwd=hostile, PYTHONPATH=pythonpath
+    )
+    assert process.returncode == 0, process.stderr
 
 
 def test_engines_installed_to_a_folder_of_pythonpath_are_found(
@@ -135,8 +139,8 @@ def test_engines_installed_to_a_folder_of_pythonpath_are_found(
         "utf-8",
     )
     path = f"{hostile}:{target}"
-    done = installed.run("python", str(script), "--list", cwd=tmp_path, PYTHONPATH=path)
-    assert done.stdout.splitlines()[-1] == f"{target} []", done.stderr
+    process = installed.run("python", str(script), "--list", cwd=tmp_path, PYTHONPATH=path)
+    assert process.stdout.splitlines()[-1] == f"{target} []", process.stderr
 
 
 OPENED = """
@@ -163,6 +167,6 @@ def test_the_window_opens_and_closes(
     script = tmp_path / "scripts" / "open.py"
     script.parent.mkdir()
     script.write_text(OPENED, "utf-8")
-    done = installed.run("python", str(script), cwd=hostile, PYTHONPATH=pythonpath)
-    assert done.returncode == 0, done.stderr
-    assert "graphlap.app.gui.window" in done.stdout
+    process = installed.run("python", str(script), cwd=hostile, PYTHONPATH=pythonpath)
+    assert process.returncode == 0, process.stderr
+    assert "graphlap.app.gui.window" in process.stdout

@@ -21,12 +21,12 @@ def project(tmp_path: Path) -> Path:
     return write_users_folder(tmp_path / "project", "OWNER = 'user'\n")
 
 
-def _run(installed: Environment, project: Path, script: str, *arguments: str) -> str:
+def _run(environment: Environment, project: Path, script: str, *arguments: str) -> str:
     """What a script of the project prints."""
     (project / "script.py").write_text(script, "utf-8")
-    done = installed.run("python", "script.py", *arguments, cwd=project)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    process = environment.run("python", "script.py", *arguments, cwd=project)
+    assert process.returncode == 0, process.stderr
+    return process.stdout.strip()
 
 
 STAR = "from graphlap import *; print(*dir())"
@@ -36,12 +36,14 @@ def test_the_public_names_are_those_of_the_python_page(
     installed: Environment, project: Path
 ) -> None:
     page = (ROOT / "docs" / "python.md").read_text("utf-8")
-    told = re.findall(r"^from graphlap import (.+)$", page, re.MULTILINE)
+    imported_names = re.findall(r"^from graphlap import (.+)$", page, re.MULTILINE)
     script = "import json, graphlap; print(json.dumps(graphlap.__all__))"
     public = json.loads(_run(installed, project, script))
     # A name that would hide one of Python's own is written with its package.
     whole = re.findall(r"\bgraphlap\.(\w+)\(", page)
-    assert set(public) == {name for names in told for name in names.split(", ")} | set(whole)
+    assert set(public) == {name for names in imported_names for name in names.split(", ")} | set(
+        whole
+    )
     assert set(public) <= set(_run(installed, project, STAR).split())
 
 
@@ -83,8 +85,8 @@ def test_importing_it_is_cheap(installed: Environment, project: Path) -> None:
 def test_the_version_is_that_of_the_wheel(
     installed: Environment, wheel: Path, project: Path
 ) -> None:
-    told = _run(installed, project, "import graphlap; print(graphlap.__version__)")
-    assert told == wheel.name.split("-")[1]
+    version_text = _run(installed, project, "import graphlap; print(graphlap.__version__)")
+    assert version_text == wheel.name.split("-")[1]
 
 
 def test_an_unknown_name_is_an_attribute_error(installed: Environment, project: Path) -> None:
@@ -132,6 +134,6 @@ def test_the_card_computes_in_a_plain_onnxruntime_script(
     example = ROOT / "assets" / "examples" / "fpga_plain_onnxruntime.py"
     script = inside_graphlap(example.read_text("utf-8"), str(example))
     save_affine(project / "affine.onnx")
-    told = _run(installed, project, script, "affine.onnx", "batch=1")
-    assert "y (1, 32)" in told
-    assert "simulated on" in told
+    output = _run(installed, project, script, "affine.onnx", "batch=1")
+    assert "y (1, 32)" in output
+    assert "simulated on" in output

@@ -21,10 +21,10 @@ def test_it_is_measured_from_a_folder_that_it_was_installed_to(
     installed: Environment, hostile: Path, package: Path
 ) -> None:
     save_affine(hostile / "affine.onnx")
-    what = ("--models", "affine.onnx", "--batch", "2", "--runtimes", "numpy")
-    flags = ("--headless", *what, "--rounds", "1", "--out", "run")
-    done = installed.run("graphlap", *flags, cwd=hostile, PYTHONPATH=f"{hostile}:{package}")
-    assert done.returncode == 0, done.stdout + done.stderr
+    sweep_flags = ("--models", "affine.onnx", "--batch", "2", "--runtimes", "numpy")
+    flags = ("--headless", *sweep_flags, "--rounds", "1", "--out", "run")
+    process = installed.run("graphlap", *flags, cwd=hostile, PYTHONPATH=f"{hostile}:{package}")
+    assert process.returncode == 0, process.stdout + process.stderr
     with (hostile / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
     assert (row["runtime"], row["status"], row["output_ok"]) == ("numpy", "ok", "true")
@@ -33,6 +33,6 @@ def test_it_is_measured_from_a_folder_that_it_was_installed_to(
 def test_its_own_tests_run_on_a_wheel(installed: Environment, package: Path) -> None:
     tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
     source = package.parent / "source"
-    done = installed.run("python", *tests, cwd=source, PYTHONPATH=str(package))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "passed" in done.stdout
+    process = installed.run("python", *tests, cwd=source, PYTHONPATH=str(package))
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "passed" in process.stdout

@@ -23,7 +23,7 @@ def _contents(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in names}
 
 
-def _inside(path: Path) -> str:
+def _installed_name(path: Path) -> str:
     """Where a file of the checkout lies in the wheel."""
     below = path.relative_to("app/api") if path.is_relative_to("app/api") else path
     return f"graphlap/{below.as_posix()}"
@@ -33,15 +33,24 @@ def test_a_wheel_brings_one_name_to_site_packages(wheel: Path, installed: Enviro
     metadata = "-".join(wheel.name.split("-")[:2]) + ".dist-info"
     with ZipFile(wheel) as archive:
         assert {name.partition("/")[0] for name in archive.namelist()} == {"graphlap", metadata}
-    others = {"app", "webshop-1.0.dist-info", "development.pth"}
-    assert {path.name for path in installed.site.iterdir()} - others == {"graphlap", metadata}
+    foreign_names = {"app", "webshop-1.0.dist-info", "development.pth"}
+    assert {path.name for path in installed.site.iterdir()} - foreign_names == {
+        "graphlap",
+        metadata,
+    }
 
 
 def test_it_holds_each_module_and_what_the_program_reads_and_no_pictures(wheel: Path) -> None:
-    ours = [path for path in source_files() if path.parts[0] in ROOMS and path.suffix in READ]
-    expected = {_inside(path) for path in ours if not path.is_relative_to("assets/examples")}
+    package_files = [
+        path for path in source_files() if path.parts[0] in ROOMS and path.suffix in READ
+    ]
+    expected = {
+        _installed_name(path)
+        for path in package_files
+        if not path.is_relative_to("assets/examples")
+    }
     fonts = [path for path in source_files() if path.is_relative_to("assets/fonts")]
-    expected |= {_inside(path) for path in fonts if path.suffix != ".md"}
+    expected |= {_installed_name(path) for path in fonts if path.suffix != ".md"}
     assert set(_contents(wheel)) == expected
 
 
@@ -66,10 +75,10 @@ def test_a_source_distribution_builds_the_same_wheel(
 @pytest.mark.rare
 def test_uninstalling_leaves_nothing(wheel: Path, tmp_path: Path) -> None:
     environment = Environment.create(tmp_path / "venv")
-    before = _names(environment)
+    names_before = _names(environment)
     environment.install(wheel)
     environment.pip("uninstall", "--quiet", "--yes", "graphlap")
-    assert _names(environment) == before
+    assert _names(environment) == names_before
 
 
 def _names(environment: Environment) -> set[Path]:
@@ -90,10 +99,10 @@ def test_imports_of_ours_are_moved_and_nothing_else_is() -> None:
         "    )\n"
         "WORKER = 'from app.workers import measure', own.load('app.benchmark:load_results')\n"
     )
-    moved = source.replace("from app.cases", "from graphlap.app.cases")
-    moved = moved.replace("from exporters", "from graphlap.exporters")
-    moved = moved.replace("from runtimes", "from graphlap.runtimes")
-    assert inside_graphlap(source, "x.py") == moved
+    moved_source = source.replace("from app.cases", "from graphlap.app.cases")
+    moved_source = moved_source.replace("from exporters", "from graphlap.exporters")
+    moved_source = moved_source.replace("from runtimes", "from graphlap.runtimes")
+    assert inside_graphlap(source, "x.py") == moved_source
 
 
 @pytest.mark.parametrize("line", ["import app", "import os, runtimes.fpga", "import app.plan as p"])

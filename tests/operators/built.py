@@ -21,10 +21,10 @@ def library(folder: Path) -> str:
     compiler = which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler to build a library of operators with")
-    built = folder / "twice.so"
+    library_path = folder / "twice.so"
     source = ROOT / "tests" / "operators" / "twice.c"
-    subprocess.run([compiler, "-shared", "-fPIC", "-w", source, "-o", built], check=True)
-    return str(built)
+    subprocess.run([compiler, "-shared", "-fPIC", "-w", source, "-o", library_path], check=True)
+    return str(library_path)
 
 
 def save_twice(path: Path) -> Path:

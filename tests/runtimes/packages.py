@@ -51,8 +51,8 @@ def example(folder: Path) -> Path:
     shutil.copytree(ROOT / "assets" / "examples" / "numpy_runtime", source)
     offline = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check")
     command = [sys.executable, "-m", "pip", "install", "--quiet", *offline, "--target"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, str(target), str(source)], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     return target

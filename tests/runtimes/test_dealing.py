@@ -28,7 +28,7 @@ from tests.runtimes.graphs import Graphs
 
 
 def devices_of(runtime: Runtime, device: str, **options: OptionValue) -> list[str]:
-    return [one.device for one in each(runtime, Settings(device=device, options=options))]
+    return [session.device for session in each(runtime, Settings(device=device, options=options))]
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_what_can_not_be_dealt_is_one_sentence(
     kind: type[RuntimeFault],
     said: str,
 ) -> None:
-    settings, before = Settings(device=device, options=options), FakeSession.open
+    settings, open_before = Settings(device=device, options=options), FakeSession.open
     with pytest.raises(kind, match=said):
         refuse_sessions(Fake(), graphs.dense, {"batch": 1}, settings)
     with pytest.raises(kind, match=said):
         compile_sessions(Fake(), graphs.dense, {"batch": 1}, settings)
-    assert FakeSession.open == before
+    assert FakeSession.open == open_before
 
 
 def test_cards_are_not_dealt_over() -> None:
@@ -134,18 +134,24 @@ def test_memory_is_that_of_all_devices_together(
     sessions = [
         runtime.compile(graphs.dense, {"batch": 1}, Settings(device=device)) for device in "0101"
     ]
-    known = {id(one): Memory(n, of_process=of_process) for n, one in enumerate(sessions, 1)}
-    monkeypatch.setattr(FakeSession, "memory", lambda self: known[id(self)])
+    memory_by_id = {
+        id(device_session): Memory(n, of_process=of_process)
+        for n, device_session in enumerate(sessions, 1)
+    }
+    monkeypatch.setattr(FakeSession, "memory", lambda self: memory_by_id[id(self)])
     with Several(sessions, devices=2) as session:
         assert session.memory().device_peak_bytes == total
 
 
 def test_a_check_is_of_each_device(graphs: Graphs) -> None:
     runtime = Recording()
-    found = check_sessions(runtime, graphs.dense, {"batch": 1}, Settings(device="0+2"))
-    assert isinstance(found, Checked)
+    check_result = check_sessions(runtime, graphs.dense, {"batch": 1}, Settings(device="0+2"))
+    assert isinstance(check_result, Checked)
     assert runtime.compiled == ["0", "2"]
-    assert found.execution is not None and found.execution.device_name == "fake + another fake"
+    assert (
+        check_result.execution is not None
+        and check_result.execution.device_name == "fake + another fake"
+    )
     assert check_availability(registry.load("tensorrt-rtx"), "0+sm89") != check_availability(
         Fake(), "0+1"
     )

@@ -26,6 +26,6 @@ def test_a_remedy_is_for_the_environment_that_lacks_something(here: str, there: 
 
 
 def test_only_a_card_has_releases_of_its_own() -> None:
-    named = ("ort-cpu:0@old", "fpga:v80@sdk26", "of-another-release@old", "ort-cpu")
-    assert [environment_of(name) for name in named] == ["old", "", "", ""]
-    assert [release_of(name) for name in named] == ["", "sdk26", "old", ""]
+    runtime_names = ("ort-cpu:0@old", "fpga:v80@sdk26", "of-another-release@old", "ort-cpu")
+    assert [environment_of(name) for name in runtime_names] == ["old", "", "", ""]
+    assert [release_of(name) for name in runtime_names] == ["", "sdk26", "old", ""]

@@ -64,17 +64,17 @@ def test_it_is_measured_in_its_own_process_and_a_broken_one_costs_only_its_row(
     save_affine(tmp_path / "affine.onnx")
     names = ("--runtimes", "numpy,broken", "--models", "affine.onnx", "--batch", "2")
     flags = (*names, "--rounds", "1", "--out", "run")
-    done = run(package, "-m", "app", "--headless", *flags, cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = run(package, "-m", "app", "--headless", *flags, cwd=tmp_path)
+    assert process.returncode == 0, process.stdout + process.stderr
     with (tmp_path / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
         rows = {row["runtime"]: row for row in csv.DictReader(file)}
-    measured, broken = rows["numpy"], rows["broken"]
-    assert (measured["status"], measured["output_ok"]) == ("ok", "true")
-    assert measured["execution_provider"] == "numpy"
-    assert int(measured["iterations"]) > 100
-    assert broken["status"] == "unavailable"
-    assert "their-broken 1.0" in broken["reason"]
-    assert "No module named 'no_such_engine'" in broken["reason"]
+    numpy_row, broken_row = rows["numpy"], rows["broken"]
+    assert (numpy_row["status"], numpy_row["output_ok"]) == ("ok", "true")
+    assert numpy_row["execution_provider"] == "numpy"
+    assert int(numpy_row["iterations"]) > 100
+    assert broken_row["status"] == "unavailable"
+    assert "their-broken 1.0" in broken_row["reason"]
+    assert "No module named 'no_such_engine'" in broken_row["reason"]
     manifest = (tmp_path / "run" / "manifest.json").read_text("utf-8")
     assert re.search(r'"graphlap-numpy": "1.0"', manifest)
 
@@ -83,11 +83,19 @@ def test_it_is_measured_in_its_own_process_and_a_broken_one_costs_only_its_row(
 def test_its_own_tests_hold_it_to_the_contract(package: Path) -> None:
     source = package.parent / "source"
     (source / "tests" / "test_spoilt.py").write_text(SPOILT, "utf-8")
-    done = run(package, "-c", PYTEST, "-q", "-rpf", "-p", "no:cacheprovider", "tests", cwd=source)
-    outcomes = re.findall(r"^(PASSED|FAILED) \S+::(Test\w+)::(\w+)", done.stdout, re.MULTILINE)
-    kept = [name for outcome, of, name in outcomes if (outcome, of) == ("PASSED", "TestNumpy")]
-    broken = {(of, name) for outcome, of, name in outcomes if outcome == "FAILED"}
-    assert len(kept) > 30, done.stdout + done.stderr
-    assert {of for of, _ in broken} == {"TestSpoilt"}
-    assert ("TestSpoilt", "test_outputs_agree_with_the_reference") in broken
-    assert "where False = agrees(" in done.stdout, "a failure says what was compared"
+    process = run(
+        package, "-c", PYTEST, "-q", "-rpf", "-p", "no:cacheprovider", "tests", cwd=source
+    )
+    outcomes = re.findall(r"^(PASSED|FAILED) \S+::(Test\w+)::(\w+)", process.stdout, re.MULTILINE)
+    passed_names = [
+        name
+        for outcome, class_name, name in outcomes
+        if (outcome, class_name) == ("PASSED", "TestNumpy")
+    ]
+    failed_tests = {
+        (class_name, name) for outcome, class_name, name in outcomes if outcome == "FAILED"
+    }
+    assert len(passed_names) > 30, process.stdout + process.stderr
+    assert {class_name for class_name, _ in failed_tests} == {"TestSpoilt"}
+    assert ("TestSpoilt", "test_outputs_agree_with_the_reference") in failed_tests
+    assert "where False = agrees(" in process.stdout, "a failure says what was compared"

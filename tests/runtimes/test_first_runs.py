@@ -30,21 +30,21 @@ class RecordingLane(HostLane):
     def __init__(self, gpu: Gpu, alone: bool, number: int) -> None:
         super().__init__({}, {}, ())
         self._gpu, self.first_run_alone, self._takes_s = gpu, alone, 0.03 * (number + 1)
-        self._stream, self._recorded = gpu.stream(), threading.local()
+        self._stream, self._recording = gpu.stream(), threading.local()
         self.run = self._run
 
     def enter(self) -> None:
         self._gpu.make_current()
 
     def _run(self) -> None:
-        if hasattr(self._recorded, "graph"):
+        if hasattr(self._recording, "graph"):
             return
         graph = c_void_p()
         self._gpu._c.cuStreamBeginCapture_v2(self._stream, GLOBAL)
         time.sleep(self._takes_s)
         self._gpu._c.cuStreamEndCapture(self._stream, byref(graph))
         self._gpu.device_buffer(64)
-        self._recorded.graph = graph
+        self._recording.graph = graph
 
 
 @pytest.fixture

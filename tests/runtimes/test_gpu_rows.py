@@ -72,14 +72,14 @@ def test_a_sweep_names_the_missing_library_and_has_no_latency(
     arguments = ["--headless", "--models", graphs.dense.path, "--out", str(tmp_path / "run")]
     runtimes = ["--batch", "1", "--runtimes", ",".join((*GPU_RUNTIMES, "ort-cuda:1"))]
     environment = os.environ | {"GRAPHLAP_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "app", *arguments, *runtimes],
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 1, "a run in which nothing was measured"
+    assert process.returncode == 1, "a run in which nothing was measured"
     with (tmp_path / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["runtime"] for row in rows] == [*GPU_RUNTIMES, "ort-cuda:1"]
@@ -122,13 +122,15 @@ def test_the_device_clock_stands_beside_the_host_clock(
     assert result.check is not None and result.check.output_ok
     assert {"h2d_p50_us", "device_p50_us", "d2h_p50_us"} <= result.facts.keys()
     assert result.device_memory_peak_mb is not None
-    told = ("sizes", "spin", "pinned")
-    assert told == tuple(result.facts[n] for n in ("device_memory_source", "sync", "host_memory"))
+    expected_facts = ("sizes", "spin", "pinned")
+    assert expected_facts == tuple(
+        result.facts[n] for n in ("device_memory_source", "sync", "host_memory")
+    )
     assert json.dumps(to_json(result))
-    beyond = measured(graphs.dense, "tensorrt", tmp_path, boundary="device")
-    assert beyond.boundary == "device"
-    assert "device_p50_us" in beyond.facts
-    assert "h2d_p50_us" not in beyond.facts
+    device_row = measured(graphs.dense, "tensorrt", tmp_path, boundary="device")
+    assert device_row.boundary == "device"
+    assert "device_p50_us" in device_row.facts
+    assert "h2d_p50_us" not in device_row.facts
 
 
 @pytest.fixture
@@ -170,9 +172,9 @@ def test_devices_share_the_work_each_with_sessions_of_its_own(
     assert (result.status, result.concurrency) == ("ok", sessions), result.reason
     assert result.check is not None and result.check.output_ok
     assert result.options["sessions"] == sessions
-    told = [(e["device"], e["uuid"][:2]) for e in events if e["event"] == "device"]
-    assert [key for key, _ in told] == device.split("+")
-    assert told[0][1] == first
+    device_uuids = [(e["device"], e["uuid"][:2]) for e in events if e["event"] == "device"]
+    assert [key for key, _ in device_uuids] == device.split("+")
+    assert device_uuids[0][1] == first
     assert driver.live == 0
 
 

@@ -55,7 +55,7 @@ def test_two_hundred_sessions_do_not_grow_the_process(
     graphs: Graphs, name: str, options: dict[str, int]
 ) -> None:
     model = json.dumps(to_json(graphs.wide))
-    done = subprocess.run(
+    process = subprocess.run(
         [
             *(sys.executable, "-c", SCRIPT, name, model, json.dumps(options)),
             *(str(WARM_UP), str(SESSIONS)),
@@ -64,5 +64,5 @@ def test_two_hundred_sessions_do_not_grow_the_process(
         text=True,
         check=True,
     )
-    before, after = json.loads(done.stdout)
-    assert after - before < SESSIONS * ALLOWED_PER_SESSION
+    memory_before, memory_after = json.loads(process.stdout)
+    assert memory_after - memory_before < SESSIONS * ALLOWED_PER_SESSION

@@ -39,10 +39,10 @@ def bound(name: str, model: ExportedModel, settings: Settings = PROFILED) -> Ses
 def test_the_operators_take_about_what_the_run_takes(graphs: Graphs, name: str) -> None:
     with bound(name, graphs.wide) as session:
         # With the first, slow run: OpenVINO tells the mean of all runs that there were.
-        begun = time.perf_counter()
+        start_s = time.perf_counter()
         session.lanes[0].run()
         ops = session.operator_times(20)
-        whole_us = (time.perf_counter() - begun) * 1e6 / 21
+        whole_us = (time.perf_counter() - start_s) * 1e6 / 21
     assert ops
     assert all(op.node and op.op and op.engine_name for op in ops)
     total_us = sum(op.time_us for op in ops)
@@ -86,7 +86,7 @@ def test_torch_names_the_module_and_the_kernel(graphs: Graphs) -> None:
 def test_memory_and_waiting_of_nodes_come_with_their_times(graphs: Graphs) -> None:
     with bound("ort-cpu", graphs.wide, replace(PROFILED, threads=2)) as session:
         ops = session.operator_times(3)
-    (made,) = reference_of(graphs.wide, 1).outputs.values()
+    (output,) = reference_of(graphs.wide, 1).outputs.values()
     if ops[-1].in_use_bytes is None:
         pytest.skip("this ONNX Runtime reports no memory of nodes")
     for op in ops:
@@ -94,7 +94,7 @@ def test_memory_and_waiting_of_nodes_come_with_their_times(graphs: Graphs) -> No
         assert 0 < op.in_use_bytes <= op.peak_bytes <= (op.arena_bytes or 0)
         assert op.pool_run_us is not None and op.pool_run_us >= 0
         assert op.pool_wait_us is not None and op.pool_wait_us >= 0
-    assert max(op.peak_bytes or 0 for op in ops) >= made.nbytes
+    assert max(op.peak_bytes or 0 for op in ops) >= output.nbytes
 
 
 def test_a_session_of_one_thread_has_no_pool_to_wait_for(graphs: Graphs) -> None:
@@ -169,10 +169,10 @@ def test_one_run_that_lost_its_core_makes_no_operator_slow(tmp_path: Path) -> No
     """A Reshape of 579 us in a run of 107 us was one of 35 runs that the system had set aside."""
     events = []
     for run, reshape_us in enumerate((1, 1, 4000, 1, 0)):
-        begun = 10_000 * run
+        start_ns = 10_000 * run
         events += [
-            traced("reshape_kernel_time", "Node", begun + 1, reshape_us, op_name="Reshape"),
-            traced("model_run", "Session", begun, reshape_us + 10),
+            traced("reshape_kernel_time", "Node", start_ns + 1, reshape_us, op_name="Reshape"),
+            traced("model_run", "Session", start_ns, reshape_us + 10),
         ]
     path = tmp_path / "kernels.json"
     path.write_text(json.dumps(events))
@@ -224,16 +224,16 @@ def test_operator_times_of_compiled_torch_leave_the_code_that_is_timed(
     """Its kernels carry marks for the profiler, which timed ones must not find in the cache."""
     from torch._dynamo.utils import counters
 
-    timed = Settings(threads=1, options={"mode": "compile"}, cache_dir=str(tmp_path))
-    found = []
-    for settings in (timed, replace(timed, operator_times=True), timed):
-        before = counters["inductor"]["fxgraph_cache_hit"]
+    timed_settings = Settings(threads=1, options={"mode": "compile"}, cache_dir=str(tmp_path))
+    hit_counts = []
+    for settings in (timed_settings, replace(timed_settings, operator_times=True), timed_settings):
+        hits_before = counters["inductor"]["fxgraph_cache_hit"]
         with bound("torch-cpu", graphs.step, settings) as session:
             session.lanes[0].run()
             kernels = session.operator_times(2) if settings.operator_times else ()
-        found.append(counters["inductor"]["fxgraph_cache_hit"] - before)
+        hit_counts.append(counters["inductor"]["fxgraph_cache_hit"] - hits_before)
         assert any("fused" in op.engine_name for op in kernels) == settings.operator_times
-    assert found == [0, 0, 1]
+    assert hit_counts == [0, 0, 1]
 
 
 @pytest.mark.parametrize("gap_us", [0.0, 20.0])

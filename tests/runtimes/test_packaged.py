@@ -68,31 +68,31 @@ def test_one_that_can_not_be_had_is_unavailable_with_the_reason(
 def test_names_that_can_not_be_given_away_are_refused_with_a_remedy(tmp_path: Path) -> None:
     folder = installed(tmp_path, "one", {"ort-cpu": "a:A", "My.Engine": "a:A", "twice": "a:A"}, {})
     installed(folder, "other", {"twice": "b:B", "good": "b:B"}, {})
-    offered = read(RUNTIMES, [str(folder)])
-    assert list(offered.runtimes) == ["good"]
-    assert offered.refused.keys() == {"ort-cpu", "My.Engine", "twice"}
-    assert "one 1.0 offers" in offered.refused["ort-cpu"].cause
-    assert "Graphlap's own" in offered.refused["ort-cpu"].cause
-    assert {"one", "other"} <= set(offered.refused["twice"].cause.split())
-    assert all(refusal.remedy for refusal in offered.refused.values())
+    catalogue = read(RUNTIMES, [str(folder)])
+    assert list(catalogue.runtimes) == ["good"]
+    assert catalogue.refused.keys() == {"ort-cpu", "My.Engine", "twice"}
+    assert "one 1.0 offers" in catalogue.refused["ort-cpu"].cause
+    assert "Graphlap's own" in catalogue.refused["ort-cpu"].cause
+    assert {"one", "other"} <= set(catalogue.refused["twice"].cause.split())
+    assert all(refusal.remedy for refusal in catalogue.refused.values())
 
 
 def test_a_package_in_two_folders_is_one_package(tmp_path: Path) -> None:
     folders = [
         str(installed(tmp_path / name, "same", {"engine": f"{name}:E"}, {})) for name in ("x", "y")
     ]
-    offered = read(RUNTIMES, folders)
-    assert not offered.refused
-    assert offered.runtimes["engine"].point.value == "x:E"
+    catalogue = read(RUNTIMES, folders)
+    assert not catalogue.refused
+    assert catalogue.runtimes["engine"].point.value == "x:E"
 
 
 def test_a_damaged_file_of_one_package_hides_no_other(tmp_path: Path) -> None:
     installed(tmp_path, "good", {"good": "a:A"}, {})
     installed_as_told(tmp_path, "torn", "[graphlap.runtimes]\nno equals sign\n", {})
     installed_as_told(tmp_path, "unrelated", "[console_scripts]\nno equals sign\n", {})
-    offered = read(RUNTIMES, [str(tmp_path)])
-    assert list(offered.runtimes) == ["good"]
-    (refusal,) = offered.refused.values()
+    catalogue = read(RUNTIMES, [str(tmp_path)])
+    assert list(catalogue.runtimes) == ["good"]
+    (refusal,) = catalogue.refused.values()
     assert "can't be read" in refusal.cause
 
 
@@ -106,9 +106,9 @@ def test_a_process_that_measures_a_runtime_of_ours_starts_without_looking_for_ot
         "registry.names()\n"
         "print(*[name for name in sys.modules if name.endswith('packaged')])\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    before, after = done.stdout.splitlines()
-    assert before == ""
-    assert after
+    modules_before, modules_after = process.stdout.splitlines()
+    assert modules_before == ""
+    assert modules_after

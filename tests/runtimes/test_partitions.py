@@ -7,10 +7,10 @@ import pytest
 from runtimes.execution import Execution, NodePlacement
 
 
-def executed(providers: str, uncounted: str = "") -> Execution:
+def executed(providers: str, shape_letters: str = "") -> Execution:
     """One node for each letter, in this order: A is the engine that was asked for."""
     placement = tuple(
-        NodePlacement(f"n{place}", "Op", letter, "fp32", letter not in uncounted, place)
+        NodePlacement(f"n{place}", "Op", letter, "fp32", letter not in shape_letters, place)
         for place, letter in enumerate(providers)
     )
     return Execution("A", "fp32", "device", "run", placement=tuple(reversed(placement)))
@@ -38,7 +38,7 @@ def test_nodes_are_grouped_in_the_order_of_execution(
 
 
 def test_shape_arithmetic_on_the_host_splits_nothing() -> None:
-    assert len(executed("AHA", uncounted="H").partitions) == 1
+    assert len(executed("AHA", shape_letters="H").partitions) == 1
 
 
 def test_without_an_order_nothing_is_said() -> None:

@@ -63,10 +63,10 @@ def test_it_is_what_was_bound(
             for _ in range(2):
                 lane.poison()
                 lane.run()
-            given = lane.outputs()
-            assert np.array_equal(given.pop("y"), np.maximum(x, 0))
-            assert given
-            assert all(np.array_equal(array, x) for array in given.values())
+            outputs = lane.outputs()
+            assert np.array_equal(outputs.pop("y"), np.maximum(x, 0))
+            assert outputs
+            assert all(np.array_equal(array, x) for array in outputs.values())
 
 
 @pytest.mark.parametrize(("runtime", "options"), LANES)
@@ -87,16 +87,16 @@ def test_an_input_that_only_passes_through_dropout_is_read(
             lane.bind({"b": b, "x": scale * x})
             lane.poison()
             lane.run()
-            given = lane.outputs()
-            assert [*given] == ["z", "y"]
-            assert all(np.array_equal(array, scale * x - b) for array in given.values())
+            actual_outputs = lane.outputs()
+            assert [*actual_outputs] == ["z", "y"]
+            assert all(np.array_equal(array, scale * x - b) for array in actual_outputs.values())
 
 
 def test_outputs_of_one_buffer_are_poisoned_once() -> None:
     """Integers become their complement, and by a second time what they were."""
-    shared = np.array([1, 2], np.int64)
-    HostLane({}, {"y": shared, "z": shared}, ()).poison()
-    assert shared.tolist() == [~1, ~2]
+    shared_buffer = np.array([1, 2], np.int64)
+    HostLane({}, {"y": shared_buffer, "z": shared_buffer}, ()).poison()
+    assert shared_buffer.tolist() == [~1, ~2]
 
 
 @pytest.mark.parametrize("boundary", ["host", "device"])
@@ -111,9 +111,9 @@ def test_it_is_so_on_a_device_at_both_boundaries(
         for _ in range(2):
             lane.poison()
             lane.run()
-        given = lane.outputs()
-        assert np.array_equal(given.pop("y"), np.maximum(x, 0))
-        assert all(np.array_equal(array, x) for array in given.values())
+        outputs = lane.outputs()
+        assert np.array_equal(outputs.pop("y"), np.maximum(x, 0))
+        assert all(np.array_equal(array, x) for array in outputs.values())
 
 
 def delays(graphs: Graphs) -> ExportedModel:
@@ -136,13 +136,13 @@ def test_states_that_pass_through_move_one_step_in_each_run(
         (lane,) = session.lanes
         zero = np.zeros(4, np.float32)
         lane.bind({"x": zero, "h": zero, "g": zero})
-        seen = []
+        seen_outputs = []
         for step in range(1, 5):
             lane.feed({"x": np.full(4, step, np.float32)})
             lane.run()
-            seen.append(float(lane.outputs()["y"][0]))
+            seen_outputs.append(float(lane.outputs()["y"][0]))
             lane.advance()
-        assert seen == [1, 2 + 1, 3 + 2 + 1, 4 + 3 + 2]
+        assert seen_outputs == [1, 2 + 1, 3 + 2 + 1, 4 + 3 + 2]
 
 
 @pytest.mark.parametrize("boundary", ["host", "device"])
@@ -151,10 +151,10 @@ def test_they_do_so_on_a_device(boundary: Boundary, graphs: Graphs) -> None:
         (lane,) = session.lanes
         zero = np.zeros(4, np.float32)
         lane.bind({"x": zero, "h": zero, "g": zero})
-        seen = []
+        seen_outputs = []
         for step in range(1, 5):
             lane.feed({"x": np.full(4, step, np.float32)})
             lane.run()
-            seen.append(float(lane.outputs()["y"][0]))
+            seen_outputs.append(float(lane.outputs()["y"][0]))
             lane.advance()
-        assert seen == [1, 2 + 1, 3 + 2 + 1, 4 + 3 + 2]
+        assert seen_outputs == [1, 2 + 1, 3 + 2 + 1, 4 + 3 + 2]

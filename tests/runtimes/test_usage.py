@@ -30,9 +30,9 @@ def model(tmp_path: Path) -> ExportedModel:
 
 
 def usage_of(runtime: str, model: ExportedModel, threads: int = 0, **options: OptionValue) -> Usage:
-    known = registry.load(runtime)
-    told = all_options(known.options, options)
-    return known.usage(Used(model, Settings(threads=threads, options=told)))
+    adapter = registry.load(runtime)
+    all_settings = all_options(adapter.options, options)
+    return adapter.usage(Used(model, Settings(threads=threads, options=all_settings)))
 
 
 def run(program: str) -> dict[str, Any]:
@@ -42,8 +42,8 @@ def run(program: str) -> dict[str, Any]:
 
 
 def test_the_program_of_onnx_runtime_opens_the_session(model: ExportedModel) -> None:
-    told = usage_of("ort-cpu", model, 2, memory_arena=False, graph_optimization="basic")
-    names = run(told.python)
+    usage = usage_of("ort-cpu", model, 2, memory_arena=False, graph_optimization="basic")
+    names = run(usage.python)
     options = names["session"].get_session_options()
     assert options.intra_op_num_threads == 2
     assert not options.enable_cpu_mem_arena
@@ -53,14 +53,14 @@ def test_the_program_of_onnx_runtime_opens_the_session(model: ExportedModel) -> 
 
 
 def test_several_sessions_are_as_many(model: ExportedModel) -> None:
-    told = usage_of("ort-cpu", model, sessions=2, execution_mode="parallel")
-    assert len(run(told.python)["sessions"]) == 2
-    assert "count: 2" in told.triton
+    usage = usage_of("ort-cpu", model, sessions=2, execution_mode="parallel")
+    assert len(run(usage.python)["sessions"]) == 2
+    assert "count: 2" in usage.triton
 
 
 def test_the_program_of_openvino_compiles_with_the_properties(model: ExportedModel) -> None:
-    told = usage_of("openvino-cpu", model, 2, streams=2)
-    names = run(told.python)
+    usage = usage_of("openvino-cpu", model, 2, streams=2)
+    names = run(usage.python)
     assert names["compiled"].get_property("NUM_STREAMS") == 2
     assert len(names["requests"]) == 2
     names["requests"][1].infer({"x": np.ones((4, 3), np.float32)})
@@ -72,12 +72,12 @@ def test_tritons_openvino_backend_is_told_what_it_has_parameters_for_and_the_res
     model: ExportedModel, precision: str, said: str
 ) -> None:
     lines = usage_of("openvino-cpu", model, 2, inference_precision=precision).triton.splitlines()
-    told = {
+    usages = {
         line.split('"')[1]: line.split('"')[3] for line in lines if line.startswith("parameters")
     }
     # What the backend documents; it passes over any other name without a word.
     bf16 = {"HINT_BF16": "YES"} if said else {}
-    assert told == {
+    assert usages == {
         "NUM_STREAMS": "1",
         "INFERENCE_NUM_THREADS": "2",
         "RESHAPE_IO_LAYERS": "YES",
@@ -103,8 +103,8 @@ def test_tritons_configuration_has_the_shapes_and_the_settings(model: ExportedMo
 
 def test_a_name_can_not_leave_its_quotes(model: ExportedModel) -> None:
     hostile = TensorSpec('x" } evil { "', "float32", ("batch", 3))
-    told = usage_of("ort-cpu", replace(model, inputs=(hostile,)))
-    assert r'name: "x\" } evil { \""' in told.triton
+    usage = usage_of("ort-cpu", replace(model, inputs=(hostile,)))
+    assert r'name: "x\" } evil { \""' in usage.triton
 
 
 def test_a_runtime_that_tells_nothing_has_no_program(model: ExportedModel) -> None:

@@ -55,9 +55,9 @@ def wrong_runs(processes: Processes, cases: int, rounds: int, runs: int) -> int:
     wrong = 0
     for _ in range(runs):
         sides = processes.figures(rng, (cases, rounds)), processes.figures(rng, (cases, rounds))
-        found = [_difference(*pair, processes.tick_us) for pair in zip(*sides, strict=True)]
-        verdicts = judge(with_minimum_spread(found, ["p50"] * cases))
-        wrong += any(one.word in ("faster", "slower") for one in verdicts)
+        differences = [_difference(*pair, processes.tick_us) for pair in zip(*sides, strict=True)]
+        verdicts = judge(with_minimum_spread(differences, ["p50"] * cases))
+        wrong += any(verdict.word in ("faster", "slower") for verdict in verdicts)
     return wrong
 
 

@@ -20,7 +20,7 @@ def _gamma(shape: float) -> Process:
     return lambda rng, runs: 50.0 + 10.0 * rng.gamma(shape, 1.0, runs)
 
 
-def _linked(rng: np.random.Generator, runs: int, rho: float) -> np.ndarray:
+def _linked_series(rng: np.random.Generator, runs: int, rho: float) -> np.ndarray:
     """Standard normals of which neighbours correlate."""
     noise = rng.standard_normal(runs)
     noise[1:] *= math.sqrt(1.0 - rho**2)
@@ -30,20 +30,20 @@ def _linked(rng: np.random.Generator, runs: int, rho: float) -> np.ndarray:
 
 def _weibull(rng: np.random.Generator, runs: int) -> np.ndarray:
     """Weibull runs that remember their neighbour, in processes that spread evenly over 6 %."""
-    share = ndtr(_linked(rng, runs, 0.7))
+    share = ndtr(_linked_series(rng, runs, 0.7))
     return 100.0 * np.exp(rng.uniform(-0.03, 0.03)) * (-np.log1p(-share)) ** (1 / 8)
 
 
 def _log_logistic(rng: np.random.Generator, runs: int) -> np.ndarray:
     """A power law at the end, in processes whose logarithms spread as a Laplace."""
     share = rng.random(runs)
-    own = rng.laplace(0.0, 0.02)
-    return 80.0 * np.exp(own) * (1.0 + 0.2 * (share / (1.0 - share)) ** (1 / 4))
+    process_shift = rng.laplace(0.0, 0.02)
+    return 80.0 * np.exp(process_shift) * (1.0 + 0.2 * (share / (1.0 - share)) ** (1 / 4))
 
 
 def _own_width(rng: np.random.Generator, runs: int) -> np.ndarray:
     """Each process has a width of its own, and so a tail of its own."""
-    return 100.0 * np.exp(rng.uniform(0.02, 0.06) * _linked(rng, runs, 0.4))
+    return 100.0 * np.exp(rng.uniform(0.02, 0.06) * _linked_series(rng, runs, 0.4))
 
 
 FRESH: tuple[Stream, ...] = (

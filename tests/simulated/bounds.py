@@ -19,15 +19,15 @@ def bounded(
 
 def early_stopped(stream: Stream, rounds: int, runs: int, quantile: float, tries: int) -> Covered:
     """The same of MLPerf's estimate from all samples together, which has no marks."""
-    told = counted("mlperf ", _estimate, stream, rounds, runs, (quantile,), tries)
-    return replace(told[quantile], marks=())
+    results = counted("mlperf ", _estimate, stream, rounds, runs, (quantile,), tries)
+    return replace(results[quantile], marks=())
 
 
-def _bound(drawn: Rounds, quantile: float, truth: float) -> bool | None:
-    bound = upper_bound(drawn, quantile).value
+def _bound(rounds: Rounds, quantile: float, truth: float) -> bool | None:
+    bound = upper_bound(rounds, quantile).value
     return None if bound is None else truth <= bound
 
 
-def _estimate(drawn: Rounds, quantile: float, truth: float) -> bool | None:
-    estimate = early_stopping(drawn.pooled, quantile).estimate
+def _estimate(rounds: Rounds, quantile: float, truth: float) -> bool | None:
+    estimate = early_stopping(rounds.pooled, quantile).estimate
     return None if estimate is None else truth <= estimate

@@ -37,7 +37,7 @@ Holds = Callable[[Rounds, float, float], bool | None]
 
 
 def counted(
-    what: str,
+    label: str,
     holds: Holds,
     stream: Stream,
     rounds: int,
@@ -46,18 +46,18 @@ def counted(
     tries: int,
 ) -> dict[float, Covered]:
     """By quantile, for rounds of so many runs; `what` draws other streams than another."""
-    rng = np.random.default_rng(zlib.crc32(f"{what}{stream.name} {rounds} {runs}".encode()))
-    claimed, held = dict.fromkeys(quantiles, 0), dict.fromkeys(quantiles, 0)
+    rng = np.random.default_rng(zlib.crc32(f"{label}{stream.name} {rounds} {runs}".encode()))
+    claim_counts, hit_counts = dict.fromkeys(quantiles, 0), dict.fromkeys(quantiles, 0)
     marks: tuple[str, ...] = ()
     for _ in range(tries):
-        drawn = Rounds.of(stream.rounds(rng, rounds, runs))
-        marks = marks_of(drawn)
+        simulated_rounds = Rounds.of(stream.rounds(rng, rounds, runs))
+        marks = marks_of(simulated_rounds)
         for quantile in quantiles:
-            held_here = holds(drawn, quantile, stream.truth(quantile))
+            held_here = holds(simulated_rounds, quantile, stream.truth(quantile))
             if held_here is not None:
-                claimed[quantile] += 1
-                held[quantile] += held_here
-    return {q: Covered(tries, claimed[q], held[q], marks) for q in quantiles}
+                claim_counts[quantile] += 1
+                hit_counts[quantile] += held_here
+    return {q: Covered(tries, claim_counts[q], hit_counts[q], marks) for q in quantiles}
 
 
 def covered(
@@ -67,6 +67,6 @@ def covered(
     return counted("", _interval, stream, rounds, runs, quantiles, tries)
 
 
-def _interval(drawn: Rounds, quantile: float, truth: float) -> bool | None:
-    interval = typical_quantile(drawn, quantile).interval
+def _interval(rounds: Rounds, quantile: float, truth: float) -> bool | None:
+    interval = typical_quantile(rounds, quantile).interval
     return None if interval is None else interval.low <= truth <= interval.high

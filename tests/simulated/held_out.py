@@ -15,7 +15,7 @@ def _warming(rng: np.random.Generator, runs: int, level: float) -> np.ndarray:
     return 100.0 * level * noise * (1.0 + 0.2 * np.exp(-np.arange(runs) / (0.03 * runs)))
 
 
-def _paused(rng: np.random.Generator, runs: int, level: float) -> np.ndarray:
+def _paused_runs(rng: np.random.Generator, runs: int, level: float) -> np.ndarray:
     """A hypervisor pauses the guest: Weibull gaps, log-normal pauses that meet one or two runs."""
     latency = 100.0 * level * np.exp(0.03 * rng.standard_normal(runs))
     place = np.cumsum(1.0 + 60.0 * rng.weibull(0.7, runs // 20))
@@ -26,7 +26,7 @@ def _paused(rng: np.random.Generator, runs: int, level: float) -> np.ndarray:
     return latency
 
 
-def _coloured(rng: np.random.Generator, runs: int, level: float) -> np.ndarray:
+def _coloured_runs(rng: np.random.Generator, runs: int, level: float) -> np.ndarray:
     """Neighbouring runs correlate by 0.8."""
     noise = rng.standard_normal(runs)
     noise[1:] *= 0.6
@@ -41,19 +41,19 @@ def _wandering(rng: np.random.Generator, rounds: int) -> np.ndarray:
     return levels
 
 
-def _queued(rng: np.random.Generator, runs: int, level: float) -> np.ndarray:
+def _queued_runs(rng: np.random.Generator, runs: int, level: float) -> np.ndarray:
     """A fixed cost and a queue behind it."""
     return 100.0 * level * (1.0 + 0.1 * rng.gamma(1.5, 1.0, runs))
 
 
 HELD_OUT: tuple[Machine, ...] = (
     Machine("warming caches", log_normal_levels(0.012), _warming),
-    Machine("paused guest", log_normal_levels(0.01), _paused),
-    Machine("cache colours", modes((1.0, 1.02, 1.05), (0.4, 0.35, 0.25), 0.004), _coloured),
+    Machine("paused guest", log_normal_levels(0.01), _paused_runs),
+    Machine("cache colours", modes((1.0, 1.02, 1.05), (0.4, 0.35, 0.25), 0.004), _coloured_runs),
     Machine(
         "rounds correlate by 0.3",
         _wandering,
-        _queued,
+        _queued_runs,
         lambda rng, rounds: np.exp(0.015 * rng.standard_t(5, rounds)),
     ),
 )

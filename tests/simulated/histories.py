@@ -89,7 +89,7 @@ def machine_history(
 ) -> list[list[float]]:
     """So many series on a machine with these logarithms, of which the first is slower in `slower`;
     each takes its own share of what the machine does, which differ by `sharing`."""
-    own = 1.0 + sharing * rng.standard_normal(series)
+    shares = 1.0 + sharing * rng.standard_normal(series)
     return [
         (
             np.array(
@@ -102,7 +102,7 @@ def machine_history(
                     change,
                 )
             )
-            * np.exp(own[place] * machine)
+            * np.exp(shares[place] * machine)
         ).tolist()
         for place in range(series)
     ]

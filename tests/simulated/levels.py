@@ -27,14 +27,14 @@ def _lognormal(sigma: float) -> Draw:
     return lambda rng, runs: 25.0 * np.exp(sigma * rng.standard_normal(runs))
 
 
-def _spiked(rng: np.random.Generator, runs: int) -> np.ndarray:
+def _spiked_runs(rng: np.random.Generator, runs: int) -> np.ndarray:
     latency = _lognormal(0.02)(rng, runs)
     slow = rng.random(runs) < 0.02
     latency[slow] += rng.exponential(500.0, slow.sum())
     return latency
 
 
-def _stepped(rng: np.random.Generator, runs: int) -> np.ndarray:
+def _stepped_runs(rng: np.random.Generator, runs: int) -> np.ndarray:
     """One change of level, somewhere: a drift and no second mode."""
     latency = _lognormal(0.02)(rng, runs)
     latency[rng.integers(runs // 4, 3 * runs // 4) :] *= 1.3
@@ -56,8 +56,8 @@ ONE_LEVEL: dict[str, Draw] = {
     "autoregressive 0.9": _wandering(0.9, 0.1),
     "autoregressive 0.99": _wandering(0.99, 0.1),
     "autoregressive 0.999": _wandering(0.999, 0.2),
-    "rare spikes": _spiked,
-    "one step": _stepped,
+    "rare spikes": _spiked_runs,
+    "one step": _stepped_runs,
     "coarse clock": _ticking,
 }
 
@@ -84,8 +84,8 @@ TWO_LEVELS: dict[str, Draw] = {
 
 def back_to_back(latency_us: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """When the runs of a closed loop begin and end [n], in nanoseconds."""
-    finished = np.cumsum(latency_us * 1e3)
-    return finished - latency_us * 1e3, finished
+    finish_ns = np.cumsum(latency_us * 1e3)
+    return finish_ns - latency_us * 1e3, finish_ns
 
 
 def with_stalls(
@@ -95,12 +95,12 @@ def with_stalls(
 
     The beat is the machine's own, and goes on while a run is stalled.
     """
-    stalled = latency_us.copy()
+    stalled_us = latency_us.copy()
     now, beat = 0.0, rng.uniform(0.0, period_us)
     for place, latency in enumerate(latency_us.tolist()):
         if now + latency >= beat:
-            stalled[place] += stall_us * rng.uniform(0.9, 1.1)
-            while beat <= now + stalled[place]:
+            stalled_us[place] += stall_us * rng.uniform(0.9, 1.1)
+            while beat <= now + stalled_us[place]:
                 beat += period_us
-        now += stalled[place]
-    return stalled
+        now += stalled_us[place]
+    return stalled_us

@@ -64,15 +64,17 @@ def truths(machine: Machine, runs: int = RUNS) -> dict[str, float]:
     logs = []
     for latencies in machine.processes(rng, _PROCESSES, runs):
         ascending = np.sort(latencies)
-        own = [order_statistic(ascending, quantile) for quantile in QUANTILES.values()]
-        logs.append(np.log([*own, latencies.mean()]))
+        process_quantiles = [
+            order_statistic(ascending, quantile) for quantile in QUANTILES.values()
+        ]
+        logs.append(np.log([*process_quantiles, latencies.mean()]))
     return dict(zip(FIGURES, pseudo_medians(np.array(logs)).tolist(), strict=True))
 
 
-def estimates(drawn: Rounds) -> dict[str, Estimate]:
+def estimates(rounds: Rounds) -> dict[str, Estimate]:
     """What a row would have."""
-    figures = {name: typical_quantile(drawn, quantile) for name, quantile in QUANTILES.items()}
-    return {**figures, "mean": typical_mean(drawn)}
+    figures = {name: typical_quantile(rounds, quantile) for name, quantile in QUANTILES.items()}
+    return {**figures, "mean": typical_mean(rounds)}
 
 
 def covered(machine: Machine, rounds: int, tries: int, runs: int = RUNS) -> dict[str, Count]:
@@ -81,10 +83,12 @@ def covered(machine: Machine, rounds: int, tries: int, runs: int = RUNS) -> dict
     truth = truths(machine, runs)
     counts = {name: Count() for name in (*FIGURES, *(f"{name} bound" for name in BOUNDED), MLPERF)}
     for _ in range(tries):
-        drawn = Rounds.of(machine.rounds(rng, rounds, runs))
-        found = estimates(drawn)
-        is_marked = "rounds_correlated" in marks_of(drawn, (found["p50"], found["p99"]))
-        for name, figure in found.items():
+        simulated_rounds = Rounds.of(machine.rounds(rng, rounds, runs))
+        figures = estimates(simulated_rounds)
+        is_marked = "rounds_correlated" in marks_of(
+            simulated_rounds, (figures["p50"], figures["p99"])
+        )
+        for name, figure in figures.items():
             count, interval = counts[name], figure.interval
             count.tries += 1
             if interval is None or figure.value is None:
@@ -95,9 +99,9 @@ def covered(machine: Machine, rounds: int, tries: int, runs: int = RUNS) -> dict
                 count.unmarked += 1
                 count.held += interval.low <= truth[name] <= interval.high
         for name in BOUNDED:
-            bound = upper_bound(drawn, QUANTILES[name]).value
+            bound = upper_bound(simulated_rounds, QUANTILES[name]).value
             _count_bound(counts[f"{name} bound"], bound, truth[name])
-        estimate = early_stopping(drawn.pooled, QUANTILES["p99"]).estimate
+        estimate = early_stopping(simulated_rounds.pooled, QUANTILES["p99"]).estimate
         _count_bound(counts[MLPERF], estimate, truth["p99"])
     return counts
 

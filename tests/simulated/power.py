@@ -72,7 +72,13 @@ def power(kind: str, rounds: int, comparisons: int = 40_000, rows: int = 3000) -
     draw, shape = ROUNDS_OF[kind], (comparisons, rounds)
     pairs = SPREAD * (draw(rng, shape) - draw(rng, shape))
     reach = t_quantile(rounds - 1, 0.975) * pairs.std(axis=1, ddof=1) / math.sqrt(rounds)
-    found = math.expm1(math.log1p(BAND) + float(np.quantile(reach - pairs.mean(axis=1), FOUND)))
+    detectable_change = math.expm1(
+        math.log1p(BAND) + float(np.quantile(reach - pairs.mean(axis=1), FOUND))
+    )
     figures = np.exp(SPREAD * draw(rng, (rows, rounds)))
-    told = np.array([smallest_change_between(row.tolist()) for row in figures], float)
-    return Power(found, float(np.median(told)), float(np.mean(told < found / 2.0)))
+    smallest_changes = np.array([smallest_change_between(row.tolist()) for row in figures], float)
+    return Power(
+        detectable_change,
+        float(np.median(smallest_changes)),
+        float(np.mean(smallest_changes < detectable_change / 2.0)),
+    )

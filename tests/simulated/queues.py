@@ -26,8 +26,8 @@ def constant(count: int) -> np.ndarray:
 
 def exponential(count: int, seed: int) -> np.ndarray:
     """Services drawn with a mean of `SERVICE_NS`, int64 nanoseconds [count]."""
-    drawn = np.random.default_rng(seed).exponential(SERVICE_NS, count)
-    return np.rint(drawn).astype(np.int64)
+    service_ns = np.random.default_rng(seed).exponential(SERVICE_NS, count)
+    return np.rint(service_ns).astype(np.int64)
 
 
 def pollaczek_khinchine_ns(utilisation: float, variation: float) -> float:

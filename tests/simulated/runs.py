@@ -26,8 +26,8 @@ def past_of(
 ) -> RunVariation | None:
     """What so many earlier runs show."""
     logs = [np.log(run_of(rng, deviation, rounds)) for _ in range(runs)]
-    errors = [float(np.std(one, ddof=1)) / math.sqrt(rounds) for one in logs]
-    return from_history([float(one.mean()) for one in logs], errors=errors)
+    errors = [float(np.std(round_logs, ddof=1)) / math.sqrt(rounds) for round_logs in logs]
+    return from_history([float(round_logs.mean()) for round_logs in logs], errors=errors)
 
 
 def called(

@@ -126,8 +126,8 @@ class Server:
             limits,
             1.0 + self.slowing * place / 60.0,
         )
-        dispersed = dispersion(self.target, self.capacity_hz, rate_hz / self.capacity_hz)
-        return summarise_round(latencies_us, self.target, dispersed)
+        dispersion_us = dispersion(self.target, self.capacity_hz, rate_hz / self.capacity_hz)
+        return summarise_round(latencies_us, self.target, dispersion_us)
 
     def true_hz(self, rounds: int = 60, requests: int = 60_000) -> float:
         """The rate at which the share of late requests is what the target allows."""
@@ -138,12 +138,16 @@ class Server:
         def late(rate_hz: float) -> float:
             each = [self.latencies_us(7 * k + 1, 7 * k + 2, rate_hz, limits) for k in range(rounds)]
             if self.percentile is None:
-                return float(np.mean([one.mean() for one in each])) / self.target.limit_us - 1.0
-            share = np.mean([np.mean(one > self.target.limit_us) for one in each])
+                return (
+                    float(np.mean([latency_us.mean() for latency_us in each]))
+                    / self.target.limit_us
+                    - 1.0
+                )
+            share = np.mean([np.mean(latency_us > self.target.limit_us) for latency_us in each])
             return float(share) / self.target.allowed - 1.0
 
-        found: float = brentq(late, 0.2 * self.capacity_hz, 0.97 * self.capacity_hz, xtol=0.5)
-        return found
+        rate: float = brentq(late, 0.2 * self.capacity_hz, 0.97 * self.capacity_hz, xtol=0.5)
+        return rate
 
 
 SERVERS = (
@@ -165,8 +169,8 @@ def search(
     """The whole search with its answer."""
     rounds = Rounds(server.target, server.capacity_hz, ())
     while (rate_hz := next_rate(rounds, most)) is not None:
-        number = sum(one.rate_hz == rate_hz for one in rounds.observations)
-        known = server.round(rate_hz, number, seed, len(rounds.observations), common)
-        observations = (*rounds.observations, Observation(rate_hz, known))
+        number = sum(observation.rate_hz == rate_hz for observation in rounds.observations)
+        result = server.round(rate_hz, number, seed, len(rounds.observations), common)
+        observations = (*rounds.observations, Observation(rate_hz, result))
         rounds = Rounds(server.target, server.capacity_hz, observations, spent=len(observations))
     return rounds.bracket(), rounds

@@ -37,38 +37,40 @@ class Stopped:
     ends: tuple[int, ...]
 
 
-def stopped(asked: Asked, tries: int) -> Stopped:
+def stopped(request: Asked, tries: int) -> Stopped:
     """Rounds are drawn until the interval is narrow or there are as many as may be."""
-    seed = f"{asked.stream.name} {asked.quantile} {asked.share}".encode()
+    seed = f"{request.stream.name} {request.quantile} {request.share}".encode()
     rng = np.random.default_rng(zlib.crc32(seed))
-    rule = StoppingRule({"asked": asked.share})
-    claimed = held = narrow = 0
+    rule = StoppingRule({"asked": request.share})
+    claim_count = hit_count = narrow = 0
     ends = []
     for _ in range(tries):
-        figure, is_narrow = _ended(asked, rule, rng)
+        figure, is_narrow = _run_until_stop(request, rule, rng)
         narrow += is_narrow
         ends.append(len(figure.by_round))
         if figure.interval is not None:
-            claimed += 1
-            truth = asked.stream.truth(asked.quantile)
-            held += figure.interval.low <= truth <= figure.interval.high
-    return Stopped(claimed, held, narrow, tuple(sorted(ends)))
+            claim_count += 1
+            truth = request.stream.truth(request.quantile)
+            hit_count += figure.interval.low <= truth <= figure.interval.high
+    return Stopped(claim_count, hit_count, narrow, tuple(sorted(ends)))
 
 
-def wrongly_called(asked: Asked, tries: int) -> int:
+def wrongly_called(request: Asked, tries: int) -> int:
     """How often a case is called faster or slower than itself, each side ended by the rule."""
-    rng = np.random.default_rng(zlib.crc32(f"{asked.stream.name} {asked.share} twice".encode()))
-    rule = StoppingRule({"asked": asked.share})
+    rng = np.random.default_rng(zlib.crc32(f"{request.stream.name} {request.share} twice".encode()))
+    rule = StoppingRule({"asked": request.share})
     wrong = 0
     for _ in range(tries):
-        first, second = (_ended(asked, rule, rng)[0].by_round for _ in range(2))
-        found = difference(first, second, in_turn=True)
-        (verdict,) = judge([found], band=0.0, confidence=rule.confidence)
+        first, second = (_run_until_stop(request, rule, rng)[0].by_round for _ in range(2))
+        result = difference(first, second, in_turn=True)
+        (verdict,) = judge([result], band=0.0, confidence=rule.confidence)
         wrong += verdict.word in ("faster", "slower")
     return wrong
 
 
-def _ended(asked: Asked, rule: StoppingRule, rng: np.random.Generator) -> tuple[Estimate, bool]:
+def _run_until_stop(
+    asked: Asked, rule: StoppingRule, rng: np.random.Generator
+) -> tuple[Estimate, bool]:
     """The figure at the look that ends the case, and whether it is narrow then."""
     drawn: list[np.ndarray] = []
     for look in rule.looks:

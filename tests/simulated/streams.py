@@ -55,8 +55,8 @@ def pseudo_medians(logarithms: np.ndarray) -> np.ndarray:
     of which so many are drawn that their median is known to within a two-hundredth of the spread.
     """
     first, second = np.random.default_rng(1).integers(0, len(logarithms), (2, 200_000))
-    found: np.ndarray = np.exp(np.median((logarithms[first] + logarithms[second]) / 2.0, axis=0))
-    return found
+    medians: np.ndarray = np.exp(np.median((logarithms[first] + logarithms[second]) / 2.0, axis=0))
+    return medians
 
 
 def _normal(rng: np.random.Generator, runs: int, rho: float = 0.0) -> np.ndarray:
@@ -71,8 +71,8 @@ def _normal(rng: np.random.Generator, runs: int, rho: float = 0.0) -> np.ndarray
 
 def _log_normal(sigma: float, rho: float = 0.0, process_sigma: float = 0.0) -> Process:
     def process(rng: np.random.Generator, runs: int) -> np.ndarray:
-        own = process_sigma * rng.standard_normal()
-        return 100.0 * np.exp(sigma * _normal(rng, runs, rho) + own)
+        process_shift = process_sigma * rng.standard_normal()
+        return 100.0 * np.exp(sigma * _normal(rng, runs, rho) + process_shift)
 
     return process
 
@@ -127,7 +127,7 @@ def _tails(rng: np.random.Generator, runs: int) -> np.ndarray:
     return latency
 
 
-def _preempted(rng: np.random.Generator, runs: int) -> np.ndarray:
+def _preempted_runs(rng: np.random.Generator, runs: int) -> np.ndarray:
     """A timer takes a slice of 4 % of the runs, at gaps that repeat but for a jitter."""
     latency = 100.0 + rng.gamma(4.0, 2.0, runs)
     beat = np.cumsum(25 + rng.integers(-3, 4, runs // 20))
@@ -145,8 +145,8 @@ def _clock_states(rng: np.random.Generator, runs: int) -> np.ndarray:
 
 def _skewed_processes(rng: np.random.Generator, runs: int) -> np.ndarray:
     """Processes are unlucky, never lucky: memory that fell badly makes some slower."""
-    own = 0.03 * rng.exponential()
-    return 100.0 * np.exp(own + 0.08 * np.abs(_normal(rng, runs, 0.6)))
+    process_shift = 0.03 * rng.exponential()
+    return 100.0 * np.exp(process_shift + 0.08 * np.abs(_normal(rng, runs, 0.6)))
 
 
 def _student_processes(rng: np.random.Generator, runs: int) -> np.ndarray:
@@ -160,7 +160,7 @@ def _periodic(rng: np.random.Generator, runs: int) -> np.ndarray:
     return 100.0 * np.exp(0.04 * np.sin(2 * np.pi * time) + 0.02 * rng.standard_normal(runs))
 
 
-def _quantised(rng: np.random.Generator, runs: int) -> np.ndarray:
+def _quantised_runs(rng: np.random.Generator, runs: int) -> np.ndarray:
     """A clock with a coarse tick: many samples are equal."""
     latency = np.exp(0.02 * rng.standard_normal() + 0.15 * _normal(rng, runs, 0.5))
     return np.ceil(40.0 * latency) * 2.5
@@ -191,11 +191,11 @@ AUDITED: tuple[Stream, ...] = (
 """The kinds on which the first edition's interval was found wanting."""
 
 UNSEEN: tuple[Stream, ...] = (
-    Stream("preempted", "continuous", _preempted),
+    Stream("preempted", "continuous", _preempted_runs),
     Stream("clock states", "continuous", _clock_states),
     Stream("skewed processes", "tails", _skewed_processes),
     Stream("heavy processes", "continuous", _student_processes),
     Stream("waves", "continuous", _periodic),
-    Stream("coarse clock", "continuous", _quantised),
+    Stream("coarse clock", "continuous", _quantised_runs),
 )
 """Kinds that played no part in choosing the method."""

@@ -21,14 +21,14 @@ PARTS = {
 
 
 def main(names: list[str]) -> int:
-    unknown = [name for name in names if name not in PARTS]
-    if unknown:
-        sys.exit(f"no part {', '.join(unknown)}; known are {', '.join(PARTS)}")
+    unknown_names = [name for name in names if name not in PARTS]
+    if unknown_names:
+        sys.exit(f"no part {', '.join(unknown_names)}; known are {', '.join(PARTS)}")
     minutes = float(os.environ.get("SOAK_MINUTES") or MINUTES)
     seed = int(os.environ.get("SOAK_SEED") or 1)
-    chosen = {name: PARTS[name] for name in names or PARTS}
-    shares = sum(share for _, share in chosen.values())
-    for name, (part, share) in chosen.items():
+    chosen_parts = {name: PARTS[name] for name in names or PARTS}
+    shares = sum(share for _, share in chosen_parts.values())
+    for name, (part, share) in chosen_parts.items():
         sys.stdout.write(f"\n== {name}, SOAK_SEED={seed}\n")
         sys.stdout.flush()
         part(seed, minutes * share / shares)

@@ -92,33 +92,37 @@ def passes(
     process = process or psutil.Process()
     for _ in range(FIRST_PASSES):
         once()
-    before, count = held(process, scratch), 0
-    until = time.monotonic() + seconds
-    while count < LEAST_PASSES or time.monotonic() < until:
+    start, count = held(process, scratch), 0
+    deadline_s = time.monotonic() + seconds
+    while count < LEAST_PASSES or time.monotonic() < deadline_s:
         once()
         count += 1
-    after = held(process, scratch)
-    grown = after.memory_bytes - before.memory_bytes
+    end = held(process, scratch)
+    growth_bytes = end.memory_bytes - start.memory_bytes
     sys.stdout.write(
-        f"{count} {name}: {grown / 2**20:+.1f} MiB of {before.memory_bytes / 2**20:.0f}, "
-        f"{after.handles} handles, {after.threads} threads, {after.children} children, "
-        f"{after.temporary} temporary files, cache {after.cache_bytes / 2**10:.0f} KiB\n"
+        f"{count} {name}: {growth_bytes / 2**20:+.1f} MiB of {start.memory_bytes / 2**20:.0f}, "
+        f"{end.handles} handles, {end.threads} threads, {end.children} children, "
+        f"{end.temporary} temporary files, cache {end.cache_bytes / 2**10:.0f} KiB\n"
     )
     sys.stdout.flush()
     same = ("handles", "threads", "children", "temporary", "cache_bytes")
-    for one in same:
-        was, now = getattr(before, one), getattr(after, one)
-        assert was == now, f"{name} had {was} {one} at the start and {now} after {count} passes"
-    assert grown <= MOST_GROWTH_BYTES, f"{name} hold {grown:,} bytes more after {count} passes"
+    for attribute in same:
+        was, now = getattr(start, attribute), getattr(end, attribute)
+        assert was == now, (
+            f"{name} had {was} {attribute} at the start and {now} after {count} passes"
+        )
+    assert growth_bytes <= MOST_GROWTH_BYTES, (
+        f"{name} hold {growth_bytes:,} bytes more after {count} passes"
+    )
 
 
 def held(process: psutil.Process, scratch: Path) -> Held:
     gc.collect()
-    own = process.pid == os.getpid()
+    is_own_process = process.pid == os.getpid()
     return Held(
         process.memory_info().rss,
         process.num_fds(),
-        threading.active_count() if own else process.num_threads(),
+        threading.active_count() if is_own_process else process.num_threads(),
         len(process.children(recursive=True)),
         sum(1 for _ in (scratch / "temporary").rglob("*")),
         sum(

@@ -60,21 +60,21 @@ class Kept:
 
 def main(seed: int, minutes: float) -> None:
     chance = random.Random(seed)
-    wanted = int(os.environ.get("SOAK_KILLS") or KILLS)
-    until = time.monotonic() + minutes * 60
+    kill_count = int(os.environ.get("SOAK_KILLS") or KILLS)
+    deadline_s = time.monotonic() + minutes * 60
     hit: Counter[str] = Counter()
     sweeps = rounds = 0
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["GRAPHLAP_CACHE"] = f"{scratch}/cache"
         longest_s = LONGEST_ROUNDS * round_s(Path(scratch))
-        while hit.total() < wanted and time.monotonic() < until:
+        while hit.total() < kill_count and time.monotonic() < deadline_s:
             folder = new_sweep(Path(scratch), str(sweeps))
-            rounds += killed_and_resumed(folder, chance, hit, wanted, until, longest_s)
+            rounds += killed_and_resumed(folder, chance, hit, kill_count, deadline_s, longest_s)
             sweeps += 1
             sys.stdout.write(f"{hit.total()} kills, {rounds} rounds: {told(hit)}\n")
             sys.stdout.flush()
     sys.stdout.write(
-        f"{hit.total()} of {wanted} kills in {sweeps} sweeps, {rounds} rounds; none lost, none "
+        f"{hit.total()} of {kill_count} kills in {sweeps} sweeps, {rounds} rounds; none lost, none "
         f"twice, nothing left behind\n"
     )
 
@@ -87,7 +87,9 @@ def round_s(scratch: Path) -> float:
     journals = [path.stat() for path in (folder / "journal").iterdir()]
     first = min((folder / "samples").iterdir(), key=lambda path: path.stat().st_mtime_ns)
     begun_s = first.stat().st_mtime_ns / 1e9
-    return (max(told.st_mtime_ns / 1e9 for told in journals) - begun_s) / (complete(folder, 0) - 1)
+    return (max(status.st_mtime_ns / 1e9 for status in journals) - begun_s) / (
+        complete(folder, 0) - 1
+    )
 
 
 def new_sweep(scratch: Path, name: str) -> Path:
@@ -111,42 +113,42 @@ def killed_and_resumed(
     folder: Path,
     chance: random.Random,
     hit: Counter[str],
-    wanted: int,
-    until: float,
+    kill_count: int,
+    deadline_s: float,
     longest_s: float,
 ) -> int:
     """Resume the sweep until it is complete; gives how many rounds it has then.
 
     No more is hit once it was `wanted` times, or `until` is over (monotonic seconds).
     """
-    kept, crashed = Kept(), 0
+    content, crash_count = Kept(), 0
     while True:
         process = resume(folder)
         if chance.random() < UNDER_WAY:
             wait_for_round(process, folder)
         seconds = chance.uniform(0.0, longest_s)
-        over = hit.total() >= wanted or time.monotonic() >= until
-        if over or exits_within(process, seconds):
+        has_ended = hit.total() >= kill_count or time.monotonic() >= deadline_s
+        if has_ended or exits_within(process, seconds):
             code = process.wait(timeout=300)
             assert code in (0, 1), f"the batch mode ended with {code}: {errors_of(folder)}"
-            hold_on(folder, kept)
+            hold_on(folder, content)
             if is_over(folder):
-                return complete(folder, crashed)
+                return complete(folder, crash_count)
             continue  # an export that was hit is tried again
-        whom = chance.choice(WHOM)
-        if whom == "worker":
+        target = chance.choice(WHOM)
+        if target == "worker":
             # Its round is told as crashed, and the parent goes on until it is hit itself.
             if not kill_worker(process, chance):
-                whom = "parent"
+                target = "parent"
             else:
-                crashed += 1
-                hit[whom] += 1
+                crash_count += 1
+                hit[target] += 1
                 if exits_within(process, chance.uniform(0.0, longest_s)):
                     continue
-                whom = chance.choice(("parent", "all"))
-        kill(process, folder, everyone=whom == "all")
-        hit[whom] += 1
-        hold_on(folder, kept)
+                target = chance.choice(("parent", "all"))
+        kill(process, folder, everyone=target == "all")
+        hit[target] += 1
+        hold_on(folder, content)
 
 
 def is_over(folder: Path) -> bool:
@@ -222,50 +224,56 @@ def kill(process: subprocess.Popen[bytes], folder: Path, *, everyone: bool) -> N
         time.sleep(0.01)
 
 
-def hold_on(folder: Path, kept: Kept) -> None:
+def hold_on(folder: Path, content: Kept) -> None:
     """AssertionError if anything that was finished is another now; then know what is new."""
     now = Kept(finished_lines(folder))
-    lost = [pair for pair, line in kept.lines.items() if now.lines.get(pair) != line]
-    assert not lost, f"finished rounds were lost or changed: {lost} in {folder}"
+    lost_pairs = [pair for pair, line in content.lines.items() if now.lines.get(pair) != line]
+    assert not lost_pairs, f"finished rounds were lost or changed: {lost_pairs} in {folder}"
     for line in now.lines.values():
         name = json.loads(line)["samples"]
         if name:
             now.samples[name] = (folder / "samples" / name).read_bytes()
-    changed = [name for name, data in kept.samples.items() if now.samples.get(name) != data]
-    assert not changed, f"samples of finished rounds changed: {changed} in {folder}"
-    kept.lines, kept.samples = now.lines, now.samples
+    changed_names = [
+        name for name, data in content.samples.items() if now.samples.get(name) != data
+    ]
+    assert not changed_names, f"samples of finished rounds changed: {changed_names} in {folder}"
+    content.lines, content.samples = now.lines, now.samples
 
 
 def finished_lines(folder: Path) -> dict[tuple[str, int], bytes]:
     """By case and round; AssertionError for one that is there twice. A torn last line is none."""
-    found: dict[tuple[str, int], bytes] = {}
+    lines_by_pair: dict[tuple[str, int], bytes] = {}
     for path in sorted((folder / "journal").glob("*.jsonl")):
         for line in path.read_bytes().split(b"\n")[:-1]:
-            told = json.loads(line)
-            if told["kind"] == "round" and told["status"] != "cancelled":
-                pair = told["case_id"], told["round"]
-                assert pair not in found, f"{pair} was measured twice in {folder}"
-                found[pair] = line
-    return found
+            entry = json.loads(line)
+            if entry["kind"] == "round" and entry["status"] != "cancelled":
+                pair = entry["case_id"], entry["round"]
+                assert pair not in lines_by_pair, f"{pair} was measured twice in {folder}"
+                lines_by_pair[pair] = line
+    return lines_by_pair
 
 
-def complete(folder: Path, crashed: int) -> int:
+def complete(folder: Path, crash_count: int) -> int:
     """Every case has all its rounds, but for those whose own process was hit; nothing more lies
     there than what the journal tells of."""
     run = read_run(folder)
     assert not run.damaged, run.damaged
-    ended = 0
+    end_count = 0
     for case in run.cases:
         rounds = run.rounds_of(case)
         statuses = {result.status for result in rounds}
         if TERMINAL.isdisjoint(statuses):
             assert [result.round for result in rounds] == list(range(ROUNDS)), (case, rounds)
         else:
-            ended += 1
+            end_count += 1
             assert "crashed" in statuses, (case, statuses)
-    assert ended <= crashed, f"{ended} cases failed and {crashed} workers were hit: {folder}"
-    told = {r.samples for rounds in run.rounds.values() for r in rounds.values() if r.samples}
-    left = {path.name for path in (folder / "samples").iterdir()} - told
+    assert end_count <= crash_count, (
+        f"{end_count} cases failed and {crash_count} workers were hit: {folder}"
+    )
+    sample_names = {
+        r.samples for rounds in run.rounds.values() for r in rounds.values() if r.samples
+    }
+    left = {path.name for path in (folder / "samples").iterdir()} - sample_names
     assert not left, f"samples of no round were left behind: {left}"
     drafts = list(folder.rglob(".*"))
     assert not drafts, f"drafts were left behind: {drafts}"
@@ -277,4 +285,4 @@ def errors_of(folder: Path) -> str:
 
 
 def told(counts: Counter[str]) -> str:
-    return ", ".join(f"{count} {whom}" for whom, count in sorted(counts.items()))
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))

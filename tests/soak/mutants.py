@@ -26,11 +26,11 @@ def main(seed: int, minutes: float) -> None:
     """Ends before the next folder once its `minutes` are over."""
     count = int(os.environ.get("SOAK_MUTANTS") or 700)
     runtimes = os.environ.get("SOAK_RUNTIMES") or "ort-cpu"
-    begun, counts = time.monotonic(), Counter[str]()
+    start_s, counts = time.monotonic(), Counter[str]()
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["GRAPHLAP_CACHE"] = f"{scratch}/cache"
         for number, first in enumerate(range(0, count, AT_ONCE)):
-            if time.monotonic() - begun > minutes * 60:
+            if time.monotonic() - start_s > minutes * 60:
                 count = first
                 break
             folder = Path(scratch) / f"nets{number}"
@@ -40,11 +40,11 @@ def main(seed: int, minutes: float) -> None:
                 counts += measured(paths, Path(scratch) / f"run{number}", runtimes)
             sys.stdout.write(f"mutants of seed {seed + number}: {told(counts)}\n")
             sys.stdout.flush()
-    taken_min = (time.monotonic() - begun) / 60
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    taken_min = (time.monotonic() - start_s) / 60
+    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     sys.stdout.write(
         f"{count} mutants, {counts.total()} rows in {taken_min:.1f} min: {told(counts)}; "
-        f"the parent held {held:.0f} MiB\n"
+        f"the parent held {peak_mib:.0f} MiB\n"
     )
 
 

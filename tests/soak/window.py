@@ -31,10 +31,14 @@ def main(seed: int, minutes: float) -> None:
     program = [sys.executable, "-X", "faulthandler", "-m", "tests.soak.window"]
     command = [*program, str(seed), str(events), str(60 * minutes)]
     env = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-    sys.stdout.write(done.stdout)
-    assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr or done.stdout}"
-    assert not done.stderr, done.stderr
+    process = subprocess.run(
+        command, cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    sys.stdout.write(process.stdout)
+    assert process.returncode == 0, (
+        f"exit code {process.returncode}: {process.stderr or process.stdout}"
+    )
+    assert not process.stderr, process.stderr
 
 
 def use_at_random(seed: int, events: int, limit_s: float) -> dict[str, float]:
@@ -62,22 +66,22 @@ def use_at_random(seed: int, events: int, limit_s: float) -> dict[str, float]:
         live = subprocess.Popen(command, cwd=ROOT, stdout=quiet, stderr=quiet)
         try:
             user = _User(random.Random(seed), Path(scratch), runs)
-            begun, longest, sent = time.monotonic(), (0.0, ""), 0
-            while sent < events and time.monotonic() < begun + limit_s:
-                before = time.process_time()
-                what = user.act()
+            start_s, longest, sent_count = time.monotonic(), (0.0, ""), 0
+            while sent_count < events and time.monotonic() < start_s + limit_s:
+                cpu_before = time.process_time()
+                action = user.act()
                 application.processEvents()
-                longest = max(longest, (time.process_time() - before, what))
-                sent += 1
+                longest = max(longest, (time.process_time() - cpu_before, action))
+                sent_count += 1
             user.close()
         finally:
             live.terminate()
             live.wait()
     assert not faults, faults[:5]
     assert longest[0] <= MOST_CPU_S, (
-        f"{longest[1]} took {longest[0]:.2f} s of CPU time, of {sent} events"
+        f"{longest[1]} took {longest[0]:.2f} s of CPU time, of {sent_count} events"
     )
-    return {"events": sent, "longest_cpu_s": round(longest[0], 3)}
+    return {"events": sent_count, "longest_cpu_s": round(longest[0], 3)}
 
 
 def _runs(scratch: Path) -> dict[str, Path]:
@@ -156,16 +160,16 @@ class _User:
         functions = [key.Key_F6, key.Key_F8, key.Key_F9, key.Key_F11]
         letters = [Qt.Key(value) for value in range(key.Key_0.value, key.Key_9.value + 1)]
         letters += map(Qt.Key, range(key.Key_A.value, key.Key_Z.value + 1))
-        held = [Qt.KeyboardModifier.NoModifier] * 6 + [
+        modifiers = [Qt.KeyboardModifier.NoModifier] * 6 + [
             Qt.KeyboardModifier.ControlModifier,
             Qt.KeyboardModifier.ShiftModifier,
         ]
-        chosen = self._draw.choice([*plain * 3, *moves * 3, *functions * 2, *letters])
-        modifier = self._draw.choice(held)
-        if chosen == key.Key_Q and modifier == Qt.KeyboardModifier.ControlModifier:
+        chosen_key = self._draw.choice([*plain * 3, *moves * 3, *functions * 2, *letters])
+        modifier = self._draw.choice(modifiers)
+        if chosen_key == key.Key_Q and modifier == Qt.KeyboardModifier.ControlModifier:
             return
         target = QApplication.activePopupWidget() or QApplication.focusWidget() or self._window
-        QTest.keyClick(target, chosen, modifier)
+        QTest.keyClick(target, chosen_key, modifier)
 
     def _click(self) -> None:
         from PySide6.QtCore import Qt
@@ -199,14 +203,14 @@ class _User:
         if not plots + handles:
             return
         target = self._draw.choice(plots + handles)
-        held = self._draw.choice(
+        modifier = self._draw.choice(
             [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier]
         )
         left = Qt.MouseButton.LeftButton
-        QTest.mousePress(target, left, held, self._point(target))
+        QTest.mousePress(target, left, modifier, self._point(target))
         for _ in range(3):
             QTest.mouseMove(target, self._point(target))
-        QTest.mouseRelease(target, left, held, self._point(target))
+        QTest.mouseRelease(target, left, modifier, self._point(target))
 
     def _resize(self) -> None:
         self._window.resize(self._draw.randint(900, 1920), self._draw.randint(560, 1080))
@@ -215,8 +219,10 @@ class _User:
         self._window.toggle_theme()
 
     def _open(self) -> None:
-        there = [folder for folder in self._runs.values() if (folder / "manifest.json").is_file()]
-        self._window.open_run(self._draw.choice(there))
+        run_folders = [
+            folder for folder in self._runs.values() if (folder / "manifest.json").is_file()
+        ]
+        self._window.open_run(self._draw.choice(run_folders))
 
     def _clear_away(self) -> None:
         """Close menus and dialogs, as somebody does who wants to go on."""

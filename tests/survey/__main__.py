@@ -22,34 +22,36 @@ _ROUND_S = "240"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    known = networks()
+    all_networks = networks()
     parser = argparse.ArgumentParser(prog="python -m tests.survey", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="all, unless some are named")
     parser.add_argument("--folder", type=Path, default=Path("survey-results"), help="run folders")
     parser.add_argument("--page", action="store_true", help="write the page, measure nothing")
     flags = parser.parse_args(arguments)
-    unknown = set(flags.names) - {network.name for network in known}
-    if unknown:
-        parser.error(f"no network is called {', '.join(sorted(unknown))}")
+    unknown_names = set(flags.names) - {network.name for network in all_networks}
+    if unknown_names:
+        parser.error(f"no network is called {', '.join(sorted(unknown_names))}")
     folder = flags.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = [network for network in known if not flags.names or network.name in flags.names]
-    for number, network in enumerate([] if flags.page else wanted, 1):
-        said = _measure(network, folder)
-        print(f"[{number}/{len(wanted)}] {network.name}: {said}", flush=True)
+    chosen_networks = [
+        network for network in all_networks if not flags.names or network.name in flags.names
+    ]
+    for number, network in enumerate([] if flags.page else chosen_networks, 1):
+        outcome = _measure(network, folder)
+        print(f"[{number}/{len(chosen_networks)}] {network.name}: {outcome}", flush=True)
     if flags.page or not flags.names:
-        found = [(network, read_rows(folder / network.name)) for network in known]
-        PAGE.write_text(page(found), "utf-8")
+        results = [(network, read_rows(folder / network.name)) for network in all_networks]
+        PAGE.write_text(page(results), "utf-8")
         print(f"wrote {PAGE}")
     return 0
 
 
 def _measure(network: Network, folder: Path) -> str:
     """Measure one network, unless its folder is finished; what came out, in a few words."""
-    run, finished = folder / network.name, folder / f"{network.name}.finished"
-    if not finished.is_file():
+    run, finish_mark = folder / network.name, folder / f"{network.name}.finished"
+    if not finish_mark.is_file():
         try:
-            model = network.factory or _written(network.name, folder)
+            model = network.factory or _write_model(network.name, folder)
         except subprocess.CalledProcessError as error:
             return f"it could not be converted: {error.stderr.strip().splitlines()[-1:]}"
         begin = ["--models", model, "--batch", "1", "--runtimes", ",".join(RUNTIMES)]
@@ -69,12 +71,12 @@ def _measure(network: Network, folder: Path) -> str:
                 )
         except subprocess.TimeoutExpired:
             return f"not over after {_LIMIT_S} s: resumed by the next survey"
-        finished.touch()
+        finish_mark.touch()
     rows = read_rows(run)
     return ", ".join(f"{runtime} {row['status']}" for runtime, row in rows.items()) or "no rows"
 
 
-def _written(name: str, folder: Path) -> str:
+def _write_model(name: str, folder: Path) -> str:
     path = folder / f"{name}.onnx"
     if not path.is_file():
         command = [sys.executable, "-W", "ignore", "-m", "tests.survey.fitted", name, str(path)]

@@ -27,7 +27,7 @@ def _forest() -> Any:
     return RandomForestClassifier(n_estimators=20, random_state=0)
 
 
-def _boosted() -> Any:
+def _boosted_trees() -> Any:
     from sklearn.ensemble import GradientBoostingRegressor
 
     return GradientBoostingRegressor(n_estimators=30, random_state=0)
@@ -63,7 +63,7 @@ def _xgboost_regressor() -> Any:
 ESTIMATORS = {
     "logistic_regression": _linear,
     "random_forest": _forest,
-    "gradient_boosting": _boosted,
+    "gradient_boosting": _boosted_trees,
     "perceptron": _perceptron,
     "support_vectors": _vectors,
     "xgboost_classifier": _xgboost_classifier,
@@ -77,17 +77,17 @@ def converted(name: str) -> ModelProto:
     data = rng.normal(size=(ROWS, FEATURES)).astype(np.float32)
     classes = (data[:, :CLASSES].argmax(axis=1)).astype(np.int64)
     regression = name in ("gradient_boosting", "support_vectors", "xgboost_regressor")
-    fitted = ESTIMATORS[name]().fit(data, data.sum(axis=1) if regression else classes)
+    estimator = ESTIMATORS[name]().fit(data, data.sum(axis=1) if regression else classes)
     if name.startswith("xgboost"):
         from onnxmltools import convert_xgboost
         from onnxmltools.convert.common.data_types import FloatTensorType
 
-        return convert_xgboost(fitted, initial_types=[("x", FloatTensorType([None, FEATURES]))])
+        return convert_xgboost(estimator, initial_types=[("x", FloatTensorType([None, FEATURES]))])
     from skl2onnx import to_onnx
 
     # The default, a list of dictionaries of probabilities, is no tensor.
     options = {} if regression else {"zipmap": False}
-    return to_onnx(fitted, data[:1], options=options, target_opset=20)
+    return to_onnx(estimator, data[:1], options=options, target_opset=20)
 
 
 def main() -> None:

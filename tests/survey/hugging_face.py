@@ -17,7 +17,7 @@ Made = tuple[nn.Module, dict[str, torch.Tensor]]
 WORDS, TOKENS, WIDTH, HEADS, LAYERS = 100, 12, 32, 4, 2
 
 
-def _of_text(module: nn.Module, *, mask: bool = True) -> Made:
+def _text_network(module: nn.Module, *, mask: bool = True) -> Made:
     ids = torch.arange(TOKENS)[None] * 7 % WORDS
     inputs = {"input_ids": ids}
     if mask:
@@ -25,7 +25,7 @@ def _of_text(module: nn.Module, *, mask: bool = True) -> Made:
     return module.eval(), inputs
 
 
-def _of_image(module: nn.Module, size: int = 32) -> Made:
+def _image_network(module: nn.Module, size: int = 32) -> Made:
     return module.eval(), {"pixel_values": torch.randn(1, 3, size, size)}
 
 
@@ -44,45 +44,45 @@ def _vision() -> dict[str, int]:
 
 
 def bert() -> Made:
-    return _of_text(hf.BertModel(hf.BertConfig(**_shape())))
+    return _text_network(hf.BertModel(hf.BertConfig(**_shape())))
 
 
 def bert_classifier() -> Made:
-    return _of_text(hf.BertForSequenceClassification(hf.BertConfig(**_shape())))
+    return _text_network(hf.BertForSequenceClassification(hf.BertConfig(**_shape())))
 
 
 def distilbert() -> Made:
     config = hf.DistilBertConfig(
         vocab_size=WORDS, dim=WIDTH, n_layers=LAYERS, n_heads=HEADS, hidden_dim=2 * WIDTH
     )
-    return _of_text(hf.DistilBertModel(config))
+    return _text_network(hf.DistilBertModel(config))
 
 
 def roberta() -> Made:
-    return _of_text(hf.RobertaModel(hf.RobertaConfig(**_shape())))
+    return _text_network(hf.RobertaModel(hf.RobertaConfig(**_shape())))
 
 
 def albert() -> Made:
-    return _of_text(hf.AlbertModel(hf.AlbertConfig(**_shape(), embedding_size=16)))
+    return _text_network(hf.AlbertModel(hf.AlbertConfig(**_shape(), embedding_size=16)))
 
 
 def electra() -> Made:
-    return _of_text(hf.ElectraModel(hf.ElectraConfig(**_shape(), embedding_size=16)))
+    return _text_network(hf.ElectraModel(hf.ElectraConfig(**_shape(), embedding_size=16)))
 
 
 def mpnet() -> Made:
-    return _of_text(hf.MPNetModel(hf.MPNetConfig(**_shape())))
+    return _text_network(hf.MPNetModel(hf.MPNetConfig(**_shape())))
 
 
 def deberta() -> Made:
-    return _of_text(hf.DebertaV2Model(hf.DebertaV2Config(**_shape())))
+    return _text_network(hf.DebertaV2Model(hf.DebertaV2Config(**_shape())))
 
 
 def gpt2() -> Made:
     config = hf.GPT2Config(
         vocab_size=WORDS, n_embd=WIDTH, n_layer=LAYERS, n_head=HEADS, use_cache=False
     )
-    return _of_text(hf.GPT2LMHeadModel(config), mask=False)
+    return _text_network(hf.GPT2LMHeadModel(config), mask=False)
 
 
 def opt() -> Made:
@@ -95,12 +95,12 @@ def opt() -> Made:
         word_embed_proj_dim=WIDTH,
         use_cache=False,
     )
-    return _of_text(hf.OPTForCausalLM(config))
+    return _text_network(hf.OPTForCausalLM(config))
 
 
 def llama() -> Made:
     config = hf.LlamaConfig(**_shape(), num_key_value_heads=2, use_cache=False)
-    return _of_text(hf.LlamaForCausalLM(config))
+    return _text_network(hf.LlamaForCausalLM(config))
 
 
 def llama_half() -> Made:
@@ -111,7 +111,7 @@ def llama_half() -> Made:
 
 def qwen2() -> Made:
     config = hf.Qwen2Config(**_shape(), num_key_value_heads=2, use_cache=False)
-    return _of_text(hf.Qwen2ForCausalLM(config))
+    return _text_network(hf.Qwen2ForCausalLM(config))
 
 
 def mamba() -> Made:
@@ -122,23 +122,23 @@ def mamba() -> Made:
         num_hidden_layers=LAYERS,
         use_cache=False,
     )
-    return _of_text(hf.MambaForCausalLM(config), mask=False)
+    return _text_network(hf.MambaForCausalLM(config), mask=False)
 
 
 def t5_encoder() -> Made:
     config = hf.T5Config(
         vocab_size=WORDS, d_model=WIDTH, d_kv=8, d_ff=64, num_layers=LAYERS, num_heads=HEADS
     )
-    return _of_text(hf.T5EncoderModel(config))
+    return _text_network(hf.T5EncoderModel(config))
 
 
 def clip_text() -> Made:
-    return _of_text(hf.CLIPTextModel(hf.CLIPTextConfig(**_shape())))
+    return _text_network(hf.CLIPTextModel(hf.CLIPTextConfig(**_shape())))
 
 
 def clip_vision() -> Made:
     config = hf.CLIPVisionConfig(**_vision(), image_size=32, patch_size=8)
-    return _of_image(hf.CLIPVisionModel(config))
+    return _image_network(hf.CLIPVisionModel(config))
 
 
 def clip() -> Made:
@@ -146,7 +146,7 @@ def clip() -> Made:
     config = hf.CLIPConfig(
         text_config=_shape(), vision_config={**_vision(), "image_size": 32, "patch_size": 8}
     )
-    module, text = _of_text(hf.CLIPModel(config))
+    module, text = _text_network(hf.CLIPModel(config))
     return module, {**text, "pixel_values": torch.randn(1, 3, 32, 32)}
 
 
@@ -158,25 +158,25 @@ def llava() -> Made:
         text_config=hf.LlamaConfig(**_shape(), num_key_value_heads=2, use_cache=False),
         image_token_index=picture,
     )
-    module, text = _of_text(hf.LlavaForConditionalGeneration(config), mask=False)
+    module, text = _text_network(hf.LlavaForConditionalGeneration(config), mask=False)
     ids = torch.cat([torch.full((1, 16), picture), text["input_ids"]], 1)
     return module, {"input_ids": ids, "pixel_values": torch.randn(1, 3, 32, 32)}
 
 
 def vit() -> Made:
     config = hf.ViTConfig(**_vision(), image_size=32, patch_size=8)
-    return _of_image(hf.ViTModel(config))
+    return _image_network(hf.ViTModel(config))
 
 
 def dinov2() -> Made:
-    return _of_image(hf.Dinov2Model(hf.Dinov2Config(**_vision(), image_size=32, patch_size=8)))
+    return _image_network(hf.Dinov2Model(hf.Dinov2Config(**_vision(), image_size=32, patch_size=8)))
 
 
 def segformer() -> Made:
     config = hf.SegformerConfig(
         depths=[1, 1, 1, 1], hidden_sizes=[8, 16, 24, 32], decoder_hidden_size=16
     )
-    return _of_image(hf.SegformerForSemanticSegmentation(config), size=64)
+    return _image_network(hf.SegformerForSemanticSegmentation(config), size=64)
 
 
 def whisper_encoder() -> Made:

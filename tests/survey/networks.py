@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.survey.fitted import ESTIMATORS
 
-_HERE = Path(__file__).parent
+_FOLDER = Path(__file__).parent
 _FACTORIES = {"hugging_face.py": "transformers", "image_nets.py": "torchvision, timm"}
 _BY_TIMM = "_of_timm"
 
@@ -28,12 +28,12 @@ class Network:
 
 def networks() -> tuple[Network, ...]:
     """All of them, in the order of the table."""
-    return (*_of_factories(), *_fitted())
+    return (*_factory_networks(), *_fitted_networks())
 
 
-def _of_factories() -> Iterator[Network]:
+def _factory_networks() -> Iterator[Network]:
     for file, source in _FACTORIES.items():
-        path = _HERE / file
+        path = _FOLDER / file
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
                 yield Network(node.name, _source(source, node), f"{path}:{node.name}")
@@ -45,6 +45,6 @@ def _source(source: str, function: ast.FunctionDef) -> str:
     return both[-1] if by_timm else both[0]
 
 
-def _fitted() -> Iterator[Network]:
+def _fitted_networks() -> Iterator[Network]:
     for name in ESTIMATORS:
         yield Network(name, "xgboost" if name.startswith("xgboost") else "scikit-learn")

@@ -42,19 +42,19 @@ def read_rows(folder: Path) -> Rows:
         return {row["runtime"]: row for row in csv.DictReader(file)}
 
 
-def page(found: Sequence[tuple[Network, Rows]]) -> str:
+def page(results: Sequence[tuple[Network, Rows]]) -> str:
     """The whole page; the reasons are numbered as they first appear."""
     reasons: dict[str, int] = {}
-    lines = [_line(network, rows, reasons) for network, rows in found]
+    lines = [_line(network, rows, reasons) for network, rows in results]
     packages = ", ".join(f"{name} {version(name)}" for name in (*_PACKAGES, *_FITTED_BY))
     table = ["| " + " | ".join(_HEADINGS) + " |", "|" + " --- |" * len(_HEADINGS), *lines]
-    told = [f"{number}. {reason}" for reason, number in reasons.items()]
-    parts = [_INTRODUCTION, f"Versions: {packages}.\n", _sum(found), *table]
-    return "\n".join([*parts, "", *(["## Reasons", "", *told, ""] if told else [])])
+    reason_lines = [f"{number}. {reason}" for reason, number in reasons.items()]
+    parts = [_INTRODUCTION, f"Versions: {packages}.\n", _sum(results), *table]
+    return "\n".join([*parts, "", *(["## Reasons", "", *reason_lines, ""] if reason_lines else [])])
 
 
-def _sum(found: Iterable[tuple[Network, Rows]]) -> str:
-    networks = [rows for _, rows in found]
+def _sum(results: Iterable[tuple[Network, Rows]]) -> str:
+    networks = [rows for _, rows in results]
     counts = []
     for runtime in RUNTIMES:
         statuses = Counter(rows.get(runtime, {}).get("status", _NOT_RUN) for rows in networks)
@@ -64,14 +64,16 @@ def _sum(found: Iterable[tuple[Network, Rows]]) -> str:
 
 
 def _line(network: Network, rows: Rows, reasons: dict[str, int]) -> str:
-    of_all = [rows.get(runtime, {}) for runtime in RUNTIMES]
-    parameters = next((row["parameters"] for row in of_all if row.get("parameters")), "")
-    exported = "yes" if parameters or any(row.get("status") == "ok" for row in of_all) else "no"
-    if not any(of_all):
-        exported = _NOT_RUN
-    shown = f"{int(float(parameters)):,}" if parameters else ""
-    cells = [network.name, network.source, shown, exported]
-    cells += [_cell(network.name, row, reasons) for row in of_all]
+    runtime_rows = [rows.get(runtime, {}) for runtime in RUNTIMES]
+    parameters = next((row["parameters"] for row in runtime_rows if row.get("parameters")), "")
+    export_word = (
+        "yes" if parameters or any(row.get("status") == "ok" for row in runtime_rows) else "no"
+    )
+    if not any(runtime_rows):
+        export_word = _NOT_RUN
+    count_text = f"{int(float(parameters)):,}" if parameters else ""
+    cells = [network.name, network.source, count_text, export_word]
+    cells += [_cell(network.name, row, reasons) for row in runtime_rows]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -79,10 +81,10 @@ def _cell(name: str, row: Mapping[str, str], reasons: dict[str, int]) -> str:
     if not row:
         return _NOT_RUN
     reason = re.sub(rf"\b{re.escape(name)}\b", "it", row["reason"])
-    said = without_places(reason) if row["status"] != "ok" else ""
-    if not said:
+    reason_text = without_places(reason) if row["status"] != "ok" else ""
+    if not reason_text:
         return row["status"]
-    return f"{row['status']} [{reasons.setdefault(said, len(reasons) + 1)}](#reasons)"
+    return f"{row['status']} [{reasons.setdefault(reason_text, len(reasons) + 1)}](#reasons)"
 
 
 def without_places(reason: str) -> str:

@@ -21,9 +21,9 @@ SMALL = ("bert_classifier", "gpt2", "clip_vision", "mobilenet_v3_small", "vision
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("survey")
-    assert main([*SURVEYED, "--folder", str(made)]) == 0
-    return made
+    survey_folder = tmp_path_factory.mktemp("survey")
+    assert main([*SURVEYED, "--folder", str(survey_folder)]) == 0
+    return survey_folder
 
 
 @pytest.mark.parametrize("name", SURVEYED)
@@ -36,9 +36,9 @@ def test_an_estimator_of_another_package_is_measured_and_checked(name: str, fold
 
 
 def test_what_is_finished_is_not_measured_again(folder: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in folder.rglob("results.csv")}
+    times_before = {path: path.stat().st_mtime_ns for path in folder.rglob("results.csv")}
     assert main([*SURVEYED, "--folder", str(folder)]) == 0
-    assert {path: path.stat().st_mtime_ns for path in folder.rglob("results.csv")} == before
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("results.csv")} == times_before
 
 
 def test_networks_of_the_hubs_are_measured_and_checked(tmp_path: Path) -> None:
@@ -48,8 +48,8 @@ def test_networks_of_the_hubs_are_measured_and_checked(tmp_path: Path) -> None:
     run = tmp_path / "run"
     plan = ["--models", models, "--runtimes", "ort-cpu", "--profile", "glance", "--rounds", "1"]
     command = [sys.executable, "-m", "app", "--headless", *plan, "--out", str(run)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr
     with (run / "results.full.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["model"].rpartition(":")[2] for row in rows] == list(SMALL)

@@ -24,17 +24,20 @@ def test_there_are_thirty_architectures_and_estimators_of_both_kinds() -> None:
 
 
 def test_a_reason_that_names_its_network_is_that_of_all() -> None:
-    found = [
+    results = [
         (Network(name, "xgboost"), {"torch-cpu": {"status": "unsupported", "reason": reason}})
         for name, reason in (("one", "no module behind one"), ("two", "no module behind two"))
     ]
-    assert "1. no module behind it\n" in page(found)
-    assert page(found).count("unsupported [1]") == 2
+    assert "1. no module behind it\n" in page(results)
+    assert page(results).count("unsupported [1]") == 2
 
 
 def test_a_reason_is_told_once_and_without_folders() -> None:
-    refused = {"status": "partial", "reason": "node 'a|b' of /home/me/nets/x.onnx\nis elsewhere"}
-    rows = {"ort-cpu": OK, "fpga:v80": {**refused, "parameters": "1200.0"}}
+    refused_row = {
+        "status": "partial",
+        "reason": "node 'a|b' of /home/me/nets/x.onnx\nis elsewhere",
+    }
+    rows = {"ort-cpu": OK, "fpga:v80": {**refused_row, "parameters": "1200.0"}}
     text = page([(Network("one", "timm"), rows), (Network("two", "timm"), rows)])
     assert "/home" not in text
     assert text.count("of x.onnx is elsewhere") == 1

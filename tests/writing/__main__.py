@@ -46,10 +46,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def offenders(kind: str) -> Iterator[Offender]:
     """In the files that git tracks, in the order of their paths."""
-    listed = subprocess.run(
+    process = subprocess.run(
         ["git", "ls-files", "*.py", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    for file in sorted(listed.stdout.splitlines()):
+    for file in sorted(process.stdout.splitlines()):
         path, top = ROOT / file, file.partition("/")[0]
         if not path.is_file() or file in RECORDS:
             continue
@@ -68,11 +68,11 @@ def folder(file: str) -> str:
     return f"{top}/{rest[0]}" if top in PRODUCT and len(rest) > 1 else top
 
 
-def excesses(counts: Mapping[str, int], allowed: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+def excesses(counts: Mapping[str, int], limits: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     """Folders with more offenders than allowed, and how many more; no entry allows none."""
     for name, count in sorted(counts.items()):
-        if count > allowed.get(name, 0):
-            yield name, count - allowed.get(name, 0)
+        if count > limits.get(name, 0):
+            yield name, count - limits.get(name, 0)
 
 
 def _compare() -> int:
@@ -80,14 +80,14 @@ def _compare() -> int:
     code = 0
     for kind in KINDS:
         counts = Counter(folder(offender.file) for offender in offenders(kind))
-        allowed = allowances[kind]
-        print(f"{kind}: {counts.total()} against the rules, {sum(allowed.values())} allowed")
-        for name, more in excesses(counts, allowed):
+        limits = allowances[kind]
+        print(f"{kind}: {counts.total()} against the rules, {sum(limits.values())} allowed")
+        for name, more in excesses(counts, limits):
             print(f"  {name}: {more} too many; python -m tests.writing {kind} {name} lists them")
             code = 1
-        for name in sorted(allowed):
-            if counts[name] < allowed[name]:
-                print(f"  {name}: lower its allowance of {allowed[name]} to {counts[name]}")
+        for name in sorted(limits):
+            if counts[name] < limits[name]:
+                print(f"  {name}: lower its allowance of {limits[name]} to {counts[name]}")
     return code
 
 

@@ -26,9 +26,9 @@ def names_in(file: str, source: str) -> Iterator[Offender]:
     """The module's own name first, at line 1, then what the file binds, by line."""
     path = Path(file)
     stem = path.parent.name if path.stem == "__init__" else path.stem
-    found = [(1, stem, False)] if not stem.startswith("__") else []
-    found += sorted({*_bindings(ast.parse(source))})
-    for line, name, is_flag in found:
+    bindings = [(1, stem, False)] if not stem.startswith("__") else []
+    bindings += sorted({*_bindings(ast.parse(source))})
+    for line, name, is_flag in bindings:
         kind = kind_of_name(name)
         if kind and not (is_flag and kind == "participle"):
             yield Offender(file, line, name, kind)
@@ -36,7 +36,7 @@ def names_in(file: str, source: str) -> Iterator[Offender]:
 
 def _bindings(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
     """Line, name, and whether the name is declared to be a bool."""
-    declared = {
+    declared_flags = {
         id(node.target): _is_bool(node.annotation)
         for node in ast.walk(tree)
         if isinstance(node, ast.AnnAssign)
@@ -50,9 +50,9 @@ def _bindings(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
             case ast.arg():
                 yield node.lineno, node.arg, _is_bool(node.annotation)
             case ast.Name(ctx=ast.Store()):
-                yield node.lineno, node.id, declared.get(id(node), False)
+                yield node.lineno, node.id, declared_flags.get(id(node), False)
             case ast.Attribute(ctx=ast.Store()):
-                yield node.lineno, node.attr, declared.get(id(node), False)
+                yield node.lineno, node.attr, declared_flags.get(id(node), False)
             case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
                 yield node.lineno, name, False
             case ast.alias(asname=str(name)):

@@ -35,8 +35,8 @@ def in_messages(file: str, source: str) -> Iterator[Offender]:
     """Other strings of at least `SENTENCE_WORDS` words; `·` for a value in one."""
     nodes = list(ast.walk(ast.parse(source)))
     docstrings = {id(node) for node in _statements(nodes)}
-    formatted = [node for node in nodes if isinstance(node, ast.JoinedStr)]
-    parts = {id(part) for node in formatted for part in node.values}
+    formatted_strings = [node for node in nodes if isinstance(node, ast.JoinedStr)]
+    parts = {id(part) for node in formatted_strings for part in node.values}
     for node in nodes:
         if isinstance(node, ast.JoinedStr):
             constants = (getattr(part, "value", None) for part in node.values)

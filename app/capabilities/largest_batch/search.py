@@ -98,18 +98,18 @@ def _larger_batch(statuses: Mapping[int, Status], first: int, memory: Memory) ->
     if not fits:
         return first
     if fits not in memory.held_mib or not memory.limit_mib:
-        grown = 2 * fits
+        candidate = 2 * fits
     else:
         fitting = _fitting_batches(statuses)
         guess = memory.predicted(fitting)
         if guess is not None and memory.has_bent(fitting):
             guess = (fits + guess) // 2
-        grown = (
+        candidate = (
             GROWTH * fits
             if guess is None
             else min(max(guess, _next_batch_up(statuses)), GROWTH * fits)
         )
-    return min(grown, MAXIMUM_BATCH) if fits < MAXIMUM_BATCH else None
+    return min(candidate, MAXIMUM_BATCH) if fits < MAXIMUM_BATCH else None
 
 
 def _batch_in_gap(statuses: Mapping[int, Status], fits: int, too_large: int, memory: Memory) -> int:
@@ -119,11 +119,11 @@ def _batch_in_gap(statuses: Mapping[int, Status], fits: int, too_large: int, mem
     guess = memory.predicted(_fitting_batches(statuses))
     if guess is None or len(statuses) >= PREDICTED_TRIES:
         return middle
-    failed = sum(batch > fits for batch in statuses)
-    below = too_large - max(1, too_large // RESOLUTION) * 2 ** (failed - 1)
+    failure_count = sum(batch > fits for batch in statuses)
+    lower_bound = too_large - max(1, too_large // RESOLUTION) * 2 ** (failure_count - 1)
     if guess <= fits:
         return min(_next_batch_up(statuses), middle)
-    return min(max(guess, min(_next_batch_up(statuses), middle)), max(below, middle))
+    return min(max(guess, min(_next_batch_up(statuses), middle)), max(lower_bound, middle))
 
 
 def _next_batch_up(statuses: Mapping[int, Status]) -> int:
@@ -151,10 +151,10 @@ def smallest_misfit(statuses: Mapping[int, Status]) -> int | None:
 
 def stopped_by(statuses: Mapping[int, Status]) -> str:
     """What is known beyond the largest batch that ran: `out of memory at 64`."""
-    beyond = smallest_misfit(statuses)
-    if beyond is None:
+    misfit = smallest_misfit(statuses)
+    if misfit is None:
         return "none larger was tried"
-    return f"{statuses[beyond].replace('_', ' ')} at {beyond}"
+    return f"{statuses[misfit].replace('_', ' ')} at {misfit}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,70 +66,70 @@ def rate(rate_hz: float) -> str:
     return f"{rate_hz:,.0f}/s" if rate_hz >= 1000 else f"{text.significant(rate_hz)}/s"
 
 
-def sentence(subject: str, searched: SearchState, target: Target) -> str:
+def sentence(subject: str, state: SearchState, target: Target) -> str:
     """`ort-cpu with 2 sessions holds 1,160/s at p99 <= 5.00 ms (limit: 1,160/s to 1,200/s)`.
 
     Or why there is no such rate.
     """
-    found, at = searched.bracket, f"at {target_text(target)}"
-    if not searched.is_over:
+    bracket, target_phrase = state.bracket, f"at {target_text(target)}"
+    if not state.is_over:
         missing = f"{subject} was not searched to the end: resume the run"
-        return f"{missing}; {_progress(searched, target)}"
-    if found.low_hz is None:
-        return f"{subject} holds no rate {at}: {_reason_for_no_rate(searched, target)}"
-    if found.high_hz is None or found.not_offered:
+        return f"{missing}; {_progress(state, target)}"
+    if bracket.low_hz is None:
+        return f"{subject} holds no rate {target_phrase}: {_reason_for_no_rate(state, target)}"
+    if bracket.high_hz is None or bracket.not_offered:
         return (
-            f"{subject} holds {rate(found.low_hz)} or more {at}: "
-            f"{_reason_for_open_bracket(searched)}"
+            f"{subject} holds {rate(bracket.low_hz)} or more {target_phrase}: "
+            f"{_reason_for_open_bracket(state)}"
         )
-    limit = f"limit: {rate(found.low_hz)} to {rate(found.high_hz)}"
-    answer = f"{subject} holds {rate(found.low_hz)} {at} ({limit})"
-    if found.high_hz > WIDE * found.low_hz:
+    limit = f"limit: {rate(bracket.low_hz)} to {rate(bracket.high_hz)}"
+    answer = f"{subject} holds {rate(bracket.low_hz)} {target_phrase} ({limit})"
+    if bracket.high_hz > WIDE * bracket.low_hz:
         answer += "; to narrow it: more --rounds or a longer --preset"
     return answer
 
 
-def _progress(searched: SearchState, target: Target) -> str:
+def _progress(state: SearchState, target: Target) -> str:
     """What the rounds of an unfinished search have shown."""
-    found = searched.bracket
-    if not searched.points:
-        figure = figure_us(searched.unloaded.rounds)
-        unloaded = (
+    bracket = state.bracket
+    if not state.points:
+        figure = figure_us(state.unloaded.rounds)
+        unloaded_text = (
             "" if figure is None else f", unloaded its {target.name} is {text.latency(figure)}"
         )
-        return f"no rate was measured so far{unloaded}"
+        return f"no rate was measured so far{unloaded_text}"
     holds = "no rate is shown to hold so far"
-    if found.low_hz is not None:
-        holds = f"so far it holds at least {rate(found.low_hz)}"
-    if found.high_hz is None:
+    if bracket.low_hz is not None:
+        holds = f"so far it holds at least {rate(bracket.low_hz)}"
+    if bracket.high_hz is None:
         return f"{holds} at {target_text(target)}, and no rate is shown to break it"
-    breaks = "the generator is late" if found.not_offered else "it breaks"
-    return f"{holds} and {breaks} at {rate(found.high_hz)}, at {target_text(target)}"
+    breaks = "the generator is late" if bracket.not_offered else "it breaks"
+    return f"{holds} and {breaks} at {rate(bracket.high_hz)}, at {target_text(target)}"
 
 
-def _reason_for_no_rate(searched: SearchState, target: Target) -> str:
-    unloaded, found = searched.unloaded, searched.bracket
-    if (reason := _failure(searched)) is not None:
+def _reason_for_no_rate(state: SearchState, target: Target) -> str:
+    unloaded_point, bracket = state.unloaded, state.bracket
+    if (reason := _failure(state)) is not None:
         return reason
-    figure = figure_us(unloaded.rounds)
+    figure = figure_us(unloaded_point.rounds)
     latency_text = "longer than that" if figure is None else text.latency(figure)
-    if not searched.points:
+    if not state.points:
         return f"unloaded its {target.name} is {latency_text}, the least possible"
-    if found.not_offered:
-        return _late_reason(found)
-    lowest_hz = searched.points[0].rate_hz or 0.0
-    if found.high_hz is not None and lowest_hz <= 1.01 * MINIMUM_SHARE * searched.service_hz:
+    if bracket.not_offered:
+        return _late_reason(bracket)
+    lowest_hz = state.points[0].rate_hz or 0.0
+    if bracket.high_hz is not None and lowest_hz <= 1.01 * MINIMUM_SHARE * state.service_hz:
         return (
             f"{rate(lowest_hz)} misses it, and in a closed loop its {target.name} is {latency_text}"
         )
     return "the rounds are too few or too short to show one: more --rounds or a longer --preset"
 
 
-def _reason_for_open_bracket(searched: SearchState) -> str:
-    if (reason := _failure(searched)) is not None:
+def _reason_for_open_bracket(state: SearchState) -> str:
+    if (reason := _failure(state)) is not None:
         return reason
-    if searched.bracket.not_offered:
-        return _late_reason(searched.bracket)
+    if state.bracket.not_offered:
+        return _late_reason(state.bracket)
     return "no rate was shown to break it"
 
 
@@ -137,9 +137,9 @@ def _late_reason(bracket: Bracket) -> str:
     return f"requests of {rate(bracket.high_hz or 0.0)} themselves came late on this machine"
 
 
-def _failure(searched: SearchState) -> str | None:
+def _failure(state: SearchState) -> str | None:
     """Why a round of the search ended without figures; None where none did."""
-    points = (searched.unloaded, *searched.points)
+    points = (state.unloaded, *state.points)
     reasons = (one_line(point.reason) for point in points if point.verdict == "failed")
     return next(reasons, None)
 
@@ -161,20 +161,20 @@ COLUMNS = (
 )
 
 
-def curve_rows(subject: str, searched: SearchState, target: Target) -> list[Row]:
+def curve_rows(subject: str, state: SearchState, target: Target) -> list[Row]:
     """A row for each rate, the lowest first, after that of the closed loop, which has none.
 
     `latency` says what `value_us` is: `p99` or `mean`. `ci_low` and `ci_high` are of the share of
     late requests, of a mean in microseconds. `knee` marks one row.
     """
-    bend = knee_hz(searched)
-    return [_row(subject, point, target, bend) for point in searched.measured]
+    bend = knee_hz(state)
+    return [_row(subject, point, target, bend) for point in state.measured]
 
 
-def knee_hz(searched: SearchState) -> float | None:
+def knee_hz(state: SearchState) -> float | None:
     """The rate of the curve's knee; None of fewer than three rates, or with none beyond it."""
-    known = [(point.rate_hz, figure_us(point.rounds)) for point in searched.points]
-    curve = [(hz, us) for hz, us in known if hz is not None and us is not None]
+    rate_figures = [(point.rate_hz, figure_us(point.rounds)) for point in state.points]
+    curve = [(hz, us) for hz, us in rate_figures if hz is not None and us is not None]
     bend = knee(curve) if len(curve) > 2 else None
     return None if curve and bend == curve[-1][0] else bend
 
@@ -255,9 +255,9 @@ def rate_results(run: Run) -> RateResults | None:
 def answers_json(results: RateResults) -> bytes:
     """The file."""
     answers = {
-        point.case.case_id: _answer(name, searched, results)
-        for name, searched in results.searches
-        for point in searched.points
+        point.case.case_id: _answer(name, state, results)
+        for name, state in results.searches
+        for point in state.points
     }
     return json.dumps(to_json(_File(answers)), indent=1).encode()
 
@@ -270,9 +270,9 @@ def read_answers(path: Path) -> Mapping[str, RateAnswer]:
         return {}
 
 
-def _answer(name: str, searched: SearchState, results: RateResults) -> RateAnswer:
-    target, ends = results.target, searched.bracket
-    answer = sentence(name, searched, target)
+def _answer(name: str, state: SearchState, results: RateResults) -> RateAnswer:
+    target, ends = results.target, state.bracket
+    answer = sentence(name, state, target)
     high_hz = None if ends.not_offered else ends.high_hz
-    resume = () if searched.is_over else results.resume
+    resume = () if state.is_over else results.resume
     return RateAnswer(target.name, target.limit_us, answer, ends.low_hz, high_hz, resume)

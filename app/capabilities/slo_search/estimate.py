@@ -94,14 +94,14 @@ def dispersion(target: Target, service_hz: float, utilisation: float) -> float:
 
 def required_requests(target: Target, cluster_size: float) -> int:
     """How many requests a round is to have, where so many are late together."""
-    beyond = AS_A_MEAN if target.percentile is None else target.allowed
-    return math.ceil(max(LATE_IN_A_ROUND, CLUSTERS_IN_A_ROUND * cluster_size) / beyond)
+    share_limit = AS_A_MEAN if target.percentile is None else target.allowed
+    return math.ceil(max(LATE_IN_A_ROUND, CLUSTERS_IN_A_ROUND * cluster_size) / share_limit)
 
 
 def summarise_round(
     latencies_us: np.ndarray,
     target: Target,
-    dispersed: float,
+    variance_ratio: float,
     lateness_us: np.ndarray | None = None,
 ) -> RateRound:
     """One round's latencies [n], in the order of the arrivals, and its generator's lateness [m].
@@ -113,7 +113,7 @@ def summarise_round(
     is_late = latencies_us > target.limit_us
     requests, late = len(latencies_us), int(np.count_nonzero(is_late))
     (cluster_count,) = independent_runs([is_late])
-    independent = min(cluster_count, requests / dispersed)
+    independent = min(cluster_count, requests / variance_ratio)
     generator_us = None if lateness_us is None else _figure_us(lateness_us, target)
     figure = _figure_us(latencies_us, target)
     return RateRound(requests, independent, late, figure, generator_us or 0.0)
@@ -144,9 +144,9 @@ def interval(rounds: Sequence[RateRound], target: Target) -> Interval | None:
     middle, deviation = float(shares.mean()), float(shares.std(ddof=1))
     low, high = _clopper_pearson(middle, sum(rate_round.independent for rate_round in rounds))
     if deviation:
-        below, above = reaches(len(shares), skewness_of(shares), CONFIDENCE)
+        low_reach, high_reach = reaches(len(shares), skewness_of(shares), CONFIDENCE)
         error = deviation / math.sqrt(len(shares))
-        low, high = min(low, middle - below * error), max(high, middle + above * error)
+        low, high = min(low, middle - low_reach * error), max(high, middle + high_reach * error)
     return Interval(max(0.0, low), min(1.0, high))
 
 
@@ -157,10 +157,10 @@ def judge_rate(
     count = len(rounds)
     if count not in (min(FIRST_LOOK, maximum), maximum):
         return None
-    bounds, allowed = interval(rounds, target), target.allowed
-    if bounds is not None and bounds.high <= allowed:
+    bounds, allowed_share = interval(rounds, target), target.allowed
+    if bounds is not None and bounds.high <= allowed_share:
         return "holds"
-    if bounds is not None and bounds.low > allowed:
+    if bounds is not None and bounds.low > allowed_share:
         return "breaks"
     return "undecided" if count >= maximum else None
 
@@ -197,7 +197,7 @@ _COARSE, _FINE, _MAXIMUM_FINE = 0.03, 1e-3, 500
 """Relative steps between the rates at which the likelihood is computed, and the most fine ones."""
 _MINIMUM_VARIANCE = 1e-8
 """Of the rounds' means, as shares of them: they are known to a ten-thousandth."""
-_NEAR, _NEAR_OF_MEAN = 1.5, 0.4
+_DISTANCE_SCALE, _NEAR_OF_MEAN = 1.5, 0.4
 """The curve is straight only near the target: a round whose expectation is so many e-folds from it
 has half of the weight."""
 _MINIMUM_WEIGHT = 0.05
@@ -307,7 +307,7 @@ class _Curve:
 
     def weigh(self, limit: Estimate) -> None:
         """The nearest round counts in full, others the less the further away their rate is."""
-        scale = _NEAR_OF_MEAN if self._target.percentile is None else _NEAR
+        scale = _NEAR_OF_MEAN if self._target.percentile is None else _DISTANCE_SCALE
         folds = limit.slope * (self._rates / limit.best_hz - 1.0)
         self._weights = 1.0 / (1.0 + (folds / scale) ** 4)
         if self._target.percentile is not None:
@@ -374,18 +374,18 @@ class _Curve:
     ) -> np.ndarray:
         """The logit of the share; of a mean 1 less what the limit is of it, as the inverse of a
         mean latency is nearly a straight line over the rate, and exactly that of M/M/1."""
-        beyond: np.ndarray = slopes * (rates_hz / limits_hz - 1.0)
+        excess: np.ndarray = slopes * (rates_hz / limits_hz - 1.0)
         if self._target.percentile is None:
-            return beyond
-        return beyond + math.log(self._target.allowed / (1.0 - self._target.allowed))
+            return excess
+        return excess + math.log(self._target.allowed / (1.0 - self._target.allowed))
 
     def _dispersion(self, limit_hz: float, slope: float) -> float:
         """The mean squared residual of the rounds, over that of independent requests."""
         expected = self._expected(self._rates, limit_hz, slope)
         if self._target.percentile is None:
-            squared = np.square(self._values - expected)
+            squares = np.square(self._values - expected)
         else:
             minimum = _FARTHEST * self._target.allowed
             shares = np.clip(np.exp(-np.logaddexp(0.0, -expected)), minimum, 1.0 - minimum)
-            squared = self._requests * (self._values - shares) ** 2 / (shares * (1.0 - shares))
-        return float(self._weights @ squared) / self._freedom
+            squares = self._requests * (self._values - shares) ** 2 / (shares * (1.0 - shares))
+        return float(self._weights @ squares) / self._freedom

@@ -157,8 +157,8 @@ def next_rate(rounds: Rounds, maximum: int) -> float | None:
     spread = SPREAD_OF_MEAN if rounds.target.percentile is None else SPREAD
     reach = max(1, round(spread / limit.slope / math.log(STEP)))
     place = math.log(limit.best_hz / begin_hz) / math.log(STEP)
-    below = sum(rate < limit.best_hz for rate in rates) > len(rates) / 2.0
-    step_count = math.floor(place + reach) if below else math.ceil(place - reach)
+    is_below = sum(rate < limit.best_hz for rate in rates) > len(rates) / 2.0
+    step_count = math.floor(place + reach) if is_below else math.ceil(place - reach)
     rate_hz = min(max(begin_hz * STEP**step_count, DOWN * min(rates)), UP * max(rates))
     if rate_hz >= rounds.offered_below_hz:
         highest_hz = max(rates)
@@ -173,10 +173,10 @@ def next_rate(rounds: Rounds, maximum: int) -> float | None:
     return None if at_the_end and rates.count(possible_hz) >= FIRST_LOOK else possible_hz
 
 
-def curve_rates(promised_hz: float, measured: Iterable[float]) -> Iterator[float]:
+def curve_rates(promised_hz: float, measured_hz: Iterable[float]) -> Iterator[float]:
     """For each part of the promised rate the nearest that was measured, or itself where none is
     near."""
-    rates = tuple(measured)
+    rates = tuple(measured_hz)
     for part in CURVE:
         rate = round_rate(part * promised_hz)
         neighbours = [candidate for candidate in rates if abs(candidate / rate - 1.0) <= NEARNESS]
@@ -189,10 +189,10 @@ def knee(curve: Iterable[tuple[float, float]]) -> float | None:
     return max(curve, key=lambda point: point[0] / point[1], default=(None, 0.0))[0]
 
 
-def round_rate(rate_hz: float, to: Callable[[float], int] = round) -> float:
+def round_rate(rate_hz: float, rounding: Callable[[float], int] = round) -> float:
     """To `DIGITS` digits, the same wherever it is computed; `to` a whole number of the last."""
     digits = DIGITS - 1 - math.floor(math.log10(rate_hz))
-    return float(f"{to(rate_hz * 10.0**digits) / 10.0**digits:.{DIGITS}g}")
+    return float(f"{rounding(rate_hz * 10.0**digits) / 10.0**digits:.{DIGITS}g}")
 
 
 NOT_OFFERED = 2
@@ -269,29 +269,37 @@ class RateSearch:
 
     def of(self, run: Run) -> SearchState:
         """How far the run has come with it."""
-        closed = _counted(run, self.base)
-        unloaded = self._unloaded(run, closed)
-        lanes, service_hz = self._service(run, closed)
-        if unloaded.verdict is None:
+        closed_rounds = _counted_rounds(run, self.base)
+        unloaded_point = self._unloaded_point(run, closed_rounds)
+        lanes, service_hz = self._service(run, closed_rounds)
+        if unloaded_point.verdict is None:
             return SearchState(
-                self.base, unloaded, service_hz, lanes, (), Bracket(None, None), unloaded
+                self.base,
+                unloaded_point,
+                service_hz,
+                lanes,
+                (),
+                Bracket(None, None),
+                unloaded_point,
             )
-        impossible = unloaded.verdict == "failed" or (lanes == 1 and unloaded.verdict == "breaks")
-        recorded = {} if impossible else self._recorded(run)
-        rounds = self._rounds(run, recorded, service_hz)
+        impossible = unloaded_point.verdict == "failed" or (
+            lanes == 1 and unloaded_point.verdict == "breaks"
+        )
+        rounds_by_rate = {} if impossible else self._group_by_rate(run)
+        rounds = self._rounds(run, rounds_by_rate, service_hz)
         answer = rounds.bracket()
         points = tuple(
-            self._point(run, rate_hz, recorded[rate_hz], service_hz, answer)
-            for rate_hz in sorted(recorded)
+            self._point(run, rate_hz, rounds_by_rate[rate_hz], service_hz, answer)
+            for rate_hz in sorted(rounds_by_rate)
         )
         following, curve_only = None, False
         if not impossible and all(point.verdict != "failed" for point in points):
-            following, curve_only = self._following(rounds, recorded, answer)
+            following, curve_only = self._following(rounds, rounds_by_rate, answer)
         return SearchState(
-            self.base, unloaded, service_hz, lanes, points, answer, following, curve_only
+            self.base, unloaded_point, service_hz, lanes, points, answer, following, curve_only
         )
 
-    def _recorded(self, run: Run) -> dict[float, list[RoundResult]]:
+    def _group_by_rate(self, run: Run) -> dict[float, list[RoundResult]]:
         """The rounds of each rate that was measured, whatever chose it."""
         subject = self.subject
         return {
@@ -299,21 +307,21 @@ class RateSearch:
             for case in run.tried
             if case.scenario.kind == "poisson"
             and replace(case, scenario=subject.scenario) == subject
-            and (rounds := _counted(run, case))
+            and (rounds := _counted_rounds(run, case))
         }
 
     def _rounds(
-        self, run: Run, recorded: dict[float, list[RoundResult]], service_hz: float
+        self, run: Run, rounds_by_rate: dict[float, list[RoundResult]], service_hz: float
     ) -> Rounds:
         """What the curve is estimated from: all rounds but those that came late by themselves, at
         rates below the lowest at which most did. Of such a rate only rounds of quiet moments are
         left, which would promise more than the machine showed."""
         observations: list[Observation] = []
-        spent, offered_below_hz = 0, math.inf
-        for rate_hz in sorted(recorded):
+        round_count, offered_below_hz = 0, math.inf
+        for rate_hz in sorted(rounds_by_rate):
             late = 0
-            for result in recorded[rate_hz]:
-                spent += 1
+            for result in rounds_by_rate[rate_hz]:
+                round_count += 1
                 if _is_failed(result):
                     continue
                 rate_round = self._rate_round(run, result, service_hz)
@@ -321,29 +329,29 @@ class RateSearch:
                     late += 1
                 else:
                     observations.append(Observation(rate_hz, rate_round))
-            if late >= NOT_OFFERED and 2 * late > len(recorded[rate_hz]):
+            if late >= NOT_OFFERED and 2 * late > len(rounds_by_rate[rate_hz]):
                 offered_below_hz = min(offered_below_hz, rate_hz)
         usable = tuple(item for item in observations if item.rate_hz < offered_below_hz)
-        return Rounds(self.target, service_hz, usable, offered_below_hz, spent)
+        return Rounds(self.target, service_hz, usable, offered_below_hz, round_count)
 
     def _following(
-        self, rounds: Rounds, recorded: dict[float, list[RoundResult]], answer: Bracket
+        self, rounds: Rounds, rounds_by_rate: dict[float, list[RoundResult]], answer: Bracket
     ) -> tuple[Point | None, bool]:
         """The point of the next round, and whether it is for the curve only."""
         rate_hz = next_rate(rounds, ROUNDS_A_SEARCH * self.maximum_rounds)
         if rate_hz is not None:
-            return self._next_point(rate_hz, recorded), False
+            return self._next_point(rate_hz, rounds_by_rate), False
         if answer.low_hz is not None:
-            for rate_hz in curve_rates(answer.low_hz, recorded):
-                if len(recorded.get(rate_hz, ())) < min(MINIMUM_ROUNDS, self.maximum_rounds):
-                    return self._next_point(rate_hz, recorded), True
+            for rate_hz in curve_rates(answer.low_hz, rounds_by_rate):
+                if len(rounds_by_rate.get(rate_hz, ())) < min(MINIMUM_ROUNDS, self.maximum_rounds):
+                    return self._next_point(rate_hz, rounds_by_rate), True
         return None, False
 
-    def _next_point(self, rate_hz: float, recorded: dict[float, list[RoundResult]]) -> Point:
-        number = _next_number(recorded.get(rate_hz, ()))
+    def _next_point(self, rate_hz: float, rounds_by_rate: dict[float, list[RoundResult]]) -> Point:
+        number = _next_number(rounds_by_rate.get(rate_hz, ()))
         return Point(self.case_at(rate_hz), rate_hz, (), number, None)
 
-    def _unloaded(self, run: Run, rounds: Sequence[RoundResult]) -> Point:
+    def _unloaded_point(self, run: Run, rounds: Sequence[RoundResult]) -> Point:
         number, failed = _next_number(rounds), _failed_round(rounds)
         if failed is not None:
             return Point(self.base, None, (), number, "failed", failed.reason)
@@ -360,9 +368,9 @@ class RateSearch:
         answer: Bracket,
     ) -> Point:
         case, number = self.case_at(rate_hz), _next_number(rounds)
-        failed = _failed_round(rounds)
-        if failed is not None:
-            return Point(case, rate_hz, (), number, "failed", failed.reason)
+        failure = _failed_round(rounds)
+        if failure is not None:
+            return Point(case, rate_hz, (), number, "failed", failure.reason)
         rate_rounds = tuple(self._rate_round(run, result, service_hz) for result in rounds)
         return Point(case, rate_hz, rate_rounds, number, answer.verdict(rate_hz))
 
@@ -379,9 +387,11 @@ class RateSearch:
             begun_ns = samples.started_ns if load is None else samples.scheduled_ns
             latencies_us = (samples.finished_ns - begun_ns)[in_turn] / 1e3
             busy = 0.0 if load is None else load.utilisation
-            dispersed = dispersion(self.target, service_hz, busy)
+            variance_ratio = dispersion(self.target, service_hz, busy)
             late_us = None if load is None else lateness_ns(samples, self.batcher) / 1e3
-            self._rate_rounds[key] = summarise_round(latencies_us, self.target, dispersed, late_us)
+            self._rate_rounds[key] = summarise_round(
+                latencies_us, self.target, variance_ratio, late_us
+            )
         rate_round = self._rate_rounds[key]
         if not _overloaded(result):
             return rate_round
@@ -389,15 +399,15 @@ class RateSearch:
 
     def _service(self, run: Run, rounds: Sequence[RoundResult]) -> tuple[int, float]:
         """How many lanes there are, and how many runs a second all of them end in a closed loop."""
-        timed = [result for result in rounds if result.samples]
-        if not timed:
+        timed_rounds = [result for result in rounds if result.samples]
+        if not timed_rounds:
             return 1, 0.0
-        for result in timed:
+        for result in timed_rounds:
             if result.round not in self._service_ns:
                 mean_ns = float(run.samples_of(result).service_ns.mean())
                 self._service_ns[result.round] = mean_ns
-        mean_ns = fmean(self._service_ns[result.round] for result in timed)
-        return timed[-1].concurrency, timed[-1].concurrency * 1e9 / mean_ns
+        mean_ns = fmean(self._service_ns[result.round] for result in timed_rounds)
+        return timed_rounds[-1].concurrency, timed_rounds[-1].concurrency * 1e9 / mean_ns
 
 
 def rate_searches(run: Run) -> list[RateSearch]:
@@ -414,7 +424,7 @@ def rate_searches(run: Run) -> list[RateSearch]:
     ]
 
 
-def _counted(run: Run, case: Case) -> list[RoundResult]:
+def _counted_rounds(run: Run, case: Case) -> list[RoundResult]:
     """The rounds of a case that are not to be done again."""
     return [result for result in run.rounds_of(case) if result.status != "cancelled"]
 

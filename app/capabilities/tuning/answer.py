@@ -101,8 +101,8 @@ def tune_results(run: Run) -> TuneResults | None:
     names = model_labels(search.space.base.model for search in searches)
     answers = []
     for search in searches:
-        tuned = search.of(run)
-        answers.append((tuned, _answer(names[search.space.base.model], tuned, goal, run)))
+        state = search.of(run)
+        answers.append((state, _answer(names[search.space.base.model], state, goal, run)))
     return TuneResults(goal, tuple(answers))
 
 
@@ -119,15 +119,15 @@ def case_text(case: Case) -> str:
     return ", ".join([f"{case.runtime} {case.precision}", *sizes, threads, *options])
 
 
-def _answer(model: str, tuned: Tuned, goal: Goal, run: Run) -> TuneAnswer:
-    ladder = tuned.ladder
+def _answer(model: str, state: Tuned, goal: Goal, run: Run) -> TuneAnswer:
+    ladder = state.ladder
     rungs = tuple(
-        replace(_rung(step, tuned, goal), top1=_top1(run, step.case))
+        replace(_rung(step, state, goal), top1=_top1(run, step.case))
         for step in (ladder.steps if ladder else ())
     )
-    is_over = tuned.following is None
+    is_over = state.following is None
     return TuneAnswer(
-        model, str(goal), rungs, tuple(_sentences(model, tuned, goal)), tuned.is_proven, is_over
+        model, str(goal), rungs, tuple(_sentences(model, state, goal)), state.is_proven, is_over
     )
 
 
@@ -136,7 +136,7 @@ def _top1(run: Run, case: Case) -> float | None:
     return None if accuracy is None else accuracy.top1
 
 
-def _rung(step: Step, tuned: Tuned, goal: Goal) -> Rung:
+def _rung(step: Step, state: Tuned, goal: Goal) -> Rung:
     label = f"default: {case_text(step.case)}" if step.choice is None else _choice_text(step.choice)
     value = step.cost
     if value and goal.rate:
@@ -148,8 +148,8 @@ def _rung(step: Step, tuned: Tuned, goal: Goal) -> Rung:
         value,
         _gain(step.previous),
         _gain(step.default),
-        tuned.errors.get(case_id),
-        tuned.kept_us.get(case_id),
+        state.errors.get(case_id),
+        state.kept_us.get(case_id),
     )
 
 
@@ -180,23 +180,23 @@ def _choice_text(choice: Choice) -> str:
     return f"{name.removeprefix(OPTION)}={value}"
 
 
-def _sentences(model: str, tuned: Tuned, goal: Goal) -> list[str]:
-    ladder = tuned.ladder
+def _sentences(model: str, state: Tuned, goal: Goal) -> list[str]:
+    ladder = state.ladder
     if ladder is None:
-        if tuned.following is not None:
-            return [_unfinished(model, tuned, goal), _effort(tuned)]
-        return [f"{model}: nothing that was tried may win", _effort(tuned)]
-    sentences = [_verdict_sentence(model, tuned, goal)]
+        if state.following is not None:
+            return [_unfinished_sentence(model, state, goal), _effort(state)]
+        return [f"{model}: nothing that was tried may win", _effort(state)]
+    sentences = [_verdict_sentence(model, state, goal)]
     if ladder.rival_verdict is not None and ladder.rival is not None:
         sentences.append(_rival_sentence(case_text(ladder.rival), ladder.rival_verdict))
     if ladder.again is not None:
         sentences.append(_against_itself(ladder.again, ladder.noise))
     doubtful_labels = [
         rung.label
-        for rung in (_rung(step, tuned, goal) for step in ladder.steps[1:])
+        for rung in (_rung(step, state, goal) for step in ladder.steps[1:])
         if rung.gain is None or rung.gain.verdict != "better"
     ]
-    if doubtful_labels and tuned.is_proven:
+    if doubtful_labels and state.is_proven:
         sentences.append(f"not shown to help by itself: {', '.join(doubtful_labels)}")
     note = interval_note(
         verdict
@@ -209,13 +209,13 @@ def _sentences(model: str, tuned: Tuned, goal: Goal) -> list[str]:
         if verdict is not None
     )
     sentences += [note] if note else []
-    sentences.append(_effort(tuned))
-    if tuned.following is not None:
+    sentences.append(_effort(state))
+    if state.following is not None:
         sentences.append("the final rounds are not all there: resume the run")
     return sentences
 
 
-def _unfinished(model: str, tuned: Tuned, goal: Goal) -> str:
+def _unfinished_sentence(model: str, tuned: Tuned, goal: Goal) -> str:
     """The best of a search that has no final rounds yet."""
     summary = f"{model} was not searched to the end: resume the run"
     if tuned.lead_cost is None:
@@ -230,13 +230,13 @@ def _unfinished(model: str, tuned: Tuned, goal: Goal) -> str:
     return f"{summary}; best so far is {case_text(tuned.lead)}, {value}{comparison}"
 
 
-def _verdict_sentence(model: str, tuned: Tuned, goal: Goal) -> str:
-    ladder = tuned.ladder
+def _verdict_sentence(model: str, state: Tuned, goal: Goal) -> str:
+    ladder = state.ladder
     assert ladder is not None, "there is a ladder"
     total = _gain(ladder.winner.default)
     if ladder.steps[0].cost is None:
-        reason = tuned.left_out.get(tuned.space.base.case_id, "it was not measured")
-        return f"{model}: the default has no figure ({reason}); {case_text(tuned.lead)} has one"
+        reason = state.left_out.get(state.space.base.case_id, "it was not measured")
+        return f"{model}: the default has no figure ({reason}); {case_text(state.lead)} has one"
     if total is None:
         if len(ladder.steps) == 1:
             return f"{model}: nothing was found that is better than the default"
@@ -244,9 +244,9 @@ def _verdict_sentence(model: str, tuned: Tuned, goal: Goal) -> str:
     gain_text = f"{total} times the {goal.name} of the default"
     if not goal.rate:
         gain_text = f"{goal.name} {total} times shorter than the default's"
-    if not tuned.is_proven:
-        return f"{model}: {case_text(tuned.lead)} is not shown to be better: {gain_text}"
-    return f"{model}: {case_text(tuned.lead)} has {gain_text}"
+    if not state.is_proven:
+        return f"{model}: {case_text(state.lead)} is not shown to be better: {gain_text}"
+    return f"{model}: {case_text(state.lead)} has {gain_text}"
 
 
 def _rival_sentence(rival: str, verdict: Verdict) -> str:
@@ -275,10 +275,10 @@ def _against_itself(verdict: Verdict, noise: float | None) -> str:
     return f"the winner against itself: {gain} times, no difference{differ}"
 
 
-def _effort(tuned: Tuned) -> str:
-    summary = f"{tuned.tried} configurations in {tuned.rounds} rounds"
-    listed = _frequent_reasons(Counter(tuned.left_out.values()))
-    return f"{summary}; left out: {'; '.join(listed)}" if listed else summary
+def _effort(state: Tuned) -> str:
+    summary = f"{state.tried} configurations in {state.rounds} rounds"
+    reasons = _frequent_reasons(Counter(state.left_out.values()))
+    return f"{summary}; left out: {'; '.join(reasons)}" if reasons else summary
 
 
 def _frequent_reasons(reasons: Counter[str], maximum: int = 3) -> list[str]:
@@ -307,14 +307,14 @@ def with_peak(results: TuneResults, run: Run, cache_folder: Path) -> TuneResults
     """The answers, with a sentence where int8 on the host's processor was among what was searched,
     the search is over and the work of a run is known. Measures the peak, for two seconds, where a
     folder does not have it yet."""
-    if not any(_has_peak_share(tuned, answer) for tuned, answer in results.searches):
+    if not any(_has_peak_share(state, answer) for state, answer in results.searches):
         return results
     peak = peak_of_host(cache_folder)
     if peak is None:
         return results
     searches = tuple(
-        (tuned, _with_peak_share(tuned, answer, results.goal, run, peak))
-        for tuned, answer in results.searches
+        (state, _with_peak_share(state, answer, results.goal, run, peak))
+        for state, answer in results.searches
     )
     return replace(results, searches=searches)
 
@@ -352,40 +352,41 @@ def _read_peak(path: Path) -> Int8Peak | None:
         return None
 
 
-def _has_peak_share(tuned: Tuned, answer: TuneAnswer) -> bool:
-    offered = {precision for some in tuned.space.precisions.values() for precision in some}
-    spec = tuned.choice.runtime
+def _has_peak_share(state: Tuned, answer: TuneAnswer) -> bool:
+    precisions = {precision for some in state.space.precisions.values() for precision in some}
+    spec = state.choice.runtime
     on_host = clock_of(spec) == "wall" and not runtime(parse_spec(spec).name).accelerator
-    return answer.over and bool(answer.rungs) and _INT8 in offered and on_host
+    return answer.over and bool(answer.rungs) and _INT8 in precisions and on_host
 
 
 def _with_peak_share(
-    tuned: Tuned, answer: TuneAnswer, goal: Goal, run: Run, peak: Int8Peak
+    state: Tuned, answer: TuneAnswer, goal: Goal, run: Run, peak: Int8Peak
 ) -> TuneAnswer:
-    step = next((r for r in answer.rungs if r.case_id == tuned.choice.case_id), None)
-    macs = _macs_per_input(run, tuned)
-    if not _has_peak_share(tuned, answer) or step is None or not step.value or not macs:
+    step = next((r for r in answer.rungs if r.case_id == state.choice.case_id), None)
+    macs = _macs_per_input(run, state)
+    if not _has_peak_share(state, answer) or step is None or not step.value or not macs:
         return answer
     if goal.rate:
-        reached, suffix = macs[0] * step.value, ""
+        macs_per_s, suffix = macs[0] * step.value, ""
     else:
-        reached, suffix = macs[0] * macs[1] * 1e6 / step.value, f" in its {goal.name}"
+        macs_per_s, suffix = macs[0] * macs[1] * 1e6 / step.value, f" in its {goal.name}"
     busy = ", on a busy machine" if peak.busy else ""
     sentence = (
-        f"{case_text(tuned.choice)} computes {text.rate_text(reached, 'MAC')}{suffix}: "
-        f"{text.share(reached / peak.macs_per_s)} of the int8 peak, "
+        f"{case_text(state.choice)} computes {text.rate_text(macs_per_s, 'MAC')}{suffix}: "
+        f"{text.share(macs_per_s / peak.macs_per_s)} of the int8 peak, "
         f"{text.rate_text(peak.macs_per_s, 'MAC')} by {peak.how}{busy}"
     )
     return replace(answer, sentences=(*answer.sentences, sentence))
 
 
-def _macs_per_input(run: Run, tuned: Tuned) -> tuple[float, int] | None:
+def _macs_per_input(run: Run, state: Tuned) -> tuple[float, int] | None:
     """The work of one input, and how many inputs a run of the chosen case has; None if it is not
     known, or is known for other sizes than this case has."""
-    case = tuned.choice
-    known = (run.models.get((case.model, p)) for p in (case.precision, "fp32"))
+    case = state.choice
+    exported_models = (run.models.get((case.model, p)) for p in (case.precision, "fp32"))
     model = next(
-        (candidate for candidate in known if candidate is not None and candidate.macs), None
+        (candidate for candidate in exported_models if candidate is not None and candidate.macs),
+        None,
     )
     if model is None or model.macs is None:
         return None

@@ -51,7 +51,7 @@ def files_of(run: Run, results: TuneResults) -> Iterator[tuple[str, bytes]]:
     rows = [row for answer in answers for row in _rows(answer, results)]
     if rows:
         yield LADDER, to_csv(rows, COLUMNS)
-    winners = [tuned.choice for tuned, _ in results.searches]
+    winners = [state.choice for state, _ in results.searches]
     # TOML has no form for a name that is no text; all else of the answer has it.
     with suppress(PlanError):
         yield TUNED, plan_toml(_plan(run.manifest.requested_plan, winners)).encode()
@@ -130,8 +130,8 @@ def _programs(run: Run, case: Case) -> Iterator[tuple[str, str]]:
     provider = runtime(parse_spec(case.runtime).name)
     options = all_options(provider.options, case.options)
     settings = Settings(case.precision, case.threads, options=options)
-    used = provider.usage(Used(model.at(case.axes), settings))
+    usage = provider.usage(Used(model.at(case.axes), settings))
     header = f"# {one_line(case_text(case))}: {one_line(case.model)}\n"
-    for name, program in ((PYTHON, used.python), (TRITON, used.triton)):
+    for name, program in ((PYTHON, usage.python), (TRITON, usage.triton)):
         if program:
             yield name, header + program

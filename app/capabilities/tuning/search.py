@@ -58,9 +58,9 @@ class RunFigures:
         for result in results:
             if result.status != "ok":
                 return f"{result.status.replace('_', ' ')}: {one_line(result.reason)}"
-            error, allowed = self.error(case), self.allowed
-            if error is not None and allowed is not None and error > allowed:
-                return f"its outputs are off by {error:.2g}, and {allowed:.2g} is allowed"
+            error, tolerance = self.error(case), self.allowed
+            if error is not None and tolerance is not None and error > tolerance:
+                return f"its outputs are off by {error:.2g}, and {tolerance:.2g} is allowed"
         bound = self.goal.constraint
         if bound is not None and results:
             late = self._typical(case, [result.round for result in results])
@@ -173,7 +173,7 @@ class Tuning:
             cases |= {case.case_id: case for case, _ in block}
             missing = _missing(block, figures)
             if missing is not None and not in_final:
-                return self._tuned(search, figures, cases, None, missing)
+                return self._build_state(search, figures, cases, None, missing)
             if missing is not None:
                 break
         path = path_to(self.space, search.lead, figures)
@@ -189,13 +189,13 @@ class Tuning:
         final_ladder = (
             ladder(path, search.rival, figures, most, self.plan.band) if block_count else None
         )
-        return self._tuned(search, figures, cases, final_ladder, following, final=True)
+        return self._build_state(search, figures, cases, final_ladder, following, final=True)
 
     @property
     def _id(self) -> str:
         return self.space.base.case_id
 
-    def _tuned(
+    def _build_state(
         self,
         search: Search,
         figures: RunFigures,

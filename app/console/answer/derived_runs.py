@@ -35,9 +35,9 @@ def import_files(flags: argparse.Namespace, width: int) -> tuple[Block, ...]:
     plan = plan_of(cases)
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     run = write_run(Path(flags.out) if flags.out else new_path(plan), cases)
-    measured = Rows().measured(run)
-    export(run, formats, measured=measured)
-    return shown_blocks(run, measured, width, sort, verbose=flags.verbose)
+    measurements = Rows().measured(run)
+    export(run, formats, measurements=measurements)
+    return shown_blocks(run, measurements, width, sort, verbose=flags.verbose)
 
 
 def _split_name(word: str) -> tuple[str, Path]:
@@ -65,19 +65,19 @@ def merge_runs(flags: argparse.Namespace, width: int) -> RunDocument:
         return Path(flags.out) if flags.out else new_path(plan)
 
     merge_result = merge(sources, place)
-    measured = Rows().measured(merge_result.run)
-    found = answers(merge_result.run)
-    throughputs = throughput_over_hosts(merge_result.run, measured)
-    if found or throughputs:
+    measurements = Rows().measured(merge_result.run)
+    run_answers = answers(merge_result.run)
+    throughputs = throughput_over_hosts(merge_result.run, measurements)
+    if run_answers or throughputs:
         with RunFolder.reopen(merge_result.run.path) as folder:
-            for name, data in chain.from_iterable(answer.files() for answer in found):
+            for name, data in chain.from_iterable(answer.files() for answer in run_answers):
                 folder.write(name, data)
             write_throughputs(folder, throughputs)
-    export(merge_result.run, formats, measured=measured)
+    export(merge_result.run, formats, measurements=measurements)
     damage_lines = tuple(f"damaged and left out: {loss}" for loss in merge_result.damage)
     return RunDocument(
         shown_blocks(
-            merge_result.run, measured, width, sort, merge_result.sentences, flags.verbose
+            merge_result.run, measurements, width, sort, merge_result.sentences, flags.verbose
         ),
         damage_lines,
     )

@@ -187,10 +187,10 @@ def _decision_blocks(result: RunResult) -> Iterator[Block]:
     decision = None if result.has_answer else rounds_to_decide(result.contests)
     if decision is None:
         return
-    rounds, decided, undecided = decision
+    rounds, decided_count, undecided_count = decision
     if rounds <= result.run.manifest.rounds:  # a resumed run measures as many
         return
-    purpose = f"may decide {decided:,} of {undecided:,} undecided"
+    purpose = f"may decide {decided_count:,} of {undecided_count:,} undecided"
     words = plan_words(result.plan.model_copy(update={"rounds": rounds}))
     if words is not None and len(" ".join(words)) <= _MAXIMUM_LENGTH:
         yield Command(
@@ -239,8 +239,8 @@ def _closing_blocks(result: RunResult) -> Iterator[Block]:
         yield Paragraph(sentence)
     if advice := spread_advice(result.run, result.measured):
         yield Paragraph(advice, tone="quiet")
-    if spent := time_line(result.run):
-        yield Paragraph(spent, tone="quiet")
+    if time_text := time_line(result.run):
+        yield Paragraph(time_text, tone="quiet")
 
 
 def page_answer(result: RunResult) -> Iterator[Block]:
@@ -252,9 +252,9 @@ def page_answer(result: RunResult) -> Iterator[Block]:
     if matrix.measured or matrix.simulated:
         table = matrix_table(matrix, _PAGE_WIDTH)
         cells = (cell for row in table.rows for cell in row[1:])
-        warned = "amber: with warnings" * any(tone_of(cell) == "warning" for cell in cells)
+        warning_mark = "amber: with warnings" * any(tone_of(cell) == "warning" for cell in cells)
         marks = legend(matrix, result.plan.band)
-        yield replace(table, caption="; ".join(filter(None, (*marks.split("  "), warned))))
+        yield replace(table, caption="; ".join(filter(None, (*marks.split("  "), warning_mark))))
         yield from _shared_settings(result)
     yield Points(tuple(leader_sentences(result, labels_of_cases(matrix))))
 
@@ -304,8 +304,8 @@ def _short_blocks(result: RunResult, width: int, sort: str) -> Iterator[Block]:
 
 def _shared_settings(result: RunResult) -> Iterator[Block]:
     """What is the same in every case that was timed on this machine, or in all if none was."""
-    timed = [row for row in result.rows if row["iterations"]]
-    measured_rows = [row for row in timed if row["clock"] != "simulated"] or timed
+    timed_rows = [row for row in result.rows if row["iterations"]]
+    measured_rows = [row for row in timed_rows if row["clock"] != "simulated"] or timed_rows
     _, common = varied_and_common(measured_rows)
     sizes = {row["batch_size"] for row in measured_rows} - {None}
     common += [f"batch {size}" for size in sizes] if len(sizes) == 1 else []
@@ -351,14 +351,14 @@ def show(
         if sort is not None
         else ""
     )
-    measured = Rows().measured(intact.run)
-    blocks = shown_blocks(intact.run, measured, width, column, verbose=verbose)
+    measurements = Rows().measured(intact.run)
+    blocks = shown_blocks(intact.run, measurements, width, column, verbose=verbose)
     return RunDocument(blocks, damage([intact]))
 
 
 def shown_blocks(
     run: Run,
-    measured: Sequence[MeasuredCase],
+    measurements: Sequence[MeasuredCase],
     width: int,
     sort: str = "",
     preface: Iterable[str] = (),
@@ -366,5 +366,5 @@ def shown_blocks(
 ) -> tuple[Block, ...]:
     """The run, laid out for so many columns; sentences about how it was made come `before` the
     rest."""
-    result = run_result(run, measured, Comparer().outcome_of(run, measured))
+    result = run_result(run, measurements, Comparer().outcome_of(run, measurements))
     return tuple(run_document(result, width, sort, verbose, preface))

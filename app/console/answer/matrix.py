@@ -30,7 +30,7 @@ _BY_ENGINE = ("precision", "clock", "boundary", "concurrency", "host")
 _BY_PLAN = without(*_BY_ENGINE)
 _PACING = {"paced": "spaced"}
 """Which published figures are of which scenario; others are of no pacing."""
-_PUBLISHED = "published"
+_PUBLISHED_TITLE = "published"
 _MINIMUM_RUNTIMES = 3
 """So many columns of runtimes are never left out."""
 
@@ -69,27 +69,27 @@ class Matrix:
 def matrix_of(result: RunResult) -> Matrix:
     """The matrix of a run, without no-op copies."""
     lines: dict[Key, Line] = {}
-    untimed: list[MeasuredCase] = []
+    untimed_cases: list[MeasuredCase] = []
     for measurement in result.model_measurements:
         if _is_main(measurement):
             key = matching_key(measurement.row)
             lines.setdefault(key, Line(key)).measured[runtime_label(measurement.row)] = measurement
         else:
-            untimed.append(measurement)
-    for measurement in untimed:
+            untimed_cases.append(measurement)
+    for measurement in untimed_cases:
         line = _line_for(measurement, lines)
         side = line.simulated if measurement.row["clock"] == "simulated" else line.measured
         side.setdefault(runtime_label(measurement.row), measurement)
-    ordered = _sort_lines(lines.values(), result.model_measurements)
-    complete_lines = _add_published(ordered)
-    simulated = dict.fromkeys(name for line in ordered for name in line.simulated)
-    measured = dict.fromkeys(name for line in ordered for name in line.measured)
+    sorted_lines = _sort_lines(lines.values(), result.model_measurements)
+    complete_lines = _add_published(sorted_lines)
+    simulated = dict.fromkeys(name for line in sorted_lines for name in line.simulated)
+    measured_names = dict.fromkeys(name for line in sorted_lines for name in line.measured)
     return Matrix(
         complete_lines,
         _labels(complete_lines),
-        tuple(name for name in measured if _is_available(name, ordered)),
+        tuple(name for name in measured_names if _is_available(name, sorted_lines)),
         tuple(simulated),
-        _marks(result.contests, only_simulated=not measured),
+        _marks(result.contests, only_simulated=not measured_names),
     )
 
 
@@ -97,20 +97,22 @@ def matrix_table(matrix: Matrix, width: int) -> Table:
     """The table, turned on its side where it is too wide and has fewer lines than contenders."""
     if len(matrix.measured) == 1 and not matrix.simulated:
         return _single_runtime_table(matrix)
-    upright, transposed = _upright(matrix), _transposed(matrix)
-    if _minimum_width(upright) > width and _minimum_width(transposed) < _minimum_width(upright):
-        return transposed
+    upright, transposed_table = _upright(matrix), _transposed_table(matrix)
+    if _minimum_width(upright) > width and _minimum_width(transposed_table) < _minimum_width(
+        upright
+    ):
+        return transposed_table
     return upright
 
 
 def legend(matrix: Matrix, band: float) -> str:
     """What the marks of the table mean, of those that are in it."""
     cells = [cell.text for line in matrix.lines for cell in _cells(matrix, line)]
-    used = set(matrix.marks.values())
+    used_marks = set(matrix.marks.values())
     parts = [
-        "* fastest" if LEADS in used else "",
-        "? leads, undecided" if UNDECIDED in used else "",
-        f"= the same within {100 * band:g} %" if EQUIVALENT in used else "",
+        "* fastest" if LEADS in used_marks else "",
+        "? leads, undecided" if UNDECIDED in used_marks else "",
+        f"= the same within {100 * band:g} %" if EQUIVALENT in used_marks else "",
         "() not ranked" if any(cell.startswith("(") for cell in cells) else "",
     ]
     return "  ".join(filter(None, parts))
@@ -125,11 +127,12 @@ def _is_main(measurement: MeasuredCase) -> bool:
 
 def _line_for(measurement: MeasuredCase, lines: dict[Key, Line]) -> Line:
     """The line of a case that was not timed, or simulated: by its settings, then its precision."""
-    shared = [measurement.row.get(name) for name in _BY_PLAN]
+    shared_values = [measurement.row.get(name) for name in _BY_PLAN]
     fitting = [
         line
         for key, line in lines.items()
-        if [value for name, value in zip(MATCHING, key, strict=True) if name in _BY_PLAN] == shared
+        if [value for name, value in zip(MATCHING, key, strict=True) if name in _BY_PLAN]
+        == shared_values
     ]
     precision = measurement.row.get("precision_requested")
     place = MATCHING.index("precision")
@@ -140,9 +143,9 @@ def _line_for(measurement: MeasuredCase, lines: dict[Key, Line]) -> Line:
     return lines.setdefault(key, Line(key))
 
 
-def _sort_lines(lines: Iterable[Line], measured: Sequence[MeasuredCase]) -> list[Line]:
+def _sort_lines(lines: Iterable[Line], measurements: Sequence[MeasuredCase]) -> list[Line]:
     """By the first case of each in the plan's order."""
-    places = {measurement.case.case_id: place for place, measurement in enumerate(measured)}
+    places = {measurement.case.case_id: place for place, measurement in enumerate(measurements)}
 
     def first(line: Line) -> int:
         cases = (*line.measured.values(), *line.simulated.values())
@@ -191,15 +194,15 @@ def _is_available(name: str, lines: Sequence[Line]) -> bool:
 def _add_published(lines: Sequence[Line]) -> list[Line]:
     """Each with the published figure of its scenario, all of one device: the first simulated one,
     else the first that has any."""
-    figures_by_line = {line.key: _published(line, lines) for line in lines}
+    figures_by_line = {line.key: _published_figures(line, lines) for line in lines}
     simulated = {
         str(measurement.row["runtime"]).partition("@")[0]
         for line in lines
         for measurement in line.simulated.values()
     }
     all_figures = [figure for figures in figures_by_line.values() for figure in figures]
-    preferred = [figure for figure in all_figures if figure.runtime in simulated] or all_figures
-    device = preferred[0].device if preferred else ""
+    candidates = [figure for figure in all_figures if figure.runtime in simulated] or all_figures
+    device = candidates[0].device if candidates else ""
     return [
         replace(
             line, published=next((f for f in figures_by_line[line.key] if f.device == device), None)
@@ -208,7 +211,7 @@ def _add_published(lines: Sequence[Line]) -> list[Line]:
     ]
 
 
-def _published(line: Line, lines: Sequence[Line]) -> list[Published]:
+def _published_figures(line: Line, lines: Sequence[Line]) -> list[Published]:
     """The figures for a model at batch 1: those of its scenario, where the run has several."""
     row = line.representative.row
     figures = [figure for figure in published_for(str(row["model"])) if figure.mean_us]
@@ -255,8 +258,8 @@ def _single_runtime_table(matrix: Matrix) -> Table:
     (name,) = matrix.measured
     rows = []
     for label, line in zip(matrix.labels, matrix.lines, strict=True):
-        measurement, (cell, *published) = line.measured.get(name), _cells(matrix, line)
-        rows.append((Cell(label), cell, *_single_runtime_cells(measurement), *published))
+        measurement, (cell, *published_cells) = line.measured.get(name), _cells(matrix, line)
+        rows.append((Cell(label), cell, *_single_runtime_cells(measurement), *published_cells))
     columns = [
         Column(name, is_name=True),
         Column("p50"),
@@ -264,7 +267,7 @@ def _single_runtime_table(matrix: Matrix) -> Table:
         Column("p99", priority=1),
     ]
     if matrix.device:
-        columns.append(Column(matrix.device, _PUBLISHED, priority=3, has_bar=True))
+        columns.append(Column(matrix.device, _PUBLISHED_TITLE, priority=3, has_bar=True))
     return _table(columns, rows)
 
 
@@ -296,7 +299,7 @@ def labels_of_cases(matrix: Matrix) -> dict[str, str]:
     }
 
 
-def _transposed(matrix: Matrix) -> Table:
+def _transposed_table(matrix: Matrix) -> Table:
     """A row for each contender."""
     columns = [Column("p50", is_name=True), *(Column(label) for label in matrix.labels)]
     lines = [_cells(matrix, line) for line in matrix.lines]
@@ -309,16 +312,16 @@ def _columns(matrix: Matrix) -> Iterator[Column]:
     leads = [
         sum(mark_of(matrix, line, name) != "" for line in matrix.lines) for name in matrix.measured
     ]
-    ranks = sorted(range(len(leads)), key=lambda at: -leads[at])
-    for at, name in enumerate(matrix.measured):
-        rank = ranks.index(at)
+    ranks = sorted(range(len(leads)), key=lambda position: -leads[position])
+    for index, name in enumerate(matrix.measured):
+        rank = ranks.index(index)
         yield Column(name, priority=0 if rank < _MINIMUM_RUNTIMES else 1 + rank)
-    for at, name in enumerate(matrix.simulated):
+    for index, name in enumerate(matrix.simulated):
         yield Column(
-            name, "simulated", priority=100 + at if matrix.measured else 0, has_bar=at == 0
+            name, "simulated", priority=100 + index if matrix.measured else 0, has_bar=index == 0
         )
     if matrix.device:
-        yield Column(matrix.device, _PUBLISHED, priority=200, has_bar=not matrix.simulated)
+        yield Column(matrix.device, _PUBLISHED_TITLE, priority=200, has_bar=not matrix.simulated)
 
 
 def mark_of(matrix: Matrix, line: Line, name: str) -> str:
@@ -350,8 +353,8 @@ def _cell(matrix: Matrix, measurement: MeasuredCase | None) -> Cell:
     if not measurement.is_well:
         return replace(cell, text=f"({cell.text})", tone="warning")
     mark = matrix.marks.get(str(row["case_id"]), "")
-    doubted: Tone = "warning" if row["warnings"] else ""
-    tone = doubted or ("ok" if mark == LEADS else "")
+    warning_tone: Tone = "warning" if row["warnings"] else ""
+    tone = warning_tone or ("ok" if mark == LEADS else "")
     return replace(cell, text=cell.text + (mark or " "), tone=tone)
 
 
@@ -371,8 +374,8 @@ def _minimum_width(table: Table) -> int:
     from app.present.terminal import GAP, NAME_WIDTH
 
     widths = []
-    for at, column in enumerate(table.columns):
-        cells = (row[at] for row in table.rows)
+    for index, column in enumerate(table.columns):
+        cells = (row[index] for row in table.rows)
         widest = max(
             width_of_text(cell.text if isinstance(cell, Cell) else cell)
             for cell in (Cell(column.heading), *cells)

@@ -94,16 +94,16 @@ class RunResult:
 
 
 def run_result(
-    run: Run, measured: Sequence[MeasuredCase], compared: Outcome | None = None
+    run: Run, measurements: Sequence[MeasuredCase], outcome: Outcome | None = None
 ) -> RunResult:
     """A stored run; of what a budget left out nothing is known."""
     return RunResult(
         run,
-        measured,
+        measurements,
         lambda case: len(run.rounds_of(case)),
-        compared,
+        outcome,
         answers=answers(run),
-        throughputs=throughput_over_hosts(run, measured),
+        throughputs=throughput_over_hosts(run, measurements),
     )
 
 
@@ -129,9 +129,9 @@ def warning_paragraph(result: RunResult) -> Iterator[Paragraph]:
     if not counts:
         return
     cases = sum(bool(row["warning_codes"]) for row in result.rows)
-    listed = ", ".join(f"{title} ({count:,})" for _, title, count in counts)
+    warning_list = ", ".join(f"{title} ({count:,})" for _, title, count in counts)
     yield Paragraph(
-        f"warnings in {cases:,} of {len(result.rows):,} cases: {listed}",
+        f"warnings in {cases:,} of {len(result.rows):,} cases: {warning_list}",
         counts=tuple((code, count) for code, _, count in counts),
     )
 
@@ -157,9 +157,9 @@ def measured_line(result: RunResult) -> str:
         return f"{result.plan.name}: {summary(rows)}"
     if result.is_imported:
         return f"{result.plan.name}: {_cases(len(rows))} from other programs' files, never ranked"
-    timed = sum(_is_timed(row) for row in rows)
+    timed_count = sum(_is_timed(row) for row in rows)
     parts = [
-        f"{timed:,} of {_cases(len(rows))} measured",
+        f"{timed_count:,} of {_cases(len(rows))} measured",
         *_outputs(rows, result.plan.checked),
         *_not_timed(rows),
     ]
@@ -196,13 +196,17 @@ def _outputs(rows: Sequence[Row], checked: bool) -> list[str]:
         return ["outputs not checked (--no-verify-outputs)"]
     right = sum(row["output_ok"] is True for row in rows)
     wrong = sum(row["output_ok"] is False or row["status"] == "wrong_output" for row in rows)
-    timed = sum(_is_timed(row) for row in rows)
-    if right and right == timed and not wrong:
+    timed_count = sum(_is_timed(row) for row in rows)
+    if right and right == timed_count and not wrong:
         return ["all outputs right"]
     parts = [f"{wrong:,} with wrong outputs"] if wrong else []
-    unchecked = timed - right - sum(row["output_ok"] is False for row in rows)
-    if timed and unchecked > 0:
-        parts.append("outputs not checked" if unchecked == timed else f"{unchecked:,} not checked")
+    unchecked_count = timed_count - right - sum(row["output_ok"] is False for row in rows)
+    if timed_count and unchecked_count > 0:
+        parts.append(
+            "outputs not checked"
+            if unchecked_count == timed_count
+            else f"{unchecked_count:,} not checked"
+        )
     return parts
 
 
@@ -239,10 +243,10 @@ def _precision_parts(rows: Sequence[Row]) -> list[str]:
 
 
 def _precision_of(rows: Sequence[Row], name: str) -> str:
-    timed = [row for row in rows if row.get(f"latency_{name}_us") is not None]
-    factors = sorted(factor for row in timed if (factor := _factor(row, name)) is not None)
+    timed_rows = [row for row in rows if row.get(f"latency_{name}_us") is not None]
+    factors = sorted(factor for row in timed_rows if (factor := _factor(row, name)) is not None)
     if not factors:
-        return f"{name} without interval" if timed else f"no {name}: too few runs"
+        return f"{name} without interval" if timed_rows else f"no {name}: too few runs"
     typical, worst = median(factors), factors[-1]
     sentence = f"{name} within {_precision_text(typical)}"
     if _precision_text(worst) != _precision_text(typical):
@@ -303,12 +307,17 @@ def leader_sentences(result: RunResult, labels: Mapping[str, str]) -> Iterator[s
 def rounds_to_decide(contests: Sequence[Fastest]) -> tuple[int, int, int] | None:
     """A number of rounds, how many undecided comparisons it may decide, and of how many; None
     where no sensible number does. It is for all that are not hopeless, else for half of them."""
-    undecided = _open_contests(contests)
-    needed = sorted(contest.needed for contest in undecided if contest.needed is not None)
-    for rounds in (needed[-1:], needed[(len(needed) - 1) // 2 : len(needed)][:1]):
+    open_contests = _open_contests(contests)
+    needed_rounds = sorted(
+        contest.needed for contest in open_contests if contest.needed is not None
+    )
+    for rounds in (
+        needed_rounds[-1:],
+        needed_rounds[(len(needed_rounds) - 1) // 2 : len(needed_rounds)][:1],
+    ):
         if rounds and rounds[0] <= _MAXIMUM_ROUNDS:
-            decided = sum(number <= rounds[0] for number in needed)
-            return rounds[0], decided, len(undecided)
+            decided_count = sum(number <= rounds[0] for number in needed_rounds)
+            return rounds[0], decided_count, len(open_contests)
     return None
 
 
@@ -324,7 +333,7 @@ def _counts(contests: Sequence[Fastest]) -> str:
     """`ort-cpu is fastest in 14 of 20, openvino-cpu in 4; no difference in 1; undecided in 1`."""
     wins = Counter(contest.first for contest in contests if contest.parted)
     ties = sum(not contest.parted and contest.verdict.word == "same" for contest in contests)
-    undecided = [
+    open_contests = [
         contest for contest in contests if not contest.parted and contest.verdict.word != "same"
     ]
     total, parts = f"{len(contests):,}", []
@@ -336,22 +345,22 @@ def _counts(contests: Sequence[Fastest]) -> str:
         )
     if ties:
         parts.append(f"no difference in {ties:,}{'' if wins else f' of {total}'}")
-    if undecided:
+    if open_contests:
         leads = ", ".join(
             f"{name} leads {count:,}"
-            for name, count in Counter(contest.first for contest in undecided).most_common()
+            for name, count in Counter(contest.first for contest in open_contests).most_common()
         )
-        is_all = len(undecided) == len(contests)
-        count_text = f"all {total}" if is_all else f"{len(undecided):,}"
+        is_all = len(open_contests) == len(contests)
+        count_text = f"all {total}" if is_all else f"{len(open_contests):,}"
         parts.append(f"undecided in {count_text} ({leads})")
     return "; ".join(parts)
 
 
 def _trailing_runtimes(
-    contests: Sequence[Fastest], measured: Sequence[MeasuredCase]
+    contests: Sequence[Fastest], measurements: Sequence[MeasuredCase]
 ) -> Iterator[str]:
     """`behind the leader everywhere: torch-cpu (2.0 to 6.6 times the p50)`."""
-    by_id = {item.case.case_id: item for item in measured}
+    by_id = {item.case.case_id: item for item in measurements}
     leaders = {item.first for item in contests}
     times: dict[str, list[float]] = {}
     for contest in contests:

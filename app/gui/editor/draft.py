@@ -21,12 +21,17 @@ class DraftStep(QUndoCommand):
         self,
         text: str,
         typing: tuple[str, int] | None,
-        before: Plan,
-        after: Plan,
+        plan_before: Plan,
+        plan_after: Plan,
         show: Callable[[Plan], None],
     ) -> None:
         super().__init__(text)
-        self._typing, self._before, self._after, self._show = typing, before, after, show
+        self._typing, self._plan_before, self._plan_after, self._show = (
+            typing,
+            plan_before,
+            plan_after,
+            show,
+        )
 
     def id(self) -> int:
         """Qt asks only steps of the same id to merge, and never those of -1."""
@@ -35,34 +40,34 @@ class DraftStep(QUndoCommand):
     def mergeWith(self, other: QUndoCommand) -> bool:  # noqa: N802 - Qt's name
         if not isinstance(other, DraftStep) or other._typing != self._typing:
             return False
-        self._after = other._after
+        self._plan_after = other._plan_after
         return True
 
     def undo(self) -> None:
-        self._show(self._before)
+        self._show(self._plan_before)
 
     def redo(self) -> None:
-        self._show(self._after)
+        self._show(self._plan_after)
 
 
 class Background(QObject):
     """`ask(key, work, answer)`: only the newest question of a key is answered."""
 
-    _done = Signal(str, int, object, object, object)
+    _result_ready = Signal(str, int, object, object, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool = QThreadPool(self)
         self._pool.setMaxThreadCount(1)
         self._newest: dict[str, int] = {}
-        self._done.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+        self._result_ready.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
     def ask(
         self,
         key: str,
         work: Callable[[], Any],
         answer: Callable[[Any], None],
-        failed: Callable[[Exception], None],
+        on_error: Callable[[Exception], None],
     ) -> None:
         """Call `work` in the thread, then `answer` with its result or `failed` with its error."""
         number = self._newest.get(key, 0) + 1
@@ -75,7 +80,7 @@ class Background(QObject):
                 result, error = work(), None
             except Exception as caught:
                 result, error = None, caught
-            self._done.emit(key, number, result, error, (answer, failed))
+            self._result_ready.emit(key, number, result, error, (answer, on_error))
 
         self._pool.start(run)
 
@@ -90,8 +95,8 @@ class Background(QObject):
     ) -> None:
         if self._newest.get(key) != number:
             return
-        answer, failed = then
+        answer, on_error = then
         if error is None:
             answer(result)
         else:
-            failed(error)
+            on_error(error)

@@ -73,17 +73,17 @@ class Footer(QFrame):
             button.setEnabled(ready)
 
 
-def told(found: Estimate) -> str:
+def told(forecast: Estimate) -> str:
     """The cases, their rounds and the time that they take, in a line."""
-    about = "" if found.exact else "up to "
-    if found.search:
-        searches = "1 search" if found.cases == 1 else f"{about}{found.cases:,} searches"
-        return f"{searches}, {duration(found.shortest_s)} for each first try"
-    cases = "1 case" if found.cases == 1 else f"{about}{found.cases:,} cases"
-    short, long = duration(found.shortest_s), duration(found.longest_s)
-    rounds = "1 round" if found.rounds == 1 else f"{found.rounds} rounds"
-    if found.maximum_rounds > found.rounds:
-        rounds = f"{found.rounds} to {found.maximum_rounds} rounds"
+    qualifier = "" if forecast.exact else "up to "
+    if forecast.search:
+        searches = "1 search" if forecast.cases == 1 else f"{qualifier}{forecast.cases:,} searches"
+        return f"{searches}, {duration(forecast.shortest_s)} for each first try"
+    cases = "1 case" if forecast.cases == 1 else f"{qualifier}{forecast.cases:,} cases"
+    short, long = duration(forecast.shortest_s), duration(forecast.longest_s)
+    rounds = "1 round" if forecast.rounds == 1 else f"{forecast.rounds} rounds"
+    if forecast.maximum_rounds > forecast.rounds:
+        rounds = f"{forecast.rounds} to {forecast.maximum_rounds} rounds"
     return f"{cases}, {rounds} each, {short} to {long}"
 
 
@@ -92,7 +92,7 @@ _FLAG = re.compile(r"--[a-z][a-z-]*[a-z]")
 
 def in_fields(text: str) -> str:
     """The sentence with the names of fields where it has options of the command line."""
-    return _FLAG.sub(lambda found: _fields().get(found[0], found[0]), text)
+    return _FLAG.sub(lambda match: _fields().get(match[0], match[0]), text)
 
 
 @cache
@@ -277,7 +277,7 @@ class SweepEditor(QWidget):
         self._background.ask(
             "ask",
             lambda: _looked_into(draft, plan),
-            lambda found: signal.emit(plan, found),
+            lambda result: signal.emit(plan, result),
             self.failed.emit,
         )
 
@@ -356,18 +356,18 @@ class SweepEditor(QWidget):
         self._background.ask(
             "check",
             lambda: (check_plan(draft, plan), sizes_assumed(plan)),
-            lambda found: self._show_checked(*found),
+            lambda result: self._show_checked(*result),
             lambda error: self._tell(str(error), wrong=True),
         )
         self._look_into_files()
 
-    def _show_checked(self, found: Estimate, sizes: Mapping[str, Mapping[str, int]]) -> None:
-        self._show_estimate(found)
+    def _show_checked(self, forecast: Estimate, sizes: Mapping[str, Mapping[str, int]]) -> None:
+        self._show_estimate(forecast)
         self.grid_form.models.show_assumed(sizes)
 
-    def _show_estimate(self, found: Estimate) -> None:
-        self.estimate = found
-        self._tell(told(found), wrong=False)
+    def _show_estimate(self, forecast: Estimate) -> None:
+        self.estimate = forecast
+        self._tell(told(forecast), wrong=False)
 
     def _tell(self, text: str, wrong: bool) -> None:
         ready = not wrong and any(grid.models for grid in self.draft.sweeps)

@@ -42,8 +42,8 @@ class SizesField(QLineEdit):
 
     def show_value(self, sizes: Sequence[int]) -> None:
         if self.problem or self._parse(self.text()) != tuple(sizes):
-            shown = () if tuple(sizes) == self._empty and not self.text() else sizes
-            self.setText(", ".join(map(str, shown)))
+            values = () if tuple(sizes) == self._empty and not self.text() else sizes
+            self.setText(", ".join(map(str, values)))
         self._set_problem("")
 
     def _read(self, text: str) -> None:
@@ -85,7 +85,7 @@ class ChoicesField(QWidget):
         for choice, text in zip(choices, texts or map(str, choices), strict=True):
             box = QCheckBox(text)
             box.setAccessibleName(f"{name} {text}")
-            box.clicked.connect(self._clicked)
+            box.clicked.connect(self._on_click)
             self.boxes[choice] = box
             layout.addWidget(box)
 
@@ -96,7 +96,7 @@ class ChoicesField(QWidget):
     def value(self) -> tuple[OptionValue, ...]:
         return tuple(choice for choice, box in self.boxes.items() if box.isChecked())
 
-    def _clicked(self) -> None:
+    def _on_click(self) -> None:
         if not self.value():  # the last box stays: no value at all would be no case
             box = self.sender()
             if isinstance(box, QCheckBox):

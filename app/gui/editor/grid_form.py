@@ -67,8 +67,10 @@ class OptionsForm(QWidget):
 
     @property
     def problem(self) -> str:
-        shown = (f for key, f in self.fields.items() if key.partition(".")[0] in self._groups)
-        return next((field.problem for field in shown if field.problem), "")
+        visible_fields = (
+            f for key, f in self.fields.items() if key.partition(".")[0] in self._groups
+        )
+        return next((field.problem for field in visible_fields if field.problem), "")
 
     def show_runtimes(self, specs: tuple[str, ...]) -> None:
         """Show the forms of these runtimes and no others."""
@@ -104,14 +106,14 @@ class OptionsForm(QWidget):
             label.setBuddy(field)
             for widget in (label, field):
                 widget.setToolTip(plain_tip(_tooltip(option)))
-            field.edited.connect(lambda values, key=key: self._edited(key, values))
+            field.edited.connect(lambda values, key=key: self._on_edit(key, values))
             form.addRow(label, field)
             self.fields[key] = field
             self._table[key] = option
         self._groups[name] = group
         self._layout.addWidget(group)
 
-    def _edited(self, key: str, values: tuple[OptionValue, ...] | None) -> None:
+    def _on_edit(self, key: str, values: tuple[OptionValue, ...] | None) -> None:
         options = dict(self._values)
         if values is None or values == (self._table[key].default,):
             options.pop(key, None)
@@ -189,13 +191,13 @@ class ScenarioField(QWidget):
     def show_value(self, scenarios: Sequence[str]) -> None:
         """Show these; nothing is emitted."""
         for kind, box in self.boxes.items():
-            shown = [text for text in scenarios if text.partition(":")[0] == kind]
-            box.setChecked(bool(shown))
+            kind_texts = [text for text in scenarios if text.partition(":")[0] == kind]
+            box.setChecked(bool(kind_texts))
             line = self.figures.get(kind)
             if line is not None:
-                if shown and self._read_kind(kind) != shown:
-                    line.setText(", ".join(text.partition(":")[2] for text in shown))
-                line.setEnabled(bool(shown))
+                if kind_texts and self._read_kind(kind) != kind_texts:
+                    line.setText(", ".join(text.partition(":")[2] for text in kind_texts))
+                line.setEnabled(bool(kind_texts))
                 self._mark(line, wrong=False)
         self.problem = ""
 
@@ -289,8 +291,8 @@ class GridForm(QObject):
         }
         self._parts |= {axis.key: field for axis, field in self._plain.items()}
         for name, part in self._parts.items():
-            part.edited.connect(lambda value, name=name: self._edited(name, value))
-        self.wait_policy.textActivated.connect(lambda text: self._edited("wait_policy", text))
+            part.edited.connect(lambda value, name=name: self._on_edit(name, value))
+        self.wait_policy.textActivated.connect(lambda text: self._on_edit("wait_policy", text))
         self._lay_out()
         self.show_grid(self._grid)
 
@@ -333,7 +335,7 @@ class GridForm(QObject):
         waits = any(Scenario.parse(text).waits for text in grid.scenarios)
         self.wait_policy.setEnabled(waits)
 
-    def _edited(self, name: str, value: Any) -> None:
+    def _on_edit(self, name: str, value: Any) -> None:
         if value is None:
             self.edited.emit(name, self._grid)  # the field says what is wrong with it
             return

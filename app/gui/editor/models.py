@@ -90,14 +90,14 @@ class ModelPicker(QWidget):
         self.clear = QPushButton("Clear")
         self.clear.setToolTip("Take the check marks off all models")
         self._items: dict[str, QTreeWidgetItem] = {}
-        self._chosen: tuple[str, ...] = ()
+        self._selection: tuple[str, ...] = ()
         self._faults: Mapping[str, GraphlapError] = {}
         self._fill()
         self._lay_out()
         self.search.textChanged.connect(self._filter)
         self.suite.currentIndexChanged.connect(self._filter)
         self.family.currentIndexChanged.connect(self._filter)
-        self.tree.itemChanged.connect(self._changed)
+        self.tree.itemChanged.connect(self._on_item_change)
         self.tree.dropped.connect(self.add_files)
         self.add_file.clicked.connect(self._ask_for_files)
         self.clear.clicked.connect(lambda: self.edited.emit(()))
@@ -110,10 +110,10 @@ class ModelPicker(QWidget):
                 QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
             )
             filters.addWidget(combo, 1)
-        below = QHBoxLayout()
-        below.addWidget(self.count, 1)
-        below.addWidget(self.clear)
-        below.addWidget(self.add_file)
+        footer = QHBoxLayout()
+        footer.addWidget(self.count, 1)
+        footer.addWidget(self.clear)
+        footer.addWidget(self.add_file)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
@@ -122,7 +122,7 @@ class ModelPicker(QWidget):
         layout.addWidget(self.tree, 1)
         layout.addWidget(self.fault)
         layout.addWidget(self.assumed)
-        layout.addLayout(below)
+        layout.addLayout(footer)
 
     def _fill(self) -> None:
         suites = catalogue.by_suite()
@@ -141,9 +141,9 @@ class ModelPicker(QWidget):
                 self._add(group, definition.name, definition.name, definition.family)
                 self._items[definition.name].setToolTip(0, _tooltip(definition))
             group.setCheckState(0, Qt.CheckState.Unchecked)
-        self._own = QTreeWidgetItem([OWN_FILES])
-        self.tree.insertTopLevelItem(0, self._own)
-        self._own.setHidden(True)
+        self._file_group = QTreeWidgetItem([OWN_FILES])
+        self.tree.insertTopLevelItem(0, self._file_group)
+        self._file_group.setHidden(True)
 
     def _add(self, group: QTreeWidgetItem, name: str, text: str, family: str) -> None:
         item = QTreeWidgetItem(group, [text])
@@ -154,22 +154,24 @@ class ModelPicker(QWidget):
 
     def show_value(self, models: Iterable[str]) -> None:
         """Check exactly these; names that the catalogue does not have are files or globs."""
-        self._chosen = tuple(models)
+        self._selection = tuple(models)
         with QSignalBlocker(self.tree):
-            for name in self._chosen:
+            for name in self._selection:
                 if name not in self._items:
-                    self._add(self._own, name, Path(name).name, "")
+                    self._add(self._file_group, name, Path(name).name, "")
                     self._items[name].setToolTip(0, plain_tip(name))
-                    self._own.setHidden(False)
-                    self._own.setExpanded(True)
+                    self._file_group.setHidden(False)
+                    self._file_group.setExpanded(True)
             for name, item in self._items.items():
-                state = Qt.CheckState.Checked if name in self._chosen else Qt.CheckState.Unchecked
+                state = (
+                    Qt.CheckState.Checked if name in self._selection else Qt.CheckState.Unchecked
+                )
                 if item.checkState(0) != state:
                     item.setCheckState(0, state)
         self._tell_fault()
-        chosen = len(self._chosen)
-        self.count.setText(f"{chosen} chosen" if chosen else "none chosen")
-        self.clear.setEnabled(bool(chosen))
+        selected_count = len(self._selection)
+        self.count.setText(f"{selected_count} chosen" if selected_count else "none chosen")
+        self.clear.setEnabled(bool(selected_count))
 
     def add_files(self, paths: Iterable[str]) -> None:
         """Choose the model files among `paths`; the first that is none is refused."""
@@ -183,12 +185,12 @@ class ModelPicker(QWidget):
                 )
                 break
         if texts:
-            self.edited.emit(tuple(dict.fromkeys((*self._chosen, *texts))))
+            self.edited.emit(tuple(dict.fromkeys((*self._selection, *texts))))
 
     def choose(self, name: str) -> None:
         """Check one model and bring it into view; one that is checked stays so."""
-        if name not in self._chosen:
-            self.edited.emit((*self._chosen, name))
+        if name not in self._selection:
+            self.edited.emit((*self._selection, name))
         item = self._items[name]
         for parent in filter(None, (item.parent(),)):
             parent.setExpanded(True)
@@ -201,7 +203,7 @@ class ModelPicker(QWidget):
         color = self.palette().text().color().name()
         mark = glyph("warning", color, color)
         with QSignalBlocker(self.tree):
-            for item in _children(self._own):
+            for item in _children(self._file_group):
                 name = item.data(0, _NAME)
                 item.setIcon(0, mark if name in faults else QIcon())
                 item.setToolTip(0, plain_tip(f"{name}\n{faults[name]}" if name in faults else name))
@@ -218,20 +220,20 @@ class ModelPicker(QWidget):
         self.assumed.setVisible(bool(models))
 
     def _tell_fault(self) -> None:
-        told = [str(fault) for name, fault in self._faults.items() if name in self._chosen]
-        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-        self.fault.setText(f"{told[0]}{more}" if told else "")
-        self.fault.setVisible(bool(told))
+        messages = [str(fault) for name, fault in self._faults.items() if name in self._selection]
+        more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
+        self.fault.setText(f"{messages[0]}{more}" if messages else "")
+        self.fault.setVisible(bool(messages))
 
     def _ask_for_files(self) -> None:
         paths, _ = QFileDialog.getOpenFileNames(self, "Add models", "", "ONNX models (*.onnx)")
         self.add_files(paths)
 
-    def _changed(self, item: QTreeWidgetItem) -> None:
+    def _on_item_change(self, item: QTreeWidgetItem) -> None:
         if item.data(0, _NAME) is None:
             return  # a suite's own box follows its models, each of which reports itself
         items = [n for n, i in self._items.items() if i.checkState(0) == Qt.CheckState.Checked]
-        if set(items) != set(self._chosen):
+        if set(items) != set(self._selection):
             self.edited.emit(tuple(items))
 
     def _filter(self) -> None:
@@ -241,13 +243,13 @@ class ModelPicker(QWidget):
             visible = 0
             for item in _children(group):
                 text = f"{group.text(0)} {item.data(0, _FAMILY)} {item.text(0)}".casefold()
-                hidden = (
+                is_hidden = (
                     not all(word in text for word in words)
                     or (bool(suite) and group.text(0) != suite)
                     or (bool(family) and item.data(0, _FAMILY) != family)
                 )
-                item.setHidden(hidden)
-                visible += not hidden
+                item.setHidden(is_hidden)
+                visible += not is_hidden
             group.setHidden(not visible)
             if words or suite or family:
                 group.setExpanded(bool(visible))

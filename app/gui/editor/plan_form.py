@@ -58,9 +58,9 @@ class PlanForm(QWidget):
         for fold in self.folds.values():
             layout.addWidget(fold)
         for key, field in self.fields.items():
-            field.edited.connect(lambda value, key=key: self._typed(key, value))
+            field.edited.connect(lambda value, key=key: self._on_input(key, value))
         for key, box in self.boxes.items():
-            box.clicked.connect(lambda checked, key=key: self._edit(key, checked))
+            box.clicked.connect(lambda is_checked, key=key: self._edit(key, is_checked))
         self.show_draft(self._draft)
 
     def _fold(self, title: str, rows: Sequence[Setting]) -> Fold:
@@ -94,7 +94,7 @@ class PlanForm(QWidget):
             if any(getattr(draft, row.key) != getattr(EMPTY, row.key) for row in rows):
                 self.folds[title].open()
 
-    def _typed(self, key: str, value: Any) -> None:
+    def _on_input(self, key: str, value: Any) -> None:
         if self.fields[key].fault:
             self.edited.emit(key, self._draft)  # the field says what is wrong with it
         else:
@@ -110,9 +110,9 @@ def _candidates(draft: Plan) -> Iterator[str]:
         yield from grid.runtimes
         yield from grid.models
         yield from (f"@{name}" for name in map(environment_of, grid.runtimes) if name)
-        measured = {parse_spec(text).name for text in grid.runtimes}
+        runtime_names = {parse_spec(text).name for text in grid.runtimes}
         for option, values in grid.options.items():
-            if option.partition(".")[0] in measured:
+            if option.partition(".")[0] in runtime_names:
                 yield from (f"{option}={value}" for value in values)
 
 
@@ -184,7 +184,7 @@ class PlanBar(QWidget):
             (self.profile_ops, "profile_ops"),
             (self.largest_batch, "largest_batch"),
         ):
-            box.clicked.connect(lambda checked, key=key: self._edit(key, checked))
+            box.clicked.connect(lambda is_checked, key=key: self._edit(key, is_checked))
         self.memory_limit.textEdited.connect(lambda text: self._edit("memory_limit", text.strip()))
         self.show_draft(self._draft)
 
@@ -198,8 +198,8 @@ class PlanBar(QWidget):
             (self.seed, "" if draft.seed is None else str(draft.seed)),
             (self.memory_limit, draft.memory_limit),
         ):
-            emptied = field is self.name and field.hasFocus() and not field.text()
-            if field.text() != text and not emptied:
+            is_cleared = field is self.name and field.hasFocus() and not field.text()
+            if field.text() != text and not is_cleared:
                 field.setText(text)
         self.seed.setPlaceholderText("0")
         rounds = (

@@ -74,10 +74,10 @@ class PresetButton(QPushButton):
                 menu.addAction(name, partial(self._choose, heading, name))
         menu.addSeparator()
         menu.addAction("Keep as preset…", self._keep)
-        kept = self._preferences.presets()
-        if kept:
+        presets = self._preferences.presets()
+        if presets:
             forget = menu.addMenu("Forget preset")
-            for name in kept:
+            for name in presets:
                 forget.addAction(name, partial(self._preferences.remove_preset, name))
 
     def _choose(self, heading: str, name: str) -> None:
@@ -87,10 +87,10 @@ class PresetButton(QPushButton):
             self.failed.emit(error)
 
     def _keep(self) -> None:
-        name, agreed = QInputDialog.getText(
+        name, is_accepted = QInputDialog.getText(
             self, "Keep as preset", "Name of the preset:", text=self._draft().name
         )
-        if agreed and name.strip():
+        if is_accepted and name.strip():
             self.keep(name.strip())
 
     def keep(self, name: str) -> None:

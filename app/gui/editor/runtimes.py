@@ -30,7 +30,7 @@ from runtimes.registry import parse_spec
 
 _SPEC = Qt.ItemDataRole.UserRole
 _BORDERS_PX = 4
-_CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
+_CHECK_ON, _CHECK_OFF = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +92,19 @@ class RuntimePicker(QWidget):
         self.default.setAccessibleName("runtimes that are measured")
         layout.addWidget(self.default)
         self._items: dict[str, QTreeWidgetItem] = {}
-        self._chosen: tuple[str, ...] = ()
+        self._selection: tuple[str, ...] = ()
         self._engines: list[str] = []
         self._absent: QTreeWidgetItem | None = None
         for name in registry.names():
             self._items[name] = self._item(self.tree, name)
-        self.tree.itemChanged.connect(self._changed)
+        self.tree.itemChanged.connect(self._on_item_change)
         self.tree.itemExpanded.connect(self._fit_height)
         self.tree.itemCollapsed.connect(self._fit_height)
 
     def _item(self, parent: QTreeWidget | QTreeWidgetItem, spec: str) -> QTreeWidgetItem:
         item = QTreeWidgetItem(parent, [spec, ""])
         item.setData(0, _SPEC, spec)
-        item.setCheckState(0, _UNCHECKED)
+        item.setCheckState(0, _CHECK_OFF)
         return item
 
     def show_facts(self, facts: RuntimeFacts) -> None:
@@ -134,7 +134,7 @@ class RuntimePicker(QWidget):
                     self._items[spec] = self._item(item, spec)
                 self._items[spec].setText(1, device.name)
             item.setExpanded(True)
-        self.show_value(self._chosen)
+        self.show_value(self._selection)
 
     def _put_away(self, item: QTreeWidgetItem) -> None:
         """Move a runtime that can't be used here below the others, into a closed group."""
@@ -142,9 +142,9 @@ class RuntimePicker(QWidget):
             self._absent = QTreeWidgetItem(self.tree, ["Not installed here", ""])
             self._absent.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
         place = self.tree.indexOfTopLevelItem(item)
-        taken = self.tree.takeTopLevelItem(place) if place >= 0 else None
-        if taken is not None:
-            self._absent.addChild(taken)
+        removed_item = self.tree.takeTopLevelItem(place) if place >= 0 else None
+        if removed_item is not None:
+            self._absent.addChild(removed_item)
 
     def _fit_height(self) -> None:
         """As high as the rows that are seen, so that the form scrolls and not the list."""
@@ -163,31 +163,31 @@ class RuntimePicker(QWidget):
             self._fit_height()
 
     def show_value(self, runtimes: Iterable[str]) -> None:
-        self._chosen = tuple(runtimes)
+        self._selection = tuple(runtimes)
         with QSignalBlocker(self.tree):
-            for spec in self._chosen:
+            for spec in self._selection:
                 if spec not in self._items:
                     parent = self._items.get(parse_spec(spec).name, self.tree)
                     self._items[spec] = self._item(parent, spec)
             for spec, item in self._items.items():
-                item.setCheckState(0, _CHECKED if spec in self._chosen else _UNCHECKED)
-                if spec in self._chosen:
+                item.setCheckState(0, _CHECK_ON if spec in self._selection else _CHECK_OFF)
+                if spec in self._selection:
                     for group in filter(None, (item.parent(),)):
                         group.setExpanded(True)
         engines = ", ".join(self._engines) or "those that are installed"
         self.default.setText(f"None chosen: all engines are measured ({engines}).")
-        self.default.setVisible(not self._chosen)
+        self.default.setVisible(not self._selection)
         self._fit_height()
 
     def _add(self) -> None:
         """What was typed is chosen too; whether there is such a runtime, the plan tells."""
-        typed = filter(None, (word.strip() for word in self.another.text().split(",")))
+        names = filter(None, (word.strip() for word in self.another.text().split(",")))
         self.another.clear()
-        self.edited.emit(tuple(dict.fromkeys((*self._chosen, *typed))))
+        self.edited.emit(tuple(dict.fromkeys((*self._selection, *names))))
 
-    def _changed(self, item: QTreeWidgetItem, column: int) -> None:
+    def _on_item_change(self, item: QTreeWidgetItem, column: int) -> None:
         if column:
             return
-        checked = tuple(s for s, i in self._items.items() if i.checkState(0) == _CHECKED)
-        if set(checked) != set(self._chosen):
-            self.edited.emit(checked)
+        checked_specs = tuple(s for s, i in self._items.items() if i.checkState(0) == _CHECK_ON)
+        if set(checked_specs) != set(self._selection):
+            self.edited.emit(checked_specs)

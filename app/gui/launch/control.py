@@ -136,9 +136,9 @@ class SweepQueue(QObject):
         del self.plans[index]
         self.changed.emit()
 
-    def move(self, index: int, to: int) -> None:
+    def move(self, index: int, new_index: int) -> None:
         """Put the plan at `index` to place `to`."""
-        self.plans.insert(to, self.plans.pop(index))
+        self.plans.insert(new_index, self.plans.pop(index))
         self.changed.emit()
 
     def hold(self) -> None:

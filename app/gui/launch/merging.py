@@ -24,16 +24,16 @@ class RunMerger(QObject):
         self._folder = Path()
         self._command = OwnCommand("runs are being merged", self)
         self._command.failed.connect(self.failed)
-        self._command.ended.connect(self._ended)
+        self._command.ended.connect(self._on_end)
 
-    def merge(self, folders: Sequence[Path], to: Path) -> None:
+    def merge(self, folders: Sequence[Path], target: Path) -> None:
         """Begin; GraphlapError while others are being merged."""
-        self._command.start(["merge", *map(str, folders), "--out", str(to)], (0, _LEFT_OUT))
-        self._folder = to
+        self._command.start(["merge", *map(str, folders), "--out", str(target)], (0, _LEFT_OUT))
+        self._folder = target
 
     def close(self) -> None:
         """End it; a run that is not whole is not there."""
         self._command.close()
 
-    def _ended(self, code: int, _: str) -> None:
+    def _on_end(self, code: int, _: str) -> None:
         self.done.emit(self._folder, code == _LEFT_OUT)

@@ -33,9 +33,9 @@ class OwnCommand(QObject):
     ended = Signal(int, str)
     failed = Signal(object)
 
-    def __init__(self, what: str, parent: QObject) -> None:
+    def __init__(self, busy_message: str, parent: QObject) -> None:
         super().__init__(parent)
-        self._what = what
+        self._busy_message = busy_message
         self._process: QProcess | None = None
         self._error_file = Path(tempfile.gettempdir(), f"graphlap-{uuid.uuid4().hex}.error.json")
 
@@ -43,14 +43,14 @@ class OwnCommand(QObject):
         """Begin; an exit code that is not `good` is a failure. GraphlapError while the last one
         goes on."""
         if self._process is not None:
-            raise GraphlapError(self._what, "wait for its end")
+            raise GraphlapError(self._busy_message, "wait for its end")
         process = QProcess(self)
         process_environment = QProcessEnvironment()
         for name, value in install_layout.child_environment().items():
             process_environment.insert(name, value)
         process_environment.insert(ERROR_FILE, str(self._error_file))
         process.setProcessEnvironment(process_environment)
-        process.finished.connect(lambda code, how: self._ended(process, code, how, good))
+        process.finished.connect(lambda code, how: self._on_end(process, code, how, good))
         process.errorOccurred.connect(lambda error: self._not_started(process, error))
         program, *first = install_layout.command("app")
         self._process = process
@@ -79,11 +79,11 @@ class OwnCommand(QObject):
         self._process = None
         process.deleteLater()
 
-    def _ended(
+    def _on_end(
         self, process: QProcess, code: int, how: QProcess.ExitStatus, good: Sequence[int]
     ) -> None:
-        said = bytes(process.readAllStandardError().data()).decode("utf-8", "replace")
-        printed = bytes(process.readAllStandardOutput().data()).decode("utf-8", "replace")
+        error_text = bytes(process.readAllStandardError().data()).decode("utf-8", "replace")
+        output = bytes(process.readAllStandardOutput().data()).decode("utf-8", "replace")
         self._release(process)
         if how == QProcess.ExitStatus.CrashExit:  # `code` is a signal's number, not an exit code
             self.failed.emit(
@@ -93,10 +93,10 @@ class OwnCommand(QObject):
                 )
             )
             return
-        if code == 0 or (code in good and not said.strip()):
-            self.ended.emit(code, printed)
+        if code == 0 or (code in good and not error_text.strip()):
+            self.ended.emit(code, output)
             return
-        lines = said.strip().splitlines() or ["it gave no reason"]
+        lines = error_text.strip().splitlines() or ["it gave no reason"]
         error = take_error_file(self._error_file)
         self.failed.emit(error or GraphlapError(lines[-1].removeprefix("graphlap: ")))
 
@@ -120,7 +120,7 @@ class DamageCheck(QObject):
         self.close()
         self._folder = folder
         self._command = OwnCommand("a run folder is being checked", self)
-        self._command.ended.connect(self._ended)
+        self._command.ended.connect(self._on_end)
         self._command.failed.connect(self._failed)
         self._command.start(["verify", str(folder), "-f", "json"], good=_EXIT_CODES)
 
@@ -130,7 +130,7 @@ class DamageCheck(QObject):
             self._command.deleteLater()
             self._command = None
 
-    def _ended(self, _code: int, text: str) -> None:
+    def _on_end(self, _code: int, text: str) -> None:
         self.found.emit(self._folder, findings(text))
 
     def _failed(self, error: Exception) -> None:
@@ -151,17 +151,17 @@ def findings(text: str) -> tuple[Finding, ...]:
     )
 
 
-def damaged_cases(found: tuple[Finding, ...]) -> dict[str, str]:
+def damaged_cases(damage_findings: tuple[Finding, ...]) -> dict[str, str]:
     """By the id of a case what is damaged of its samples."""
-    told: dict[str, list[str]] = {}
-    for one in found:
-        folder, _, name = one.file.rpartition("/")
+    messages: dict[str, list[str]] = {}
+    for finding in damage_findings:
+        folder, _, name = finding.file.rpartition("/")
         if folder == SAMPLES and "." in name:
-            told.setdefault(name.partition(".")[0], []).append(f"{name} {one.problem}")
-    return {case_id: "; ".join(what) for case_id, what in told.items()}
+            messages.setdefault(name.partition(".")[0], []).append(f"{name} {finding.problem}")
+    return {case_id: "; ".join(texts) for case_id, texts in messages.items()}
 
 
-_DAMAGED = 1
+_DAMAGE_CODE = 1
 """The exit code with a page that tells itself what of the runs is not in it."""
 
 
@@ -180,7 +180,7 @@ class ReportWriter(QObject):
 
     def write(self, folders: Sequence[Path], page: Path) -> None:
         """Begin; GraphlapError while another page is being written."""
-        self._command.start(["report", *map(str, folders), "-o", str(page)], (0, _DAMAGED))
+        self._command.start(["report", *map(str, folders), "-o", str(page)], (0, _DAMAGE_CODE))
         self._page = page
 
     def close(self) -> None:
@@ -212,10 +212,10 @@ class CardProcess:
         """The answer once it is there, an error if there is none to be had, else None."""
         if self._child is None:
             return None
-        gone = self._child.ended()
+        has_ended = self._child.ended()
         lines = self._child.lines()
         if not lines:
-            if not gone:
+            if not has_ended:
                 return None
             how = self._child.how_it_ended()
             self.close()

@@ -41,12 +41,12 @@ class Choice(QComboBox):
         """Offer these; what was chosen stays chosen if it is still there."""
         if [self.itemData(k) for k in range(self.count())] == list(texts):
             return
-        kept = self.value
+        current_value = self.value
         self.blockSignals(True)
         self.clear()
         for key, text in texts.items():
             self.addItem(text, key)
-        self.setCurrentIndex(max(0, self.findData(kept)))
+        self.setCurrentIndex(max(0, self.findData(current_value)))
         self.blockSignals(False)
 
 
@@ -107,24 +107,24 @@ class ControlBar(QWidget):
         super().resizeEvent(event)
         self.fit()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+    def eventFilter(self, target: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         if event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent):
             self.updateGeometry()
             self._later.start()
-        return super().eventFilter(watched, event)
+        return super().eventFilter(target, event)
 
     def fit(self) -> None:
         """Put as many into the line as have room, the first ones first."""
-        room, offered = self.width(), self._offered()
-        widths = [_width(control) + _SPACING_PX for control in offered]
-        fitting = len(offered)
+        room, controls = self.width(), self._offered()
+        widths = [_width(control) + _SPACING_PX for control in controls]
+        fitting = len(controls)
         if sum(widths) > room:
             room -= self.more.sizeHint().width()
             while fitting and sum(widths[:fitting]) > room:
                 fitting -= 1
-        for number, control in enumerate(offered):
+        for number, control in enumerate(controls):
             self._move(control, number < fitting)
-        self.more.setVisible(fitting < len(offered))
+        self.more.setVisible(fitting < len(controls))
         if self.more.isHidden():
             self.panel.hide()
 
@@ -136,9 +136,10 @@ class ControlBar(QWidget):
         if control.parentWidget() is home:
             return
         if in_line:
-            controls = [one for one in self._controls if one.parentWidget() is self]
+            controls = [sibling for sibling in self._controls if sibling.parentWidget() is self]
             place = sum(
-                self._controls.index(one) < self._controls.index(control) for one in controls
+                self._controls.index(sibling) < self._controls.index(control)
+                for sibling in controls
             )
             self._row.insertWidget(1 + place, control)
         else:

@@ -50,8 +50,11 @@ class ErrorDialog(QDialog):
         self.copy_button = QPushButton("&Copy")
         self.copy_button.setAccessibleName("copy the error's text")
         colors = self.palette()
-        text, muted = colors.buttonText().color().name(), colors.placeholderText().color().name()
-        self.copy_button.setIcon(glyph("copy", text, muted))
+        text, muted_color = (
+            colors.buttonText().color().name(),
+            colors.placeholderText().color().name(),
+        )
+        self.copy_button.setIcon(glyph("copy", text, muted_color))
         self.copy_button.clicked.connect(self.copy)
         buttons.addButton(self.copy_button, QDialogButtonBox.ButtonRole.ActionRole)
         buttons.rejected.connect(self.reject)
@@ -113,27 +116,27 @@ class ErrorHooks(QObject):
     must not bury the screen.
     """
 
-    _raised = Signal(object)
+    _error_raised = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._window = parent
         self.dialog: ErrorDialog | None = None
-        self._before = (sys.excepthook, threading.excepthook)
-        self._raised.connect(self._show)
+        self._hooks_before = (sys.excepthook, threading.excepthook)
+        self._error_raised.connect(self._show)
         sys.excepthook = self._from_main
         threading.excepthook = self._from_thread
 
     def remove(self) -> None:
         """Put back the hooks that were there before."""
-        sys.excepthook, threading.excepthook = self._before
+        sys.excepthook, threading.excepthook = self._hooks_before
 
     def _from_main(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         sys.__excepthook__(kind, error, trace)
         if not issubclass(kind, KeyboardInterrupt):
-            self._raised.emit(error)
+            self._error_raised.emit(error)
 
     def _from_thread(self, arguments: threading.ExceptHookArgs) -> None:
         if arguments.exc_value is not None:
@@ -143,7 +146,7 @@ class ErrorHooks(QObject):
         if self.dialog is not None:
             return
         self.dialog = show_error(error, self._window)
-        self.dialog.destroyed.connect(self._closed)
+        self.dialog.destroyed.connect(self._on_close)
 
-    def _closed(self) -> None:
+    def _on_close(self) -> None:
         self.dialog = None

@@ -85,11 +85,11 @@ def swatch(
     color: QColor, ground: QColor, pattern: Qt.BrushStyle = Qt.BrushStyle.SolidPattern
 ) -> QIcon:
     """Filled as the series is: hollow if doubted, hatched if simulated; untinted when selected."""
-    return _painted(color.name(), ground.name(), pattern)
+    return _paint_icon(color.name(), ground.name(), pattern)
 
 
 @lru_cache(maxsize=512)
-def _painted(color: str, ground: str, pattern: Qt.BrushStyle) -> QIcon:
+def _paint_icon(color: str, ground: str, pattern: Qt.BrushStyle) -> QIcon:
     pixmap = QPixmap(SIDE * _SHARP, SIDE * _SHARP)
     pixmap.setDevicePixelRatio(_SHARP)
     pixmap.fill(QColor(ground))

@@ -22,10 +22,10 @@ class Overlay(QGraphicsObject):
         super().__init__(self._box)
         self.setZValue(50)
         self.setFlag(QGraphicsObject.GraphicsItemFlag.ItemClipsToShape)
-        self._box.sigResized.connect(self._moved)
-        self._box.sigRangeChanged.connect(self._moved)
+        self._box.sigResized.connect(self._on_range_change)
+        self._box.sigRangeChanged.connect(self._on_range_change)
 
-    def _moved(self, *_: object) -> None:
+    def _on_range_change(self, *_: object) -> None:
         if self._bounds != self._box.rect():
             self.prepareGeometryChange()
             self._bounds = self._box.rect()

@@ -53,8 +53,8 @@ class Preferences:
 
     def layout(self, name: str) -> QByteArray:
         """The saved bytes called `name`; empty where nothing is saved."""
-        kept = self._store.value(f"layout/{name}")
-        return kept if isinstance(kept, QByteArray) else QByteArray()
+        state = self._store.value(f"layout/{name}")
+        return state if isinstance(state, QByteArray) else QByteArray()
 
     def save_layout(self, name: str, state: QByteArray) -> None:
         self._store.setValue(f"layout/{name}", state)
@@ -83,7 +83,7 @@ class Preferences:
 
     def add_recent(self, folder: Path) -> None:
         text = str(folder.resolve())
-        rest = [kept for kept in self._texts("recent_runs") if kept != text]
+        rest = [entry for entry in self._texts("recent_runs") if entry != text]
         self._store.setValue("recent_runs", [text, *rest][:RECENT])
 
     def clear_recent(self) -> None:
@@ -99,9 +99,9 @@ class Preferences:
     def presets(self) -> dict[str, str]:
         """Name -> plan as TOML, of the sweeps that the user kept."""
         self._store.beginGroup("presets")
-        found = {name: self._text(name) for name in self._store.childKeys()}
+        presets_by_name = {name: self._text(name) for name in self._store.childKeys()}
         self._store.endGroup()
-        return found
+        return presets_by_name
 
     def save_preset(self, name: str, toml: str) -> None:
         self._store.setValue(f"presets/{name}", toml)
@@ -116,19 +116,19 @@ class Preferences:
     def _words(self, key: str) -> dict[str, str]:
         """A table of texts that was kept as JSON."""
         try:
-            kept = json.loads(self._text(key) or "{}")
+            data = json.loads(self._text(key) or "{}")
         except ValueError:
-            kept = None
-        pairs = kept.items() if isinstance(kept, dict) else ()
+            data = None
+        pairs = data.items() if isinstance(data, dict) else ()
         return {name: text for name, text in pairs if isinstance(text, str)}
 
     def _text(self, key: str) -> str:
-        kept = self._store.value(key)
-        return kept if isinstance(kept, str) else "" if kept is None else str(kept)
+        value = self._store.value(key)
+        return value if isinstance(value, str) else "" if value is None else str(value)
 
     def _texts(self, key: str) -> list[str]:
         """Qt's INI files give a list of one back as a plain text."""
-        kept = self._store.value(key)
-        if isinstance(kept, str):
-            return [kept]
-        return [item for item in kept if isinstance(item, str)] if isinstance(kept, list) else []
+        value = self._store.value(key)
+        if isinstance(value, str):
+            return [value]
+        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

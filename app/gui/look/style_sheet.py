@@ -18,19 +18,19 @@ _FILES = ("InterTabular-Regular.ttf", "InterTabular-SemiBold.ttf")
 
 def use_typeface() -> None:
     """Make the bundled typeface the application's, once; without its files the desktop's stays."""
-    before = QApplication.font()
-    if before.family() == FAMILY:
+    system_font = QApplication.font()
+    if system_font.family() == FAMILY:
         return
-    loaded = [
+    font_ids = [
         QFontDatabase.addApplicationFontFromData(install_layout.asset("fonts", name).read_bytes())
         for name in _FILES
     ]
-    font = QFont(before)
-    if min(loaded) >= 0:
+    font = QFont(system_font)
+    if min(font_ids) >= 0:
         font.setFamily(FAMILY)
-    pixels = QFontInfo(before).pixelSize()
-    grown = max(1.0, SIZES["body"] / max(1, pixels))
-    font.setPointSizeF(before.pointSizeF() * grown)
+    pixels = QFontInfo(system_font).pixelSize()
+    scale = max(1.0, SIZES["body"] / max(1, pixels))
+    font.setPointSizeF(system_font.pointSizeF() * scale)
     QApplication.setFont(font)
 
 
@@ -41,10 +41,10 @@ def points(size: Size) -> float:
 
 def font(size: Size, *, bold: bool = False) -> QFont:
     """The application's font in a size of the scale."""
-    made = QFont(QApplication.font())
-    made.setPointSizeF(points(size))
-    made.setBold(bold)
-    return made
+    qfont = QFont(QApplication.font())
+    qfont.setPointSizeF(points(size))
+    qfont.setBold(bold)
+    return qfont
 
 
 def prepare_application() -> None:
@@ -95,10 +95,10 @@ def _palette(theme: Theme) -> QPalette:
         role.Mid: theme.border,
         role.Accent: theme.accent,
     }
-    for which, colour in colours.items():
-        palette.setColor(which, QColor(colour))
-    for which in (role.WindowText, role.Text, role.ButtonText):
-        palette.setColor(QPalette.ColorGroup.Disabled, which, QColor(theme.muted))
+    for palette_role, colour in colours.items():
+        palette.setColor(palette_role, QColor(colour))
+    for palette_role in (role.WindowText, role.Text, role.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, palette_role, QColor(theme.muted))
     return palette
 
 
@@ -257,10 +257,10 @@ def _status(theme: Theme) -> str:
     return f"""
     QProgressBar {{ background: {theme.raised}; border: 1px solid {theme.control};
         border-radius: 4px; text-align: center; color: {theme.text}; min-height: 18px; }}
-    QProgressBar::chunk {{ background: {_toned(theme.accent, theme)}; border-radius: 3px; }}
-    QProgressBar[tone="error"]::chunk {{ background: {_toned(theme.bad, theme)}; }}
-    QProgressBar[tone="warning"]::chunk {{ background: {_toned(theme.warning, theme)}; }}
-    QProgressBar[tone="ok"]::chunk {{ background: {_toned(theme.good, theme)}; }}
+    QProgressBar::chunk {{ background: {_tone_color(theme.accent, theme)}; border-radius: 3px; }}
+    QProgressBar[tone="error"]::chunk {{ background: {_tone_color(theme.bad, theme)}; }}
+    QProgressBar[tone="warning"]::chunk {{ background: {_tone_color(theme.warning, theme)}; }}
+    QProgressBar[tone="ok"]::chunk {{ background: {_tone_color(theme.good, theme)}; }}
     QStatusBar {{ color: {theme.muted}; }}
     QStatusBar::item {{ border: none; }}
     QStatusBar QLabel {{ color: {theme.text}; }}
@@ -302,6 +302,6 @@ def _strong(theme: Theme) -> str:
     return mixed(QColor(theme.accent), QColor(theme.text), 0.15).name()
 
 
-def _toned(color: str, theme: Theme) -> str:
+def _tone_color(color: str, theme: Theme) -> str:
     """So pale, or so dark, that the bar's text is read on it."""
     return mixed(QColor(color), QColor(theme.base), 0.55).name()

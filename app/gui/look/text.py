@@ -37,10 +37,10 @@ class Line(PlainLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         place, metrics = self.contentsRect(), self.fontMetrics()
-        told = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, place.width())
+        elided_text = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, place.width())
         role = self.foregroundRole()
         painter, middle = QPainter(self), Qt.AlignmentFlag.AlignVCenter
-        self.style().drawItemText(painter, place, middle, self.palette(), True, told, role)
+        self.style().drawItemText(painter, place, middle, self.palette(), True, elided_text, role)
         painter.end()
 
 
@@ -57,10 +57,10 @@ def caption(text: str) -> str:
     return printable(text).replace("&", "&&")
 
 
-_BETWEEN = " · "
+_SEPARATOR = " · "
 _REMARK = re.compile(r" \([^()]*\)$")
-_COUNTED = re.compile(r"(?P<value>\d\S*) (?P<word>[A-Za-z_]+)")
-_NAMED = re.compile(r"(?P<word>[A-Za-z_]+)(?: (?P<value>\d\S*)|=(?P<choice>\S+))")
+_COUNT_PATTERN = re.compile(r"(?P<value>\d\S*) (?P<word>[A-Za-z_]+)")
+_NAME_PATTERN = re.compile(r"(?P<word>[A-Za-z_]+)(?: (?P<value>\d\S*)|=(?P<choice>\S+))")
 _LEAST = 3
 """Letters that a word keeps, the sign for what was left out among them."""
 
@@ -71,12 +71,12 @@ def shorter(names: Sequence[str], room: float, wide: Callable[[str], float]) -> 
     What all of them count is told by its initial first: `2 threads · batch 16` is `2t · b16`. Then
     a remark in brackets is a mark, as it is in the table, and then words lose their middle.
     """
-    told = list(names)
+    texts = list(names)
     for shorten in (_keep, _initials, _marks):
-        told = shorten(told)
-        if all(wide(name) <= room for name in told):
-            return told
-    return _kept_apart(names, [_cut(name, room, wide) for name in told])
+        texts = shorten(texts)
+        if all(wide(name) <= room for name in texts):
+            return texts
+    return _kept_apart(names, [_cut(name, room, wide) for name in texts])
 
 
 def _kept_apart(names: Sequence[str], brief: list[str]) -> list[str]:
@@ -89,9 +89,9 @@ def _kept_apart(names: Sequence[str], brief: list[str]) -> list[str]:
         if len({names[place] for place in places}) < 2:
             continue
         words = {place: names[place].split() for place in places}
-        shared = set.intersection(*(set(own) for own in words.values()))
-        for place, own in words.items():
-            brief[place] = f"…{' '.join(word for word in own if word not in shared)}"
+        common_words = set.intersection(*(set(name_words) for name_words in words.values()))
+        for place, name_words in words.items():
+            brief[place] = f"…{' '.join(word for word in name_words if word not in common_words)}"
     return brief
 
 
@@ -101,22 +101,22 @@ def _keep(names: list[str]) -> list[str]:
 
 def _initials(names: list[str]) -> list[str]:
     """With as few letters of the settings that all have as tell these apart."""
-    split = [name.split(_BETWEEN) for name in names]
+    split = [name.split(_SEPARATOR) for name in names]
     words = [{word for part in parts if (word := _setting(part))} for parts in split]
     common = sorted(set.intersection(*words)) if words else []
     brief = {word: _prefix(word, common) for word in common}
-    return [_BETWEEN.join(_abbreviated(part, brief) for part in parts) for parts in split]
+    return [_SEPARATOR.join(_abbreviate(part, brief) for part in parts) for parts in split]
 
 
 def _setting(part: str) -> str:
     """What `2 threads`, `batch 16` or `gap=all` is a value of, in the singular; "" of none."""
-    found = _matched(part)
-    return found["word"].removesuffix("s") if found else ""
+    match = _match_setting(part)
+    return match["word"].removesuffix("s") if match else ""
 
 
-def _matched(part: str) -> re.Match[str] | None:
+def _match_setting(part: str) -> re.Match[str] | None:
     bare = _REMARK.sub("", part)
-    return _COUNTED.fullmatch(bare) or _NAMED.fullmatch(bare)
+    return _COUNT_PATTERN.fullmatch(bare) or _NAME_PATTERN.fullmatch(bare)
 
 
 def _prefix(word: str, texts: Sequence[str]) -> str:
@@ -131,16 +131,16 @@ def _prefix(word: str, texts: Sequence[str]) -> str:
     )
 
 
-def _abbreviated(part: str, brief: dict[str, str]) -> str:
-    found = _matched(part)
+def _abbreviate(part: str, brief: dict[str, str]) -> str:
+    match = _match_setting(part)
     letters = brief.get(_setting(part), "")
-    if found is None or not letters:
+    if match is None or not letters:
         return part
-    if found.re is _COUNTED:
-        short = f"{found['value']}{letters}"
+    if match.re is _COUNT_PATTERN:
+        short = f"{match['value']}{letters}"
     else:
-        short = f"{letters}{found['value'] or '=' + found['choice']}"
-    return short + part[found.end() :]
+        short = f"{letters}{match['value'] or '=' + match['choice']}"
+    return short + part[match.end() :]
 
 
 def _marks(names: list[str]) -> list[str]:
@@ -149,18 +149,18 @@ def _marks(names: list[str]) -> list[str]:
 
 def _cut(name: str, room: float, wide: Callable[[str], float]) -> str:
     """The longest word shorter by a letter of its middle, again and again."""
-    parts = name.split(_BETWEEN)
+    parts = name.split(_SEPARATOR)
     sizes = [len(part) for part in parts]
     letter, text = wide("W"), name
-    while (over := wide(text) - room) > 0.0 and max(sizes) > _LEAST:
-        for _ in range(max(1, int(over / letter))):
+    while (excess := wide(text) - room) > 0.0 and max(sizes) > _LEAST:
+        for _ in range(max(1, int(excess / letter))):
             longest = sizes.index(max(sizes))
             sizes[longest] -= sizes[longest] > _LEAST
-        text = _BETWEEN.join(map(_fitted, parts, sizes))
+        text = _SEPARATOR.join(map(_fit, parts, sizes))
     return text
 
 
-def _fitted(part: str, size: int) -> str:
+def _fit(part: str, size: int) -> str:
     if size == len(part):
         return part
     tail = (size - 1) // 2

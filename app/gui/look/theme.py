@@ -127,9 +127,9 @@ def runtime_color(runtime: str, theme: Theme = LIGHT) -> QColor:
     """
     device = runtime.partition("@")[0]
     name = device.partition(":")[0]
-    known = theme.runtimes.get(device) or theme.runtimes.get(name)
-    if known:
-        return QColor(known)
+    color_name = theme.runtimes.get(device) or theme.runtimes.get(name)
+    if color_name:
+        return QColor(color_name)
     return QColor.fromHsl(crc32(name.encode()) % 360, 110, 170 if theme.dark else 100)
 
 
@@ -148,9 +148,9 @@ def mixed(color: QColor, other: QColor, share: float) -> QColor:
     return QColor(*(round(a + (b - a) * share) for a, b in pairs))
 
 
-def contrast(one: QColor, other: QColor) -> float:
+def contrast(first: QColor, other: QColor) -> float:
     """The ratio of relative luminances, 1 to 21, after WCAG 2 (www.w3.org/TR/WCAG22, 1.4.3)."""
-    low, high = sorted(map(_luminance, (one, other)))
+    low, high = sorted(map(_luminance, (first, other)))
     return (high + 0.05) / (low + 0.05)
 
 

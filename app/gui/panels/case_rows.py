@@ -53,7 +53,7 @@ _HIGHEST_PX = 10_000
 _LINES, _CUT = 1.8, "…"
 """A name that is cut in one line has so many lines' room in two, as words don't fill them."""
 Index = QModelIndex | QPersistentModelIndex
-_CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
+_CHECK_ON, _CHECK_OFF = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -120,37 +120,37 @@ class CaseRows(QTreeWidget):
         # Later: rows that are being taken away, or put there, resize it too.
         self._wrap_later = QTimer(self, singleShot=True, interval=0)
         self._wrap_later.timeout.connect(self._wrap)
-        header.sectionResized.connect(self._resized)
+        header.sectionResized.connect(self._on_resize)
         self._lines: tuple[Line, ...] = ()
         self._theme: Theme | None = None
         self._by_key: dict[str, QTreeWidgetItem] = {}
         self._filter: frozenset[str] | None = None
         self._quiet = False
         self.itemSelectionChanged.connect(self._selection_changed)
-        self.itemClicked.connect(self._clicked)
-        self.itemChanged.connect(self._changed)
+        self.itemClicked.connect(self._on_click)
+        self.itemChanged.connect(self._on_item_change)
         self.itemEntered.connect(lambda item, _column: self.pointed.emit(_key_of(item)))
 
     def show_lines(self, lines: Sequence[Line], theme: Theme) -> None:
         """List these; rows that stay keep their place, and so does the current one."""
         if (tuple(lines), theme) == (self._lines, self._theme):
             return
-        before = {line.key: line for line in self._lines} if theme == self._theme else {}
+        lines_before = {line.key: line for line in self._lines} if theme == self._theme else {}
         self.blockSignals(True)
         if _structure(lines) != _structure(self._lines):
             self._rebuild(lines)
-            before = {}
-        changed = [line for line in lines if before.get(line.key) != line]
-        for line in changed:
+            lines_before = {}
+        changed_lines = [line for line in lines if lines_before.get(line.key) != line]
+        for line in changed_lines:
             self._fill(self._by_key[line.key], line, theme)
         self._lines, self._theme = tuple(lines), theme
         self.blockSignals(False)
-        if changed:
+        if changed_lines:
             self._wrap()
 
     def _rebuild(self, lines: Sequence[Line]) -> None:
         """Other rows, or the same in another order; what was selected stays so."""
-        current, chosen = self.current_key(), set(self.selected_keys())
+        current, selection = self.current_key(), set(self.selected_keys())
         self._quiet = True
         self.clear()
         self._by_key = {line.key: self._item(line.key) for line in lines}
@@ -161,11 +161,11 @@ class CaseRows(QTreeWidget):
             for group in groups:
                 item = self._group_item(group)
                 self.addTopLevelItem(item)
-                own = [self._by_key[line.key] for line in lines if line.group == group]
-                item.addChildren(own)
+                group_items = [self._by_key[line.key] for line in lines if line.group == group]
+                item.addChildren(group_items)
                 item.setExpanded(True)
                 item.setFirstColumnSpanned(True)
-        for key in chosen & self._by_key.keys():
+        for key in selection & self._by_key.keys():
             self._by_key[key].setSelected(True)
         self._go_to(current)
         self._apply_filter()
@@ -190,14 +190,14 @@ class CaseRows(QTreeWidget):
 
     def select(self, keys: Sequence[str]) -> None:
         """Select the rows of these cases without telling of it."""
-        wanted = set(keys)
-        if wanted == set(self.selected_keys()):
+        selection = set(keys)
+        if selection == set(self.selected_keys()):
             return
         self._quiet = True
         for key, item in self._by_key.items():
-            item.setSelected(key in wanted)
+            item.setSelected(key in selection)
         self._quiet = False
-        first = next((item for key, item in self._by_key.items() if key in wanted), None)
+        first = next((item for key, item in self._by_key.items() if key in selection), None)
         if first is not None:
             self.scrollToItem(first)
 
@@ -205,7 +205,7 @@ class CaseRows(QTreeWidget):
         if not self._quiet:
             self.selected.emit(self.selected_keys())
 
-    def _clicked(self, item: QTreeWidgetItem, _column: int) -> None:
+    def _on_click(self, item: QTreeWidgetItem, _column: int) -> None:
         """A model's row selects its cases."""
         keys = [_key_of(child) for child in _children(item) if not child.isHidden()]
         if keys:
@@ -257,10 +257,10 @@ class CaseRows(QTreeWidget):
             item.setText(column, text)
         for column in (NAME, P50, P99, SURE):
             item.setToolTip(column, plain_tip(line.whole))
-        item.setCheckState(NAME, _CHECKED if line.shown else _UNCHECKED)
+        item.setCheckState(NAME, _CHECK_ON if line.shown else _CHECK_OFF)
         item.setData(NAME, Qt.ItemDataRole.AccessibleTextRole, line.spoken)
 
-    def _resized(self, column: int, *_: int) -> None:
+    def _on_resize(self, column: int, *_: int) -> None:
         if column == NAME:
             self._wrap_later.start()
 
@@ -281,10 +281,10 @@ class CaseRows(QTreeWidget):
                 item.setSizeHint(NAME, QSize(0, high))
         self.blockSignals(False)
 
-    def _changed(self, item: QTreeWidgetItem, column: int) -> None:
+    def _on_item_change(self, item: QTreeWidgetItem, column: int) -> None:
         if column == NAME and _key_of(item):
-            shown = item.checkState(NAME) == Qt.CheckState.Checked
-            self.checked.emit(_key_of(item), shown)
+            is_shown = item.checkState(NAME) == Qt.CheckState.Checked
+            self.checked.emit(_key_of(item), is_shown)
 
     def _go_to(self, key: str) -> None:
         if key in self._by_key:
@@ -326,17 +326,17 @@ class CaseRows(QTreeWidget):
         self.pointed.emit("")
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
-        at = event.position().toPoint()
-        item = self.itemAt(at)
+        position = event.position().toPoint()
+        item = self.itemAt(position)
         if item is not None and _key_of(item):
             if event.modifiers() & Qt.KeyboardModifier.AltModifier:
                 self.soloed.emit(_key_of(item))
                 return
             mark = self.style().pixelMetric(QStyle.PixelMetric.PM_IndicatorWidth)
-            inside = at.x() - self.visualItemRect(item).left()
-            if 0 <= inside <= mark + _BETWEEN_ROWS_PX:  # it is looked at, and no other selected
-                shown = item.checkState(NAME) == Qt.CheckState.Checked
-                item.setCheckState(NAME, _UNCHECKED if shown else _CHECKED)
+            offset_px = position.x() - self.visualItemRect(item).left()
+            if 0 <= offset_px <= mark + _BETWEEN_ROWS_PX:  # it is looked at, and no other selected
+                is_shown = item.checkState(NAME) == Qt.CheckState.Checked
+                item.setCheckState(NAME, _CHECK_OFF if is_shown else _CHECK_ON)
                 return
         super().mousePressEvent(event)
 
@@ -346,8 +346,8 @@ class CaseRows(QTreeWidget):
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
         items = [item for item in self._items() if item is not self.currentItem()]
-        at = event.position().y()
-        self._put_current(sum(self.visualItemRect(item).center().y() < at for item in items))
+        drop_y = event.position().y()
+        self._put_current(sum(self.visualItemRect(item).center().y() < drop_y for item in items))
         event.setDropAction(Qt.DropAction.CopyAction)  # of a move Qt would remove the row itself
         event.accept()
         self.setState(QAbstractItemView.State.NoState)
@@ -360,8 +360,8 @@ def _key_of(item: QTreeWidgetItem) -> str:
 
 
 def _children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
-    found = (item.child(place) for place in range(item.childCount()))
-    return [child for child in found if child is not None]
+    items = (item.child(place) for place in range(item.childCount()))
+    return [child for child in items if child is not None]
 
 
 def _structure(lines: Sequence[Line]) -> list[tuple[str, str]]:

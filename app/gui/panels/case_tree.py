@@ -59,7 +59,7 @@ class BaselineList(QWidget):
         )
         self.rows.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.rows.customContextMenuRequested.connect(self._context_menu)
-        self.rows.itemChanged.connect(self._changed)
+        self.rows.itemChanged.connect(self._on_item_change)
         heading = QLabel("&Baselines, in grey")
         heading.setProperty("muted", True)
         heading.setBuddy(self.rows)
@@ -76,10 +76,10 @@ class BaselineList(QWidget):
 
     def show_baselines(self, baselines: Sequence[Baseline], theme: Theme) -> None:
         """List these; the current row stays so, and so does what is being typed for one's name."""
-        before = [baseline.key for baseline in self._baselines], self._theme
+        state_before = [baseline.key for baseline in self._baselines], self._theme
         self._baselines, self._theme = tuple(baselines), theme
         self.rows.blockSignals(True)
-        if before != ([baseline.key for baseline in baselines], theme):
+        if state_before != ([baseline.key for baseline in baselines], theme):
             self._fill()
         self._name_all()
         self.rows.blockSignals(False)
@@ -117,13 +117,13 @@ class BaselineList(QWidget):
                 item.setText(baseline.name)
             item.setToolTip(baseline.name)
 
-    def _changed(self, item: QListWidgetItem) -> None:
+    def _on_item_change(self, item: QListWidgetItem) -> None:
         """The name that was there stands until the new one is taken."""
-        key, typed = item.data(_KEY), item.text()
+        key, text = item.data(_KEY), item.text()
         self.rows.blockSignals(True)
         self._name_all()
         self.rows.blockSignals(False)
-        self.renamed.emit(key, typed)
+        self.renamed.emit(key, text)
 
     def _context_menu(self, point: QPoint) -> None:
         """Of the row below the pointer, or of the current one where a key asks for it."""
@@ -158,7 +158,7 @@ class CaseTree(QWidget):
         self._cases: tuple[Series, ...] = ()
         self._known: dict[str, tuple[Series, SeriesStyle, str, Line]] = {}
         self._before_solo: frozenset[str] | None = None
-        self._told: object = None
+        self._last_styles: object = None
         self.color_choice = Choice(
             "Colour by",
             {"": _BY_ITSELF},
@@ -238,12 +238,12 @@ class CaseTree(QWidget):
 
     def solo(self, key: str) -> None:
         """Show this one alone; once more, what was shown before."""
-        others = frozenset(case_series.key for case_series in self._series) - {key}
-        if self.arrangement.hidden == others and self._before_solo is not None:
-            hidden, self._before_solo = self._before_solo, None
+        other_keys = frozenset(case_series.key for case_series in self._series) - {key}
+        if self.arrangement.hidden == other_keys and self._before_solo is not None:
+            hidden_keys, self._before_solo = self._before_solo, None
         else:
-            hidden, self._before_solo = others, self.arrangement.hidden - {key}
-        self._arrange(hidden=hidden)
+            hidden_keys, self._before_solo = other_keys, self.arrangement.hidden - {key}
+        self._arrange(hidden=hidden_keys)
 
     def set_listed(self, listed: bool) -> None:
         """Whether somebody sees this list, so that legends need not repeat it."""
@@ -256,9 +256,9 @@ class CaseTree(QWidget):
         self._arrange(baselines=tuple(baselines))
 
     def _check(self, key: str, shown: bool) -> None:
-        hidden = self.arrangement.hidden
+        hidden_keys = self.arrangement.hidden
         self._before_solo = None
-        self._arrange(hidden=hidden - {key} if shown else hidden | {key})
+        self._arrange(hidden=hidden_keys - {key} if shown else hidden_keys | {key})
 
     def _light(self, key: str) -> None:
         self._arrange(lit=key or None)
@@ -270,30 +270,34 @@ class CaseTree(QWidget):
         self._arrange(color_by=self.color_choice.value)
 
     def _arrange(self, **changes: object) -> None:
-        changed = replace(self.arrangement, **changes)  # type: ignore[arg-type]
-        if changed != self.arrangement:
-            self.arrangement = changed
+        arrangement = replace(self.arrangement, **changes)  # type: ignore[arg-type]
+        if arrangement != self.arrangement:
+            self.arrangement = arrangement
             self._show()
-            self.arranged.emit(changed)
+            self.arranged.emit(arrangement)
 
     def _show(self) -> None:
-        lit = replace(self.arrangement, lit=None)
-        styles = lit.styles(self._series, self.theme)
-        fresh = {one.key: one for one in self._series}
-        listed = tuple(fresh.pop(one.key, one) for one in self._cases) + tuple(fresh.values())
-        shared, names = shared_and_distinct({one.key: one.label for one in listed})
-        self.shared_label.setText(shared)
-        self.shared_label.setVisible(bool(shared))
-        clocks = len({one.clock for one in listed}) > 1
-        grouped = len({one.model for one in listed}) > 1
+        arrangement = replace(self.arrangement, lit=None)
+        styles = arrangement.styles(self._series, self.theme)
+        fresh = {case_series.key: case_series for case_series in self._series}
+        all_series = tuple(
+            fresh.pop(case_series.key, case_series) for case_series in self._cases
+        ) + tuple(fresh.values())
+        shared_text, names = shared_and_distinct(
+            {case_series.key: case_series.label for case_series in all_series}
+        )
+        self.shared_label.setText(shared_text)
+        self.shared_label.setVisible(bool(shared_text))
+        clocks = len({case_series.clock for case_series in all_series}) > 1
+        is_grouped = len({case_series.model for case_series in all_series}) > 1
         lines = [
-            self._line(one, names[one.key], styles, clocks, grouped)
-            for one in self.arrangement.ordered(listed)
+            self._line(case_series, names[case_series.key], styles, clocks, is_grouped)
+            for case_series in self.arrangement.ordered(all_series)
         ]
         self.rows.show_lines(lines, self.theme)
         self.all_button.setEnabled(bool(self.arrangement.hidden or self.arrangement.order))
-        if styles != self._told:
-            self._told = styles
+        if styles != self._last_styles:
+            self._last_styles = styles
             self.colored.emit({key: (style.color, style.fill()) for key, style in styles.items()})
 
     def _line(
@@ -306,23 +310,27 @@ class CaseTree(QWidget):
     ) -> Line:
         """As it was, where nothing of the case has changed: of thousands few do at a time."""
         empty = SeriesStyle(runtime_color(case_series.runtime, self.theme), False, "doubted")
-        style, shown = (
+        style, is_shown = (
             styles.get(case_series.key, empty),
             case_series.key not in self.arrangement.hidden,
         )
-        stamp = f"{name} {clocks} {grouped} {shown}"
-        known = self._known.get(case_series.key)
-        if known is not None and known[0] is case_series and known[1:3] == (style, stamp):
-            return known[3]
-        called = name.removeprefix(f"{case_series.model} · ") if grouped else name
+        stamp = f"{name} {clocks} {grouped} {is_shown}"
+        cache_entry = self._known.get(case_series.key)
+        if (
+            cache_entry is not None
+            and cache_entry[0] is case_series
+            and cache_entry[1:3] == (style, stamp)
+        ):
+            return cache_entry[3]
+        short_name = name.removeprefix(f"{case_series.model} · ") if grouped else name
         line = Line(
             case_series.key,
-            called,
+            short_name,
             _remark(case_series, clocks),
             *_figures(case_series),
             legend_text(case_series),
             style,
-            shown,
+            is_shown,
             _certainty(case_series),
             case_series.model if grouped else "",
         )
@@ -345,17 +353,17 @@ def _certainty(series: Series) -> str:
 def _remark(series: Series, clocks: bool) -> str:
     """In the little room of the list only what neither its swatch nor most others say: hollow is
     doubted, and the wall clock the usual one. The whole text has both."""
-    told = CLOCK_TEXT[series.clock] if clocks and series.clock != "wall" else ""
+    clock_text = CLOCK_TEXT[series.clock] if clocks and series.clock != "wall" else ""
     why = "" if quality_of(series) == "doubted" and series.status == "ok" else remark(series)
-    return f"{told}{why}".removeprefix(", ")
+    return f"{clock_text}{why}".removeprefix(", ")
 
 
 def _figures(series: Series) -> tuple[str, str]:
     """p50 and p99 with their units, a tilde before those that come from bins."""
-    found = {percentile.name: percentile for percentile in percentiles(series)}
-    told = []
+    by_name = {percentile.name: percentile for percentile in percentiles(series)}
+    texts = []
     for name in ("p50", "p99"):
-        percentile = found.get(name)
+        percentile = by_name.get(name)
         tilde = "~" if percentile is not None and percentile.provisional else ""
-        told.append("" if percentile is None else f"{tilde}{time_text(percentile.seconds)}")
-    return told[0], told[1]
+        texts.append("" if percentile is None else f"{tilde}{time_text(percentile.seconds)}")
+    return texts[0], texts[1]

@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 from app.gui.look.text import PlainLabel, plain_tip
 
 _NO_FIT = -1.0
-_STARTS, _STARTS_A_WORD, _INSIDE = 100.0, 80.0, 60.0
-_SCATTERED, _A_GAP = 40.0, 3.0
+_STARTS, _STARTS_A_WORD, _CONTAINS = 100.0, 80.0, 60.0
+_SUBSEQUENCE, _A_GAP = 40.0, 3.0
 _LETTER = 0.1
 """Of two texts that fit equally, the shorter one was rather meant."""
 
@@ -31,7 +31,7 @@ def fit(query: str, text: str) -> float | None:
     """Larger is better; None where some word of the query is not in the text, even scattered."""
     name = text.casefold()
     words = query.casefold().split()
-    marks = [_of_word(word, name) for word in words]
+    marks = [_score_word(word, name) for word in words]
     if _NO_FIT in marks:
         return None
     return sum(marks) - _LETTER * len(name)
@@ -40,40 +40,40 @@ def fit(query: str, text: str) -> float | None:
 def best(query: str, texts: Sequence[str], most: int) -> list[int]:
     """The places of the texts that fit best, best first; of equal ones the earlier."""
     marks = ((fit(query, text), place) for place, text in enumerate(texts))
-    found = sorted((-mark, place) for mark, place in marks if mark is not None)
+    ranking = sorted((-mark, place) for mark, place in marks if mark is not None)
     if not query.strip():
-        found = [(0.0, place) for place in range(len(texts))]
-    return [place for _, place in found[:most]]
+        ranking = [(0.0, place) for place in range(len(texts))]
+    return [place for _, place in ranking[:most]]
 
 
-def _of_word(word: str, text: str) -> float:
-    at = text.find(word)
-    if at == 0:
+def _score_word(word: str, text: str) -> float:
+    position = text.find(word)
+    if position == 0:
         return _STARTS
     starts = (place for place in _places(word, text) if not text[place - 1].isalnum())
     if next(starts, -1) > 0:
         return _STARTS_A_WORD
-    return _INSIDE if at > 0 else _scattered(word, text)
+    return _CONTAINS if position > 0 else _score_scatter(word, text)
 
 
 def _places(word: str, text: str) -> Sequence[int]:
-    found, at = [], text.find(word)
-    while at >= 0:
-        found.append(at)
-        at = text.find(word, at + 1)
-    return found
+    positions, position = [], text.find(word)
+    while position >= 0:
+        positions.append(position)
+        position = text.find(word, position + 1)
+    return positions
 
 
-def _scattered(word: str, text: str) -> float:
+def _score_scatter(word: str, text: str) -> float:
     """Its letters one after another, each gap for the worse: `opr` of open run."""
-    gaps, at = 0, -1
+    gaps, last_position = 0, -1
     for letter in word:
-        found = text.find(letter, at + 1)
-        if found < 0:
+        position = text.find(letter, last_position + 1)
+        if position < 0:
             return _NO_FIT
-        gaps += found > at + 1
-        at = found
-    return max(1.0, _SCATTERED - _A_GAP * gaps)
+        gaps += position > last_position + 1
+        last_position = position
+    return max(1.0, _SUBSEQUENCE - _A_GAP * gaps)
 
 
 _MOST = 60
@@ -101,7 +101,7 @@ class Palette(QDialog):
         self.setWindowTitle("Find anything")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._entries = entries
-        self._searched = [f"{entry.text} {entry.kind}" for entry in entries]
+        self._search_texts = [f"{entry.text} {entry.kind}" for entry in entries]
         self.line = QLineEdit(placeholderText="An action, view, case, model, term or recent run")
         self.line.setAccessibleName("find anything")
         self.line.setClearButtonEnabled(True)
@@ -145,23 +145,23 @@ class Palette(QDialog):
         self.accept()
         entry.act()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+    def eventFilter(self, target: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         key = event.key() if isinstance(event, QKeyEvent) else None
         if event.type() != QEvent.Type.KeyPress or key not in _MOVES:
-            return super().eventFilter(watched, event)
+            return super().eventFilter(target, event)
         QApplication.sendEvent(self.found, event)
         return True
 
     def _find(self, query: str) -> None:
         self.found.clear()
-        for place in best(query, self._searched, _MOST):
+        for place in best(query, self._search_texts, _MOST):
             entry = self._entries[place]
             item = QTreeWidgetItem(self.found, [entry.text, entry.kind, entry.keys])
             item.setData(0, Qt.ItemDataRole.UserRole, place)
             item.setToolTip(0, plain_tip(entry.hint or entry.text))
-            muted = self.palette().placeholderText()
+            muted_brush = self.palette().placeholderText()
             for column in (1, 2) if entry.enabled else (0, 1, 2):
-                item.setForeground(column, muted)
+                item.setForeground(column, muted_brush)
         first = self.found.topLevelItem(0)
         if first is not None:
             self.found.setCurrentItem(first)

@@ -35,13 +35,13 @@ class RoundBar(QProgressBar):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.show_done(0, 1, "no run")
 
-    def show_done(self, done: int, total: int, text: str, tone: str = "") -> None:
+    def show_done(self, count: int, total: int, text: str, tone: str = "") -> None:
         """`total` 0: nobody knows how much there is to do, and the bar only moves."""
         self.setRange(0, total)
-        self.setValue(done)
-        shown = text.replace("%", "%%")
-        if shown != self.format():
-            self.setFormat(shown)
+        self.setValue(count)
+        bar_text = text.replace("%", "%%")
+        if bar_text != self.format():
+            self.setFormat(bar_text)
             self.setAccessibleDescription(text)
             self.setToolTip(plain_tip(text))
             self.updateGeometry()
@@ -51,16 +51,16 @@ class RoundBar(QProgressBar):
 
     def text(self) -> str:
         """What is painted; Qt has no text for a bar that only moves, and cuts at both ends."""
-        told = self.format().replace("%%", "%")
+        plain_text = self.format().replace("%%", "%")
         room = max(0, self.width() - 16)
-        return self.fontMetrics().elidedText(told, Qt.TextElideMode.ElideRight, room)
+        return self.fontMetrics().elidedText(plain_text, Qt.TextElideMode.ElideRight, room)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        told = self.fontMetrics().horizontalAdvance(self.format()) + 28
+        text_width = self.fontMetrics().horizontalAdvance(self.format()) + 28
         holder = self.parentWidget()
-        whole = holder.width() if holder is not None else told
+        whole = holder.width() if holder is not None else text_width
         most = max(160, int(whole * _LARGEST_SHARE))
-        return QSize(min(told, most), self.fontMetrics().height() + 6)
+        return QSize(min(text_width, most), self.fontMetrics().height() + 6)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         return QSize(60, self.fontMetrics().height() + 6)
@@ -91,7 +91,7 @@ _FIELDS = (
     ("missing", "Still for p99", "needed"),
     ("eta", "Left", "profile"),
 )
-_ASKED = {
+_ENDINGS = {
     "paused": Ending("pausing after this round", "warning", "PAUSING"),
     "stopping": Ending("stopping after this block", "warning", "STOPPING"),
 }
@@ -110,8 +110,8 @@ class ProgressLine(QStatusBar):
         self.values: dict[str, QLabel] = {}
         self._parts: dict[str, QWidget] = {}
         self._texts: dict[str, str] = {}
-        self._promised: tuple[float | None, float] = (None, 0.0)
-        self._asked: Ending | None = None
+        self._last_eta: tuple[float | None, float] = (None, 0.0)
+        self._user_ending: Ending | None = None
         self._state: RunState | None = None
         self.line = QWidget()
         row = QHBoxLayout(self.line)
@@ -159,7 +159,7 @@ class ProgressLine(QStatusBar):
 
     def show_start(self) -> None:
         """A batch process was started and has not made its folder yet."""
-        self._state, self._asked = None, None
+        self._state, self._user_ending = None, None
         self._show_end(_STARTING)
         self._tell({})
         self.bar.show_done(0, 0, _STARTING.text)
@@ -180,13 +180,13 @@ class ProgressLine(QStatusBar):
             return
         moving = state.alive and not state.is_over
         waits = moving and live.state not in ("paused", "stopping")
-        self._asked = _ASKED.get(text) if waits else None
-        found = self._asked or ending(state, live)
-        self._show_end(found)
-        if live.eta_s != self._promised[0]:
-            self._promised = (live.eta_s, time.monotonic())
+        self._user_ending = _ENDINGS.get(text) if waits else None
+        run_ending = self._user_ending or ending(state, live)
+        self._show_end(run_ending)
+        if live.eta_s != self._last_eta[0]:
+            self._last_eta = (live.eta_s, time.monotonic())
         self._tell(self._figures(state, live) if moving else {})
-        self._show_bar(state, live, found)
+        self._show_bar(state, live, run_ending)
 
     def tick(self) -> None:
         """The time that is left grows less while nothing else is told."""
@@ -195,24 +195,24 @@ class ProgressLine(QStatusBar):
             self._set("eta", self._left(state.live))
 
     def _figures(self, state: RunState, live: Live) -> dict[str, str]:
-        told = {
+        texts = {
             "case": self._case(state, live),
             "phase": self._phase(live),
             "eta": self._left(live),
         }
         if live.state == "measuring" and live.round is not None:
-            of = "at most" if state.manifest.plan.get("precise") else "of"
-            told["rounds"] = f"{live.round + 1} {of} {state.manifest.rounds}"
+            relation = "at most" if state.manifest.plan.get("precise") else "of"
+            texts["rounds"] = f"{live.round + 1} {relation} {state.manifest.rounds}"
             current = state.of(live.case_id)
             row = current.row if current else {}
-            told["missing"] = missing_text(row, state.samples_in_flight)
-        return told
+            texts["missing"] = missing_text(row, state.samples_in_flight)
+        return texts
 
     def _left(self, live: Live) -> str:
         """What was promised less what has gone by since; nothing while nothing goes on."""
-        if live.state == "paused" or self._asked or live.eta_s is None:
+        if live.state == "paused" or self._user_ending or live.eta_s is None:
             return NOT_MEASURED
-        left_s = live.eta_s - (time.monotonic() - self._promised[1])
+        left_s = live.eta_s - (time.monotonic() - self._last_eta[1])
         if left_s <= 0:
             return "longer than expected"
         plan = state.manifest.plan if (state := self._state) else {}
@@ -223,7 +223,7 @@ class ProgressLine(QStatusBar):
     def _phase(self, live: Live) -> str:
         if live.state == "paused":
             return "paused"
-        return self._asked.text if self._asked else _phase(live)
+        return self._user_ending.text if self._user_ending else _phase(live)
 
     def _case(self, state: RunState, live: Live) -> str:
         if live.state == "exporting" and live.exporting:
@@ -231,29 +231,33 @@ class ProgressLine(QStatusBar):
         current = state.of(live.case_id)
         return current.label if current else NOT_MEASURED
 
-    def _show_bar(self, state: RunState, live: Live, found: Ending) -> None:
+    def _show_bar(self, state: RunState, live: Live, run_ending: Ending) -> None:
         moving = state.alive and not state.is_over
         if moving and live.state in ("starting", "exporting") and not live.rounds_done:
-            done, total = live.exports_done, live.exports_total
-            text = f"{done:,} of {total:,} exports, {found.text}" if total else found.text
-            self.bar.show_done(done, total if done else 0, text)
+            count, total = live.exports_done, live.exports_total
+            text = (
+                f"{count:,} of {total:,} exports, {run_ending.text}" if total else run_ending.text
+            )
+            self.bar.show_done(count, total if count else 0, text)
             return
         text = f"{live.rounds_done:,} of {live.rounds_total:,} rounds"
         if live.cases_failed and moving:
             text += f", {live.cases_failed:,} failed"
         total = max(1, live.rounds_total)
-        self.bar.show_done(live.rounds_done, total, f"{text}, {found.text}", found.tone or "")
+        self.bar.show_done(
+            live.rounds_done, total, f"{text}, {run_ending.text}", run_ending.tone or ""
+        )
 
-    def _show_end(self, found: Ending) -> None:
-        self.word.setText(found.word)
-        self.word.setVisible(bool(found.word))
-        if self.word.property("tone") != found.tone:
-            self.word.setProperty("tone", found.tone)
+    def _show_end(self, run_ending: Ending) -> None:
+        self.word.setText(run_ending.word)
+        self.word.setVisible(bool(run_ending.word))
+        if self.word.property("tone") != run_ending.tone:
+            self.word.setProperty("tone", run_ending.tone)
             self.word.style().polish(self.word)
 
-    def _tell(self, told: dict[str, str]) -> None:
+    def _tell(self, texts: dict[str, str]) -> None:
         for key, value in self.values.items():
-            self._texts[key] = told.get(key, NOT_MEASURED)
+            self._texts[key] = texts.get(key, NOT_MEASURED)
             if key != "case":
                 value.setText(self._texts[key])
         self._fit()
@@ -272,8 +276,12 @@ class ProgressLine(QStatusBar):
         room = self.width() - self.bar.sizeHint().width() - least - 24
         room -= self.word.sizeHint().width() if self.word.text() else 0
         for key in ("", *_LEFT_OUT_FIRST):
-            texts = [one for one in texts if one != key]
-            wide = sum(self._parts[one].sizeHint().width() + 14 for one in texts if one != "case")
+            texts = [part_key for part_key in texts if part_key != key]
+            wide = sum(
+                self._parts[part_key].sizeHint().width() + 14
+                for part_key in texts
+                if part_key != "case"
+            )
             if wide <= room:
                 break
         for key, part in self._parts.items():

@@ -38,7 +38,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
 """The groups, the gravest first, each with the subjects of the catalogue whose codes are in it."""
 _SUBJECTS = {code: subject for subject, table in TABLES.items() for code in table}
 _GROUPS = {subject: cause for cause, subjects in CAUSES.items() for subject in subjects}
-_DAMAGE, _FAILED, _MACHINE, *_ = CAUSES
+_DAMAGE, _FAILURE, _MACHINE, *_ = CAUSES
 _MOST_HIGH_PX, _WIDE_PX = 460, 460
 
 
@@ -51,26 +51,30 @@ class Group:
 
     @property
     def is_error(self) -> bool:
-        return any(one.tone == "error" for one in self.doubts)
+        return any(doubt.tone == "error" for doubt in self.doubts)
 
     @property
     def action(self) -> str:
         """What to do about most of it."""
-        return next((one.remedy for one in self.doubts if one.remedy), "")
+        return next((doubt.remedy for doubt in self.doubts if doubt.remedy), "")
 
 
-def grouped(issues: Iterable[Issue], damaged: int) -> list[Group]:
+def grouped(issues: Iterable[Issue], damage_count: int) -> list[Group]:
     """By cause, the gravest first; the first so many doubts are of damage."""
     by_cause: dict[str, list[Issue]] = {cause: [] for cause in CAUSES}
-    for number, one in enumerate(issues):
-        if one.code:
-            cause = _GROUPS.get(_SUBJECTS.get(one.code, ""), _MACHINE)
-        elif number < damaged:
+    for number, issue in enumerate(issues):
+        if issue.code:
+            cause = _GROUPS.get(_SUBJECTS.get(issue.code, ""), _MACHINE)
+        elif number < damage_count:
             cause = _DAMAGE
         else:
-            cause = _FAILED if "status" in one.query else _MACHINE
-        by_cause[cause].append(one)
-    groups = [Group(cause, tuple(sorted(of, key=_gravity))) for cause, of in by_cause.items() if of]
+            cause = _FAILURE if "status" in issue.query else _MACHINE
+        by_cause[cause].append(issue)
+    groups = [
+        Group(cause, tuple(sorted(doubts, key=_gravity)))
+        for cause, doubts in by_cause.items()
+        if doubts
+    ]
     return sorted(groups, key=lambda group: not group.is_error)
 
 
@@ -115,10 +119,12 @@ class WarningsBadge(QToolButton):
         if stamp == self._stamp:
             return
         self._stamp = stamp
-        merged = state.manifest.merged
-        found = issues_of(state.series, state.environments, not state.alive, merged, state.damaged)
+        merged_runs = state.manifest.merged
+        issues = issues_of(
+            state.series, state.environments, not state.alive, merged_runs, state.damaged
+        )
         self._cases = len(state.series)
-        self.groups = grouped(found, damaged=int(bool(state.damaged)))
+        self.groups = grouped(issues, damage_count=int(bool(state.damaged)))
         self.findings = state.insights
         self._tell()
 

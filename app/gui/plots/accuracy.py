@@ -49,24 +49,33 @@ class AccuracyView(PlotView):
         self.add_controls(self.runtime_choice, self.batch_choice)
 
     def offers(self) -> bool:
-        return any(number(one, "accuracy_top1") is not None for one in self._fed)
+        return any(
+            number(case_series, "accuracy_top1") is not None for case_series in self._all_series
+        )
 
     def draw(self) -> str:
         points = {point.series.key: point for point in self._points()}
-        known = [point.series for point in points.values()]
+        candidates = [point.series for point in points.values()]
         self.runtime_choice.set_texts(
-            {"": "All runtimes", **{one.runtime: one.runtime for one in known}}
+            {
+                "": "All runtimes",
+                **{case_series.runtime: case_series.runtime for case_series in candidates},
+            }
         )
         runtime = self.runtime_choice.value
-        of_runtime = [one for one in known if not runtime or one.runtime == runtime]
-        self.batch_choice.set_texts(batches(of_runtime))
-        shown = of_batch(of_runtime, self.batch_choice.value)
-        if not shown:
+        runtime_series = [
+            case_series
+            for case_series in candidates
+            if not runtime or case_series.runtime == runtime
+        ]
+        self.batch_choice.set_texts(batches(runtime_series))
+        visible_series = of_batch(runtime_series, self.batch_choice.value)
+        if not visible_series:
             return (
                 "No finished case whose accuracy was measured or published yet. “Labelled data” of "
                 "the sweep measures it."
             )
-        kept = self.kept_range()
+        view_range = self.kept_range()
         self.reset()
         plot = self.add_plot(
             0,
@@ -76,54 +85,69 @@ class AccuracyView(PlotView):
             x_label="Inputs per second",
             y_label="Accuracy, top 1 (%)",
         )
-        names = variants(shown)
-        colors, symbols = self._looks(shown, names)
-        drawn = [points[one.key] for one in shown]
-        for one, point in zip(shown, drawn, strict=True):
-            style = SeriesStyle(colors[_family(one)], one.clock == "simulated", quality_of(one))
+        names = variants(visible_series)
+        colors, symbols = self._looks(visible_series, names)
+        visible_points = [points[case_series.key] for case_series in visible_series]
+        for case_series, point in zip(visible_series, visible_points, strict=True):
+            style = SeriesStyle(
+                colors[_family(case_series)],
+                case_series.clock == "simulated",
+                quality_of(case_series),
+            )
             plot.plot(
                 [point.log_rate],
                 [point.percent],
                 pen=None,
-                symbol=symbols[names[one.key]],
+                symbol=symbols[names[case_series.key]],
                 symbolSize=10,
                 symbolPen=pg.mkPen(style.color, width=1.6),
                 symbolBrush=style.solid(),
             )
-        self.lay(NameLayer(plot, self._names(drawn), self.theme))
-        self.let_read(plot, SpotReader([_spot(p, colors[_family(p.series)]) for p in drawn]))
-        if kept is None:
+        self.lay(NameLayer(plot, self._names(visible_points), self.theme))
+        self.let_read(
+            plot, SpotReader([_spot(p, colors[_family(p.series)]) for p in visible_points])
+        )
+        if view_range is None:
             plot.autoRange(padding=0.1)
         else:
-            plot.setRange(xRange=kept[0], yRange=kept[1], padding=0)
-        muted = pg.mkPen(QColor(0, 0, 0, 0))
+            plot.setRange(xRange=view_range[0], yRange=view_range[1], padding=0)
+        transparent_pen = pg.mkPen(QColor(0, 0, 0, 0))
         self.show_legend(
-            [Entry(family, muted, pg.mkBrush(color)) for family, color in colors.items()]
+            [Entry(family, transparent_pen, pg.mkBrush(color)) for family, color in colors.items()]
             + [
-                Entry(_told(shown, names, name), None, pg.mkBrush(self.theme.muted), symbol)
+                Entry(
+                    _format_variant(visible_series, names, name),
+                    None,
+                    pg.mkBrush(self.theme.muted),
+                    symbol,
+                )
                 for name, symbol in symbols.items()
             ]
         )
         batch_text = self.batch_choice.currentText().lower()
         self.show_heading(
-            "Accuracy against throughput", ", ".join(filter(None, (batch_text, clocks_text(shown))))
+            "Accuracy against throughput",
+            ", ".join(filter(None, (batch_text, clocks_text(visible_series)))),
         )
         return ""
 
     def _points(self) -> list[Point]:
-        found = []
-        for one in ranked(self.series):
-            rate, share = number(one, "throughput_per_s"), number(one, "accuracy_top1")
+        points = []
+        for case_series in ranked(self.series):
+            rate, share = (
+                number(case_series, "throughput_per_s"),
+                number(case_series, "accuracy_top1"),
+            )
             if rate and share is not None:
-                found.append(Point(one, math.log10(rate), 100.0 * share))
-        return found
+                points.append(Point(case_series, math.log10(rate), 100.0 * share))
+        return points
 
     def _looks(
         self, series: list[Series], names: dict[str, str]
     ) -> tuple[dict[str, QColor], dict[str, str]]:
         """A colour by family and a symbol by runtime, in the order of their names."""
         palette = list(self.theme.runtimes.values())
-        families = sorted({_family(one) for one in series})
+        families = sorted({_family(case_series) for case_series in series})
         colors = {f: QColor(palette[k % len(palette)]) for k, f in enumerate(families)}
         kinds = sorted(set(names.values()))
         return colors, {name: _SYMBOLS[k % len(_SYMBOLS)] for k, name in enumerate(kinds)}
@@ -158,6 +182,6 @@ def _family(series: Series) -> str:
     return str(series.row.get("family") or series.model)
 
 
-def _told(series: list[Series], names: dict[str, str], name: str) -> str:
-    clock = next(one.clock for one in series if names[one.key] == name)
+def _format_variant(series: list[Series], names: dict[str, str], name: str) -> str:
+    clock = next(case_series.clock for case_series in series if names[case_series.key] == name)
     return f"{name} ({CLOCK_TEXT[clock]})"

@@ -31,12 +31,18 @@ class Arrangement:
 
     def drawn(self, series: Sequence[Series]) -> tuple[Series, ...]:
         """Those that are not hidden, in their order."""
-        return tuple(one for one in self.ordered(series) if one.key not in self.hidden)
+        return tuple(
+            case_series
+            for case_series in self.ordered(series)
+            if case_series.key not in self.hidden
+        )
 
     def ordered(self, series: Sequence[Series]) -> tuple[Series, ...]:
         """Those of `order` first; the others as they come."""
         places = {key: place for place, key in enumerate(self.order)}
-        return tuple(sorted(series, key=lambda one: places.get(one.key, len(places))))
+        return tuple(
+            sorted(series, key=lambda case_series: places.get(case_series.key, len(places)))
+        )
 
     def styles(self, series: Sequence[Series], theme: Theme) -> dict[str, SeriesStyle]:
         """How each looks: the same whichever of them are hidden."""
@@ -65,30 +71,34 @@ def behind(
 
     Where it is the same for several it is told once, or with `each` of them.
     """
-    found: list[Behind] = []
-    lit = [one for one in series if how.lit in (None, one.key)] or list(series)
+    background: list[Behind] = []
+    lit_series = [
+        case_series for case_series in series if how.lit in (None, case_series.key)
+    ] or list(series)
     for place, baseline in enumerate(how.baselines):
         style = SeriesStyle(grey(place, len(how.baselines), theme), simulated=False)
         texts: set[str] = set()
-        for one in lit:
-            beside = baseline.counterpart(one)
-            if beside is None or not beside.counts.any():
+        for case_series in lit_series:
+            counterpart = baseline.counterpart(case_series)
+            if counterpart is None or not counterpart.counts.any():
                 continue
-            own = f"{baseline.key}\n{beside.key}" + (f"\n{one.key}" if each else "")
-            if own not in texts:
-                texts.add(own)
-                copy = replace(beside, key=own, label=f"baseline {baseline.name}")
-                look = replace(style, simulated=beside.clock == "simulated")
-                found.append(Behind(one.key, baseline, copy, look))
-    return found
+            copy_key = f"{baseline.key}\n{counterpart.key}" + (
+                f"\n{case_series.key}" if each else ""
+            )
+            if copy_key not in texts:
+                texts.add(copy_key)
+                copy = replace(counterpart, key=copy_key, label=f"baseline {baseline.name}")
+                look = replace(style, simulated=counterpart.clock == "simulated")
+                background.append(Behind(case_series.key, baseline, copy, look))
+    return background
 
 
-def behind_entries(found: Sequence[Behind]) -> list[Entry]:
+def behind_entries(background: Sequence[Behind]) -> list[Entry]:
     """One line of a legend for each baseline."""
-    looks = {one.baseline.key: one for one in found}
-    return [Entry(one.series.label, one.style.pen(1.8)) for one in looks.values()]
+    looks = {item.baseline.key: item for item in background}
+    return [Entry(item.series.label, item.style.pen(1.8)) for item in looks.values()]
 
 
-def grey(place: int, of: int, theme: Theme) -> QColor:
+def grey(place: int, count: int, theme: Theme) -> QColor:
     """The quiet colour of the theme, paler for each further baseline."""
-    return mixed(QColor(theme.muted), QColor(theme.base), 0.15 + 0.45 * place / max(1, of - 1))
+    return mixed(QColor(theme.muted), QColor(theme.base), 0.15 + 0.45 * place / max(1, count - 1))

@@ -20,7 +20,7 @@ from app.gui.look.theme import mixed
 Specs = tuple[object, list[tuple[QPen, QPointF, QPointF]], object]
 Levels = list[tuple[float, list[float]]]
 
-_LABELLED, _BARE = 1.0, 0.0
+_LABEL_LEVEL, _BARE = 1.0, 0.0
 """pyqtgraph hands a level's spacing back with its values; here it says whether they are told."""
 
 LONGEST_NAME_PX = 320.0
@@ -50,8 +50,10 @@ class SolidAxis(pg.AxisItem):
         if specs is None:
             return None
         axis, ticks, texts = specs
-        seen = {pen.color().rgba(): pen for pen, _, _ in ticks}  # one for each level of them
-        solid = {color: self._solid(pen) for color, pen in seen.items()}
+        pens_by_color = {
+            pen.color().rgba(): pen for pen, _, _ in ticks
+        }  # one for each level of them
+        solid = {color: self._solid(pen) for color, pen in pens_by_color.items()}
         return axis, [(solid[pen.color().rgba()], start, end) for pen, start, end in ticks], texts
 
     def _solid(self, pen: QPen) -> QPen:
@@ -78,22 +80,22 @@ class LogAxis(SolidAxis):
         first, last = math.floor(minVal), math.ceil(maxVal)
         stride = max(1, math.ceil(span / room))
         decades = [float(k) for k in range(first, last + 1)]
-        told = [k for k in decades if k % stride == 0]
+        labelled_ticks = [k for k in decades if k % stride == 0]
         if stride > 1:
-            return [(_LABELLED, told), (_BARE, decades)]
-        alone = len(_between(decades, minVal, maxVal)) < 2  # one tick tells no scale
+            return [(_LABEL_LEVEL, labelled_ticks), (_BARE, decades)]
+        alone = len(_filter_range(decades, minVal, maxVal)) < 2  # one tick tells no scale
         steps = (2, 5) if alone or span * 3 <= room else ()
-        told += [k + math.log10(m) for k in decades for m in steps]
+        labelled_ticks += [k + math.log10(m) for k in decades for m in steps]
         bare = [k + math.log10(m) for k in decades for m in range(2, 10) if m not in steps]
         return [
-            (_LABELLED, _between(told, minVal, maxVal)),
-            (_BARE, _between(bare, minVal, maxVal)),
+            (_LABEL_LEVEL, _filter_range(labelled_ticks, minVal, maxVal)),
+            (_BARE, _filter_range(bare, minVal, maxVal)),
         ]
 
     def tickStrings(  # noqa: N802
         self, values: list[float], scale: float, spacing: float
     ) -> list[str]:
-        return [self._text(10.0**v) if spacing == _LABELLED else "" for v in values]
+        return [self._text(10.0**v) if spacing == _LABEL_LEVEL else "" for v in values]
 
     @staticmethod
     def _even(low: float, high: float, room: float) -> Levels:
@@ -101,7 +103,7 @@ class LogAxis(SolidAxis):
         step = _nice_step((end - start) / room)
         count = int(end / step) - math.ceil(start / step) + 1
         ticks = [(math.ceil(start / step) + k) * step for k in range(count)]
-        return [(_LABELLED, [math.log10(t) for t in ticks if t > 0.0])]
+        return [(_LABEL_LEVEL, [math.log10(t) for t in ticks if t > 0.0])]
 
 
 class NinesAxis(SolidAxis):
@@ -109,17 +111,17 @@ class NinesAxis(SolidAxis):
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
         nines = [float(k) for k in range(1, 10)]
-        told = [0.0, nines_of(0.5), *nines]
+        labelled_ticks = [0.0, nines_of(0.5), *nines]
         bare = [nines_of(1.0 - m * 10.0**-k) for k in nines for m in range(2, 10)]
         return [
-            (_LABELLED, _between(told, minVal, maxVal)),
-            (_BARE, _between(bare, minVal, maxVal)),
+            (_LABEL_LEVEL, _filter_range(labelled_ticks, minVal, maxVal)),
+            (_BARE, _filter_range(bare, minVal, maxVal)),
         ]
 
     def tickStrings(  # noqa: N802
         self, values: list[float], scale: float, spacing: float
     ) -> list[str]:
-        if spacing != _LABELLED:
+        if spacing != _LABEL_LEVEL:
             return [""] * len(values)
         return [f"{100.0 - 100.0 * 10.0**-v:.9g} %" for v in values]
 
@@ -153,7 +155,7 @@ class NamesAxis(SolidAxis):
     def set_names(
         self,
         names: Sequence[str],
-        beside: Sequence[str] = (),
+        neighbour_names: Sequence[str] = (),
         *,
         titled: bool = False,
         room_px: float = LONGEST_NAME_PX,
@@ -163,12 +165,12 @@ class NamesAxis(SolidAxis):
         metrics = QFontMetricsF(plot_font())
         middle = Qt.TextElideMode.ElideMiddle
         brief = shorter(names, room_px, metrics.horizontalAdvance)
-        told = [metrics.elidedText(name, middle, room_px) for name in brief]
-        self.names = tuple(told)
+        texts = [metrics.elidedText(name, middle, room_px) for name in brief]
+        self.names = tuple(texts)
         self._every = 1
-        self.setTicks([list(enumerate(told))])
+        self.setTicks([list(enumerate(texts))])
         if self.orientation == "left":
-            widths = [metrics.horizontalAdvance(name) for name in (*told, *beside)]
+            widths = [metrics.horizontalAdvance(name) for name in (*texts, *neighbour_names)]
             title = metrics.height() + 6.0 if titled else 0.0
             longest = min(room_px, max(widths, default=0.0))
             self.needed_px = longest + 14.0 + title
@@ -201,7 +203,7 @@ class BatchAxis(SolidAxis):
         last = math.floor(maxVal / per_two + 1e-9)
         room = max(2.0, size / 40.0)
         stride = max(1, math.ceil((last - first) / room))
-        return [(_LABELLED, [k * per_two for k in range(first, last + 1) if k % stride == 0])]
+        return [(_LABEL_LEVEL, [k * per_two for k in range(first, last + 1) if k % stride == 0])]
 
     def tickStrings(  # noqa: N802
         self, values: list[float], scale: float, spacing: float
@@ -229,7 +231,7 @@ def share_axis(orientation: str) -> LogAxis:
     return LogAxis(orientation, lambda share: f"{share * 100:.6g} %")
 
 
-def _between(values: list[float], low: float, high: float) -> list[float]:
+def _filter_range(values: list[float], low: float, high: float) -> list[float]:
     return sorted(value for value in values if low <= value <= high)
 
 

@@ -46,8 +46,8 @@ def bar_spots(bars: Sequence[Bar], *, log: bool) -> list[Spot]:
         value = bar.value or 0.0
         end = math.log10(value) if log and value > 0.0 else value
         opens = Brush("latency", keys=bar.keys) if bar.keys else None
-        told, color = bar.told or (bar.text,), bar.style.color
-        spots.append(Spot(end, float(row), bar.name, told, bar.keys, color, ROW, opens))
+        lines, color = bar.told or (bar.text,), bar.style.color
+        spots.append(Spot(end, float(row), bar.name, lines, bar.keys, color, ROW, opens))
     return spots
 
 
@@ -152,10 +152,10 @@ class BarView(ScrolledView):
         axis: SolidAxis | None,
         x_label: str,
         title: str = "",
-        beside: Sequence[str] = (),
+        neighbour_names: Sequence[str] = (),
     ) -> pg.PlotItem:
         rows = NamesAxis()
-        rows.set_names(list(names), beside, room_px=self._names_px(self.width()))
+        rows.set_names(list(names), neighbour_names, room_px=self._names_px(self.width()))
         plot = self.add_plot(place, 0, axis, rows, x_label=x_label, name=title)
         rows.setTextPen(self.theme.text)
         plot.getViewBox().setMouseEnabled(False, False)

@@ -38,48 +38,48 @@ class ArrangedView(ReadableView):
         super().__init__(parent)
         self.theme = LIGHT
         self.arrangement = Arrangement()
-        self._fed: tuple[Series, ...] = ()
-        self._shared, self._called = "", dict[str, str]()
+        self._all_series: tuple[Series, ...] = ()
+        self._shared_text, self._display_names = "", dict[str, str]()
 
     def mark_dirty(self) -> None:
         raise NotImplementedError
 
     def set_series(self, series: Sequence[Series]) -> None:
         """Show these; drawn at the next `refresh`."""
-        self._fed = tuple(series)
-        self._shared, self._called = shared_and_distinct(
+        self._all_series = tuple(series)
+        self._shared_text, self._display_names = shared_and_distinct(
             {case_series.key: case_series.label for case_series in series}
         )
-        self.series = self.arrangement.drawn(self._fed)
+        self.series = self.arrangement.drawn(self._all_series)
         self.mark_dirty()
 
     def arrange(self, how: Arrangement) -> None:
         """Show the series so from now on."""
         if how != self.arrangement:
             self.arrangement = how
-            self.series = how.drawn(self._fed)
+            self.series = how.drawn(self._all_series)
             self.mark_dirty()
 
     def styles(self) -> dict[str, SeriesStyle]:
         """How each series looks, by key."""
-        return self.arrangement.styles(self._fed, self.theme)
+        return self.arrangement.styles(self._all_series, self.theme)
 
     def name_of(self, series: Series) -> str:
         """What sets it apart from the others that are shown; what they share is in the heading."""
-        return self._called.get(series.key, series.label)
+        return self._display_names.get(series.key, series.label)
 
     def offers(self) -> bool:
         """Whether there is something to draw in this run."""
-        return bool(self._fed)
+        return bool(self._all_series)
 
     @property
     def all_hidden(self) -> bool:
-        return bool(self._fed) and not self.series
+        return bool(self._all_series) and not self.series
 
     @property
     def shared(self) -> str:
         """What the heading says of all its series, "" for views that tell it of each."""
-        return self._shared if self.tells_apart else ""
+        return self._shared_text if self.tells_apart else ""
 
 
 LayerT = TypeVar("LayerT", bound=Overlay)
@@ -147,9 +147,9 @@ class PlotView(ArrangedView):
         self._missing = PlainLabel(parent=self.canvas, wrap=True)
         self._missing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._missing.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        over = QVBoxLayout(self.canvas)
-        over.setContentsMargins(40, 0, 40, 0)
-        over.addWidget(self._missing)
+        overlay_layout = QVBoxLayout(self.canvas)
+        overlay_layout.setContentsMargins(40, 0, 40, 0)
+        overlay_layout.addWidget(self._missing)
 
         column = self._column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -337,9 +337,9 @@ class PlotView(ArrangedView):
         self.follows = False
 
     def show_legend(self, entries: Sequence[Entry]) -> None:
-        listed = self.arrangement.listed
-        told = [entry for entry in entries if not (listed and entry.of_series)]
-        self.legend.set_entries(told, self.theme)
+        has_list = self.arrangement.listed
+        visible_entries = [entry for entry in entries if not (has_list and entry.of_series)]
+        self.legend.set_entries(visible_entries, self.theme)
 
     def show_heading(self, title: str, note: str = "") -> None:
         parts = (self._part, self.shared) if title else ()

@@ -30,7 +30,7 @@ from app.gui.plots.style import SeriesStyle, clocks_text, row_text
 from app.plot_data.series import Series
 from app.stats.quantiles import needed_samples
 
-_POOLED = {"p1": 0.01, "p25": 0.25, "p75": 0.75}
+_POOLED_QUANTILES = {"p1": 0.01, "p25": 0.25, "p75": 0.75}
 _NAMES = ("p1", "p25", "p50", "p75", "p99", "p99.9")
 
 
@@ -60,9 +60,9 @@ class BoxesView(BarView):
         for case_series in series:
             boxes.append(Box(_places(case_series), styles[case_series.key]))
             names.append(row_text(case_series, self.name_of(case_series), series))
-            of_it = [found for found in grey if found.key == case_series.key]
-            boxes += [Box(_places(found.series), found.style) for found in of_it]
-            names += [found.series.label for found in of_it]
+            counterparts = [item for item in grey if item.key == case_series.key]
+            boxes += [Box(_places(item.series), item.style) for item in counterparts]
+            names += [item.series.label for item in counterparts]
         plot = self.show_rows(names, time_axis("bottom"), "Latency")
         places = [place for box in boxes for place in box.places.values()]
         if places:
@@ -89,23 +89,23 @@ class BoxesView(BarView):
             places = _places(case_series)
             values = [10.0 ** places[name] * 1e6 if name in places else None for name in _NAMES]
             rows.append([case_series.label, case_series.clock, *values])
-        pooled = dict.fromkeys(_POOLED, "pooled_")
-        names = [f"{pooled.get(name, '')}{name.replace('.', '')}_us" for name in _NAMES]
+        prefixes = dict.fromkeys(_POOLED_QUANTILES, "pooled_")
+        names = [f"{prefixes.get(name, '')}{name.replace('.', '')}_us" for name in _NAMES]
         return ["series", "clock", *names], rows
 
 
 def _spots(series: Series, row: int, box: Box) -> list[Spot]:
     """A mark for each percentile; a double click shows the iterations from there on."""
     spots, color = [], box.style.color
-    of_row = {percentile.name: percentile for percentile in percentiles(series)}
+    by_name = {percentile.name: percentile for percentile in percentiles(series)}
     for name, place in box.places.items():
         seconds = 10.0**place
-        known = of_row.get(name)
-        called = f"pooled {name}" if known is None else known.label
-        tilde = "~" if known is None or known.provisional else ""
-        told = (f"{called} {tilde}{time_text(seconds)}", _interval(known))
+        row_percentile = by_name.get(name)
+        label = f"pooled {name}" if row_percentile is None else row_percentile.label
+        tilde = "~" if row_percentile is None or row_percentile.provisional else ""
+        lines = (f"{label} {tilde}{time_text(seconds)}", _interval(row_percentile))
         opens = Brush("latency", low_s=seconds, keys=(series.key,))
-        spot = case_spot(series, place, row, told, color, (0.0, 0.5))
+        spot = case_spot(series, place, row, lines, color, (0.0, 0.5))
         spots.append(replace(spot, opens=opens))
     return spots
 
@@ -120,7 +120,7 @@ def _interval(percentile: Percentile | None) -> str:
 def _places(series: Series) -> dict[str, float]:
     total = int(series.counts.sum())
     seconds = {percentile.name: percentile.seconds for percentile in percentiles(series)}
-    for name, quantile in _POOLED.items():
+    for name, quantile in _POOLED_QUANTILES.items():
         if total >= needed_samples(quantile):
             seconds[name] = bin_quantile_s(series.counts, quantile)
     return {name: math.log10(seconds[name]) for name in _NAMES if name in seconds}
@@ -142,9 +142,9 @@ class BoxLayer(Overlay):
             middle = self.y_px(row)
             x = {name: self.x_px(place) for name, place in box.places.items()}
             painter.setPen(QPen(box.style.color, 1.5))
-            for near, far in (("p25", "p1"), ("p75", "p99")):
-                if near in x and far in x:
-                    painter.drawLine(QPointF(x[near], middle), QPointF(x[far], middle))
+            for inner, far in (("p25", "p1"), ("p75", "p99")):
+                if inner in x and far in x:
+                    painter.drawLine(QPointF(x[inner], middle), QPointF(x[far], middle))
                     painter.drawLine(
                         QPointF(x[far], middle - half / 2), QPointF(x[far], middle + half / 2)
                     )

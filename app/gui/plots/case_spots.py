@@ -20,8 +20,8 @@ def figure_text(series: Series, column: str, name: str) -> str:
     text = f"{name} {rate_text(value) if is_rate else latency(value)}"
     if low is None or high is None:
         return text
-    within = rate_interval(low, high) if is_rate else interval(low, high)
-    return f"{text}, 95 %: {within}"
+    limits_text = rate_interval(low, high) if is_rate else interval(low, high)
+    return f"{text}, 95 %: {limits_text}"
 
 
 def case_spot(
@@ -33,6 +33,6 @@ def case_spot(
     reach: tuple[float, float] = (0.0, 0.0),
 ) -> Spot:
     """A click chooses the case, a double click shows all its iterations."""
-    told = tuple(filter(None, lines))
+    texts = tuple(filter(None, lines))
     opens, keys = Brush("latency", keys=(series.key,)), (series.key,)
-    return Spot(x, y, legend_text(series), told, keys, color, reach, opens)
+    return Spot(x, y, legend_text(series), texts, keys, color, reach, opens)

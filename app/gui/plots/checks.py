@@ -49,7 +49,7 @@ class ChecksView(TileGrid):
     hint = "How every model ended on every runtime; a click on a place selects its row."
 
     def offers(self) -> bool:
-        return any(one.row.get("check_level") for one in self._fed)
+        return any(case_series.row.get("check_level") for case_series in self._all_series)
 
     def draw(self) -> str:
         if not self.series:
@@ -71,18 +71,18 @@ class ChecksView(TileGrid):
                 if any(place.tone == tone for place in places)
             ]
         )
-        ended = sum(place.tone is not None for place in places)
+        ended_count = sum(place.tone is not None for place in places)
         well = sum(place.tone == "ok" for place in places)
-        self.show_heading("Each model on each runtime", f"{well} of {ended} run there")
+        self.show_heading("Each model on each runtime", f"{well} of {ended_count} run there")
         return ""
 
     def _places(self) -> tuple[Sequence[str], Sequence[str], list[Place]]:
-        found = matrix([case_series.case for case_series in self.series])
+        check_matrix = matrix([case_series.case for case_series in self.series])
         return (
-            found.rows,
-            found.columns,
+            check_matrix.rows,
+            check_matrix.columns,
             [
-                _place(case_series, *found.places[case_series.case.case_id])
+                _place(case_series, *check_matrix.places[case_series.case.case_id])
                 for case_series in self.series
             ],
         )

@@ -60,7 +60,7 @@ class CompareView(ScrolledView):
     def offers(self) -> bool:
         return self._sides is not None
 
-    def _compared(self) -> Comparison | None:
+    def _compare(self) -> Comparison | None:
         if self._sides is None:
             return None
         first, second = self._sides
@@ -68,7 +68,7 @@ class CompareView(ScrolledView):
 
     def draw(self) -> str:
         self.ask_button.setVisible(self._sides is None)
-        comparison = self._compared()
+        comparison = self._compare()
         if self._sides is None or comparison is None:
             return "Open a second run to compare case by case."
         if not comparison.cases:
@@ -86,7 +86,7 @@ class CompareView(ScrolledView):
         # A verdict, and its interval below it.
         row = 2.0 * QFontMetricsF(plot_font()).height() + 6.0
         height = _AROUND_ROWS_PX + row * (len(comparison.cases) + 0.4)
-        for column, name in enumerate(_told(comparison)):
+        for column, name in enumerate(_list_percentiles(comparison)):
             plot = self._draw_ratios(column, name, comparison.cases)
             plot.setMinimumHeight(height)
             plot.setMaximumHeight(height + 40)
@@ -113,9 +113,9 @@ class CompareView(ScrolledView):
 
     def _place_button(self) -> None:
         """Below the sentence in the middle, which the canvas has only once it is laid out."""
-        below = self.canvas.rect().center() + QPoint(0, 2 * self.fontMetrics().height())
+        position = self.canvas.rect().center() + QPoint(0, 2 * self.fontMetrics().height())
         self.ask_button.adjustSize()
-        self.ask_button.move(below - QPoint(self.ask_button.width() // 2, 0))
+        self.ask_button.move(position - QPoint(self.ask_button.width() // 2, 0))
 
     def _share_width(self) -> None:
         """The same for each plot, whatever the names before the first take."""
@@ -130,10 +130,10 @@ class CompareView(ScrolledView):
     def _draw_ratios(
         self, column: int, name: str, compared_cases: Sequence[ComparedCase]
     ) -> pg.PlotItem:
-        rows, told = NamesAxis(), percentile_as_written(name)
+        rows, label = NamesAxis(), percentile_as_written(name)
         rows.set_names(_names(compared_cases) if column == 0 else [])
         axis = _RatioAxis("bottom", lambda value: f"{value:.4g}")
-        plot = self.add_plot(1, column, axis, rows, name=told, x_label=f"Ratio of {told}")
+        plot = self.add_plot(1, column, axis, rows, name=label, x_label=f"Ratio of {label}")
         rows.setTextPen(self.theme.text)
         if column:
             plot.hideAxis("left")
@@ -142,36 +142,36 @@ class CompareView(ScrolledView):
         box.setMouseEnabled(False, False)
         plot.setYRange(-0.7, len(compared_cases) - 0.3, padding=0)
         plot.showGrid(x=True, y=False, alpha=0.35)
-        found = [case.percentiles.get(name) for case in compared_cases]
+        all_sides = [case.percentiles.get(name) for case in compared_cases]
         ends = [0.0]
-        for one in filter(None, found):
-            interval = one.verdict.interval
-            limits = (interval.low, interval.high) if interval else (one.ratio,)
+        for sides in filter(None, all_sides):
+            interval = sides.verdict.interval
+            limits = (interval.low, interval.high) if interval else (sides.ratio,)
             ends += [math.log10(limit) for limit in limits]
         reach = max(0.02, *(abs(end) for end in ends)) * 1.1
         axis.reach = reach
         plot.setXRange(-reach, reach * 3.2, padding=0)
-        self.lay(RatioLayer(plot, found, self.theme))
-        spots = [_spot(row, case, found[row], told) for row, case in enumerate(compared_cases)]
+        self.lay(RatioLayer(plot, all_sides, self.theme))
+        spots = [_spot(row, case, all_sides[row], label) for row, case in enumerate(compared_cases)]
         self.let_read(plot, SpotReader(spots))
         return plot
 
     def table(self) -> Table:
-        comparison = self._compared()
+        comparison = self._compare()
         header = ["case"]
-        for name in _told(comparison):
+        for name in _list_percentiles(comparison):
             header += [f"{name}_ratio", f"{name}_ci_low", f"{name}_ci_high"]
             header += [f"{name}_verdict", f"{name}_why"]
         rows: list[list[object]] = []
         for case in comparison.cases if comparison else ():
-            row: list[object] = [_named(case)]
-            for name in _told(comparison):
+            row: list[object] = [_name_case(case)]
+            for name in _list_percentiles(comparison):
                 row += _cells(case.percentiles.get(name))
             rows.append(row)
         return header, rows
 
 
-def _told(comparison: Comparison | None) -> tuple[str, ...]:
+def _list_percentiles(comparison: Comparison | None) -> tuple[str, ...]:
     """The percentiles of which some case has a verdict; p50 and p99 where none has."""
     names = (
         dict.fromkeys(name for case in comparison.cases for name in case.percentiles)
@@ -184,23 +184,25 @@ def _told(comparison: Comparison | None) -> tuple[str, ...]:
 def _names(cases: Sequence[ComparedCase]) -> list[str]:
     """With their clocks where one of them is not the usual one: the room is the names'."""
     usual = all(case.clock == "wall" for case in cases)
-    return [case.label if usual else _named(case) for case in cases]
+    return [case.label if usual else _name_case(case) for case in cases]
 
 
-def _named(case: ComparedCase) -> str:
+def _name_case(case: ComparedCase) -> str:
     return f"{case.label} ({CLOCK_TEXT[case.clock]})"
 
 
 def _spot(row: int, case: ComparedCase, sides: Sides | None, name: str) -> Spot:
     if sides is None:
-        return Spot(0.0, row, _named(case), (f"{name}: not in both",), (case.case_id,), reach=ROW)
+        return Spot(
+            0.0, row, _name_case(case), (f"{name}: not in both",), (case.case_id,), reach=ROW
+        )
     verdict, interval = sides.verdict, sides.verdict.interval
     ratio = f"ratio of {name} {significant(sides.ratio, 4)}"
     if interval is not None:
         level = f"{100 * verdict.confidence:.4g} %"
         ratio += f", {level}: {ratio_interval(interval.low, interval.high)}"
     lines = (ratio, f"{verdict.word}{f': {verdict.detail}' if verdict.detail else ''}")
-    return Spot(math.log10(sides.ratio), row, _named(case), lines, (case.case_id,), reach=ROW)
+    return Spot(math.log10(sides.ratio), row, _name_case(case), lines, (case.case_id,), reach=ROW)
 
 
 def _cells(sides: Sides | None) -> list[object]:
@@ -222,8 +224,8 @@ def _notes_text(notes: Sequence[tuple[str, str, str]]) -> list[str]:
 
 
 def _entry(word: str, theme: Theme) -> Entry:
-    told = f"second {word}" if word in ("faster", "slower") else word
-    return Entry(told, pg.mkPen(verdict_color(word, theme)), _dot(word, theme), symbol="o")
+    text = f"second {word}" if word in ("faster", "slower") else word
+    return Entry(text, pg.mkPen(verdict_color(word, theme)), _dot(word, theme), symbol="o")
 
 
 def _dot(word: str, theme: Theme) -> QBrush:
@@ -242,9 +244,12 @@ class _RatioAxis(LogAxis):
         levels = super().tickValues(minVal, end, size * (end - minVal) / (maxVal - minVal))
         if not levels:
             return levels
-        (kind, told), *bare = levels
-        apart = _BETWEEN_TICKS_PX * (maxVal - minVal) / size
-        return [(kind, [0.0, *(value for value in told if abs(value) > apart)]), *bare]
+        (kind, tick_values), *bare = levels
+        least_distance = _BETWEEN_TICKS_PX * (maxVal - minVal) / size
+        return [
+            (kind, [0.0, *(value for value in tick_values if abs(value) > least_distance)]),
+            *bare,
+        ]
 
 
 class NotesItem(QGraphicsWidget):
@@ -288,8 +293,8 @@ class RatioLayer(Overlay):
         box = self.boundingRect()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(QColor(self._theme.text), 1.0))
-        one = self.x_px(0.0)
-        painter.drawLine(QPointF(one, box.top()), QPointF(one, box.bottom()))
+        unity_x = self.x_px(0.0)
+        painter.drawLine(QPointF(unity_x, box.top()), QPointF(unity_x, box.bottom()))
         painter.setFont(plot_font())
         metrics = QFontMetricsF(painter.font())
         for row, ratio in enumerate(self._ratios):
@@ -310,12 +315,14 @@ class RatioLayer(Overlay):
                 right = high
             painter.setBrush(_dot(ratio.verdict.word, self._theme))
             painter.drawEllipse(QPointF(self.x_px(math.log10(ratio.ratio)), middle), 4.0, 4.0)
-            left = max(right, one) + 10
+            left = max(right, unity_x) + 10
             line = metrics.height()
             top = middle - (line if limits else line / 2)
-            for told, color_of_text in ((text, self._theme.text), (limits, self._theme.muted)):
+            for line_text, color_of_text in ((text, self._theme.text), (limits, self._theme.muted)):
                 room = QRectF(left, top, box.right() - left, line)
                 painter.setPen(QColor(color_of_text))
-                elided = metrics.elidedText(told, Qt.TextElideMode.ElideRight, room.width())
-                painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, elided)
+                elided_text = metrics.elidedText(
+                    line_text, Qt.TextElideMode.ElideRight, room.width()
+                )
+                painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, elided_text)
                 top += line

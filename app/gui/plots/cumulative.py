@@ -52,47 +52,51 @@ class CumulativeView(PlotView):
 
     def draw(self) -> str:
         self.part_choice.offer(self.series)
-        shown, part = self._shown(), self.part_choice.part
-        if not shown:
+        visible_series, part = self._select_series(), self.part_choice.part
+        if not visible_series:
             return without_samples(
                 self.series, "No samples yet. The curves appear with the first measured block."
             )
-        kept = self.kept_range()
-        grey = behind(shown, self.arrangement, self.theme)
+        view_range = self.kept_range()
+        grey = behind(visible_series, self.arrangement, self.theme)
         styles = self.styles() | {curve.series.key: curve.style for curve in grey}
-        drawn = [*self._parts.of([curve.series for curve in grey], part), *shown]
-        if self.renew(part, [curve.key for curve in drawn]):
-            self._build(drawn)
+        all_series = [*self._parts.of([curve.series for curve in grey], part), *visible_series]
+        if self.renew(part, [curve.key for curve in all_series]):
+            self._build(all_series)
         edges: list[float] = []
-        curves, own = list[DrawnCurve](), {curve.key for curve in shown}
-        for curve in drawn:
+        curves, own_keys = list[DrawnCurve](), {curve.key for curve in visible_series}
+        for curve in all_series:
             log_s, percent = cumulative_percent(curve.counts)
             self._curves[curve.key].setData(log_s, percent)
             self._curves[curve.key].setPen(styles[curve.key].line_pen(1.8))
-            if curve.key in own:
+            if curve.key in own_keys:
                 name, color = self.name_of(curve), styles[curve.key].color
                 curves.append(DrawnCurve(curve.key, name, color, log_s, percent))
             edges += [log_s[0], log_s[-1]]
         self.let_read(self.plots[0], CumulativeReader(curves, part))
         self._colors = {curve.key: curve.color for curve in curves}
-        marks = published_marks(shown, self.theme) if self.published_box.isChecked() else []
+        marks = (
+            published_marks(visible_series, self.theme) if self.published_box.isChecked() else []
+        )
         self._marks.set_marks(marks)
         edges += [math.log10(mark.seconds) for mark in marks]
-        if kept is None:
+        if view_range is None:
             margin = max(0.02, 0.03 * (max(edges) - min(edges)))
             self.plots[0].setXRange(min(edges) - margin, max(edges) + margin, padding=0)
             top = 100.0 * (1.0 + (HEADROOM if marks else 0.03))
             self.plots[0].setYRange(0.0, top, padding=0)
         else:
-            self.plots[0].setRange(xRange=kept[0], yRange=kept[1], padding=0)
+            self.plots[0].setRange(xRange=view_range[0], yRange=view_range[1], padding=0)
         self.show_legend(
             [
-                *series_entries(shown, self.name_of, styles),
+                *series_entries(visible_series, self.name_of, styles),
                 *behind_entries(grey),
                 *mark_entries(marks, self.theme),
             ]
         )
-        text = ", ".join(filter(None, (clocks_text(shown), since_when(shown, part))))
+        text = ", ".join(
+            filter(None, (clocks_text(visible_series), since_when(visible_series, part)))
+        )
         self.show_heading(
             f"Cumulative {NAMES[part].lower()}", f"{text}; all samples pooled, ±1.2 %"
         )
@@ -108,7 +112,7 @@ class CumulativeView(PlotView):
     def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
         return Brush(self.part_choice.part, 10.0**low, 10.0**high)
 
-    def _shown(self) -> list[Series]:
+    def _select_series(self) -> list[Series]:
         """The series that have samples, with the bins of the part that is asked for."""
         return self._parts.of(self.series, self.part_choice.part)
 
@@ -123,14 +127,14 @@ class CumulativeView(PlotView):
         )
         self._band = self.lay(BandLayer(plot, self.theme))
         self._marks = self.lay(MarkLayer(plot, self.theme))
-        self._curves = {one.key: plot.plot(antialias=True) for one in series}
+        self._curves = {case_series.key: plot.plot(antialias=True) for case_series in series}
 
     def table(self) -> Table:
         rows: list[list[object]] = []
-        for one in self._shown():
-            log_s, percent = cumulative_percent(one.counts)
+        for case_series in self._select_series():
+            log_s, percent = cumulative_percent(case_series.counts)
             rows += [
-                [one.label, one.clock, float(10.0**x * 1e6), float(y)]
+                [case_series.label, case_series.clock, float(10.0**x * 1e6), float(y)]
                 for x, y in zip(log_s, percent, strict=True)
             ]
         return ["series", "clock", f"{self.part_choice.part}_us", "percent_at_most"], rows
@@ -138,7 +142,7 @@ class CumulativeView(PlotView):
 
 def cumulative_percent(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(log10 seconds, percent) at the edges of the occupied bins, from 0 to 100 %."""
-    occupied = np.nonzero(counts)[0]
-    first, last = occupied[0], occupied[-1] + 1
-    below = np.concatenate([[0], np.cumsum(counts[first:last])])
-    return _LOG_EDGES[first : last + 1], 100.0 * below / below[-1]
+    indices = np.nonzero(counts)[0]
+    first, last = indices[0], indices[-1] + 1
+    counts_below = np.concatenate([[0], np.cumsum(counts[first:last])])
+    return _LOG_EDGES[first : last + 1], 100.0 * counts_below / counts_below[-1]

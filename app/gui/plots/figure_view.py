@@ -42,17 +42,17 @@ def axis_item(axis: Axis, side: str) -> SolidAxis:
         names.set_names(axis.names)
         return names
     if axis.scale != "log":
-        made = SolidAxis(side)
+        item = SolidAxis(side)
     elif axis.unit == "us":
-        made = time_axis(side)
+        item = time_axis(side)
     elif axis.unit == "per_s":
-        made = count_axis(side)
+        item = count_axis(side)
     else:
-        made = LogAxis(side, lambda value: f"{value:.6g}")
+        item = LogAxis(side, lambda value: f"{value:.6g}")
     if axis.ticks:
-        made.setTicks([[(place(axis, value), text) for value, text in axis.ticks]])
-        made.setStyle(hideOverlappingLabels=True)
-    return made
+        item.setTicks([[(place(axis, value), text) for value, text in axis.ticks]])
+        item.setStyle(hideOverlappingLabels=True)
+    return item
 
 
 def spans(figures: Sequence[Figure]) -> tuple[Span, Span]:
@@ -92,7 +92,7 @@ class FigureLayer(Overlay):
         super().__init__(plot)
         self.figure = figure
         self._styles, self._theme = styles, theme
-        self._beside = _places_beside(figure)
+        self._offsets = _places_beside(figure)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
@@ -142,7 +142,7 @@ class FigureLayer(Overlay):
         """In this item's pixels, moved aside from the marks of other series at its place."""
         x = self.x_px(place(self.figure.x, mark.x))
         y = self.y_px(place(self.figure.y, mark.y))
-        return QPointF(x + self._beside.get(series.name, 0.0), y)
+        return QPointF(x + self._offsets.get(series.name, 0.0), y)
 
     def clipped(self) -> list[Mark]:
         """The marks of which an end of the interval is out of sight."""
@@ -150,7 +150,7 @@ class FigureLayer(Overlay):
         return [
             mark
             for mark in self.figure.marks
-            if any(not low <= at <= high for low, at, high in self._ends(mark, box))
+            if any(not low <= center <= high for low, center, high in self._ends(mark, box))
         ]
 
     def _ends(self, mark: Mark, box: QRectF) -> Iterator[tuple[float, float, float]]:
@@ -164,17 +164,23 @@ class FigureLayer(Overlay):
 
     def _paint_interval(self, painter: QPainter, mark: Mark, point: QPointF) -> None:
         """A line to both ends with caps; one that is out of sight is an arrow at the edge."""
-        box, across = self.boundingRect(), self.figure.is_by_name
-        for low, at, high in self._ends(mark, box):
-            seen = min(max(at, low + 1), high - 1)
-            end = QPointF(seen, point.y()) if across else QPointF(point.x(), seen)
+        box, is_horizontal = self.boundingRect(), self.figure.is_by_name
+        for low, center, high in self._ends(mark, box):
+            visible_end = min(max(center, low + 1), high - 1)
+            end = (
+                QPointF(visible_end, point.y())
+                if is_horizontal
+                else QPointF(point.x(), visible_end)
+            )
             painter.drawLine(point, end)
-            aside = QPointF(0.0, _CAP_PX) if across else QPointF(_CAP_PX, 0.0)
-            if seen == at:
+            aside = QPointF(0.0, _CAP_PX) if is_horizontal else QPointF(_CAP_PX, 0.0)
+            if visible_end == center:
                 painter.drawLine(end - aside, end + aside)
                 continue
-            inward = math.copysign(_ARROW_PX, (point.x() if across else point.y()) - seen)
-            back = QPointF(inward, 0.0) if across else QPointF(0.0, inward)
+            inward = math.copysign(
+                _ARROW_PX, (point.x() if is_horizontal else point.y()) - visible_end
+            )
+            back = QPointF(inward, 0.0) if is_horizontal else QPointF(0.0, inward)
             painter.drawPolyline(QPolygonF([end + back - aside, end, end + back + aside]))
 
     def _paint_references(self, painter: QPainter) -> None:
@@ -183,15 +189,19 @@ class FigureLayer(Overlay):
         metrics = QFontMetricsF(painter.font())
         for line in self.figure.references:
             tone = {"ok": self._theme.good, "error": self._theme.bad}
-            painter.setPen(QPen(QColor(tone.get(line.tone, self._theme.muted)), 1.2, _DASHED))
+            painter.setPen(QPen(QColor(tone.get(line.tone, self._theme.muted)), 1.2, _DASH_LINE))
             if line.axis == "x":
-                at = self.x_px(place(self.figure.x, line.value))
-                painter.drawLine(QPointF(at, box.top()), QPointF(at, box.bottom()))
-                room = QRectF(at + 4, box.top() + 2, box.right() - at - 6, metrics.height())
+                position = self.x_px(place(self.figure.x, line.value))
+                painter.drawLine(QPointF(position, box.top()), QPointF(position, box.bottom()))
+                room = QRectF(
+                    position + 4, box.top() + 2, box.right() - position - 6, metrics.height()
+                )
             else:
-                at = self.y_px(place(self.figure.y, line.value))
-                painter.drawLine(QPointF(box.left(), at), QPointF(box.right(), at))
-                room = QRectF(box.left() + 4, at - metrics.height(), box.width(), metrics.height())
+                position = self.y_px(place(self.figure.y, line.value))
+                painter.drawLine(QPointF(box.left(), position), QPointF(box.right(), position))
+                room = QRectF(
+                    box.left() + 4, position - metrics.height(), box.width(), metrics.height()
+                )
             painter.setPen(QColor(self._theme.text))
             text = metrics.elidedText(line.label, Qt.TextElideMode.ElideRight, room.width())
             painter.drawText(room, Qt.AlignmentFlag.AlignLeft, text)
@@ -200,7 +210,7 @@ class FigureLayer(Overlay):
 _SYMBOL_HEADS: Mapping[Symbol, str] = {"circle": "p50", "diamond": "p99"}
 """What the symbols of a figure of latencies stand for, above their labels."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_DASHED = Qt.PenStyle.DashLine
+_DASH_LINE = Qt.PenStyle.DashLine
 
 
 def _places_beside(figure: Figure) -> dict[str, float]:
@@ -209,21 +219,23 @@ def _places_beside(figure: Figure) -> dict[str, float]:
         return {}
     aside: dict[str, float] = {}
     for symbol in dict.fromkeys(series.symbol for series in figure.series):
-        alike = [series for series in figure.series if series.symbol == symbol]
-        shared: dict[float, set[str]] = {}
-        for series in alike:
+        same_symbol = [series for series in figure.series if series.symbol == symbol]
+        names_by_x: dict[float, set[str]] = {}
+        for series in same_symbol:
             for mark in series.marks:
-                shared.setdefault(mark.x, set()).add(series.name)
-        crowded = [s.name for s in alike if any(s.name in at for at in _several(shared))]
-        step = min(_BESIDE_PX, _MOST_BESIDE_PX / max(1, len(crowded)))
-        middle = (len(crowded) - 1) / 2
-        for number, name in enumerate(crowded):
+                names_by_x.setdefault(mark.x, set()).add(series.name)
+        crowded_names = [
+            s.name for s in same_symbol if any(s.name in group for group in _several(names_by_x))
+        ]
+        step = min(_BESIDE_PX, _MOST_BESIDE_PX / max(1, len(crowded_names)))
+        middle = (len(crowded_names) - 1) / 2
+        for number, name in enumerate(crowded_names):
             aside.setdefault(name, step * (number - middle))
     return aside
 
 
-def _several(shared: Mapping[float, set[str]]) -> list[set[str]]:
-    return [names for names in shared.values() if len(names) > 1]
+def _several(names_by_x: Mapping[float, set[str]]) -> list[set[str]]:
+    return [names for names in names_by_x.values() if len(names) > 1]
 
 
 def _paint_symbol(painter: QPainter, symbol: Symbol, point: QPointF) -> None:
@@ -253,22 +265,22 @@ class FigureView(ScrolledView):
         columns = 1 if figures[0].is_by_name else self._columns(len(figures))
         self.canvas.setMinimumHeight(self._height(figures, columns))
         x_span, y_span = spans(figures)
-        beside = [name for figure in figures for name in figure.y.names]
-        made = []
+        neighbour_names = [name for figure in figures for name in figure.y.names]
+        plots = []
         for number, figure in enumerate(figures):
-            plot = self._panel(number, figure, len(figures), columns, beside)
+            plot = self._panel(number, figure, len(figures), columns, neighbour_names)
             self.lay(FigureLayer(plot, figure, styles, self.theme))
             self.let_read(plot, FigureReader(figure, styles))
             self._show_range(plot, figure, x_span, y_span)
-            made.append(plot)
-        return made
+            plots.append(plot)
+        return plots
 
     def _panel(
-        self, number: int, figure: Figure, count: int, columns: int, beside: Sequence[str]
+        self, number: int, figure: Figure, count: int, columns: int, neighbour_names: Sequence[str]
     ) -> pg.PlotItem:
         left = axis_item(figure.y, "left")
         if isinstance(left, NamesAxis):
-            left.set_names(figure.y.names, beside)
+            left.set_names(figure.y.names, neighbour_names)
         leftmost, lowest = number % columns == 0, number >= count - columns
         plot = self.add_plot(
             *divmod(number, columns),
@@ -331,9 +343,9 @@ class FigureReader(SpotReader):
         reading = super().at(place)
         if reading is None:
             return None
-        here = [spot for spot in self._spots if self._shares(spot, reading)]
-        here.sort(key=lambda spot: spot.x if self._by_name else -spot.y)
-        lines = tuple(Line(text, spot.color) for spot in here for text in spot.lines)
+        near_spots = [spot for spot in self._spots if self._shares(spot, reading)]
+        near_spots.sort(key=lambda spot: spot.x if self._by_name else -spot.y)
+        lines = tuple(Line(text, spot.color) for spot in near_spots for text in spot.lines)
         return Reading(reading.title, lines, reading.x, reading.y, reading.keys, reading.opens)
 
     def _shares(self, spot: Spot, reading: Reading) -> bool:
@@ -353,5 +365,5 @@ def _spot(
 
 
 def _title(figure: Figure, mark: Mark) -> str:
-    shown = next((text for value, text in figure.x.ticks if value == mark.x), f"{mark.x:.6g}")
-    return f"{figure.x.title} {shown}"
+    x_text = next((text for value, text in figure.x.ticks if value == mark.x), f"{mark.x:.6g}")
+    return f"{figure.x.title} {x_text}"

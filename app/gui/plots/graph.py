@@ -62,26 +62,26 @@ class GraphItem(pg.GraphicsObject):
     def spots(self, engines: Sequence[str]) -> list[Spot]:
         """What is read of each node."""
         reach = (NODE_WIDTH / 2.0, NODE_HEIGHT / 2.0)
-        found = []
+        result = []
         for node, (x, y), engine in zip(
             self._graph.nodes, self._layout.places, engines, strict=True
         ):
             ran = f"on {engine}" if engine and node.kind == "node" else ""
-            told = tuple(filter(None, (*node.shapes, ran)))
-            found.append(Spot(x, y, f"{node.op}  {node.name}".strip(), told, reach=reach))
-        return found
+            lines = tuple(filter(None, (*node.shapes, ran)))
+            result.append(Spot(x, y, f"{node.op}  {node.name}".strip(), lines, reach=reach))
+        return result
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
         zoom = option.levelOfDetailFromTransform(painter.worldTransform())
-        seen = self.viewRect()
-        self._paint_edges(painter, seen, zoom)
-        shown = self._seen(seen)
+        view_rect = self.viewRect()
+        self._paint_edges(painter, view_rect, zoom)
+        visible_nodes = self._find_visible(view_rect)
         pen = QPen(QColor(self._theme.border))
         pen.setCosmetic(True)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, zoom > _LEGIBLE)
-        for k in shown:
+        for k in visible_nodes:
             box = self._box(k)
             color = QColor(self._colors[k])
             painter.setPen(pen if k not in self.found else QPen(QColor(self._theme.warning), 4.0))
@@ -96,28 +96,28 @@ class GraphItem(pg.GraphicsObject):
             painter.drawRoundedRect(box, 5, 5)
             painter.fillRect(QRectF(box.left(), box.top() + 4, 5, box.height() - 8), color)
         if zoom >= _LEGIBLE:
-            self._paint_texts(painter, shown)
+            self._paint_texts(painter, visible_nodes)
 
-    def _paint_texts(self, painter: QPainter, shown: Sequence[int]) -> None:
+    def _paint_texts(self, painter: QPainter, visible_nodes: Sequence[int]) -> None:
         bold, small = plot_font(bold=True), plot_font(-1.5)
         small_metrics = QFontMetricsF(small)
         center = Qt.AlignmentFlag.AlignCenter
-        for k in shown:
+        for k in visible_nodes:
             node, box = self._graph.nodes[k], self._box(k).adjusted(10, 4, -8, -4)
             upper = QRectF(box.left(), box.top(), box.width(), box.height() / 2)
             lower = QRectF(box.left(), box.center().y(), box.width(), box.height() / 2)
-            told = node.op if node.kind == "node" else node.kind
+            heading = node.op if node.kind == "node" else node.kind
             painter.setFont(bold)
             painter.setPen(QColor(self._theme.text))
-            painter.drawText(upper, center, told)
+            painter.drawText(upper, center, heading)
             painter.setFont(small)
             painter.setPen(QColor(self._theme.muted))
             name = small_metrics.elidedText(node.name, Qt.TextElideMode.ElideLeft, lower.width())
             painter.drawText(lower, center, name)
             if node.kind != "output" and node.shapes and node.shapes[0]:
                 x, y = self._layout.places[k]
-                at = QPointF(x + 7, y + NODE_HEIGHT / 2 + small_metrics.ascent() + 2)
-                painter.drawText(at, node.shapes[0])
+                position = QPointF(x + 7, y + NODE_HEIGHT / 2 + small_metrics.ascent() + 2)
+                painter.drawText(position, node.shapes[0])
 
     def _paint_edges(self, painter: QPainter, rectangle: QRectF, zoom: float) -> None:
         pen = QPen(QColor(self._theme.muted), 1.2)
@@ -129,7 +129,7 @@ class GraphItem(pg.GraphicsObject):
             if bounds.intersects(rectangle):
                 painter.drawPath(path)
 
-    def _seen(self, area: QRectF) -> list[int]:
+    def _find_visible(self, area: QRectF) -> list[int]:
         first = bisect_left(self._rows, area.top() - NODE_HEIGHT)
         last = bisect_left(self._rows, area.bottom() + NODE_HEIGHT)
         return self._order[first:last]
@@ -148,9 +148,9 @@ class GraphItem(pg.GraphicsObject):
             (x1, y1 - NODE_HEIGHT / 2),
         ]
         path = QPainterPath(QPointF(*points[0]))
-        for (ax, ay), (bx, by) in pairwise(points):
-            middle = min((by - ay) / 2, LEVEL / 2)
-            path.cubicTo(ax, ay + middle, bx, by - middle, bx, by)
+        for (ax, ay), (bx, end_y) in pairwise(points):
+            middle = min((end_y - ay) / 2, LEVEL / 2)
+            path.cubicTo(ax, ay + middle, bx, end_y - middle, bx, end_y)
         return path, path.boundingRect().adjusted(-1, -1, 1, 1)
 
 
@@ -176,9 +176,9 @@ class GraphView(PlotView):
         super().__init__(parent)
         self._laid: LaidGraph | None = None
         self._engine = self._name = ""
-        self._elsewhere: Mapping[str, str] = {}
+        self._other_engines: Mapping[str, str] = {}
         self._item: GraphItem | None = None
-        self._told = "No graph. Choose a case, or drop an .onnx file on the window."
+        self._placeholder = "No graph. Choose a case, or drop an .onnx file on the window."
         self._reading: _Reading | None = None
         self._details: CaseDetails | None = None
         self.find_box = QLineEdit(placeholderText="Find a node or operator")
@@ -195,9 +195,9 @@ class GraphView(PlotView):
 
     def set_details(self, details: CaseDetails, label: str) -> None:
         """Open the case's model, unless all that is new of the case are its operator times."""
-        wanted = details.without_operators()
-        if wanted != self._details:
-            self._details = wanted
+        new_details = details.without_operators()
+        if new_details != self._details:
+            self._details = new_details
             model = details.model
             self.open_model(Path(model.path), details.engine, details.elsewhere, model.name)
 
@@ -205,7 +205,7 @@ class GraphView(PlotView):
         self,
         path: Path,
         engine: str = "",
-        elsewhere: Mapping[str, str] | None = None,
+        other_engines: Mapping[str, str] | None = None,
         name: str = "",
     ) -> None:
         """Read and lay out a file in the background, then show it under `name`.
@@ -213,10 +213,10 @@ class GraphView(PlotView):
         Without one it is called by its file's name. `engine` is the execution provider that
         was asked for, `elsewhere` the providers of the nodes that it did not take, by node name.
         """
-        self._engine, self._elsewhere = engine, dict(elsewhere or {})
+        self._engine, self._other_engines = engine, dict(other_engines or {})
         self._laid = None
         self._name = name or path.stem
-        self._told = f"Reading {name or path.name} …"
+        self._placeholder = f"Reading {name or path.name} …"
         self._reading = _Reading(path)
         self._reading.done.connect(self._show_graph)
         self._reading.failed.connect(self._show_failure)
@@ -224,11 +224,11 @@ class GraphView(PlotView):
         self.mark_dirty()
         self.refresh()
 
-    def _show_graph(self, reading: _Reading, laid: LaidGraph) -> None:
+    def _show_graph(self, reading: _Reading, laid_graph: LaidGraph) -> None:
         if reading is not self._reading:
             return
         self._reading = None
-        self._laid = laid
+        self._laid = laid_graph
         self.follows = True
         self.mark_dirty()
         self.refresh()
@@ -236,15 +236,15 @@ class GraphView(PlotView):
     def _show_failure(self, reading: _Reading, sentence: str) -> None:
         if reading is self._reading:
             self._reading = None
-            self._told = sentence
+            self._placeholder = sentence
             self.mark_dirty()
             self.refresh()
 
     def draw(self) -> str:
         if self._laid is None:
-            return self._told
+            return self._placeholder
         graph, layout = self._laid.graph, self._laid.layout
-        kept = self.kept_range()
+        view_range = self.kept_range()
         self.reset()
         plot = self.add_plot(0, 0)
         plot.showGrid(x=False, y=False)
@@ -253,12 +253,12 @@ class GraphView(PlotView):
         box = plot.getViewBox()
         box.setAspectLocked(True)
         box.invertY(True)
-        engines = [self._elsewhere.get(n.name, self._engine) for n in graph.nodes]
+        engines = [self._other_engines.get(n.name, self._engine) for n in graph.nodes]
         colors = self._engine_colors(engines)
         self._item = GraphItem(graph, layout, [colors[e] for e in engines], self.theme)
         plot.addItem(self._item)
         self.let_read(plot, SpotReader(self._item.spots(engines)))
-        if kept is None:
+        if view_range is None:
             bounds, first = self._item.boundingRect(), layout.places[0]
 
             def frame() -> None:
@@ -268,7 +268,7 @@ class GraphView(PlotView):
             frame()
             box.sigResized.connect(frame)  # it gets its size when the canvas is laid out
         else:
-            plot.setRange(xRange=kept[0], yRange=kept[1], padding=0)
+            plot.setRange(xRange=view_range[0], yRange=view_range[1], padding=0)
         clear = pg.mkPen(QColor(0, 0, 0, 0))
         self.show_legend(
             [Entry(name, clear, pg.mkBrush(color)) for name, color in colors.items() if name]
@@ -280,21 +280,23 @@ class GraphView(PlotView):
     def _note(self, graph: ModelGraph) -> str:
         names = {node.name for node in graph.nodes}
         count = sum(node.kind == "node" for node in graph.nodes)
-        gone = [name for name in self._elsewhere if name not in names]
+        missing = [name for name in self._other_engines if name not in names]
         note = f"{count:,} operators"
-        if self._elsewhere:
-            note += f", {len(self._elsewhere)} of the executed graph ran elsewhere"
-        if gone:
-            note += f"; {len(gone)} of them are not in the file, as the engine fused or added them"
+        if self._other_engines:
+            note += f", {len(self._other_engines)} of the executed graph ran elsewhere"
+        if missing:
+            note += (
+                f"; {len(missing)} of them are not in the file, as the engine fused or added them"
+            )
         return note
 
     def _engine_colors(self, engines: list[str]) -> dict[str, QColor]:
         """The asked-for engine in the accent, others in colours that stand out from it."""
-        others = [self.theme.runtimes[name] for name in ("openvino-cpu", "torch-cpu", "fpga")]
+        other_colors = [self.theme.runtimes[name] for name in ("openvino-cpu", "torch-cpu", "fpga")]
         colors = {self._engine: QColor(self.theme.accent)}
         for engine in dict.fromkeys(engines):
             if engine not in colors:
-                colors[engine] = QColor(others[(len(colors) - 1) % len(others)])
+                colors[engine] = QColor(other_colors[(len(colors) - 1) % len(other_colors)])
         return colors
 
     def _frame(self, plot: pg.PlotItem, bounds: QRectF, first: tuple[float, float]) -> None:
@@ -329,14 +331,14 @@ class GraphView(PlotView):
         self._item.update()
         if matches:
             (left, right), (top, bottom) = self.plots[0].viewRange()
-            at = QPointF(*self._laid.layout.places[matches[0]])
-            self._center(self.plots[0], at, right - left, bottom - top)
+            position = QPointF(*self._laid.layout.places[matches[0]])
+            self._center(self.plots[0], position, right - left, bottom - top)
             self.follows = False
 
     def table(self) -> Table:
         nodes = self._laid.graph.nodes if self._laid else ()
         return ["node", "op", "shapes", "engine"], [
-            [n.name, n.op, "; ".join(n.shapes), self._elsewhere.get(n.name, self._engine)]
+            [n.name, n.op, "; ".join(n.shapes), self._other_engines.get(n.name, self._engine)]
             for n in nodes
             if n.kind == "node"
         ]
@@ -363,8 +365,8 @@ class _Job(QRunnable):
         try:
             graph = load_graph(reading.path)
             edges = [(source, target) for source, target, _ in graph.edges]
-            laid = LaidGraph(graph, lay_out(len(graph.nodes), edges))
+            laid_graph = LaidGraph(graph, lay_out(len(graph.nodes), edges))
         except NoModel as error:
             reading.failed.emit(reading, str(error))
         else:
-            reading.done.emit(reading, laid)
+            reading.done.emit(reading, laid_graph)

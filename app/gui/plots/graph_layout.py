@@ -35,8 +35,8 @@ class Layout:
 def lay_out(count: int, edges: Sequence[tuple[int, int]]) -> Layout:
     """Places for `count` nodes in topological order, joined by (from, to) edges."""
     level = _levels(count, edges)
-    after: list[list[int]] = [[] for _ in range(count)]
-    before: list[list[int]] = [[] for _ in range(count)]
+    successors: list[list[int]] = [[] for _ in range(count)]
+    predecessors: list[list[int]] = [[] for _ in range(count)]
     chains: list[list[int]] = []
     for source, target in edges:
         chain: list[int] = []
@@ -46,24 +46,26 @@ def lay_out(count: int, edges: Sequence[tuple[int, int]]) -> Layout:
         for step in range(span if span <= spare else 0):
             chain.append(len(level))
             level.append(level[source] + 1 + step)
-            after.append([])
-            before.append([])
-            _join(after, before, last, chain[-1])
+            successors.append([])
+            predecessors.append([])
+            _join(successors, predecessors, last, chain[-1])
             last = chain[-1]
-        _join(after, before, last, target)
+        _join(successors, predecessors, last, target)
         chains.append(chain)
     layers: list[list[int]] = [[] for _ in range(max(level, default=0) + 1)]
     for item, depth in enumerate(level):
         layers[depth].append(item)
-    x = _columns(layers, before, after, count)
+    x = _columns(layers, predecessors, successors, count)
     places = tuple((x[item], level[item] * LEVEL) for item in range(len(level)))
     bends = tuple(tuple(places[item] for item in chain) for chain in chains)
     return Layout(places[:count], bends)
 
 
-def _join(after: list[list[int]], before: list[list[int]], source: int, target: int) -> None:
-    after[source].append(target)
-    before[target].append(source)
+def _join(
+    successors: list[list[int]], predecessors: list[list[int]], source: int, target: int
+) -> None:
+    successors[source].append(target)
+    predecessors[target].append(source)
 
 
 def _levels(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
@@ -83,22 +85,22 @@ def _levels(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _columns(
-    layers: list[list[int]], before: list[list[int]], after: list[list[int]], count: int
+    layers: list[list[int]], predecessors: list[list[int]], successors: list[list[int]], count: int
 ) -> list[float]:
     """The x of every item: ordered by the neighbours' means, then drawn towards them."""
-    x = [0.0] * len(before)
+    x = [0.0] * len(predecessors)
     for layer in layers:
         _spread(layer, x, [float(k) for k in range(len(layer))], count)
     for _ in range(_SWEEPS):
-        for sweep, neighbours in ((layers, before), (layers[::-1], after)):
+        for sweep, neighbours in ((layers, predecessors), (layers[::-1], successors)):
             for layer in sweep:
-                wanted = [
+                targets = [
                     sum(x[n] for n in neighbours[item]) / len(neighbours[item])
                     if neighbours[item]
                     else x[item]
                     for item in layer
                 ]
-                _spread(layer, x, wanted, count)
+                _spread(layer, x, targets, count)
     return x
 
 
@@ -173,8 +175,8 @@ def _shapes(model: onnx.ModelProto) -> Mapping[str, str]:
             model = onnx.shape_inference.infer_shapes(model)
         except onnx.shape_inference.InferenceError:
             return {}
-    known = [*model.graph.input, *model.graph.output, *model.graph.value_info]
-    return {value.name: _shape_text(value) for value in known}
+    value_infos = [*model.graph.input, *model.graph.output, *model.graph.value_info]
+    return {value.name: _shape_text(value) for value in value_infos}
 
 
 def _shape_text(value: onnx.ValueInfoProto) -> str:
@@ -198,8 +200,8 @@ def _graph(name: str, model: onnx.ModelProto, shapes: Mapping[str, str]) -> Mode
         if node.op_type == "Constant":
             continue
         place = len(nodes)
-        given = tuple(shapes.get(output, "") for output in node.output if output)
-        nodes.append(GraphNode(node.name or node.op_type, node.op_type, "node", given))
+        output_shapes = tuple(shapes.get(output, "") for output in node.output if output)
+        nodes.append(GraphNode(node.name or node.op_type, node.op_type, "node", output_shapes))
         for source in dict.fromkeys(node.input):
             if source in maker:
                 edges.append((maker[source], place, shapes.get(source, "")))

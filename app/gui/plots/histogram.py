@@ -99,34 +99,36 @@ class HistogramView(RowsView):
 
     def draw(self) -> str:
         self.part_choice.offer(self.series)
-        series = self._shown()
+        series = self._select_series()
         if not series:
             return without_samples(
                 self.series, "No samples yet. The histogram appears with the first measured block."
             )
         styles = self.styles()
         wide = QFontMetricsF(plot_font(-1.0)).horizontalAdvance
-        brief = shorter([self.name_of(one) for one in series], _NAME_PX, wide)
-        self._brief_names = dict(zip((one.key for one in series), brief, strict=True))
-        published = published_marks(series, self.theme) if self.published_box.isChecked() else []
-        stacked = self._is_stacked(len(series))
-        grey = self._grey(series, each=stacked)
-        draw = self._draw_rows if stacked else self._draw_overlaid
-        marks = draw(series, grey, styles, published)
+        brief = shorter([self.name_of(case_series) for case_series in series], _NAME_PX, wide)
+        self._brief_names = dict(
+            zip((case_series.key for case_series in series), brief, strict=True)
+        )
+        figure_marks = published_marks(series, self.theme) if self.published_box.isChecked() else []
+        is_stacked = self._is_stacked(len(series))
+        grey = self._grey(series, each=is_stacked)
+        draw = self._draw_rows if is_stacked else self._draw_overlaid
+        marks = draw(series, grey, styles, figure_marks)
         self.show_legend(
             [
                 *series_entries(series, self.name_of, styles, filled=True),
                 *behind_entries(grey),
-                *mark_entries([*marks, *published], self.theme),
+                *mark_entries([*marks, *figure_marks], self.theme),
             ]
         )
-        total = sum(int(one.counts.sum()) for one in series)
+        total = sum(int(case_series.counts.sum()) for case_series in series)
         part = self.part_choice.part
         samples = f"{total:,} samples"
-        told = filter(
+        notes = filter(
             None, (clocks_text(series), since_when(series, part), samples, self._bins_text)
         )
-        self.show_heading(f"{NAMES[part]} histogram", ", ".join(told))
+        self.show_heading(f"{NAMES[part]} histogram", ", ".join(notes))
         return ""
 
     def _draw_overlaid(
@@ -134,7 +136,7 @@ class HistogramView(RowsView):
         series: Sequence[Series],
         grey: Sequence[Behind],
         styles: dict[str, SeriesStyle],
-        published: Sequence[Mark],
+        figure_marks: Sequence[Mark],
     ) -> list[Mark]:
         """All into one plot; the marks of the series."""
         self.rows_in_sight(len(series), 0)
@@ -147,15 +149,15 @@ class HistogramView(RowsView):
             if grey:
                 self.strip = ShiftStrip(self, plot, self.arrangement.baselines[0].name)
         if self.follows:
-            self._show_range([*series, *(one.series for one in grey)])
-        binned = self._binned(series, grey)
+            self._show_range([*series, *(item.series for item in grey)])
+        bins_by_key = self._bin_series(series, grey)
         names = ("p50", "p99") if len(series) > MOST_FILLED else _ALL_NAMES
         marks = [
-            mark for one in series for mark in self._marks(one, styles, names, len(series) > 1)
+            mark for item in series for mark in self._marks(item, styles, names, len(series) > 1)
         ]
-        log, every = self.log_box.isChecked(), [*marks, *published]
-        text = self.outlined.draw(series, grey, binned, styles, every, self._unit, log)
-        self.let_read(self.outlined.plot, BinReader(self._named(text), self.part_choice.part))
+        log, every = self.log_box.isChecked(), [*marks, *figure_marks]
+        text = self.outlined.draw(series, grey, bins_by_key, styles, every, self._unit, log)
+        self.let_read(self.outlined.plot, BinReader(self._name_bins(text), self.part_choice.part))
         if grey:
             self._draw_strip(series, styles)
         if self.follows:
@@ -167,14 +169,14 @@ class HistogramView(RowsView):
         series: Sequence[Series],
         grey: Sequence[Behind],
         styles: dict[str, SeriesStyle],
-        published: Sequence[Mark],
+        figure_marks: Sequence[Mark],
     ) -> list[Mark]:
         """Each into a row of its own; the marks of the series in sight."""
         if self._renewed(series, grey):
             names = NamesAxis()
             plot = self._add_plot(names)
             names.setTextPen(self.theme.text)
-            names.set_names([self.name_of(one) for one in series], titled=True)
+            names.set_names([self.name_of(item) for item in series], titled=True)
             self.rows = self._panel = RowPanel(
                 plot,
                 self.lay(RidgeLayer(plot, self.theme)),
@@ -182,22 +184,22 @@ class HistogramView(RowsView):
                 self.lay(BandLayer(plot, self.theme)),
             )
         if self.follows:
-            self._show_range([*series, *(one.series for one in grey)])
-        binned = self._binned(series, grey)
-        marks = {one.key: self._marks(one, styles, ("p50", "p99")) for one in series}
+            self._show_range([*series, *(item.series for item in grey)])
+        bins_by_key = self._bin_series(series, grey)
+        marks = {item.key: self._marks(item, styles, ("p50", "p99")) for item in series}
         log = self.log_box.isChecked()
-        text = self.rows.draw(series, grey, binned, styles, marks, self._unit, log)
-        self.let_read(self.rows.plot, RowReader(self._named(text), self.part_choice.part))
+        text = self.rows.draw(series, grey, bins_by_key, styles, marks, self._unit, log)
+        self.let_read(self.rows.plot, RowReader(self._name_bins(text), self.part_choice.part))
         sight = self.rows_in_sight(len(series), ROW_PX)
-        self.rows.show_rows(sight, published)
+        self.rows.show_rows(sight, figure_marks)
         return [mark for row in sight for mark in marks[series[row].key]]
 
-    def _named(self, drawn: Sequence[DrawnBins]) -> list[DrawnBins]:
+    def _name_bins(self, drawn_bins: Sequence[DrawnBins]) -> list[DrawnBins]:
         """Called in the readout as in the list."""
         by_key = {case_series.key: case_series for case_series in self.series}
         return [
             replace(case_series, label=self.name_of(by_key[case_series.key]))
-            for case_series in drawn
+            for case_series in drawn_bins
         ]
 
     def _marks(
@@ -209,25 +211,32 @@ class HistogramView(RowsView):
     ) -> list[Mark]:
         if not self.marks_box.isChecked():
             return []
-        called = self._brief_names[case_series.key] if named else ""
-        marks = percentile_marks(case_series, styles[case_series.key].color, names, called)
-        told = not named or len(self.series) <= _MOST_TOLD
-        return marks if told else [replace(mark, text="") for mark in marks]
+        brief_name = self._brief_names[case_series.key] if named else ""
+        marks = percentile_marks(case_series, styles[case_series.key].color, names, brief_name)
+        has_text = not named or len(self.series) <= _MOST_TOLD
+        return marks if has_text else [replace(mark, text="") for mark in marks]
 
     def _grey(self, series: Sequence[Series], *, each: bool = False) -> list[Behind]:
         """The baselines, with the bins of the part that is asked for."""
-        found = behind(series, self.arrangement, self.theme, each=each)
-        binned = self._parts.of([one.series for one in found], self.part_choice.part)
-        by_key = {one.key: one for one in binned}
-        return [replace(g, series=by_key[g.series.key]) for g in found if g.series.key in by_key]
+        background = behind(series, self.arrangement, self.theme, each=each)
+        part_series = self._parts.of([item.series for item in background], self.part_choice.part)
+        by_key = {item.key: item for item in part_series}
+        return [
+            replace(g, series=by_key[g.series.key]) for g in background if g.series.key in by_key
+        ]
 
     def _draw_strip(self, series: Sequence[Series], styles: dict[str, SeriesStyle]) -> None:
         first, part = self.arrangement.baselines[0], self.part_choice.part
-        self.strip.draw([(one, styles[one.key]) for one in series], first, part, self._read)
+        self.strip.draw(
+            [(case_series, styles[case_series.key]) for case_series in series],
+            first,
+            part,
+            self._read,
+        )
         if not self._read.complete:
             self.mark_dirty()
 
-    def _shown(self) -> list[Series]:
+    def _select_series(self) -> list[Series]:
         """The series that have samples, with the bins of the part that is asked for."""
         return self._parts.of(self.series, self.part_choice.part)
 
@@ -236,8 +245,8 @@ class HistogramView(RowsView):
         return 1.0 / bins.total if self._is_density else 1.0
 
     def _is_stacked(self, series: int) -> bool:
-        chosen = self.layout_choice.value
-        return chosen == "stacked" or (not chosen and series > _MOST_TOLD)
+        layout = self.layout_choice.value
+        return layout == "stacked" or (not layout and series > _MOST_TOLD)
 
     @property
     def _is_density(self) -> bool:
@@ -245,10 +254,10 @@ class HistogramView(RowsView):
 
     def draw_lit(self) -> None:
         part = self.part_choice.part
-        lit = {s.key: self.lit.spent(s, part) for s in self.series} if self.lit else {}
+        lit_durations = {s.key: self.lit.spent(s, part) for s in self.series} if self.lit else {}
         band = self.lit.brush.log_ends(part) if self.lit else None
         if self._panel is not None:
-            self._panel.draw_lit(lit, band, log=self.log_box.isChecked())
+            self._panel.draw_lit(lit_durations, band, log=self.log_box.isChecked())
 
     def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
         return Brush(self.part_choice.part, 10.0**low, 10.0**high)
@@ -256,69 +265,73 @@ class HistogramView(RowsView):
     def _renewed(self, series: Sequence[Series], grey: Sequence[Behind]) -> bool:
         """Whether the plot is to be made anew: other series or another layout are to be drawn."""
         how = (self._is_stacked(len(series)), self.log_box.isChecked(), self._is_density)
-        told = [(one.key, self.name_of(one)) for one in series]
-        return self.renew(*how, self.part_choice.part, told, [one.series.key for one in grey])
+        names = [(item.key, self.name_of(item)) for item in series]
+        return self.renew(*how, self.part_choice.part, names, [item.series.key for item in grey])
 
     def _add_plot(self, left: SolidAxis) -> pg.PlotItem:
         """The one plot: a plain height has a plain axis, and rows have one title for all."""
-        stacked, log = isinstance(left, NamesAxis), self.log_box.isChecked()
+        is_stacked, log = isinstance(left, NamesAxis), self.log_box.isChecked()
         unit = "Share" if self._is_density else "Samples"
-        scale = f", {'logarithmic, ' if log else ''}all rows to one scale" if stacked else ""
+        scale = f", {'logarithmic, ' if log else ''}all rows to one scale" if is_stacked else ""
         plot = self.add_plot(
             0,
             0,
             time_axis("bottom"),
-            left if log or stacked else None,
+            left if log or is_stacked else None,
             x_label=NAMES[self.part_choice.part],
             y_label=f"{unit} in a bin{scale}",
         )
-        if not stacked:
+        if not is_stacked:
             plot.getAxis("left").setWidth(72)
-        plot.getViewBox().sigXRangeChanged.connect(self._zoomed)
+        plot.getViewBox().sigXRangeChanged.connect(self._on_zoom)
         return plot
 
-    def _zoomed(self, *_: object) -> None:
+    def _on_zoom(self, *_: object) -> None:
         """Another range is looked at: finer or coarser bins for it at the next refresh."""
         if not self.follows:
             self.mark_dirty()
 
     def _show_range(self, series: Sequence[Series]) -> None:
-        occupied = np.nonzero(np.sum([one.counts for one in series], axis=0))[0]
-        edges = [_LOG_EDGES[occupied[0]], _LOG_EDGES[occupied[-1] + 1]]
+        indices = np.nonzero(np.sum([case_series.counts for case_series in series], axis=0))[0]
+        edges = [_LOG_EDGES[indices[0]], _LOG_EDGES[indices[-1] + 1]]
         if self.published_box.isChecked():
-            edges += [math.log10(f.value_us * 1e-6) for one in series for f in one.published]
+            edges += [
+                math.log10(f.value_us * 1e-6)
+                for case_series in series
+                for f in case_series.published
+            ]
         low, high = min(edges), max(edges)
         margin = max(0.02, 0.03 * (high - low))
         self.plots[0].setXRange(low - margin, high + margin, padding=0)
 
-    def _binned(self, series: Sequence[Series], grey: Sequence[Behind]) -> Mapping[str, Binned]:
+    def _bin_series(self, series: Sequence[Series], grey: Sequence[Behind]) -> Mapping[str, Binned]:
         """The bins of each case: as fine as what is seen allows once these have been found."""
         (low, high), _ = self.plots[0].viewRange()
         width_px = self.plots[0].getViewBox().sceneBoundingRect().width()
-        every = [*series, *(one.series for one in grey)]
-        seen = Seen(tuple(every), self.part_choice.part, low, high, width_px)
-        found = self._fine.of(seen)
+        every = [*series, *(item.series for item in grey)]
+        view = Seen(tuple(every), self.part_choice.part, low, high, width_px)
+        bins_by_key = self._fine.of(view)
         self._bins_text = ""
-        if found is None:
-            return {one.key: fixed_bins(one) for one in every}
-        grid = next(iter(found.values())).grid
+        if bins_by_key is None:
+            return {item.key: fixed_bins(item) for item in every}
+        grid = next(iter(bins_by_key.values())).grid
         self._bins_text = f"bins {grid.text}" if grid else ""
-        return found
+        return bins_by_key
 
     def table(self) -> Table:
         rows: list[list[object]] = []
-        for one in self._shown():
-            share = one.counts / max(1, int(one.counts.sum()))
+        for case_series in self._select_series():
+            share = case_series.counts / max(1, int(case_series.counts.sum()))
             rows += [
                 [
-                    one.label,
-                    one.clock,
+                    case_series.label,
+                    case_series.clock,
                     float(EDGES_S[k] * 1e6),
                     float(EDGES_S[k + 1] * 1e6),
-                    int(one.counts[k]),
+                    int(case_series.counts[k]),
                     float(share[k]),
                 ]
-                for k in np.nonzero(one.counts)[0]
+                for k in np.nonzero(case_series.counts)[0]
             ]
         ends = ["from_us", "to_us"]
         if self.part_choice.part != "latency":

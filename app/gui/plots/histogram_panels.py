@@ -77,7 +77,7 @@ class HistogramPanel:
     def __init__(self, plot: pg.PlotItem, marks: MarkLayer, band: BandLayer) -> None:
         self.plot, self.marks, self._band = plot, marks, band
         self.outlines: dict[str, OutlineLayer] = {}
-        self._lit: dict[str, OutlineLayer] = {}
+        self._lit_layers: dict[str, OutlineLayer] = {}
         self._drawn: list[DrawnBins] = []
         self._unit: Callable[[Binned], float] = lambda _: 1.0
         self._bottom, self._top = 0.0, 1.0
@@ -86,52 +86,56 @@ class HistogramPanel:
         self,
         series: Sequence[Series],
         grey: Sequence[Behind],
-        binned: Mapping[str, Binned],
+        bins_by_key: Mapping[str, Binned],
         styles: Mapping[str, SeriesStyle],
         marks: Sequence[Mark],
         unit: Callable[[Binned], float],
         log: bool,
     ) -> list[DrawnBins]:
-        tops, bottoms, drawn = [], [], []
-        looks = [(one.series, one.style, False) for one in grey]
-        looks += [(one, styles[one.key], len(series) <= MOST_FILLED) for one in series]
-        for one, style, filled in looks:
-            bins = binned[one.key]
+        tops, bottoms, drawn_bins = [], [], []
+        looks = [(item.series, item.style, False) for item in grey]
+        looks += [(item, styles[item.key], len(series) <= MOST_FILLED) for item in series]
+        for item, style, is_filled in looks:
+            bins = bins_by_key[item.key]
             heights, floor = heights_of(bins.counts, unit(bins), log=log)
             edges, columns = occupied(bins, bins.counts, heights)
-            self._outline(one.key, style, filled).set_columns(edges, columns, floor)
-            told = tuple((p.label, p.seconds) for p in percentiles(one))
-            drawn.append(DrawnBins(one.key, one.label, style.color, bins, heights, told))
+            self._outline(item.key, style, is_filled).set_columns(edges, columns, floor)
+            quantiles = tuple((p.label, p.seconds) for p in percentiles(item))
+            drawn_bins.append(
+                DrawnBins(item.key, item.label, style.color, bins, heights, quantiles)
+            )
             tops.append(float(heights.max(initial=floor)))
             bottoms.append(floor)
         self._top, self._bottom = max(tops), min(bottoms)
         self.marks.set_marks(marks)
-        self._drawn, self._unit = drawn[len(grey) :], unit
+        self._drawn, self._unit = drawn_bins[len(grey) :], unit
         return self._drawn
 
     def draw_lit(
         self,
-        lit: Mapping[str, Spent],
+        durations_by_key: Mapping[str, Spent],
         band: tuple[float, float] | None,
         *,
         log: bool,
     ) -> None:
         """Fill what is lit of each outline, and shade the range that was marked."""
         self._band.set_band(band)
-        for layer in self._lit.values():
+        for layer in self._lit_layers.values():
             layer.setVisible(False)
-        for drawn in self._drawn:
-            spent = lit.get(drawn.key)
-            counts = drawn.bins.counted(spent) if spent is not None else NO_COUNTS
-            heights, floor = heights_of(counts, self._unit(drawn.bins), log=log)
-            edges, columns = occupied(drawn.bins, counts, heights)
+        for drawn_bins in self._drawn:
+            durations = durations_by_key.get(drawn_bins.key)
+            counts = drawn_bins.bins.counted(durations) if durations is not None else NO_COUNTS
+            heights, floor = heights_of(counts, self._unit(drawn_bins.bins), log=log)
+            edges, columns = occupied(drawn_bins.bins, counts, heights)
             if not len(columns):
                 continue
-            if drawn.key not in self._lit:
-                self._lit[drawn.key] = OutlineLayer(self.plot, LitStyle(drawn.color, False))
-                self._lit[drawn.key].setZValue(12)
-            layer = self._lit[drawn.key]
-            layer.set_style(LitStyle(drawn.color, False))
+            if drawn_bins.key not in self._lit_layers:
+                self._lit_layers[drawn_bins.key] = OutlineLayer(
+                    self.plot, LitStyle(drawn_bins.color, False)
+                )
+                self._lit_layers[drawn_bins.key].setZValue(12)
+            layer = self._lit_layers[drawn_bins.key]
+            layer.set_style(LitStyle(drawn_bins.color, False))
             layer.set_columns(edges, columns, floor)
             layer.setVisible(True)
 
@@ -158,8 +162,8 @@ def occupied(
     bins: Binned, counts: np.ndarray, heights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """log10 edges and heights from the first bin with any of `counts` in it to the last."""
-    there = np.nonzero(counts)[0]
-    first, last = (there[0], there[-1] + 1) if len(there) else (0, 0)
+    indices = np.nonzero(counts)[0]
+    first, last = (indices[0], indices[-1] + 1) if len(indices) else (0, 0)
     return np.log10(bins.edges_s[first : last + 1]), heights[first:last]
 
 
@@ -265,12 +269,12 @@ class RowPanel:
     """A row for each series, of which some are in sight; all rows to one scale."""
 
     def __init__(
-        self, plot: pg.PlotItem, ridges: RidgeLayer, published: MarkLayer, band: BandLayer
+        self, plot: pg.PlotItem, ridges: RidgeLayer, figure_marks: MarkLayer, band: BandLayer
     ) -> None:
         plot.showGrid(x=True, y=False, alpha=0.35)
         plot.getViewBox().invertY(True)
         plot.getViewBox().setMouseEnabled(x=True, y=False)
-        self.plot, self.ridges, self._published, self._band = plot, ridges, published, band
+        self.plot, self.ridges, self._figure_marks, self._band = plot, ridges, figure_marks, band
         self._drawn: list[DrawnBins] = []
         self._unit: Callable[[Binned], float] = lambda _: 1.0
         self._highest = 1.0
@@ -279,48 +283,55 @@ class RowPanel:
         self,
         series: Sequence[Series],
         grey: Sequence[Behind],
-        binned: Mapping[str, Binned],
+        bins_by_key: Mapping[str, Binned],
         styles: Mapping[str, SeriesStyle],
         marks: Mapping[str, Sequence[Mark]],
         unit: Callable[[Binned], float],
         log: bool,
     ) -> list[DrawnBins]:
         """The highest column of all fills its row."""
-        keys = [*(one.key for one in series), *(one.series.key for one in grey)]
-        raised = {key: _raised(binned[key], binned[key].counts, unit, log) for key in keys}
-        self._highest = max(float(heights.max(initial=0.0)) for heights in raised.values()) or 1.0
+        keys = [*(item.key for item in series), *(item.series.key for item in grey)]
+        heights_by_key = {
+            key: _compute_heights(bins_by_key[key], bins_by_key[key].counts, unit, log)
+            for key in keys
+        }
+        self._highest = (
+            max(float(heights.max(initial=0.0)) for heights in heights_by_key.values()) or 1.0
+        )
         self._unit = unit
 
         def ridge(key: str, style: SeriesStyle, outlines: Sequence[Ridge] = ()) -> Ridge:
-            edges, heights = occupied(binned[key], binned[key].counts, raised[key] / self._highest)
+            edges, heights = occupied(
+                bins_by_key[key], bins_by_key[key].counts, heights_by_key[key] / self._highest
+            )
             return Ridge(edges, heights, style, marks.get(key, ()), outlines)
 
         self.ridges.set_ridges(
             [
                 ridge(
-                    one.key,
-                    styles[one.key],
-                    [ridge(g.series.key, g.style) for g in grey if g.key == one.key],
+                    item.key,
+                    styles[item.key],
+                    [ridge(g.series.key, g.style) for g in grey if g.key == item.key],
                 )
-                for one in series
+                for item in series
             ]
         )
         self._drawn = [
             DrawnBins(
-                one.key,
-                one.label,
-                styles[one.key].color,
-                binned[one.key],
-                raised[one.key],
-                tuple((p.label, p.seconds) for p in percentiles(one)),
+                item.key,
+                item.label,
+                styles[item.key].color,
+                bins_by_key[item.key],
+                heights_by_key[item.key],
+                tuple((p.label, p.seconds) for p in percentiles(item)),
             )
-            for one in series
+            for item in series
         ]
         return self._drawn
 
     def draw_lit(
         self,
-        lit: Mapping[str, Spent],
+        durations_by_key: Mapping[str, Spent],
         band: tuple[float, float] | None,
         *,
         log: bool,
@@ -328,19 +339,19 @@ class RowPanel:
         """Fill what is lit of each row, and shade the range that was marked."""
         self._band.set_band(band)
         ridges = []
-        for ridge, drawn in zip(self.ridges.ridges, self._drawn, strict=True):
-            spent = lit.get(drawn.key)
-            counts = drawn.bins.counted(spent) if spent is not None else NO_COUNTS
-            heights = _raised(drawn.bins, counts, self._unit, log) / self._highest
-            edges, heights = occupied(drawn.bins, counts, heights)
-            marked = Ridge(edges, heights, LitStyle(drawn.color, False))
-            ridges.append(replace(ridge, lit=marked if len(heights) else None))
+        for ridge, drawn_bins in zip(self.ridges.ridges, self._drawn, strict=True):
+            durations = durations_by_key.get(drawn_bins.key)
+            counts = drawn_bins.bins.counted(durations) if durations is not None else NO_COUNTS
+            heights = _compute_heights(drawn_bins.bins, counts, self._unit, log) / self._highest
+            edges, heights = occupied(drawn_bins.bins, counts, heights)
+            lit_ridge = Ridge(edges, heights, LitStyle(drawn_bins.color, False))
+            ridges.append(replace(ridge, lit=lit_ridge if len(heights) else None))
         self.ridges.set_ridges(ridges)
 
-    def show_rows(self, rows: range, published: Sequence[Mark]) -> None:
+    def show_rows(self, rows: range, figure_marks: Sequence[Mark]) -> None:
         """Have these in sight, with room above them for what is published."""
-        self._published.set_marks(published)
-        head = 0.5 if published else 0.0
+        self._figure_marks.set_marks(figure_marks)
+        head = 0.5 if figure_marks else 0.0
         self.plot.setYRange(rows[0] - 0.5 - head, rows[-1] + 0.52, padding=0)
 
 
@@ -362,11 +373,11 @@ class RowReader:
         row = min(max(0, round(place.y) - up), len(self._rows) - 1)
         if up:
             return (place.x, float(row)) if row != round(place.y) else None
-        found = self._rows[row].beyond(place, right, 0)
-        return (found[0], float(row)) if found else None
+        position = self._rows[row].beyond(place, right, 0)
+        return (position[0], float(row)) if position else None
 
 
-def _raised(
+def _compute_heights(
     bins: Binned, counts: np.ndarray, unit: Callable[[Binned], float], log: bool
 ) -> np.ndarray:
     """Heights [n] of all columns over the floor of their row."""

@@ -34,14 +34,14 @@ class HistoryView(PlotView):
     hint = "The p50 and p99 of one case over all runs that lie beside the open one."
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self._found: History | GraphlapError | None = None
+        self._history: History | GraphlapError | None = None
         self._case, self._label = "", ""
         self._has_others = False
         super().__init__(parent)
 
-    def set_history(self, found: History | GraphlapError) -> None:
+    def set_history(self, history: History | GraphlapError) -> None:
         """What was read, or why there is nothing to show."""
-        self._found = found
+        self._history = history
         self.mark_dirty()
 
     def set_case(self, identity: str, label: str) -> None:
@@ -54,20 +54,20 @@ class HistoryView(PlotView):
         """Whether other runs lie beside the open one; they are read once somebody looks."""
         return self._has_others
 
-    def set_others(self, there: bool) -> None:
+    def set_others(self, has_others: bool) -> None:
         """Whether there are other runs beside the open one."""
-        if there != self._has_others:
-            self._has_others = there
+        if has_others != self._has_others:
+            self._has_others = has_others
             self.stale.emit()
 
     def draw(self) -> str:
-        if self._found is None:
+        if self._history is None:
             return "Open a run: the runs that lie beside it are its history."
-        if isinstance(self._found, GraphlapError):
-            return f"{self._found}."
+        if isinstance(self._history, GraphlapError):
+            return f"{self._history}."
         trends = self._trends()
         if not trends:
-            return f"No run in {self._found.folder} has a sound row of {self._label or 'a case'}."
+            return f"No run in {self._history.folder} has a sound row of {self._label or 'a case'}."
         self.reset()
         for row, trend in enumerate(trends):
             self._draw_trend(row, trend, last=row == len(trends) - 1)
@@ -77,16 +77,16 @@ class HistoryView(PlotView):
         bare = any(not point.low_us for trend in trends for point in trend.points)
         few = f"; a change is told from {MINIMUM_RUNS} runs on" if runs < MINIMUM_RUNS else ""
         open_dots = "; open dots: no interval, too few rounds" if bare else ""
-        text = f"a change within {100 * self._found.band:g}% does not count"
+        text = f"a change within {100 * self._history.band:g}% does not count"
         heading = f"{runs} runs; {text}{few}{open_dots}"
         self.show_heading(f"History of {self._label}", heading)
         return ""
 
     def _trends(self) -> list[Trend]:
-        if not isinstance(self._found, History):
+        if not isinstance(self._history, History):
             return []
-        of_case = [trend for trend in self._found.trends if trend.case_id == self._case]
-        return sorted(of_case, key=lambda trend: PERCENTILES.index(trend.percentile))
+        case_trends = [trend for trend in self._history.trends if trend.case_id == self._case]
+        return sorted(case_trends, key=lambda trend: PERCENTILES.index(trend.percentile))
 
     def _draw_trend(self, row: int, trend: Trend, *, last: bool) -> None:
         runs = NamesAxis("bottom")
@@ -99,12 +99,12 @@ class HistoryView(PlotView):
         places = np.arange(len(trend.points), dtype=float)
         values = np.array([_log(point.value_us) for point in trend.points])
         color = QColor(self.theme.accent)
-        known = [(k, p.low_us, p.high_us) for k, p in enumerate(trend.points) if p.low_us]
-        if known:
-            at = np.array([k for k, _, _ in known])
-            low = np.array([_log(low or 0.0) for _, low, _ in known])
-            high = np.array([_log(high or 0.0) for _, _, high in known])
-            lay_intervals(self.lay, plot, at.astype(float), low, high, pg.mkPen(color))
+        intervals = [(k, p.low_us, p.high_us) for k, p in enumerate(trend.points) if p.low_us]
+        if intervals:
+            positions = np.array([k for k, _, _ in intervals])
+            low = np.array([_log(low or 0.0) for _, low, _ in intervals])
+            high = np.array([_log(high or 0.0) for _, _, high in intervals])
+            lay_intervals(self.lay, plot, positions.astype(float), low, high, pg.mkPen(color))
         plot.plot(
             places, values, pen=pg.mkPen(color, width=1.6), symbol="o", symbolSize=7,
             symbolBrush=[_filling(color, point) for point in trend.points],
@@ -145,11 +145,11 @@ def _log(microseconds: float) -> float:
 
 
 def _spot(place: int, point: Point) -> Spot:
-    told = latency(point.value_us)
+    text = latency(point.value_us)
     if point.low_us and point.high_us:
-        told += f", {interval(point.low_us, point.high_us)} with 95 %"
+        text += f", {interval(point.low_us, point.high_us)} with 95 %"
     title = f"{point.run.path.name} of {point.run.created_at_utc[:16].replace('T', ' ')}"
-    return Spot(float(place), _log(point.value_us), title, (told,))
+    return Spot(float(place), _log(point.value_us), title, (text,))
 
 
 def _minute(point: Point) -> str:
@@ -182,5 +182,5 @@ class ChangeLayer(Overlay):
             painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
             text = f"{change.word} {change.ratio - 1.0:+.1%}, {latency(change.after_us)}"
             place = QRectF(x + 4, box.top() + 2, box.right() - x - 6, metrics.height())
-            told = metrics.elidedText(text, Qt.TextElideMode.ElideRight, place.width())
-            painter.drawText(place, Qt.AlignmentFlag.AlignLeft, told)
+            elided_text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+            painter.drawText(place, Qt.AlignmentFlag.AlignLeft, elided_text)

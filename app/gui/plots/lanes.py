@@ -19,7 +19,7 @@ from app.gui.look.theme import Theme
 from app.gui.plots.read.reading import Line, Place, Reading
 from app.run_folder.telemetry import RoundTelemetry
 
-_TOLD = {
+_FIELD_LABELS = {
     "clock_mhz": ("clock", "MHz"),
     "temperature_c": ("temperature", "°C"),
     "power_w": ("power", "W"),
@@ -65,28 +65,28 @@ class RoundTimes:
 _ANYWHERE = RoundTimes(0.0, math.inf, 0)
 
 
-def lanes_of(watched: Sequence[RoundTelemetry], times: Sequence[RoundTimes]) -> tuple[Lane, ...]:
+def lanes_of(telemetry: Sequence[RoundTelemetry], times: Sequence[RoundTimes]) -> tuple[Lane, ...]:
     """The lanes of one case, of all its rounds together."""
-    found: dict[str, list[Stretch]] = {}
-    for one, when in zip(watched, times, strict=False):
-        for name, stretch in _of_round(one, when):
-            found.setdefault(name, []).append(stretch)
-    order = sorted(found, key=lambda name: (name in ("came between", "load"), name))
-    return tuple(Lane(name, tuple(found[name])) for name in order)
+    stretches: dict[str, list[Stretch]] = {}
+    for round_telemetry, when in zip(telemetry, times, strict=False):
+        for name, stretch in _read_round(round_telemetry, when):
+            stretches.setdefault(name, []).append(stretch)
+    order = sorted(stretches, key=lambda name: (name in ("came between", "load"), name))
+    return tuple(Lane(name, tuple(stretches[name])) for name in order)
 
 
-def lane_names(watched: Sequence[RoundTelemetry]) -> tuple[str, ...]:
+def lane_names(telemetry: Sequence[RoundTelemetry]) -> tuple[str, ...]:
     """How many lanes there will be, wherever rounds come to lie."""
-    return tuple(lane.name for lane in lanes_of(watched, [_ANYWHERE] * len(watched)))
+    return tuple(lane.name for lane in lanes_of(telemetry, [_ANYWHERE] * len(telemetry)))
 
 
 def told_at(lanes: Sequence[Lane], at_s: float) -> str:
     """All that is known of one moment: `CPU clock 2,400 MHz in the round's mean, load 0.31 …`."""
-    held = [(lane.name, lane.at(at_s)) for lane in lanes]
-    return "; ".join(f"{name} {stretch.text}" for name, stretch in held if stretch)
+    stretches = [(lane.name, lane.at(at_s)) for lane in lanes]
+    return "; ".join(f"{name} {stretch.text}" for name, stretch in stretches if stretch)
 
 
-def _of_round(round_telemetry: RoundTelemetry, when: RoundTimes) -> Iterator[tuple[str, Stretch]]:
+def _read_round(round_telemetry: RoundTelemetry, when: RoundTimes) -> Iterator[tuple[str, Stretch]]:
     if round_telemetry.cpu_mhz is not None:
         mean = f"{round_telemetry.cpu_mhz:.4g} MHz in the round's mean"
         yield "CPU clock", Stretch(when.begin_s, when.end_s, mean, round_telemetry.cpu_mhz)
@@ -97,12 +97,12 @@ def _of_round(round_telemetry: RoundTelemetry, when: RoundTimes) -> Iterator[tup
         ends = when.at_s(disturbance.begun_ns), when.at_s(disturbance.ended_ns)
         yield "came between", Stretch(*ends, disturbance_text(disturbance), amiss=True)
     for device in dict.fromkeys(reading.device for reading in round_telemetry.readings):
-        yield from _of_device(
+        yield from _read_device(
             device, [r for r in round_telemetry.readings if r.device == device], when
         )
 
 
-def _of_device(
+def _read_device(
     device: str, readings: Sequence[DeviceReading], when: RoundTimes
 ) -> Iterator[tuple[str, Stretch]]:
     """Each reading holds until the next one."""
@@ -112,7 +112,7 @@ def _of_device(
         end_s = when.end_s if end_ns is None else min(when.end_s, when.at_s(end_ns))
         if end_s <= begin_s:
             continue
-        for field, (name, unit) in _TOLD.items():
+        for field, (name, unit) in _FIELD_LABELS.items():
             value = getattr(reading, field)
             if value is not None:
                 text = f"{value:.4g} {unit}"
@@ -124,17 +124,17 @@ def _of_device(
 
 def disturbance_text(disturbance: Disturbance) -> str:
     """`4 ms stolen, 2 switches, low clock`: what came between the runs of a block."""
-    told = [
+    texts = [
         f"{significant(disturbance.steal_ms, 2)} ms stolen" if disturbance.steal_ms else "",
-        _counted(disturbance.involuntary_switches, "switch", "switches"),
-        _counted(disturbance.major_faults, "page from disk", "pages from disk"),
+        _format_count(disturbance.involuntary_switches, "switch", "switches"),
+        _format_count(disturbance.major_faults, "page from disk", "pages from disk"),
         "many interrupts" if disturbance.many_interrupts else "",
         "low clock" if disturbance.low_clock else "",
     ]
-    return ", ".join(filter(None, told))
+    return ", ".join(filter(None, texts))
 
 
-def _counted(number: int, text: str, more: str) -> str:
+def _format_count(number: int, text: str, more: str) -> str:
     return f"{number:,} {text if number == 1 else more}" if number else ""
 
 
@@ -235,5 +235,5 @@ class LaneReader:
         if up:
             return (place.x, row - up) if 0 <= row - up < len(self._lanes) else None
         middles = [(s.begin_s + s.end_s) / 2.0 for s in self._lanes[row].stretches]
-        ahead = [x for x in middles if (x - place.x) * right > 1e-12]
-        return (min(ahead, key=lambda x: abs(x - place.x)), row) if ahead else None
+        next_middles = [x for x in middles if (x - place.x) * right > 1e-12]
+        return (min(next_middles, key=lambda x: abs(x - place.x)), row) if next_middles else None

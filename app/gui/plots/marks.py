@@ -51,17 +51,17 @@ class Percentile:
 
 def percentiles(series: Series) -> tuple[Percentile, ...]:
     """The row's p50, p90, p99, p99.9; pooled from the bins only while the case has no figures."""
-    known = {key: quoted(series, key) for key in SHOWN}
-    found = []
+    quotes = {key: quoted(series, key) for key in SHOWN}
+    result = []
     for key, (name, quantile) in SHOWN.items():
-        if (of_row := known[key]) is not None:
-            low, high = of_row.low_us, of_row.high_us
+        if (quote := quotes[key]) is not None:
+            low, high = quote.low_us, quote.high_us
             ends = Interval(_seconds(low), _seconds(high)) if low and high else None
-            found.append(Percentile(name, quantile, _seconds(of_row.value_us), ends, False))
-        elif not any(known.values()) and int(series.counts.sum()) >= needed_samples(quantile):
+            result.append(Percentile(name, quantile, _seconds(quote.value_us), ends, False))
+        elif not any(quotes.values()) and int(series.counts.sum()) >= needed_samples(quantile):
             value = bin_quantile_s(series.counts, quantile)
-            found.append(Percentile(name, quantile, value, None, True))
-    return tuple(found)
+            result.append(Percentile(name, quantile, value, None, True))
+    return tuple(result)
 
 
 def _seconds(microseconds: float) -> float:
@@ -99,12 +99,12 @@ def percentile_marks(
 
     `called` is the label of the series, where there are others beside it.
     """
-    whose = f"{text} " if text else ""
-    failed = f", {series.status.replace('_', ' ')}" if quality_of(series) == "failed" else ""
+    prefix = f"{text} " if text else ""
+    failure_text = f", {series.status.replace('_', ' ')}" if quality_of(series) == "failed" else ""
     return [
         Mark(
             p.seconds,
-            f"{whose}{p.label} {_written(p)}{failed}",
+            f"{prefix}{p.label} {_format_value(p)}{failure_text}",
             color,
             _kind(p),
             p.interval_s,
@@ -120,7 +120,7 @@ def _kind(percentile: Percentile) -> str:
     return "single" if percentile.interval_s is None else "measured"
 
 
-def _written(percentile: Percentile) -> str:
+def _format_value(percentile: Percentile) -> str:
     if not percentile.provisional:
         return time_text(percentile.seconds)
     if percentile.seconds < EDGES_S[1]:
@@ -144,15 +144,17 @@ def published_marks(series: Sequence[Series], theme: Theme) -> list[Mark]:
 
 def mark_entries(marks: Sequence[Mark], theme: Theme) -> list[Entry]:
     """Legend lines for the kinds of mark that are there."""
-    told = {
+    texts = {
         "provisional": "all samples pooled, from bins (±1.2 %), until the table has the figure",
         "measured": "as in the table; band: 95 % interval",
         "single": "as in the table; without an interval, as of too few rounds",
         "published": "published, not measured here",
     }
     kinds = {mark.kind for mark in marks}
-    muted = QColor(theme.muted)
-    return [Entry(text, mark_pen(muted, kind)) for kind, text in told.items() if kind in kinds]
+    muted_color = QColor(theme.muted)
+    return [
+        Entry(text, mark_pen(muted_color, kind)) for kind, text in texts.items() if kind in kinds
+    ]
 
 
 def mark_pen(color: QColor, kind: str) -> QPen:
@@ -190,23 +192,23 @@ class MarkLayer(Overlay):
         metrics = QFontMetricsF(painter.font())
         marks = [mark for mark in self._marks if self._is_seen(mark, box)]
         rows = max(1, min(_ROWS, int(_TEXTS_SHARE * box.height() / metrics.height())))
-        taken: list[list[QRectF]] = [[] for _ in range(rows)]
+        used_spans: list[list[QRectF]] = [[] for _ in range(rows)]
         texts: list[tuple[QRectF, Mark]] = []
         for mark in sorted(marks, key=lambda mark: mark.kind == "published"):
             x = self.x_px(math.log10(mark.seconds))
-            found = self._place(mark, x, metrics, taken, box)
-            top = box.top() + 2 + (found[0] if found else 0) * metrics.height()
+            placement = self._place(mark, x, metrics, used_spans, box)
+            top = box.top() + 2 + (placement[0] if placement else 0) * metrics.height()
             painter.setPen(mark_pen(mark.color, mark.kind))
             painter.drawLine(QPointF(x, top), QPointF(x, box.bottom()))
-            if found is None:
+            if placement is None:
                 continue
-            row, left = found
+            row, left = placement
             band = self._band(mark, x, top, metrics.height())
             place = QRectF(left, top, metrics.horizontalAdvance(mark.text), metrics.height())
             shade = QColor(mark.color)
             shade.setAlpha(60)
             painter.fillRect(band, shade)
-            taken[row].append(band | place if mark.text else band)
+            used_spans[row].append(band | place if mark.text else band)
             if mark.text:
                 texts.append((place, mark))
         ground = QColor(self._theme.base)
@@ -233,18 +235,18 @@ class MarkLayer(Overlay):
         mark: Mark,
         x: float,
         metrics: QFontMetricsF,
-        taken: Sequence[Sequence[QRectF]],
+        used_spans: Sequence[Sequence[QRectF]],
         box: QRectF,
     ) -> tuple[int, float] | None:
         """The first row where neither text nor interval meets another's, and where the text begins:
         right of the line, or left; None without room."""
         width = metrics.horizontalAdvance(mark.text)
         band = self._band(mark, x, 0.0, 1.0)
-        for row, spans in enumerate(taken):
+        for row, spans in enumerate(used_spans):
             for left in (x + 8, x - 8 - width):
                 whole = QRectF(left, 0.0, width, 1.0) | band
-                inside = box.left() <= left and left + width <= box.right()
-                if inside and not any(_meet(whole, span) for span in spans):
+                is_inside = box.left() <= left and left + width <= box.right()
+                if is_inside and not any(_meet(whole, span) for span in spans):
                     return row, left
         return None
 
@@ -293,13 +295,13 @@ class CapLayer(Overlay):
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
         painter.setPen(self._pen)
-        across = self.x_px(self._x)
+        x_pixels = self.x_px(self._x)
         for ends in self._ends:
             rows = self.y_px(ends)
             painter.drawLines(
                 [
                     QLineF(x - _CAP_PX, y, x + _CAP_PX, y)
-                    for x, y in zip(across.tolist(), rows.tolist(), strict=True)
+                    for x, y in zip(x_pixels.tolist(), rows.tolist(), strict=True)
                 ]
             )
 
@@ -325,24 +327,24 @@ class NameLayer(Overlay):
         metrics = QFontMetricsF(painter.font())
         box = self.boundingRect()
         places = [(QPointF(self.x_px(x), self.y_px(y)), name) for x, y, name in self._points]
-        seen = [(at, name) for at, name in places if box.contains(at)]
-        taken = [_around(at) for at, _ in seen]
-        for at, name in seen[:_MOST_NAMES]:
+        visible_names = [(point, name) for point, name in places if box.contains(point)]
+        used_areas = [_enclose(point) for point, _ in visible_names]
+        for point, name in visible_names[:_MOST_NAMES]:
             size = (metrics.horizontalAdvance(name), metrics.height())
             free = next(
                 (
                     place
-                    for place in _candidates(at, *size)
-                    if box.contains(place) and not any(place.intersects(t) for t in taken)
+                    for place in _candidates(point, *size)
+                    if box.contains(place) and not any(place.intersects(t) for t in used_areas)
                 ),
                 None,
             )
             if free is not None:
-                taken.append(free)
+                used_areas.append(free)
                 painter.drawText(free, Qt.AlignmentFlag.AlignCenter, name)
 
 
-def _around(point: QPointF) -> QRectF:
+def _enclose(point: QPointF) -> QRectF:
     return QRectF(point.x() - 5, point.y() - 5, 10, 10)
 
 
@@ -384,14 +386,16 @@ class RateMarks(Overlay):
         painter.setFont(plot_font(-1.0))
         metrics = QFontMetricsF(painter.font())
         places = [(self.x_px(math.log10(mark.rate_hz)), mark) for mark in self._marks]
-        seen = sorted((at for at in places if box.left() <= at[0] <= box.right()), key=_left_first)
-        for x, mark in seen:
+        visible_marks = sorted(
+            (item for item in places if box.left() <= item[0] <= box.right()), key=_left_first
+        )
+        for x, mark in visible_marks:
             painter.setPen(QPen(mark.color, 1.2, mark.line))
             painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
         height = metrics.height()
-        if len(seen) * height > _RATES_SHARE * box.height():
+        if len(visible_marks) * height > _RATES_SHARE * box.height():
             return  # so many texts would hide the curves
-        for row, (x, mark) in enumerate(seen):
+        for row, (x, mark) in enumerate(visible_marks):
             width = metrics.horizontalAdvance(mark.text)
             left = max(box.left() + 2.0, x - 5.0 - width)
             place = QRectF(left, box.top() + 2.0 + row * height, width, height)

@@ -64,19 +64,19 @@ class TileLayer(TileOverlay):
         super().__init__(plot)
         self._tiles, self._theme = tuple(tiles), theme
         first = min((tile.column for tile in tiles if tile.simulated), default=None)
-        measured = any(not tile.simulated for tile in tiles)
-        self._rule = first if first and measured else None
+        has_measured = any(not tile.simulated for tile in tiles)
+        self._rule = first if first and has_measured else None
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        seen = self.boundingRect()
+        view_rect = self.boundingRect()
         for tile in self.in_sight(self._tiles):
             self._paint_tile(painter, tile, self.rect_of(tile.row, tile.column))
         if self._rule is not None:
             x = self.x_px(self._rule - 0.5)
             painter.setPen(QPen(QColor(self._theme.text), 2.0))
-            painter.drawLine(QPointF(x, seen.top()), QPointF(x, seen.bottom()))
+            painter.drawLine(QPointF(x, view_rect.top()), QPointF(x, view_rect.bottom()))
 
     def _paint_tile(self, painter: QPainter, tile: Tile, rect: QRectF) -> None:
         theme = self._theme
@@ -150,20 +150,20 @@ class MatrixView(TileGrid):
         )  # fmt: skip
 
     def offers(self) -> bool:
-        return len(ranked(self._fed)) > 1
+        return len(ranked(self._all_series)) > 1
 
     def draw(self) -> str:
-        found = self._pivot()
-        if not found.cells:
+        pivot_table = self._pivot()
+        if not pivot_table.cells:
             return "No finished case yet: measure several models on several runtimes."
         if self.rows_choice.value == self.columns_choice.value:
             return "Choose two settings that are not the same."
-        tiles = [self._tile(cell) for cell in found.cells]
-        plot = self.show_grid(found.rows, found.columns)
+        tiles = [self._tile(cell) for cell in pivot_table.cells]
+        plot = self.show_grid(pivot_table.rows, pivot_table.columns)
         self.lay(TileLayer(plot, tiles, self.theme))
-        self.let_read(plot, SpotReader([self._spot(cell) for cell in found.cells]))
+        self.let_read(plot, SpotReader([self._spot(cell) for cell in pivot_table.cells]))
         clear = pg.mkPen(QColor(self.theme.border))
-        shown = ranked([cell.case for cell in found.cells])
+        visible_cases = ranked([cell.case for cell in pivot_table.cells])
         self.show_legend(
             [
                 Entry(text, clear, pg.mkBrush(tile_color(ratio, self.theme)))
@@ -175,41 +175,45 @@ class MatrixView(TileGrid):
                 )
             ]
             + [Entry("nothing to compare with", clear, pg.mkBrush(QColor(self.theme.stripe)))]
-            + self._doubt_entry(shown)
+            + self._doubt_entry(visible_cases)
         )
-        self._tell(found, shown)
+        self._tell(pivot_table, visible_cases)
         return ""
 
-    def _tell(self, found: Pivot, series: list[Series]) -> None:
-        down, across = self.rows_choice.currentText(), self.columns_choice.currentText()
-        across = "runtime" if self.columns_choice.value == VARIANT else across.lower()
-        several = any(cell.count > 1 for cell in found.cells)
+    def _tell(self, pivot_table: Pivot, series: list[Series]) -> None:
+        down, columns_text = self.rows_choice.currentText(), self.columns_choice.currentText()
+        columns_text = "runtime" if self.columns_choice.value == VARIANT else columns_text.lower()
+        several = any(cell.count > 1 for cell in pivot_table.cells)
         notes = [clocks_text(series), "colour: only within a row, among cases that do the same"]
         notes += ["of several cases in one place the best"] if several else []
         name = _FIGURES[self.figure_choice.value][1]
-        self.show_heading(f"{name} of each {down.lower()} by {across}", "; ".join(notes))
+        self.show_heading(f"{name} of each {down.lower()} by {columns_text}", "; ".join(notes))
 
     def _doubt_entry(self, series: list[Series]) -> list[Entry]:
-        if all(quality_of(one) == "sound" for one in series):
+        if all(quality_of(case_series) == "sound" for case_series in series):
             return []
         brush = pg.mkBrush(QColor(self.theme.warning))
         return [Entry("corner: doubted, its row has warnings", None, brush)]
 
     def _pivot(self) -> Pivot:
         """Of the cases of the chosen batch, unless the batch is a side of the matrix."""
-        offered = sides(self.series)
-        self.rows_choice.set_texts(offered)
-        self.columns_choice.set_texts({VARIANT: offered[VARIANT]} | offered)
+        choices = sides(self.series)
+        self.rows_choice.set_texts(choices)
+        self.columns_choice.set_texts({VARIANT: choices[VARIANT]} | choices)
         down, columns = self.rows_choice.value, self.columns_choice.value
         over_batch = "batch_size" in (down, columns)
         self.batch_choice.set_texts({} if over_batch else batches(self.series))
         self.batch_choice.setVisible(not over_batch)
-        shown = of_batch(self.series, self.batch_choice.value)
+        visible_series = of_batch(self.series, self.batch_choice.value)
         simulated = self.simulated_box.isChecked()
-        shown = [one for one in shown if simulated or one.clock != "simulated"]
+        visible_series = [
+            case_series
+            for case_series in visible_series
+            if simulated or case_series.clock != "simulated"
+        ]
         figure = self.figure_choice.value
         column = _FIGURES[figure][0]
-        return pivot(shown, down, columns, column, highest=figure == "throughput")
+        return pivot(visible_series, down, columns, column, highest=figure == "throughput")
 
     def _tile(self, cell: Cell) -> Tile:
         if cell.value is None:
@@ -217,8 +221,8 @@ class MatrixView(TileGrid):
             return Tile(cell.row, cell.column, word, None, cell.simulated, has_figure=False)
         is_rate = self.figure_choice.value == "throughput"
         text = rate_text(cell.value) if is_rate else time_text(cell.value * 1e-6)
-        doubted = quality_of(cell.case) != "sound"
-        return Tile(cell.row, cell.column, text, cell.ratio, cell.simulated, doubted)
+        is_doubted = quality_of(cell.case) != "sound"
+        return Tile(cell.row, cell.column, text, cell.ratio, cell.simulated, is_doubted)
 
     def _spot(self, cell: Cell) -> Spot:
         column, name = _FIGURES[self.figure_choice.value]
@@ -227,8 +231,10 @@ class MatrixView(TileGrid):
         return case_spot(cell.case, cell.column, cell.row, tuple(lines), reach=CELL)
 
     def table(self) -> Table:
-        found = self._pivot()
-        rows: list[list[object]] = [[name] + [None] * len(found.columns) for name in found.rows]
-        for cell in found.cells:
+        pivot_table = self._pivot()
+        rows: list[list[object]] = [
+            [name] + [None] * len(pivot_table.columns) for name in pivot_table.rows
+        ]
+        for cell in pivot_table.cells:
             rows[cell.row][cell.column + 1] = self._tile(cell).text
-        return [self.rows_choice.value, *found.columns], rows
+        return [self.rows_choice.value, *pivot_table.columns], rows

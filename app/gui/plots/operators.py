@@ -46,7 +46,7 @@ class OperatorTime:
     pool_wait_us: float | None = None
 
 
-_COPIED = tuple(field.name for field in fields(OperatorTime))[6:]
+_SHARED_FIELDS = tuple(field.name for field in fields(OperatorTime))[6:]
 """The figures that an `Operator` has by the same names."""
 
 
@@ -118,9 +118,9 @@ class OperatorsView(BarView):
 
     def _ask_node(self, *_: object) -> None:
         reading = self.crosshair.reading
-        named = {_bar_name(row): row.node for row in self._grouped()}
-        if reading is not None and reading.title in named:
-            self.node_asked.emit(named[reading.title])
+        nodes_by_name = {_bar_name(row): row.node for row in self._group_rows()}
+        if reading is not None and reading.title in nodes_by_name:
+            self.node_asked.emit(nodes_by_name[reading.title])
 
     def set_details(self, details: CaseDetails, label: str) -> None:
         """Show the case's operators; nothing yet if none were recorded."""
@@ -154,7 +154,7 @@ class OperatorsView(BarView):
                 return f"No operator profile of {self._name}: {self._reason}"
             return "No operator profile. A run has one if “Operator times” was checked."
         figure = _FIGURES[self.figure_choice.value]
-        rows = [row for row in self._grouped() if figure.value(row) is not None]
+        rows = [row for row in self._group_rows() if figure.value(row) is not None]
         if not rows:
             return f"The engine of {self._name} reports no such figure of its operators."
         rows.sort(key=lambda row: -(figure.value(row) or 0.0))
@@ -190,7 +190,7 @@ class OperatorsView(BarView):
         self.show_heading(f"Operators of {self._name}", heading)
         return ""
 
-    def _grouped(self) -> list[OperatorTime]:
+    def _group_rows(self) -> list[OperatorTime]:
         if self.group_choice.value == "node":
             return list(self._rows)
         totals: dict[tuple[str, str], list[OperatorTime]] = {}
@@ -211,7 +211,7 @@ class OperatorsView(BarView):
 
     def table(self) -> Table:
         names = [field.name for field in fields(OperatorTime)]
-        return names, [[getattr(row, name) for name in names] for row in self._grouped()]
+        return names, [[getattr(row, name) for name in names] for row in self._group_rows()]
 
 
 def _known(rows: Sequence[OperatorTime], name: str) -> list[Any]:
@@ -231,7 +231,7 @@ def _peak_text(share: float | None) -> str:
 
 
 def operator_times(
-    profile: OperatorTimes, engine: str, elsewhere: Mapping[str, str]
+    profile: OperatorTimes, engine: str, other_engines: Mapping[str, str]
 ) -> list[OperatorTime]:
     """A recorded profile's rows; `elsewhere` names the engines of nodes that `engine` left."""
     total_us = profile.total_us
@@ -241,9 +241,9 @@ def operator_times(
             op.op,
             op.time_us,
             op.time_us / total_us if total_us else 0.0,
-            elsewhere.get(op.node, engine),
+            other_engines.get(op.node, engine),
             op.engine_name,
-            **{name: getattr(op, name) for name in _COPIED},
+            **{name: getattr(op, name) for name in _SHARED_FIELDS},
         )
         for op in profile.ops
     ]

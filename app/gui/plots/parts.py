@@ -53,11 +53,13 @@ class PartBins:
     def of(self, series: Sequence[Series], part: Part) -> list[Series]:
         """The series with the bins of this part; those without it are left out."""
         if part == "latency":
-            return [one for one in series if one.counts.any()]
-        parts = (self._binned(one, part) for one in series if one.has(part))
-        return [one for one in parts if one.counts.any()]
+            return [case_series for case_series in series if case_series.counts.any()]
+        parts = (
+            self._bin_part(case_series, part) for case_series in series if case_series.has(part)
+        )
+        return [case_series for case_series in parts if case_series.counts.any()]
 
-    def _binned(self, series: Series, part: Part) -> Series:
+    def _bin_part(self, series: Series, part: Part) -> Series:
         if not series.case.scenario.is_open_loop:
             return series  # its latency is its service
         counts, row = self._counts(series, part), _without_latencies(series)
@@ -70,8 +72,10 @@ class PartBins:
             histogram, read = self._rounds.get(key, (Histogram(), 0))
             if len(records) < read:
                 histogram, read = Histogram(), 0
-            added = records[read:]
-            histogram.add(part_ns(added[added["phase"] == MEASURED], part, from_schedule=True))
+            new_records = records[read:]
+            histogram.add(
+                part_ns(new_records[new_records["phase"] == MEASURED], part, from_schedule=True)
+            )
             self._rounds[key] = histogram, len(records)
             total += histogram.counts
         return total

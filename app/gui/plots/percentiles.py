@@ -40,41 +40,41 @@ class PercentileView(PlotView):
         self._colors: dict[str, QColor] = {}
 
     def draw(self) -> str:
-        series = [one for one in self.series if one.counts.any()]
+        series = [item for item in self.series if item.counts.any()]
         if not series:
             return without_samples(
                 self.series, "No samples yet. The curves appear with the first measured block."
             )
-        kept = self.kept_range()
+        view_range = self.kept_range()
         grey = behind(series, self.arrangement, self.theme)
-        styles = self.styles() | {one.series.key: one.style for one in grey}
-        drawn = [*(one.series for one in grey), *series]
-        if self.renew([(one.key, _known(one), styles[one.key]) for one in drawn]):
-            self._build(drawn, styles)
+        styles = self.styles() | {item.series.key: item.style for item in grey}
+        all_series = [*(item.series for item in grey), *series]
+        if self.renew([(item.key, _known(item), styles[item.key]) for item in all_series]):
+            self._build(all_series, styles)
         furthest = 2.0
         ends: list[float] = []
-        curves, own = list[DrawnCurve](), {one.key for one in series}
-        for one in drawn:
-            nines, log_s = percentile_curve(one.counts)
-            self._curves[one.key].setData(nines, log_s)
-            color, known = styles[one.key].color, _known(one)
-            if one.key in own:
-                name = self.name_of(one)
-                curves.append(DrawnCurve(one.key, name, color, nines, log_s, known))
+        curves, own_keys = list[DrawnCurve](), {item.key for item in series}
+        for item in all_series:
+            nines, log_s = percentile_curve(item.counts)
+            self._curves[item.key].setData(nines, log_s)
+            color, quotes = styles[item.key].color, _known(item)
+            if item.key in own_keys:
+                name = self.name_of(item)
+                curves.append(DrawnCurve(item.key, name, color, nines, log_s, quotes))
             furthest = max(furthest, float(nines[-1]))
             ends += [float(log_s[0]), float(log_s[-1])]
         self.let_read(self.plots[0], PercentileReader(curves))
-        self._colors = {one.key: one.color for one in curves}
-        if kept is None:
+        self._colors = {item.key: item.color for item in curves}
+        if view_range is None:
             margin = 0.04 * (max(ends) - min(ends)) + 0.01
             self.plots[0].setXRange(0.0, furthest + 0.1, padding=0)
             self.plots[0].setYRange(min(ends) - margin, max(ends) + margin, padding=0)
         else:
-            self.plots[0].setRange(xRange=kept[0], yRange=kept[1], padding=0)
+            self.plots[0].setRange(xRange=view_range[0], yRange=view_range[1], padding=0)
         entries = [*series_entries(series, self.name_of, styles), *behind_entries(grey)]
         if any(map(_known, series)):
-            muted = pg.mkPen(QColor(self.theme.muted))
-            entries.append(Entry("as in the table, with 95 % interval", muted, symbol="o"))
+            muted_pen = pg.mkPen(QColor(self.theme.muted))
+            entries.append(Entry("as in the table, with 95 % interval", muted_pen, symbol="o"))
         self.show_legend(entries)
         self.show_heading(
             "Latency by percentile",
@@ -94,10 +94,10 @@ class PercentileView(PlotView):
         )
         plot.getAxis("left").setWidth(84)
         self._band = self.lay(BandLayer(plot, self.theme, upright=False))
-        for one in series:
-            style = styles[one.key]
-            self._curves[one.key] = plot.plot(pen=style.line_pen(1.8), antialias=True)
-            self._points(plot, one, style)
+        for case_series in series:
+            style = styles[case_series.key]
+            self._curves[case_series.key] = plot.plot(pen=style.line_pen(1.8), antialias=True)
+            self._points(plot, case_series, style)
 
     def draw_lit(self) -> None:
         if not self.plots:
@@ -106,17 +106,17 @@ class PercentileView(PlotView):
         self._band.set_rugs(lit_places(self.lit, self.series, "latency", self._colors))
 
     def _points(self, plot: pg.PlotItem, series: Series, style: SeriesStyle) -> None:
-        known = _known(series)
-        if not known:
+        quotes = _known(series)
+        if not quotes:
             return
-        x = np.array([place for place, _, _, _ in known])
-        y = np.array([math.log10(seconds) for _, _, seconds, _ in known])
+        x = np.array([place for place, _, _, _ in quotes])
+        y = np.array([math.log10(seconds) for _, _, seconds, _ in quotes])
         pen = pg.mkPen(style.color, width=1.4)
-        bounds = [(place, interval) for place, _, _, interval in known if interval]
+        bounds = [(place, interval) for place, _, _, interval in quotes if interval]
         if bounds:
-            at = np.array([place for place, _ in bounds])
-            low, high = np.log10([(one.low, one.high) for _, one in bounds]).T
-            lay_intervals(self.lay, plot, at, low, high, pen)
+            positions = np.array([place for place, _ in bounds])
+            low, high = np.log10([(limits.low, limits.high) for _, limits in bounds]).T
+            lay_intervals(self.lay, plot, positions, low, high, pen)
         dots = pg.ScatterPlotItem(x, y, symbol="o", size=7, pen=pen, brush=style.solid())
         plot.addItem(dots)
 
@@ -136,17 +136,19 @@ class PercentileView(PlotView):
 
 def _known(series: Series) -> tuple[tuple[float, str, float, Interval | None], ...]:
     """The percentiles that came from raw samples, where they lie on the axis of nines."""
-    found = (p for p in percentiles(series) if not p.provisional)
-    return tuple((nines_of(p.quantile), p.name, p.seconds, p.interval_s) for p in found)
+    quotes = (p for p in percentiles(series) if not p.provisional)
+    return tuple((nines_of(p.quantile), p.name, p.seconds, p.interval_s) for p in quotes)
 
 
 def percentile_curve(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(nines, log10 seconds): one point a bin, up to the last quantile the samples bound."""
     total = int(counts.sum())
-    occupied = np.nonzero(counts)[0]
-    share = np.cumsum(counts[occupied]) / total
-    supported = [k for k, q in enumerate(share) if q < 1.0 and needed_samples(float(q)) <= total]
-    last = supported[-1] + 1 if supported else 0
+    indices = np.nonzero(counts)[0]
+    share = np.cumsum(counts[indices]) / total
+    supported_indices = [
+        k for k, q in enumerate(share) if q < 1.0 and needed_samples(float(q)) <= total
+    ]
+    last = supported_indices[-1] + 1 if supported_indices else 0
     quantiles = np.concatenate([[0.0], share[:last]])
-    middles = _MIDDLES[occupied[: last + 1]]
+    middles = _MIDDLES[indices[: last + 1]]
     return -np.log10(1.0 - quantiles), middles

@@ -40,18 +40,22 @@ class RankedCase:
     def is_hollow(self) -> bool:
         """Whether it is not to be ranked as it stands: simulated, doubted, or without an interval,
         as a single round is."""
-        one, median = self.series, quoted(self.series, "p50")
-        bounded = median is not None and median.low_us is not None
-        return one.clock == "simulated" or quality_of(one) != "sound" or not bounded
+        case_series, median = self.series, quoted(self.series, "p50")
+        has_interval = median is not None and median.low_us is not None
+        return (
+            case_series.clock == "simulated"
+            or quality_of(case_series) != "sound"
+            or not has_interval
+        )
 
     def figure(self, name: str) -> float | None:
-        found = number(self.series, name)
-        if found is None and name.startswith("latency_"):
+        value = number(self.series, name)
+        if value is None and name.startswith("latency_"):
             stem, _, end = name.removeprefix("latency_").removesuffix("_us").partition("_ci_")
-            known = quoted(self.series, stem)
-            if known is not None:
-                return {"": known.value_us, "low": known.low_us, "high": known.high_us}[end]
-        return found
+            quote = quoted(self.series, stem)
+            if quote is not None:
+                return {"": quote.value_us, "low": quote.low_us, "high": quote.high_us}[end]
+        return value
 
 
 class RankingView(FigureView):
@@ -75,11 +79,11 @@ class RankingView(FigureView):
         series = self._sorted()
         if not series:
             return "No finished case with this figure yet."
-        found = [
+        figures = [
             self._figure([case_series for case_series in series if case_series.clock == clock])
             for clock in dict.fromkeys(case_series.clock for case_series in series)
         ]
-        self.show_figures(found, self._styles_of(found, series))
+        self.show_figures(figures, self._styles_of(figures, series))
         self.show_legend([])
         left_out = sum(
             case_series.status not in ("waiting", "measuring") for case_series in self.series
@@ -95,37 +99,41 @@ class RankingView(FigureView):
 
     def _sorted(self) -> list[Series]:
         """Those that have the figure, wall clock first."""
-        column, by = self.figure_choice.value, self.sort_choice.value
-        of_rate = column != "latency"
-        known = [
-            one
-            for one in ranked(self.series)
-            if (number(one, column) if of_rate else quoted(one, "p50")) is not None
+        column, sort_key = self.figure_choice.value, self.sort_choice.value
+        is_rate = column != "latency"
+        known_series = [
+            case_series
+            for case_series in ranked(self.series)
+            if (number(case_series, column) if is_rate else quoted(case_series, "p50")) is not None
         ]
-        if by == "name":
-            known.sort(key=self.name_of)
-        elif by != "plan" and of_rate:
-            known.sort(key=lambda one: -(number(one, column) or 0.0))
-        elif by != "plan":
-            known.sort(key=lambda one: _value(one, by))
-        return sorted(known, key=lambda one: list(CLOCK_TEXT).index(one.clock))
+        if sort_key == "name":
+            known_series.sort(key=self.name_of)
+        elif sort_key != "plan" and is_rate:
+            known_series.sort(key=lambda item: -(number(item, column) or 0.0))
+        elif sort_key != "plan":
+            known_series.sort(key=lambda item: _value(item, sort_key))
+        return sorted(known_series, key=lambda item: list(CLOCK_TEXT).index(item.clock))
 
     def _figure(self, cases: Sequence[Series]) -> Figure:
         ranked_cases = [RankedCase(case, f"{self.name_of(case)}{remark(case)}") for case in cases]
         if self.figure_choice.value == "latency":
-            found = latency(ranked_cases)
+            base_figure = latency(ranked_cases)
         else:
-            found = _rates(ranked_cases, self.figure_choice.value)
-        labelled = tuple(
-            replace(series, marks=tuple(_labelled(mark, found.x.unit) for mark in series.marks))
-            for series in found.series
+            base_figure = _rates(ranked_cases, self.figure_choice.value)
+        labelled_series = tuple(
+            replace(
+                series, marks=tuple(_label_mark(mark, base_figure.x.unit) for mark in series.marks)
+            )
+            for series in base_figure.series
         )
-        return replace(found, title=CLOCK_TEXT[cases[0].clock].capitalize(), series=labelled)
+        return replace(
+            base_figure, title=CLOCK_TEXT[cases[0].clock].capitalize(), series=labelled_series
+        )
 
     def _styles_of(
-        self, figures: Sequence[Figure], shown: Sequence[Series]
+        self, figures: Sequence[Figure], visible_series: Sequence[Series]
     ) -> dict[str, SeriesStyle]:
-        by_key = self.arrangement.styles(shown, self.theme)
+        by_key = self.arrangement.styles(visible_series, self.theme)
         return {
             series.name: replace(by_key[series.cases[0]].of_line(), simulated=False)
             for figure in figures
@@ -137,19 +145,21 @@ class RankingView(FigureView):
         columns += ["latency_p99_us", "latency_p99_ci_low_us", "latency_p99_ci_high_us"]
         columns += ["throughput_per_s", "device_name"]
         rows: list[list[object]] = []
-        for one in self._sorted():
-            case = RankedCase(one, "")
+        for case_series in self._sorted():
+            case = RankedCase(case_series, "")
             figures = [case.figure(name) for name in columns[1:-1]]
-            rows.append([one.label, one.clock, *figures, one.row.get("device_name")])
+            rows.append(
+                [case_series.label, case_series.clock, *figures, case_series.row.get("device_name")]
+            )
         return ["series", *columns], rows
 
 
 def _value(series: Series, name: str) -> float:
-    found = quoted(series, name)
-    return float("inf") if found is None else found.value_us
+    quote = quoted(series, name)
+    return float("inf") if quote is None else quote.value_us
 
 
-def _labelled(mark: Mark, unit: Unit) -> Mark:
+def _label_mark(mark: Mark, unit: Unit) -> Mark:
     return replace(mark, label=figure(mark.x, unit))
 
 

@@ -41,10 +41,10 @@ class ScheduleView(PlotView):
         run = self._run
         if run is None:
             return "No schedule. Select a finished case of a simulated card, such as fpga:v80."
-        kept = self.kept_range()
+        view_range = self.kept_range()
         self.reset()
         color = runtime_color(f"fpga:{run.card.lower()}", self.theme)
-        self._draw_units(run, color, kept)
+        self._draw_units(run, color, view_range)
         self._draw_fit(run, color)
         issue, flow = _brushes(color)
         edge = pg.mkPen(color)
@@ -64,7 +64,7 @@ class ScheduleView(PlotView):
         return ""
 
     def _draw_units(
-        self, run: CardRun, color: QColor, kept: tuple[list[float], list[float]] | None
+        self, run: CardRun, color: QColor, view_range: tuple[list[float], list[float]] | None
     ) -> None:
         units = list(run.units)
         rows = NamesAxis()
@@ -77,7 +77,7 @@ class ScheduleView(PlotView):
         box.invertY(True)
         box.setMouseEnabled(True, False)
         plot.setYRange(-0.5, len(units) - 0.5, padding=0)
-        low, high = kept[0] if kept else (0.0, max(1.0, run.cycles * 1.01))
+        low, high = view_range[0] if view_range else (0.0, max(1.0, run.cycles * 1.01))
         plot.setXRange(low, high, padding=0)
         plot.showGrid(x=True, y=False, alpha=0.35)
         layer = self.lay(EventLayer(plot, run.events, units, color, self.theme))
@@ -105,12 +105,17 @@ class ScheduleView(PlotView):
         plot.setYRange(-0.6, cores + 0.6, padding=0)
         plot.showGrid(x=True, y=False, alpha=0.35)
         per_core = run.tiles_total / max(1, cores)
-        held = [(run.tiles_used, run.tiles_total), *((n, per_core) for n in run.tiles_by_core)]
-        self.lay(FitLayer(plot, held, color, self.theme))
-        named = zip(["card", *(f"core {k}" for k in range(cores))], held, strict=True)
+        tile_counts = [
+            (run.tiles_used, run.tiles_total),
+            *((n, per_core) for n in run.tiles_by_core),
+        ]
+        self.lay(FitLayer(plot, tile_counts, color, self.theme))
+        named_counts = zip(["card", *(f"core {k}" for k in range(cores))], tile_counts, strict=True)
         spots = [
-            Spot(0.0, row, name, (f"{used:,.0f} of {total:,.0f} weight tiles",), (), color, ROW)
-            for row, (name, (used, total)) in enumerate(named)
+            Spot(
+                0.0, row, name, (f"{used_tiles:,.0f} of {total:,.0f} weight tiles",), (), color, ROW
+            )
+            for row, (name, (used_tiles, total)) in enumerate(named_counts)
         ]
         self.let_read(plot, SpotReader(spots))
 
@@ -141,32 +146,34 @@ class EventLayer(Overlay):
     ) -> None:
         super().__init__(plot)
         self._color, self._theme = color, theme
-        self._placed: list[tuple[CardEvent, float]] = []
+        self._placements: list[tuple[CardEvent, float]] = []
         self._lines = 1
         for row, unit in enumerate(units):
             self._place(row, [event for event in events if event.unit == unit])
 
     def _place(self, row: int, events: Sequence[CardEvent]) -> None:
-        found = assign_lines(events)
-        lines = max((line for _, line in found), default=0) + 1
-        for event, line in found:
-            self._placed.append((event, row - 0.5 + (line + 0.5) / lines))
+        event_lines = assign_lines(events)
+        lines = max((line for _, line in event_lines), default=0) + 1
+        for event, line in event_lines:
+            self._placements.append((event, row - 0.5 + (line + 0.5) / lines))
         self._lines = max(self._lines, lines)
 
     def spots(self, clock_mhz: float) -> list[Spot]:
         """What is read of each instruction."""
-        found = []
-        for event, y in self._placed:
+        result = []
+        for event, y in self._placements:
             half = (event.done - event.begun) / 2.0
             taken_s = max(1, event.done - event.begun) / clock_mhz * 1e-6
             when = f"cycles {event.begun:,} to {event.done:,}, issued by {event.issued:,}"
-            told = [f"{event.unit}, {when}", f"{time_text(taken_s)} at {clock_mhz:g} MHz"]
-            told += [f"{event.ahead:,} cycles of it before the request came"] if event.ahead else []
-            reach = (half, 0.5 / self._lines)
-            found.append(
-                Spot(event.begun + half, y, event.name, tuple(told), (), self._color, reach)
+            texts = [f"{event.unit}, {when}", f"{time_text(taken_s)} at {clock_mhz:g} MHz"]
+            texts += (
+                [f"{event.ahead:,} cycles of it before the request came"] if event.ahead else []
             )
-        return found
+            reach = (half, 0.5 / self._lines)
+            result.append(
+                Spot(event.begun + half, y, event.name, tuple(texts), (), self._color, reach)
+            )
+        return result
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
@@ -177,17 +184,19 @@ class EventLayer(Overlay):
         row_px = abs(self.y_px(1.0) - self.y_px(0.0))
         height = min(44.0, 0.7 * row_px / self._lines)
         box = self.boundingRect()
-        for event, y in self._placed:
-            begun, issued, done = (self.x_px(c) for c in (event.begun, event.issued, event.done))
-            if done < box.left() or begun > box.right():
+        for event, y in self._placements:
+            begin_x, issue_x, done_x = (
+                self.x_px(c) for c in (event.begun, event.issued, event.done)
+            )
+            if done_x < box.left() or begin_x > box.right():
                 continue
             top = self.y_px(y) - height / 2
             painter.setPen(QPen(self._color, 1.0))
             painter.setBrush(flow)
-            painter.drawRect(QRectF(issued, top, max(0.0, done - issued), height))
+            painter.drawRect(QRectF(issue_x, top, max(0.0, done_x - issue_x), height))
             painter.setBrush(issue)
-            painter.drawRect(QRectF(begun, top, max(1.0, issued - begun), height))
-            left, right = max(begun, box.left()), min(done, box.right())
+            painter.drawRect(QRectF(begin_x, top, max(1.0, issue_x - begin_x), height))
+            left, right = max(begin_x, box.left()), min(done_x, box.right())
             if right - left > 34.0 and height >= metrics.height():
                 self._write(painter, metrics, event.name, QRectF(left, top, right - left, height))
 
@@ -211,10 +220,14 @@ class FitLayer(Overlay):
     """How full the card and its cores are, with the count of tiles behind each bar."""
 
     def __init__(
-        self, plot: pg.PlotItem, held: Sequence[tuple[float, float]], color: QColor, theme: Theme
+        self,
+        plot: pg.PlotItem,
+        tile_counts: Sequence[tuple[float, float]],
+        color: QColor,
+        theme: Theme,
     ) -> None:
         super().__init__(plot)
-        self._held, self._color, self._theme = tuple(held), color, theme
+        self._tile_counts, self._color, self._theme = tuple(tile_counts), color, theme
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
@@ -223,15 +236,15 @@ class FitLayer(Overlay):
         metrics = QFontMetricsF(painter.font())
         issue, _ = _brushes(self._color)
         height = abs(self.y_px(1.0) - self.y_px(0.0)) * 0.62
-        for row, (used, total) in enumerate(self._held):
+        for row, (used_tiles, total) in enumerate(self._tile_counts):
             middle = self.y_px(row)
-            share = used / max(1.0, total)
+            share = used_tiles / max(1.0, total)
             left, right = self.x_px(0.0), self.x_px(100.0 * share)
             whole = QRectF(left, middle - height / 2, self.x_px(100.0) - left, height)
             painter.fillRect(whole, QColor(self._theme.raised))
             painter.fillRect(QRectF(left, whole.top(), right - left, height), issue)
-            text = f"{used:,.0f} of {total:,.0f}"
-            inside = right + 8 + metrics.horizontalAdvance(text) > whole.right()
-            at = left + 8 if inside else right + 8
+            text = f"{used_tiles:,.0f} of {total:,.0f}"
+            is_inside = right + 8 + metrics.horizontalAdvance(text) > whole.right()
+            text_x = left + 8 if is_inside else right + 8
             painter.setPen(QColor(self._theme.text))
-            painter.drawText(QPointF(at, middle + metrics.ascent() / 2 - 1), text)
+            painter.drawText(QPointF(text_x, middle + metrics.ascent() / 2 - 1), text)

@@ -40,15 +40,15 @@ class PinnedAxis(QWidget):
         scroll.viewport().installEventFilter(self)
         scroll.verticalScrollBar().valueChanged.connect(self._place)
 
-    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+    def eventFilter(self, _target: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         if event.type() in (QEvent.Type.Paint, QEvent.Type.Resize):
             self._place()
         return False
 
     def _place(self) -> None:
         """At the lower edge, as high as the highest of the axes that are scrolled away."""
-        seen = self._window.rect()
-        bottom = self._canvas.mapFrom(self._window, seen.bottomLeft()).y()
+        window_rect = self._window.rect()
+        bottom = self._canvas.mapFrom(self._window, window_rect.bottomLeft()).y()
         self._axes = []
         for plot in self._plots():
             axis = plot.getAxis("bottom")
@@ -57,7 +57,7 @@ class PinnedAxis(QWidget):
             if axis.isVisible() and starts + place.height() < bottom < place.bottom():
                 self._axes.append(place.adjusted(-_TEXT_BESIDE_PX, 0, _TEXT_BESIDE_PX, 0))
         high = max((axis.height() for axis in self._axes), default=0)
-        where = QRect(0, seen.height() - high, seen.width(), high)
+        where = QRect(0, window_rect.height() - high, window_rect.width(), high)
         if self.geometry() != where:
             self.setGeometry(where)
         self.setVisible(bool(self._axes))
@@ -115,8 +115,8 @@ class RowsView(PlotView):
     def rows_in_sight(self, rows: int, least_px: int) -> range:
         """Those of so many rows, each of that height at least, to which the bar is scrolled; all
         where they may be of any height."""
-        around = max(_ABOVE_AND_BELOW_PX, round(_LINES_AROUND * self._line_px()))
-        room = self.canvas.height() - around
+        margin_px = max(_ABOVE_AND_BELOW_PX, round(_LINES_AROUND * self._line_px()))
+        room = self.canvas.height() - margin_px
         fitting = max(1, min(rows, room // least_px)) if least_px else rows
         self.row_bar.blockSignals(True)  # who asks draws what it is answered
         self.row_bar.setPageStep(fitting)
@@ -129,14 +129,14 @@ class RowsView(PlotView):
     def _line_px() -> float:
         return QFontMetricsF(plot_font()).height()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+    def eventFilter(self, target: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         if isinstance(event, QWheelEvent) and self.row_bar.isVisible():
             if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
                 return False
             steps = event.angleDelta().y() / 120.0
             self.row_bar.setValue(self.row_bar.value() - round(steps) or self.row_bar.value())
             return True
-        return super().eventFilter(watched, event)
+        return super().eventFilter(target, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)

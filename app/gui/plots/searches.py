@@ -22,18 +22,20 @@ class LadderView(BarView):
     hint = "What each step of a search over options gained, from the default to the winner."
 
     def offers(self) -> bool:
-        return any(one.ladder and one.ladder.rungs for one in self._fed)
+        return any(
+            case_series.ladder and case_series.ladder.rungs for case_series in self._all_series
+        )
 
     def draw(self) -> str:
-        found = self._found()
-        if not found:
+        answers = self._find_results()
+        if not answers:
             return "Search over options with --tune: when it has ended, its steps are here."
-        styles = series_styles([one for one, _ in found], self.theme)
+        styles = series_styles([case_series for case_series, _ in answers], self.theme)
         groups = {
-            answer.model: [_bar(rung, answer, styles[one.key]) for rung in answer.rungs]
-            for one, answer in found
+            answer.model: [_bar(rung, answer, styles[case_series.key]) for rung in answer.rungs]
+            for case_series, answer in answers
         }
-        goal = Goal.parse(found[0][1].goal)
+        goal = Goal.parse(answers[0][1].goal)
         label = "Inputs per second" if goal.rate else f"{goal.name} (µs)"
         self.show_groups(
             groups if len(groups) > 1 else {"": next(iter(groups.values()))},
@@ -42,7 +44,7 @@ class LadderView(BarView):
             log=False,
         )
         self.show_legend([])
-        text = "; ".join(answer.sentences[0] for _, answer in found if answer.sentences)
+        text = "; ".join(answer.sentences[0] for _, answer in answers if answer.sentences)
         self.show_heading(f"Tuned for {goal}", text)
         return ""
 
@@ -50,12 +52,12 @@ class LadderView(BarView):
         rows: list[list[object]] = [
             [answer.model, rung.label, rung.value, rung.gain and rung.gain.times,
              rung.total and rung.total.times, rung.error]
-            for _, answer in self._found()
+            for _, answer in self._find_results()
             for rung in answer.rungs
         ]  # fmt: skip
         return ["model", "change", "value", "gain", "total", "max_rel_error"], rows
 
-    def _found(self) -> Sequence[tuple[Series, TuneAnswer]]:
+    def _find_results(self) -> Sequence[tuple[Series, TuneAnswer]]:
         return [
             (case_series, case_series.ladder)
             for case_series in self.series
@@ -83,20 +85,23 @@ class LargestBatchView(BarView):
     hint = "The largest batch that ran, and how the next larger one that was tried ended."
 
     def offers(self) -> bool:
-        return any(any(one.status in FAILED for one in group) for _, _, group in self._found())
+        return any(
+            any(case_series.status in FAILED for case_series in group)
+            for _, _, group in self._find_results()
+        )
 
     def draw(self) -> str:
-        found = self._found()
-        if not found:
+        groups = self._find_results()
+        if not groups:
             return (
                 "No finished case with a batch size yet. “Largest batch” of the sweep searches it."
             )
-        styles = series_styles([group[0] for _, _, group in found], self.theme)
+        styles = series_styles([group[0] for _, _, group in groups], self.theme)
         bars = []
-        for model, variant, group in found:
+        for model, variant, group in groups:
             largest, ending = _reach(group)
             name, style = f"{model}  {variant}", styles[group[0].key].of_line()
-            keys = tuple(one.key for one in group if batch(one) == largest)
+            keys = tuple(case_series.key for case_series in group if batch(case_series) == largest)
             bars.append(Bar(name, largest, ending, style, keys=keys))
         self.show_bars(bars, BatchAxis("bottom"), "Batch size", log=True)
         self.show_legend([])
@@ -105,7 +110,7 @@ class LargestBatchView(BarView):
         )
         return ""
 
-    def _found(self) -> list[tuple[str, str, list[Series]]]:
+    def _find_results(self) -> list[tuple[str, str, list[Series]]]:
         series = [case_series for case_series in self.series if batch(case_series) is not None]
         names = variants(series)
         groups: dict[tuple[str, str], list[Series]] = {}
@@ -118,7 +123,7 @@ class LargestBatchView(BarView):
 
     def table(self) -> Table:
         rows: list[list[object]] = []
-        for model, variant, group in self._found():
+        for model, variant, group in self._find_results():
             largest, ending = _reach(group)
             rows.append([model, variant, largest, ending])
         return ["model", "runtime", "largest_batch", "what_stopped_it"], rows
@@ -126,12 +131,12 @@ class LargestBatchView(BarView):
 
 def _reach(group: Sequence[Series]) -> tuple[int | None, str]:
     """The largest batch that ran, and a phrase for what is known beyond it."""
-    tried: dict[int, Status] = {
-        batch(one) or 0: one.status
-        for one in group
-        if one.status != "waiting" and one.status != "measuring"
+    status_by_batch: dict[int, Status] = {
+        batch(case_series) or 0: case_series.status
+        for case_series in group
+        if case_series.status != "waiting" and case_series.status != "measuring"
     }
-    ran, ending = largest_fit(tried), stopped_by(tried)
+    ran, ending = largest_fit(status_by_batch), stopped_by(status_by_batch)
     if not ran:
         return None, ending
     return ran, f"{ran}, {ending}"

@@ -37,27 +37,27 @@ class RoundQuantiles:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, int, Part], np.ndarray] = {}
-        self._until = 0.0
+        self._deadline_s = 0.0
         self.complete = True
 
     def begin(self) -> None:
         """Read for as long as a frame may take."""
-        self._until = time.monotonic() + _LONGEST_S
+        self._deadline_s = time.monotonic() + _LONGEST_S
         self.complete = True
 
     def of(self, series: Series, part: Part) -> Mapping[int, np.ndarray]:
         """By the number of the round, of those that were timed to their end."""
         numbers = series.timed if len(series.timed) <= len(series.rounds) else ()
-        found = {}
+        quantiles = {}
         for number, records in zip(numbers, series.rounds, strict=False):
             key = (series.key, number, len(records), part)
             if key not in self._known:
-                if time.monotonic() > self._until:
+                if time.monotonic() > self._deadline_s:
                     self.complete = False
                     continue
-                self._known[key] = round_quantiles(_measured(records, series, part))
-            found[number] = self._known[key]
-        return found
+                self._known[key] = round_quantiles(_select_measured(records, series, part))
+            quantiles[number] = self._known[key]
+        return quantiles
 
     def shifts(self, first: Series, second: Series, part: Part, in_turn: bool) -> list[Shift]:
         """Second over first; nothing until all rounds of both were read."""
@@ -90,9 +90,9 @@ class ShiftStrip:
         read.begin()
         self.layer.set_moved(
             [
-                Moved(read.shifts(beside, one, part, baseline.in_turn), style)
-                for one, style in series
-                if (beside := baseline.counterpart(one)) is not None
+                Moved(read.shifts(counterpart, case_series, part, baseline.in_turn), style)
+                for case_series, style in series
+                if (counterpart := baseline.counterpart(case_series)) is not None
             ]
         )
         reach = self.layer.reach()
@@ -100,9 +100,9 @@ class ShiftStrip:
         self._axis.setTicks([_ratio_ticks(reach)])
 
 
-def _measured(records: np.ndarray, series: Series, part: Part) -> np.ndarray:
-    kept = records[records["phase"] == MEASURED]
-    return part_ns(kept, part, from_schedule=series.case.scenario.is_open_loop)
+def _select_measured(records: np.ndarray, series: Series, part: Part) -> np.ndarray:
+    measured_records = records[records["phase"] == MEASURED]
+    return part_ns(measured_records, part, from_schedule=series.case.scenario.is_open_loop)
 
 
 def _ratio_ticks(reach: float) -> list[tuple[float, str]]:
@@ -127,12 +127,12 @@ class ShiftLayer(Overlay):
 
     def __init__(self, plot: pg.PlotItem, text: str, theme: Theme) -> None:
         super().__init__(plot)
-        self._told = f"over {text}, quantile by quantile; band: 95 % interval"
+        self._caption = f"over {text}, quantile by quantile; band: 95 % interval"
         self._theme = theme
         self._curves: tuple[Moved, ...] = ()
 
-    def set_moved(self, moved: Sequence[Moved]) -> None:
-        self._curves = tuple(moved)
+    def set_moved(self, shift_curves: Sequence[Moved]) -> None:
+        self._curves = tuple(shift_curves)
         self.update()
 
     @property
@@ -154,13 +154,13 @@ class ShiftLayer(Overlay):
         painter.drawLine(QPointF(box.left(), same), QPointF(box.right(), same))
         painter.setFont(plot_font(-1.0))
         painter.setPen(QColor(self._theme.muted))
-        painter.drawText(box.adjusted(6, 2, -6, 0), Qt.AlignmentFlag.AlignTop, self._told)
+        painter.drawText(box.adjusted(6, 2, -6, 0), Qt.AlignmentFlag.AlignTop, self._caption)
         for curve in self._curves:
-            banded = [
+            shift_bands = [
                 (shift, shift.interval) for shift in curve.shifts if shift.interval is not None
             ]
-            low = [self._point(shift, interval.low) for shift, interval in banded]
-            high = [self._point(shift, interval.high) for shift, interval in banded]
+            low = [self._point(shift, interval.low) for shift, interval in shift_bands]
+            high = [self._point(shift, interval.high) for shift, interval in shift_bands]
             shade = QColor(curve.style.color)
             shade.setAlpha(50)
             painter.setPen(QPen(shade, 1.0))
@@ -174,5 +174,5 @@ class ShiftLayer(Overlay):
                 painter.drawEllipse(point, 2.5, 2.5)
 
     def _point(self, shift: Shift, ratio: float) -> QPointF:
-        at = math.log10(max(1e-9, shift.at * 1e-9))
-        return QPointF(self.x_px(at), self.y_px(math.log10(max(ratio, 1e-9))))
+        log_s = math.log10(max(1e-9, shift.at * 1e-9))
+        return QPointF(self.x_px(log_s), self.y_px(math.log10(max(ratio, 1e-9))))

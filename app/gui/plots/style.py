@@ -53,13 +53,17 @@ _LAB = np.array(
 )
 
 
-def apart(one: QColor, other: QColor) -> float:
+def apart(first: QColor, other: QColor) -> float:
     """The distance in Oklab, the least of all visions: 0.02 is just seen, black to white is 1."""
-    return min(starmap(math.dist, zip(_seen(one.name()), _seen(other.name()), strict=True)))
+    return min(
+        starmap(
+            math.dist, zip(_convert_oklab(first.name()), _convert_oklab(other.name()), strict=True)
+        )
+    )
 
 
 @lru_cache(maxsize=4096)
-def _seen(name: str) -> tuple[tuple[float, ...], ...]:
+def _convert_oklab(name: str) -> tuple[tuple[float, ...], ...]:
     """The colour in Oklab for each vision."""
     color = QColor(name)
     rgb = np.array([color.redF(), color.greenF(), color.blueF()])
@@ -73,7 +77,7 @@ _LEGIBLE = {False: (0.18, 0.62), True: (0.45, 0.9)}
 """The least and the greatest lightness in which text can be read on a light or dark ground."""
 _LEAST_CONTRAST = 3.0
 """Beside the ground, as WCAG 2 counts it: a yellow is brighter than a blue of its lightness."""
-_APART = 0.06
+_LEAST_DISTANCE = 0.06
 """Neighbours are as far apart as `vision.apart` tells where there is such a shade."""
 _MORE = 1
 _STEPS = 32
@@ -89,55 +93,61 @@ def series_colors(series: Sequence[Series], theme: Theme, text: str = "") -> dic
     none is asked for, hues take turns.
     """
     texts = hues(series, theme, text)
-    left = {name: _shades(QColor(name), of, theme) for name, of in Counter(texts).items()}
-    begun: set[str] = set()
+    left = {name: _shades(QColor(name), count, theme) for name, count in Counter(texts).items()}
+    used_hues: set[str] = set()
     colors: dict[str, QColor] = {}
-    for place, (one, hue) in enumerate(zip(series, texts, strict=True)):
+    for place, (case_series, hue) in enumerate(zip(series, texts, strict=True)):
         then = "".join(texts[place + 1 : place + 2])
-        beside = list(colors.values())[-1:]
-        if hue in begun and then and then not in begun:
-            beside.append(QColor(then))
-        color = _farthest(left[hue], beside) if hue in begun else left[hue][0]
+        neighbours = list(colors.values())[-1:]
+        if hue in used_hues and then and then not in used_hues:
+            neighbours.append(QColor(then))
+        color = _farthest(left[hue], neighbours) if hue in used_hues else left[hue][0]
         left[hue].remove(color)
-        begun.add(hue)
-        colors[one.key] = color
+        used_hues.add(hue)
+        colors[case_series.key] = color
     return colors
 
 
-def _farthest(choices: Sequence[QColor], beside: Sequence[QColor]) -> QColor:
+def _farthest(choices: Sequence[QColor], neighbours: Sequence[QColor]) -> QColor:
     """The first that is far enough from those, else the one that is farthest."""
-    distances = [min((apart(choice, other) for other in beside), default=1.0) for choice in choices]
-    enough = next((k for k, distance in enumerate(distances) if distance >= _APART), None)
+    distances = [
+        min((apart(choice, other) for other in neighbours), default=1.0) for choice in choices
+    ]
+    enough = next((k for k, distance in enumerate(distances) if distance >= _LEAST_DISTANCE), None)
     return choices[distances.index(max(distances)) if enough is None else enough]
 
 
 def hues(series: Sequence[Series], theme: Theme, text: str) -> list[str]:
     """The hue of each, of which those that share it are shades."""
-    found = facets(series)
-    few = (name for name, of in found.items() if len(set(of.values())) <= len(theme.hues))
-    chosen = text if text in found else RUNTIME if RUNTIME in found else next(few, "")
-    if chosen == RUNTIME or len(series) == 1:
+    facet_values = facets(series)
+    few = (
+        name
+        for name, values in facet_values.items()
+        if len(set(values.values())) <= len(theme.hues)
+    )
+    facet = text if text in facet_values else RUNTIME if RUNTIME in facet_values else next(few, "")
+    if facet == RUNTIME or len(series) == 1:
         return [runtime_color(case_series.runtime, theme).name() for case_series in series]
     turns = (
-        [found[chosen][case_series.key] for case_series in series]
-        if chosen
+        [facet_values[facet][case_series.key] for case_series in series]
+        if facet
         else [case_series.key for case_series in series]
     )
     places = {value: place for place, value in enumerate(dict.fromkeys(turns))}
     return [theme.hues[places[value] % len(theme.hues)] for value in turns]
 
 
-def _shades(color: QColor, of: int, theme: Theme) -> list[QColor]:
+def _shades(color: QColor, count: int, theme: Theme) -> list[QColor]:
     """More than so many, to choose from: the colour itself, then others from the lightest to the
     darkest that are legible, in such an order that neighbours are half of that apart."""
-    half = (of + 1) // 2 + _MORE
+    half = (count + 1) // 2 + _MORE
     light, dark = _end(color, True, theme), _end(color, False, theme)
     levels = [light + (dark - light) * k / (2 * half - 1) for k in range(2 * half)]
-    own = min(range(len(levels)), key=lambda k: abs(levels[k] - color.lightnessF()))
-    upper, step = (own >= half, -1 if own >= half else 1)
-    turns = [(own + step * k) % half for k in range(half)]
-    order = [place + half * there for place in turns for there in (upper, not upper)]
-    return [color, *(_at(color, levels[place]) for place in order[1:])]
+    level_index = min(range(len(levels)), key=lambda k: abs(levels[k] - color.lightnessF()))
+    upper, step = (level_index >= half, -1 if level_index >= half else 1)
+    turns = [(level_index + step * k) % half for k in range(half)]
+    order = [place + half * side for place in turns for side in (upper, not upper)]
+    return [color, *(_set_lightness(color, levels[place]) for place in order[1:])]
 
 
 def _end(color: QColor, bright: bool, theme: Theme) -> float:
@@ -145,20 +155,20 @@ def _end(color: QColor, bright: bool, theme: Theme) -> float:
     end, base = _LEGIBLE[theme.dark][bright], QColor(theme.base)
     away = (_LEGIBLE[theme.dark][theme.dark] - end) / _STEPS
     for _ in range(_STEPS):
-        if contrast(_at(color, end), base) >= _LEAST_CONTRAST:
+        if contrast(_set_lightness(color, end), base) >= _LEAST_CONTRAST:
             break
         end += away
     return end
 
 
-def _at(color: QColor, lightness: float) -> QColor:
+def _set_lightness(color: QColor, lightness: float) -> QColor:
     """The colour in another lightness, its hue turned a little with it."""
     turn = _TURN * (lightness - color.lightnessF())
     hue = (max(0.0, color.hslHueF()) + turn) % 1.0
     return QColor.fromHslF(hue, color.hslSaturationF(), lightness)
 
 
-_FADED = 0.82
+_FADE_SHARE = 0.82
 _MOST_BY_COLOR = 8
 """More series than this are told apart by their lines too."""
 _PATTERNS: tuple[list[float], ...] = (
@@ -207,13 +217,13 @@ class SeriesStyle:
         if self.standing == "doubted":
             return QBrush(Qt.BrushStyle.NoBrush)
         color.setAlpha(min(255, alpha + 60))
-        crossed = self.standing == "failed"
-        pattern = Qt.BrushStyle.DiagCrossPattern if crossed else Qt.BrushStyle.BDiagPattern
+        has_failed = self.standing == "failed"
+        pattern = Qt.BrushStyle.DiagCrossPattern if has_failed else Qt.BrushStyle.BDiagPattern
         return QBrush(color, pattern)
 
     def faded(self, theme: Theme) -> SeriesStyle:
         """As good as gone into the ground, while another series is pointed at."""
-        return replace(self, color=mixed(self.color, QColor(theme.base), _FADED))
+        return replace(self, color=mixed(self.color, QColor(theme.base), _FADE_SHARE))
 
     def of_line(self) -> SeriesStyle:
         """For a line through several cases, of which each point says itself where it stands."""
@@ -244,12 +254,12 @@ def _patterns(series: Sequence[Series], theme: Theme, text: str) -> dict[str, in
     """Shades of a hue take turns with patterns of the line; few series have none."""
     if len(series) <= _MOST_BY_COLOR:
         return {case_series.key: 0 for case_series in series}
-    seen: Counter[str] = Counter()
-    found = {}
+    counts: Counter[str] = Counter()
+    patterns = {}
     for case_series, hue in zip(series, hues(series, theme, text), strict=True):
-        found[case_series.key] = seen[hue] % len(_PATTERNS)
-        seen[hue] += 1
-    return found
+        patterns[case_series.key] = counts[hue] % len(_PATTERNS)
+        counts[hue] += 1
+    return patterns
 
 
 class LitStyle(SeriesStyle):
@@ -269,10 +279,10 @@ def legend_text(series: Series, text: str = "") -> str:
     return f"{text or series.label} ({CLOCK_TEXT[series.clock]}{remark(series)})"
 
 
-def row_text(series: Series, text: str, among: Sequence[Series]) -> str:
+def row_text(series: Series, text: str, peers: Sequence[Series]) -> str:
     """As `legend_text` where the clocks of those beside it differ; else the heading tells the
     clock, and the room is the name's."""
-    if len({one.clock for one in among}) > 1:
+    if len({case_series.clock for case_series in peers}) > 1:
         return legend_text(series, text)
     why = remark(series).removeprefix(", ")
     return f"{text} ({why})" if why else text
@@ -300,13 +310,13 @@ def series_entries(
 def remark(series: Series) -> str:
     """`, wrong output` or `, doubted` behind a clock: why the figures are not to be taken as such;
     "" where they are sound."""
-    found = quality_of(series)
-    if found == "sound":
+    quality = quality_of(series)
+    if quality == "sound":
         return ""
     if series.damage:
         return ", damaged"
     if series.status == "ok":
-        return f", {NOT_VALID}" if is_invalid(series) else f", {found}"
+        return f", {NOT_VALID}" if is_invalid(series) else f", {quality}"
     return f", {series.status.replace('_', ' ')}"
 
 
@@ -315,10 +325,10 @@ def hollow_entry(series: Sequence[Series], theme: Theme, *, dots: bool) -> list[
     are hollow as well."""
     if all(quality_of(case_series) == "sound" for case_series in series):
         return []
-    muted, hollow = QPen(QColor(theme.muted)), QBrush(Qt.BrushStyle.NoBrush)
+    muted_pen, hollow = QPen(QColor(theme.muted)), QBrush(Qt.BrushStyle.NoBrush)
     simulated = dots and any(case_series.clock == "simulated" for case_series in series)
     text = f"hollow: doubted, its row has warnings{'; or simulated' if simulated else ''}"
-    return [Entry(text, muted, hollow)]
+    return [Entry(text, muted_pen, hollow)]
 
 
 def clocks_text(series: Sequence[Series]) -> str:

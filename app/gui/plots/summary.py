@@ -68,7 +68,7 @@ class SummaryView(ScrolledView):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.band = BAND
-        self._found: tuple[tuple[Series, ...], list[Fastest]] = (), []
+        self._contest_cache: tuple[tuple[Series, ...], list[Fastest]] = (), []
 
     def draw(self) -> str:
         cards = self._cards(max(1, self.width() // _LEAST_WIDTH))
@@ -91,38 +91,38 @@ class SummaryView(ScrolledView):
         self.lay(CardLayer(plot, cards, self.theme))
         self.let_read(plot, SpotReader([_spot(card) for card in cards]))
         self.show_legend([])
-        failed = sum(case_series.status in FAILED for case_series in self.series)
+        failed_count = sum(case_series.status in FAILED for case_series in self.series)
         notes = [f"{len(ranked(self.series)):,} of {len(self.series):,} cases with valid figures"]
-        notes += [f"{failed:,} failed"] if failed else []
+        notes += [f"{failed_count:,} failed"] if failed_count else []
         notes += ["large: p50", "only cases that differ in their runtime and options are compared"]
         self.show_heading("Summary", "; ".join(notes))
         return ""
 
     def _cards(self, columns: int) -> list[Card]:
-        if any(one.status in ("waiting", "measuring") for one in self.series):
-            told = [_leading_card(group) for group in _comparable(self.series)]
-            return _placed(told, columns)
-        by_id = {one.case.case_id: one for one in self.series}
+        if any(item.status in ("waiting", "measuring") for item in self.series):
+            cards = [_leading_card(group) for group in _comparable(self.series)]
+            return _place_cards(cards, columns)
+        by_id = {item.case.case_id: item for item in self.series}
         contests = self._contests()
-        compared = {case_id for contest in contests for case_id in contest.ranking}
-        alone = [one for one in ranked(self.series) if one.case.case_id not in compared]
-        alone = [one for one in alone if not is_null(one.case.model) and quoted(one, "p50")]
-        unread = any(one.timed and one.summary is None for one in self.series)
-        told = [_contest_card(one, by_id, self.band) for one in contests]
-        told += [_single_card(one, unread) for one in alone]
-        return _placed(told, columns)
+        compared_ids = {case_id for contest in contests for case_id in contest.ranking}
+        alone = [item for item in ranked(self.series) if item.case.case_id not in compared_ids]
+        alone = [item for item in alone if not is_null(item.case.model) and quoted(item, "p50")]
+        unread = any(item.timed and item.summary is None for item in self.series)
+        cards = [_contest_card(item, by_id, self.band) for item in contests]
+        cards += [_single_card(item, unread) for item in alone]
+        return _place_cards(cards, columns)
 
     def _contests(self) -> list[Fastest]:
         """Found once for the same cases: all verdicts of a run are judged together."""
-        if self._found[0] is not self.series:
+        if self._contest_cache[0] is not self.series:
             series = [
                 case_series for case_series in self.series if not is_null(case_series.case.model)
             ]
-            self._found = (
+            self._contest_cache = (
                 self.series,
                 fastest([case_series.measured for case_series in series], self.band),
             )
-        return self._found[1]
+        return self._contest_cache[1]
 
     def table(self) -> Table:
         header = ["comparison", "leader", "p50", "details", "verdict", "sure"]
@@ -137,7 +137,7 @@ class SummaryView(ScrolledView):
             self.mark_dirty()  # more or fewer cards fit beside each other
 
 
-def _placed(cards: Sequence[Card], columns: int) -> list[Card]:
+def _place_cards(cards: Sequence[Card], columns: int) -> list[Card]:
     return [
         replace(card, row=place // columns, column=place % columns)
         for place, card in enumerate(cards)
@@ -147,9 +147,9 @@ def _placed(cards: Sequence[Card], columns: int) -> list[Card]:
 def _comparable(series: Sequence[Series]) -> list[list[Series]]:
     """Cases with figures that do the same, the least median first."""
     groups: dict[tuple[object, ...], list[Series]] = {}
-    for one in ranked(series):
-        if quoted(one, "p50") is not None and not is_null(one.case.model):
-            groups.setdefault(comparison_key(one), []).append(one)
+    for case_series in ranked(series):
+        if quoted(case_series, "p50") is not None and not is_null(case_series.case.model):
+            groups.setdefault(comparison_key(case_series), []).append(case_series)
     return [sorted(group, key=_median_us) for group in groups.values()]
 
 
@@ -160,21 +160,21 @@ def _median_us(series: Series) -> float:
 
 def _leading_card(group: Sequence[Series]) -> Card:
     """Of a run that goes on: nothing is judged before all of its rounds are there."""
-    first, *others = group
+    first, *rivals = group
     lead = ""
-    if others:
-        times = significant(_median_us(others[0]) / _median_us(first))
-        lead = f"leads {others[0].runtime} by {times}x so far"
-    keys = tuple(one.key for one in group[:2])
+    if rivals:
+        times = significant(_median_us(rivals[0]) / _median_us(first))
+        lead = f"leads {rivals[0].runtime} by {times}x so far"
+    keys = tuple(case_series.key for case_series in group[:2])
     return _card(first.label, first, lead, "judged once the run has ended", keys)
 
 
-def _contest_card(found: Fastest, by_id: Mapping[str, Series], band: float) -> Card:
-    leader = by_id[found.ranking[0]]
-    verdict, sure = _verdict(found, band)
-    keys = tuple(by_id[case_id].key for case_id in found.case_ids)
-    card = _card(found.label, leader, verdict, sure, keys)
-    return replace(card, leader=found.first, is_sure=found.parted)
+def _contest_card(contest: Fastest, by_id: Mapping[str, Series], band: float) -> Card:
+    leader = by_id[contest.ranking[0]]
+    verdict, sure = _verdict(contest, band)
+    keys = tuple(by_id[case_id].key for case_id in contest.case_ids)
+    card = _card(contest.label, leader, verdict, sure, keys)
+    return replace(card, leader=contest.first, is_sure=contest.parted)
 
 
 def _single_card(case_series: Series, unread: bool) -> Card:
@@ -183,11 +183,11 @@ def _single_card(case_series: Series, unread: bool) -> Card:
     return _card(case_series.label, case_series, verdict, sure, (case_series.key,))
 
 
-def _card(what: str, leader: Series, verdict: str, sure: str, keys: tuple[str, ...]) -> Card:
+def _card(title: str, leader: Series, verdict: str, sure: str, keys: tuple[str, ...]) -> Card:
     clock = f" ({CLOCK_TEXT[leader.clock]})" if leader.clock != "wall" else ""
     figure, details = _figures(leader)
     return Card(
-        f"{what}{clock}",
+        f"{title}{clock}",
         figure,
         leader.runtime,
         details,
@@ -214,22 +214,28 @@ def _figures(case_series: Series) -> tuple[str, str]:
     return latency(None if median is None else median.value_us), " · ".join(parts)
 
 
-def _verdict(found: Fastest, band: float) -> tuple[str, str]:
+def _verdict(contest: Fastest, band: float) -> tuple[str, str]:
     """By how much it leads whom, and how sure that is."""
-    times, limits = significant(found.times), found.verdict.interval
-    between = f" ({ratio_interval(limits.low, limits.high)})" if limits else ""
-    if found.parted:
-        return f"{times}x as fast as {found.second}{between}", "sure: every other one is slower"
-    if found.verdict.word == "same":
-        return f"same as {found.second} within {100 * band:g} %{between}", "sure: no difference"
-    lead = f"leads {found.second} by {times}x{between}"
-    if found.rounds < MINIMUM_ROUNDS:
+    times, limits = significant(contest.times), contest.verdict.interval
+    limits_text = f" ({ratio_interval(limits.low, limits.high)})" if limits else ""
+    if contest.parted:
+        return (
+            f"{times}x as fast as {contest.second}{limits_text}",
+            "sure: every other one is slower",
+        )
+    if contest.verdict.word == "same":
+        return (
+            f"same as {contest.second} within {100 * band:g} %{limits_text}",
+            "sure: no difference",
+        )
+    lead = f"leads {contest.second} by {times}x{limits_text}"
+    if contest.rounds < MINIMUM_ROUNDS:
         return (
             lead,
-            f"unsure: {found.rounds} rounds that compare, {MINIMUM_ROUNDS} or more can decide",
+            f"unsure: {contest.rounds} rounds that compare, {MINIMUM_ROUNDS} or more can decide",
         )
-    if found.needed:
-        return lead, f"undecided: about {found.needed} rounds may decide"
+    if contest.needed:
+        return lead, f"undecided: about {contest.needed} rounds may decide"
     return lead, "undecided: too noisy for any sensible number of rounds"
 
 
@@ -265,12 +271,12 @@ class CardLayer(TileOverlay):
         inner.setTop(top + 2)
         large = plot_font(11.0, bold=True)
         wide = QFontMetricsF(large).horizontalAdvance(card.figure)
-        beside = QRectF(inner)
+        text_area = QRectF(inner)
         bottom = _line(painter, inner, card.figure, large, theme.text)
-        beside.setLeft(inner.left() + wide + 12)
-        beside.setBottom(bottom)
+        text_area.setLeft(inner.left() + wide + 12)
+        text_area.setBottom(bottom)
         doubt = "  (doubted, see warnings)" if card.is_doubted else ""
-        _line(painter, beside, f"{card.leader}{doubt}", plot_font(1.0), theme.text, centred=True)
+        _line(painter, text_area, f"{card.leader}{doubt}", plot_font(1.0), theme.text, centred=True)
         inner.setTop(bottom + 2)
         inner.setTop(_line(painter, inner, card.details, plot_font(), theme.muted) + 2)
         inner.setTop(_line(painter, inner, card.verdict, plot_font(), theme.text))
@@ -288,6 +294,6 @@ def _line(
     line = QRectF(room) if centred else QRectF(room.topLeft(), room.size())
     if not centred:
         line.setHeight(metrics.height())
-    shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, line.width()))
-    painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+    elided_text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, line.width()))
+    painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, elided_text)
     return line.bottom()

@@ -60,13 +60,15 @@ class HeadingsAxis(SolidAxis):
         for place, text in enumerate(self._brief):
             if not low <= place <= high:
                 continue
-            at = self.mapFromItem(self._box, QPointF((place - low) * column_px + rect.left(), 0.0))
+            position = self.mapFromItem(
+                self._box, QPointF((place - low) * column_px + rect.left(), 0.0)
+            )
             if not self._upright:
-                cell = QRectF(at.x() - column_px / 2, room.top(), column_px, room.height())
+                cell = QRectF(position.x() - column_px / 2, room.top(), column_px, room.height())
                 painter.drawText(cell, Qt.AlignmentFlag.AlignCenter, text)
                 continue
             painter.save()
-            painter.translate(at.x() + metrics.ascent() / 2.0, room.bottom() - _GAP_PX / 2.0)
+            painter.translate(position.x() + metrics.ascent() / 2.0, room.bottom() - _GAP_PX / 2.0)
             painter.rotate(-90.0)
             painter.drawText(QPointF(0.0, 0.0), text)
             painter.restore()
@@ -97,7 +99,7 @@ class TileGrid(PlotView):
 
     def _framed(self, canvas: QWidget) -> QWidget:
         self._grid = (0, 0)
-        self._told = ("", "")
+        self._heading = ("", "")
         self._headings: HeadingsAxis | None = None
         self._bars = [QScrollBar(Qt.Orientation.Horizontal), QScrollBar(Qt.Orientation.Vertical)]
         frame = QWidget()
@@ -105,8 +107,10 @@ class TileGrid(PlotView):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(canvas, 0, 0)
-        for bar, place, what in zip(self._bars, ((1, 0), (0, 1)), ("columns", "rows"), strict=True):
-            bar.setAccessibleName(f"{self.title}: {what} that are shown")
+        for bar, place, axis_name in zip(
+            self._bars, ((1, 0), (0, 1)), ("columns", "rows"), strict=True
+        ):
+            bar.setAccessibleName(f"{self.title}: {axis_name} that are shown")
             bar.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             bar.valueChanged.connect(self._scroll)
             bar.hide()
@@ -140,14 +144,14 @@ class TileGrid(PlotView):
 
     def show_heading(self, title: str, note: str = "") -> None:
         """With what of the matrix is in sight, where that is not all: a picture of it says so."""
-        self._told = (title, note)
+        self._heading = (title, note)
         sides = zip(self._bars, ("columns", "rows"), self._grid, strict=True)
-        seen = [
-            f"{what} {bar.value() + 1} to {bar.value() + bar.pageStep()} of {count:,}"
-            for bar, what, count in sides
+        ranges = [
+            f"{axis_name} {bar.value() + 1} to {bar.value() + bar.pageStep()} of {count:,}"
+            for bar, axis_name, count in sides
             if title and bar.pageStep() < count
         ]
-        super().show_heading(title, "; ".join(filter(None, (note, *seen))))
+        super().show_heading(title, "; ".join(filter(None, (note, *ranges))))
 
     def reset(self) -> None:
         super().reset()
@@ -164,10 +168,10 @@ class TileGrid(PlotView):
         least_px = metrics.horizontalAdvance(_WIDEST_FIGURE) + 12.0
         sizes = (room.width() / least_px, room.height() / max(_LEAST_HEIGHT, metrics.height()))
         for bar, count, fitting in zip(self._bars, self._grid, sizes, strict=True):
-            shown = min(count, max(1, int(fitting)))
-            bar.setPageStep(shown)
-            bar.setRange(0, count - shown)
-            bar.setVisible(shown < count)
+            visible_count = min(count, max(1, int(fitting)))
+            bar.setPageStep(visible_count)
+            bar.setRange(0, count - visible_count)
+            bar.setVisible(visible_count < count)
         columns = max(1, self._bars[0].pageStep())
         most_px = _HEADINGS_SHARE * self.body.geometry().height()
         box = self.plots[0].getViewBox()
@@ -178,27 +182,27 @@ class TileGrid(PlotView):
 
     def _scroll(self, *_: object) -> None:
         if self.plots:
-            across, down = (
+            x_range, down = (
                 (bar.value() - 0.5, bar.value() + bar.pageStep() - 0.5) for bar in self._bars
             )
-            self.plots[0].setRange(xRange=across, yRange=down, padding=0)
-            self.show_heading(*self._told)
+            self.plots[0].setRange(xRange=x_range, yRange=down, padding=0)
+            self.show_heading(*self._heading)
 
     def _follow_range(self, *_: object) -> None:
         """Keys that read a tile out of sight have moved the plot to it."""
-        for bar, seen in zip(self._bars, self.plots[0].viewRange(), strict=True):
-            bar.setValue(round(seen[0] + 0.5))
+        for bar, view_range in zip(self._bars, self.plots[0].viewRange(), strict=True):
+            bar.setValue(round(view_range[0] + 0.5))
         if self._headings is not None:
             self._headings.update()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+    def eventFilter(self, target: QObject, event: QEvent) -> bool:  # noqa: N802
         """The wheel over the tiles turns a bar: nothing in here zooms."""
         if not isinstance(event, QWheelEvent):
-            return super().eventFilter(watched, event)
-        turned = event.angleDelta()
-        sideways = turned.x() or event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+            return super().eventFilter(target, event)
+        delta = event.angleDelta()
+        sideways = delta.x() or event.modifiers() & Qt.KeyboardModifier.ShiftModifier
         bar = self._bars[0] if sideways or self._bars[1].isHidden() else self._bars[1]
-        bar.setValue(bar.value() - round((turned.x() or turned.y()) / _NOTCH))
+        bar.setValue(bar.value() - round((delta.x() or delta.y()) / _NOTCH))
         return True
 
 

@@ -114,49 +114,56 @@ class TimelineView(RowsView):
         if not series:
             not_yet = "No raw samples yet. The timeline follows a round while it is measured."
             return without_samples(self.series, not_yet)
-        stacked = self.layout_choice.value == "stacked"
+        is_stacked = self.layout_choice.value == "stacked"
         panel_px = max(PANEL_PX, round(_PANEL_LINES * self._line_px()))
-        rows = self.rows_in_sight(len(series), panel_px if stacked else 0)
-        drawn = series[rows.start : rows.stop]
-        self._build(drawn, stacked)
-        offsets = self._follow(drawn)
+        rows = self.rows_in_sight(len(series), panel_px if is_stacked else 0)
+        visible_series = series[rows.start : rows.stop]
+        self._build(visible_series, is_stacked)
+        offsets = self._follow(visible_series)
         if self.follows:
             self.plots[0].setXRange(
                 0.0, max(offset[-1] for offset in offsets.values()), padding=0.01
             )
-        self._draw_traces(drawn, offsets)
+        self._draw_traces(visible_series, offsets)
         if self.follows:
-            self._fit_heights(drawn)
+            self._fit_heights(visible_series)
         styles = self.styles()
-        self._let_read(drawn, offsets, styles)
+        self._let_read(visible_series, offsets, styles)
         self.show_legend(
             [
-                *series_entries(drawn, self.name_of, styles),
+                *series_entries(visible_series, self.name_of, styles),
                 Entry("warm-up, not counted", None, QBrush(warm_color(self.theme))),
             ]
         )
-        count = sum(len(r) for case_series in drawn for r in case_series.rounds)
-        several = self._by_clock and len({_host(case_series) for case_series in drawn}) > 1
-        notes = [clocks_text(drawn), since_when(drawn, part), f"{count:,} samples"]
+        count = sum(len(r) for case_series in visible_series for r in case_series.rounds)
+        several = self._by_clock and len({_host(case_series) for case_series in visible_series}) > 1
+        notes = [
+            clocks_text(visible_series),
+            since_when(visible_series, part),
+            f"{count:,} samples",
+        ]
         notes += ["each host from its own first sample"] if several else []
-        told = filter(None, notes)
-        self.show_heading(f"{NAMES[part].removesuffix(' time')} over time", ", ".join(told))
+        texts = filter(None, notes)
+        self.show_heading(f"{NAMES[part].removesuffix(' time')} over time", ", ".join(texts))
         return ""
 
     def _build(self, series: Sequence[Series], stacked: bool) -> None:
         name = NAMES[self.part_choice.part]
         lanes = self._lane_names(series, stacked)
-        told = [(one.key, self.name_of(one), lanes.get(one.key)) for one in series]
-        if not self.renew(stacked, name, self.time_choice.value, told):
+        panel_names = [
+            (case_series.key, self.name_of(case_series), lanes.get(case_series.key))
+            for case_series in series
+        ]
+        if not self.renew(stacked, name, self.time_choice.value, panel_names):
             return
         in_rows = self._in_rows = stacked and len(series) > 1
         if in_rows:
             self.body.addLabel(name, 0, 0, 2 * len(series), 1, color=self.theme.muted, angle=-90)
-        for row, one in enumerate(series):
+        for row, case_series in enumerate(series):
             if row and not stacked:
-                self._panels[one.key] = self.plots[0]
-                self._shades[one.key] = self._shades[series[0].key]
-                self._lit_points[one.key] = self._lit_points[series[0].key]
+                self._panels[case_series.key] = self.plots[0]
+                self._shades[case_series.key] = self._shades[series[0].key]
+                self._lit_points[case_series.key] = self._lit_points[series[0].key]
                 continue
             last = row == len(series) - 1 or not stacked
             x_label = _X_LABELS[self.time_choice.value] if last else ""
@@ -165,7 +172,7 @@ class TimelineView(RowsView):
                 int(in_rows),
                 None,
                 time_axis("left"),
-                x_label="" if one.key in lanes else x_label,
+                x_label="" if case_series.key in lanes else x_label,
                 y_label="" if in_rows else name,
             )
             plot.getAxis("left").setWidth(_AXIS_WIDTH)
@@ -173,24 +180,26 @@ class TimelineView(RowsView):
             plot.setClipToView(True)
             if row:
                 plot.setXLink(self.plots[0])
-            if not last or one.key in lanes:
+            if not last or case_series.key in lanes:
                 plot.getAxis("bottom").setStyle(showValues=False)
-            self._panels[one.key] = plot
-            self._shades[one.key] = self.lay(RoundLayer(plot, self.theme, named_row=in_rows))
-            self._lit_points[one.key] = self.lay(LitPoints(plot, self.theme))
+            self._panels[case_series.key] = plot
+            self._shades[case_series.key] = self.lay(
+                RoundLayer(plot, self.theme, named_row=in_rows)
+            )
+            self._lit_points[case_series.key] = self.lay(LitPoints(plot, self.theme))
             if in_rows:
-                self.lay(NameLayer(plot, self.name_of(one), self.theme))
-            if one.key in lanes:
-                self._add_lanes(one.key, 2 * row + 1, lanes[one.key], plot, x_label)
-        self.plots[0].getViewBox().sigXRangeChanged.connect(self._zoomed)
+                self.lay(NameLayer(plot, self.name_of(case_series), self.theme))
+            if case_series.key in lanes:
+                self._add_lanes(case_series.key, 2 * row + 1, lanes[case_series.key], plot, x_label)
+        self.plots[0].getViewBox().sigXRangeChanged.connect(self._on_zoom)
 
     def _lane_names(self, series: Sequence[Series], stacked: bool) -> dict[str, tuple[str, ...]]:
         """What was recorded of each case; nothing where there is no room for it."""
         few = len(series) <= (_MOST_WITH_LANES if stacked else 1)
         if not few or not self.lanes_box.isChecked():
             return {}
-        found = {one.key: lane_names(one.watched) for one in series}
-        return {key: names for key, names in found.items() if names}
+        names_by_key = {case_series.key: lane_names(case_series.watched) for case_series in series}
+        return {key: names for key, names in names_by_key.items() if names}
 
     def _add_lanes(
         self, key: str, row: int, names: Sequence[str], plot_item: pg.PlotItem, x_label: str
@@ -208,27 +217,32 @@ class TimelineView(RowsView):
     def _let_read(
         self, series: Sequence[Series], offsets: Offsets, styles: dict[str, SeriesStyle]
     ) -> None:
-        lanes = {one.key: self._lanes_of(one, offsets[one.key]) for one in series}
+        lanes = {
+            case_series.key: self._lanes_of(case_series, offsets[case_series.key])
+            for case_series in series
+        }
         self._drawn = {
-            one.key: [
+            case_series.key: [
                 DrawnRound(
-                    one.key,
-                    one.label,
-                    styles[one.key].color,
+                    case_series.key,
+                    case_series.label,
+                    styles[case_series.key].color,
                     number,
                     records,
-                    offsets[one.key][number],
-                    self._taken(one),
-                    partial(told_at, lanes[one.key]),
+                    offsets[case_series.key][number],
+                    self._bind_durations(case_series),
+                    partial(told_at, lanes[case_series.key]),
                 )
-                for number, records in enumerate(one.rounds)
+                for number, records in enumerate(case_series.rounds)
             ]
-            for one in series
+            for case_series in series
         }
         self._show_lanes(lanes)
         for plot in dict.fromkeys(self._panels.values()):
-            there = [r for key, rs in self._drawn.items() if self._panels[key] is plot for r in rs]
-            self._readers[plot] = SampleReader(there, self.part_choice.part)
+            plot_rounds = [
+                r for key, rs in self._drawn.items() if self._panels[key] is plot for r in rs
+            ]
+            self._readers[plot] = SampleReader(plot_rounds, self.part_choice.part)
             self.let_read(plot, self._readers[plot])
         for key, lane_plot in self._lanes.items():  # a range that is marked there is of the samples
             self._readers[lane_plot.plot] = self._readers[self._panels[key]]
@@ -251,16 +265,19 @@ class TimelineView(RowsView):
         points: dict[LitPoints, list[tuple[np.ndarray, np.ndarray, QColor]]] = {
             layer: [] for layer in self._lit_points.values()
         }
-        for one in self.series if self.lit else ():
-            drawn = self._drawn.get(one.key, [])
-            if self.lit and drawn:
-                lit, spent = self.lit.of(one).rounds, self.lit.spent(one, self.part_choice.part)
-                ends = np.cumsum([len(point) for point in lit])[:-1]
-                for there, which, log_s in zip(
-                    drawn, lit, np.split(spent.log_s, ends), strict=True
+        for case_series in self.series if self.lit else ():
+            drawn_rounds = self._drawn.get(case_series.key, [])
+            if self.lit and drawn_rounds:
+                round_indices, durations = (
+                    self.lit.of(case_series).rounds,
+                    self.lit.spent(case_series, self.part_choice.part),
+                )
+                ends = np.cumsum([len(point) for point in round_indices])[:-1]
+                for drawn_round, indices, log_s in zip(
+                    drawn_rounds, round_indices, np.split(durations.log_s, ends), strict=True
                 ):
-                    layer = self._lit_points[one.key]
-                    points[layer].append((there.places_s(which), log_s, there.color))
+                    layer = self._lit_points[case_series.key]
+                    points[layer].append((drawn_round.places_s(indices), log_s, drawn_round.color))
         for layer, point in points.items():
             layer.set_points(point)
 
@@ -268,20 +285,20 @@ class TimelineView(RowsView):
         spans = self._readers[plot].spans(low, high)
         return Brush(self.part_choice.part, spans=spans) if spans else None
 
-    def _zoomed(self, *_: object) -> None:
+    def _on_zoom(self, *_: object) -> None:
         """Another part is looked at: finer or coarser data for it at the next refresh."""
         self.mark_dirty()
 
     def _follow(self, series: Sequence[Series]) -> Offsets:
         """Read on in every round; where each begins."""
         styles = self.styles()
-        for one in series:
-            for number, records in enumerate(one.rounds):
-                trace = self._traces.get((one.key, number))
+        for case_series in series:
+            for number, records in enumerate(case_series.rounds):
+                trace = self._traces.get((case_series.key, number))
                 if trace is None:
-                    trace = self._trace(one, number, styles[one.key])
-                    self._traces[one.key, number] = trace
-                trace.set_style(styles[one.key])
+                    trace = self._trace(case_series, number, styles[case_series.key])
+                    self._traces[case_series.key, number] = trace
+                trace.set_style(styles[case_series.key])
                 trace.follow(records)
         return self._clock_times(series) if self._by_clock else self._round_times(series)
 
@@ -295,53 +312,59 @@ class TimelineView(RowsView):
     def _round_times(self, series: Sequence[Series]) -> Offsets:
         """The k-th rounds of all series begin together, once the longest of those before ended."""
         lengths: list[float] = []
-        for one in series:
-            for number, envelope in enumerate(self._envelopes_of(one)):
+        for case_series in series:
+            for number, envelope in enumerate(self._envelopes_of(case_series)):
                 lengths += [0.0] * (number + 1 - len(lengths))
                 lengths[number] = max(lengths[number], envelope.end_s)
-        return {one.key: [0.0, *np.cumsum(lengths).tolist()] for one in series}
+        return {case_series.key: [0.0, *np.cumsum(lengths).tolist()] for case_series in series}
 
     def _clock_times(self, series: Sequence[Series]) -> Offsets:
         """By the samples' own clock, which all processes of a host share; from a host's first."""
         first_ns: dict[str, int] = {}
-        for one in series:
-            for envelope in self._envelopes_of(one):
+        for case_series in series:
+            for envelope in self._envelopes_of(case_series):
                 if envelope.end_s:
-                    known = first_ns.get(_host(one), envelope.first_ns)
-                    first_ns[_host(one)] = min(known, envelope.first_ns)
+                    host_first_ns = first_ns.get(_host(case_series), envelope.first_ns)
+                    first_ns[_host(case_series)] = min(host_first_ns, envelope.first_ns)
         offsets: Offsets = {}
-        for one in series:
-            envelopes, zero_ns = self._envelopes_of(one), first_ns.get(_host(one), 0)
+        for case_series in series:
+            envelopes, zero_ns = (
+                self._envelopes_of(case_series),
+                first_ns.get(_host(case_series), 0),
+            )
             begins = [(e.first_ns - zero_ns) * 1e-9 if e.end_s else 0.0 for e in envelopes]
             ends = [begin + e.end_s for begin, e in zip(begins, envelopes, strict=True)]
-            offsets[one.key] = [*begins, max(ends, default=0.0)]
+            offsets[case_series.key] = [*begins, max(ends, default=0.0)]
         return offsets
 
     def _trace(self, series: Series, number: int, style: SeriesStyle) -> Trace:
         """A trace over what was read of its round before: rows come into sight and go."""
-        taken = self._taken(series)
+        durations_of = self._bind_durations(series)
         key = (series.key, number, self.part_choice.part)
-        envelope = self._envelopes.setdefault(key, Envelope(taken))
-        return Trace(self._panels[series.key], style, self.theme, taken, envelope)
+        envelope = self._envelopes.setdefault(key, Envelope(durations_of))
+        return Trace(self._panels[series.key], style, self.theme, durations_of, envelope)
 
     def _draw_traces(self, series: Sequence[Series], offsets: Offsets) -> None:
         low, high = self.plots[0].viewRange()[0]
         warm: dict[str, list[tuple[float, float]]] = {}
-        for one in series:
-            for number, records in enumerate(one.rounds):
-                trace, begin = self._traces[one.key, number], offsets[one.key][number]
+        for case_series in series:
+            for number, records in enumerate(case_series.rounds):
+                trace, begin = (
+                    self._traces[case_series.key, number],
+                    offsets[case_series.key][number],
+                )
                 trace.draw(records, begin, (low, high))
                 end = begin + trace.envelope.warmup_end_s
-                warm.setdefault(one.key, []).append((begin, end))
+                warm.setdefault(case_series.key, []).append((begin, end))
         for key, shade in self._shades.items():
             shade.set_rounds(offsets[key], warm.get(key, []))
 
     def _fit_heights(self, series: Sequence[Series]) -> None:
         for plot in dict.fromkeys(self._panels.values()):
             least, greatest = math.inf, 0.0
-            for one in series:
-                if self._panels[one.key] is plot:
-                    low, high = self._extent(one)
+            for case_series in series:
+                if self._panels[case_series.key] is plot:
+                    low, high = self._extent(case_series)
                     least, greatest = min(least, low), max(greatest, high)
             low, high = math.log10(max(least, 1e-9)), math.log10(max(greatest, 1e-9))
             margin = 0.08 * (high - low) + 0.02
@@ -357,25 +380,25 @@ class TimelineView(RowsView):
                 lows.append(envelope.least_s.min())
                 highs.append(envelope.greatest_s.max())
             if len(rest):
-                latency = self._taken(series)(rest)
+                latency = self._bind_durations(series)(rest)
                 lows.append(latency.min() * 1e-9)
                 highs.append(latency.max() * 1e-9)
         return min(lows), max(highs)
 
-    def _taken(self, series: Series) -> Taken:
+    def _bind_durations(self, series: Series) -> Taken:
         """Tells of records what is drawn of them."""
         due = series.case.scenario.is_open_loop
         return partial(part_ns, part=self.part_choice.part, from_schedule=due)
 
     def table(self) -> Table:
         part = self.part_choice.part
-        told = [
-            (case_series, self._taken(case_series))
+        pairs = [
+            (case_series, self._bind_durations(case_series))
             for case_series in self.series
             if case_series.has(part)
         ]
         header = ["series", "clock", "round", "started_ns", f"{part}_us", "phase"]
-        return header, sample_rows(told)
+        return header, sample_rows(pairs)
 
 
 def _host(series: Series) -> str:

@@ -63,9 +63,9 @@ class Envelope:
                 give_back(records)
             self.samples = end
 
-    def _add_blocks(self, added: np.ndarray) -> None:
-        latency = self._taken_ns(added).reshape(-1, BLOCK)
-        start_s = (added["started_ns"][::BLOCK] - self.first_ns) * 1e-9
+    def _add_blocks(self, new_records: np.ndarray) -> None:
+        latency = self._taken_ns(new_records).reshape(-1, BLOCK)
+        start_s = (new_records["started_ns"][::BLOCK] - self.first_ns) * 1e-9
         median = np.partition(latency, BLOCK // 2, axis=1)[:, BLOCK // 2]
         self.start_s = np.concatenate([self.start_s, start_s])
         self.least_s = np.concatenate([self.least_s, latency.min(axis=1) * 1e-9])
@@ -76,8 +76,8 @@ class Envelope:
         """Warm-up comes first: look on from where it last went on, until a measured sample."""
         while self._warm_until < len(records) and records["phase"][self._warm_until] != MEASURED:
             phases = records["phase"][self._warm_until : self._warm_until + 65536]
-            others = np.nonzero(phases == MEASURED)[0]
-            self._warm_until += int(others[0]) if len(others) else len(phases)
+            measured_indices = np.nonzero(phases == MEASURED)[0]
+            self._warm_until += int(measured_indices[0]) if len(measured_indices) else len(phases)
             last_ns = int(records["finished_ns"][self._warm_until - 1])
             self.warmup_end_s = (last_ns - self.first_ns) * 1e-9
 
@@ -260,11 +260,13 @@ MOST_ROWS = 1_000_000
 def sample_rows(series: Iterable[tuple[Series, Taken]]) -> list[list[object]]:
     """Series, clock, round, when it started in nanoseconds, what it took in microseconds, phase."""
     rows: list[list[object]] = []
-    for one, taken in series:
-        for number, records in enumerate(one.rounds):
-            kept = records[: max(0, MOST_ROWS - len(rows))]
-            for record, us in zip(kept, (taken(kept) / 1e3).tolist(), strict=True):
+    for case_series, durations_of in series:
+        for number, records in enumerate(case_series.rounds):
+            first_records = records[: max(0, MOST_ROWS - len(rows))]
+            for record, us in zip(
+                first_records, (durations_of(first_records) / 1e3).tolist(), strict=True
+            ):
                 phase = PHASES[int(record["phase"])]
-                started = int(record["started_ns"])
-                rows.append([one.label, one.clock, number, started, us, phase])
+                start_ns = int(record["started_ns"])
+                rows.append([case_series.label, case_series.clock, number, start_ns, us, phase])
     return rows

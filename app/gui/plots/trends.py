@@ -51,8 +51,13 @@ class Trend:
 
     def known(self) -> list[tuple[float, Series, float]]:
         """(x, case, value) of the cases that have the figure."""
-        found = ((x, one, number(one, self.column)) for x, one in self.line.points)
-        return [(x, one, value) for x, one, value in found if value is not None]
+        candidates = (
+            (x, case_series, number(case_series, self.column))
+            for x, case_series in self.line.points
+        )
+        return [
+            (x, case_series, value) for x, case_series, value in candidates if value is not None
+        ]
 
 
 class TrendsView(FigureView):
@@ -71,14 +76,14 @@ class TrendsView(FigureView):
         self.add_controls(self.figure_choice, self.over_choice)
 
     def offers(self) -> bool:
-        return bool(numeric_settings(_well(self._fed)))
+        return bool(numeric_settings(_well(self._all_series)))
 
     def draw(self) -> str:
         series = _well(self.series)
         self.over_choice.set_texts(numeric_settings(series))
-        known = figures(series)
-        both = {_BOTH: "p50 and p99"} if set(_COLUMNS[_BOTH]) <= known.keys() else {}
-        self.figure_choice.set_texts(both | known)
+        choices = figures(series)
+        both = {_BOTH: "p50 and p99"} if set(_COLUMNS[_BOTH]) <= choices.keys() else {}
+        self.figure_choice.set_texts(both | choices)
         trends = self._trends(series)
         if not trends:
             return (
@@ -87,12 +92,14 @@ class TrendsView(FigureView):
             )
         styles = self._styles_of(trends)
         models = list(dict.fromkeys(trend.line.model for trend in trends))
-        found = [self._figure(model, trends) for model in models]
-        plots = self.show_figures(found, styles)
+        model_figures = [self._figure(model, trends) for model in models]
+        plots = self.show_figures(model_figures, styles)
         if self._over_load:
             for plot, model in zip(plots, models, strict=True):
-                of_model = [curve for curve in curves(series) if curve.model == model]
-                self.lay(RateMarks(plot, list(_rate_marks(of_model, trends, styles)), self.theme))
+                model_curves = [curve for curve in curves(series) if curve.model == model]
+                self.lay(
+                    RateMarks(plot, list(_rate_marks(model_curves, trends, styles)), self.theme)
+                )
         self._explain(trends, styles)
         return ""
 
@@ -101,10 +108,12 @@ class TrendsView(FigureView):
         return self.over_choice.value == _RATE
 
     def _trends(self, series: Sequence[Series]) -> list[Trend]:
-        chosen = self.figure_choice.value
-        columns = _COLUMNS.get(chosen, (chosen,))
-        found = [Trend(line, c) for line in lines(series, self.over_choice.value) for c in columns]
-        return [trend for trend in found if trend.known()]
+        choice = self.figure_choice.value
+        columns = _COLUMNS.get(choice, (choice,))
+        candidates = [
+            Trend(line, c) for line in lines(series, self.over_choice.value) for c in columns
+        ]
+        return [trend for trend in candidates if trend.known()]
 
     def _styles_of(self, trends: Sequence[Trend]) -> dict[str, SeriesStyle]:
         """Lines of one name look alike in every plot."""
@@ -113,23 +122,23 @@ class TrendsView(FigureView):
         return {trend.name: look[firsts[trend.line.name].key].of_line() for trend in trends}
 
     def _figure(self, model: str, trends: Sequence[Trend]) -> Figure:
-        over = self.over_choice.value
-        every = [known for trend in trends for known in trend.known()]
+        setting = self.over_choice.value
+        every = [point for trend in trends for point in trend.known()]
         columns = [trend.column for trend in trends]
-        x = _axis([x for x, _, _ in every], over, self.over_choice.currentText(), ticks=True)
+        x = _axis([x for x, _, _ in every], setting, self.over_choice.currentText(), ticks=True)
         y = _axis([v for _, _, v in every], columns[0], self.figure_choice.currentText())
-        of_model = [trend for trend in trends if trend.line.model == model]
+        model_trends = [trend for trend in trends if trend.line.model == model]
         targets = {
-            sought.limit_us: f"{sought.latency} <= {latency(sought.limit_us)}"
-            for trend in of_model
-            for _, one, _ in trend.known()
-            if self._over_load and (sought := one.sought) is not None
+            target.limit_us: f"{target.latency} <= {latency(target.limit_us)}"
+            for trend in model_trends
+            for _, case_series, _ in trend.known()
+            if self._over_load and (target := case_series.sought) is not None
         }
         return Figure(
             model,
             x,
             y,
-            tuple(series for trend in of_model for series in _marks(trend, y.unit)),
+            tuple(series for trend in model_trends for series in _marks(trend, y.unit)),
             tuple(ReferenceLine("y", us, text, "error") for us, text in targets.items()),
         )
 
@@ -143,12 +152,12 @@ class TrendsView(FigureView):
             )
             for name, trend in firsts.items()
         ]
-        muted = pg.mkPen(QColor(self.theme.muted))
+        muted_pen = pg.mkPen(QColor(self.theme.muted))
         cases = [case for trend in trends for _, case, _ in trend.known()]
         if self.figure_choice.value == _BOTH:
-            entries += [Entry("p50", muted, symbol="o"), Entry("p99", muted, symbol="d")]
+            entries += [Entry("p50", muted_pen, symbol="o"), Entry("p99", muted_pen, symbol="d")]
         if any(case not in ranked([case]) for case in cases):
-            entries.append(Entry("not valid, see its warnings", muted, symbol="x"))
+            entries.append(Entry("not valid, see its warnings", muted_pen, symbol="x"))
         notes = [clocks_text(cases)]
         if self._over_load:
             pen = QPen(QColor(self.theme.muted), 1.2, Qt.PenStyle.DotLine)
@@ -160,16 +169,16 @@ class TrendsView(FigureView):
         self.show_heading(title, "; ".join(filter(None, notes)))
 
     def table(self) -> Table:
-        shown, over = _well(self.series), self.over_choice.value
-        trends = self._trends(shown)
+        visible_series, setting = _well(self.series), self.over_choice.value
+        trends = self._trends(visible_series)
         columns = list(dict.fromkeys(trend.column for trend in trends))
         header = [name for column in columns for name in (column, *interval_columns(column))]
-        return ["model", "line", "clock", over, "valid", *header], [
-            [line.model, line.name, one.clock, x, one in ranked([one])]
-            + [number(one, name) for name in header]
+        return ["model", "line", "clock", setting, "valid", *header], [
+            [line.model, line.name, case_series.clock, x, case_series in ranked([case_series])]
+            + [number(case_series, name) for name in header]
             for line in {(t.line.model, t.line.name): t.line for t in trends}.values()
-            for x, one in line.points
-            if any(number(one, column) is not None for column in columns)
+            for x, case_series in line.points
+            if any(number(case_series, column) is not None for column in columns)
         ]
 
 
@@ -193,37 +202,46 @@ def _unit(name: str) -> Unit:
 
 def _axis(values: Sequence[float], name: str, title: str, *, ticks: bool = False) -> Axis:
     """Times and rates are always logarithmic, what has a zero never; a chosen value has a tick."""
-    unit, chosen = _unit(name), sorted(set(values))
+    unit, tick_values = _unit(name), sorted(set(values))
     positive = min(values) > 0.0
     is_log = positive and (bool(unit) or max(values) >= _WIDE * min(values))
-    told = ticks and not unit and len(chosen) <= _MOST_TICKS
+    has_ticks = ticks and not unit and len(tick_values) <= _MOST_TICKS
     return Axis(
         title,
         unit if positive or not unit else "",
         "log" if is_log else "linear",
-        ticks=tuple((value, f"{value:.6g}") for value in chosen) if told else (),
+        ticks=tuple((value, f"{value:.6g}") for value in tick_values) if has_ticks else (),
     )
 
 
 def _marks(trend: Trend, unit: Unit) -> Iterator[Marks]:
     """The line, and crosses over the cases that broke their own protocol."""
     label, symbol = _PERCENTILES.get(trend.column, ("", "circle"))
-    known = trend.known()
-    marks = [_mark(x, one, value, trend.column, label, unit) for x, one, value in known]
-    name, keys = trend.name, tuple(one.key for _, one, _ in known)
+    points = trend.known()
+    marks = [
+        _mark(x, case_series, value, trend.column, label, unit) for x, case_series, value in points
+    ]
+    name, keys = trend.name, tuple(case_series.key for _, case_series, _ in points)
     yield Marks(name, tuple(marks), "line", symbol=symbol, cases=keys)
-    broken = [k for k, (_, one, _) in enumerate(known) if one not in ranked([one])]
-    if broken:
-        crossed, cases = tuple(marks[k] for k in broken), tuple(keys[k] for k in broken)
-        yield Marks(name, crossed, symbol="cross", cases=cases, has_legend=False)
+    invalid_indices = [
+        k
+        for k, (_, case_series, _) in enumerate(points)
+        if case_series not in ranked([case_series])
+    ]
+    if invalid_indices:
+        invalid_marks, cases = (
+            tuple(marks[k] for k in invalid_indices),
+            tuple(keys[k] for k in invalid_indices),
+        )
+        yield Marks(name, invalid_marks, symbol="cross", cases=cases, has_legend=False)
 
 
 def _mark(x: float, case_series: Series, value: float, column: str, label: str, unit: Unit) -> Mark:
     low, high = (number(case_series, end) for end in interval_columns(column))
     if not low or not high or is_too_noisy(low, high):
         low = high = None
-    shown = figure(value, unit) if unit else significant(value, 4)
-    text = f"{case_series.label}: {label} {shown}".replace("  ", " ")
+    value_text = figure(value, unit) if unit else significant(value, 4)
+    text = f"{case_series.label}: {label} {value_text}".replace("  ", " ")
     if low is not None and high is not None and unit:
         text += f" ({figure(low, unit)} to {figure(high, unit)})"
     hollow = quality_of(case_series) != "sound" or (unit == "us" and low is None)
@@ -231,16 +249,16 @@ def _mark(x: float, case_series: Series, value: float, column: str, label: str, 
 
 
 def _rate_marks(
-    found: Sequence[Curve], trends: Sequence[Trend], styles: Mapping[str, SeriesStyle]
+    model_curves: Sequence[Curve], trends: Sequence[Trend], styles: Mapping[str, SeriesStyle]
 ) -> Iterator[RateMark]:
     by_case = {case.key: trend.name for trend in trends for _, case, _ in trend.known()}
-    for curve in found:
+    for curve in model_curves:
         name = next((by_case[case.key] for case in curve.cases if case.key in by_case), "")
         if not name:
             continue
-        color, sought = styles[name].color, curve.sought()
+        color, target = styles[name].color, curve.sought()
         if (knee := curve.knee_hz()) is not None:
             yield RateMark(knee, f"knee {rate_text(knee)}", color, Qt.PenStyle.DotLine)
-        if sought is not None and sought.low_hz:
-            low_hz = sought.low_hz
+        if target is not None and target.low_hz:
+            low_hz = target.low_hz
             yield RateMark(low_hz, f"holds {rate_text(low_hz)}", color, Qt.PenStyle.SolidLine)

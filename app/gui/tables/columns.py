@@ -51,8 +51,8 @@ class Column:
         """The value as stored: text, or a number; None where there is none."""
         if self.kind != "text":
             return _figure(series, self.key)
-        own = _IDENTITY.get(self.key)
-        value = own(series) if own else series.row.get(self.key)
+        read_identity = _IDENTITY.get(self.key)
+        value = read_identity(series) if read_identity else series.row.get(self.key)
         return None if value is None or value == "" else str(value)
 
     def text(self, value: str | float | None) -> str:
@@ -70,8 +70,8 @@ class Column:
 
 def _standing(series: Series) -> str:
     """How the case ended, and that its measurement broke its own protocol, where it did."""
-    broken = series.status == "ok" and not ranked([series])
-    return "ok, not valid" if broken else series.status.replace("_", " ")
+    is_not_valid = series.status == "ok" and not ranked([series])
+    return "ok, not valid" if is_not_valid else series.status.replace("_", " ")
 
 
 _IDENTITY: dict[str, Callable[[Series], str]] = {
@@ -83,13 +83,13 @@ _IDENTITY: dict[str, Callable[[Series], str]] = {
 
 
 def _figure(series: Series, key: str) -> float | None:
-    found = number(series, key)
-    if found is None and key == "rounds" and series.timed:
+    value = number(series, key)
+    if value is None and key == "rounds" and series.timed:
         return float(len(series.timed))
     if key in _FROM_SUMMARY:
         latency = quoted(series, _FROM_SUMMARY[key])
         return None if latency is None else latency.value_us
-    return found
+    return value
 
 
 def _column(result_column: ResultColumn) -> Column:
@@ -124,18 +124,21 @@ ALWAYS = DEFAULT[:4]
 """What is shown although no row has it yet."""
 
 _SETTINGS = DEFAULT.index("status")
-_PLACED = tuple(dict.fromkeys((*DEFAULT[:_SETTINGS], *SETTINGS, *DEFAULT[_SETTINGS:])))
+_ORDERED_KEYS = tuple(dict.fromkeys((*DEFAULT[:_SETTINGS], *SETTINGS, *DEFAULT[_SETTINGS:])))
 
 COLUMNS: tuple[Column, ...] = tuple(
-    _column(BY_NAME[key]) for key in (*_PLACED, *(k for k in NAMES if k not in _PLACED))
+    _column(BY_NAME[key]) for key in (*_ORDERED_KEYS, *(k for k in NAMES if k not in _ORDERED_KEYS))
 )
 
 
 def columns_of(series: Sequence[Series]) -> tuple[Column, ...]:
     """All columns, and after them those of percentiles that the plan of these cases chose."""
     row = next((case_series.row for case_series in series if "ci_method" in case_series.row), {})
-    chosen = [column_of(name) for name in all_names([row])[len(NAMES) :]]
-    return (*COLUMNS, *(_column(found) for found in chosen if found is not None))
+    extra_columns = [column_of(name) for name in all_names([row])[len(NAMES) :]]
+    return (
+        *COLUMNS,
+        *(_column(extra_column) for extra_column in extra_columns if extra_column is not None),
+    )
 
 
 def shown_unasked(key: str) -> bool:
@@ -194,17 +197,17 @@ class DeltaColumn(Column):
     sides: Mapping[str, Sides] = field(default_factory=dict, compare=False)
 
     def raw(self, series: Series) -> str | float | None:
-        found = self.sides.get(series.key)
-        return None if found is None else found.ratio
+        side = self.sides.get(series.key)
+        return None if side is None else side.ratio
 
     def told(self, series: Series) -> str:
         """`0.970 (0.951 to 0.989) faster`; "" where nothing is to be compared."""
-        found = self.sides.get(series.key)
-        if found is None:
+        side = self.sides.get(series.key)
+        if side is None:
             return ""
-        interval = found.verdict.interval
+        interval = side.verdict.interval
         limits = f" ({ratio_interval(interval.low, interval.high)})" if interval else ""
-        return f"{significant(found.ratio)}{limits} {found.verdict.word}"
+        return f"{significant(side.ratio)}{limits} {side.verdict.word}"
 
 
 def delta_columns(
@@ -213,21 +216,29 @@ def delta_columns(
     """Two for each baseline: p50 and p99 over its own."""
     columns = []
     for baseline in baselines:
-        found = deltas(baseline, series, band)
-        several = any(one.verdict.family > 1 for of in found.values() for one in of.values())
+        deltas_by_key = deltas(baseline, series, band)
+        several = any(
+            delta.verdict.family > 1
+            for by_name in deltas_by_key.values()
+            for delta in by_name.values()
+        )
         correction = ", corrected for all comparisons" * several
         for name in COMPARED:
-            told = percentile_as_written(name)
+            label = percentile_as_written(name)
             how = "pairs of rounds" if baseline.in_turn else "two runs, measured apart"
             columns.append(
                 DeltaColumn(
                     f"over:{baseline.key}:{name}",
-                    f"{told} / {baseline.name}",
-                    f"The {told} over that of the baseline {baseline.name}, from {how}, with its "
+                    f"{label} / {baseline.name}",
+                    f"The {label} over that of the baseline {baseline.name}, from {how}, with its "
                     f"verdict and the interval that decided it{correction}.",
                     "count",
                     _DELTA_WIDTH,
-                    {key: of[name] for key, of in found.items() if name in of},
+                    {
+                        key: by_name[name]
+                        for key, by_name in deltas_by_key.items()
+                        if name in by_name
+                    },
                 )
             )
     return tuple(columns)

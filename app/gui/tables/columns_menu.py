@@ -43,19 +43,19 @@ class ColumnsMenu:
         self.button.setMenu(self.menu)
         for column in COLUMNS:
             self._offer(column)
-        self._changed()
+        self._on_change()
         self.fit_judged()
 
     def visible(self) -> list[str]:
         """The keys of the columns that the user has shown."""
-        checked = [a.data() for a in self.menu.actions() if a.isChecked()]
-        return [key for key in checked if key not in self._lent]
+        checked_keys = [a.data() for a in self.menu.actions() if a.isChecked()]
+        return [key for key in checked_keys if key not in self._lent]
 
     def show_only(self, keys: Sequence[str]) -> None:
         """Show these; keys that are no columns are ignored."""
         for action in self.menu.actions():
             action.setChecked(action.data() in keys)
-        self._changed()
+        self._on_change()
 
     def shown(self) -> list[Column]:
         """The columns in sight, from left to right."""
@@ -68,33 +68,33 @@ class ColumnsMenu:
         """What is done inside may change the model's columns, which are offered afterwards: the
         percentiles that a run's plan chose, the settings that its cases vary, what is compared
         with. Gives whether they have changed."""
-        columns, arranged = self._model.columns, self._arranged()
+        columns, widths = self._model.columns, self._read_widths()
         yield lambda: columns != self._model.columns
         if columns != self._model.columns:
             for action in self.menu.actions()[len(COLUMNS) :]:
                 self.menu.removeAction(action)
             for column in self._model.columns[len(COLUMNS) :]:
                 self._offer(column)
-            self._arrange(arranged)
-            self._changed()
+            self._arrange(widths)
+            self._on_change()
 
     def lend(self, judged: bool) -> None:
         """Show what tells these rows apart, and no longer what only told others apart; the
         verdicts too where rows are `judged`."""
-        wanted = {*varying(self._model.settings), *(VERDICTS if judged else ())}
+        wanted_keys = {*varying(self._model.settings), *(VERDICTS if judged else ())}
         for action in self.menu.actions():
             key = action.data()
-            if key in wanted and not action.isChecked():
+            if key in wanted_keys and not action.isChecked():
                 self._lent.add(key)
                 action.setChecked(True)
-            elif key in self._lent and key not in wanted:
+            elif key in self._lent and key not in wanted_keys:
                 self._lent.discard(key)
                 action.setChecked(False)
 
     def fit_judged(self) -> None:
         """Room for a figure with its interval, or with its distance and its verdict."""
-        told = _TOLD_WIDEST if self._model.baseline is not None else _INTERVAL_WIDEST
-        wide = self._view.fontMetrics().horizontalAdvance(told) + 24
+        widest_text = _TOLD_WIDEST if self._model.baseline is not None else _INTERVAL_WIDEST
+        wide = self._view.fontMetrics().horizontalAdvance(widest_text) + 24
         for place, column in enumerate(self._model.columns):
             if column.key in JUDGED:
                 self._view.setColumnWidth(place, wide)
@@ -105,35 +105,35 @@ class ColumnsMenu:
         action.setToolTip(column.hint)
         action.setCheckable(True)
         action.setChecked(shown_unasked(column.key) or isinstance(column, DeltaColumn))
-        action.toggled.connect(self._changed)
+        action.toggled.connect(self._on_change)
 
-    def _arranged(self) -> dict[str, int]:
+    def _read_widths(self) -> dict[str, int]:
         """The columns from left to right, and how wide each is."""
         header, columns = self._view.horizontalHeader(), self._model.columns
         order = sorted(range(len(columns)), key=header.visualIndex)
         return {columns[k].key: header.sectionSize(k) for k in order}
 
-    def _arrange(self, before: Mapping[str, int]) -> None:
+    def _arrange(self, widths_before: Mapping[str, int]) -> None:
         """As it was before there were other columns; new settings come before the status."""
         header, columns = self._view.horizontalHeader(), self._model.columns
         places = {column.key: place for place, column in enumerate(columns)}
-        order = [key for key in before if key in places]
-        new = [column.key for column in columns if column.key not in before]
+        order = [key for key in widths_before if key in places]
+        new = [column.key for column in columns if column.key not in widths_before]
         settings = [key for key in new if isinstance(columns[places[key]], SettingColumn)]
         status = order.index("status")
         order[status:status] = settings
         order += [key for key in new if key not in settings]
         for visual, key in enumerate(order):
             header.moveSection(header.visualIndex(places[key]), visual)
-            width = before.get(key) or columns[places[key]].width
+            width = widths_before.get(key) or columns[places[key]].width
             self._view.setColumnWidth(places[key], width)
 
     def fit_filled(self) -> None:
         """Hide the columns that no row has a value in, and show those that have got one."""
-        filled = {column.key: self._is_filled(column) for column in self._model.columns}
-        if filled != self._filled:
-            self._filled = filled
-            self._changed()
+        filled_by_key = {column.key: self._is_filled(column) for column in self._model.columns}
+        if filled_by_key != self._filled:
+            self._filled = filled_by_key
+            self._on_change()
 
     def _is_filled(self, column: Column) -> bool:
         series = self._model.series
@@ -141,7 +141,7 @@ class ColumnsMenu:
             return True
         return any(column.raw(case_series) is not None for case_series in series)
 
-    def _changed(self, *_: object) -> None:
+    def _on_change(self, *_: object) -> None:
         for place, action in enumerate(self.menu.actions()):
-            filled = self._filled.get(action.data(), True)
-            self._view.setColumnHidden(place, not (action.isChecked() and filled))
+            is_filled = self._filled.get(action.data(), True)
+            self._view.setColumnHidden(place, not (action.isChecked() and is_filled))

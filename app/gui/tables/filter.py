@@ -17,7 +17,7 @@ from app.gui.tables.query import Term, terms
 from app.plot_data.series import Series, number, ranked
 from app.plot_data.settings import Setting, in_order
 
-_WITHOUT = "none"
+_NO_VALUE = "none"
 _FIGURES = {"p50": "latency_p50_us", "p99": "latency_p99_us"}
 
 
@@ -32,43 +32,46 @@ class Group:
 
 def groups(setting: Setting, series: Sequence[Series], rows: Sequence[int]) -> list[Group]:
     """Of these rows, in the setting's own order; within a group they keep theirs."""
-    found: dict[str, list[int]] = {}
+    rows_by_value: dict[str, list[int]] = {}
     for row in rows:
-        found.setdefault(setting.value(series[row]) or "", []).append(row)
-    ordered = in_order(setting, [value for value in found if value])
-    ordered += [""] if "" in found else []
+        rows_by_value.setdefault(setting.value(series[row]) or "", []).append(row)
+    ordered_values = in_order(setting, [value for value in rows_by_value if value])
+    ordered_values += [""] if "" in rows_by_value else []
     return [
         Group(
-            value, tuple(found[value]), _told(setting, value, [series[row] for row in found[value]])
+            value,
+            tuple(rows_by_value[value]),
+            _describe_group(setting, value, [series[row] for row in rows_by_value[value]]),
         )
-        for value in ordered
+        for value in ordered_values
     ]
 
 
-def _told(setting: Setting, value: str, cases: Sequence[Series]) -> str:
+def _describe_group(setting: Setting, value: str, cases: Sequence[Series]) -> str:
     """`threads 2: 14 cases, 1 failed; best p50 9.50 µs (wall clock, fp32); best p99 …`."""
-    failed = sum(case.status in FAILED for case in cases)
+    failed_count = sum(case.status in FAILED for case in cases)
     count = f"{len(cases):,} case{'s' * (len(cases) != 1)}" + (
-        f", {failed:,} failed" * bool(failed)
+        f", {failed_count:,} failed" * bool(failed_count)
     )
     best = [
-        f"best {name} " + ", ".join(f"{latency(us)} ({of})" for of, us in known.items())
+        f"best {name} "
+        + ", ".join(f"{latency(us)} ({label})" for label, us in values_by_label.items())
         for name, column in _FIGURES.items()
-        if (known := _best(cases, column))
+        if (values_by_label := _best(cases, column))
     ]
-    return "; ".join([f"{setting.title} {value or _WITHOUT}: {count}", *best])
+    return "; ".join([f"{setting.title} {value or _NO_VALUE}: {count}", *best])
 
 
 def _best(cases: Sequence[Series], column: str) -> Mapping[str, float]:
     """The least of each clock and precision, which are no rivals of each other."""
-    found: dict[str, float] = {}
-    for one in ranked(cases):
-        value = number(one, column)
+    best_by_label: dict[str, float] = {}
+    for case_series in ranked(cases):
+        value = number(case_series, column)
         if value:
-            precision = str(one.row.get("precision") or one.case.precision)
-            of = f"{CLOCK_TEXT[one.clock]}, {precision}"
-            found[of] = min(found.get(of, value), value)
-    return found
+            precision = str(case_series.row.get("precision") or case_series.case.precision)
+            label = f"{CLOCK_TEXT[case_series.clock]}, {precision}"
+            best_by_label[label] = min(best_by_label.get(label, value), value)
+    return best_by_label
 
 
 FILTER_HINT = (
@@ -80,9 +83,9 @@ FILTER_HINT = (
 )
 GROUP_ROLE = Qt.ItemDataRole.UserRole + 1
 """Of a group's own row, its Group; None of others."""
-_OPEN, _CLOSED = "▾", "▸"
-_OF_GROUP = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
-_OF_CASE = _OF_GROUP | Qt.ItemFlag.ItemIsSelectable
+_OPEN, _CLOSED_GLYPH = "▾", "▸"
+_GROUP_FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
+_CASE_FLAGS = _GROUP_FLAGS | Qt.ItemFlag.ItemIsSelectable
 Shown = int | Group
 
 
@@ -95,11 +98,11 @@ class ResultsFilter(QAbstractProxyModel):
     def __init__(self, model: ResultsModel) -> None:
         super().__init__()
         self._text, self._statuses, self._group = "", "", ""
-        self._parsed: tuple[object, list[Term]] = (None, [])
+        self._term_cache: tuple[object, list[Term]] = (None, [])
         self._sorted_by, self._order = "", Qt.SortOrder.AscendingOrder
-        self._closed: set[str] = set()
+        self._folded_values: set[str] = set()
         self._model = model
-        self._shown: list[Shown] = []
+        self._shown_rows: list[Shown] = []
         self._places: dict[int, int] = {}
         self.setSourceModel(model)
         model.modelAboutToBeReset.connect(self.beginResetModel)
@@ -111,52 +114,52 @@ class ResultsFilter(QAbstractProxyModel):
             self._text = text
             self._arrange()
 
-    def set_statuses(self, which: str) -> None:
+    def set_statuses(self, statuses: str) -> None:
         """ "" for all, `ok`, or `not_ok` for all that ended in any other way."""
-        if which != self._statuses:
-            self._statuses = which
+        if statuses != self._statuses:
+            self._statuses = statuses
             self._arrange()
 
     def set_group(self, key: str) -> None:
         """Group by the setting with this key; "" for no groups."""
         if key != self._group:
-            self._group, self._closed = key, set()
+            self._group, self._folded_values = key, set()
             self._arrange()
 
     def fold(self, group: Group) -> None:
         """Fold a group's cases away, or show them again."""
-        self._closed ^= {group.value}
+        self._folded_values ^= {group.value}
         self._arrange()
 
     def series_at(self, row: int) -> Series | None:
         """The case in a row; None in a group's own."""
-        shown = self._shown[row]
-        return self._model.series[shown] if isinstance(shown, int) else None
+        entry = self._shown_rows[row]
+        return self._model.series[entry] if isinstance(entry, int) else None
 
     def group_at(self, row: int) -> Group | None:
         """The group whose own row this is; None in a case's."""
-        shown = self._shown[row]
-        return None if isinstance(shown, int) else shown
+        entry = self._shown_rows[row]
+        return None if isinstance(entry, int) else entry
 
     @property
     def is_grouped(self) -> bool:
-        return len(self._places) < len(self._shown)
+        return len(self._places) < len(self._shown_rows)
 
     @property
     def cases(self) -> int:
         """How many cases the filter lets through, folded or not."""
-        return sum(len(one.rows) for one in self._shown if isinstance(one, Group)) or len(
-            self._shown
-        )
+        return sum(
+            len(entry.rows) for entry in self._shown_rows if isinstance(entry, Group)
+        ) or len(self._shown_rows)
 
     def passing(self) -> list[Series]:
         """The cases that the filter lets through, folded or not."""
         series = self._model.series
-        rows = (one.rows if isinstance(one, Group) else (one,) for one in self._shown)
+        rows = (entry.rows if isinstance(entry, Group) else (entry,) for entry in self._shown_rows)
         return [series[row] for row in dict.fromkeys(chain.from_iterable(rows))]
 
     def _source_reset(self) -> None:
-        self._take(self._arranged())
+        self._take(self._arrange_rows())
         self.endResetModel()
 
     def _source_changed(self, first: Index, last: Index) -> None:
@@ -172,44 +175,51 @@ class ResultsFilter(QAbstractProxyModel):
 
     def _arrange(self) -> None:
         """Show what is to be shown now; indexes that others keep go with their cases."""
-        fresh = self._arranged()
-        if fresh == self._shown:
+        fresh = self._arrange_rows()
+        if fresh == self._shown_rows:
             return
-        if {*map(_name, fresh)} != {*map(_name, self._shown)}:
+        if {*map(_name, fresh)} != {*map(_name, self._shown_rows)}:
             self.beginResetModel()
             self._take(fresh)
             self.endResetModel()
             return
         self.layoutAboutToBeChanged.emit()
-        kept = self.persistentIndexList()
-        names = [(_name(self._shown[one.row()]), one.column()) for one in kept]
+        indexes = self.persistentIndexList()
+        names = [
+            (_name(self._shown_rows[model_index.row()]), model_index.column())
+            for model_index in indexes
+        ]
         self._take(fresh)
-        places = {_name(shown): place for place, shown in enumerate(fresh)}
-        moved = [self.index(places[name], column) for name, column in names]
-        self.changePersistentIndexList(kept, moved)
+        places = {_name(entry): place for place, entry in enumerate(fresh)}
+        new_indexes = [self.index(places[name], column) for name, column in names]
+        self.changePersistentIndexList(indexes, new_indexes)
         self.layoutChanged.emit()
 
-    def _take(self, shown: list[Shown]) -> None:
-        self._shown = shown
-        self._places = {one: place for place, one in enumerate(shown) if isinstance(one, int)}
+    def _take(self, entries: list[Shown]) -> None:
+        self._shown_rows = entries
+        self._places = {
+            entry: place for place, entry in enumerate(entries) if isinstance(entry, int)
+        }
 
-    def _arranged(self) -> list[Shown]:
-        series, wanted = self._model.series, self._terms()
+    def _arrange_rows(self) -> list[Shown]:
+        series, search_terms = self._model.series, self._terms()
         rows = list(range(len(series)))
-        if wanted or self._statuses:
+        if search_terms or self._statuses:
             rows = [
                 row
                 for row in rows
-                if self._has_status(series[row]) and self._model.fits(row, wanted)
+                if self._has_status(series[row]) and self._model.fits(row, search_terms)
             ]
         rows = self._model.sorted(rows, self._sorted_by, self._order)
-        by = next((setting for setting in self._model.settings if setting.key == self._group), None)
-        if by is None:
+        group_setting = next(
+            (setting for setting in self._model.settings if setting.key == self._group), None
+        )
+        if group_setting is None:
             return [*rows]
-        shown: list[Shown] = []
-        for group in groups(by, series, rows):
-            shown += [group, *(() if group.value in self._closed else group.rows)]
-        return shown
+        entries: list[Shown] = []
+        for group in groups(group_setting, series, rows):
+            entries += [group, *(() if group.value in self._folded_values else group.rows)]
+        return entries
 
     def _has_status(self, series: Series) -> bool:
         status = series.status
@@ -220,9 +230,9 @@ class ResultsFilter(QAbstractProxyModel):
     def _terms(self) -> list[Term]:
         """Parsed once for all rows: the columns that may be named change with the run."""
         stamp = (self._text, self._model.typed)
-        if stamp != self._parsed[0]:
-            self._parsed = (stamp, terms(*stamp))
-        return self._parsed[1]
+        if stamp != self._term_cache[0]:
+            self._term_cache = (stamp, terms(*stamp))
+        return self._term_cache[1]
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """By a column, which stays the same one when others come before it; -1 for the plan's."""
@@ -231,38 +241,42 @@ class ResultsFilter(QAbstractProxyModel):
         self._arrange()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802
-        return 0 if parent.isValid() else len(self._shown)
+        return 0 if parent.isValid() else len(self._shown_rows)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802
         return self._model.columnCount(parent)
 
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
-        inside = row < len(self._shown) and column < self.columnCount() and min(row, column) >= 0
-        return self.createIndex(row, column) if inside and not parent.isValid() else QModelIndex()
+        is_inside = (
+            row < len(self._shown_rows) and column < self.columnCount() and min(row, column) >= 0
+        )
+        return (
+            self.createIndex(row, column) if is_inside and not parent.isValid() else QModelIndex()
+        )
 
     def parent(self, index: Index = QModelIndex()) -> QModelIndex:  # type: ignore[override] # noqa: B008
         return QModelIndex()
 
     def mapToSource(self, index: Index) -> QModelIndex:  # noqa: N802
-        shown = self._shown[index.row()] if index.isValid() else None
-        return self._model.index(shown, index.column()) if isinstance(shown, int) else QModelIndex()
+        entry = self._shown_rows[index.row()] if index.isValid() else None
+        return self._model.index(entry, index.column()) if isinstance(entry, int) else QModelIndex()
 
     def mapFromSource(self, index: Index) -> QModelIndex:  # noqa: N802
         place = self._places.get(index.row()) if index.isValid() else None
         return QModelIndex() if place is None else self.index(place, index.column())
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        shown = self._shown[index.row()]
-        if isinstance(shown, int):
-            return self._model.answer(shown, index.column(), role)
+        entry = self._shown_rows[index.row()]
+        if isinstance(entry, int):
+            return self._model.answer(entry, index.column(), role)
         if role == GROUP_ROLE:
-            return shown
+            return entry
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return shown.told
+            return entry.told
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain_tip(shown.told)
+            return plain_tip(entry.told)
         if role == Qt.ItemDataRole.DisplayRole and index.column() == 0:
-            return f"{_CLOSED if shown.value in self._closed else _OPEN} {shown.told}"
+            return f"{_CLOSED_GLYPH if entry.value in self._folded_values else _OPEN} {entry.told}"
         return None
 
     def headerData(  # noqa: N802
@@ -274,43 +288,47 @@ class ResultsFilter(QAbstractProxyModel):
         """A group's own row is no case, so it can't be selected."""
         if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
-        return _OF_CASE if isinstance(self._shown[index.row()], int) else _OF_GROUP
+        return _CASE_FLAGS if isinstance(self._shown_rows[index.row()], int) else _GROUP_FLAGS
 
 
-def _name(shown: Shown) -> int | str:
-    return shown if isinstance(shown, int) else shown.value
+def _name(entry: Shown) -> int | str:
+    return entry if isinstance(entry, int) else entry.value
 
 
 class ShownRows:
     """Always from top to bottom; a group's own row is no case."""
 
     def __init__(self, view: QTableView, results_filter: ResultsFilter) -> None:
-        self._view, self._shown = view, results_filter
+        self._view, self._shown_rows = view, results_filter
 
     def all(self) -> list[Series]:
-        return self._at(range(self._shown.rowCount()))
+        return self._get_series(range(self._shown_rows.rowCount()))
 
     def selected(self) -> list[Series]:
         """By the ranges that are selected: to ask for rows costs a question for each cell."""
         ranges = self._view.selectionModel().selection().toList()
-        return self._at(sorted({r for one in ranges for r in range(one.top(), one.bottom() + 1)}))
+        return self._get_series(
+            sorted(
+                {r for row_range in ranges for r in range(row_range.top(), row_range.bottom() + 1)}
+            )
+        )
 
     def current(self) -> Series | None:
         """The case that the keyboard is on."""
         index = self._view.currentIndex()
-        return self._shown.series_at(index.row()) if index.isValid() else None
+        return self._shown_rows.series_at(index.row()) if index.isValid() else None
 
     def select(self, keys: Sequence[str] | set[str]) -> QItemSelection:
         """Select the rows of these cases and no others; what was found of them."""
-        selection, chosen = self._view.selectionModel(), QItemSelection()
-        for row in range(self._shown.rowCount()):
-            case_series = self._shown.series_at(row)
+        selection, item_selection = self._view.selectionModel(), QItemSelection()
+        for row in range(self._shown_rows.rowCount()):
+            case_series = self._shown_rows.series_at(row)
             if case_series is not None and case_series.key in keys:
-                chosen.select(*[self._shown.index(row, 0)] * 2)
+                item_selection.select(*[self._shown_rows.index(row, 0)] * 2)
         flags = selection.SelectionFlag.ClearAndSelect | selection.SelectionFlag.Rows
-        selection.select(chosen, flags)
-        return chosen
+        selection.select(item_selection, flags)
+        return item_selection
 
-    def _at(self, rows: Sequence[int]) -> list[Series]:
-        found = map(self._shown.series_at, rows)
-        return [one for one in found if one is not None]
+    def _get_series(self, rows: Sequence[int]) -> list[Series]:
+        candidates = map(self._shown_rows.series_at, rows)
+        return [case_series for case_series in candidates if case_series is not None]

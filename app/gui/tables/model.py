@@ -56,16 +56,16 @@ class BaselineRow:
     def judge(self, series: Sequence[Series]) -> None:
         """The verdicts by key, of those whose figures may be compared with the baseline's."""
         self._verdicts = {}
-        alike = {one.key: one for one in ranked(series)}
-        base = alike.pop(self.series.key, None) if self.series is not None else None
+        series_by_key = {item.key: item for item in ranked(series)}
+        base = series_by_key.pop(self.series.key, None) if self.series is not None else None
         if base is not None:
             pairs = [
-                Pair(one.key, base.measured, one.measured)
-                for one in alike.values()
-                if is_same_work(one, base)
+                Pair(item.key, base.measured, item.measured)
+                for item in series_by_key.values()
+                if is_same_work(item, base)
             ]
-            told = judge_pairs(pairs, self.band, in_turn=True)
-            self._verdicts = {one.label: one.percentiles for one in told}
+            comparisons = judge_pairs(pairs, self.band, in_turn=True)
+            self._verdicts = {item.label: item.percentiles for item in comparisons}
 
     def sides(self, series: Series, column: Column) -> Sides | None:
         """The figure beside the baseline's; None where it has no verdict."""
@@ -97,7 +97,7 @@ def change_text(change: float) -> str:
 
 
 _IDENTITY = ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
-_SEARCHED = tuple(column for column in COLUMNS if column.key in (*_IDENTITY, *SETTINGS))
+_SEARCH_COLUMNS = tuple(column for column in COLUMNS if column.key in (*_IDENTITY, *SETTINGS))
 DOUBTED = "!"
 """Behind the status of a case that ended well, and whose figures should be doubted."""
 VERDICTS = tuple(f"baseline_{name}_verdict" for name in COMPARED)
@@ -120,10 +120,10 @@ class ResultsModel(QAbstractTableModel):
         self.columns = COLUMNS
         self.settings: tuple[Setting, ...] = ()
         self._theme = LIGHT
-        self._held = BaselineRow()
+        self._baseline_row = BaselineRow()
         self._deltas: tuple[DeltaColumn, ...] = ()
         self._looks: Mapping[str, tuple[QColor, QBrush]] = {}
-        self._typed = _typed(self.columns)
+        self._keys_by_word = _map_words(self.columns)
         self._by_key = {column.key: column for column in self.columns}
         self._raw: tuple[str, tuple[Series, ...], list[Any]] = "", (), []
         self._words: dict[str, tuple[Series, str]] = {}
@@ -137,40 +137,42 @@ class ResultsModel(QAbstractTableModel):
             role.DecorationRole: self._swatch,
             role.FontRole: self._font,
             role.ToolTipRole: self._tip,
-            role.AccessibleTextRole: self._spoken,
+            role.AccessibleTextRole: self._describe_cell,
         }
 
     def set_series(self, series: Sequence[Series]) -> None:
         """Show these; rows that stay the same case keep their place and selection."""
         fresh, old = tuple(series), self.series
-        self._held.renew(fresh)
+        self._baseline_row.renew(fresh)
         self._differ(fresh)
         columns = (*columns_of(fresh), *setting_columns(self.settings, fresh), *self._deltas)
-        if columns != self.columns or [one.key for one in fresh] != [one.key for one in old]:
+        if columns != self.columns or [case_series.key for case_series in fresh] != [
+            case_series.key for case_series in old
+        ]:
             self.beginResetModel()
             self.series, self.columns = fresh, columns
-            self._typed = _typed(columns)
+            self._keys_by_word = _map_words(columns)
             self._by_key = {column.key: column for column in columns}
             self.endResetModel()
             return
         self.series = fresh
-        changed = [k for k, (a, b) in enumerate(zip(old, fresh, strict=True)) if a is not b]
-        if changed and self.baseline is not None:
+        changed_rows = [k for k, (a, b) in enumerate(zip(old, fresh, strict=True)) if a is not b]
+        if changed_rows and self.baseline is not None:
             self._tell(0, len(fresh) - 1)  # all are judged together
-        elif changed:
-            self._tell(changed[0], changed[-1])
+        elif changed_rows:
+            self._tell(changed_rows[0], changed_rows[-1])
 
     def set_deltas(self, deltas: Sequence[DeltaColumn]) -> None:
         """Have these columns after all others."""
-        others = self.columns[: len(self.columns) - len(self._deltas)]
+        base_columns = self.columns[: len(self.columns) - len(self._deltas)]
         same = self._deltas == tuple(deltas)
         if not same:
             self.beginResetModel()
         self._deltas = tuple(deltas)
-        self.columns = (*others, *self._deltas)
+        self.columns = (*base_columns, *self._deltas)
         self._by_key = {column.key: column for column in self.columns}
         if not same:
-            self._typed = _typed(self.columns)
+            self._keys_by_word = _map_words(self.columns)
             self.endResetModel()
         self._tell(0, len(self.series) - 1)
 
@@ -184,8 +186,8 @@ class ResultsModel(QAbstractTableModel):
         """By what these rows differ: looked through anew only where some row's settings moved."""
         old = self.series
         same = len(old) == len(fresh) and all(
-            before is now or same_settings(before, now)
-            for before, now in zip(old, fresh, strict=True)
+            old_series is now or same_settings(old_series, now)
+            for old_series, now in zip(old, fresh, strict=True)
         )
         if not same:
             self.settings = tuple(settings(fresh))
@@ -196,41 +198,41 @@ class ResultsModel(QAbstractTableModel):
 
     @property
     def band(self) -> float:
-        return self._held.band
+        return self._baseline_row.band
 
     @property
     def baseline(self) -> Series | None:
-        return self._held.series
+        return self._baseline_row.series
 
     def set_baseline(self, series: Series | None) -> None:
         """The row that all others are compared with; None for no comparison."""
-        self._held.series = series
-        self._held.judge(self.series)
+        self._baseline_row.series = series
+        self._baseline_row.judge(self.series)
         self._tell(0, len(self.series) - 1)
 
     def set_band(self, band: float) -> None:
         """A change within it counts as none, as the run's plan has it."""
         if band != self.band:
-            self._held.band = band
-            self._held.judge(self.series)
+            self._baseline_row.band = band
+            self._baseline_row.judge(self.series)
             self._tell(0, len(self.series) - 1)
 
     def sorted(self, rows: Sequence[int], key: str, order: Qt.SortOrder) -> list[int]:
         """These rows by the raw values of a column, empty cells last in either order."""
-        column = next((one for one in self.columns if one.key == key), None)
+        column = next((candidate for candidate in self.columns if candidate.key == key), None)
         if column is None:
             return [*rows]
         raw = self._raw_of(column)
-        known = [row for row in rows if raw[row] is not None]
-        known.sort(key=raw.__getitem__, reverse=order == Qt.SortOrder.DescendingOrder)
-        return [*known, *(row for row in rows if raw[row] is None)]
+        known_rows = [row for row in rows if raw[row] is not None]
+        known_rows.sort(key=raw.__getitem__, reverse=order == Qt.SortOrder.DescendingOrder)
+        return [*known_rows, *(row for row in rows if raw[row] is None)]
 
     def _raw_of(self, column: Column) -> list[Any]:
         """The raw values of all rows: of those that are as they were, what was read before."""
         key, series, values = self._raw
         if key == column.key and len(series) == len(self.series):
-            together = zip(series, self.series, values, strict=True)
-            fresh = [value if old is new else column.raw(new) for old, new, value in together]
+            triples = zip(series, self.series, values, strict=True)
+            fresh = [value if old is new else column.raw(new) for old, new, value in triples]
         else:
             fresh = [column.raw(case_series) for case_series in self.series]
         self._raw = column.key, self.series, fresh
@@ -264,21 +266,21 @@ class ResultsModel(QAbstractTableModel):
 
     def answer(self, row: int, column: int, role: int) -> object:
         """What `data` tells of a cell, without an index of it."""
-        told = self._answers.get(role)
-        return None if told is None else told(self.series[row], self.columns[column])
+        handler = self._answers.get(role)
+        return None if handler is None else handler(self.series[row], self.columns[column])
 
     def _swatch(self, series: Series, column: Column) -> QIcon | None:
         if column.key != "runtime":
             return None
         none = QBrush(Qt.BrushStyle.NoBrush)
-        unseen = (runtime_color(series.runtime, self._theme), none)
-        color, brush = self._looks.get(series.key, unseen)
+        default_look = (runtime_color(series.runtime, self._theme), none)
+        color, brush = self._looks.get(series.key, default_look)
         return swatch(color, QColor(self._theme.base), brush.style())
 
     def _font(self, series: Series, column: Column) -> QFont | None:
         return self._bold if series is self.baseline else None
 
-    def _spoken(self, series: Series, column: Column) -> str:
+    def _describe_cell(self, series: Series, column: Column) -> str:
         return f"{column.title}: {self._text(series, column)}"
 
     @staticmethod
@@ -286,19 +288,19 @@ class ResultsModel(QAbstractTableModel):
         return _LEFT if column.kind == "text" else _RIGHT
 
     def _tip(self, series: Series, column: Column) -> str | float | None:
-        sides = self._held.sides(series, column)
+        sides = self._baseline_row.sides(series, column)
         if sides is not None:
-            within = f"a change within {100 * self.band:g}% does not count"
-            return plain_tip(f"{sides.verdict.word}: {sides.verdict.detail or within}")
+            band_text = f"a change within {100 * self.band:g}% does not count"
+            return plain_tip(f"{sides.verdict.word}: {sides.verdict.detail or band_text}")
         if column.key == "status" and series.row.get("warnings"):
             return plain_tip("\n".join(map(text, diagnostics_of(series.row))))
-        told = column.raw(series) if column.kind == "text" else None
-        return plain_tip(told) if isinstance(told, str) else told
+        value = column.raw(series) if column.kind == "text" else None
+        return plain_tip(value) if isinstance(value, str) else value
 
     @property
     def typed(self) -> Mapping[str, str]:
         """The columns by what the filter calls them."""
-        return self._typed
+        return self._keys_by_word
 
     def fits(self, row: int, terms: Sequence[Term]) -> bool:
         """Whether a row fulfils every term of a filter."""
@@ -306,16 +308,16 @@ class ResultsModel(QAbstractTableModel):
         return all(
             term.fits(self._by_key[term.key].raw(series))
             if term.key in self._by_key
-            else term.stands_in(self._searched(series))
+            else term.stands_in(self._join_search_text(series))
             for term in terms
         )
 
-    def _searched(self, series: Series) -> str:
+    def _join_search_text(self, series: Series) -> str:
         """Kept for as long as the row is the same: a word is looked for in all of them."""
-        known = self._words.get(series.key)
-        if known is None or known[0] is not series:
-            known = self._words[series.key] = series, _searched(series)
-        return known[1]
+        entry = self._words.get(series.key)
+        if entry is None or entry[0] is not series:
+            entry = self._words[series.key] = series, _join_search_text(series)
+        return entry[1]
 
     def _text(self, series: Series, column: Column) -> str:
         if isinstance(column, DeltaColumn):
@@ -323,18 +325,18 @@ class ResultsModel(QAbstractTableModel):
         text = column.text(column.raw(series))
         if column.key == "status" and text == "ok" and quality_of(series) == "doubted":
             return f"{text} {DOUBTED}"
-        change = self._held.change(series, column)
+        change = self._baseline_row.change(series, column)
         if change is None:
             return f"{text}{_interval(series, column)}"
-        sides = self._held.sides(series, column)
+        sides = self._baseline_row.sides(series, column)
         word = f" {sides.verdict.word}" if sides else ""
         return f"{text}  {change_text(change)}{word}"
 
     def _color(self, series: Series, column: Column) -> QColor | None:
         if column.key == "status":
-            doubted = quality_of(series) == "doubted"
-            return QColor(self._theme.warning if doubted else self._status_color(series.status))
-        sides = self._held.sides(series, column)
+            is_doubted = quality_of(series) == "doubted"
+            return QColor(self._theme.warning if is_doubted else self._status_color(series.status))
+        sides = self._baseline_row.sides(series, column)
         word = sides.verdict.word if sides else series.row.get(column.key)
         if sides is None and column.key not in VERDICTS:
             return None
@@ -346,25 +348,25 @@ class ResultsModel(QAbstractTableModel):
         return self._theme.good if status in WELL else self._theme.warning
 
 
-def _typed(columns: Sequence[Column]) -> dict[str, str]:
+def _map_words(columns: Sequence[Column]) -> dict[str, str]:
     return typed_for([(c.key, c.name if isinstance(c, SettingColumn) else "") for c in columns])
 
 
-def _searched(series: Series) -> str:
+def _join_search_text(series: Series) -> str:
     """What a word of the filter may stand in: who the case is, its settings, how it ended."""
-    words = [column.text(column.raw(series)) for column in _SEARCHED]
-    given = {**series.case.axes, **series.case.options}
-    return " ".join([*words, *(f"{name}={value}" for name, value in given.items())])
+    words = [column.text(column.raw(series)) for column in _SEARCH_COLUMNS]
+    case_settings = {**series.case.axes, **series.case.options}
+    return " ".join([*words, *(f"{name}={value}" for name, value in case_settings.items())])
 
 
 def _interval(series: Series, column: Column) -> str:
     """The 95 % interval behind a percentile that is judged; "" where it has none."""
     if column.key not in JUDGED:
         return ""
-    found = quoted(series, JUDGED[column.key])
-    if found is None or found.low_us is None or found.high_us is None:
+    quote = quoted(series, JUDGED[column.key])
+    if quote is None or quote.low_us is None or quote.high_us is None:
         return ""
-    return f"  ({interval(found.low_us, found.high_us)})"
+    return f"  ({interval(quote.low_us, quote.high_us)})"
 
 
 class HeldAgainst:
@@ -377,8 +379,8 @@ class HeldAgainst:
 
     def toggle(self, key: str) -> None:
         """Hold all rows against this one too, or no longer; "" for no row changes nothing."""
-        others = tuple(one for one in self.keys if one != key)
-        self.set(others if key in self.keys or not key else (*others, key))
+        other_keys = tuple(other_key for other_key in self.keys if other_key != key)
+        self.set(other_keys if key in self.keys or not key else (*other_keys, key))
 
     def set(self, keys: Sequence[str]) -> None:
         """Those of these that there are."""
@@ -395,8 +397,10 @@ class HeldAgainst:
         """Judge anew: other rounds may be there."""
         baseline = self._model.baseline
         baselines = [
-            one
-            for one in self._baselines
-            if baseline is None or one.case_series is None or one.case_series.key != baseline.key
+            candidate
+            for candidate in self._baselines
+            if baseline is None
+            or candidate.case_series is None
+            or candidate.case_series.key != baseline.key
         ]
         self._model.set_deltas(delta_columns(baselines, self._model.series, self._model.band))

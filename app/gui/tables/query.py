@@ -17,7 +17,7 @@ from app.run_folder.diagnostics import codes_in
 Value = str | float | None
 
 _TERM = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
-_ASKED = re.compile(r'(?P<key>[^\s":<>=!]+)(?P<operator>>=|<=|!=|[:=<>])(?P<value>.+)')
+_TERM_PATTERN = re.compile(r'(?P<key>[^\s":<>=!]+)(?P<operator>>=|<=|!=|[:=<>])(?P<value>.+)')
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -51,20 +51,28 @@ class Term:
     sign: str
     value: str
 
-    def fits(self, found: Value) -> bool:
+    def fits(self, cell_value: Value) -> bool:
         """Whether a row with this value in the column is wanted; an empty cell only by `!=`."""
-        if found is None:
+        if cell_value is None:
             return self.sign == "!="
         if self.key in _CODES:
-            has_code = any(_is(code, self.value) for code in codes_in(found))
+            has_code = any(_is(code, self.value) for code in codes_in(cell_value))
             return has_code != (self.sign == "!=")
         number = _number(self.value)
         if self.sign in _ORDERS:
-            mine = _number(str(found))
-            return mine is not None and number is not None and _ORDERS[self.sign](mine, number)
+            own_number = _number(str(cell_value))
+            return (
+                own_number is not None
+                and number is not None
+                and _ORDERS[self.sign](own_number, number)
+            )
         if self.sign == ":":
-            return _holds(_told(found), self.value)
-        same = _number(str(found)) == number if number is not None else _is(found, self.value)
+            return _holds(_format_value(cell_value), self.value)
+        same = (
+            _number(str(cell_value)) == number
+            if number is not None
+            else _is(cell_value, self.value)
+        )
         return same == (self.sign == "=")
 
     def stands_in(self, text: str) -> bool:
@@ -76,15 +84,15 @@ def terms(text: str, keys: Mapping[str, str]) -> list[Term]:
 
     What looks like a term but names no column is a word: runtimes are called `fpga:v80`.
     """
-    found = []
+    result = []
     for word in words(text):
-        asked = _ASKED.fullmatch(word)
-        key = keys.get(asked["key"].lower(), "") if asked else ""
-        if asked and key:
-            found.append(Term(key, asked["operator"], _bare(asked["value"])))
+        match = _TERM_PATTERN.fullmatch(word)
+        key = keys.get(match["key"].lower(), "") if match else ""
+        if match and key:
+            result.append(Term(key, match["operator"], _bare(match["value"])))
         elif bare := _bare(word):
-            found.append(Term("", ":", bare))
-    return found
+            result.append(Term("", ":", bare))
+    return result
 
 
 def words(text: str) -> list[str]:
@@ -98,10 +106,10 @@ def typed_for(columns: Sequence[tuple[str, str]]) -> dict[str, str]:
 
     Names come first: an option that is called as a column is asked for by its name.
     """
-    known = {key for key, _ in columns}
-    former = {word: key for word, key in RENAMED.items() if key in known}
+    column_keys = {key for key, _ in columns}
+    former = {word: key for word, key in RENAMED.items() if key in column_keys}
     by_key = {key.lower(): key for key, _ in columns}
-    short = {word: key for word, key in SHORT.items() if key in known}
+    short = {word: key for word, key in SHORT.items() if key in column_keys}
     return {**former, **by_key, **short, **{name.lower(): key for key, name in columns if name}}
 
 
@@ -109,17 +117,19 @@ def _bare(text: str) -> str:
     return text.replace('"', "")
 
 
-def _told(value: str | float) -> str:
+def _format_value(value: str | float) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _is(found: str | float, value: str) -> bool:
-    return re.fullmatch(_pattern(value), _plain(_told(found))) is not None
+def _is(cell_value: str | float, value: str) -> bool:
+    return re.fullmatch(_pattern(value), _plain(_format_value(cell_value))) is not None
 
 
 def _holds(text: str, value: str) -> bool:
-    plain, wanted = _plain(text), _plain(value)
-    return wanted in plain if "*" not in wanted else bool(re.search(_pattern(value), plain))
+    plain, plain_value = _plain(text), _plain(value)
+    return (
+        plain_value in plain if "*" not in plain_value else bool(re.search(_pattern(value), plain))
+    )
 
 
 def _pattern(value: str) -> str:

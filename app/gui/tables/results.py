@@ -48,17 +48,17 @@ class Chips(QWidget):
 
     def show_text(self, text: str) -> None:
         """A chip for each term of this filter."""
-        found = words(text)
-        if found == self._words:
+        new_words = words(text)
+        if new_words == self._words:
             return
-        self._words = found
+        self._words = new_words
         for button in self.buttons:
             self._row.removeWidget(button)
             button.deleteLater()
-        self.buttons = [self._chip(place, word) for place, word in enumerate(found)]
+        self.buttons = [self._chip(place, word) for place, word in enumerate(new_words)]
         for button in self.buttons:
             self._row.addWidget(button)
-        self.setVisible(len(found) >= _LEAST)
+        self.setVisible(len(new_words) >= _LEAST)
         self.updateGeometry()
 
     def _chip(self, place: int, word: str) -> QToolButton:
@@ -112,7 +112,7 @@ class ResultsTable(QWidget):
         self.baseline_button.clicked.connect(self.toggle_baseline)
         self.held = HeldAgainst(self.model)
         self.row_actions: list[QAction] = []
-        self._judged = self._quiet = False
+        self._is_judged = self._quiet = False
         self._passing: frozenset[str] | None = None
         self.count_label = QLabel()
         self.count_label.setProperty("muted", True)
@@ -128,7 +128,7 @@ class ResultsTable(QWidget):
         self.filter.modelAboutToBeReset.connect(self._about_to_reset)
         self.view = self._make_view()
         self._rows = ShownRows(self.view, self.filter)
-        self._kept = Kept(self.view, self.filter)
+        self._kept_position = Kept(self.view, self.filter)
         self.filter.modelReset.connect(self._after_reset)
         self.columns = ColumnsMenu(self.model, self.view)
         self._lay_out()
@@ -154,10 +154,10 @@ class ResultsTable(QWidget):
 
     def _after_reset(self) -> None:
         """What was selected stays so, as far as it is still shown."""
-        self._kept.give_back()
-        before = self._selected_before
-        self._select(set(before), quiet=True)
-        if self.selected_keys() != before:
+        self._kept_position.give_back()
+        keys_before = self._selected_before
+        self._select(set(keys_before), quiet=True)
+        if self.selected_keys() != keys_before:
             self.selected.emit(self.selected_keys())
         self._show_baseline_state()
 
@@ -195,8 +195,8 @@ class ResultsTable(QWidget):
     def show_plan(self, plan: Plan) -> None:
         """Judge within this run's own band, and show the verdicts on its own baseline's rows."""
         self.model.set_band(plan.band)
-        self._judged = bool(plan.baseline)
-        self.columns.lend(self._judged)
+        self._is_judged = bool(plan.baseline)
+        self.columns.lend(self._is_judged)
 
     def visible_columns(self) -> list[str]:
         """The keys of the columns that the user has shown, for preferences."""
@@ -211,10 +211,10 @@ class ResultsTable(QWidget):
         with self.columns.following():
             self.model.set_series(series)
         self.held.renew()
-        self.columns.lend(self._judged)
+        self.columns.lend(self._is_judged)
         self.columns.fit_filled()
-        offered = {setting.key: f"By {setting.title.lower()}" for setting in self.model.settings}
-        self.group_choice.set_texts({"": "No groups", **offered})
+        choices = {setting.key: f"By {setting.title.lower()}" for setting in self.model.settings}
+        self.group_choice.set_texts({"": "No groups", **choices})
         self.filter.set_group(self.group_choice.value)
         self._show_baseline_state()
         self._count()
@@ -230,7 +230,7 @@ class ResultsTable(QWidget):
 
     def selected_keys(self) -> list[str]:
         """The keys of the selected rows, as shown from top to bottom."""
-        return [one.key for one in self._rows.selected()]
+        return [case_series.key for case_series in self._rows.selected()]
 
     def select(self, keys: Sequence[str] | set[str], *, quiet: bool = False) -> None:
         """Select the rows of these cases, where they are shown, and scroll to the first of them.
@@ -243,18 +243,18 @@ class ResultsTable(QWidget):
 
     def has_rows(self, keys: Sequence[str]) -> bool:
         """Whether the filter lets all of these cases through."""
-        return set(keys) <= {one.key for one in self._rows.all()}
+        return set(keys) <= {case_series.key for case_series in self._rows.all()}
 
     def _select(self, keys: Sequence[str] | set[str], *, quiet: bool) -> QItemSelection:
         self._quiet = quiet
-        chosen = self._rows.select(keys)
+        selection = self._rows.select(keys)
         self._quiet = False
-        return chosen
+        return selection
 
     def toggle_baseline(self, *_: object) -> None:
         """Compare with the current row; with one that is a baseline, no longer."""
-        chosen = self._rows.current()
-        self.held.toggle(chosen.key if chosen is not None else "")
+        current = self._rows.current()
+        self.held.toggle(current.key if current is not None else "")
         self._tell_baselines()
 
     def drop_baselines(self) -> None:
@@ -269,19 +269,19 @@ class ResultsTable(QWidget):
 
     def set_baselines(self, baselines: Sequence[Baseline]) -> None:
         """Give a column to each but the row beside which figures are told already."""
-        kept = set(self.selected_keys())
-        with self.columns.following() as changed:
+        selected_keys = set(self.selected_keys())
+        with self.columns.following() as has_changed:
             self.held.set_baselines(baselines)
         self.columns.fit_filled()
-        if changed():
-            self.select(kept)
+        if has_changed():
+            self.select(selected_keys)
 
     def _show_baseline_state(self, *_: object) -> None:
-        chosen, baseline = self._rows.current(), self.model.baseline
+        current, baseline = self._rows.current(), self.model.baseline
         self.baseline_button.setChecked(
-            baseline is not None and chosen is not None and chosen.key in self.held.keys
+            baseline is not None and current is not None and current.key in self.held.keys
         )
-        self.baseline_button.setEnabled(chosen is not None or baseline is not None)
+        self.baseline_button.setEnabled(current is not None or baseline is not None)
 
     def copy(self, *_: object) -> None:
         """The selected rows, or all, with a header: tab-separated raw values."""
@@ -295,9 +295,9 @@ class ResultsTable(QWidget):
         return self._raw(self._rows.all())
 
     def _raw(self, cases: Sequence[Series]) -> Table:
-        shown = self.columns.shown()
-        return [column.key for column in shown], [
-            [column.raw(case) for column in shown] for case in cases
+        visible_columns = self.columns.shown()
+        return [column.key for column in visible_columns], [
+            [column.raw(case) for column in visible_columns] for case in cases
         ]
 
     def current_key(self) -> str:
@@ -322,7 +322,9 @@ class ResultsTable(QWidget):
     def _tell_filter(self) -> None:
         """Which cases are left, where that has changed."""
         is_open = not self.filter_box.text().strip() and not self.status_choice.value
-        keys = None if is_open else frozenset(one.key for one in self.filter.passing())
+        keys = (
+            None if is_open else frozenset(case_series.key for case_series in self.filter.passing())
+        )
         if keys != self._passing:
             self._passing = keys
             self.filtered.emit(keys)
@@ -332,9 +334,9 @@ class ResultsTable(QWidget):
             self.selected.emit(self.selected_keys())
 
     def _count(self) -> None:
-        shown, total = self.filter.cases, len(self.model.series)
-        of = f"{shown:,} of " if shown != total else ""
-        self.count_label.setText(f"{of}{total:,} {'case' if total == 1 else 'cases'}")
+        visible_count, total = self.filter.cases, len(self.model.series)
+        visible_text = f"{visible_count:,} of " if visible_count != total else ""
+        self.count_label.setText(f"{visible_text}{total:,} {'case' if total == 1 else 'cases'}")
 
 
 def _cell(value: object) -> str:

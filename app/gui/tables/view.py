@@ -113,24 +113,24 @@ class Kept:
     def __init__(self, view: QTableView, rows: ResultsFilter) -> None:
         self._view, self._rows = view, rows
         self._current: tuple[str, int] | None = None
-        self._scrolled = 0
+        self._scroll_value = 0
         rows.modelAboutToBeReset.connect(self._keep)
 
     def _keep(self) -> None:
         index = self._view.currentIndex()
-        one = self._rows.series_at(index.row()) if index.isValid() else None
-        self._current = (one.key, index.column()) if one else None
-        self._scrolled = self._view.verticalScrollBar().value()
+        case_series = self._rows.series_at(index.row()) if index.isValid() else None
+        self._current = (case_series.key, index.column()) if case_series else None
+        self._scroll_value = self._view.verticalScrollBar().value()
 
     def give_back(self) -> None:
         """Of what is still there; a selection is nobody's business here."""
-        self._view.verticalScrollBar().setValue(self._scrolled)
+        self._view.verticalScrollBar().setValue(self._scroll_value)
         if self._current is None:
             return
         key, column = self._current
         for row in range(self._rows.rowCount()):
-            one = self._rows.series_at(row)
-            if one is not None and one.key == key:
+            case_series = self._rows.series_at(row)
+            if case_series is not None and case_series.key == key:
                 selection = self._view.selectionModel()
                 selection.setCurrentIndex(
                     self._rows.index(row, column), selection.SelectionFlag.NoUpdate

@@ -277,7 +277,7 @@ class Figures(ModelFiles):
 
     @field_validator("percentiles")
     @classmethod
-    def _supported(cls, percentiles: tuple[float, ...]) -> tuple[float, ...]:
+    def _check_percentiles(cls, percentiles: tuple[float, ...]) -> tuple[float, ...]:
         for number in percentiles:
             fault = refusal(number)
             if fault:

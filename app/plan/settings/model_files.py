@@ -26,7 +26,7 @@ from app.plan.settings.setting import (
 )
 from exporters.types import InvalidValue
 
-_COMPILED = (*PLANNED, "check")
+_COMPILE_COMMANDS = (*PLANNED, "check")
 Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -42,7 +42,7 @@ class ModelFiles(Limits):
             help="safetensors for the models of --models",
             form=Word(),
             group=MODEL,
-            commands=_COMPILED,
+            commands=_COMPILE_COMMANDS,
             label="Weights",
             example="drawn by the seed",
             fold=FILES_FOLD,
@@ -59,7 +59,7 @@ class ModelFiles(Limits):
             help=".npz of inputs by name, or several sets (default: generated)",
             form=Word(),
             group=MODEL,
-            commands=_COMPILED,
+            commands=_COMPILE_COMMANDS,
             label="Inputs",
             example="drawn by the seed",
             fold=FILES_FOLD,
@@ -76,7 +76,7 @@ class ModelFiles(Limits):
             help=".npz of samples for int8 and fp8",
             form=Word(),
             group=MODEL,
-            commands=_COMPILED,
+            commands=_COMPILE_COMMANDS,
             label="Calibration",
             example="drawn by the seed",
             fold=FILES_FOLD,
@@ -93,7 +93,7 @@ class ModelFiles(Limits):
             help="measure a part of an .onnx file that begins at these nodes",
             form=Words(),
             group=MODEL,
-            commands=_COMPILED,
+            commands=_COMPILE_COMMANDS,
             label="First nodes",
             example="the whole graph",
             fold=FILES_FOLD,
@@ -110,7 +110,7 @@ class ModelFiles(Limits):
             help="measure a part of an .onnx file that ends at these nodes",
             form=Words(),
             group=MODEL,
-            commands=_COMPILED,
+            commands=_COMPILE_COMMANDS,
             label="Last nodes",
             example="the whole graph",
             fold=FILES_FOLD,
@@ -167,7 +167,7 @@ class ModelFiles(Limits):
             help="an output that becomes this input in the next run",
             form=Pairs("output=input"),
             group=MODEL,
-            commands=_COMPILED,
+            commands=_COMPILE_COMMANDS,
             label="States",
             example="h_out=h_in",
             fold=FILES_FOLD,
@@ -183,7 +183,7 @@ class ModelFiles(Limits):
             help="a library of operators for ONNX Runtime",
             form=Words(repeated=True),
             group=MODEL,
-            commands=_COMPILED,
+            commands=_COMPILE_COMMANDS,
             runs_code=always,
             label="Operators",
             term="custom operators",

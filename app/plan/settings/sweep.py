@@ -37,7 +37,7 @@ AxisSize = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
 Sizes = Annotated[tuple[AxisSize, ...], Field(min_length=1)]
 Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
 Replicas = Annotated[int, Field(ge=1, le=64, strict=True)]
-_COMPILED = (*PLANNED, "check")
+_COMPILE_COMMANDS = (*PLANNED, "check")
 
 
 def _is_code(model: str) -> bool:
@@ -81,7 +81,7 @@ class Sweep(BaseModel):
             help="catalogue names, .onnx paths, globs, file.py:factory, hf:FOLDER",
             form=Words(),
             group=WORK,
-            commands=(*_COMPILED, "study"),
+            commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             runs_code=_names_code,
             values="list",
@@ -98,7 +98,7 @@ class Sweep(BaseModel):
             help="default: all available runtimes; all: every known runtime",
             form=Words(),
             group=WORK,
-            commands=(*_COMPILED, "study"),
+            commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             runs_code=_names_library,
             values="list",
@@ -117,7 +117,7 @@ class Sweep(BaseModel):
             help=f"{', '.join(PRECISIONS)} (default fp32)",
             form=Words(choice_of(PRECISIONS)),
             group=WORK,
-            commands=(*_COMPILED, "study"),
+            commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             label="&Precision",
             term="precision",
@@ -133,7 +133,7 @@ class Sweep(BaseModel):
             help="batch sizes",
             form=Words(integer_from(1)),
             group=WORK,
-            commands=(*_COMPILED, "study"),
+            commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             label="&Batch",
             term="batch",
@@ -151,7 +151,7 @@ class Sweep(BaseModel):
             help="sequence lengths: sizes of the axis sequence",
             form=Words(integer_from(1)),
             group=WORK,
-            commands=_COMPILED,
+            commands=_COMPILE_COMMANDS,
             label="&Sequence",
             term="sequence",
             example="16, 64 … (the model's own)",
@@ -168,7 +168,7 @@ class Sweep(BaseModel):
             help="sizes of any other axis",
             form=Pairs("name=1,2,4", integer_from(0), listed=True, name_has_equals=True),
             group=WORK,
-            commands=_COMPILED,
+            commands=_COMPILE_COMMANDS,
             common=True,
             label="Other axes",
             term="axes",
@@ -186,7 +186,7 @@ class Sweep(BaseModel):
             help="threads of the engine (default 1); 0 leaves the number to it",
             form=Words(integer_from(0)),
             group=WORK,
-            commands=(*_COMPILED, "study"),
+            commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             label="&Threads",
             term="threads",
@@ -204,7 +204,7 @@ class Sweep(BaseModel):
             help="values of a runtime's option, each a case of its own",
             form=Pairs("runtime.name=value", format=option_text, listed=True),
             group=WORK,
-            commands=_COMPILED,
+            commands=_COMPILE_COMMANDS,
             common=True,
             runs_code=_provider_option,
             values="table of lists",

@@ -27,7 +27,7 @@ from app.plan.settings.setting import (
 from app.plan.settings.sweep import IDLE_SWEEP, Sweep
 
 _RUN = (*MEASURED, "check")
-_COMPARED = (*NEW, "resume", "rerun")
+_COMPARE_COMMANDS = (*NEW, "resume", "rerun")
 _NEW_RUN = (*NEW, "rerun", "check", "study", "import", "merge")
 _WORD = Word()
 
@@ -86,7 +86,7 @@ OUTPUTS = (
         help="compare with this stored run at the end",
         form=_WORD,
         group=COMPARISON,
-        commands=_COMPARED,
+        commands=_COMPARE_COMMANDS,
     ),
     Setting(
         key="history",
@@ -95,7 +95,7 @@ OUTPUTS = (
         help="earlier runs that show how far two differ (default: those beside)",
         form=_WORD,
         group=COMPARISON,
-        commands=(*_COMPARED, "compare", "report"),
+        commands=(*_COMPARE_COMMANDS, "compare", "report"),
     ),
     Setting(
         key="fail_on",
@@ -104,7 +104,7 @@ OUTPUTS = (
         help="exit with 3 if a case is slower, 1 if one can't be judged",
         form=_WORD,
         group=COMPARISON,
-        commands=(*_COMPARED, "compare", "history"),
+        commands=(*_COMPARE_COMMANDS, "compare", "history"),
     ),
     Setting(
         key="json",
@@ -113,7 +113,7 @@ OUTPUTS = (
         help="write the verdicts or the history as JSON",
         form=_WORD,
         group=OUTPUT,
-        commands=(*_COMPARED, "compare", "history"),
+        commands=(*_COMPARE_COMMANDS, "compare", "history"),
     ),
     Setting(
         key="csv",
@@ -131,7 +131,7 @@ OUTPUTS = (
         help="draw the history, or latency over idle time, as SVG",
         form=_WORD,
         group=OUTPUT,
-        commands=(*_COMPARED, "history"),
+        commands=(*_COMPARE_COMMANDS, "history"),
     ),
     Setting(
         key="any_host",
@@ -148,7 +148,7 @@ OUTPUTS = (
         help="write the verdicts as JUnit XML",
         form=_WORD,
         group=OUTPUT,
-        commands=(*_COMPARED, "compare"),
+        commands=(*_COMPARE_COMMANDS, "compare"),
     ),
     Setting(
         key="out",
@@ -187,7 +187,7 @@ OUTPUTS = (
         help="order of the table at the end: p99, model, batch_size, …",
         form=_WORD,
         group=OUTPUT,
-        commands=(*_COMPARED, "show", "import", "merge"),
+        commands=(*_COMPARE_COMMANDS, "show", "import", "merge"),
     ),
     Setting(
         key="strict",

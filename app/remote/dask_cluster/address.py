@@ -97,13 +97,13 @@ def reach(address: Address, context: ssl.SSLContext | None, within_s: float = RE
     except OSError as error:
         raise Unreached(f"no scheduler is at {address} ({error.strerror})", _START) from None
     plain.settimeout(min(within_s, GREETING_S))
-    with plain, _wrapped(address, plain, context) as stream:
+    with plain, _wrap_socket(address, plain, context) as stream:
         greeting = _greeting(address, stream)
     if _GREETING not in greeting:
         raise CarrierError(f"what listens at {address} is no Dask scheduler", _START)
 
 
-def _wrapped(
+def _wrap_socket(
     address: Address, plain: socket.socket, context: ssl.SSLContext | None
 ) -> socket.socket:
     try:
@@ -152,8 +152,8 @@ def _exactly(stream: socket.socket, size: int) -> bytes:
 
 def _reason(error: OSError) -> str:
     """What OpenSSL or the system calls it, in small letters."""
-    told = error.reason if isinstance(error, ssl.SSLError) else error.strerror
-    return str(told or error).replace("_", " ").lower()
+    reason = error.reason if isinstance(error, ssl.SSLError) else error.strerror
+    return str(reason or error).replace("_", " ").lower()
 
 
 Role = Literal["client", "worker"]
@@ -162,7 +162,7 @@ _HOW = "see docs/cluster.md for how to make one"
 
 
 def credentials(
-    role: Role, address: Address, given: Mapping[str, str | None]
+    role: Role, address: Address, overrides: Mapping[str, str | None]
 ) -> tuple[Security, ssl.SSLContext | None]:
     """What Dask takes, and the TLS context of this role in it; None for a plain address.
 
@@ -172,7 +172,7 @@ def credentials(
     if not address.encrypted:
         return Security(require_encryption=False), None
     files = {
-        name: given.get(name) or dask.config.get(f"{_TLS}.{where}", None)
+        name: overrides.get(name) or dask.config.get(f"{_TLS}.{where}", None)
         for name, where in _places(role).items()
     }
     for name in ("ca_file", "cert"):

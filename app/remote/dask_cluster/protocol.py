@@ -99,31 +99,34 @@ def versions() -> dict[str, Any]:
     }
 
 
-def refuse_others(name: str, theirs: Mapping[str, Any]) -> None:
+def refuse_others(name: str, peer_versions: Mapping[str, Any]) -> None:
     """CarrierError where the worker of this name differs in one that matters.
 
     Dask pickles what it sends, so that its own release and Python's must be the same
     (dask/distributed#7017, #6113); Graphlap's must be, or a row would be of another program.
     """
-    for what, mine in versions().items():
-        if theirs.get(what) != mine:
+    for package, local_version in versions().items():
+        if peer_versions.get(package) != local_version:
             raise CarrierError(
-                f"the worker {name} has {what} {theirs.get(what, 'unknown')}, "
-                f"and this machine has {mine}",
+                f"the worker {name} has {package} {peer_versions.get(package, 'unknown')}, "
+                f"and this machine has {local_version}",
                 "install the same there",
             )
 
 
-def refuse_scheduler(address: str, theirs: Mapping[str, Any]) -> None:
+def refuse_scheduler(address: str, scheduler_info: Mapping[str, Any]) -> None:
     """The same for the scheduler, of what `Scheduler.versions` tells: it needs no Graphlap."""
-    python = ".".join(str(theirs["host"].get("python", "unknown")).split(".")[:2])
-    told = {"Python": python, "distributed": theirs["packages"].get("distributed")}
-    mine = versions()
-    for what, there in told.items():
-        if there != mine[what]:
+    python = ".".join(str(scheduler_info["host"].get("python", "unknown")).split(".")[:2])
+    remote_versions = {
+        "Python": python,
+        "distributed": scheduler_info["packages"].get("distributed"),
+    }
+    local_versions = versions()
+    for package, remote_version in remote_versions.items():
+        if remote_version != local_versions[package]:
             raise CarrierError(
-                f"the scheduler {address} has {what} {there or 'unknown'}, "
-                f"and this machine has {mine[what]}",
+                f"the scheduler {address} has {package} {remote_version or 'unknown'}, "
+                f"and this machine has {local_versions[package]}",
                 "install the same there",
             )
 

@@ -82,10 +82,10 @@ class LoopThread:
 
 
 async def _cancel_others() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
+    other_tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in other_tasks:
         task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.gather(*other_tasks, return_exceptions=True)
 
 
 _START = "start some: graphlap worker"
@@ -96,7 +96,7 @@ class Link:
 
     def __init__(self, client: Client, address: Address) -> None:
         self._client, self._address = client, address
-        self._gone: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._removal_events: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
     @classmethod
     async def open(cls, address: Address, security: Security) -> Link:
@@ -117,7 +117,7 @@ class Link:
         except (OSError, TimeoutError) as error:
             raise CarrierError(f"the scheduler {address} does not answer ({error})") from None
         link = cls(client, address)
-        client.subscribe_topic("all", link._happened)
+        client.subscribe_topic("all", link._handle_event)
         return link
 
     @property
@@ -136,42 +136,42 @@ class Link:
         CarrierError where there is none and, if they are to be `compared`, for one of another
         version.
         """
-        told = await self._identity()
-        ours = {where: one[KEY] for where, one in told.items() if KEY in one}
-        if not ours:
-            others = f"; {len(told)} do other things" if told else ""
+        identities = await self._identity()
+        measure_workers = {where: entry[KEY] for where, entry in identities.items() if KEY in entry}
+        if not measure_workers:
+            other_text = f"; {len(identities)} do other things" if identities else ""
             raise CarrierError(
-                f"the scheduler {self._address} has no worker that measures{others}",
+                f"the scheduler {self._address} has no worker that measures{other_text}",
                 f"{_START} {self._address}",
             )
-        for one in ours.values() if compared else ():
-            refuse_others(str(one["name"]), one)
-        names = [str(one["name"]) for one in ours.values()]
+        for entry in measure_workers.values() if compared else ():
+            refuse_others(str(entry["name"]), entry)
+        names = [str(entry["name"]) for entry in measure_workers.values()]
         return {
             name if names.count(name) == 1 else f"{name}@{where.rpartition('/')[2]}": where
-            for name, where in zip(names, ours, strict=True)
+            for name, where in zip(names, measure_workers, strict=True)
         }
 
-    async def ask(self, worker: str, what: str, within_s: float, **told: Any) -> Any:
+    async def ask(self, worker: str, operation: str, within_s: float, **values: Any) -> Any:
         """What the worker's agent answers; CarrierError is its own refusal.
 
         OSError where the way to it is broken, TimeoutError where nothing comes.
         """
-        message = {"op": PREFIX + what, **told}
+        message = {"op": PREFIX + operation, **values}
         asking = self._scheduler.broadcast(msg=message, workers=[worker])
         answer = (await asyncio.wait_for(asking, within_s))[worker]
         if fault := answer.get("fault"):
             raise CarrierError(*fault)
         return answer["value"]
 
-    def submit(self, worker: str, job_id: str, told: str) -> DistributedFuture:
+    def submit(self, worker: str, job_id: str, job_text: str) -> DistributedFuture:
         """Queue the job on that worker and no other, to run once.
 
         What is pickled for it are functions of the standard library, toolz and distributed, which
         the scheduler unpickles too.
         """
         return self._client.submit(
-            compose(methodcaller("measure", told), get_worker),
+            compose(methodcaller("measure", job_text), get_worker),
             key=f"graphlap-{job_id}",
             workers=[worker],
             allow_other_workers=False,
@@ -182,21 +182,21 @@ class Link:
 
     async def until_gone(self, worker: str) -> None:
         """Returns when the scheduler has let go of the worker."""
-        gone = self._gone[worker]
+        removal = self._removal_events[worker]
         if worker not in await self._identity():
-            gone.set()
-        await gone.wait()
+            removal.set()
+        await removal.wait()
 
     async def _identity(self) -> dict[str, Any]:
         """What the scheduler tells of every worker: it names five of them unless told otherwise."""
         asking = self._scheduler.identity(n_workers=-1)
-        told: dict[str, Any] = (await asyncio.wait_for(asking, REACH_S))["workers"]
-        return told
+        workers: dict[str, Any] = (await asyncio.wait_for(asking, REACH_S))["workers"]
+        return workers
 
-    def _happened(self, event: tuple[float, Any]) -> None:
+    def _handle_event(self, event: tuple[float, Any]) -> None:
         told = event[1]
         if isinstance(told, Mapping) and told.get("action") == "remove-worker":
-            self._gone[told["worker"]].set()
+            self._removal_events[told["worker"]].set()
 
 
 async def _refuse_what_is_other(address: str, security: Security) -> None:
@@ -205,13 +205,13 @@ async def _refuse_what_is_other(address: str, security: Security) -> None:
     Asked on a connection of its own: a client only warns of versions, and hangs on a worker's port.
     """
     arguments = security.get_connection_args("client")
-    async with rpc(address, timeout=REACH_S, connection_args=arguments) as there:
-        kind = (await asyncio.wait_for(there.identity(), REACH_S)).get("type")
+    async with rpc(address, timeout=REACH_S, connection_args=arguments) as scheduler:
+        kind = (await asyncio.wait_for(scheduler.identity(), REACH_S)).get("type")
         if kind != "Scheduler":
             raise CarrierError(
                 f"{address} is a {kind}, not a scheduler", "name the address of the scheduler"
             )
-        refuse_scheduler(address, await asyncio.wait_for(there.versions(), REACH_S))
+        refuse_scheduler(address, await asyncio.wait_for(scheduler.versions(), REACH_S))
 
 
 LAST_WORD_S = 2.0
@@ -224,50 +224,50 @@ async def travel(
     job: HostJob,
     hear: Hear,
     silence_s: float,
-    cancelled: Callable[[], bool],
+    is_cancelled: Callable[[], bool],
 ) -> None:
     """Run the job on the worker and tell what comes of it; the last is `Ended` or `Lost`.
 
     A worker from which nothing came for `silence_s` is given up. A job that is `cancelled` while
     its files are brought does not begin.
     """
-    told = _Once(hear)
+    reporter = _Once(hear)
     try:
-        await _bring(link, worker, job.files, silence_s, cancelled)
-        if cancelled():
-            told(Ended("it was cancelled before it began", killed=True))
+        await _bring(link, worker, job.files, silence_s, is_cancelled)
+        if is_cancelled():
+            reporter(Ended("it was cancelled before it began", killed=True))
             return
         task = link.submit(worker, job.id, packed_job(job))
         try:
             await _first_end(
-                _listen(link, worker, job, told, silence_s), _fail(task), _go(link, worker)
+                _listen(link, worker, job, reporter, silence_s), _fail(task), _go(link, worker)
             )
         finally:
             task.release()  # a result that is kept would be computed again for a dead worker
         return
     except asyncio.CancelledError:
-        told(Lost("the sweep let go of it"))
+        reporter(Lost("the sweep let go of it"))
         raise
-    except _Gone as error:
-        told(Lost(str(error)))
+    except _WorkerGone as error:
+        reporter(Lost(str(error)))
         return
     except Unreadable as error:
-        told(Lost(str(error), is_ours=True))
+        reporter(Lost(str(error), is_ours=True))
         return
     except CarrierError as error:
-        told(Lost(str(error)))
+        reporter(Lost(str(error)))
     except TimeoutError:
-        told(Lost(f"no answer for {silence_s:g} s"))
+        reporter(Lost(f"no answer for {silence_s:g} s"))
     except OSError as error:
-        told(Lost(f"the way to it is broken ({error})"))
+        reporter(Lost(f"the way to it is broken ({error})"))
     except Exception as error:  # whatever it is, the sweep must not wait for ever
-        told(Lost(f"the way to it failed ({type(error).__name__}: {error})"))
+        reporter(Lost(f"the way to it failed ({type(error).__name__}: {error})"))
     # One that hears of it yet is not to go on measuring for nobody.
     with suppress(Exception):
         await link.ask(worker, "cancel", LAST_WORD_S, job=job.id, how="kill")
 
 
-class _Gone(CarrierError):
+class _WorkerGone(CarrierError):
     """The scheduler has let go of the worker."""
 
 
@@ -289,20 +289,20 @@ async def _bring(
     worker: str,
     files: Sequence[HostFile],
     within_s: float,
-    cancelled: Callable[[], bool],
+    is_cancelled: Callable[[], bool],
 ) -> None:
     """What the host lacks, block by block; it knows files by their content."""
     if not files:
         return
     lacking = await link.ask(worker, "lacks", within_s, files=packed_files(files))
-    if not (isinstance(lacking, list | tuple) and all(isinstance(one, str) for one in lacking)):
+    if not (isinstance(lacking, list | tuple) and all(isinstance(item, str) for item in lacking)):
         raise CarrierError(
             f"it answered for its files with {lacking!r:.40}, not a list of sha256",
             "install the same Graphlap there",
         )
     for file in {file.sha256: file for file in files if file.sha256 in lacking}.values():
         coming = blocks(file)
-        while (block := await asyncio.to_thread(next, coming, None)) and not cancelled():
+        while (block := await asyncio.to_thread(next, coming, None)) and not is_cancelled():
             offset, data = block
             await link.ask(
                 worker,
@@ -315,12 +315,12 @@ async def _bring(
             )
 
 
-async def _listen(link: Link, worker: str, job: HostJob, told: _Once, silence_s: float) -> None:
+async def _listen(link: Link, worker: str, job: HostJob, reporter: _Once, silence_s: float) -> None:
     """Ask for message after message until the last one."""
     number, heard_s = 0, time.monotonic()
-    while not told.over:
+    while not reporter.over:
         try:
-            said = await link.ask(
+            messages = await link.ask(
                 worker, "hear", silence_s, job=job.id, after=number, wait_s=silence_s / 4
             )
         except OSError:
@@ -329,9 +329,9 @@ async def _listen(link: Link, worker: str, job: HostJob, told: _Once, silence_s:
             await asyncio.sleep(_PAUSE_S)
             continue
         heard_s = time.monotonic()
-        number += len(said)
-        for message in said:
-            told(unpacked(message))
+        number += len(messages)
+        for message in messages:
+            reporter(unpacked(message))
 
 
 async def _fail(task: DistributedFuture) -> None:
@@ -348,15 +348,15 @@ async def _fail(task: DistributedFuture) -> None:
 
 async def _go(link: Link, worker: str) -> None:
     await link.until_gone(worker)
-    raise _Gone("its worker is gone")
+    raise _WorkerGone("its worker is gone")
 
 
 async def _first_end(*works: object) -> None:
     """What the first of them to end gives or raises; the others are cancelled."""
     tasks = [asyncio.ensure_future(work) for work in works]  # type: ignore[call-overload]
     try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
+        finished_tasks, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in finished_tasks:
             task.result()
     finally:
         for task in tasks:
@@ -382,12 +382,12 @@ class DaskCarrier:
         self._silence_s = silence_s
         self._hosts: dict[str, str] = {}
         self._jobs: dict[str, tuple[str, Future[None]]] = {}
-        self._cancelled: set[str] = set()
-        self._killed: set[str] = set()
+        self._cancelled_jobs: set[str] = set()
+        self._killed_jobs: set[str] = set()
         security, context = credentials("client", self._address, {})
         reach(self._address, context)
         self._loop = LoopThread("dask carrier")
-        self._closed = False
+        self._is_closed = False
         try:
             self._link = self._loop.do(Link.open(self._address, security))
         except BaseException:
@@ -405,33 +405,35 @@ class DaskCarrier:
     def cancel(self, host: str, job_id: str, how: Ending) -> None:
         if job_id not in self._jobs:
             return
-        self._cancelled.add(job_id)
-        if how == "kill" and job_id in self._killed:
+        self._cancelled_jobs.add(job_id)
+        if how == "kill" and job_id in self._killed_jobs:
             self._jobs[job_id][1].cancel()  # which tells that it is lost
             return
         if how == "kill":
-            self._killed.add(job_id)
+            self._killed_jobs.add(job_id)
         self._loop.begin(self._cancel(host, job_id, how))
 
     def close(self) -> None:
-        if self._closed:
+        if self._is_closed:
             return
-        self._closed = True
+        self._is_closed = True
         self._loop.do(self._close())
         self._loop.close()
 
     async def _doctor(self) -> tuple[Host, ...]:
         """Of those that answer; CarrierError where none does."""
-        hosts = await self._found(compared=True)
-        asked = await asyncio.gather(*(self._host(name, at) for name, at in hosts.items()))
-        there = tuple(host for host in asked if host is not None)
-        if not there:
+        hosts = await self._find_workers(compared=True)
+        answers = await asyncio.gather(
+            *(self._host(name, address) for name, address in hosts.items())
+        )
+        reachable_hosts = tuple(host for host in answers if host is not None)
+        if not reachable_hosts:
             raise CarrierError(
                 f"no worker of {self._address} answers", "end those that hang, and start them again"
             )
-        return there
+        return reachable_hosts
 
-    async def _found(self, compared: bool = False) -> dict[str, str]:
+    async def _find_workers(self, compared: bool = False) -> dict[str, str]:
         """The workers by name as they are now: one that was started again has another address."""
         try:
             self._hosts = await self._link.workers(compared)
@@ -441,8 +443,8 @@ class DaskCarrier:
 
     async def _host(self, name: str, worker: str) -> Host | None:
         try:
-            told = await self._link.ask(worker, "doctor", self._silence_s)
-            return replace(from_json(Host, json.loads(told)), name=name)
+            answer = await self._link.ask(worker, "doctor", self._silence_s)
+            return replace(from_json(Host, json.loads(answer)), name=name)
         except (OSError, TimeoutError):
             return None
         except (CodecError, ValueError) as error:
@@ -450,7 +452,7 @@ class DaskCarrier:
 
     async def _run(self, host: str, job: HostJob, hear: Hear) -> None:
         try:
-            worker = (await self._found()).get(host)
+            worker = (await self._find_workers()).get(host)
         except CarrierError as error:
             hear(Lost(str(error)))
             return
@@ -458,7 +460,7 @@ class DaskCarrier:
             hear(Lost("its worker is gone"))
             return
         await travel(
-            self._link, worker, job, hear, self._silence_s, lambda: job.id in self._cancelled
+            self._link, worker, job, hear, self._silence_s, lambda: job.id in self._cancelled_jobs
         )
 
     async def _cancel(self, host: str, job_id: str, how: Ending) -> None:
@@ -470,7 +472,7 @@ class DaskCarrier:
 
     async def _close(self) -> None:
         """Jobs that are left end on their hosts too."""
-        self._cancelled.update(self._jobs)
+        self._cancelled_jobs.update(self._jobs)
         left = [self._cancel(host, job_id, "kill") for job_id, (host, _) in self._jobs.items()]
         await asyncio.gather(*left)
         ways = [asyncio.wrap_future(way) for _, way in list(self._jobs.values())]

@@ -62,7 +62,7 @@ class Outbox:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._waiting: list[Message] = []
-        self._taken = self._answered = 0
+        self._taken_count = self._answer_count = 0
         self._news = asyncio.Event()
         self._later: asyncio.TimerHandle | None = None
         self.asked_s = time.monotonic()
@@ -82,7 +82,7 @@ class Outbox:
     def forget(self, why: str) -> None:
         """Let go of all that waits: nobody comes for it. Who comes after all is told why."""
         self._why_forgotten = why
-        self._taken += len(self._waiting)
+        self._taken_count += len(self._waiting)
         self._waiting.clear()
 
     async def after(self, number: int, wait_s: float) -> Sequence[Message]:
@@ -91,18 +91,18 @@ class Outbox:
         Whoever asks has all before it, which are let go. A job that is handed over again has told
         them to somebody else, and is lost to who asks now.
         """
-        if number < self._taken:
+        if number < self._taken_count:
             return (Lost(self._why_forgotten),)
         self.asked_s = time.monotonic()
-        del self._waiting[: number - self._taken]
-        self._taken = max(self._taken, number)
-        if self._taken >= self._answered:  # else the last answer was lost on its way
+        del self._waiting[: number - self._taken_count]
+        self._taken_count = max(self._taken_count, number)
+        if self._taken_count >= self._answer_count:  # else the last answer was lost on its way
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), wait_s)
         self._news.clear()
         self.asked_s = time.monotonic()
         first = self._first()
-        self._answered = self._taken + len(first)
+        self._answer_count = self._taken_count + len(first)
         return first
 
     def _first(self) -> Sequence[Message]:
@@ -160,7 +160,7 @@ class MeasureWorker(Worker):
                 "start the worker without one: --no-nanny",
             )
         dask.config.set(configuration(WORKER))
-        fixed = {
+        fixed_options = {
             "nthreads": 1,
             "resources": {RESOURCE: 1},
             "memory_limit": 0,
@@ -169,7 +169,7 @@ class MeasureWorker(Worker):
             "heartbeat_interval": f"{HEARTBEAT_S} s",
             "startup_information": {KEY: _told_of_us},
         }
-        super().__init__(*args, **{**options, **fixed})
+        super().__init__(*args, **{**options, **fixed_options})
         self._agent: Agent = agent or ThisMachine()
         self._home = asyncio.get_running_loop()
         self._jobs: OrderedDict[str, Outbox] = OrderedDict()
@@ -184,12 +184,12 @@ class MeasureWorker(Worker):
             }
         )
 
-    def measure(self, told: str) -> int:
+    def measure(self, packed_job: str) -> int:
         """The task: run the job to its end, once. Returns how often it ran by this: once or never.
 
         It has the worker's one thread until then, so that Dask sees it at work.
         """
-        job = unpacked_job(told)
+        job = unpacked_job(packed_job)
         box = asyncio.run_coroutine_threadsafe(self._begin(job.id), self._home).result()
         if box is None:
             return 0
@@ -211,20 +211,20 @@ class MeasureWorker(Worker):
         return box
 
     async def doctor(self) -> dict[str, Any]:
-        return await _answered(lambda: json.dumps(to_json(self._agent.doctor())))
+        return await _reply(lambda: json.dumps(to_json(self._agent.doctor())))
 
     async def lacks(self, files: str) -> dict[str, Any]:
-        return await _answered(lambda: list(self._agent.lacks(unpacked_files(files))))
+        return await _reply(lambda: list(self._agent.lacks(unpacked_files(files))))
 
     async def keep(self, sha256: str, offset: int, data: bytes, size_bytes: int) -> dict[str, Any]:
-        return await _answered(
+        return await _reply(
             functools.partial(self._agent.keep, sha256, offset, bytes(data), size_bytes)
         )
 
     async def hear(self, job: str, after: int, wait_s: float) -> dict[str, Any]:
         """The messages of a job from number `after` on; see `Outbox.after`."""
-        said = await self._box(job).after(after, wait_s)
-        return {"value": [packed(message) for message in said]}
+        messages = await self._box(job).after(after, wait_s)
+        return {"value": [packed(message) for message in messages]}
 
     async def cancel(self, job: str, how: Ending) -> dict[str, Any]:
         """End a job; one that has not begun never does."""
@@ -232,7 +232,7 @@ class MeasureWorker(Worker):
         if not box.began:
             box.end(Ended("ended before it began", killed=True))
             return {"value": None}
-        return await _answered(functools.partial(self._agent.cancel, job, how))
+        return await _reply(functools.partial(self._agent.cancel, job, how))
 
     async def heartbeat(self) -> None:
         await super().heartbeat()
@@ -268,7 +268,7 @@ class MeasureWorker(Worker):
             await self.cancel(job, "kill")
 
 
-async def _answered(work: Callable[[], Any]) -> dict[str, Any]:
+async def _reply(work: Callable[[], Any]) -> dict[str, Any]:
     """What the work gives, or the sentence that it fails with: an exception would be pickled."""
     try:
         return {"value": await asyncio.to_thread(work)}
@@ -283,9 +283,9 @@ def _told_of_us(worker: Worker) -> dict[str, Any]:
     return {**versions(), "name": worker_name(worker.name)}
 
 
-def worker_name(given: object) -> str:
+def worker_name(raw_name: object) -> str:
     """What rows call a worker: as it was called, or its machine where that is a number or none."""
-    name = given.strip() if isinstance(given, str) else ""
+    name = raw_name.strip() if isinstance(raw_name, str) else ""
     return name if name and not name.isdigit() and "://" not in name else socket.gethostname()
 
 
@@ -319,16 +319,16 @@ def main(options: argparse.Namespace, agent: Agent | None = None) -> int:
 def _reach_in_time(address: Address, context: ssl.SSLContext | None) -> None:
     """As `reach`, but one that is not there yet is waited for."""
     until_s = time.monotonic() + PATIENCE_S
-    told = False
+    has_reported = False
     while True:
         try:
             return reach(address, context)
         except Unreached as error:
             if time.monotonic() > until_s:
                 raise
-            if not told:
+            if not has_reported:
                 _say(f"{error.cause}: this waits {PATIENCE_S:g} s for one")
-            told = True
+            has_reported = True
             time.sleep(_AGAIN_S)
 
 
@@ -341,18 +341,18 @@ async def _measure(address: Address, security: Security, name: str, agent: Agent
         # Dask would listen on all networks for a scheduler of this machine.
         host="127.0.0.1" if address.is_here else None,
     )
-    asked = asyncio.Event()
+    stop_event = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, asked.set)
+        asyncio.get_running_loop().add_signal_handler(number, stop_event.set)
     async with worker:
         _say(f"{name} measures for {address}")
-        ended = asyncio.create_task(worker.finished())  # type: ignore[no-untyped-call]
-        asking = asyncio.create_task(asked.wait())
-        await asyncio.wait({ended, asking}, return_when=asyncio.FIRST_COMPLETED)
+        worker_end = asyncio.create_task(worker.finished())  # type: ignore[no-untyped-call]
+        asking = asyncio.create_task(stop_event.wait())
+        await asyncio.wait({worker_end, asking}, return_when=asyncio.FIRST_COMPLETED)
         asking.cancel()
-    if not asked.is_set():
+    if not stop_event.is_set():
         _say(f"the scheduler {address} is gone, or has let go of {name}: start this again")
-    return int(not asked.is_set())
+    return int(not stop_event.is_set())
 
 
 def _say(sentence: str) -> None:

@@ -50,14 +50,14 @@ def export_json(run: Run, rows: Sequence[Row]) -> tuple[Path, ...]:
     # A line for each row: indented, all of it would be written by Python's slow encoder.
     head = _text(finite(document), indent=1).removesuffix("\n}")
     with replacing(path) as file:
-        file.write(_encoded(f'{head},\n "rows": [\n  '))
+        file.write(_encode(f'{head},\n "rows": [\n  '))
         for place, row in enumerate(rows):
-            file.write(_encoded((",\n  " if place else "") + _text(row_values(row, names))))
+            file.write(_encode((",\n  " if place else "") + _text(row_values(row, names))))
         file.write(b"\n ]\n}\n")
     return (path,)
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode(errors="backslashreplace")
 
 
@@ -145,9 +145,9 @@ def _shapes(model: ExportedModel | None, case: Case, side: str) -> dict[str, lis
 
 def _times_s(run: Run, rounds: Sequence[RoundResult], maximum: int) -> list[float]:
     """At most so many of the measured latencies, evenly spread over all rounds, in seconds."""
-    timed = [run.samples_of(result).latency_ns for result in rounds if result.samples]
-    if not timed:
+    round_times_ns = [run.samples_of(result).latency_ns for result in rounds if result.samples]
+    if not round_times_ns:
         return []
-    all_ns = np.concatenate(timed)
+    all_ns = np.concatenate(round_times_ns)
     indices = np.linspace(0, len(all_ns) - 1, min(maximum, len(all_ns))).astype(int)
     return [float(nanoseconds) / 1e9 for nanoseconds in all_ns[indices]]

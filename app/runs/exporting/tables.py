@@ -83,8 +83,8 @@ def join_cells(cells: Sequence[Block]) -> bytes:
     for place, (text, mask) in enumerate(cells):
         parts += [text, separators[place == len(cells) - 1]]
         masks += [mask, always]
-    joined: np.ndarray = np.concatenate(parts, axis=1)[np.concatenate(masks, axis=1)]
-    return joined.tobytes()
+    joined_cells: np.ndarray = np.concatenate(parts, axis=1)[np.concatenate(masks, axis=1)]
+    return joined_cells.tobytes()
 
 
 def word_cells(vocabulary: Sequence[str], indices: np.ndarray) -> Block:
@@ -168,10 +168,10 @@ def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, ...]:
     kinds = (pa.string(), pa.int32(), pa.string(), pa.int32(), *(pa.int64(),) * 4)
     schema = pa.schema(list(zip(NAMES, kinds, strict=True)))
     # Times hardly repeat: a dictionary of them is only looked for in vain.
-    repeated = [name for name in NAMES if not name.endswith("_ns")]
+    dictionary_columns = [name for name in NAMES if not name.endswith("_ns")]
     with (
         replacing(samples) as file,
-        parquet.ParquetWriter(file, schema, use_dictionary=repeated) as writer,
+        parquet.ParquetWriter(file, schema, use_dictionary=dictionary_columns) as writer,
     ):
         for item in recordings(run):
             count = len(item.records)

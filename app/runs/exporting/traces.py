@@ -131,8 +131,8 @@ def _write(run: Run, folder: Path, recording: Recording) -> Path:
         },
     }
     with (
-        replacing(path) as packed,
-        gzip.open(packed, "wt", compresslevel=1, encoding="utf-8") as file,
+        replacing(path) as packed_path,
+        gzip.open(packed_path, "wt", compresslevel=1, encoding="utf-8") as file,
     ):
         file.write(json.dumps(head, ensure_ascii=False)[:-1] + ', "traceEvents": [\n')
         events = _events(recording, start_ns, readings)
@@ -144,13 +144,13 @@ def _write(run: Run, folder: Path, recording: Recording) -> Path:
 
 def _start_ns(recording: Recording, readings: Sequence[Reading]) -> int:
     """When the first event is: a device may be read before the first run. 0 without any."""
-    seen = (
+    disturbances = (
         recording.result.interference.disturbances
         if recording.result.interference is not None
         else ()
     )
     starts = [int(recording.records[name].min()) for name in _TIMES if len(recording.records)]
-    starts += [disturbance.begun_ns for disturbance in seen]
+    starts += [disturbance.begun_ns for disturbance in disturbances]
     starts += [reading.time_ns for reading in readings]
     return min(starts, default=0)
 
@@ -179,7 +179,7 @@ def _events(recording: Recording, start_ns: int, readings: Sequence[Reading]) ->
 
 
 def _runs(records: np.ndarray, thread: int, start_ns: int) -> Iterator[str]:
-    for number, (phase, started, finished) in enumerate(
+    for number, (phase, run_start_ns, run_end_ns) in enumerate(
         zip(
             records["phase"].tolist(),
             (records["started_ns"] - start_ns).tolist(),
@@ -187,7 +187,7 @@ def _runs(records: np.ndarray, thread: int, start_ns: int) -> Iterator[str]:
             strict=True,
         )
     ):
-        yield _span(PHASES[phase], "run", thread, started, finished, f'{{"run":{number}}}')
+        yield _span(PHASES[phase], "run", thread, run_start_ns, run_end_ns, f'{{"run":{number}}}')
 
 
 def _pauses(records: np.ndarray, thread: int, start_ns: int) -> Iterator[str]:

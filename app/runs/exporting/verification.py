@@ -45,8 +45,8 @@ def check_exports(folder: Path, run_id: str, rows: Mapping[str, Row]) -> Iterato
     """What is wrong with `results.json` and `results.parquet`, of those that are there; `rows` are
     the run's own by case id. All of it is harmless: an export is made again."""
     for name, format_, read, forms in (
-        (json_file.RESULTS, "json", _of_json, _json_forms),
-        (tables.RESULTS, "parquet", _of_parquet, dict),
+        (json_file.RESULTS, "json", _read_json_rows, _json_forms),
+        (tables.RESULTS, "parquet", _read_parquet_rows, dict),
     ):
         path = folder / name
         if path.is_file() and (format_ != "parquet" or find_spec("pyarrow") is not None):
@@ -105,14 +105,14 @@ def _holds(cell: Any, value: Any) -> bool:
     return any(are_equal(cell, form) for form in (value, json_file.finite(value), text))
 
 
-def _of_json(path: Path) -> list[Mapping[str, Any]]:
+def _read_json_rows(path: Path) -> list[Mapping[str, Any]]:
     rows = json.loads(path.read_bytes())["rows"]
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise TypeError("rows are no list of objects")
     return rows
 
 
-def _of_parquet(path: Path) -> list[Mapping[str, Any]]:
+def _read_parquet_rows(path: Path) -> list[Mapping[str, Any]]:
     import pyarrow as pa
     from pyarrow import parquet as pq
 

@@ -101,18 +101,18 @@ class ResultFiles:
 
     def poll(self) -> set[str]:
         """The cases of which something else is written than before."""
-        changed: set[str] = set()
+        changed_keys: set[str] = set()
         if self._is_new(self._full_table):
             previous, self.rows = self.rows, read_rows(self._folder / self._full_table)
-            changed |= {key for key, row in self.rows.items() if previous.get(key) != row}
+            changed_keys |= {key for key, row in self.rows.items() if previous.get(key) != row}
         if self._is_new(ANSWERS):
             self.sought = read_answers(self._folder / ANSWERS)
-            changed |= self.sought.keys()
+            changed_keys |= self.sought.keys()
         if self._is_new(LADDERS):
             answers = read_ladders(self._folder / LADDERS)
             self.ladders = {answer.rungs[0].case_id: answer for answer in answers if answer.rungs}
-            changed |= self.ladders.keys()
-        return changed
+            changed_keys |= self.ladders.keys()
+        return changed_keys
 
     def _is_new(self, name: str) -> bool:
         """Whether the file has been written since this was asked last."""
@@ -166,7 +166,7 @@ class RunReader:
         self._samples: dict[str, CaseSamples] = {}
         self._target = self._journal.ledger.manifest.requested_plan.target
         self._result_files = ResultFiles(folder, self._journal.ledger.manifest.full_table)
-        self._answered: dict[str, tuple[int, Row, Summary | None]] = {}
+        self._answer_cache: dict[str, tuple[int, Row, Summary | None]] = {}
         self._requested_counts: dict[str, int] = {}
         self._operators: dict[str, OperatorTimes] = {}
         self._summaries = Summaries(folder)
@@ -191,35 +191,37 @@ class RunReader:
         """The new state, or None if nothing moved since the last call."""
         previous = self._state
         try:
-            changed = self._journal.poll()
+            changed_keys = self._journal.poll()
         except ResultsError as error:
             problem = Problem(error.cause, error.remedy)
             self._state = replace(previous, problem=problem, alive=False)
             return self._state if self._state.problem != previous.problem else None
-        changed |= self._take_search_cases()
+        changed_keys |= self._take_search_cases()
         alive = is_being_written(self.folder)  # first: who ends now tells so in `live` before
         live = read_live(self.folder) or previous.live
         running = live if alive else None
-        changed |= self._result_files.poll() | self._take_answers() | self._newly_in_flight(running)
+        changed_keys |= (
+            self._result_files.poll() | self._take_answers() | self._newly_in_flight(running)
+        )
         visible_keys = self._choose_visible(running)
-        changed |= set(visible_keys) ^ set(previous.visible_keys)
+        changed_keys |= set(visible_keys) ^ set(previous.visible_keys)
         first = not self._series
-        damaged = tuple(Problem(damage.cause, damage.remedy) for damage in self._journal.damaged)
+        problems = tuple(Problem(damage.cause, damage.remedy) for damage in self._journal.damaged)
         has_changes = (
-            bool(changed) or first or alive != previous.alive or damaged != previous.damaged
+            bool(changed_keys) or first or alive != previous.alive or problems != previous.damaged
         )
         self._samples = {
             key: self._samples.get(key) or self._samples_of(key) for key in visible_keys
         }
         updated_keys = {k for k, s in self._samples.items() if s.follow(self._files(k, running))}
         self._reading = bool(updated_keys)
-        changed |= updated_keys
+        changed_keys |= updated_keys
         self._ask(visible_keys, alive)
         if first or alive != previous.alive:
-            changed = set(self._cases)  # who waits while the run goes on is not run after it
-        if not changed and not has_changes and live == previous.live and not previous.problem:
+            changed_keys = set(self._cases)  # who waits while the run goes on is not run after it
+        if not changed_keys and not has_changes and live == previous.live and not previous.problem:
             return None
-        for key in changed & self._cases.keys():
+        for key in changed_keys & self._cases.keys():
             self._series[key] = self._series_of(self._cases[key], running, alive)
         series = tuple(self._series[key] for key in self._cases)
         self._state = RunState(
@@ -232,7 +234,7 @@ class RunReader:
             visible_keys=visible_keys,
             revision=previous.revision + has_changes,
             samples_in_flight=self._in_flight(live),
-            damaged=damaged,
+            damaged=problems,
             details=self._details(visible_keys),
             environments=dict(self._journal.ledger.environments),
         )
@@ -241,12 +243,12 @@ class RunReader:
     @property
     def is_moving(self) -> bool:
         """Whether something new is to be expected soon."""
-        waits = len(self._answered) < len(self._requested_counts) and not self._summaries.died
+        waits = len(self._answer_cache) < len(self._requested_counts) and not self._summaries.died
         return self._state.alive or self._reading or waits
 
     def _has_pending_rows(self) -> bool:
         """Whether results.csv fell behind and the rows that take its place have not come yet."""
-        pending_keys = self._requested_counts.keys() - self._answered.keys()
+        pending_keys = self._requested_counts.keys() - self._answer_cache.keys()
         return not self._summaries.died and any(map(self._row_is_behind, pending_keys))
 
     def close(self) -> None:
@@ -351,7 +353,7 @@ class RunReader:
         answers = self._summaries.poll()
         for answer in answers:
             count = self._requested_counts.get(answer.case_id, 0)
-            self._answered[answer.case_id] = (count, answer.row, answer.summary)
+            self._answer_cache[answer.case_id] = (count, answer.row, answer.summary)
         return {answer.case_id for answer in answers}
 
     def _in_flight(self, live: Live | None) -> int:
@@ -359,17 +361,17 @@ class RunReader:
         if live is None or live.case_id not in self._cases:
             return 0
         results = self._journal.ledger.run.rounds.get(live.case_id, {})
-        recorded = sum(result.iterations for result in results.values())
+        recorded_runs = sum(result.iterations for result in results.values())
         running = live.iterations if live.round not in results and live.phase == "measure" else 0
-        return recorded + running
+        return recorded_runs + running
 
     def _series_of(self, case: Case, live: Live | None, alive: bool) -> Series:
         key, run = case.case_id, self._journal.ledger.run
         rounds = run.rounds.get(key, {})
-        timed = self._timed_rounds(key) if rounds else []
+        sampled_rounds = self._timed_rounds(key) if rounds else []
         is_measured = live is not None and key in live.cases and _goes_on(live, key, rounds)
         samples = self._samples.get(key)
-        count, row, summary = self._answered.get(key, (0, {}, None))
+        count, row, summary = self._answer_cache.get(key, (0, {}, None))
         if count != len(rounds):
             summary = None
         if key in self._result_files.rows and (not row or not self._row_is_behind(key)):
@@ -385,7 +387,7 @@ class RunReader:
             label=self._labels[key],
             model=self._model_names[case.model],
             runtime=case.runtime,
-            clock=timed[0].clock if timed else clock_of(case.runtime),
+            clock=sampled_rounds[0].clock if sampled_rounds else clock_of(case.runtime),
             status=status,
             counts=samples.counts if samples else no_counts(),
             rounds=samples.maps() if samples else (),

@@ -74,8 +74,8 @@ class SampleTail:
         self._first = first
 
     def _add(self, records: np.ndarray) -> None:
-        measured = records[records["phase"] == MEASURED]
-        self._histogram.add(latency_ns(measured, self._from_schedule))
+        measured_records = records[records["phase"] == MEASURED]
+        self._histogram.add(latency_ns(measured_records, self._from_schedule))
         self.records += len(records)
 
     def map(self) -> np.ndarray:
@@ -120,17 +120,17 @@ class CaseSamples:
 
     def follow(self, files: Mapping[int, Path]) -> bool:
         """Read on in every round's file; whether anything changed."""
-        changed = False
+        has_changed = False
         for number in [number for number in self._tails if number not in files]:
             del self._tails[number]
-            changed = True
+            has_changed = True
         for number, path in files.items():
             tail = self._tails.setdefault(number, SampleTail(path, self._from_schedule))
-            changed |= tail.poll()
-        if changed:
+            has_changed |= tail.poll()
+        if has_changed:
             parts = [tail.counts for tail in self._tails.values()]
             self._counts = np.sum(parts, axis=0) if parts else no_counts()
-        return changed
+        return has_changed
 
     @property
     def counts(self) -> np.ndarray:
@@ -162,8 +162,8 @@ class TelemetryCache:
     def _telemetry_of(self, key: str, number: int, result: RoundResult | None) -> RoundTelemetry:
         if result is None:
             return RoundTelemetry()
-        cached = self._read.get((key, number))
-        if cached is None or cached[0] is not result:
-            cached = result, round_telemetry(self._run, result)
-            self._read[key, number] = cached
-        return cached[1]
+        cache_entry = self._read.get((key, number))
+        if cache_entry is None or cache_entry[0] is not result:
+            cache_entry = result, round_telemetry(self._run, result)
+            self._read[key, number] = cache_entry
+        return cache_entry[1]

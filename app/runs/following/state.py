@@ -50,8 +50,8 @@ def details(run: Run, case: Case, operators: OperatorTimes | None = None) -> Cas
     if not rounds:
         return CaseDetails(case, model, operators=operators)
     last = rounds[-1]
-    elsewhere = {str(node["node"]): str(node["provider"]) for node in last.placement}
-    return CaseDetails(case, model, last.execution_provider, elsewhere, operators)
+    provider_by_node = {str(node["node"]): str(node["provider"]) for node in last.placement}
+    return CaseDetails(case, model, last.execution_provider, provider_by_node, operators)
 
 
 def case_operators(run: Run, case: Case) -> OperatorTimes | None:
@@ -101,7 +101,7 @@ class RunState:
         return self.live is not None and self.live.state in ("finished", "stopped")
 
 
-_BROKEN = 1
+_FAILURE_CODE = 1
 _FULL_BELOW_BYTES = 1 << 20
 """With less room than this the next file of a run does not fit: its journal, `live.json`."""
 
@@ -129,17 +129,17 @@ def ending(state: RunState, live: Live) -> Ending:
             return _DISK_FULL
         return Ending("interrupted, can be resumed", "error", "INTERRUPTED")
     if live.state == "stopped":
-        if live.exit_code == _BROKEN and _is_full(state.folder):
+        if live.exit_code == _FAILURE_CODE and _is_full(state.folder):
             return _DISK_FULL
         if live.disk_error:
             full = is_no_room(live.disk_error)
             text = f"{live.disk_error}; can be resumed"
             return Ending(text, "error", "DISK FULL" if full else "DISK ERROR")
-        if live.exit_code == _BROKEN:
+        if live.exit_code == _FAILURE_CODE:
             text = "ended by an error, which is in the log; can be resumed"
             return Ending(text, "error", "BROKEN OFF")
         return Ending("stopped, can be resumed", "warning", "STOPPED")
-    return _finished(state)
+    return _make_ending(state)
 
 
 def status_without_live(state: RunState) -> str:
@@ -159,7 +159,7 @@ def _is_full(folder: Path) -> bool:
         return False
 
 
-def _finished(state: RunState) -> Ending:
+def _make_ending(state: RunState) -> Ending:
     ends = Counter(case_series.status for case_series in state.series)
     total = len(state.series)
     failed = sum(count for status, count in ends.items() if status in FAILED)

@@ -25,7 +25,7 @@ _SETUP, _RESULTS = "configuration_setup", "execution_results"
 _ROUNDED_MS = 0.005
 _FAR_ROUNDED = 0.01
 """Rounding by a larger share of a figure is warned of."""
-_SCALED = {
+_SCALED_COLUMNS = {
     "latency_mean_us": (("avg latency", "Average latency (ms)", "latency_avg"), 1e3),
     "latency_min_us": (("min latency", "Min latency (ms)", "latency_min"), 1e3),
     "latency_max_us": (("max latency", "Max latency (ms)", "latency_max"), 1e3),
@@ -59,8 +59,8 @@ def recognises(content: Content) -> bool:
 
 def read(content: Content) -> list[ForeignCase]:
     """One case, without single timings: the report has none."""
-    parts = content.data if isinstance(content.data, dict) else _of_csv(content.text)
-    commanded, setup, results = (_part(parts, name) for name in _PARTS.values())
+    parts = content.data if isinstance(content.data, dict) else _parse_csv(content.text)
+    command_values, setup, results = (_part(parts, name) for name in _PARTS.values())
     figures = _figures(results)
     requests = _first(setup, _REQUESTS)
     if requests is not None:
@@ -71,7 +71,7 @@ def read(content: Content) -> list[ForeignCase]:
     size = int(parse_number(batch, "the batch size")) if str(batch).isdecimal() else 0
     return [
         ForeignCase(
-            _model(commanded, setup),
+            _model(command_values, setup),
             "wall of benchmark_app",
             "an infer request, from its start to its end",
             figures=figures,
@@ -82,7 +82,7 @@ def read(content: Content) -> list[ForeignCase]:
     ]
 
 
-def _of_csv(text: str) -> dict[str, dict[str, str]]:
+def _parse_csv(text: str) -> dict[str, dict[str, str]]:
     parts: dict[str, dict[str, str]] = {}
     part: dict[str, str] = {}
     for line in text.splitlines():
@@ -103,7 +103,7 @@ def _part(parts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _figures(results: Mapping[str, Any]) -> dict[str, float | int | str]:
     figures: dict[str, float | int | str] = {}
-    for column, (names, scale) in _SCALED.items():
+    for column, (names, scale) in _SCALED_COLUMNS.items():
         value = _first(results, names)
         if value is not None:
             figures[column] = scale * parse_number(value, names[0])
@@ -127,8 +127,12 @@ def _percentile(name: str, results: Mapping[str, Any]) -> int | None:
     return None if match is None else int(match[1])
 
 
-def _model(commanded: Mapping[str, Any], setup: Mapping[str, Any]) -> str:
-    path = _first(commanded, ("-m", "--path_to_model", "m", "model")) or setup.get("topology") or ""
+def _model(command_values: Mapping[str, Any], setup: Mapping[str, Any]) -> str:
+    path = (
+        _first(command_values, ("-m", "--path_to_model", "m", "model"))
+        or setup.get("topology")
+        or ""
+    )
     return PurePath(str(path)).stem
 
 
@@ -152,5 +156,5 @@ def _rounding(figures: Mapping[str, float | int | str]) -> tuple[Diagnostic, ...
     return (diagnostic("figures_rounded", "benchmark_app", step_us=1e3 * _ROUNDED_MS),)
 
 
-def _first(of: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((of[name] for name in names if name in of), None)
+def _first(values: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((values[name] for name in names if name in values), None)

@@ -78,8 +78,8 @@ def in_ns(times_ns: np.ndarray) -> np.ndarray:
     longest_ns = float(times_ns.max(initial=0.0))
     if longest_ns >= _MAXIMUM_NS:
         raise Damaged(f"it goes on for {longest_ns / 1e9:.3g} s")
-    rounded: np.ndarray = np.rint(times_ns).astype(np.int64)
-    return rounded
+    rounded_ns: np.ndarray = np.rint(times_ns).astype(np.int64)
+    return rounded_ns
 
 
 def duration(value: object) -> float:
@@ -126,10 +126,12 @@ class Content:
 def read_content(path: Path) -> Content:
     """The file, unpacked where it is gzip's; ResultsError if it can't be read."""
     if path.is_dir():
-        ours = (path / MANIFEST).is_file()
+        is_run_folder = (path / MANIFEST).is_file()
         raise ResultsError(
-            f"{path} is {'a run folder of Graphlap' if ours else 'a folder'}, and no file",
-            "give it to graphlap report or compare as it is" if ours else "name the files in it",
+            f"{path} is {'a run folder of Graphlap' if is_run_folder else 'a folder'}, and no file",
+            "give it to graphlap report or compare as it is"
+            if is_run_folder
+            else "name the files in it",
         )
     try:
         raw = read_file(path, most_bytes=MAXIMUM_BYTES)
@@ -141,7 +143,7 @@ def read_content(path: Path) -> Content:
     if not raw.strip():
         return Content(path, sha256, "", fault="it is empty")
     try:
-        text = _decoded(_unpacked(raw) if raw.startswith(_GZIP) else raw)
+        text = _decode(_unpack(raw) if raw.startswith(_GZIP) else raw)
     except (OSError, EOFError, zlib.error) as error:
         return Content(path, sha256, "", fault=f"its compression is broken: {error}")
     except UnicodeDecodeError as error:
@@ -158,7 +160,7 @@ def read_content(path: Path) -> Content:
         ) from None
 
 
-def _unpacked(raw: bytes) -> bytes:
+def _unpack(raw: bytes) -> bytes:
     """ResultsError for more than a file may hold: a little of gzip's may stand for all memory."""
     with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
         content = file.read(MAXIMUM_BYTES + 1)
@@ -169,7 +171,7 @@ def _unpacked(raw: bytes) -> bytes:
     return content
 
 
-def _decoded(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     """UTF-8, in which bytes of an older encoding, as a path may have them, stand for themselves; or
     UTF-16 where it says so, as PowerShell writes what a program prints."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -43,7 +43,7 @@ PROGRAMS: dict[str, ModuleType] = {
     "pyperf": pyperf,
 }
 """Each has `recognises` and `read`. No file is of two of them."""
-_OF_SAMPLES = ("case_id", "scheduled_ns", "finished_ns")
+_SAMPLE_COLUMNS = ("case_id", "scheduled_ns", "finished_ns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +86,11 @@ def read_foreign(path: Path) -> ForeignFile:
             f"{path} is no whole file of {program} ({named(error)})", "let it write the file again"
         ) from None
     return ForeignFile(
-        program, path, tuple((item, _imported(program, content, item)) for item in cases)
+        program, path, tuple((item, _import_case(program, content, item)) for item in cases)
     )
 
 
-def _imported(program: str, content: Content, foreign_case: ForeignCase) -> Imported:
+def _import_case(program: str, content: Content, foreign_case: ForeignCase) -> Imported:
     return Imported(
         program,
         foreign_case.version,
@@ -111,7 +111,7 @@ def _is_ours(content: Content) -> bool:
     text = content.text
     # A Parquet file names its columns as plain text too, at its end.
     header = text if text.startswith("PAR1") else text.partition("\n")[0]
-    return "graphlap_version" in header or all(name in header for name in _OF_SAMPLES)
+    return "graphlap_version" in header or all(name in header for name in _SAMPLE_COLUMNS)
 
 
 NAME = "imported"
@@ -125,7 +125,7 @@ def cases_of(files: Sequence[tuple[str, ForeignFile]]) -> list[tuple[Case, Forei
     tells, else the file's own; ResultsError where two are the same case."""
     cases: dict[str, tuple[Case, ForeignCase, Imported]] = {}
     for name, foreign in files:
-        for foreign_case, imported in foreign.cases:
+        for foreign_case, origin in foreign.cases:
             case = Case(
                 name or foreign_case.model or foreign.path.name.partition(".")[0],
                 f"{RUNTIME}:{foreign.program}",
@@ -136,10 +136,10 @@ def cases_of(files: Sequence[tuple[str, ForeignFile]]) -> list[tuple[Case, Forei
             if case.case_id in cases:
                 previous_file = cases[case.case_id][2].file
                 raise ResultsError(
-                    f"{imported.file} and {previous_file} hold the same case {case.model!r}",
+                    f"{origin.file} and {previous_file} hold the same case {case.model!r}",
                     "name one as NAME=FILE, or import it as a run of its own",
                 )
-            cases[case.case_id] = case, foreign_case, imported
+            cases[case.case_id] = case, foreign_case, origin
     return list(cases.values())
 
 
@@ -157,8 +157,8 @@ def write_run(path: Path, cases: Sequence[tuple[Case, ForeignCase, Imported]]) -
     )
     with RunFolder.create(path, manifest) as folder:
         folder.begin({})
-        for case, foreign_case, imported in cases:
-            for result in _rounds(folder.samples, case, foreign_case, imported):
+        for case, foreign_case, origin in cases:
+            for result in _rounds(folder.samples, case, foreign_case, origin):
                 folder.record(result)
         run = read_run(path)
         write_tables(folder, Rows().of(run))
@@ -167,15 +167,15 @@ def write_run(path: Path, cases: Sequence[tuple[Case, ForeignCase, Imported]]) -
 
 def plan_of(cases: Sequence[tuple[Case, ForeignCase, Imported]]) -> Plan:
     """What is in the folder, in the words of a plan; nobody can measure it."""
-    stated = {
+    stated_percentiles = {
         percentile_of(name.removeprefix("latency_").removesuffix("_us"))
         for _, foreign_case, _ in cases
         for name in foreign_case.figures
     }
-    known = sorted(percentile for percentile in stated if percentile is not None)
-    extras = [percentile for percentile in known if percentile not in DEFAULT]
+    percentiles = sorted(percentile for percentile in stated_percentiles if percentile is not None)
+    extras = [percentile for percentile in percentiles if percentile not in DEFAULT]
     # Where neither of the two that every table shows is stated, those that are come first.
-    leading = known if not stated.intersection(_ALWAYS) else []
+    leading = percentiles if not stated_percentiles.intersection(_ALWAYS) else []
     order = tuple(dict.fromkeys((*leading, *_FIRST, *DEFAULT, *extras)))
     return Plan(
         name=NAME,
@@ -190,17 +190,17 @@ def plan_of(cases: Sequence[tuple[Case, ForeignCase, Imported]]) -> Plan:
 
 
 def _rounds(
-    samples: Path, case: Case, foreign_case: ForeignCase, imported: Imported
+    samples: Path, case: Case, foreign_case: ForeignCase, origin: Imported
 ) -> Iterator[RoundResult]:
     outcome = RoundResult(
         case.case_id,
         0,
         "imported",
-        REASON.format(program=imported.program_text),
+        REASON.format(program=origin.program_text),
         warnings=foreign_case.warnings,
         clock="imported",
         options=case.options,
-        imported=imported,
+        imported=origin,
     )
     if not foreign_case.rounds:
         yield outcome

@@ -20,8 +20,8 @@ from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 
 _MARK = ":::MLLOG "
-_OF_SAMPLES = ("result_{}_latency_ns", r"result_(\d+\.\d+)_percentile_latency_ns")
-_OF_QUERIES = ("result_{}_query_latency_ns", r"result_(\d+\.\d+)_percentile_per_query_latency_ns")
+_SAMPLE_KEYS = ("result_{}_latency_ns", r"result_(\d+\.\d+)_percentile_latency_ns")
+_QUERY_KEYS = ("result_{}_query_latency_ns", r"result_(\d+\.\d+)_percentile_per_query_latency_ns")
 _RATES = {
     "SingleStream": "result_qps_with_loadgen_overhead",
     "Server": "result_completed_samples_per_sec",
@@ -47,7 +47,7 @@ def read(content: Content) -> list[ForeignCase]:
         raise Damaged("it names no scenario")
     if "result_validity" not in log:
         raise NoTimings("it has no results, as of a test for accuracy or one that was cut short")
-    means, percentiles = _OF_QUERIES if kind == "MultiStream" else _OF_SAMPLES
+    means, percentiles = _QUERY_KEYS if kind == "MultiStream" else _SAMPLE_KEYS
     figures: dict[str, float | int | str] = {
         f"latency_{word}_us": parse_number(log[means.format(word)], means.format(word)) / 1e3
         for word in ("mean", "min", "max")

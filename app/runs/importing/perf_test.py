@@ -16,7 +16,7 @@ from app.runs.importing.foreign_file import (
 
 _LINE = re.compile(r"(?P<model>.*),(?P<seconds>[^,]*),(?P<memory>\d{1,18}),-?\d+,(?P<run>\d{1,18})")
 """Model, seconds, largest working set in bytes, processor use in percent, number of the run."""
-_STATED = re.compile(r"(Min|Max|P\d+) Latency( is |: )\S+ *s(ec)?")
+_LATENCY_LINE = re.compile(r"(Min|Max|P\d+) Latency( is |: )\S+ *s(ec)?")
 """What `-s` adds after the runs of a process; all of it follows from them."""
 _SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
@@ -46,7 +46,7 @@ def _lines(content: Content) -> Iterator[tuple[str, float, int, int]]:
         if match is not None:
             seconds = parse_number(match["seconds"], f"the time in line {number}")
             yield match["model"], seconds, int(match["memory"]), int(match["run"])
-        elif line.strip() and not _STATED.fullmatch(line.strip()):
+        elif line.strip() and not _LATENCY_LINE.fullmatch(line.strip()):
             raise Damaged(f"line {number} is {line.strip()!r:.60}")
 
 

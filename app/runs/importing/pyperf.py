@@ -28,9 +28,9 @@ def recognises(content: Content) -> bool:
 
 def read(content: Content) -> list[ForeignCase]:
     """A case for each benchmark, with a round for each worker that gave values."""
-    shared = _metadata(content.data)
+    shared_metadata = _metadata(content.data)
     cases = [
-        _case_of(benchmark, shared)
+        _case_of(benchmark, shared_metadata)
         for benchmark in objects(content.data["benchmarks"], "benchmarks")
     ]
     if not cases:
@@ -38,8 +38,8 @@ def read(content: Content) -> list[ForeignCase]:
     return cases
 
 
-def _case_of(benchmark: Mapping[str, Any], shared: Mapping[str, Any]) -> ForeignCase:
-    metadata = {**shared, **_metadata(benchmark)}
+def _case_of(benchmark: Mapping[str, Any], shared_metadata: Mapping[str, Any]) -> ForeignCase:
+    metadata = {**shared_metadata, **_metadata(benchmark)}
     runs = [item for item in objects(benchmark.get("runs"), "runs") if item.get("values")]
     if not runs:
         raise NoTimings(f"the benchmark {metadata.get('name', '')!r} has no values")

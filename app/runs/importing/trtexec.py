@@ -22,7 +22,7 @@ from exporters.diagnostics.catalogue import diagnostic
 
 _PERCENTILES = (90, 95, 99)
 """What trtexec prints unless `--percentile` says otherwise."""
-_IN = {"startH2dMs": "h2d", "startInMs": "in"}
+_INPUT_TIMES = {"startH2dMs": "h2d", "startInMs": "in"}
 """The first copy by its name in the file -> the word that its duration has."""
 _OUT = {"h2d": "d2h", "in": "out"}
 
@@ -36,11 +36,11 @@ def recognises(content: Content) -> bool:
 def read(content: Content) -> list[ForeignCase]:
     """One case, whose runs are the queries; latency is the sum of both copies and the compute."""
     queries = objects(content.data, "the file")
-    start = next((name for name in _IN if name in queries[0]), None)
+    start = next((name for name in _INPUT_TIMES if name in queries[0]), None)
     if start is None:
         raise Damaged("no query has the start of its first copy")
-    input_key, output_key = f"{_IN[start]}Ms", f"{_OUT[_IN[start]]}Ms"
-    starts, copied_in, computed, copied_out, latency = (
+    input_key, output_key = f"{_INPUT_TIMES[start]}Ms", f"{_OUT[_INPUT_TIMES[start]]}Ms"
+    starts, copied_in, compute_ms, copied_out, latency = (
         _column(queries, name) for name in (start, input_key, "computeMs", output_key, "latencyMs")
     )
     if not latency.any():
@@ -53,7 +53,7 @@ def read(content: Content) -> list[ForeignCase]:
         "latency_p50_us": 1e3 * statistics.median(ascending),
         "latency_max_us": 1e3 * ascending[-1],
         "h2d_p50_us": 1e3 * statistics.median(copied_in.tolist()),
-        "device_p50_us": 1e3 * statistics.median(computed.tolist()),
+        "device_p50_us": 1e3 * statistics.median(compute_ms.tolist()),
         "d2h_p50_us": 1e3 * statistics.median(copied_out.tolist()),
     }
     for percentile in _PERCENTILES:
@@ -83,5 +83,5 @@ def _column(queries: Sequence[dict[str, Any]], name: str) -> np.ndarray:
 
 def _percentile(ascending: Sequence[float], percentile: float) -> float:
     """As trtexec takes it: what so large a share of the slowest leaves."""
-    excluded = int((1 - percentile / 100) * len(ascending))
-    return ascending[max(len(ascending) - 1 - excluded, 0)]
+    excluded_count = int((1 - percentile / 100) * len(ascending))
+    return ascending[max(len(ascending) - 1 - excluded_count, 0)]

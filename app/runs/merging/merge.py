@@ -110,8 +110,8 @@ def join(sources: Sequence[Source], names: Names) -> MergeContent:
     """ResultsError where two runs measured the same case on the same host."""
     moves = case_moves(sources, names)
     rounds_by_case, duplicates = select_rounds(moves)
-    planned = list(_planned_cases(moves))
-    ids = {case.case_id for case in planned}
+    planned_cases = list(_planned_cases(moves))
+    ids = {case.case_id for case in planned_cases}
     journals: dict[str, _Journal] = {}
     files: dict[str, Path] = {}
     for item in sorted(_all_rounds(rounds_by_case), key=lambda item: item.result.started_at_utc):
@@ -132,7 +132,7 @@ def join(sources: Sequence[Source], names: Names) -> MergeContent:
     for name, path in _inputs(sources):
         files[name] = path
     return MergeContent(
-        tuple(planned),
+        tuple(planned_cases),
         _parts(sources, journals),
         {_file_of(name): journal.lines for name, journal in journals.items()},
         files,
@@ -261,7 +261,7 @@ def reject_place(path: Path, sources: Sequence[Source]) -> None:
         raise ResultsError(f"{path} is being merged by another process", "wait for it")
 
 
-def write(path: Path, manifest: Manifest, joined: MergeContent, sources: Sequence[Source]) -> Run:
+def write(path: Path, manifest: Manifest, content: MergeContent, sources: Sequence[Source]) -> Run:
     """Made beside `path` under another name, which it loses when all is on disk.
 
     Files of the sources are linked where the disk allows it, so that they take no room; DiskError
@@ -271,8 +271,8 @@ def write(path: Path, manifest: Manifest, joined: MergeContent, sources: Sequenc
     try:
         shutil.rmtree(making, ignore_errors=True)  # of a merge that was killed
         private_folder(making)
-        with _locked(making):
-            run = _fill(making, manifest, joined, sources)
+        with _lock(making):
+            run = _fill(making, manifest, content, sources)
             making.rename(path)
             flush_folder(path.parent)
     except OSError as error:
@@ -287,7 +287,7 @@ def _temporary_path(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     lock = lock_folder(folder)
     try:
         yield
@@ -295,21 +295,23 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _fill(making: Path, manifest: Manifest, joined: MergeContent, sources: Sequence[Source]) -> Run:
+def _fill(
+    making: Path, manifest: Manifest, merge_content: MergeContent, sources: Sequence[Source]
+) -> Run:
     for name in (JOURNAL, SAMPLES):
         (making / name).mkdir()
-    for name, path in joined.files.items():
+    for name, path in merge_content.files.items():
         _link(path, making / name)
     for file in manifest.files:
         if file.kept:
             _link(_kept_in(file, sources), making / file.kept)
-    for name, lines in joined.journals.items():
+    for name, lines in merge_content.journals.items():
         _write_lines(making / JOURNAL / name, lines)
     write_atomically(making / MANIFEST, manifest_text(manifest).encode())
     run = read_run(making)
     for name, content in tables(manifest, Rows().of(run)):
         write_atomically(making / name, content)
-    counts = {name: len(lines) for name, lines in joined.journals.items()}
+    counts = {name: len(lines) for name, lines in merge_content.journals.items()}
     write_atomically(making / LIVE, json.dumps(_live(run, counts)).encode())
     for folder in {making, *(path.parent for path in making.glob("*/*"))}:
         flush_folder(folder)
@@ -362,11 +364,11 @@ def _write_lines(path: Path, lines: Iterable[Line]) -> None:
 def _live(run: Run, journal_lines: Mapping[str, int]) -> dict[str, object]:
     """Of a run that is over."""
     rounds = [result for results in run.rounds.values() for result in results.values()]
-    failed = {result.case_id for result in rounds if result.status in FAILED}
+    failed_ids = {result.case_id for result in rounds if result.status in FAILED}
     live = Live(
         state="finished",
         cases_total=len(run.cases),
-        cases_failed=len(failed),
+        cases_failed=len(failed_ids),
         rounds_total=len(rounds),
         rounds_done=len(rounds),
         exit_code=0,
@@ -391,18 +393,18 @@ def merge(sources: Sequence[Source], place: Callable[[Plan], Path]) -> MergeResu
     Raises PlanError or ResultsError before anything is written, DiskError if it can't be.
     """
     names = names_of(sources)
-    joined = join(sources, names)
-    reject_mixed(joined.parts)
-    plan = merged_plan(joined.parts)
+    content = join(sources, names)
+    reject_mixed(content.parts)
+    plan = merged_plan(content.parts)
     path = place(plan)
     reject_place(path, sources)
-    run = write(path, _manifest(plan, joined, names, sources), joined, sources)
-    copies = "" if joined.duplicates == 1 else "s"
-    duplicates = f"{joined.duplicates:,} round{copies} that several folders have are there once"
+    run = write(path, _manifest(plan, content, names, sources), content, sources)
+    copies = "" if content.duplicates == 1 else "s"
+    duplicates = f"{content.duplicates:,} round{copies} that several folders have are there once"
     sentences = (
-        *([duplicates] if joined.duplicates else []),
-        *joined.sentences,
-        *plan_differences(joined.parts),
+        *([duplicates] if content.duplicates else []),
+        *content.sentences,
+        *plan_differences(content.parts),
     )
     return MergeResult(
         run, sentences, tuple(sentence for source in sources for sentence in source.damage)
@@ -410,22 +412,24 @@ def merge(sources: Sequence[Source], place: Callable[[Plan], Path]) -> MergeResu
 
 
 def _manifest(
-    plan: Plan, joined: MergeContent, names: Names, sources: Sequence[Source]
+    plan: Plan, content: MergeContent, names: Names, sources: Sequence[Source]
 ) -> Manifest:
     """That of a run which began with the first of these; its environment is that of their host,
     where there is one."""
-    first = joined.parts[0]
-    known = [writer for source in sources for writer in source.writers.values() if writer.host]
-    is_single_host = len(names.hosts) == 1 and known
+    first = content.parts[0]
+    host_writers = [
+        writer for source in sources for writer in source.writers.values() if writer.host
+    ]
+    is_single_host = len(names.hosts) == 1 and host_writers
     manifest = new_manifest(
         name=plan.name,
         seed=plan.seed or 0,
-        rounds=max(part.rounds for part in joined.parts),
+        rounds=max(part.rounds for part in content.parts),
         time_limit_s=first.time_limit_s,
         limits=first.limits,
         plan=plan,
-        cases=joined.cases,
-        environment=known[0].environment if is_single_host else {},
-        files=tuple(archived_files(joined.archives, sources)),
+        cases=content.cases,
+        environment=host_writers[0].environment if is_single_host else {},
+        files=tuple(archived_files(content.archives, sources)),
     )
-    return replace(manifest, created_at_utc=first.created_at_utc, merged=joined.parts)
+    return replace(manifest, created_at_utc=first.created_at_utc, merged=content.parts)

@@ -199,10 +199,10 @@ def _shared_names(sources: Sequence[Source], explicit: Mapping[str, object]) -> 
 
 
 def _machine(writer: Writer) -> Machine:
-    told = writer.environment
-    memory = told.get("memory_bytes")
+    environment = writer.environment
+    memory = environment.get("memory_bytes")
     # Kernels keep another little part of it to themselves.
-    return *map(told.get, _HARDWARE), round(memory / _GIB) if memory else None
+    return *map(environment.get, _HARDWARE), round(memory / _GIB) if memory else None
 
 
 def _distinct_name(
@@ -256,7 +256,7 @@ def case_moves(sources: Sequence[Source], names: Names) -> list[CaseMove]:
     moves = []
     for source in sources:
         hosts = {writer.host: names.by_writer[name] for name, writer in source.writers.items()}
-        planned = {case.case_id for case in source.run.manifest.cases}
+        planned_ids = {case.case_id for case in source.run.manifest.cases}
         for case in source.run.cases:
             rounds = list(source.rounds_of(case))
             case_hosts = dict.fromkeys(names.by_writer[writer.writer] for writer, _ in rounds)
@@ -265,7 +265,7 @@ def case_moves(sources: Sequence[Source], names: Names) -> list[CaseMove]:
                     pair for pair in rounds if names.by_writer[pair[0].writer] == host
                 )
                 new = replace(case, host=host if has_hosts else "", naming=2)
-                moves.append(CaseMove(source, case, new, case.case_id in planned, host_rounds))
+                moves.append(CaseMove(source, case, new, case.case_id in planned_ids, host_rounds))
     return moves
 
 
@@ -285,11 +285,11 @@ def select_rounds(moves: Iterable[CaseMove]) -> tuple[dict[str, dict[int, Source
     duplicates = 0
     for move in moves:
         for writer, result in move.rounds:
-            of = move.source.run.manifest.run_of(writer.writer).run_id
-            known = runs_by_case.setdefault(move.new.case_id, {}).setdefault(of, {})
+            run_id = move.source.run.manifest.run_of(writer.writer).run_id
+            rounds_by_number = runs_by_case.setdefault(move.new.case_id, {}).setdefault(run_id, {})
             source_round = SourceRound(move, writer, result)
-            first = known.get(result.round)
-            known[result.round] = (
+            first = rounds_by_number.get(result.round)
+            rounds_by_number[result.round] = (
                 source_round if first is None else _preferred_round(first, source_round)
             )
             duplicates += first is not None
@@ -302,8 +302,8 @@ def _preferred_round(first: SourceRound, second: SourceRound) -> SourceRound:
     """Which of two lines of one round of a run stands."""
     if _content(first.result) == _content(second.result):
         return first
-    timed = [candidate for candidate in (first, second) if candidate.result.samples]
-    if len(timed) == 2:
+    timed_candidates = [candidate for candidate in (first, second) if candidate.result.samples]
+    if len(timed_candidates) == 2:
         raise ResultsError(
             f"{_label(first)}: {first.move.source.path} and {second.move.source.path} are copies "
             "of one run which were resumed apart",
@@ -312,19 +312,21 @@ def _preferred_round(first: SourceRound, second: SourceRound) -> SourceRound:
     final_rounds = [
         candidate for candidate in (first, second) if not candidate.result.is_tried_again
     ]
-    return next(iter(timed or final_rounds), second)
+    return next(iter(timed_candidates or final_rounds), second)
 
 
 def _rounds_of_single_run(runs: Mapping[str, dict[int, SourceRound]]) -> dict[int, SourceRound]:
-    timed = [rounds for rounds in runs.values() if any(t.result.samples for t in rounds.values())]
-    if len(timed) > 1:
-        first, second = (next(iter(rounds.values())) for rounds in timed[:2])
+    timed_runs = [
+        rounds for rounds in runs.values() if any(t.result.samples for t in rounds.values())
+    ]
+    if len(timed_runs) > 1:
+        first, second = (next(iter(rounds.values())) for rounds in timed_runs[:2])
         raise ResultsError(
             f"{_label(first)} was measured twice on one host, in {first.move.source.path} and in "
             f"{second.move.source.path}, and rounds of two runs are not one measurement",
             "name one as NAME=FOLDER to have both side by side, or use graphlap compare",
         )
-    return timed[0] if timed else max(runs.values(), key=_start_time)
+    return timed_runs[0] if timed_runs else max(runs.values(), key=_start_time)
 
 
 def _start_time(rounds: Mapping[int, SourceRound]) -> str:

@@ -14,7 +14,7 @@ from app.studies.char_cnn.steps import published
 from app.studies.study import Found, Study, Whole
 
 
-def tables(found: Found) -> Iterator[Block]:
+def tables(results: Found) -> Iterator[Block]:
     """One table of both, then what to think of the search."""
     yield Heading("The history and the search")
     yield Paragraph(
@@ -22,24 +22,26 @@ def tables(found: Found) -> Iterator[Block]:
         "GPUs. Measured: this machine, each step one more choice of the search, all measured again "
         "in turn. A published and a measured step in one line do not correspond."
     )
-    answer = tune_results(found.run)
-    if answer is None or not any(one.rungs for _, one in answer.searches):
+    answer = tune_results(results.run)
+    if answer is None or not any(tune_answer.rungs for _, tune_answer in answer.searches):
         yield Paragraph("The search has no final rounds: there is no ladder yet.")
         return
     yield _table(answer)
-    yield Points(tuple(sentence for _, one in answer.searches for sentence in one.sentences))
+    yield Points(
+        tuple(sentence for _, tune_answer in answer.searches for sentence in tune_answer.sentences)
+    )
 
 
 def _table(answer: TuneResults) -> Table:
-    (_, told), *_ = answer.searches
+    (_, tune_answer), *_ = answer.searches
     steps = history_steps()
     rows = []
-    for number, (step, rung) in enumerate(zip_longest(steps, told.rungs)):
-        theirs: tuple[str, ...] = ("", "", "")
+    for number, (step, rung) in enumerate(zip_longest(steps, tune_answer.rungs)):
+        published_cells: tuple[str, ...] = ("", "", "")
         if step is not None:
-            theirs = published(step, steps[number - 1] if number else None)
-        own = ("", "", "", "", "") if rung is None else _own(rung, answer)
-        rows.append((*theirs, *own))
+            published_cells = published(step, steps[number - 1] if number else None)
+        measured_cells = ("", "", "", "", "") if rung is None else _measured_cells(rung, answer)
+        rows.append((*published_cells, *measured_cells))
     columns = (
         Column("step", "published", is_name=True),
         Column("inputs/s", "published"),
@@ -53,7 +55,7 @@ def _table(answer: TuneResults) -> Table:
     return Table(columns, tuple(rows))
 
 
-def _own(rung: Rung, answer: TuneResults) -> tuple[str, ...]:
+def _measured_cells(rung: Rung, answer: TuneResults) -> tuple[str, ...]:
     error = text.NOT_MEASURED if rung.error is None else text.share(rung.error)
     return (
         rung.label,

@@ -58,14 +58,17 @@ class Executed:
         return tuple(zip(self.times.ops, self.places, strict=True))
 
 
-def tables(found: Found) -> Iterator[Block]:
+def tables(results: Found) -> Iterator[Block]:
     """The checklist, then the times of the document's blocks with and without fusions."""
     every = printed_operators()
-    told = [(label, line[0]) for label, line in lines_of(found.measured).items()]
-    known = [(label, one, case_operators(found.run, one.case)) for label, one in told]
-    executed = [
-        Executed(label, one, times, tuple(_places(op, every) for op in times.ops))
-        for label, one, times in known
+    measurements = [(label, line[0]) for label, line in lines_of(results.measured).items()]
+    timed_lines = [
+        (label, measurement, case_operators(results.run, measurement.case))
+        for label, measurement in measurements
+    ]
+    executions = [
+        Executed(label, measurement, times, tuple(_places(op, every) for op in times.ops))
+        for label, measurement, times in timed_lines
         if times is not None and times.ops
     ]
     yield Heading("The checklist")
@@ -73,16 +76,16 @@ def tables(found: Found) -> Iterator[Block]:
         "What the author planned and did (yes, no), and what each engine does: the number of "
         "places of the network at which one executed operator contains the whole pattern."
     )
-    if executed:
-        yield _checklist(executed, every)
+    if executions:
+        yield _checklist(executions, every)
     yield Points(
         tuple(
             f"{label}: {'no operator times yet' if times is None else times.reason}"
-            for label, _, times in known
+            for label, _, times in timed_lines
             if times is None or not times.ops
         )
     )
-    if not executed:
+    if not executions:
         return
     yield Heading("Time by block (µs)")
     yield Paragraph(
@@ -90,68 +93,74 @@ def tables(found: Found) -> Iterator[Block]:
         "profiler. An operator with parts of two blocks counts in the later one. Engines rearrange "
         "tensors between operators; this has a separate row."
     )
-    yield _by_block(executed, every)
+    yield _by_block(executions, every)
 
 
-def _checklist(executed: Sequence[Executed], every: Sequence[PrintedOperator]) -> Table:
-    kinds = [one.operator for one in every]
+def _checklist(executions: Sequence[Executed], every: Sequence[PrintedOperator]) -> Table:
+    kinds = [item.operator for item in every]
     rows = [
-        ("offload", "yes", "synchronous, to other workers", *map(_offload, executed)),
-        ("offload", "no", "asynchronous, several requests in flight", *map(_in_flight, executed)),
-        ("batch", "yes", "several inputs in a run", *("yes" for _ in executed)),
+        ("offload", "yes", "synchronous, to other workers", *map(_offload, executions)),
+        ("offload", "no", "asynchronous, several requests in flight", *map(_in_flight, executions)),
+        ("batch", "yes", "several inputs in a run", *("yes" for _ in executions)),
         (
             "per operator",
             "in part",
             f"operators executed for {len(every)}",
-            *(str(len(one.times.ops)) for one in executed),
+            *(str(len(item.times.ops)) for item in executions),
         ),
     ]
-    for fusion, done, pattern in _PATTERNS:
+    for fusion, support, pattern in _PATTERNS:
         starts = [
             place
             for place in range(len(kinds))
             if tuple(kinds[place : place + len(pattern)]) == pattern
         ]
-        cells = (_share_of(one, starts, len(pattern)) for one in executed)
-        rows.append((fusion, done, _called(pattern), *cells))
+        cells = (_share_of(item, starts, len(pattern)) for item in executions)
+        rows.append((fusion, support, _pattern_text(pattern), *cells))
     names = (Column(name, is_name=True) for name in ("what", "author", "pattern"))
-    return Table((*names, *(Column(one.label) for one in executed)), tuple(rows))
+    return Table((*names, *(Column(item.label) for item in executions)), tuple(rows))
 
 
-def _share_of(one: Executed, starts: Sequence[int], length: int) -> str:
+def _share_of(execution: Executed, starts: Sequence[int], length: int) -> str:
     whole = sum(
-        any(set(range(start, start + length)) <= held for held in one.places) for start in starts
+        any(set(range(start, start + length)) <= op_places for op_places in execution.places)
+        for start in starts
     )
     return f"{whole} of {len(starts)}"
 
 
-def _called(pattern: tuple[str, ...]) -> str:
+def _pattern_text(pattern: tuple[str, ...]) -> str:
     return "_".join(pattern)
 
 
-def _offload(one: Executed) -> str:
-    return "replicas" if SESSIONS in options_of(one.measured.case.runtime) else "no"
+def _offload(execution: Executed) -> str:
+    return "replicas" if SESSIONS in options_of(execution.measured.case.runtime) else "no"
 
 
-def _in_flight(one: Executed) -> str:
-    return "multistream" if _offload(one) != "no" else "no"
+def _in_flight(execution: Executed) -> str:
+    return "multistream" if _offload(execution) != "no" else "no"
 
 
-def _by_block(executed: Sequence[Executed], every: Sequence[PrintedOperator]) -> Table:
-    blocks = list(dict.fromkeys(one.block for one in every))
-    sums = [_sums(one, every) for one in executed]
-    rows = [(block, *(text.significant(own.get(block, 0.0)) for own in sums)) for block in blocks]
-    rows.append(("rearranging", *(text.significant(own.get("", 0.0)) for own in sums)))
-    rows.append(("all", *(text.significant(sum(own.values())) for own in sums)))
-    columns = (Column("block", is_name=True), *(Column(one.label) for one in executed))
+def _by_block(executions: Sequence[Executed], every: Sequence[PrintedOperator]) -> Table:
+    blocks = list(dict.fromkeys(item.block for item in every))
+    sums = [_sums(item, every) for item in executions]
+    rows = [
+        (block, *(text.significant(block_sums.get(block, 0.0)) for block_sums in sums))
+        for block in blocks
+    ]
+    rows.append(
+        ("rearranging", *(text.significant(block_sums.get("", 0.0)) for block_sums in sums))
+    )
+    rows.append(("all", *(text.significant(sum(block_sums.values())) for block_sums in sums)))
+    columns = (Column("block", is_name=True), *(Column(item.label) for item in executions))
     return Table(columns, tuple(rows))
 
 
-def _sums(one: Executed, every: Sequence[PrintedOperator]) -> dict[str, float]:
+def _sums(execution: Executed, every: Sequence[PrintedOperator]) -> dict[str, float]:
     """By block; "" for what holds none of the document's operators."""
     sums: dict[str, float] = {}
-    for op, held in one.fused:
-        block = every[max(held)].block if held else ""
+    for op, places in execution.fused:
+        block = every[max(places)].block if places else ""
         sums[block] = sums.get(block, 0.0) + op.time_us
     return sums
 
@@ -164,7 +173,7 @@ def _places(op: Operator, every: Sequence[PrintedOperator]) -> frozenset[int]:
 def _place(node: str, every: Sequence[PrintedOperator]) -> Iterable[int]:
     match = _NODE.fullmatch(node)
     kind = _KINDS.get(match["kind"], "collapse") if match else "collapse"
-    places = [place for place, one in enumerate(every) if one.operator == kind]
+    places = [place for place, entry in enumerate(every) if entry.operator == kind]
     number = int(match["number"] or 0) if match and kind != "collapse" else 0
     return places[number : number + 1]
 

@@ -18,31 +18,31 @@ from app.studies.study import Found, Study, cell, figure
 RATE = "throughput_per_s"
 
 
-def rate_cell(one: MeasuredCase | None) -> str:
+def rate_cell(measurement: MeasuredCase | None) -> str:
     """A case's inputs in a second, or in a word why it has none."""
-    return cell(one, RATE, text.rate_text)
+    return cell(measurement, RATE, text.rate_text)
 
 
-def published(step: HistoryStep, before: HistoryStep | None) -> tuple[str, str, str]:
+def published(step: HistoryStep, previous_step: HistoryStep | None) -> tuple[str, str, str]:
     """A step of the history: its name, its figure as printed, times that of the one before."""
-    more = times(step.inputs_per_s, None if before is None else before.inputs_per_s)
+    more = times(step.inputs_per_s, None if previous_step is None else previous_step.inputs_per_s)
     return step.step, f"{step.inputs_per_s:g}", more
 
 
-def gain(before: MeasuredCase | None, after: MeasuredCase | None) -> str:
+def gain(base: MeasuredCase | None, result: MeasuredCase | None) -> str:
     """How many times as much the second has, with the 95 % interval from pairs of rounds, or how
     few there are; "" where one of the two has no figure."""
-    rates = figure(before, RATE), figure(after, RATE)
-    told = times(rates[1], rates[0])
-    if not told or before is None or after is None:
-        return told
-    pairs = pair_rounds(_inputs_per_s(before), _inputs_per_s(after))
+    rates = figure(base, RATE), figure(result, RATE)
+    gain_text = times(rates[1], rates[0])
+    if not gain_text or base is None or result is None:
+        return gain_text
+    pairs = pair_rounds(_inputs_per_s(base), _inputs_per_s(result))
     ends = pairs.ratio_interval()
     if ends is None:
-        return f"{told} ({len(pairs.first)} round{'s' * (len(pairs.first) != 1)})"
+        return f"{gain_text} ({len(pairs.first)} round{'s' * (len(pairs.first) != 1)})"
     if text.is_too_noisy(ends.low, ends.high):
-        return f"{told} ({text.TOO_NOISY})"
-    return f"{told} ({text.significant(ends.low)} to {text.significant(ends.high)})"
+        return f"{gain_text} ({text.TOO_NOISY})"
+    return f"{gain_text} ({text.significant(ends.low)} to {text.significant(ends.high)})"
 
 
 def _inputs_per_s(case: MeasuredCase) -> dict[int, float]:
@@ -51,9 +51,9 @@ def _inputs_per_s(case: MeasuredCase) -> dict[int, float]:
     return {number: rate * batch for number, rate in case.rates.items()}
 
 
-def times(after: float | None, before: float | None) -> str:
+def times(result: float | None, base: float | None) -> str:
     """How many times as much, "" where one of the two is not there."""
-    return "" if not after or not before else f"{text.significant(after / before)}"
+    return "" if not result or not base else f"{text.significant(result / base)}"
 
 
 _FIRST = "ort-cpu"
@@ -63,7 +63,7 @@ _REPLICAS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Here:
+class _StepResult:
     """What is nearest to a published step on this machine: a case, and the one before it."""
 
     what: str
@@ -71,7 +71,7 @@ class _Here:
     after: MeasuredCase | None
 
 
-def tables(found: Found) -> Iterator[Block]:
+def tables(results: Found) -> Iterator[Block]:
     """The history with what is nearest, then batches, replicas and devices of this machine."""
     yield Heading("Step by step")
     yield Paragraph(
@@ -81,25 +81,25 @@ def tables(found: Found) -> Iterator[Block]:
         "interval takes three rounds. With fewer, their number is shown, and the gain may be the "
         "machine's."
     )
-    yield _beside(found)
+    yield _comparison_table(results)
     yield Heading("Throughput by batch size (inputs/s, one thread)")
-    yield _by_batch(found)
+    yield _by_batch(results)
     yield Heading("Replicas")
     yield Paragraph(
         "Sessions with one thread each share the work. Throughput is all inputs over the time from "
         "the first start to the last end. Efficiency is the speedup over the number of replicas, "
         "with its 95 % interval from pairs of rounds."
     )
-    yield Paragraph(_several_devices(found))
-    yield _replicas(found)
-    if found.together:
+    yield Paragraph(_several_devices(results))
+    yield _replicas(results)
+    if results.together:
         yield Heading("Hosts")
-        yield Points(tuple(throughput_sentences(found.together)))
+        yield Points(tuple(throughput_sentences(results.together)))
     yield Heading("Devices")
-    yield _devices(found)
+    yield _devices(results)
 
 
-def _beside(found: Found) -> Table:
+def _comparison_table(found: Found) -> Table:
     steps, here = history_steps(), _nearest(found)
     rows = []
     for number, step in enumerate(steps):
@@ -122,115 +122,138 @@ def _beside(found: Found) -> Table:
     return Table(columns, tuple(rows))
 
 
-def _nearest(found: Found) -> dict[str, _Here]:
+def _nearest(results: Found) -> dict[str, _StepResult]:
     """By the published step."""
-    alone = _one(found, _FIRST)
-    others = [one for name in _runtimes(found) if (one := _one(found, name)) is not None]
-    best = max(others, key=lambda one: figure(one, RATE) or 0.0, default=None)
+    alone = _find_measurement(results, _FIRST)
+    candidates = [
+        measurement
+        for name in _runtimes(results)
+        if (measurement := _find_measurement(results, name)) is not None
+    ]
+    best = max(candidates, key=lambda item: figure(item, RATE) or 0.0, default=None)
     single, several = (
-        _one(found, _FIRST, scenario="offline", **options)
+        _find_measurement(results, _FIRST, scenario="offline", **options)
         for options in ({}, {"sessions": _REPLICAS})
     )
     return {
-        "Baseline": _Here("one input at a time on one thread", None, alone),
-        "Synchronous offload": _Here(f"{_REPLICAS} replicas share the inputs", single, several),
-        "Naively batched computation": _Here(
-            f"{_MOST} inputs in a run", alone, _one(found, _FIRST, batch=_MOST)
+        "Baseline": _StepResult("one input at a time on one thread", None, alone),
+        "Synchronous offload": _StepResult(
+            f"{_REPLICAS} replicas share the inputs", single, several
+        ),
+        "Naively batched computation": _StepResult(
+            f"{_MOST} inputs in a run", alone, _find_measurement(results, _FIRST, batch=_MOST)
         ),
         "Naive CUDA conv1d": _fastest_engine(alone, best),
-        "Replace every conv1d with conv1d_kernel, fuse relu": _Here(
+        "Replace every conv1d with conv1d_kernel, fuse relu": _StepResult(
             "operators fused: graph_optimization from off to all",
-            _one(found, _FIRST, graph_optimization="off"),
+            _find_measurement(results, _FIRST, graph_optimization="off"),
             alone,
         ),
-        "Use multiple GPUs": _multiple(found) or _replicas_here(found),
-        "Naive CUDA linear": _all_together(found, alone),
+        "Use multiple GPUs": _multiple(results) or _replicas_here(results),
+        "Naive CUDA linear": _all_together(results, alone),
     }
 
 
-def _fastest_engine(alone: MeasuredCase | None, best: MeasuredCase | None) -> _Here:
+def _fastest_engine(alone: MeasuredCase | None, best: MeasuredCase | None) -> _StepResult:
     if best is None:
-        return _Here("the fastest engine", alone, None)
+        return _StepResult("the fastest engine", alone, None)
     if best is alone:
-        return _Here(f"no engine here is faster than {_FIRST}", None, best)
-    return _Here(f"the fastest engine, {best.case.runtime}", alone, best)
+        return _StepResult(f"no engine here is faster than {_FIRST}", None, best)
+    return _StepResult(f"the fastest engine, {best.case.runtime}", alone, best)
 
 
-def _multiple(found: Found) -> _Here | None:
+def _multiple(results: Found) -> _StepResult | None:
     """Of the runtimes whose sessions were dealt over several devices, the fastest; None of none."""
-    dealt = [one for one in found.measured if _count(one) and figure(one, RATE)]
-    best = max(dealt, key=lambda one: figure(one, RATE) or 0.0, default=None)
+    candidates = [
+        measurement
+        for measurement in results.measured
+        if _count(measurement) and figure(measurement, RATE)
+    ]
+    best = max(candidates, key=lambda item: figure(item, RATE) or 0.0, default=None)
     if best is None:
         return None
-    what = f"{_count(best)} devices share the inputs, {best.case.runtime}"
+    description = f"{_count(best)} devices share the inputs, {best.case.runtime}"
     base = (
-        one for one in found.measured if one.case.case_id == best.row["scaling_baseline_case_id"]
+        measurement
+        for measurement in results.measured
+        if measurement.case.case_id == best.row["scaling_baseline_case_id"]
     )
-    return _Here(what, next(base, None), best)
+    return _StepResult(description, next(base, None), best)
 
 
-def _replicas_here(found: Found) -> _Here:
+def _replicas_here(results: Found) -> _StepResult:
     """Without several devices: the runtime and the number of replicas with the most inputs."""
     several = [
-        one
-        for one in found.such(lambda case: case.scenario.kind == "offline")
-        if "sessions" in one.case.options and figure(one, RATE)
+        measurement
+        for measurement in results.such(lambda case: case.scenario.kind == "offline")
+        if "sessions" in measurement.case.options and figure(measurement, RATE)
     ]
-    best = max(several, key=lambda one: figure(one, RATE) or 0.0, default=None)
+    best = max(several, key=lambda item: figure(item, RATE) or 0.0, default=None)
     if best is None:
-        return _Here("replicas", None, None)
-    what = f"{best.case.options['sessions']} replicas on one device, {best.case.runtime}"
-    return _Here(what, _one(found, best.case.runtime, scenario="offline"), best)
+        return _StepResult("replicas", None, None)
+    description = f"{best.case.options['sessions']} replicas on one device, {best.case.runtime}"
+    return _StepResult(
+        description, _find_measurement(results, best.case.runtime, scenario="offline"), best
+    )
 
 
-def _all_together(found: Found, alone: MeasuredCase | None) -> _Here:
+def _all_together(results: Found, alone: MeasuredCase | None) -> _StepResult:
     """The last step stands on all before it: the best of all that was measured."""
-    rated = [one for one in found.measured if figure(one, RATE)]
-    best = max(rated, key=lambda one: figure(one, RATE) or 0.0, default=None)
+    candidates = [measurement for measurement in results.measured if figure(measurement, RATE)]
+    best = max(candidates, key=lambda item: figure(item, RATE) or 0.0, default=None)
     if best is None:
-        return _Here("the best of all", alone, None)
-    what = f"the best of all: {best.case.runtime}, {_settings(best.case)}"
-    return _Here(what, None if best is alone else alone, best)
+        return _StepResult("the best of all", alone, None)
+    description = f"the best of all: {best.case.runtime}, {_settings(best.case)}"
+    return _StepResult(description, None if best is alone else alone, best)
 
 
-def _count(one: MeasuredCase) -> int:
+def _count(measurement: MeasuredCase) -> int:
     """Over how many devices its sessions are dealt, 0 where that is one."""
-    devices = len(each_device_of(one.case.runtime))
+    devices = len(each_device_of(measurement.case.runtime))
     return devices if devices > 1 else 0
 
 
-def _several_devices(found: Found) -> str:
+def _several_devices(results: Found) -> str:
     """What was there to deal sessions over."""
-    dealt = dict.fromkeys(one.case.runtime for one in found.measured if _count(one))
-    if not dealt:
+    runtimes = dict.fromkeys(
+        measurement.case.runtime for measurement in results.measured if _count(measurement)
+    )
+    if not runtimes:
         return "No runtime of this run has several devices, so all sessions are on one."
-    return f"Over several devices, the efficiency against the first of them: {', '.join(dealt)}."
+    return f"Over several devices, the efficiency against the first of them: {', '.join(runtimes)}."
 
 
-def _by_batch(found: Found) -> Table:
-    own = [one for one in found.measured if one.case.scenario.kind == "closed_loop"]
-    runtimes = list(dict.fromkeys(one.case.runtime for one in own))
-    sizes = sorted({one.case.axes.get("batch", 1) for one in own})
+def _by_batch(results: Found) -> Table:
+    closed_cases = [
+        measurement
+        for measurement in results.measured
+        if measurement.case.scenario.kind == "closed_loop"
+    ]
+    runtimes = list(dict.fromkeys(measurement.case.runtime for measurement in closed_cases))
+    sizes = sorted({measurement.case.axes.get("batch", 1) for measurement in closed_cases})
     rows = tuple(
-        (str(batch), *(rate_cell(_one(found, name, batch=batch)) for name in runtimes))
+        (
+            str(batch),
+            *(rate_cell(_find_measurement(results, name, batch=batch)) for name in runtimes),
+        )
         for batch in sizes
     )
     return Table((Column("batch"), *map(Column, runtimes)), rows)
 
 
-def _replicas(found: Found) -> Table:
+def _replicas(results: Found) -> Table:
     rows = []
-    for one in found.such(lambda case: case.scenario.kind == "offline"):
-        low, high = (figure(one, f"scaling_efficiency_ci_{end}") for end in ("low", "high"))
-        count = int(one.case.options.get("sessions", _count(one) or 1))
-        speedup = figure(one, "speedup")
+    for measurement in results.such(lambda case: case.scenario.kind == "offline"):
+        low, high = (figure(measurement, f"scaling_efficiency_ci_{end}") for end in ("low", "high"))
+        count = int(measurement.case.options.get("sessions", _count(measurement) or 1))
+        speedup = figure(measurement, "speedup")
         rows.append(
             (
-                one.case.runtime,
+                measurement.case.runtime,
                 str(count),
-                rate_cell(one),
+                rate_cell(measurement),
                 "" if speedup is None else text.significant(speedup),
-                "" if count == 1 else cell(one, "scaling_efficiency", _percent),
+                "" if count == 1 else cell(measurement, "scaling_efficiency", _percent),
                 "" if low is None or high is None else f"{_percent(low)} to {_percent(high)}",
             )
         )
@@ -238,12 +261,16 @@ def _replicas(found: Found) -> Table:
     return Table((Column("runtime", is_name=True), *map(Column, headings)), tuple(rows))
 
 
-def _devices(found: Found) -> Table:
+def _devices(results: Found) -> Table:
     """Of each runtime the case with the most inputs a second."""
     rows = []
-    for name in _runtimes(found):
-        own = [one for one in found.measured if one.case.runtime == name and figure(one, RATE)]
-        best = max(own, key=lambda one: figure(one, RATE) or 0.0, default=None)
+    for name in _runtimes(results):
+        candidates = [
+            measurement
+            for measurement in results.measured
+            if measurement.case.runtime == name and figure(measurement, RATE)
+        ]
+        best = max(candidates, key=lambda item: figure(item, RATE) or 0.0, default=None)
         if best is not None:
             device = str(best.row["device_name"] or "")
             rows.append((name, device, _settings(best.case), rate_cell(best)))
@@ -258,11 +285,11 @@ def _settings(case: Case) -> str:
     return ", ".join([f"batch {case.axes.get('batch', 1)}", threads, case.scenario.words, *options])
 
 
-def _runtimes(found: Found) -> Sequence[str]:
-    return list(dict.fromkeys(one.case.runtime for one in found.measured))
+def _runtimes(results: Found) -> Sequence[str]:
+    return list(dict.fromkeys(measurement.case.runtime for measurement in results.measured))
 
 
-def _one(
+def _find_measurement(
     found: Found,
     runtime: str,
     batch: int = 1,

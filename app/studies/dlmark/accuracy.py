@@ -15,10 +15,10 @@ from app.studies.study import Found, Study, cell, lines_of
 _PICTURE, _TOP1 = "accuracy.svg", "accuracy_top1"
 
 
-def tables(found: Found) -> Iterator[Block]:
+def tables(results: Found) -> Iterator[Block]:
     """A line for each network and way of measuring it, the precision among them."""
-    told = (found.run.accuracy_of(one.case) for one in found.measured)
-    images = max((accuracy.images for accuracy in told if accuracy is not None), default=0)
+    accuracies = (results.run.accuracy_of(measurement.case) for measurement in results.measured)
+    images = max((accuracy.images for accuracy in accuracies if accuracy is not None), default=0)
     yield Heading("Accuracy against throughput, both measured")
     yield Paragraph(
         f"Top-1 on {images or 'the'} images that no network was trained on, computed by the "
@@ -29,34 +29,36 @@ def tables(found: Found) -> Iterator[Block]:
     names = tuple(Column(name, is_name=True) for name in ("model", "device"))
     rows = tuple(
         (
-            one.case.model,
+            measurement.case.model,
             label,
-            _cell(one, RATE, text.rate_text),
-            _cell(one, _TOP1, percent),
-            _cell(one, "max_rel_error", text.share),
+            _cell(measurement, RATE, text.rate_text),
+            _cell(measurement, _TOP1, percent),
+            _cell(measurement, "max_rel_error", text.share),
         )
-        for label, line in lines_of(found.measured, by_batch=True).items()
-        for one in line
+        for label, line in lines_of(results.measured, by_batch=True).items()
+        for measurement in line
     )
     figures = map(Column, ("images/s", "top-1", "off by, of the largest output"))
     yield Table((*names, *figures), rows)
-    untested = sum(
-        one.summary is not None and found.run.accuracy_of(one.case) is None
-        for one in found.measured
+    untested_count = sum(
+        measurement.summary is not None and results.run.accuracy_of(measurement.case) is None
+        for measurement in results.measured
     )
-    if untested:
-        yield Paragraph(f"The top-1 of {untested} lines is not measured yet: resume the run.")
+    if untested_count:
+        yield Paragraph(f"The top-1 of {untested_count} lines is not measured yet: resume the run.")
 
 
-def files(found: Found) -> Mapping[str, bytes]:
+def files(results: Found) -> Mapping[str, bytes]:
     """A point for each line, a colour for each way of measuring."""
     groups: dict[str, list[tuple[float, float, str]]] = {}
-    for label, line in lines_of(found.measured, by_batch=True).items():
-        for one in line:
-            rate, top1 = (number_of(one.row[name]) for name in (RATE, _TOP1))
+    for label, line in lines_of(results.measured, by_batch=True).items():
+        for measurement in line:
+            rate, top1 = (number_of(measurement.row[name]) for name in (RATE, _TOP1))
             if rate and top1:
-                told = f"{one.case.model}: {text.rate_text(rate)}, top-1 {percent(top1)}"
-                groups.setdefault(label, []).append((rate, 100 * top1, told))
+                point_text = (
+                    f"{measurement.case.model}: {text.rate_text(rate)}, top-1 {percent(top1)}"
+                )
+                groups.setdefault(label, []).append((rate, 100 * top1, point_text))
     figure = Figure(
         "Top-1 accuracy over throughput",
         Axis("images per second", "count", "log"),
@@ -66,11 +68,11 @@ def files(found: Found) -> Mapping[str, bytes]:
     return picture_files({_PICTURE: (figure,)})
 
 
-def _cell(one: MeasuredCase, column: str, as_text: Callable[[float | None], str]) -> str:
+def _cell(measurement: MeasuredCase, column: str, as_text: Callable[[float | None], str]) -> str:
     """As elsewhere, but for what runs and is off: here that is a question, and no fault."""
-    if one.row["status"] != "wrong_output":
-        return cell(one, column, as_text)
-    return as_text(number_of(one.row[column]))
+    if measurement.row["status"] != "wrong_output":
+        return cell(measurement, column, as_text)
+    return as_text(number_of(measurement.row[column]))
 
 
 STUDY = Study(

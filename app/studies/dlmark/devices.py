@@ -13,26 +13,26 @@ from app.studies.study import Found, Study, batch_sizes, case_at, cell, lines_of
 _PICTURE = "devices.svg"
 
 
-def tables(found: Found) -> Iterator[Block]:
+def tables(results: Found) -> Iterator[Block]:
     """A line for each network and batch size, a column for each device."""
     yield Heading("Throughput by device (images/s)")
     yield Picture(_PICTURE, "images a second over the batch size, a curve for each device")
-    lines = lines_of(found.measured)
+    lines = lines_of(results.measured)
     rows = tuple(
         (
             model,
             str(batch),
             *(cell(case_at(line, model, batch), RATE, text.rate_text) for line in lines.values()),
         )
-        for model in models(found)
-        for batch in batch_sizes(found.measured)
+        for model in models(results)
+        for batch in batch_sizes(results.measured)
     )
     yield Table((Column("model", is_name=True), Column("batch"), *map(Column, lines)), rows)
 
 
-def files(found: Found) -> Mapping[str, bytes]:
+def files(results: Found) -> Mapping[str, bytes]:
     """One picture with a plot for each network."""
-    lines = lines_of(found.measured)
+    lines = lines_of(results.measured)
     figures = tuple(
         Figure(
             f"Throughput of {model} by batch size",
@@ -40,7 +40,7 @@ def files(found: Found) -> Mapping[str, bytes]:
             Axis("images per second", "count", "log"),
             series_of({name: over_batch(line, model, RATE) for name, line in lines.items()}),
         )
-        for model in models(found)
+        for model in models(results)
     )
     return picture_files({_PICTURE: figures})
 

@@ -19,7 +19,7 @@ _SYMBOLS: tuple[Symbol, ...] = ("circle", "diamond")
 def series_of(points: Mapping[str, Points], kind: Kind = "line") -> tuple[Series, ...]:
     """A series for each name that has points, each with another colour, or other dashes and
     another symbol."""
-    known = [(name, places) for name, places in points.items() if places]
+    nonempty_lines = [(name, places) for name, places in points.items() if places]
     return tuple(
         Series(
             name,
@@ -29,34 +29,38 @@ def series_of(points: Mapping[str, Points], kind: Kind = "line") -> tuple[Series
             number // _COLORS,
             _SYMBOLS[number // _COLORS % len(_SYMBOLS)],
         )
-        for number, (name, places) in enumerate(known)
+        for number, (name, places) in enumerate(nonempty_lines)
     )
 
 
 def picture_files(pictures: Mapping[str, Sequence[Figure]]) -> dict[str, bytes]:
     """Files by their names, of figures with two places or more; a name without any is left out."""
-    found = {}
+    files = {}
     for name, figures in pictures.items():
-        shown = [one for one in figures if len({(mark.x, mark.y) for mark in one.marks}) > 1]
-        if shown:
-            found[name] = svg_document(shown)
-    return found
+        visible_figures = [
+            plot for plot in figures if len({(mark.x, mark.y) for mark in plot.marks}) > 1
+        ]
+        if visible_figures:
+            files[name] = svg_document(visible_figures)
+    return files
 
 
 RATE, MEMORY = "throughput_per_s", "rss_peak_mib"
 
 
-def models(found: Found) -> list[str]:
+def models(results: Found) -> list[str]:
     """Those of the run, in the plan's order."""
-    return list(dict.fromkeys(one.case.model for one in found.measured))
+    return list(dict.fromkeys(measurement.case.model for measurement in results.measured))
 
 
 def over_batch(line: Sequence[MeasuredCase], model: str, column: str) -> Points:
     """(batch, figure, in words) of what a line measured of a network, ascending."""
-    told = ((batch, figure(case_at(line, model, batch), column)) for batch in batch_sizes(line))
+    batch_values = (
+        (batch, figure(case_at(line, model, batch), column)) for batch in batch_sizes(line)
+    )
     return tuple(
         (float(batch), value, f"{model} at batch {batch}: {text.significant(value)}")
-        for batch, value in told
+        for batch, value in batch_values
         if value is not None
     )
 

@@ -22,9 +22,9 @@ from app.studies.study import NOT_RUN, Found, Study, cell
 _PICTURE = "largest.svg"
 
 
-def tables(found: Found) -> Iterator[Block]:
+def tables(results: Found) -> Iterator[Block]:
     """A line for each network's search."""
-    limit = found.run.manifest.requested_plan.memory_limit
+    limit = results.run.manifest.requested_plan.memory_limit
     yield Heading("Largest batch size")
     yield Paragraph(
         f"A measuring process may hold {limit} of the host's memory. The memory of earlier tries "
@@ -40,38 +40,38 @@ def tables(found: Found) -> Iterator[Block]:
         Column("what ended it", is_name=True),
         Column("tried", is_name=True),
     )
-    tries = tries_of(found.run)
-    rows = tuple(_row(found, search, tries) for search in searches_of(found.run))
+    tries = tries_of(results.run)
+    rows = tuple(_row(results, search, tries) for search in searches_of(results.run))
     yield Table(columns, rows)
 
 
-def _row(found: Found, search: Search, tries: Sequence[Try]) -> tuple[str, ...]:
-    tried, model = search.statuses(tries), search.base.model
-    if not tried:
+def _row(results: Found, search: Search, tries: Sequence[Try]) -> tuple[str, ...]:
+    statuses, model = search.statuses(tries), search.base.model
+    if not statuses:
         return (model, search.base.runtime, NOT_RUN, "", "", "")
-    fits = largest_fit(tried)
-    over = search.next_case(tries) is None
-    ending = stopped_by(tried) if over else f"not over, {stopped_by(tried)}"
+    fits = largest_fit(statuses)
+    is_over = search.next_case(tries) is None
+    ending = stopped_by(statuses) if is_over else f"not over, {stopped_by(statuses)}"
     memory = ""
     if fits:
-        own = search.case_at(fits).case_id
-        memory = cell(found.one(lambda case: case.case_id == own), MEMORY, mib)
-    listed = ", ".join(map(str, tried))
+        fit_id = search.case_at(fits).case_id
+        memory = cell(results.one(lambda case: case.case_id == fit_id), MEMORY, mib)
+    batch_list = ", ".join(map(str, statuses))
     figures = str(fits or text.NOT_MEASURED), memory
-    return (model, search.base.runtime, *figures, ending, listed)
+    return (model, search.base.runtime, *figures, ending, batch_list)
 
 
-def files(found: Found) -> Mapping[str, bytes]:
+def files(results: Found) -> Mapping[str, bytes]:
     """A point for each network whose search is over, over its published parameters."""
-    tries = tries_of(found.run)
+    tries = tries_of(results.run)
     groups: dict[str, list[tuple[float, float, str]]] = {}
     rows = {row.model: row for row in zoo_rows()}
-    for search in searches_of(found.run):
+    for search in searches_of(results.run):
         model, fits = search.base.model, largest_fit(search.statuses(tries))
         if model in rows and fits and search.next_case(tries) is None:
             parameters = rows[model].parameters
-            told = f"{model}: batch {fits}, {text.count_tick(parameters)} parameters"
-            groups.setdefault(rows[model].family, []).append((parameters, fits, told))
+            point_text = f"{model}: batch {fits}, {text.count_tick(parameters)} parameters"
+            groups.setdefault(rows[model].family, []).append((parameters, fits, point_text))
     families = {name: tuple(points) for name, points in groups.items()}
     figure = Figure(
         "Largest batch by the number of parameters",

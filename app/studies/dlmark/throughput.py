@@ -39,14 +39,14 @@ MORE, ALIKE = 1.1, 2.0
 """Throughput has grown from this ratio on; memory is linear if its slopes agree within this one."""
 
 
-def claims(found: Found) -> Iterator[Block]:
+def claims(results: Found) -> Iterator[Block]:
     """For each line of the run how many networks bear out either claim."""
     answers = [
         sentence
-        for label, line in lines_of(found.measured).items()
+        for label, line in lines_of(results.measured).items()
         for sentence in (
-            _throughput(label, line, models(found)),
-            _memory(label, line, models(found)),
+            _throughput(label, line, models(results)),
+            _memory(label, line, models(results)),
         )
         if sentence
     ]
@@ -69,10 +69,10 @@ def _throughput(label: str, line: Sequence[MeasuredCase], names: Sequence[str]) 
         return ""
     first, last = sizes[0], sizes[-1]
     curves = [_by_batch(line, model, RATE) for model in names]
-    ratios = [own[last] / own[first] for own in curves if first in own and last in own]
+    ratios = [curve[last] / curve[first] for curve in curves if first in curve and last in curve]
     if not ratios:
         return ""
-    rising = sum(_rises(own) for own in curves if first in own and last in own)
+    rising = sum(_rises(curve) for curve in curves if first in curve and last in curve)
     return (
         f"{label}: throughput at batch {last} is over {MORE:g} times the throughput at batch "
         f"{first} in "
@@ -89,18 +89,19 @@ def _memory(label: str, line: Sequence[MeasuredCase], names: Sequence[str]) -> s
         return ""
     low, middle, high = sizes[0], sizes[len(sizes) // 2], sizes[-1]
     curves = [_by_batch(line, model, MEMORY) for model in names]
-    known = [own for own in curves if {low, middle, high} <= own.keys()]
+    full_curves = [curve for curve in curves if {low, middle, high} <= curve.keys()]
     linear = sum(
         _are_alike(
-            (own[middle] - own[low]) / (middle - low), (own[high] - own[middle]) / (high - middle)
+            (curve[middle] - curve[low]) / (middle - low),
+            (curve[high] - curve[middle]) / (high - middle),
         )
-        for own in known
+        for curve in full_curves
     )
-    if not known:
+    if not full_curves:
         return ""
     return (
         f"{label}: memory is linear over the batch sizes {low}, {middle} and {high} in {linear} of "
-        f"{len(known)} networks"
+        f"{len(full_curves)} networks"
     )
 
 
@@ -115,51 +116,53 @@ def _rises(by_batch: dict[int, float]) -> bool:
 
 def _by_batch(line: Sequence[MeasuredCase], model: str, column: str) -> dict[int, float]:
     return {
-        one.case.axes.get(BATCH, 1): value
-        for one in line
-        if one.case.model == model and (value := figure(one, column)) is not None
+        measurement.case.axes.get(BATCH, 1): value
+        for measurement in line
+        if measurement.case.model == model and (value := figure(measurement, column)) is not None
     }
 
 
-_OF_THE_STUDY = 64
+_STUDY_BATCH = 64
 """The batch size at which it sets accuracy against throughput."""
-_DRAWN = 9
+_MAXIMUM_CURVES = 9
 """It draws a quarter of its networks, which are so many."""
-_BY_BATCH, _PUBLISHED = "throughput.svg", "published-accuracy.svg"
+_BY_BATCH, _PUBLISHED_FILE = "throughput.svg", "published-accuracy.svg"
 
 
-def tables(found: Found) -> Iterator[Block]:
+def tables(results: Found) -> Iterator[Block]:
     """Tables of networks by batch size, what they say of the document's claims, and one with what
     is published beside the measured throughput."""
     yield Heading("Throughput by batch size (images/s)")
     yield Picture(_BY_BATCH, "images a second and memory over batch, of nine networks at most")
-    yield _throughput_by_batch(found, RATE, text.rate_text)
+    yield _throughput_by_batch(results, RATE, text.rate_text)
     yield Heading("Memory by batch size (MiB)")
     yield Paragraph(
         "The peak of host memory in the measuring process, with engine and weights. Engines keep "
         "memory in pools, so this is not an exact requirement."
     )
-    yield _throughput_by_batch(found, MEMORY, mib)
-    yield from claims(found)
+    yield _throughput_by_batch(results, MEMORY, mib)
+    yield from claims(results)
     yield Heading("Published accuracy against throughput")
-    batch = _common_batch(found)
+    batch = _common_batch(results)
     if batch is None:
         yield Paragraph("No network has been measured.")
         return
-    instead = "" if batch == _OF_THE_STUDY else f", which most have; the study has {_OF_THE_STUDY}"
+    instead = "" if batch == _STUDY_BATCH else f", which most have; the study has {_STUDY_BATCH}"
     yield Paragraph(
         f"Throughput is measured here, with random weights, at batch {batch}{instead}. Top-1 is "
         "published, for trained networks on ImageNet's validation set, and not measured here."
     )
-    yield Picture(_PUBLISHED, "published top-1 over the images a second that were measured here")
-    lines = lines_of(found.measured)
+    yield Picture(
+        _PUBLISHED_FILE, "published top-1 over the images a second that were measured here"
+    )
+    lines = lines_of(results.measured)
     columns = (
         Column("model", is_name=True),
         Column("family", is_name=True),
         *(Column("images/s, measured", label if len(lines) > 1 else "") for label in lines),
         Column("top-1, published"),
     )
-    there = set(models(found))
+    model_names = set(models(results))
     rows = [
         (
             row.model,
@@ -171,22 +174,22 @@ def tables(found: Found) -> Iterator[Block]:
             percent(row.top1),
         )
         for row in zoo_rows()
-        if row.model in there
+        if row.model in model_names
     ]
     yield Table(columns, tuple(rows))
 
 
-def files(found: Found) -> Mapping[str, bytes]:
+def files(results: Found) -> Mapping[str, bytes]:
     """The pictures of what was measured, those of each line below each other."""
-    there = models(found)
-    shown = there[:: math.ceil(len(there) / _DRAWN)]
-    lines = lines_of(found.measured)
+    model_names = models(results)
+    plotted_models = model_names[:: math.ceil(len(model_names) / _MAXIMUM_CURVES)]
+    lines = lines_of(results.measured)
     by_batch = tuple(
         Figure(
             f"{title}: {label}" if len(lines) > 1 else title,
             Axis("batch size", "count", "log"),
             Axis(y_title, "count", "log"),
-            series_of({model: over_batch(line, model, column) for model in shown}),
+            series_of({model: over_batch(line, model, column) for model in plotted_models}),
         )
         for label, line in lines.items()
         for title, y_title, column in (
@@ -194,19 +197,19 @@ def files(found: Found) -> Mapping[str, bytes]:
             ("Memory by batch size", "MiB", MEMORY),
         )
     )
-    batch = _common_batch(found) or 1
-    published = tuple(
-        _published(line, batch, f", {label}" if len(lines) > 1 else "")
+    batch = _common_batch(results) or 1
+    published_figures = tuple(
+        _accuracy_figure(line, batch, f", {label}" if len(lines) > 1 else "")
         for label, line in lines.items()
     )
-    return picture_files({_BY_BATCH: by_batch, _PUBLISHED: published})
+    return picture_files({_BY_BATCH: by_batch, _PUBLISHED_FILE: published_figures})
 
 
 def _throughput_by_batch(
-    found: Found, column: str, as_text: Callable[[float | None], str]
+    results: Found, column: str, as_text: Callable[[float | None], str]
 ) -> Table:
     """A line for each network and way of measuring, a column for each batch size."""
-    sizes, lines = batch_sizes(found.measured), lines_of(found.measured)
+    sizes, lines = batch_sizes(results.measured), lines_of(results.measured)
     several = len(lines) > 1
     rows = tuple(
         (
@@ -214,7 +217,7 @@ def _throughput_by_batch(
             *([label] if several else []),
             *(cell(case_at(line, model, batch), column, as_text) for batch in sizes),
         )
-        for model in models(found)
+        for model in models(results)
         for label, line in lines.items()
     )
     names = ("model", "device") if several else ("model",)
@@ -222,15 +225,17 @@ def _throughput_by_batch(
     return Table((*heads, *(Column(str(size)) for size in sizes)), rows)
 
 
-def _common_batch(found: Found) -> int | None:
+def _common_batch(results: Found) -> int | None:
     """The one that most of the networks have; of several the largest, up to the study's own."""
-    known = (one for one in found.measured if figure(one, RATE) is not None)
-    counts = Counter(one.case.axes.get(BATCH, 1) for one in known)
-    in_order = sorted(counts, key=lambda batch: (batch > _OF_THE_STUDY, -batch))
+    rated_cases = (
+        measurement for measurement in results.measured if figure(measurement, RATE) is not None
+    )
+    counts = Counter(measurement.case.axes.get(BATCH, 1) for measurement in rated_cases)
+    in_order = sorted(counts, key=lambda batch: (batch > _STUDY_BATCH, -batch))
     return max(in_order, key=lambda batch: counts[batch], default=None)
 
 
-def _published(line: Sequence[MeasuredCase], batch: int, label: str) -> Figure:
+def _accuracy_figure(line: Sequence[MeasuredCase], batch: int, label: str) -> Figure:
     """A mark for each family, as the document colours them."""
     families: dict[str, list[tuple[float, float, str]]] = {}
     for row in zoo_rows():

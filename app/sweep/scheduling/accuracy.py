@@ -44,7 +44,7 @@ class AccuracyFollowUp(FollowUp):
         self._labelled_data, self._late_cases = labelled_data, late_cases
         self._waiting: deque[tuple[Case, str]] = deque()
         self._subjects = Counter[tuple[object, ...]]()
-        self._finished = set(finished_ids)
+        self._finished_ids = set(finished_ids)
         self._await(cases)
 
     @property
@@ -67,8 +67,8 @@ class AccuracyFollowUp(FollowUp):
             if reply.model is None:
                 continue
             subject = subject_of(case, reply.model)
-            if subject.case_id not in self._finished:
-                self._finished.add(subject.case_id)
+            if subject.case_id not in self._finished_ids:
+                self._finished_ids.add(subject.case_id)
                 job = AccuracyJob(subject, reply.model, data, str(installed_runtimes.folder()))
                 return AccuracyWork(job, case.case_id, self._time_limit_s, self._memory_limit_bytes)
         return None

@@ -42,14 +42,14 @@ class LargestBatch(SearchScheduler[Search]):
             search.base.case_id: search for search in searches(schedule.cases, limit)
         }
         for case in schedule.cases:
-            refused = early_refusal(schedule, case)
+            refusal = early_refusal(schedule, case)
             if case.case_id not in searches_by_case:
                 reason = f"{case.model} has no open batch axis: remove --largest-batch"
-                refused = "unsupported", reason
-            if refused is None:
+                refusal = "unsupported", reason
+            if refusal is None:
                 self._searches.append(searches_by_case[case.case_id])
             elif case.case_id not in self._tries:
-                self._settled.append(settled_round(schedule, case, 0, *refused))
+                self._settled_rounds.append(settled_round(schedule, case, 0, *refusal))
         open_searches = [search for search in self._searches if self._next_of(search) is not None]
         self._queue_exports((s.base, [s.case_at(REFERENCE_BATCH).axes]) for s in open_searches)
 
@@ -68,7 +68,7 @@ class LargestBatch(SearchScheduler[Search]):
         early has answers for its first models."""
         while self._searches and self._next_of(self._searches[0]) is None:
             self._searches.popleft()
-        if self._settled or not self._searches:
+        if self._settled_rounds or not self._searches:
             return super()._next()
         base = self._searches[0].base
         if self._exports and (base.model, base.precision) not in self._models:
@@ -90,7 +90,7 @@ class LargestBatch(SearchScheduler[Search]):
     def _try(self, case: Case, axis: str) -> Work:
         """One round, its outputs checked against the stored reference, repeated."""
         reply = self._models[case.model, case.precision]
-        is_search_case = case.case_id not in self._planned
+        is_search_case = case.case_id not in self._planned_ids
         if reply.model is None:
             return round_work(self.schedule, case, 0, reply, is_search_case)
         positions = _batch_positions(reply.model, axis)
@@ -102,9 +102,9 @@ class LargestBatch(SearchScheduler[Search]):
         folder.mkdir(exist_ok=True)
         path = folder.absolute() / f"{case.case_id}.npz"
         small = reply.model.at({**case.axes, axis: REFERENCE_BATCH})
-        stored = small.references[axes_key(small.axes)]
+        stored_reference = small.references[axes_key(small.axes)]
         path.unlink(missing_ok=True)  # a link of a stranger's folder is replaced, not followed
-        repeat_reference(stored, str(path), positions, case.axes[axis])
+        repeat_reference(stored_reference, str(path), positions, case.axes[axis])
         point = reply.model.at(case.axes).axes
         model = replace(reply.model, references={axes_key(point): str(path)})
         return round_work(self.schedule, case, 0, replace(reply, model=model), is_search_case)

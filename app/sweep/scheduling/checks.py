@@ -45,29 +45,29 @@ class Checks(RoundScheduler):
         self._remaining = {c.case_id: c for c in schedule.cases if c.case_id not in finished_ids}
         self._models: dict[ModelKey, ExportReply] = {}
         self._exporting = 0
-        self._settled: deque[SettledCheck] = deque()
+        self._settled_checks: deque[SettledCheck] = deque()
         open_cases = []
         for case in self._remaining.values():
-            refused = early_refusal(schedule, case, check=True)
-            if refused is None:
+            refusal = early_refusal(schedule, case, check=True)
+            if refusal is None:
                 open_cases.append(case)
             else:
-                self._settled.append(
-                    SettledCheck(case, settled_round(schedule, case, 0, *refused).result)
+                self._settled_checks.append(
+                    SettledCheck(case, settled_round(schedule, case, 0, *refusal).result)
                 )
         runtimes = list(dict.fromkeys(case.runtime for case in open_cases))
         self._waiting = deque(sorted(open_cases, key=lambda case: runtimes.index(case.runtime)))
         self._exports = deque(self._exports_of(open_cases))
 
-    def next(self, finished: Sequence[Work]) -> Work | None:
-        for work in finished:
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
+        for work in finished_work:
             if isinstance(work, ExportWork) and work.reply is not None:
                 self._exporting -= 1
                 self._models[work.request.model, work.request.precision] = work.reply
             elif isinstance(work, CheckWork | SettledCheck) and work.result is not None:
                 self.take(work.result)
-        if self._settled:
-            return self._settled.popleft()
+        if self._settled_checks:
+            return self._settled_checks.popleft()
         if self._exports:
             self._exporting += 1
             return self._exports.popleft()
@@ -85,7 +85,7 @@ class Checks(RoundScheduler):
     def all_rounds_left(self) -> int:
         return len(self._remaining)
 
-    def rounds_total(self, recorded: int) -> int:
+    def rounds_total(self, recorded_count: int) -> int:
         return len(self.schedule.cases)
 
     @property

@@ -45,7 +45,7 @@ class ColdStartFollowUp(FollowUp):
         source: Source,
         cases: Sequence[Case],
         ran: Iterable[str],
-        recorded: Mapping[str, Mapping[int, ColdStart]],
+        recorded_starts: Mapping[str, Mapping[int, ColdStart]],
         time_limit_s: float,
         count: int,
         page_cache: PageCache,
@@ -59,7 +59,7 @@ class ColdStartFollowUp(FollowUp):
         self._files: dict[str, tuple[str, ...]] = {}
         self._failed = {
             subject
-            for subject, starts in recorded.items()
+            for subject, starts in recorded_starts.items()
             if any(start.reason for start in starts.values())
         }
         members: dict[str, list[Case]] = {}
@@ -68,7 +68,7 @@ class ColdStartFollowUp(FollowUp):
         self._members = members
         numbers: dict[str, list[int]] = {}
         for subject in members:
-            missing = [n for n in range(count) if n not in recorded.get(subject, {})]
+            missing = [n for n in range(count) if n not in recorded_starts.get(subject, {})]
             numbers[subject] = [SCOUT, *missing] if missing else []
         self._waiting: deque[tuple[str, int]] = deque()
         for number in (SCOUT, *range(count)):
@@ -82,14 +82,14 @@ class ColdStartFollowUp(FollowUp):
     def remaining(self) -> int:
         return len(self._waiting)
 
-    def next(self, finished: Sequence[Work]) -> Work | None:
-        for work in finished:
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
+        for work in finished_work:
             if isinstance(work, ColdStartWork) and work.result is not None:
                 if work.result.reason:
                     self._failed.add(work.result.subject)
                 elif work.job.process == SCOUT:
                     self._files[work.result.subject] = work.result.files
-        return super().next(finished)
+        return super().next(finished_work)
 
     def _next_job(self) -> Work | None:
         while self._waiting:

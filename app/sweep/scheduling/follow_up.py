@@ -43,14 +43,14 @@ class FollowUp(ABC):
         self._in_flight = 0
         self._current: Work | None = None
 
-    def next(self, finished: Sequence[Work]) -> Work | None:
-        self._in_flight -= len(finished)
-        for work in finished:
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
+        self._in_flight -= len(finished_work)
+        for work in finished_work:
             if isinstance(work, ExportWork) and work.reply is not None:
                 self._models[work.request.model, work.request.precision] = work.reply
             elif isinstance(work, RoundWork) and work.result and work.result.status in RAN:
                 self._ran.add(work.result.case_id)
-        following = self._source.next([work for work in finished if work is not self._current])
+        following = self._source.next([work for work in finished_work if work is not self._current])
         if following is None and not self._in_flight:
             following = self._current = self._next_job()
         if following is not None:

@@ -37,7 +37,7 @@ class FixedSweep(GridScheduler):
     _exports: Exports = field(init=False)
     _tally: Tally = field(default_factory=Tally)
     _open: dict[str, Case] = field(default_factory=dict)
-    _refused: deque[tuple[Case, Status, str]] = field(default_factory=deque)
+    _refused_cases: deque[tuple[Case, Status, str]] = field(default_factory=deque)
     _rounds: deque[tuple[Case, int]] = field(default_factory=deque)
     _next_number: int = 0
     _measuring: int = 0
@@ -63,7 +63,7 @@ class FixedSweep(GridScheduler):
             if key not in refusals:
                 refusals[key] = early_refusal(schedule, case)
             if (refusal := refusals[key]) is not None:
-                self._refused.append((case, *refusal))
+                self._refused_cases.append((case, *refusal))
                 self._tally.end(case.case_id)
         open_cases = [c for c in self._open.values() if self.rounds_left(c)]
         self._exports.queue(open_cases)
@@ -74,9 +74,9 @@ class FixedSweep(GridScheduler):
         if not any(self.statuses.values()):  # a run that goes on has most of it in the cache
             self._opening = opening_of(schedule, open_cases)
 
-    def next(self, finished: Sequence[Work]) -> Work | None:
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
         opening = self._opening
-        for work in finished:
+        for work in finished_work:
             if opening is not None:
                 opening.take(work)
             self._exports.take(work)
@@ -92,8 +92,8 @@ class FixedSweep(GridScheduler):
                     self._measuring -= 1
                     seconds = time.monotonic() - self._handed_out_s
                     self.schedule.budget.learn(work.result.case_id, seconds)
-        if self._refused:
-            case, status, reason = self._refused.popleft()
+        if self._refused_cases:
+            case, status, reason = self._refused_cases.popleft()
             number = self._tally.first_missing(case.case_id)
             return settled_round(self.schedule, case, number, status, reason)
         if opening is not None:

@@ -28,7 +28,7 @@ def exclusive_needs(engine: Runtime, device: str) -> frozenset[str]:
     return frozenset({CPU, *(f"{engine.accelerator}:{d or 0}" for d in engine.devices_in(device))})
 
 
-_UNKNOWN = RuntimeThere(reason="it is not known there", remedy="install what brings it")
+_UNKNOWN_RUNTIME = RuntimeThere(reason="it is not known there", remedy="install what brings it")
 
 
 class ExecutionHost(Protocol):
@@ -76,8 +76,8 @@ class RemoteHost:
 
     def engine(self, spec: str) -> Runtime:
         devices = self._runtime(spec).devices.items()
-        known = runtime(parse_spec(spec).name)
-        return on_devices(known, tuple(Device(key, name) for key, name in devices))
+        known_runtime = runtime(parse_spec(spec).name)
+        return on_devices(known_runtime, tuple(Device(key, name) for key, name in devices))
 
     def usable(self, engine: Runtime, device: str) -> set[int]:
         cores = set(self.host.cores)
@@ -94,7 +94,7 @@ class RemoteHost:
         return frozenset(name + suffix for name in exclusive_needs(engine, device))
 
     def _runtime(self, spec: str) -> RuntimeThere:
-        return self.host.runtimes.get(parse_spec(spec).name, _UNKNOWN)
+        return self.host.runtimes.get(parse_spec(spec).name, _UNKNOWN_RUNTIME)
 
 
 MAXIMUM_LOSSES = 2
@@ -177,11 +177,11 @@ class Hands:
 
     def make(self, cases: Collection[Case], hosts: int) -> None:
         models = {case.model for case in cases}
-        grouped: dict[object, list[Case]] = {}
+        groups: dict[object, list[Case]] = {}
         for case in cases:
             by_model = case.model if len(models) >= hosts else case.case_id
-            grouped.setdefault(case.host or (by_model, ""), []).append(case)
-        self._waiting.extend(grouped.values())
+            groups.setdefault(case.host or (by_model, ""), []).append(case)
+        self._waiting.extend(groups.values())
 
     def put_first(self, hand: list[Case]) -> None:
         """Cases that were begun and go on as soon as anybody is free."""
@@ -208,7 +208,7 @@ class Hands:
 
     def take_out(self, predicate: Callable[[Case], bool]) -> list[Case]:
         """The cases for which this holds, which wait no longer."""
-        removed = [case for hand in self._waiting for case in hand if predicate(case)]
+        removed_cases = [case for hand in self._waiting for case in hand if predicate(case)]
         rest = [[case for case in hand if not predicate(case)] for hand in self._waiting]
         self._waiting = deque(hand for hand in rest if hand)
-        return removed
+        return removed_cases

@@ -80,24 +80,24 @@ class HostedOperatorFollowUp(FollowUp):
         memory_limit_bytes: int = 0,
     ) -> None:
         super().__init__(source, ran, time_limit_s, memory_limit_bytes)
-        self._hosted = source
+        self._hosted_source = source
         self._waiting = [case for case in cases if case.case_id not in finished_ids]
 
     @property
     def remaining(self) -> int:
         return len(self._waiting)
 
-    def next(self, finished: Sequence[Work]) -> Work | None:
-        hosted = [work for work in finished if isinstance(work, HostedOperators)]
-        for work in hosted:
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
+        hosted_work = [work for work in finished_work if isinstance(work, HostedOperators)]
+        for work in hosted_work:
             self._take(work)
-        following = super().next([work for work in finished if work not in hosted])
+        following = super().next([work for work in finished_work if work not in hosted_work])
         if isinstance(following, HostedOperators):
             self._in_flight -= 1  # while it runs, others may on other machines
         return following
 
     def _take(self, work: HostedOperators) -> None:
-        slot = next(slot for slot in self._hosted.slots if slot.name == work.host)
+        slot = next(slot for slot in self._hosted_source.slots if slot.name == work.host)
         slot.is_measuring = False
         if not work.lost:
             slot.losses = 0
@@ -111,7 +111,7 @@ class HostedOperatorFollowUp(FollowUp):
         self._waiting = [case for case in self._waiting if case.case_id in self._ran]
         for case in self._waiting:
             slot = self._slot_of(case)
-            if slot is None or self._hosted.is_busy(slot):
+            if slot is None or self._hosted_source.is_busy(slot):
                 continue
             outcome = self._model_or_export(case, self._waiting)
             if isinstance(outcome, Work):
@@ -130,16 +130,19 @@ class HostedOperatorFollowUp(FollowUp):
                 self._time_limit_s,
                 needs,
                 slot.way,
-                self._hosted.attempt_of(case),
+                self._hosted_source.attempt_of(case),
                 self._memory_limit_bytes,
             )
         return self._report_remaining()
 
     def _report_remaining(self) -> HostNews | None:
         """Once nothing is in flight: what no host that is here can tell."""
-        if not self._waiting or any(slot.is_measuring for slot in self._hosted.slots):
+        if not self._waiting or any(slot.is_measuring for slot in self._hosted_source.slots):
             return None
-        count, hosts = len(self._waiting), dict.fromkeys(map(self._hosted.host_of, self._waiting))
+        count, hosts = (
+            len(self._waiting),
+            dict.fromkeys(map(self._hosted_source.host_of, self._waiting)),
+        )
         self._waiting = []
         cases = "case was" if count == 1 else "cases were"
         return HostNews(
@@ -149,8 +152,10 @@ class HostedOperatorFollowUp(FollowUp):
         )
 
     def _slot_of(self, case: Case) -> HostSlot | None:
-        host = self._hosted.host_of(case)
-        slots = (slot for slot in self._hosted.slots if slot.name == host and not slot.exclusion)
+        host = self._hosted_source.host_of(case)
+        slots = (
+            slot for slot in self._hosted_source.slots if slot.name == host and not slot.exclusion
+        )
         return next(slots, None)
 
 

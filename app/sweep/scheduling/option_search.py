@@ -34,29 +34,29 @@ class Tuner(SearchScheduler[Tuning]):
     `recorded` is the run so far.
     """
 
-    def __init__(self, schedule: Schedule, recorded: Run) -> None:
+    def __init__(self, schedule: Schedule, recorded_run: Run) -> None:
         super().__init__(schedule)
-        self._recorded_rounds = final_rounds(recorded)
-        self._run = replace(recorded, rounds=self._recorded_rounds)
-        plan = recorded.manifest.requested_plan
+        self._recorded_rounds = final_rounds(recorded_run)
+        self._run = replace(recorded_run, rounds=self._recorded_rounds)
+        plan = recorded_run.manifest.requested_plan
         self._final_rounds = plan.lengths.rounds
         self._limits = _limits_for(schedule.limits, plan.goal.quantile if plan.goal else None)
         self._seconds: list[float] = []
         self._handed_out_s = 0.0
         self._end_s = math.nan
-        self._tunings = tunings(recorded)
+        self._tunings = tunings(recorded_run)
         for search in self._tunings:
             if search.of(self._run).following is not None:
                 self._searches.append(search)
         self._queue_exports(
-            (case, [case.axes]) for search in self._searches for case in _exported(search)
+            (case, [case.axes]) for search in self._searches for case in _exported_cases(search)
         )
 
-    def next(self, finished: Sequence[Work]) -> Work | None:
-        if finished and self._handed_out_s and not self._exports:
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
+        if finished_work and self._handed_out_s and not self._exports:
             self._seconds.append(time.monotonic() - self._handed_out_s)
         self._handed_out_s = 0.0
-        return super().next(finished)
+        return super().next(finished_work)
 
     def planned_rounds(self, case: Case) -> int:
         """As many rounds as it had: how many it is to have, nobody knows before."""
@@ -80,28 +80,28 @@ class Tuner(SearchScheduler[Tuning]):
             if math.isnan(self._end_s):
                 left_s = self.schedule.budget.left_s / len(self._searches)
                 self._end_s = time.monotonic() + left_s
-            tuned = search.of(self._run)
-            if not tuned.final and self._must_end(tuned):
-                tuned = search.of(self._run, hurry=True)
-            if tuned.following is not None:
-                return self._round(*tuned.following)
+            state = search.of(self._run)
+            if not state.final and self._must_end(state):
+                state = search.of(self._run, hurry=True)
+            if state.following is not None:
+                return self._round(*state.following)
             self._searches.popleft()
             self._end_s = math.nan
         return None
 
-    def _must_end(self, tuned: Tuned) -> bool:
+    def _must_end(self, state: Tuned) -> bool:
         """Whether what is left is needed for the final rounds."""
         usual_s = self.schedule.limits.min_s + ROUND_OVERHEAD_S
         if self._seconds:
             usual_s = sum(self._seconds) / len(self._seconds)
-        needed_s = MARGIN * usual_s * tuned.compared * self._final_rounds
+        needed_s = MARGIN * usual_s * state.compared * self._final_rounds
         return time.monotonic() + needed_s > self._end_s
 
     def _round(self, case: Case, number: int) -> Work:
-        is_search_case = case.case_id not in self._planned
-        refused = early_refusal(self.schedule, case)
-        if refused is not None:
-            return settled_round(self.schedule, case, number, *refused, is_search_case)
+        is_search_case = case.case_id not in self._planned_ids
+        refusal = early_refusal(self.schedule, case)
+        if refusal is not None:
+            return settled_round(self.schedule, case, number, *refusal, is_search_case)
         reply = self._models[case.model, case.precision]
         self._handed_out_s = time.monotonic()
         schedule = replace(self.schedule, limits=self._limits)
@@ -120,7 +120,7 @@ def _limits_for(limits: Limits, quantile: float | None) -> Limits:
     )
 
 
-def _exported(search: Tuning) -> list[Case]:
+def _exported_cases(search: Tuning) -> list[Case]:
     """The model in every precision and at every batch that the search may come to."""
     space = search.space
     precisions = dict.fromkeys(p for choices in space.precisions.values() for p in choices)

@@ -35,20 +35,20 @@ class HighestRate(SearchScheduler[RateSearch]):
     `recorded` is the run so far.
     """
 
-    def __init__(self, schedule: Schedule, recorded: Run) -> None:
+    def __init__(self, schedule: Schedule, recorded_run: Run) -> None:
         super().__init__(schedule)
-        self._recorded_rounds = final_rounds(recorded)
-        self._run = replace(recorded, rounds=self._recorded_rounds)
+        self._recorded_rounds = final_rounds(recorded_run)
+        self._run = replace(recorded_run, rounds=self._recorded_rounds)
         refusals: dict[str, SettledRound] = {}
-        for search in rate_searches(recorded):
+        for search in rate_searches(recorded_run):
             if search.of(self._run).following is None:
                 continue
-            refused = early_refusal(schedule, search.base)
-            if refused is None:
+            refusal = early_refusal(schedule, search.base)
+            if refusal is None:
                 self._searches.append(search)
             else:
-                refusals[search.base.case_id] = settled_round(schedule, search.base, 0, *refused)
-        self._settled.extend(refusals.values())
+                refusals[search.base.case_id] = settled_round(schedule, search.base, 0, *refusal)
+        self._settled_rounds.extend(refusals.values())
         subjects = [search.subject for search in self._searches]
         neighbours = filter(None, map(neighbour_case, subjects))
         self._queue_exports((case, batch_points(case)) for case in (*subjects, *neighbours))
@@ -68,21 +68,21 @@ class HighestRate(SearchScheduler[RateSearch]):
     def _step(self) -> Work | None:
         while self._searches:
             search = self._searches.popleft()
-            searched = search.of(self._run)
-            if searched.following is not None:
+            state = search.of(self._run)
+            if state.following is not None:
                 self._searches.append(search)
-                return self._round(search, searched)
+                return self._round(search, state)
         return None
 
-    def _round(self, search: RateSearch, searched: SearchState) -> Work:
+    def _round(self, search: RateSearch, state: SearchState) -> Work:
         """The next round of a search, as long as its rate and its target take."""
-        point = searched.following
+        point = state.following
         assert point is not None, "a search that is over has no round"
         schedule, limits, arrivals = self.schedule, self.schedule.limits, ARRIVALS
         if point.rate_hz is not None:
             arrivals = arrivals_of(point.rate_hz)
-            busy = point.rate_hz / searched.service_hz
-            late_together = cluster(search.target, searched.service_hz, busy)
+            busy = point.rate_hz / state.service_hz
+            late_together = cluster(search.target, state.service_hz, busy)
             requests = required_requests(search.target, late_together)
             longest_s = max(limits.max_s, LONGEST_S)
             limits = replace(limits, min_samples=requests, max_s=longest_s)
@@ -90,7 +90,7 @@ class HighestRate(SearchScheduler[RateSearch]):
         case, neighbour = point.case, neighbour_case(point.case)
         reply = self._models[case.model, case.precision]
         neighbour_reply = self._models[neighbour.model, case.precision] if neighbour else None
-        is_search_case = case.case_id not in self._planned
+        is_search_case = case.case_id not in self._planned_ids
         if is_search_case and case not in self._run.tried:
             self._run = replace(self._run, tried=(*self._run.tried, case))
         return round_work(

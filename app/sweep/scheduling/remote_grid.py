@@ -124,17 +124,19 @@ class HostedSweep(GridScheduler):
             self._tally.add(
                 case.case_id, self.round_policy.planned_rounds(case), numbers, has_ended
             )
-            begun = max((result.attempt for result in rounds), default=1)
-            self._attempts[case.case_id] = max(begun, self.recorded.void.get(case.case_id, 0) + 1)
+            first_attempt = max((result.attempt for result in rounds), default=1)
+            self._attempts[case.case_id] = max(
+                first_attempt, self.recorded.void.get(case.case_id, 0) + 1
+            )
             if counting:
                 self._host_of_case[case.case_id] = self._recorded_host(case)
         self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
         sites = [slot.site for slot in self.slots]
         send_code = any(slot.way.send_code for slot in self.slots)
         for case in self._open.values():
-            refused = refused_everywhere(case, sites, send_code)
-            if refused is not None:
-                self._settle(case, *refused)
+            refusal = refused_everywhere(case, sites, send_code)
+            if refusal is not None:
+                self._settle(case, *refusal)
         open_cases = [case for case in self._open.values() if self.rounds_left(case)]
         self._exports.queue(open_cases)
         self._hands.make(open_cases, len(self.slots))
@@ -243,9 +245,9 @@ class HostedSweep(GridScheduler):
         if case.host:
             self._continue_on_host(slot, case, number)
             return
-        moved = slot.leave() if slot.exclusion else [case]
-        slot.hand = [item for item in slot.hand if item not in moved]
-        self._hands.put_first([item for item in moved if self.rounds_left(item)])
+        moved_cases = slot.leave() if slot.exclusion else [case]
+        slot.hand = [item for item in slot.hand if item not in moved_cases]
+        self._hands.put_first([item for item in moved_cases if self.rounds_left(item)])
 
     def _continue_on_host(self, slot: HostSlot, case: Case, number: int) -> None:
         """Where every host has cases of its own, no other can measure those of one that is lost."""
@@ -292,7 +294,7 @@ class HostedSweep(GridScheduler):
                 )
                 if isinstance(work, SettledRound):
                     self._tally.end(case.case_id)
-                    return self._of_this_attempt(work)
+                    return self._mark_attempt(work)
                 if schedule.budget.round_fits(case.case_id, self._guess_s(case)):
                     slot.is_measuring = True
                     self._handed_out_s[slot.name] = time.monotonic()
@@ -346,15 +348,19 @@ class HostedSweep(GridScheduler):
         if all(loss.host != previous for loss in self._losses.get(case_id, ())):  # else it is told
             subject = previous or "this machine"
             self._moves[case_id] = diagnostic("host_changed", subject, host=slot.name)
-        recorded = self.recorded.rounds.get(case_id, {})
-        last = max((recorded[n].attempt for n in numbers if n in recorded), default=1)
+        recorded_rounds = self.recorded.rounds.get(case_id, {})
+        last = max((recorded_rounds[n].attempt for n in numbers if n in recorded_rounds), default=1)
         self._attempts[case_id] = max(self._attempts[case_id], last + 1)
         void = self._attempts[case_id] - 1
-        voided = tuple(DiscardedRound(case_id, number, reason, void) for number in numbers)
+        discarded_rounds = tuple(
+            DiscardedRound(case_id, number, reason, void) for number in numbers
+        )
         self._tally.void(case_id)
         self._tally.want(case_id, self.schedule.rounds)
-        rounds = f"{len(voided)} round{'s' * (len(voided) > 1)}"
-        self._ready.append(HostNews(f"{rounds} of {case.model} do not count: {reason}", voided))
+        rounds = f"{len(discarded_rounds)} round{'s' * (len(discarded_rounds) > 1)}"
+        self._ready.append(
+            HostNews(f"{rounds} of {case.model} do not count: {reason}", discarded_rounds)
+        )
 
     def _warnings_of(self, case: Case, slot: HostSlot) -> tuple[Diagnostic, ...]:
         """Diagnostics of the hosts that the case was lost on, or was begun on before."""
@@ -365,8 +371,8 @@ class HostedSweep(GridScheduler):
             )
             for loss in losses
         )
-        moved = self._moves.get(case.case_id)
-        return diagnostics if moved is None else (*diagnostics, moved)
+        move_diagnostic = self._moves.get(case.case_id)
+        return diagnostics if move_diagnostic is None else (*diagnostics, move_diagnostic)
 
     def _lacks(self, case: Case, number: int) -> bool:
         """Whether this round is one that the case is to have and has not."""
@@ -381,9 +387,9 @@ class HostedSweep(GridScheduler):
         number = self._tally.first_missing(case.case_id)
         self._tally.end(case.case_id)
         work = settled_round(self.schedule, case, number, status, reason)
-        self._ready.append(self._of_this_attempt(work))
+        self._ready.append(self._mark_attempt(work))
 
-    def _of_this_attempt(self, work: SettledRound) -> SettledRound:
+    def _mark_attempt(self, work: SettledRound) -> SettledRound:
         """What is void of earlier ones must not take this along."""
         work.result = replace(work.result, attempt=self.attempt_of(work.case))
         return work

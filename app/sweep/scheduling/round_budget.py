@@ -28,75 +28,79 @@ class Tally:
 
     def __init__(self) -> None:
         self.planned = self.remaining = 0
-        self._planned: dict[str, int] = {}
-        self._recorded: dict[str, set[int]] = {}
-        self._finished: set[str] = set()
+        self._planned_rounds: dict[str, int] = {}
+        self._recorded_rounds: dict[str, set[int]] = {}
+        self._finished_ids: set[str] = set()
 
-    def add(self, case_id: str, rounds: int, recorded: Iterable[int], is_finished: bool) -> None:
+    def add(
+        self, case_id: str, rounds: int, recorded_numbers: Iterable[int], is_finished: bool
+    ) -> None:
         """A case that is to have so many rounds, numbered from 0; each is added once."""
-        numbers = set(recorded)
+        numbers = set(recorded_numbers)
         if numbers:
-            self._recorded[case_id] = numbers
+            self._recorded_rounds[case_id] = numbers
         if is_finished:
-            self._finished.add(case_id)
-        self._planned[case_id] = rounds
+            self._finished_ids.add(case_id)
+        self._planned_rounds[case_id] = rounds
         self.planned += rounds
         self.remaining += self.remaining_of(case_id)
 
     def recorded_of(self, case_id: str) -> tuple[int, ...]:
         """The numbers of the rounds that the case has, ascending."""
-        return tuple(sorted(self._recorded.get(case_id, ())))
+        return tuple(sorted(self._recorded_rounds.get(case_id, ())))
 
     def planned_of(self, case_id: str) -> int:
-        return self._planned[case_id]
+        return self._planned_rounds[case_id]
 
     def remaining_of(self, case_id: str) -> int:
         """How many rounds the case still lacks."""
-        if case_id in self._finished:
+        if case_id in self._finished_ids:
             return 0
-        planned = self._planned[case_id]
-        return planned - sum(number < planned for number in self._recorded.get(case_id, ()))
+        planned_rounds = self._planned_rounds[case_id]
+        return planned_rounds - sum(
+            number < planned_rounds for number in self._recorded_rounds.get(case_id, ())
+        )
 
     def first_missing(self, case_id: str) -> int:
         """The number of the first round that the case has not."""
-        recorded = self._recorded.get(case_id, ())
-        return next(number for number in count() if number not in recorded)
+        recorded_numbers = self._recorded_rounds.get(case_id, ())
+        return next(number for number in count() if number not in recorded_numbers)
 
     def lacks(self, case_id: str, number: int) -> bool:
         """Whether the case still lacks this round."""
-        if case_id in self._finished or number >= self._planned[case_id]:
+        if case_id in self._finished_ids or number >= self._planned_rounds[case_id]:
             return False
-        return number not in self._recorded.get(case_id, ())
+        return number not in self._recorded_rounds.get(case_id, ())
 
     def has_ended(self, case_id: str) -> bool:
-        return case_id in self._finished
+        return case_id in self._finished_ids
 
     def end(self, case_id: str) -> None:
         """The case gets no more rounds."""
         self.remaining -= self.remaining_of(case_id)
-        self._finished.add(case_id)
+        self._finished_ids.add(case_id)
 
     def take(self, case_id: str, number: int) -> bool:
         """The case has this round now; False if that was known."""
-        recorded = self._recorded.setdefault(case_id, set())
-        if number in recorded:
+        recorded_numbers = self._recorded_rounds.setdefault(case_id, set())
+        if number in recorded_numbers:
             return False
         previous = self.remaining_of(case_id)
-        recorded.add(number)
+        recorded_numbers.add(number)
         self.remaining += self.remaining_of(case_id) - previous
         return True
 
     def void(self, case_id: str) -> None:
         """None of the rounds that the case has had counts any more."""
         previous = self.remaining_of(case_id)
-        self._recorded.pop(case_id, None)
+        self._recorded_rounds.pop(case_id, None)
         self.remaining += self.remaining_of(case_id) - previous
 
     def want(self, case_id: str, rounds: int) -> None:
         """The case is to have so many rounds in all."""
         previous = self.remaining_of(case_id)
-        self.planned += rounds - self._planned[case_id]
-        self._planned[case_id] = rounds
+        self.planned += rounds - self._planned_rounds[case_id]
+        self._planned_rounds[case_id] = rounds
         self.remaining += self.remaining_of(case_id) - previous
 
 
@@ -265,8 +269,8 @@ class WithinBudget:
         self._source = source
         self._budget = budget
 
-    def next(self, finished: Sequence[Work]) -> Work | None:
-        work = self._source.next(finished)
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
+        work = self._source.next(finished_work)
         while work is not None and not self._budget.left_s and not isinstance(work, SettledWork):
             work = self._source.next(())
         return work

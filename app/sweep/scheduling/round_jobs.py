@@ -276,14 +276,14 @@ def _round_job(
 ) -> MeasureJob:
     """What the measuring process gets; RoundRefused where it could not measure."""
     spec, engine = parse_spec(case.runtime), site.engine(case.runtime)
-    exported = _usable_model(case, reply, engine)
+    exported_model = _usable_model(case, reply, engine)
     settings = settings_of(case, site.engines)
-    model = exported.at({**case.axes, **next(iter(case.condition.points), {})})
+    model = exported_model.at({**case.axes, **next(iter(case.condition.points), {})})
     try:
         refuse_sessions(engine, model, model.axes, settings)
         sessions = sessions_of(options_on(engine, spec.device), case.options)
-        batch_models = batches(case, exported)
-        shapes = shapes_of(case, exported, sessions)
+        batch_models = batches(case, exported_model)
+        shapes = shapes_of(case, exported_model, sessions)
     except RuntimeFault as fault:
         raise RoundRefused(as_status(fault.status), str(fault)) from fault
     if neighbour_reply is not None and neighbour_reply.model is None:

@@ -27,7 +27,7 @@ class RoundScheduler(ABC):
     left_out: Sequence[str] = ()
 
     @abstractmethod
-    def next(self, finished: Sequence[Work]) -> Work | None:
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
         """The next work, as `Source` has it."""
 
     @abstractmethod
@@ -44,7 +44,7 @@ class RoundScheduler(ABC):
         """How many rounds of all cases are still to be measured; of searches at least so many."""
 
     @abstractmethod
-    def rounds_total(self, recorded: int) -> int:
+    def rounds_total(self, recorded_count: int) -> int:
         """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
 
     @abstractmethod
@@ -97,7 +97,7 @@ class GridScheduler(RoundScheduler):
     def all_rounds_left(self) -> int:
         return self._tally.remaining
 
-    def rounds_total(self, recorded: int) -> int:
+    def rounds_total(self, recorded_count: int) -> int:
         return self._tally.planned
 
     def take(self, result: RoundResult) -> None:

@@ -36,7 +36,7 @@ EXPORT_LIMIT_S = CHECK_LIMIT_S = COMPILE_LIMIT_S = 600.0
 
 
 def build_scheduler(
-    folder: RunFolder, recorded: Run, rows: Rows, slots: Sequence[HostSlot] = ()
+    folder: RunFolder, recorded_run: Run, rows: Rows, slots: Sequence[HostSlot] = ()
 ) -> tuple[RoundScheduler, tuple[FollowUp, ...], Source]:
     """The scheduler of the rounds, the jobs after them, and all as one source.
 
@@ -44,13 +44,13 @@ def build_scheduler(
     that measure, none for this machine. PlanError for a capability that is not here.
     """
     plan = complete_plan(folder.manifest.requested_plan)
-    rounds = _round_scheduler(_schedule_of(folder), recorded, rows, slots)
+    rounds = _round_scheduler(_schedule_of(folder), recorded_run, rows, slots)
     if plan.check:
         return rounds, (), rounds
     source: Source = rounds
     follow_ups: list[FollowUp] = []
     for make in follow_up_parts():
-        follow_up = make(source, RunState(rounds, recorded))
+        follow_up = make(source, RunState(rounds, recorded_run))
         if follow_up is not None:
             follow_ups.append(follow_up)
             source = follow_up
@@ -60,25 +60,25 @@ def build_scheduler(
 
 
 def _round_scheduler(
-    schedule: Schedule, recorded: Run, rows: Rows, slots: Sequence[HostSlot]
+    schedule: Schedule, recorded_run: Run, rows: Rows, slots: Sequence[HostSlot]
 ) -> RoundScheduler:
     """The scheduler of a check, of a capability, or of the plan's grid on these hosts."""
-    plan = recorded.manifest.requested_plan
-    statuses = _statuses_by_case(recorded)
+    plan = recorded_run.manifest.requested_plan
+    statuses = _statuses_by_case(recorded_run)
     if plan.check:
         finished_ids = [case_id for case_id, entry in statuses.items() if entry]
         return Checks(schedule, finished_ids, plan.time_limit_s or CHECK_LIMIT_S)
     make_scheduler = scheduler_part(plan)
     if make_scheduler is not None:
-        scheduler: RoundScheduler = make_scheduler(schedule, recorded)
+        scheduler: RoundScheduler = make_scheduler(schedule, recorded_run)
         return scheduler
     policy: RoundPolicy = FixedRounds(schedule.rounds)
     if plan.stopping is not None:
-        policy = PreciseRounds(plan.stopping, recorded, rows)
+        policy = PreciseRounds(plan.stopping, recorded_run, rows)
     elif plan.sequence is not None:
-        policy = SequentialRounds(plan, plan.sequence, recorded, rows)
+        policy = SequentialRounds(plan, plan.sequence, recorded_run, rows)
     if slots:
-        return HostedSweep(schedule, recorded, policy, slots)
+        return HostedSweep(schedule, recorded_run, policy, slots)
     return FixedSweep(schedule, statuses, policy)
 
 
@@ -115,11 +115,11 @@ def _schedule_of(folder: RunFolder) -> Schedule:
     )
 
 
-def _statuses_by_case(recorded: Run) -> dict[str, dict[int, Status]]:
+def _statuses_by_case(recorded_run: Run) -> dict[str, dict[int, Status]]:
     """Case id -> the statuses of its rounds, but for those that are to be done again."""
     return {
         case_id: {n: r.status for n, r in rounds.items() if not r.is_tried_again}
-        for case_id, rounds in recorded.rounds.items()
+        for case_id, rounds in recorded_run.rounds.items()
     }
 
 

@@ -29,16 +29,16 @@ class SearchScheduler(RoundScheduler, Generic[S]):
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
-        self._planned = {case.case_id for case in schedule.cases}
+        self._planned_ids = {case.case_id for case in schedule.cases}
         self._models: dict[ModelKey, ExportReply] = {}
         self._exports: deque[ExportWork] = deque()
-        self._settled: deque[SettledRound] = deque()
+        self._settled_rounds: deque[SettledRound] = deque()
         self._searches: deque[S] = deque()
         self._in_flight = 0
 
-    def next(self, finished: Sequence[Work]) -> Work | None:
-        self._in_flight -= len(finished)
-        for work in finished:
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
+        self._in_flight -= len(finished_work)
+        for work in finished_work:
             if isinstance(work, ExportWork) and work.reply is not None:
                 self._models[work.request.model, work.request.precision] = work.reply
             elif isinstance(work, RoundWork | SettledRound) and work.result is not None:
@@ -57,11 +57,11 @@ class SearchScheduler(RoundScheduler, Generic[S]):
 
     def all_rounds_left(self) -> int:
         """At least so many: how many a search takes is known when it is over."""
-        return len(self._settled) + len(self._searches)
+        return len(self._settled_rounds) + len(self._searches)
 
-    def rounds_total(self, recorded: int) -> int:
+    def rounds_total(self, recorded_count: int) -> int:
         """How many rounds there are so far; a search does not know beforehand how many it takes."""
-        return recorded + self.all_rounds_left()
+        return recorded_count + self.all_rounds_left()
 
     @abstractmethod
     def _skip_search(self) -> None:
@@ -73,8 +73,8 @@ class SearchScheduler(RoundScheduler, Generic[S]):
         """The next round of a search that is not over; None if none is left."""
 
     def _next(self) -> Work | None:
-        if self._settled:
-            return self._settled.popleft()
+        if self._settled_rounds:
+            return self._settled_rounds.popleft()
         if self._exports:
             return self._exports.popleft()
         return None if self._in_flight else self._step()

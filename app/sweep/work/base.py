@@ -222,7 +222,7 @@ class SettledWork(Work):
 class Source(Protocol):
     """Hands out work, one at a time, on what has come out so far."""
 
-    def next(self, finished: Sequence[Work]) -> Work | None:
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
         """The next work; `finished` is what ended since the last call, with a result or without
         one, each given once.
 

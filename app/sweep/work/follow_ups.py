@@ -156,8 +156,13 @@ class ColdStartWork(FollowUpWork[ColdStart]):
         return self.result is None or bool(self.result.reason)
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
-        which = "before the first" if self.job.process == SCOUT else f"{self.job.process + 1}"
-        label, result = f"cold start {which} of {case_label(self.job.subject, models)}", self.result
+        process_text = (
+            "before the first" if self.job.process == SCOUT else f"{self.job.process + 1}"
+        )
+        label, result = (
+            f"cold start {process_text} of {case_label(self.job.subject, models)}",
+            self.result,
+        )
         if result is None:
             return f"{label} was not finished: {self._why_dropped}"
         if result.reason:

@@ -45,18 +45,18 @@ def prepare_job(job: MeasureJob, send_code: bool) -> tuple[MeasureJob, tuple[Hos
     files = _Files()
     points = [*job.shapes, *(batch.axes for batch in job.batches), job.axes]
     keys = {axes_key(axes) for axes in points}
-    beside = job.neighbour
-    if beside is not None:
-        key = {axes_key(beside.model.axes)}
-        model = _model(beside.model, key, files, send_code)
-        beside = replace(beside, model=model, settings=_settings(beside.settings))
+    neighbour = job.neighbour
+    if neighbour is not None:
+        key = {axes_key(neighbour.model.axes)}
+        model = _model(neighbour.model, key, files, send_code)
+        neighbour = replace(neighbour, model=model, settings=_settings(neighbour.settings))
     remote_job = replace(
         job,
         model=_model(job.model, keys, files, send_code),
         settings=_settings(job.settings),
         samples_path=SAMPLES,
         batches=tuple(_model(batch, keys, files, send_code) for batch in job.batches),
-        neighbour=beside,
+        neighbour=neighbour,
     )
     return remote_job, files.unique_files
 
@@ -166,7 +166,7 @@ class HostChannel:
         self._lines: list[str] = []
         self._readings: list[Reading] = []
         self._file: BinaryIO | None = None
-        self._has_sent = self._has_begun = self._closed = False
+        self._has_sent = self._has_begun = self._is_closed = False
         self._end: Ended | None = None
         self.lost, self.is_ours = "", False
         self.too_large = False
@@ -219,8 +219,8 @@ class HostChannel:
             self._carrier.cancel(self._host, self._job.id, "kill")
 
     def close(self) -> None:
-        if not self._closed:
-            self._closed = True
+        if not self._is_closed:
+            self._is_closed = True
             if self._end is None and not self.lost:
                 self.kill()
             if self._file is not None:
@@ -240,7 +240,7 @@ class HostChannel:
 
     def _receive(self, message: Message) -> None:
         """In any thread; CarrierError once there is more than a job may have."""
-        if self._closed or self.lost:
+        if self._is_closed or self.lost:
             return
         if not isinstance(message, Lost):
             self._refuse_too_much(message)
@@ -275,7 +275,7 @@ class HostChannel:
         return silent_s > END_LIMIT_S or since_s > LONGEST_END_S
 
     def _take_all(self) -> None:
-        while self._inbox and not self._closed:
+        while self._inbox and not self._is_closed:
             self._take(self._inbox.popleft())
 
     def _take(self, message: Message) -> None:

@@ -42,8 +42,8 @@ class HostNews(SettledWork):
 
     kind = "host"
 
-    def __init__(self, sentence: str, voided: tuple[DiscardedRound, ...] = ()) -> None:
-        self._sentence, self.voided = sentence, voided
+    def __init__(self, sentence: str, discarded_rounds: tuple[DiscardedRound, ...] = ()) -> None:
+        self._sentence, self.voided = sentence, discarded_rounds
 
     def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         return self.voided
@@ -159,7 +159,7 @@ class HostedRound(RoundWork):
             raise
 
     def _settle(self) -> None:
-        was_asked, reported = self._stopping, self.result
+        was_asked, reported_result = self._stopping, self.result
         super()._settle()
         assert self._host_channel is not None, "it was started"
         if self._must_restart and self._starts <= MAXIMUM_SLEEPS:
@@ -177,7 +177,7 @@ class HostedRound(RoundWork):
             self._host_channel.lost
             or self._never_begun
             or self._disk_of_the_host()
-            or (self._not_understood if reported is None else "")
+            or (self._not_understood if reported_result is None else "")
         )
         if not self.lost and self.result is not None:
             result = self.result

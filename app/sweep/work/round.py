@@ -198,10 +198,10 @@ class RoundWork(ProcessWork):
         result = self.result or self._without_result()
         if self._gpus:
             first, *rest = self._gpus
-            told: Surroundings = {"gpu": first}
+            surroundings: Surroundings = {"gpu": first}
             if rest:
-                told["other_gpus"] = rest
-            result = replace(result, environment={**result.environment, **told})
+                surroundings["other_gpus"] = rest
+            result = replace(result, environment={**result.environment, **surroundings})
         if self._stopping or result.stop_reason == "stopped":
             self._why_dropped, self.result = STOPPED, None
         elif not self._is_checked:
@@ -279,8 +279,8 @@ class RoundWork(ProcessWork):
 
     def _failed_at_its_end(self, outcome: RoundResult) -> RoundResult:
         """What the process had told before the engine took it along: that holds."""
-        crashed = diagnostic("engine_crashed_at_close", exit_code=self._worker.exit_code())
-        return replace(outcome, warnings=(*outcome.warnings, crashed))
+        crash_diagnostic = diagnostic("engine_crashed_at_close", exit_code=self._worker.exit_code())
+        return replace(outcome, warnings=(*outcome.warnings, crash_diagnostic))
 
 
 class SettledRound(SettledWork):

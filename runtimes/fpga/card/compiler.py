@@ -26,41 +26,41 @@ class Placement:
     total: int
 
 
-def place(lowered: Lowered, card: Card, release: Release) -> Placement:
+def place(lowered_model: Lowered, card: Card, release: Release) -> Placement:
     """Deal the tiles out; Unsupported where the card holds fewer than are needed."""
-    needed = [matrix.tiles(card.block) for matrix in lowered.matrices]
-    if sum(needed) > card.tiles:
+    tile_counts = [matrix.tiles(card.block) for matrix in lowered_model.matrices]
+    if sum(tile_counts) > card.tiles:
         raise Unsupported(
-            f"needs {sum(needed)} tiles, the card has {card.tiles}",
+            f"needs {sum(tile_counts)} tiles, the card has {card.tiles}",
             "use a larger card or a smaller model",
         )
     few = {
         step.matrix
-        for step in lowered.steps
+        for step in lowered_model.steps
         if isinstance(step, MatrixStep) and step.recurrent and release.recurrent_cores
     }
     free = [card.tiles_per_core] * card.cores
-    dealt = tuple(
+    tiles_by_core = tuple(
         _deal(count, free, release.recurrent_cores if matrix in few else card.cores)
-        for matrix, count in enumerate(needed)
+        for matrix, count in enumerate(tile_counts)
     )
-    return Placement(dealt, sum(needed), card.tiles)
+    return Placement(tiles_by_core, sum(tile_counts), card.tiles)
 
 
 def _deal(count: int, free: list[int], wanted_cores: int) -> tuple[int, ...]:
     """Deal `count` tiles to the emptiest cores, to others once those are full."""
     order = sorted(range(len(free)), key=lambda core: -free[core])
-    held = [0] * len(free)
+    loads = [0] * len(free)
     for cores in (order[:wanted_cores], order[wanted_cores:]):
         while count and any(free[core] for core in cores):
             open_cores = [core for core in cores if free[core]]
             share, rest = divmod(count, len(open_cores))
             for position, core in enumerate(open_cores):
-                given = min(free[core], share + (position < rest))
-                held[core] += given
-                free[core] -= given
-                count -= given
-    return tuple(held)
+                share_size = min(free[core], share + (position < rest))
+                loads[core] += share_size
+                free[core] -= share_size
+                count -= share_size
+    return tuple(loads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ class ActivationMemory:
     moved_bytes: Mapping[int, int] = field(default_factory=dict)
 
 
-def activation_memory(lowered: Lowered, card: Card) -> ActivationMemory:
+def activation_memory(lowered_model: Lowered, card: Card) -> ActivationMemory:
     """The largest tensors of the fullest steps spill first, until the rest fits.
 
     Unsupported where the card has nowhere to put them.
     """
-    kept = list(lowered.buffers)
-    steps = len(lowered.steps)
-    live = live_bytes(kept, steps)
+    kept_buffers = list(lowered_model.buffers)
+    steps = len(lowered_model.steps)
+    live = live_bytes(kept_buffers, steps)
     peak, limit = max(live, default=0), card.activation_bytes
     if limit is None or peak <= limit:
         return ActivationMemory(peak, limit)
@@ -94,25 +94,27 @@ def activation_memory(lowered: Lowered, card: Card) -> ActivationMemory:
             "and the card's file gives no other memory",
             "use a smaller batch or a smaller model",
         )
-    spilled = []
+    spilled_buffers = []
     while max(live) > limit:
         fullest = live.index(max(live))
-        here = [buffer for buffer in kept if buffer.first <= fullest <= buffer.last]
-        largest = max(here, key=lambda buffer: buffer.size)
-        kept.remove(largest)
-        spilled.append(largest)
-        live = live_bytes(kept, steps)
-    outside = max(live_bytes(spilled, steps))
+        live_buffers = [buffer for buffer in kept_buffers if buffer.first <= fullest <= buffer.last]
+        largest = max(live_buffers, key=lambda buffer: buffer.size)
+        kept_buffers.remove(largest)
+        spilled_buffers.append(largest)
+        live = live_bytes(kept_buffers, steps)
+    outside = max(live_bytes(spilled_buffers, steps))
     if outside > external:
         raise Unsupported(
             f"its activations need {outside} bytes outside the chip, the card has {external}",
             "use a smaller batch or a smaller model",
         )
-    moved: Counter[int] = Counter()
-    for buffer in spilled:
+    moved_bytes: Counter[int] = Counter()
+    for buffer in spilled_buffers:
         for step in (buffer.made, *buffer.reads):
-            moved[buffer.first if step is None else step] += buffer.size
-    return ActivationMemory(peak, limit, sum(buffer.size for buffer in spilled), dict(moved))
+            moved_bytes[buffer.first if step is None else step] += buffer.size
+    return ActivationMemory(
+        peak, limit, sum(buffer.size for buffer in spilled_buffers), dict(moved_bytes)
+    )
 
 
 Unit = Literal["matrix", "element"]
@@ -138,24 +140,24 @@ class Instruction:
 
 
 def assemble(
-    lowered: Lowered, card: Card, release: Release, moved_bytes: Mapping[int, int]
+    lowered_model: Lowered, card: Card, release: Release, moved_bytes: Mapping[int, int]
 ) -> tuple[Instruction, ...]:
     """One instruction for each step, in order; `moved_bytes` go to and from memory outside the
     chip while a step issues."""
     program = [
-        _multiply(step, lowered, card, release)
+        _multiply(step, lowered_model, card, release)
         if isinstance(step, MatrixStep)
         else _sweep(step, card, release)
-        for step in lowered.steps
+        for step in lowered_model.steps
     ]
     for number, size in moved_bytes.items():
         assert card.part is not None
         cycles = math.ceil(size * card.clock_mhz / card.part.external_bytes_per_us)
-        program[number] = _stalled(program[number], cycles)
+        program[number] = _stall(program[number], cycles)
     return tuple(program)
 
 
-def _stalled(instruction: Instruction, cycles: int) -> Instruction:
+def _stall(instruction: Instruction, cycles: int) -> Instruction:
     """The instruction with its issue held up by a transfer."""
     wholly_ahead = not instruction.fresh_issue
     return replace(
@@ -171,11 +173,13 @@ def _cores(step: MatrixStep | ElementStep, card: Card, release: Release) -> int:
     return min(card.cores, bound or card.cores)
 
 
-def _multiply(step: MatrixStep, lowered: Lowered, card: Card, release: Release) -> Instruction:
+def _multiply(
+    step: MatrixStep, lowered_model: Lowered, card: Card, release: Release
+) -> Instruction:
     """issue = vectors x ceil(tiles / cores)."""
-    matrix = lowered.matrices[step.matrix]
+    matrix = lowered_model.matrices[step.matrix]
     cores = _cores(step, card, release)
-    issue = fresh_issue = ahead = work = 0
+    issue = fresh_issue = work_ahead = work = 0
     for group in step.vectors:
         fresh, stale = (
             sum(tiles(matrix.groups, matrix.rows, part, card.block) for part in parts)
@@ -183,10 +187,10 @@ def _multiply(step: MatrixStep, lowered: Lowered, card: Card, release: Release) 
         )
         issue += group.count * -(-(fresh + stale) // cores)
         fresh_issue += group.count * -(-fresh // cores)
-        ahead += group.count * -(-stale // cores)
+        work_ahead += group.count * -(-stale // cores)
         work += group.count * (fresh + stale)
     return Instruction(
-        step.name, "matrix", issue, fresh_issue, ahead, card.matrix_depth, work, step.after
+        step.name, "matrix", issue, fresh_issue, work_ahead, card.matrix_depth, work, step.after
     )
 
 
@@ -250,31 +254,31 @@ class Scheduler:
 
     def __init__(self, program: Sequence[Instruction], works_ahead: bool = True) -> None:
         self._program = program
-        self._ahead = _walk(
+        self._work_ahead = _walk(
             program if works_ahead else (),
             [i.ahead for i in program],
             # The fresh half of a matrix follows the stale half through the same pipeline.
             [0 if i.fresh_issue else i.depth for i in program],
         )
-        self.ahead_cycles = max((event.done for event in self._ahead), default=0)
+        self.ahead_cycles = max((event.done for event in self._work_ahead), default=0)
 
     def after_idle(self, idle_cycles: int | None) -> Schedule:
         """The schedule of a request that arrives that long after the last; None: long enough."""
         idle = self.ahead_cycles if idle_cycles is None else min(idle_cycles, self.ahead_cycles)
         issue = [i.issue for i in self._program]
         depth = [i.depth for i in self._program]
-        ahead = [0] * len(issue)
-        for event in self._ahead:
+        work_ahead = [0] * len(issue)
+        for event in self._work_ahead:
             position = event.instruction
             work = self._program[position]
-            ahead[position] = done = min(work.ahead, max(0, idle - event.begun))
-            if done == work.ahead:
+            work_ahead[position] = done_cycles = min(work.ahead, max(0, idle - event.begun))
+            if done_cycles == work.ahead:
                 issue[position] = work.fresh_issue
                 if not work.fresh_issue:
                     depth[position] = max(0, event.done - idle)
             else:
-                issue[position] = max(work.fresh_issue, work.issue - done)
-        events = _walk(self._program, issue, depth, ahead)
+                issue[position] = max(work.fresh_issue, work.issue - done_cycles)
+        events = _walk(self._program, issue, depth, work_ahead)
         cycles = max((event.done for event in events), default=0)
         return Schedule(tuple(events), cycles)
 
@@ -283,24 +287,28 @@ def _walk(
     program: Sequence[Instruction],
     issue: Sequence[int],
     depth: Sequence[int],
-    ahead: Sequence[int] | None = None,
+    work_ahead: Sequence[int] | None = None,
 ) -> list[Event]:
     """Events of the instructions that have any cycles left; the others are complete at 0."""
     free: dict[Unit, tuple[int, int | None]] = {"matrix": (0, None), "element": (0, None)}
-    done = [0] * len(program)
+    end_cycles = [0] * len(program)
     events = []
     for position, instruction in enumerate(program):
         if not issue[position] and not depth[position]:
             continue
-        begun, waited_for = free[instruction.unit]
+        begin_cycle, waited_for = free[instruction.unit]
         for earlier in instruction.after:
-            if done[earlier] > begun:
-                begun, waited_for = done[earlier], earlier
-        issued = begun + issue[position]
-        done[position] = issued + depth[position]
-        free[instruction.unit] = (issued, position)
-        cycles_ahead = 0 if ahead is None else ahead[position]
-        events.append(Event(position, begun, issued, done[position], cycles_ahead, waited_for))
+            if end_cycles[earlier] > begin_cycle:
+                begin_cycle, waited_for = end_cycles[earlier], earlier
+        issue_cycle = begin_cycle + issue[position]
+        end_cycles[position] = issue_cycle + depth[position]
+        free[instruction.unit] = (issue_cycle, position)
+        cycles_ahead = 0 if work_ahead is None else work_ahead[position]
+        events.append(
+            Event(
+                position, begin_cycle, issue_cycle, end_cycles[position], cycles_ahead, waited_for
+            )
+        )
     return events
 
 
@@ -326,11 +334,11 @@ def compile_graph(graph: Graph, card: Card, release: str = "") -> Compiled:
     return compile_lowered(lower(graph), card, release)
 
 
-def compile_lowered(lowered: Lowered, card: Card, release: str = "") -> Compiled:
+def compile_lowered(lowered_model: Lowered, card: Card, release: str = "") -> Compiled:
     """`compile_graph` for a graph that is lowered already, to try it on many cards."""
-    chosen = card.release(release)
-    placement = place(lowered, card, chosen)
-    memory = activation_memory(lowered, card)
-    program = assemble(lowered, card, chosen, memory.moved_bytes)
-    scheduler = Scheduler(program, works_ahead=chosen.works_ahead)
-    return Compiled(card, chosen, lowered, placement, memory, program, scheduler)
+    card_release = card.release(release)
+    placement = place(lowered_model, card, card_release)
+    memory = activation_memory(lowered_model, card)
+    program = assemble(lowered_model, card, card_release, memory.moved_bytes)
+    scheduler = Scheduler(program, works_ahead=card_release.works_ahead)
+    return Compiled(card, card_release, lowered_model, placement, memory, program, scheduler)

@@ -35,82 +35,88 @@ class Stages:
     output_us: float
 
 
-def transfer(compiled: Compiled) -> Transfer | None:
+def transfer(compiled_model: Compiled) -> Transfer | None:
     """The request's round trip by the release's table of the link; None where it has none."""
-    lowered, name = compiled.lowered, compiled.release.link
+    lowered_model, name = compiled_model.lowered, compiled_model.release.link
     if not name:
         return None
-    return link_table(name).transfer(lowered.input_bytes, lowered.output_bytes)
+    return link_table(name).transfer(lowered_model.input_bytes, lowered_model.output_bytes)
 
 
-def io_us(compiled: Compiled) -> float:
+def io_us(compiled_model: Compiled) -> float:
     """What the link adds to a request's cycles, with the fabric's fill and drain, microseconds."""
-    lowered = compiled.lowered
-    return _round_trip_us(compiled, lowered.input_bytes, lowered.output_bytes) - hidden_us(compiled)
+    lowered_model = compiled_model.lowered
+    return _round_trip_us(
+        compiled_model, lowered_model.input_bytes, lowered_model.output_bytes
+    ) - hidden_us(compiled_model)
 
 
-def hidden_us(compiled: Compiled) -> float:
+def hidden_us(compiled_model: Compiled) -> float:
     """How much of the transfers of a batch passes while the card computes; 0 for one row.
 
     Rows after the first arrive while the first instruction that reads them issues, and rows before
     the last leave while the instruction that gives them issues.
     """
-    lowered = compiled.lowered
-    rows, sent, fetched = lowered.rows, lowered.input_bytes, lowered.output_bytes
+    lowered_model = compiled_model.lowered
+    rows, sent_bytes, fetched_bytes = (
+        lowered_model.rows,
+        lowered_model.input_bytes,
+        lowered_model.output_bytes,
+    )
     if rows == 1:
         return 0.0
-    whole = _round_trip_us(compiled, sent, fetched)
-    inputs_us = whole - _round_trip_us(compiled, sent // rows, fetched)
-    outputs_us = whole - _round_trip_us(compiled, sent, fetched // rows)
-    share = (rows - 1) / rows / compiled.card.clock_mhz
-    readers = _first_of_each_unit(compiled)
-    writers = [compiled.program[number] for number in lowered.output_steps]
+    whole = _round_trip_us(compiled_model, sent_bytes, fetched_bytes)
+    inputs_us = whole - _round_trip_us(compiled_model, sent_bytes // rows, fetched_bytes)
+    outputs_us = whole - _round_trip_us(compiled_model, sent_bytes, fetched_bytes // rows)
+    share = (rows - 1) / rows / compiled_model.card.clock_mhz
+    readers = _first_of_each_unit(compiled_model)
+    writers = [compiled_model.program[number] for number in lowered_model.output_steps]
     return sum(
         max(0.0, min(moved_us, share * min((i.fresh_issue for i in instructions), default=0)))
         for moved_us, instructions in ((inputs_us, readers), (outputs_us, writers))
     )
 
 
-def stages(compiled: Compiled) -> Stages:
+def stages(compiled_model: Compiled) -> Stages:
     """The parts of a request among others that follow at once.
 
     What a round trip without data takes is divided evenly between both directions.
     """
-    sent, whole = compiled.lowered.input_bytes, io_us(compiled)
-    empty = _round_trip_us(compiled, 0, 0)
-    input_us = empty / 2 + _round_trip_us(compiled, sent, 0) - empty
+    sent_bytes, whole = compiled_model.lowered.input_bytes, io_us(compiled_model)
+    empty = _round_trip_us(compiled_model, 0, 0)
+    input_us = empty / 2 + _round_trip_us(compiled_model, sent_bytes, 0) - empty
     input_us = min(input_us, whole)
-    cycles = compiled.scheduler.after_idle(0).cycles
-    return Stages(input_us, cycles / compiled.card.clock_mhz, whole - input_us)
+    cycles = compiled_model.scheduler.after_idle(0).cycles
+    return Stages(input_us, cycles / compiled_model.card.clock_mhz, whole - input_us)
 
 
-def jitter_us(compiled: Compiled) -> float:
+def jitter_us(compiled_model: Compiled) -> float:
     """The scale of the exponential jitter: the link's own where its table has a p99."""
-    measured = transfer(compiled)
-    if measured is None:
-        return compiled.card.jitter_us
-    return max(0.0, measured.p99_us - measured.mean_us) / P99_ABOVE_MEAN
+    link_transfer = transfer(compiled_model)
+    if link_transfer is None:
+        return compiled_model.card.jitter_us
+    return max(0.0, link_transfer.p99_us - link_transfer.mean_us) / P99_ABOVE_MEAN
 
 
-def _first_of_each_unit(compiled: Compiled) -> list[Instruction]:
+def _first_of_each_unit(compiled_model: Compiled) -> list[Instruction]:
     """The instructions that begin a request: they wait for no other and read what is new."""
     first: dict[str, Instruction] = {}
-    for instruction in compiled.program:
+    for instruction in compiled_model.program:
         if not instruction.after and instruction.fresh_issue:
             first.setdefault(instruction.unit, instruction)
     return list(first.values())
 
 
-def _round_trip_us(compiled: Compiled, sent: int, fetched: int) -> float:
+def _round_trip_us(compiled_model: Compiled, sent_bytes: int, fetched_bytes: int) -> float:
     """So many bytes by the way that the whole request takes."""
-    release = compiled.release
-    measured = transfer(compiled)
-    if measured is not None:
-        by = link_table(release.link).by_way(measured.way, sent, fetched)
-        return release.io_us + by.mean_us
-    dma = release.dma_us if compiled.lowered.input_bytes > release.register_bytes else 0.0
-    beyond = sum(max(0, size - CALIBRATED_BYTES) for size in (sent, fetched))
-    return release.io_us + dma + beyond / compiled.card.link_bytes_per_us
+    release = compiled_model.release
+    link_transfer = transfer(compiled_model)
+    if link_transfer is not None:
+        way_us = link_table(release.link).by_way(link_transfer.way, sent_bytes, fetched_bytes)
+        return release.io_us + way_us.mean_us
+    dma = release.dma_us if compiled_model.lowered.input_bytes > release.register_bytes else 0.0
+    excess_bytes = sum(max(0, size - CALIBRATED_BYTES) for size in (sent_bytes, fetched_bytes))
+    return release.io_us + dma + excess_bytes / compiled_model.card.link_bytes_per_us
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,47 +131,53 @@ class Fidelity:
 
 
 def fidelity(
-    compiled: Compiled, idle_us: float = math.inf, *, overlapping: bool = False
+    compiled_model: Compiled, idle_us: float = math.inf, *, overlapping: bool = False
 ) -> Fidelity:
     """Whether a table was published for this release with models like this graph, for requests
     that arrive `idle_us` after the last was finished; `overlapping` ones do not wait for it."""
-    reason = _why_extrapolated(compiled, idle_us)
+    reason = _why_extrapolated(compiled_model, idle_us)
     if not reason and overlapping:
         reason = "the published requests follow each other, these overlap"
     return Fidelity("extrapolated" if reason else "calibrated", reason)
 
 
-def _why_extrapolated(compiled: Compiled, idle_us: float) -> str:
-    card, release, lowered = compiled.card, compiled.release, compiled.lowered
-    changed = [
-        f"{name} {ours:g} instead of {public:g}"
-        for name, (ours, public) in changed_figures(card).items()
-        if isinstance(ours, int | float)
+def _why_extrapolated(compiled_model: Compiled, idle_us: float) -> str:
+    card, release, lowered_model = (
+        compiled_model.card,
+        compiled_model.release,
+        compiled_model.lowered,
+    )
+    changed_names = [
+        f"{name} {card_figure:g} instead of {public:g}"
+        for name, (card_figure, public) in changed_figures(card).items()
+        if isinstance(card_figure, int | float)
     ]
-    if changed:
-        return f"no table was published for {card.name} with {', '.join(changed)}"
+    if changed_names:
+        return f"no table was published for {card.name} with {', '.join(changed_names)}"
     if not is_published(card):
         return f"no table was published for the card {card.name}"
-    if lowered.extrapolated:
-        return lowered.extrapolated
-    if compiled.memory.spilled_bytes:
+    if lowered_model.extrapolated:
+        return lowered_model.extrapolated
+    if compiled_model.memory.spilled_bytes:
         return "activations lie outside the chip"
-    if max(lowered.input_bytes, lowered.output_bytes) > CALIBRATED_BYTES:
+    if max(lowered_model.input_bytes, lowered_model.output_bytes) > CALIBRATED_BYTES:
         return f"more than {CALIBRATED_BYTES} bytes over the link"
-    tables = [table for table in release.published if set(table.operators) == set(lowered.layers)]
+    tables = [
+        table for table in release.published if set(table.operators) == set(lowered_model.layers)
+    ]
     if not tables:
-        operators = " and ".join(lowered.layers)
+        operators = " and ".join(lowered_model.layers)
         return (
             f"no table with models of {operators} was published for {card.name} at {release.name}"
         )
-    if idle_cycles(compiled, idle_us) < compiled.scheduler.ahead_cycles:
+    if idle_cycles(compiled_model, idle_us) < compiled_model.scheduler.ahead_cycles:
         return "the published requests are spaced, these are not"
-    return min((_distance(lowered, table) for table in tables), key=len)
+    return min((_distance(lowered_model, table) for table in tables), key=len)
 
 
-def _distance(lowered: Lowered, table: PublishedTable) -> str:
+def _distance(lowered_model: Lowered, table: PublishedTable) -> str:
     """How far the graph is from the nearest model of the table; "" within its range."""
-    layers, width = lowered.layers[table.operators[0]]
+    layers, width = lowered_model.layers[table.operators[0]]
     parts = []
     for name, size, bounds in (("layers", layers, table.layers), ("width", width, table.width)):
         nearest = min(max(size, bounds[0]), bounds[1])
@@ -174,31 +186,31 @@ def _distance(lowered: Lowered, table: PublishedTable) -> str:
     return ", ".join(parts)
 
 
-def latency_us(compiled: Compiled, idle_us: float = math.inf) -> float:
+def latency_us(compiled_model: Compiled, idle_us: float = math.inf) -> float:
     """The mean latency of a request that arrives `idle_us` after the last was finished."""
-    cycles = compiled.scheduler.after_idle(idle_cycles(compiled, idle_us)).cycles
-    return io_us(compiled) + cycles / compiled.card.clock_mhz
+    cycles = compiled_model.scheduler.after_idle(idle_cycles(compiled_model, idle_us)).cycles
+    return io_us(compiled_model) + cycles / compiled_model.card.clock_mhz
 
 
-def p99_us(compiled: Compiled, idle_us: float = math.inf) -> float:
+def p99_us(compiled_model: Compiled, idle_us: float = math.inf) -> float:
     """The 99th percentile of such requests."""
-    return latency_us(compiled, idle_us) + jitter_us(compiled) * P99_ABOVE_MEAN
+    return latency_us(compiled_model, idle_us) + jitter_us(compiled_model) * P99_ABOVE_MEAN
 
 
-def idle_cycles(compiled: Compiled, idle_us: float) -> int:
+def idle_cycles(compiled_model: Compiled, idle_us: float) -> int:
     """Whole cycles in a pause between requests, at most those that can be worked ahead.
 
     Exact in decimal digits: as floats, 0.29 us at 100 MHz would be 28 cycles and a rest.
     """
-    enough = compiled.scheduler.ahead_cycles
-    if idle_us * compiled.card.clock_mhz > enough + 1:
+    enough = compiled_model.scheduler.ahead_cycles
+    if idle_us * compiled_model.card.clock_mhz > enough + 1:
         return enough
-    cycles = Decimal(repr(float(idle_us))) * Decimal(repr(compiled.card.clock_mhz))
+    cycles = Decimal(repr(float(idle_us))) * Decimal(repr(compiled_model.card.clock_mhz))
     return min(max(0, int(cycles)), enough)
 
 
 def simulate(
-    compiled: Compiled, arrivals: Arrivals, rng: np.random.Generator, cards: int = 1
+    compiled_model: Compiled, arrivals: Arrivals, rng: np.random.Generator, cards: int = 1
 ) -> Samples:
     """Timings of a stream of requests. Those of a query overlap, all others are taken one at a
     time by each of some equal cards and wait until one is free. What it costs the host to deal
@@ -213,32 +225,38 @@ def simulate(
         count = arrivals.count
     else:
         count = len(arrivals.times_ns)
-    scale = jitter_us(compiled)
+    scale = jitter_us(compiled_model)
     jitter_ns = np.round((rng.exponential(scale, count) - scale) * 1e3).astype(np.int64)
     if isinstance(arrivals, AfterCompletion):
-        spent = round(latency_us(compiled, arrivals.gap_ns / 1e3) * 1e3) + jitter_ns
-        finished = np.cumsum(spent + arrivals.gap_ns) - arrivals.gap_ns
-        started = finished - spent
-        return Samples(started, started, finished, "simulated")
+        latencies_ns = round(latency_us(compiled_model, arrivals.gap_ns / 1e3) * 1e3) + jitter_ns
+        end_times_ns = np.cumsum(latencies_ns + arrivals.gap_ns) - arrivals.gap_ns
+        start_times_ns = end_times_ns - latencies_ns
+        return Samples(start_times_ns, start_times_ns, end_times_ns, "simulated")
     if isinstance(arrivals, Queries):
-        return _queries(compiled, arrivals, jitter_ns, cards)
-    return _scheduled(compiled, np.asarray(arrivals.times_ns, np.int64), jitter_ns, cards)
+        return _queries(compiled_model, arrivals, jitter_ns, cards)
+    return _simulate_schedule(
+        compiled_model, np.asarray(arrivals.times_ns, np.int64), jitter_ns, cards
+    )
 
 
-def _queries(compiled: Compiled, queries: Queries, jitter_ns: np.ndarray, cards: int) -> Samples:
+def _queries(
+    compiled_model: Compiled, queries: Queries, jitter_ns: np.ndarray, cards: int
+) -> Samples:
     """Requests that are submitted together, dealt over the cards in turn: a query begins when all
     of the last are answered."""
     started_ns, finished_ns = np.empty((2, queries.requests), np.int64)
     for first in range(min(cards, queries.requests)):
-        mine = slice(first, None, cards)
-        count = len(started_ns[mine])
-        started_ns[mine], finished_ns[mine] = overlapped(stages(compiled), count)
-    finished = finished_ns + jitter_ns.reshape(queries.count, queries.requests)
-    finished = np.maximum.accumulate(finished, axis=1)  # answers come in order
-    ends = np.cumsum(finished.max(axis=1, initial=0))
+        card_requests = slice(first, None, cards)
+        count = len(started_ns[card_requests])
+        started_ns[card_requests], finished_ns[card_requests] = overlapped(
+            stages(compiled_model), count
+        )
+    end_times_ns = finished_ns + jitter_ns.reshape(queries.count, queries.requests)
+    end_times_ns = np.maximum.accumulate(end_times_ns, axis=1)  # answers come in order
+    ends = np.cumsum(end_times_ns.max(axis=1, initial=0))
     begins = np.concatenate(([0], ends[:-1]))[: queries.count, None]
-    started = (begins + started_ns).reshape(-1)
-    return Samples(started, started, (begins + finished).reshape(-1), "simulated")
+    start_times_ns = (begins + started_ns).reshape(-1)
+    return Samples(start_times_ns, start_times_ns, (begins + end_times_ns).reshape(-1), "simulated")
 
 
 def overlapped(parts: Stages, requests: int) -> tuple[np.ndarray, np.ndarray]:
@@ -248,25 +266,25 @@ def overlapped(parts: Stages, requests: int) -> tuple[np.ndarray, np.ndarray]:
     have two buffers each: a request is sent once the one before begins to be computed, and computed
     once the output of the last but one is fetched.
     """
-    started, finished = np.empty(requests), np.empty(requests)
-    sent = computing = computed = 0.0
-    fetched = last_fetched = 0.0
+    start_times_us, end_times_us = np.empty(requests), np.empty(requests)
+    send_end = computing = compute_end = 0.0
+    fetch_end = last_fetched = 0.0
     for position in range(requests):
-        started[position] = max(sent, computing)
-        sent = started[position] + parts.input_us
-        computing = max(sent, computed, last_fetched)
-        computed = computing + parts.compute_us
-        last_fetched, fetched = fetched, max(computed, fetched) + parts.output_us
-        finished[position] = fetched
-    return _nanoseconds(started), _nanoseconds(finished)
+        start_times_us[position] = max(send_end, computing)
+        send_end = start_times_us[position] + parts.input_us
+        computing = max(send_end, compute_end, last_fetched)
+        compute_end = computing + parts.compute_us
+        last_fetched, fetch_end = fetch_end, max(compute_end, fetch_end) + parts.output_us
+        end_times_us[position] = fetch_end
+    return _nanoseconds(start_times_us), _nanoseconds(end_times_us)
 
 
 def _nanoseconds(times_us: np.ndarray) -> np.ndarray:
-    rounded: np.ndarray = np.round(times_us * 1e3).astype(np.int64)
-    return rounded
+    rounded_ns: np.ndarray = np.round(times_us * 1e3).astype(np.int64)
+    return rounded_ns
 
 
-def _scheduled(
+def _simulate_schedule(
     compiled: Compiled, times_ns: np.ndarray, jitter_ns: np.ndarray, cards: int
 ) -> Samples:
     known: dict[int, int] = {}

@@ -24,7 +24,7 @@ DEFAULT_CARD = "v80"
 BF16_BYTES = 2
 
 _FOLDER = Path(__file__).parent
-_CHECKED = ConfigDict(strict=True, extra="forbid")
+_STRICT_CONFIG = ConfigDict(strict=True, extra="forbid")
 
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(gt=0)]
@@ -37,7 +37,7 @@ class CardError(NotAvailable):
     """A card or release that is not known, or a card file that does not describe one."""
 
 
-@dataclass(frozen=True, slots=True, config=_CHECKED)
+@dataclass(frozen=True, slots=True, config=_STRICT_CONFIG)
 class PublishedTable:
     """A published table of latencies of spaced requests: whose models have these operators with
     weights, and numbers of layers and widths (channels, hidden size) within these bounds."""
@@ -47,7 +47,7 @@ class PublishedTable:
     width: tuple[Count, Count]
 
 
-@dataclass(frozen=True, slots=True, config=_CHECKED)
+@dataclass(frozen=True, slots=True, config=_STRICT_CONFIG)
 class Release:
     """What the host software of one release costs.
 
@@ -69,7 +69,7 @@ class Release:
     published: tuple[PublishedTable, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, config=_CHECKED)
+@dataclass(frozen=True, slots=True, config=_STRICT_CONFIG)
 class Card:
     """The fabric: `cores` cores, each multiplying one block x block tile a cycle.
 
@@ -125,14 +125,14 @@ class Card:
 
     def release(self, name: str = "") -> Release:
         """The release called `name`, the newest for ""; CardError names the nearest."""
-        known = {release.name: release for release in self.releases}
-        wanted = name or self.newest
-        if wanted not in known:
+        releases = {release.name: release for release in self.releases}
+        release_name = name or self.newest
+        if release_name not in releases:
             raise CardError(
-                f"{self.name} has no release {wanted!r}{_nearest(wanted, known)}",
-                f"use one of {', '.join(known)}",
+                f"{self.name} has no release {release_name!r}{_nearest(release_name, releases)}",
+                f"use one of {', '.join(releases)}",
             )
-        return known[wanted]
+        return releases[release_name]
 
 
 def card_keys() -> tuple[str, ...]:
@@ -181,9 +181,9 @@ def _read(path: Path) -> Card:
         if not isinstance(table, dict):
             raise CardError(f"{path}: releases.{name} is not a table", "write [releases.NAME]")
         where = f"{path} [releases.{name}]"
-        published = _published(table.pop("published", []), where)
-        values = {**table, "name": name, "published": published}
-        release = _made(Release, values, where)
+        published_tables = _read_published(table.pop("published", []), where)
+        values = {**table, "name": name, "published": published_tables}
+        release = _validate(Release, values, where)
         if release.link and release.link not in link_tables():
             raise CardError(
                 f"{where}: there is no link table {release.link!r}",
@@ -192,8 +192,8 @@ def _read(path: Path) -> Card:
         releases.append(release)
     data.setdefault("key", path.stem)
     if isinstance(data.get("part"), dict):
-        data["part"] = _made(Part, data["part"], f"{path} [part]")
-    card = _made(Card, {**data, "releases": tuple(releases)}, str(path))
+        data["part"] = _validate(Part, data["part"], f"{path} [part]")
+    card = _validate(Card, {**data, "releases": tuple(releases)}, str(path))
     if card.excess:
         raise CardError(f"{path}: the card needs {card.excess}", "correct the design or [part]")
     card.release()
@@ -207,7 +207,7 @@ def _read(path: Path) -> Card:
     return card
 
 
-def _published(tables: Any, where: str) -> tuple[PublishedTable, ...]:
+def _read_published(tables: Any, where: str) -> tuple[PublishedTable, ...]:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise CardError(
             f"{where}: published is no list of tables", "write [[releases.NAME.published]]"
@@ -217,7 +217,7 @@ def _published(tables: Any, where: str) -> tuple[PublishedTable, ...]:
         {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
         for table in tables
     ]
-    return tuple(_made(PublishedTable, table, f"{where}.published") for table in frozen)
+    return tuple(_validate(PublishedTable, table, f"{where}.published") for table in frozen)
 
 
 _FIGURES = tuple(Card.__dataclass_fields__)
@@ -225,20 +225,20 @@ _FIGURES = tuple(Card.__dataclass_fields__)
 _Made = TypeVar("_Made", Card, Release, PublishedTable, Part)
 
 
-def _made(kind: type[_Made], data: Mapping[str, Any], where: str) -> _Made:
+def _validate(kind: type[_Made], data: Mapping[str, Any], where: str) -> _Made:
     """`kind` from the fields of a table; CardError names the first that is wrong."""
     try:
         return kind(**data)
     except ValidationError as error:
         known = kind.__dataclass_fields__
-        cause, remedy = _told(error.errors(include_url=False)[0], known)
+        cause, remedy = _explain_error(error.errors(include_url=False)[0], known)
         raise CardError(f"{where}: {cause}", remedy) from None
 
 
 _KINDS = {"int": "an integer", "float": "a number", "string": "a text"}
 
 
-def _told(error: ErrorDetails, known: Iterable[str]) -> tuple[str, str]:
+def _explain_error(error: ErrorDetails, known: Iterable[str]) -> tuple[str, str]:
     """What is wrong with a field, and what to do."""
     name, kind, value = str(error["loc"][0]), error["type"], error["input"]
     match kind:
@@ -256,6 +256,6 @@ def _told(error: ErrorDetails, known: Iterable[str]) -> tuple[str, str]:
     return f"{name} = {value!r} is not {word}", "correct it"
 
 
-def _nearest(wanted: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(wanted, list(known), n=1, cutoff=0.0)
-    return f"; the nearest is {near[0]!r}" if near else ""
+def _nearest(name: str, known_names: Iterable[str]) -> str:
+    suggestions = difflib.get_close_matches(name, list(known_names), n=1, cutoff=0.0)
+    return f"; the nearest is {suggestions[0]!r}" if suggestions else ""

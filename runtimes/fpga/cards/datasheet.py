@@ -41,15 +41,15 @@ class LinkTable:
 
     def transfer(self, input_bytes: int, output_bytes: int) -> Transfer:
         """The fastest way at these sizes."""
-        found = [self.by_way(way, input_bytes, output_bytes) for way in WAYS.values()]
-        return min(found, key=lambda transfer: transfer.mean_us)
+        transfers = [self.by_way(way, input_bytes, output_bytes) for way in WAYS.values()]
+        return min(transfers, key=lambda transfer: transfer.mean_us)
 
     def by_way(self, way: str, input_bytes: int, output_bytes: int) -> Transfer:
         """The same by one of WAYS."""
         mode = next(mode for mode, name in WAYS.items() if name == way)
-        return Transfer(way, *self._interpolated(self.ways[mode], output_bytes, input_bytes))
+        return Transfer(way, *self._interpolate(self.ways[mode], output_bytes, input_bytes))
 
-    def _interpolated(
+    def _interpolate(
         self,
         table: Mapping[tuple[int, int], tuple[float, float]],
         output_bytes: int,
@@ -128,11 +128,13 @@ class Part:
 
     def excess(self, multiplications: int, weight_bytes: int, clock_mhz: float) -> str:
         """What of a design exceeds the part; "" where nothing known does."""
-        for label, wanted, held in (
+        for label, needed_amount, part_amount in (
             ("multiplications a cycle", multiplications, self.multiplications),
             ("bytes of weight memory", weight_bytes, self.memory_bytes),
             ("MHz in its DSP blocks", clock_mhz, self.dsp_max_mhz),
         ):
-            if held and wanted > held:
-                return f"{wanted:.12g} {label}, and the part {self.name} has {held:.12g}"
+            if part_amount and needed_amount > part_amount:
+                return (
+                    f"{needed_amount:.12g} {label}, and the part {self.name} has {part_amount:.12g}"
+                )
         return ""

@@ -44,17 +44,19 @@ def read_target(texts: Mapping[str, str]) -> Target:
     """
     for name in texts:
         if name not in _NAMES:
-            near = get_close_matches(name, _NAMES, n=1)
-            remedy = f"did you mean {near[0]!r}" if near else f"use {', '.join(_NAMES)}"
+            suggestions = get_close_matches(name, _NAMES, n=1)
+            remedy = (
+                f"did you mean {suggestions[0]!r}" if suggestions else f"use {', '.join(_NAMES)}"
+            )
             raise OptionError(f"there is no provider option {name!r}", remedy)
     card = load_card(texts.get("card", DEFAULT_CARD))
     release = card.release(texts.get("release", ""))
-    changed = {
+    changed_fields = {
         field: _positive(name, texts[name], whole=field != "clock_mhz")
         for name, field in _NUMBERS.items()
         if name in texts
     }
-    changed_card = replace(card, **changed)  # type: ignore[arg-type]
+    changed_card = replace(card, **changed_fields)  # type: ignore[arg-type]
     if changed_card.excess:
         raise Unsupported(
             f"{', '.join(f'{name}={texts[name]}' for name in _NUMBERS if name in texts)}: "
@@ -83,6 +85,6 @@ def _positive(name: str, text: str, whole: bool) -> int | float:
     except ValueError:
         value = 0
     if not 0 < value < float("inf"):
-        what = "an integer" if whole else "a number"
-        raise OptionError(f"{name}={text} is not usable", f"give {what} above 0")
+        kind_name = "an integer" if whole else "a number"
+        raise OptionError(f"{name}={text} is not usable", f"give {kind_name} above 0")
     return value

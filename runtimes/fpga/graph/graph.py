@@ -148,35 +148,35 @@ def fuse(graph: Graph) -> tuple[Group, ...]:
             readers.setdefault(name, []).append(node)
     outputs = Counter(graph.outputs)
     position = {id(node): index for index, node in enumerate(graph.nodes)}
-    taken: set[int] = set()
-    placed: list[tuple[int, Group]] = []
+    taken_nodes: set[int] = set()
+    ordered_groups: list[tuple[int, Group]] = []
 
     def only_reader(name: str) -> Node | None:
         """The one node that reads the tensor, where nobody outside sees it."""
-        found = readers.get(name, [])
-        return found[0] if len(found) == 1 and not outputs[name] else None
+        reader_nodes = readers.get(name, [])
+        return reader_nodes[0] if len(reader_nodes) == 1 and not outputs[name] else None
 
     for node in graph.nodes:
-        if id(node) in taken:
+        if id(node) in taken_nodes:
             continue
-        chained = node.op in POINTWISE
+        is_chain = node.op in POINTWISE
         members = [node]
         while True:
             following = only_reader(members[-1].outputs[0])
-            if following is None or id(following) in taken:
+            if following is None or id(following) in taken_nodes:
                 break
             joins = (
                 _chains(graph, members[-1], following)
-                if chained
+                if is_chain
                 else (_folds(graph, node, members[-1], following))
             )
             if not joins:
                 break
             members.append(following)
-        taken.update(id(member) for member in members)
-        group = Group("chain" if chained else "operator", tuple(members))
-        placed.append((position[id(members[-1] if chained else node)], group))
-    return tuple(group for _, group in sorted(placed, key=lambda entry: entry[0]))
+        taken_nodes.update(id(member) for member in members)
+        group = Group("chain" if is_chain else "operator", tuple(members))
+        ordered_groups.append((position[id(members[-1] if is_chain else node)], group))
+    return tuple(group for _, group in sorted(ordered_groups, key=lambda entry: entry[0]))
 
 
 def _chains(graph: Graph, last: Node, following: Node) -> bool:
@@ -187,16 +187,16 @@ def _chains(graph: Graph, last: Node, following: Node) -> bool:
     )
 
 
-_WEIGHTED = {"Conv": 1, "Gemm": -1, "MatMul": -1}
+_WEIGHT_AXES = {"Conv": 1, "Gemm": -1, "MatMul": -1}
 """Operators with weights, and the axis of the output that runs along the matrix's rows."""
 
 
 def _folds(graph: Graph, first: Node, last: Node, following: Node) -> bool:
     """Whether a node only rescales the rows of the matrix in front of it."""
-    if first.op not in _WEIGHTED or first.inputs[1] not in graph.constants:
+    if first.op not in _WEIGHT_AXES or first.inputs[1] not in graph.constants:
         return False
     shape = graph.values[last.outputs[0]].shape
-    axis = _WEIGHTED[first.op] % len(shape)
+    axis = _WEIGHT_AXES[first.op] % len(shape)
     if following.op == "BatchNormalization":
         return axis == 1 and all(name in graph.constants for name in following.inputs[1:])
     if following.op not in ("Add", "Sub", "Mul"):
@@ -205,5 +205,5 @@ def _folds(graph: Graph, first: Node, last: Node, following: Node) -> bool:
     constant = graph.constants.get(other)
     if constant is None or graph.values[following.outputs[0]].shape != shape:
         return False
-    aligned = (1,) * (len(shape) - constant.ndim) + constant.shape
-    return all(size == 1 or i == axis for i, size in enumerate(aligned))
+    aligned_shape = (1,) * (len(shape) - constant.ndim) + constant.shape
+    return all(size == 1 or i == axis for i, size in enumerate(aligned_shape))

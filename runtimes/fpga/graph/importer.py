@@ -71,8 +71,8 @@ def load(
         model = onnx.load(str(path))
         onnx.checker.check_model(str(path))
     except Exception as error:
-        what = f"{path} is no valid ONNX file ({first_line(error)})"
-        raise CompileFault(what, "check the file") from None
+        message = f"{path} is no valid ONNX file ({first_line(error)})"
+        raise CompileFault(message, "check the file") from None
     return import_model(model, axes or {}, states)
 
 
@@ -90,7 +90,7 @@ def import_model(
         model = inline_local_functions(model)
     _refuse_unknown(axes, model)
     walk = _Walk(model, {**usual, **axes})
-    nodes = tuple(_used(walk.nodes, [o.name for o in model.graph.output]))
+    nodes = tuple(_reachable_nodes(walk.nodes, [o.name for o in model.graph.output]))
     names = {name for node in nodes for name in (*node.inputs, *node.outputs)}
     names.update(value.name for value in (*model.graph.input, *model.graph.output))
     return Graph(
@@ -104,7 +104,7 @@ def import_model(
     )
 
 
-def _used(nodes: list[Node], outputs: list[str]) -> list[Node]:
+def _reachable_nodes(nodes: list[Node], outputs: list[str]) -> list[Node]:
     """The nodes that an output depends on, in order."""
     wanted = set(outputs)
     kept: list[Node] = []
@@ -131,7 +131,7 @@ class _Walk:
         }
         for value in model.graph.input:
             if value.name not in self.constants:
-                self._describe(value.name, _fixed(value, axes), "")
+                self._describe(value.name, _fix_dimensions(value, axes), "")
         for name, tensor in self._tensors.items():
             self._types[name] = helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
         for position, node in enumerate(model.graph.node):
@@ -150,8 +150,8 @@ class _Walk:
         if shape_only and node.input[0] not in self.constants:
             self._keep(node.output[0], _shape_result(node, self.values[node.input[0]].shape))
             return
-        known = all(i in self.constants for i in inputs) and node.op_type not in _RANDOM
-        arrays = self._evaluate(node) if known else None
+        is_constant = all(i in self.constants for i in inputs) and node.op_type not in _RANDOM
+        arrays = self._evaluate(node) if is_constant else None
         if arrays is None:
             self._infer(node, name, schema)
             self.nodes.append(_node(node, name, schema.since_version))
@@ -186,15 +186,17 @@ class _Walk:
         return [next(pending) if output else None for output in node.output]
 
     def _infer(self, node: NodeProto, name: str, schema: OpSchema) -> None:
-        known = {i: self._tensor(i) for i in node.input if i in self.constants}
+        constant_tensors = {i: self._tensor(i) for i in node.input if i in self.constants}
         # Weights matter by their shape alone; only small tensors can steer a shape.
-        known = {i: tensor for i, tensor in known.items() if self.constants[i].size <= 1024}
+        constant_tensors = {
+            i: tensor for i, tensor in constant_tensors.items() if self.constants[i].size <= 1024
+        }
         try:
             types = onnx.shape_inference.infer_node_outputs(
                 schema,
                 node,
                 {i: self._types[i] for i in node.input if i},
-                known,
+                constant_tensors,
                 opset_imports=self._opsets,
                 ir_version=self._ir_version,
             )
@@ -249,20 +251,20 @@ def _axis_name(value: onnx.ValueInfoProto, position: int) -> str:
 
 
 def _refuse_unknown(axes: Mapping[str, int], model: ModelProto) -> None:
-    known = {
+    axis_names = {
         _axis_name(value, position)
         for value in model.graph.input
         for position in range(len(value.type.tensor_type.shape.dim))
     } - {""}
     for axis in axes:
-        if axis not in known:
+        if axis not in axis_names:
             raise Unsupported(
                 f"the graph has no axis {axis!r}",
-                f"its axes are: {', '.join(sorted(known)) or 'none'}",
+                f"its axes are: {', '.join(sorted(axis_names)) or 'none'}",
             )
 
 
-def _fixed(value: onnx.ValueInfoProto, axes: Mapping[str, int]) -> TypeProto:
+def _fix_dimensions(value: onnx.ValueInfoProto, axes: Mapping[str, int]) -> TypeProto:
     """The input's type with its named dimensions set; Unsupported names one left open."""
     if not value.type.HasField("tensor_type"):
         raise Unsupported(f"input {value.name!r} is no tensor", "use a graph of tensors")

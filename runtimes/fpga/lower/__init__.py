@@ -16,7 +16,7 @@ from runtimes.fpga.lower.steps import Activations, Lowered
 
 _BF16_BYTES = 2
 
-_PUBLISHED = {"Relu", "Add"}
+_PUBLISHED_OPS = {"Relu", "Add"}
 """Element-wise operators that the published models contain."""
 
 _LAYERS = {"Gemm": "dense", "MatMul": "dense"}
@@ -86,26 +86,26 @@ def lower(graph: Graph) -> Lowered:
         steps = range(steps_before, len(builder.steps))
         reads = [name for node in group.nodes for name in node.inputs]
         activations.lowered(reads, filter(None, group.nodes[-1].outputs), steps)
-        held = builder.matrices[held_before:]
-        if held:
+        layer_matrices = builder.matrices[held_before:]
+        if layer_matrices:
             name = _LAYERS.get(group.nodes[0].op, group.nodes[0].op)
             count, width = layers.get(name, (0, 0))
-            widest = max(matrix.rows for matrix in held) // _GATES.get(name, 1)
-            layers[name] = count + len(held), max(width, widest)
+            widest = max(matrix.rows for matrix in layer_matrices) // _GATES.get(name, 1)
+            layers[name] = count + len(layer_matrices), max(width, widest)
     states = {name for pair in graph.states for name in pair}
-    sent = [name for name in graph.inputs if name not in states]
-    fetched = [name for name in graph.outputs if name not in states]
+    sent_inputs = [name for name in graph.inputs if name not in states]
+    fetched_outputs = [name for name in graph.outputs if name not in states]
     return Lowered(
         name=graph.name,
         matrices=tuple(builder.matrices),
         steps=tuple(builder.steps),
-        input_bytes=_bytes(builder, sent),
-        output_bytes=_bytes(builder, fetched),
+        input_bytes=_bytes(builder, sent_inputs),
+        output_bytes=_bytes(builder, fetched_outputs),
         extrapolated=builder.extrapolated or ("" if builder.matrices else "no matrix product"),
         layers=layers,
         buffers=activations.buffers(len(builder.steps)),
-        rows=_rows([builder.shape(name) for name in (*sent, *fetched)]),
-        output_steps=builder.after(fetched),
+        rows=_rows([builder.shape(name) for name in (*sent_inputs, *fetched_outputs)]),
+        output_steps=builder.after(fetched_outputs),
     )
 
 
@@ -147,7 +147,7 @@ def _chain(builder: Builder, group: Group) -> None:
         builder.made([group.output], builder.after(inputs))
         return
     for node in group.nodes:
-        if node.op not in _PUBLISHED:
+        if node.op not in _PUBLISHED_OPS:
             builder.extrapolate(node.op)
     builder.sweep_output(group.name, passes(group.nodes), inputs, group.output)
 

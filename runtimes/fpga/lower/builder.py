@@ -54,8 +54,8 @@ class Freshness:
         states = {name for name, _ in graph.states}
         self._masks = {name: name not in states for name in graph.inputs}
         for node in graph.nodes:
-            found = self._through(node)
-            for name, mask in zip(node.outputs, found, strict=True):
+            output_masks = self._output_masks(node)
+            for name, mask in zip(node.outputs, output_masks, strict=True):
                 self._masks[name] = _simplest(mask)
 
     def mask(self, name: str) -> Mask:
@@ -86,7 +86,7 @@ class Freshness:
         constants: Mapping[str, np.ndarray] = self._graph.constants
         return constants[name].shape if name in constants else self._graph.values[name].shape
 
-    def _through(self, node: Node) -> list[Mask]:
+    def _output_masks(self, node: Node) -> list[Mask]:
         masks = [self.mask(name) for name in node.inputs if name]
         uniform = not any(isinstance(mask, np.ndarray) for mask in masks)
         if not any(np.any(mask) for mask in masks):
@@ -123,7 +123,7 @@ def _concat(freshness: Freshness, node: Node) -> list[Mask]:
     return [np.concatenate(parts, axis=int(cast(int, node.attributes["axis"])))]
 
 
-def _reshaped(freshness: Freshness, node: Node) -> list[Mask]:
+def _reshape_mask(freshness: Freshness, node: Node) -> list[Mask]:
     return [freshness.elements(node.inputs[0]).reshape(freshness.shape(node.outputs[0]))]
 
 
@@ -171,8 +171,8 @@ def _pad(freshness: Freshness, node: Node) -> list[Mask]:
     if pads is None or not constant or (pads < 0).any():
         return [True]
     widths = [(0, 0)] * mask.ndim
-    chosen = range(mask.ndim) if axes is None else axes.tolist()
-    for position, axis in enumerate(chosen):
+    padded_axes = range(mask.ndim) if axes is None else axes.tolist()
+    for position, axis in enumerate(padded_axes):
         widths[axis] = (int(pads[position]), int(pads[position + len(pads) // 2]))
     return [np.pad(mask, widths)]
 
@@ -185,25 +185,25 @@ def _expand(freshness: Freshness, node: Node) -> list[Mask]:
 def _convolution(freshness: Freshness, node: Node) -> list[Mask]:
     if not freshness.is_constant(node.inputs[1]):
         return [True]
-    seen = freshness.in_windows(node) > 0
+    is_fresh = freshness.in_windows(node) > 0
     channels = freshness.shape(node.outputs[0])[1]
-    return [np.repeat(seen, channels // seen.shape[1], axis=1)]
+    return [np.repeat(is_fresh, channels // is_fresh.shape[1], axis=1)]
 
 
 _MOVEMENT = {
     "Concat": _concat,
     "Conv": _convolution,
     "Expand": _expand,
-    "Flatten": _reshaped,
+    "Flatten": _reshape_mask,
     "Gather": _gather,
-    "Identity": _reshaped,
+    "Identity": _reshape_mask,
     "Pad": _pad,
-    "Reshape": _reshaped,
+    "Reshape": _reshape_mask,
     "Slice": _slice,
     "Split": _split,
-    "Squeeze": _reshaped,
+    "Squeeze": _reshape_mask,
     "Transpose": _transpose,
-    "Unsqueeze": _reshaped,
+    "Unsqueeze": _reshape_mask,
 }
 """Operators whose outputs' elements are known to come from some of the inputs' alone."""
 
@@ -277,22 +277,24 @@ class Builder:
         name: str,
         matrix: int,
         vectors: Sequence[Vectors],
-        after: tuple[int, ...],
+        dependencies: tuple[int, ...],
         *,
         recurrent: bool = False,
     ) -> int:
         """Vectors through a matrix that is held; the step's index."""
         if sum(group.count for group in vectors) > 1:
             self.extrapolate("several vectors at a time")
-        return self._add(MatrixStep(name, matrix, tuple(vectors), after, recurrent))
+        return self._add(MatrixStep(name, matrix, tuple(vectors), dependencies, recurrent))
 
-    def sweep(self, name: str, passes: int, elements: tuple[int, int], after: Sequence[int]) -> int:
+    def sweep(
+        self, name: str, passes: int, elements: tuple[int, int], dependencies: Sequence[int]
+    ) -> int:
         """Passes over (fresh, stale) elements; the step's index."""
-        return self._add(ElementStep(name, passes, *elements, tuple(after)))
+        return self._add(ElementStep(name, passes, *elements, tuple(dependencies)))
 
-    def cell(self, name: str, elements: tuple[int, int], updates: int, after: int) -> int:
+    def cell(self, name: str, elements: tuple[int, int], updates: int, dependency: int) -> int:
         """Updates of a recurrent cell over its (fresh, stale) hidden vector."""
-        return self._add(ElementStep(name, updates, *elements, (after,), recurrent=True))
+        return self._add(ElementStep(name, updates, *elements, (dependency,), recurrent=True))
 
     def sweep_output(self, name: str, passes: int, inputs: Sequence[str], output: str) -> int:
         """Passes over the elements of `output`, which is then made."""

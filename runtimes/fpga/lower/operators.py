@@ -54,8 +54,8 @@ def gemm(builder: Builder, node: Node) -> None:
     """Gemm; alpha and beta go into constants, a bias that is computed is added in a pass."""
     left, right, *bias = node.inputs
     rows = builder.shape(node.outputs[0])[1]
-    transposed = bool(node.attributes.get("transA", 0))
-    _product(builder, node, left, right, rows, transposed=transposed)
+    is_transposed = bool(node.attributes.get("transA", 0))
+    _product(builder, node, left, right, rows, transposed=is_transposed)
     if bias and bias[0] and bias[0] not in builder.graph.constants:
         builder.sweep_output(node.name, 1, [node.outputs[0], bias[0]], node.outputs[0])
 
@@ -93,16 +93,18 @@ def _product(
         _multiply(builder, node, matrix, (_whole(count, inner, fresh=fresh),), right)
         return
     fresh_count = builder.freshness.count(right)
-    written = builder.sweep(
+    write_step = builder.sweep(
         f"{node.name} (write)",
         1,
         (fresh_count, builder.size(right) - fresh_count),
         builder.after([right]),
     )
     fresh = bool(np.any(builder.freshness.mask(left))) or fresh_count > 0
-    held = builder.hold(Matrix(node.name, batches, rows, (inner,)))
-    after = (*builder.after([left]), written)
-    step = builder.multiply(node.name, held, [_whole(count, inner, fresh=fresh)], after)
+    matrix_index = builder.hold(Matrix(node.name, batches, rows, (inner,)))
+    dependencies = (*builder.after([left]), write_step)
+    step = builder.multiply(
+        node.name, matrix_index, [_whole(count, inner, fresh=fresh)], dependencies
+    )
     builder.made(node.outputs, (step,))
 
 
@@ -115,8 +117,8 @@ def _multiply(
     builder: Builder, node: Node, matrix: Matrix, vectors: tuple[Vectors, ...], source: str
 ) -> None:
     parts = tuple(columns for columns in vectors[0].fresh + vectors[0].stale if columns)
-    held = builder.hold(Matrix(matrix.name, matrix.groups, matrix.rows, parts))
-    step = builder.multiply(node.name, held, vectors, builder.after([source]))
+    matrix_index = builder.hold(Matrix(matrix.name, matrix.groups, matrix.rows, parts))
+    step = builder.multiply(node.name, matrix_index, vectors, builder.after([source]))
     builder.made(node.outputs, (step,))
 
 
@@ -126,10 +128,10 @@ def _whole(count: int, columns: int, *, fresh: bool) -> Vectors:
 
 def _split(fresh_columns: np.ndarray, columns: int) -> tuple[Vectors, ...]:
     """Vectors grouped by how many of their columns are fresh."""
-    found, counts = np.unique(fresh_columns, return_counts=True)
+    fresh_counts, counts = np.unique(fresh_columns, return_counts=True)
     return tuple(
         Vectors(int(count), (int(fresh),), (columns - int(fresh),))
-        for fresh, count in zip(found, counts, strict=True)
+        for fresh, count in zip(fresh_counts, counts, strict=True)
     )
 
 
@@ -161,7 +163,7 @@ def gather(builder: Builder, node: Node) -> None:
     axis = int(cast(int, node.attributes.get("axis", 0)))
     size = builder.shape(node.inputs[0])[axis]
     flat = np.where(indices < 0, indices + size, indices).ravel().tolist()
-    stretch = all(after - before == 1 for before, after in pairwise(flat))
+    stretch = all(upper_index - lower_index == 1 for lower_index, upper_index in pairwise(flat))
     (free if stretch else copy)(builder, node)
 
 
@@ -212,7 +214,7 @@ def _recur(builder: Builder, node: Node, gates: int, updates: int, *, reset_firs
     if node.attributes.get("layout", 0):
         masks = masks.swapaxes(0, 1)
     length, batch, inputs = masks.shape
-    directions, _, hidden = builder.shape(node.inputs[2])
+    directions, _, hidden_size = builder.shape(node.inputs[2])
     if length > 1 or directions > 1:
         builder.extrapolate(f"{node.op} over {length} time steps in {directions} directions")
     # Without an initial state zeros are held, which count like any other held state.
@@ -223,13 +225,13 @@ def _recur(builder: Builder, node: Node, gates: int, updates: int, *, reset_firs
     for i in range(directions):
         name = node.name if directions == 1 else f"{node.name}.{i}"
         backwards = i == 1 or node.attributes.get("direction") == "reverse"
-        rows = (gates - reset_first) * hidden
+        rows = (gates - reset_first) * hidden_size
         ways.append(
             _Direction(
                 name,
                 range(length)[:: -1 if backwards else 1],
-                builder.hold(Matrix(name, 1, rows, (inputs, hidden))),
-                builder.hold(Matrix(f"{name} candidate", 1, hidden, (inputs, hidden)))
+                builder.hold(Matrix(name, 1, rows, (inputs, hidden_size))),
+                builder.hold(Matrix(f"{name} candidate", 1, hidden_size, (inputs, hidden_size)))
                 if reset_first
                 else None,
                 stateless or any(builder.freshness.count(name) for name in initial),
@@ -242,21 +244,23 @@ def _recur(builder: Builder, node: Node, gates: int, updates: int, *, reset_firs
             time = way.times[turn]
             label = f"{way.name}[{time}]" if length > 1 else way.name
             new = int(masks[time].any(axis=0).sum())
-            vectors = _vectors(batch, inputs, new, hidden, state_is_fresh=way.fresh)
+            vectors = _vectors(batch, inputs, new, hidden_size, state_is_fresh=way.fresh)
             way.fresh = way.fresh or new > 0
-            elements = (batch * hidden, 0) if way.fresh else (0, batch * hidden)
+            elements = (batch * hidden_size, 0) if way.fresh else (0, batch * hidden_size)
             step = builder.multiply(label, way.gates, [vectors], way.after, recurrent=True)
             if way.candidate is not None:
                 step = builder.sweep(f"{label} reset", 1, elements, (step,))
-                vectors = _vectors(batch, inputs, new, hidden, state_is_fresh=way.fresh)
+                vectors = _vectors(batch, inputs, new, hidden_size, state_is_fresh=way.fresh)
                 step = builder.multiply(label, way.candidate, [vectors], (step,), recurrent=True)
             way.after = (builder.cell(f"{label} cell", elements, updates, step),)
     builder.made(node.outputs, tuple(sorted(step for way in ways for step in way.after)))
 
 
-def _vectors(batch: int, inputs: int, new: int, hidden: int, *, state_is_fresh: bool) -> Vectors:
+def _vectors(
+    batch: int, inputs: int, new: int, hidden_size: int, *, state_is_fresh: bool
+) -> Vectors:
     """The columns of one time step: new inputs, older inputs, hidden state."""
-    fresh, stale = ((hidden,), ()) if state_is_fresh else ((), (hidden,))
+    fresh, stale = ((hidden_size,), ()) if state_is_fresh else ((), (hidden_size,))
     return Vectors(batch, (new, *fresh), (inputs - new, *stale))
 
 
@@ -303,8 +307,8 @@ def _in_turn(builder: Builder, node: Node, passes: list[int]) -> None:
     size = builder.size(source)
     fresh = any(builder.freshness.count(name) for name in node.inputs if name)
     elements = (size, 0) if fresh else (0, size)
-    after = builder.after(node.inputs)
+    dependencies = builder.after(node.inputs)
     for position, count in enumerate(passes):
         name = node.name if len(passes) == 1 else f"{node.name} {position + 1}/{len(passes)}"
-        after = (builder.sweep(name, count, elements, after),)
-    builder.made(node.outputs, after)
+        dependencies = (builder.sweep(name, count, elements, dependencies),)
+    builder.made(node.outputs, dependencies)

@@ -31,8 +31,8 @@ def tiles(groups: int, rows: int, columns: int, block: int) -> int:
     """Tiles of `groups` matrices; several small ones share a tile on its diagonal."""
     if not columns:
         return 0
-    together = max(1, min(block // rows, block // columns))
-    return -(-groups // together) * -(-rows // block) * -(-columns // block)
+    groups_per_tile = max(1, min(block // rows, block // columns))
+    return -(-groups // groups_per_tile) * -(-rows // block) * -(-columns // block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,26 +129,28 @@ class Activations:
         self._graph = graph
         self._bytes_of = bytes_of
         self._open: list[_Open] = []
-        self._of: dict[str, tuple[int, ...]] = {}
+        self._buffers_of: dict[str, tuple[int, ...]] = {}
         for name in graph.inputs:
-            self._hold(name, first=0, made=None)
+            self._hold(name, first=0, producer=None)
 
     def lowered(self, reads: Iterable[str], gives: Iterable[str], steps: range) -> None:
         """A group became these steps; without steps its tensors lie where what it reads does."""
-        read = tuple(sorted({number for name in reads for number in self._of.get(name, ())}))
+        read = tuple(
+            sorted({number for name in reads for number in self._buffers_of.get(name, ())})
+        )
         if not steps:
-            self._of.update(dict.fromkeys(gives, read))
+            self._buffers_of.update(dict.fromkeys(gives, read))
             return
         for number in read:
             self._open[number].last = max(self._open[number].last, steps[-1])
             self._open[number].reads.append(steps[0])
         for name in gives:
-            self._hold(name, first=steps[0], made=steps[-1])
+            self._hold(name, first=steps[0], producer=steps[-1])
 
     def buffers(self, steps: int) -> tuple[Buffer, ...]:
         """All of them, once every group is lowered. States and outputs stay to the end."""
         stay = [*self._graph.outputs, *(name for pair in self._graph.states for name in pair)]
-        for number in {number for name in stay for number in self._of.get(name, ())}:
+        for number in {number for name in stay for number in self._buffers_of.get(name, ())}:
             self._open[number].last = max(0, steps - 1)
         return tuple(
             Buffer(entry.size, entry.first, entry.last, entry.made, tuple(entry.reads))
@@ -156,10 +158,10 @@ class Activations:
             if entry.size
         )
 
-    def _hold(self, name: str, first: int, made: int | None) -> None:
-        self._of[name] = (len(self._open),)
-        last = first if made is None else made
-        self._open.append(_Open(self._bytes_of.get(name, 0), first, made, last))
+    def _hold(self, name: str, first: int, producer: int | None) -> None:
+        self._buffers_of[name] = (len(self._open),)
+        last = first if producer is None else producer
+        self._open.append(_Open(self._bytes_of.get(name, 0), first, producer, last))
 
 
 def live_bytes(buffers: Sequence[Buffer], steps: int) -> list[int]:
@@ -169,8 +171,8 @@ def live_bytes(buffers: Sequence[Buffer], steps: int) -> list[int]:
         if steps:
             change[buffer.first] += buffer.size
             change[buffer.last + 1] -= buffer.size
-    held, live = 0, []
+    live_total, live = 0, []
     for number in range(steps):
-        held += change[number]
-        live.append(held)
+        live_total += change[number]
+        live.append(live_total)
     return live

@@ -202,8 +202,8 @@ def is_inf(call: Call) -> Kernel:
     negative = bool(call.integer("detect_negative", 1))
 
     def run(x: np.ndarray) -> np.ndarray:
-        wanted: np.ndarray = np.where(x > 0, positive, negative)
-        return np.logical_and(np.isinf(x), wanted)
+        sign_mask: np.ndarray = np.where(x > 0, positive, negative)
+        return np.logical_and(np.isinf(x), sign_mask)
 
     return run
 

@@ -61,8 +61,12 @@ class Emulation:
 
     def __init__(self, graph: Graph) -> None:
         """Refused if a node of `graph` has no kernel."""
-        used = {name for node in graph.nodes for name in node.inputs} | set(graph.outputs)
-        constants = {name: _kept(array) for name, array in graph.constants.items() if name in used}
+        used_names = {name for node in graph.nodes for name in node.inputs} | set(graph.outputs)
+        constants = {
+            name: _copy_rounded(array)
+            for name, array in graph.constants.items()
+            if name in used_names
+        }
         self.graph = replace(graph, constants=constants)
         self._steps = tuple(
             _Step(
@@ -79,7 +83,8 @@ class Emulation:
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The outputs, float32 arrays of bf16 values or masks; KernelError names a node."""
         arrays: dict[str, np.ndarray] = {
-            name: _kept(array) for name, array in zip(self.graph.inputs, inputs, strict=True)
+            name: _copy_rounded(array)
+            for name, array in zip(self.graph.inputs, inputs, strict=True)
         }
         # Overflow to infinity and NaN are results here, as they are on a device.
         with np.errstate(all="ignore"):
@@ -92,10 +97,10 @@ class Emulation:
         constants = self.graph.constants
         operands = [constants[n] if n in constants else arrays.get(n) for n in step.inputs]
         try:
-            made = step.kernel(*operands)
+            kernel_result = step.kernel(*operands)
         except Exception as error:
             raise KernelError(f"{step.label} failed: {type(error).__name__}: {error}") from error
-        results = made if isinstance(made, tuple) else (made,)
+        results = kernel_result if isinstance(kernel_result, tuple) else (kernel_result,)
         for name, result in zip(step.outputs, results, strict=False):
             if name:
                 arrays[name] = result if step.exact else round_bf16(result)
@@ -103,7 +108,7 @@ class Emulation:
             arrays.pop(name, None)
 
 
-def _kept(array: np.ndarray) -> np.ndarray:
+def _copy_rounded(array: np.ndarray) -> np.ndarray:
     """An array of our own: rounded if it holds floats, as it is if it holds indices or a mask."""
     return array.copy() if array.dtype.kind != "f" else finite_bf16(array)
 
@@ -112,9 +117,9 @@ def _last_reads(graph: Graph) -> list[tuple[str, ...]]:
     keep = set(graph.outputs)
     lists: list[tuple[str, ...]] = []
     for node in reversed(graph.nodes):
-        touched = {name for name in (*node.inputs, *node.outputs) if name} - keep
-        lists.append(tuple(sorted(touched)))
-        keep |= touched
+        touched_names = {name for name in (*node.inputs, *node.outputs) if name} - keep
+        lists.append(tuple(sorted(touched_names)))
+        keep |= touched_names
     return lists[::-1]
 
 
@@ -137,12 +142,12 @@ def _make(node: Node, graph: Graph, constants: Mapping[str, np.ndarray]) -> Kern
         value = graph.values.get(name)
         if value is None:
             raise Refused(f"the shape of '{name}' is not fixed")
-        taken = (
+        is_supported = (
             value.dtype == "float32"
             or (value.dtype == "bool" and operator.exact)
             or (value.dtype in _INDEX_TYPES and name in indices)
         )
-        if not taken:
+        if not is_supported:
             raise Refused(f"the card has no path for {value.dtype} ('{name}')")
     shapes = tuple(
         None

@@ -74,12 +74,12 @@ def slice_(call: Call) -> Kernel:
         raise Refused("its starts and ends are missing")
     axes = call.integers_or_input("axes", 3) or tuple(range(len(starts)))
     steps = call.integers_or_input("steps", 4) or (1,) * len(starts)
-    chosen = [slice(None)] * rank
+    slices = [slice(None)] * rank
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
         if step < 0 and end in _LARGEST_INTEGERS:
             raise Refused(f"its end {end} has two meanings with the negative step {step}")
-        chosen[axis] = python_slice(start, end, step, call.shape(0)[axis])
-    index = tuple(chosen)
+        slices[axis] = python_slice(start, end, step, call.shape(0)[axis])
+    index = tuple(slices)
     return lambda x, *_: x[index]
 
 
@@ -106,16 +106,20 @@ def pad(call: Call) -> Kernel:
         raise Refused("its pads are missing")
     rank = len(call.shape(0))
     axes = call.constant(3, "axes")
-    named = tuple(range(rank)) if axes is None else tuple(int(a) % rank for a in np.ravel(axes))
+    padded_axes = (
+        tuple(range(rank)) if axes is None else tuple(int(a) % rank for a in np.ravel(axes))
+    )
     amounts = [(0, 0)] * rank
-    for axis, before, after in zip(named, pads[: len(named)], pads[len(named) :], strict=True):
-        amounts[axis] = (before, after)
-    for size, around in zip(call.shape(0), amounts, strict=True):
-        if size + sum(min(amount, 0) for amount in around) < 0:
+    for axis, pad_before, pad_after in zip(
+        padded_axes, pads[: len(padded_axes)], pads[len(padded_axes) :], strict=True
+    ):
+        amounts[axis] = (pad_before, pad_after)
+    for size, axis_pads in zip(call.shape(0), amounts, strict=True):
+        if size + sum(min(amount, 0) for amount in axis_pads) < 0:
             raise Refused("its pads cut off more than an axis has")
     cut = tuple(slice(-min(b, 0), min(a, 0) or None) for b, a in amounts)
-    added = [(max(b, 0), max(a, 0)) for b, a in amounts]
-    fixed = float(finite_bf16(call.number("value", 0.0)))
+    positive_pads = [(max(b, 0), max(a, 0)) for b, a in amounts]
+    default_fill = float(finite_bf16(call.number("value", 0.0)))
 
     def run(
         x: np.ndarray,
@@ -124,9 +128,9 @@ def pad(call: Call) -> Kernel:
         _axes: np.ndarray | None = None,
     ) -> np.ndarray:
         if mode != "constant":
-            return np.pad(x[cut], added, mode=mode)  # type: ignore[call-overload]
-        fill = fixed if value is None else np.ravel(value)[0]
-        return np.pad(x[cut], added, constant_values=fill)
+            return np.pad(x[cut], positive_pads, mode=mode)  # type: ignore[call-overload]
+        fill = default_fill if value is None else np.ravel(value)[0]
+        return np.pad(x[cut], positive_pads, constant_values=fill)
 
     return run
 
@@ -155,11 +159,11 @@ def gather_elements(call: Call) -> Kernel:
 def gather_nd(call: Call) -> Kernel:
     """`indices` [*batch, ..., k] address the k axes that follow the batch axes of the data."""
     batch = call.integer("batch_dims", 0)
-    shared = call.shape(0)[:batch]
+    batch_shape = call.shape(0)[:batch]
 
     def run(x: np.ndarray, indices: np.ndarray) -> np.ndarray:
         spread = (1,) * (indices.ndim - 1 - batch)
-        outer = np.ix_(*(np.arange(size) for size in shared))
+        outer = np.ix_(*(np.arange(size) for size in batch_shape))
         lead = [axis.reshape(*axis.shape, *spread) for axis in outer]
         return x[(*lead, *np.moveaxis(indices, -1, 0))]
 

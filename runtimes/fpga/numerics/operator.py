@@ -11,8 +11,8 @@ import numpy as np
 from runtimes.fpga.graph.graph import AttributeValue, Node
 
 _HALF = np.uint32(0x7FFF)
-_KEPT = np.uint32(0xFFFF0000)
-_ONE = np.uint32(1)
+_KEPT_BITS = np.uint32(0xFFFF0000)
+_UNIT_BIT = np.uint32(1)
 _SHIFT = np.uint32(16)
 
 LARGEST = np.float32((2 - 2**-7) * 2.0**127)
@@ -22,8 +22,8 @@ LARGEST = np.float32((2 - 2**-7) * 2.0**127)
 def finite_bf16(array: np.ndarray | np.float32) -> np.ndarray:
     """As `round_bf16`, but what is finite stays finite: the lowest float32, with which attention
     is masked, becomes the lowest bf16."""
-    rounded = round_bf16(array)
-    return np.where(np.isfinite(array), np.clip(rounded, -LARGEST, LARGEST), rounded)
+    rounded_array = round_bf16(array)
+    return np.where(np.isfinite(array), np.clip(rounded_array, -LARGEST, LARGEST), rounded_array)
 
 
 def round_bf16(values: np.ndarray | np.float32) -> np.ndarray:
@@ -33,12 +33,12 @@ def round_bf16(values: np.ndarray | np.float32) -> np.ndarray:
     """
     single = np.ascontiguousarray(values, np.float32)
     bits = single.view(np.uint32)
-    rounded = bits >> _SHIFT
-    rounded &= _ONE
-    rounded += _HALF
-    rounded += bits
-    rounded &= _KEPT
-    result = rounded.view(np.float32).reshape(np.shape(values))
+    rounded_bits = bits >> _SHIFT
+    rounded_bits &= _UNIT_BIT
+    rounded_bits += _HALF
+    rounded_bits += bits
+    rounded_bits &= _KEPT_BITS
+    result = rounded_bits.view(np.float32).reshape(np.shape(values))
     # The carry can run from a NaN's payload into its exponent and sign.
     nan = np.isnan(single)
     if nan.any():
@@ -85,13 +85,13 @@ class Call:
             raise Refused(f"its input {index} is missing")
         return shape
 
-    def constant(self, index: int, what: str) -> np.ndarray | None:
+    def constant(self, index: int, label: str) -> np.ndarray | None:
         """An input that must be known before the run; None if it is not there."""
         if not self.has(index):
             return None
         array = self.constants[index]
         if array is None:
-            raise Refused(f"its {what} is no constant")
+            raise Refused(f"its {label} is no constant")
         return array
 
     def attribute(self, name: str, default: AttributeValue | None = None) -> AttributeValue | None:
@@ -120,9 +120,9 @@ class Call:
 
     def integers_or_input(self, name: str, index: int) -> tuple[int, ...] | None:
         """A list that older opsets give as an attribute and newer ones as a constant input."""
-        listed = self.integers(name)
-        if listed is not None:
-            return listed
+        integers = self.integers(name)
+        if integers is not None:
+            return integers
         array = self.constant(index, name)
         return None if array is None else tuple(int(v) for v in np.ravel(array))
 

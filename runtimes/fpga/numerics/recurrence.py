@@ -69,12 +69,12 @@ def _cell(call: Call, gates: int, default: tuple[str, ...]) -> _Cell:
     if direction not in reverse:
         raise Refused(f"its direction '{direction}' is unknown")
     count = len(reverse[direction])
-    given = call.attribute("activations", default * count)
-    names = tuple(map(str, given)) if isinstance(given, tuple) else ()
-    unknown = [name for name in names if name.lower() not in _ACTIVATIONS]
-    if unknown or len(names) != len(default) * count:
+    activation_names = call.attribute("activations", default * count)
+    names = tuple(map(str, activation_names)) if isinstance(activation_names, tuple) else ()
+    unknown_names = [name for name in names if name.lower() not in _ACTIVATIONS]
+    if unknown_names or len(names) != len(default) * count:
         raise Refused(f"its activations {', '.join(names)} are not among Sigmoid, Tanh and Relu")
-    chosen = tuple(_ACTIVATIONS[name.lower()] for name in names)
+    activations = tuple(_ACTIVATIONS[name.lower()] for name in names)
     batch_first = bool(call.integer("layout", 0))
     lengths = call.constant(4, "sequence_lens")
     steps = call.shape(0)[1 if batch_first else 0]
@@ -83,24 +83,26 @@ def _cell(call: Call, gates: int, default: tuple[str, ...]) -> _Cell:
     return _Cell(
         hidden=call.shape(1)[1] // gates,
         reverse=reverse[direction],
-        activations=tuple(chosen[i * len(default) : (i + 1) * len(default)] for i in range(count)),
+        activations=tuple(
+            activations[i * len(default) : (i + 1) * len(default)] for i in range(count)
+        ),
         clip=call.number("clip", 0.0) if "clip" in call.node.attributes else None,
         batch_first=batch_first,
     )
 
 
-def _projected(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+def _project(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Every step's input product at once: [T,N,I] x [G,I] -> [T,N,G]."""
     steps, batch, size = x.shape
     product: np.ndarray = x.reshape(steps * batch, size) @ w.T
     return product.reshape(steps, batch, -1)
 
 
-def _start(cell: _Cell, given: np.ndarray | None, batch: int) -> np.ndarray:
+def _start(cell: _Cell, initial_state: np.ndarray | None, batch: int) -> np.ndarray:
     """The initial state as [directions, N, H]."""
-    if given is None:
+    if initial_state is None:
         return np.zeros((len(cell.reverse), batch, cell.hidden), np.float32)
-    return given.swapaxes(0, 1) if cell.batch_first else given
+    return initial_state.swapaxes(0, 1) if cell.batch_first else initial_state
 
 
 def _laid_out(cell: _Cell, y: np.ndarray, *states: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -114,7 +116,7 @@ def _laid_out(cell: _Cell, y: np.ndarray, *states: np.ndarray) -> tuple[np.ndarr
 def lstm(call: Call) -> Kernel:
     """X [T,N,I], W [D,4H,I], R [D,4H,H], B [D,8H], P [D,3H]; gates in the order i, o, f, c."""
     cell = _cell(call, 4, ("Sigmoid", "Tanh", "Tanh"))
-    coupled = bool(call.integer("input_forget", 0))
+    is_coupled = bool(call.integer("input_forget", 0))
     size = cell.hidden
 
     def run(
@@ -135,16 +137,16 @@ def lstm(call: Call) -> Kernel:
         c_end = np.array(_start(cell, c0, batch))
         for d, backward in enumerate(cell.reverse):
             sigma, g, output = cell.activations[d]
-            fixed = _projected(x, w[d])
+            input_gates = _project(x, w[d])
             if b is not None:
-                fixed += b[d, : 4 * size] + b[d, 4 * size :]
+                input_gates += b[d, : 4 * size] + b[d, 4 * size :]
             peep = np.zeros((3, size), np.float32) if p is None else p[d].reshape(3, size)
             h, c = h_end[d], c_end[d]
             for t in range(steps)[:: -1 if backward else 1]:
-                gates = fixed[t] + h @ r[d].T
+                gates = input_gates[t] + h @ r[d].T
                 i, o, f, z = (gates[:, k * size : (k + 1) * size] for k in range(4))
                 i = sigma(cell.limited(i + peep[0] * c))
-                f = 1 - i if coupled else sigma(cell.limited(f + peep[2] * c))
+                f = 1 - i if is_coupled else sigma(cell.limited(f + peep[2] * c))
                 c = f * c + i * g(cell.limited(z))
                 o = sigma(cell.limited(o + peep[1] * c))
                 h = y[t, d] = round_bf16(o * output(c))
@@ -178,18 +180,20 @@ def gru(call: Call) -> Kernel:
         for d, backward in enumerate(cell.reverse):
             sigma, g = cell.activations[d]
             bias = np.zeros(6 * size, np.float32) if b is None else b[d]
-            fixed = _projected(x, w[d]) + bias[: 3 * size]
+            input_gates = _project(x, w[d]) + bias[: 3 * size]
             gate_bias, state_bias = bias[3 * size : 5 * size], bias[5 * size :]
             gate_r, state_r = r[d, : 2 * size], r[d, 2 * size :]
             h = h_end[d]
             for t in range(steps)[:: -1 if backward else 1]:
-                gates = sigma(cell.limited(fixed[t, :, : 2 * size] + h @ gate_r.T + gate_bias))
+                gates = sigma(
+                    cell.limited(input_gates[t, :, : 2 * size] + h @ gate_r.T + gate_bias)
+                )
                 z, reset = gates[:, :size], gates[:, size:]
                 if reset_after:
                     recurrent = reset * (h @ state_r.T + state_bias)
                 else:
                     recurrent = round_bf16(reset * h) @ state_r.T + state_bias
-                candidate = g(cell.limited(fixed[t, :, 2 * size :] + recurrent))
+                candidate = g(cell.limited(input_gates[t, :, 2 * size :] + recurrent))
                 h = y[t, d] = round_bf16((1 - z) * candidate + z * h)
             h_end[d] = h
         return _laid_out(cell, y, h_end)

@@ -19,7 +19,7 @@ def _log_sum_exp(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     return np.log(np.exp(x - highest).sum(axis=axes, keepdims=True)) + highest
 
 
-_ROUNDED: dict[str, Reduction] = {
+_ROUNDED_REDUCTIONS: dict[str, Reduction] = {
     "ReduceSum": lambda x, axes: x.sum(axis=axes),
     "ReduceMean": lambda x, axes: x.mean(axis=axes),
     "ReduceProd": lambda x, axes: x.prod(axis=axes),
@@ -44,8 +44,8 @@ def _make(call: Call, reduction: Reduction) -> Kernel:
         keeps_all = none and bool(call.integer("noop_with_empty_axes", 0))
         axes = () if keeps_all else tuple(range(len(call.shape(0))))
     shape = call.output_shapes[0]
-    chosen = axes
-    return lambda x, _axes=None: np.reshape(reduction(x, chosen), shape)
+    reduced_axes = axes
+    return lambda x, _axes=None: np.reshape(reduction(x, reduced_axes), shape)
 
 
 def _enter(table: dict[str, Reduction], exact: bool) -> None:
@@ -53,7 +53,7 @@ def _enter(table: dict[str, Reduction], exact: bool) -> None:
         operator(name, exact=exact)(partial(_make, reduction=reduction))
 
 
-_enter(_ROUNDED, exact=False)
+_enter(_ROUNDED_REDUCTIONS, exact=False)
 _enter(_EXACT, exact=True)
 
 
@@ -80,7 +80,7 @@ def batch_normalization(call: Call) -> Kernel:
     return run
 
 
-def _standardised(
+def _standardise(
     x: np.ndarray, axes: tuple[int, ...], epsilon: np.float32
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(x - mean) / std over `axes`, the mean, and 1 / std, both with those axes as 1."""
@@ -100,7 +100,7 @@ def layer_normalization(call: Call) -> Kernel:
     def run(
         x: np.ndarray, scale: np.ndarray, bias: np.ndarray | None = None
     ) -> tuple[np.ndarray, ...]:
-        y, mean, inverse = _standardised(x, axes, epsilon)
+        y, mean, inverse = _standardise(x, axes, epsilon)
         y *= scale
         return (y if bias is None else y + bias), mean, inverse
 
@@ -125,7 +125,7 @@ def instance_normalization(call: Call) -> Kernel:
     epsilon = call.number("epsilon", 1e-5)
 
     def run(x: np.ndarray, scale: np.ndarray, bias: np.ndarray) -> np.ndarray:
-        y = _standardised(x, axes, epsilon)[0]
+        y = _standardise(x, axes, epsilon)[0]
         return y * _by_channel(scale, rank) + _by_channel(bias, rank)
 
     return run
@@ -142,7 +142,7 @@ def group_normalization(call: Call) -> Kernel:
     repeats = shape[1] // groups if call.since < 21 else 1
 
     def run(x: np.ndarray, scale: np.ndarray, bias: np.ndarray) -> np.ndarray:
-        y = _standardised(x.reshape(shape[0], groups, -1), (2,), epsilon)[0].reshape(shape)
+        y = _standardise(x.reshape(shape[0], groups, -1), (2,), epsilon)[0].reshape(shape)
         scale, bias = np.repeat(scale, repeats), np.repeat(bias, repeats)
         return y * _by_channel(scale, len(shape)) + _by_channel(bias, len(shape))
 
@@ -154,8 +154,8 @@ def mean_variance_normalization(call: Call) -> Kernel:
     axes = call.integers("axes") or (0, 2, 3)
 
     def run(x: np.ndarray) -> np.ndarray:
-        centred = x - x.mean(axis=axes, keepdims=True)
-        return centred / (np.sqrt(np.square(centred).mean(axis=axes, keepdims=True)) + 1e-9)
+        deviations = x - x.mean(axis=axes, keepdims=True)
+        return deviations / (np.sqrt(np.square(deviations).mean(axis=axes, keepdims=True)) + 1e-9)
 
     return run
 
@@ -164,12 +164,12 @@ def mean_variance_normalization(call: Call) -> Kernel:
 def lrn(call: Call) -> Kernel:
     """Each value over a power of the squares summed across the channels around it."""
     size = call.integer("size", 1)
-    before, after = (size - 1) // 2, size // 2
+    span_before, span_after = (size - 1) // 2, size // 2
     scale = call.number("alpha", 1e-4) / np.float32(size)
     beta, bias = call.number("beta", 0.75), call.number("bias", 1.0)
 
     def run(x: np.ndarray) -> np.ndarray:
-        margins = ((0, 0), (before, after), *((0, 0),) * (x.ndim - 2))
+        margins = ((0, 0), (span_before, span_after), *((0, 0),) * (x.ndim - 2))
         squares = np.pad(np.square(x), margins)
         total = sum(squares[:, k : k + x.shape[1]] for k in range(size))
         return x / (bias + scale * total) ** beta
@@ -215,9 +215,9 @@ def log_softmax(call: Call) -> Kernel:
     rows, axis = _rows(call)
 
     def run(x: np.ndarray) -> np.ndarray:
-        shifted = _below_zero(x.reshape(rows), axis)
-        total = np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
-        return (shifted - total).reshape(x.shape)
+        shifted_rows = _below_zero(x.reshape(rows), axis)
+        total = np.log(np.exp(shifted_rows).sum(axis=axis, keepdims=True))
+        return (shifted_rows - total).reshape(x.shape)
 
     return run
 

@@ -41,14 +41,14 @@ class Window:
         amounts = (*leading, *zip(self.begin, self.end, strict=True))
         return np.pad(values, amounts, constant_values=fill)
 
-    def taps(self, padded: np.ndarray) -> Iterator[np.ndarray]:
+    def taps(self, padded_input: np.ndarray) -> Iterator[np.ndarray]:
         """For each position in the kernel, the view [..., *output] that it multiplies."""
         for position in product(*(range(size) for size in self.size)):
-            yield padded[self.slices(position)]
+            yield padded_input[self.slices(position)]
 
     def slices(self, position: tuple[int, ...]) -> tuple[EllipsisType | slice, ...]:
         """Where, in padded input, one position of the kernel falls for every output."""
-        starts = (at * dilation for at, dilation in zip(position, self.dilation, strict=True))
+        starts = (index * dilation for index, dilation in zip(position, self.dilation, strict=True))
         return (
             ...,
             *(
@@ -68,23 +68,23 @@ def window_of(call: Call, size: tuple[int, ...]) -> Window:
     space = call.shape(0)[2:]
     if not space or len(space) != len(size):
         raise Refused(f"its kernel has {len(size)} axes, its input {len(space)}")
-    ones = (1,) * len(size)
-    stride = call.integers("strides") or ones
-    dilation = call.integers("dilations") or ones
+    unit_shape = (1,) * len(size)
+    stride = call.integers("strides") or unit_shape
+    dilation = call.integers("dilations") or unit_shape
     output = call.output_shapes[0][2:]
     reach = tuple((n - 1) * d + 1 for n, d in zip(size, dilation, strict=True))
     span = tuple((o - 1) * s + r for o, s, r in zip(output, stride, reach, strict=True))
     begin, end = _padding(call, space, stride, span)
-    first, beyond = (
-        tuple(needed - n - b for needed, n, b in zip(needs, space, begin, strict=True))
+    first, last_ends = (
+        tuple(needed_size - n - b for needed_size, n, b in zip(needs, space, begin, strict=True))
         for needs in (reach, span)
     )
     # With ceil_mode the shapes of ONNX's inference and of its CPU kernels differ where not even
     # the first window fits.
-    if any(map(gt, first if call.integer("ceil_mode", 0) else beyond, end)):
+    if any(map(gt, first if call.integer("ceil_mode", 0) else last_ends, end)):
         raise Refused("its window is larger than its padded input")
     # ceil_mode may let the last window reach past the padding.
-    end = tuple(map(max, end, beyond))
+    end = tuple(map(max, end, last_ends))
     return Window(size, stride, dilation, begin, end, output)
 
 
@@ -100,7 +100,7 @@ def _padding(
         if min(pads) < 0:
             raise Refused("it has negative padding")
         return pads[: len(space)], pads[len(space) :]
-    total = tuple(max(needed - n, 0) for needed, n in zip(span, space, strict=True))
+    total = tuple(max(needed_size - n, 0) for needed_size, n in zip(span, space, strict=True))
     less = tuple(t // 2 for t in total)
     more = tuple(t - t // 2 for t in total)
     return (less, more) if mode == "SAME_UPPER" else (more, less)
@@ -118,10 +118,10 @@ def conv(call: Call) -> Kernel:
 
     def run(x: np.ndarray, w: np.ndarray, b: np.ndarray | None = None) -> np.ndarray:
         matrix = w.reshape(groups, weights[0] // groups, -1)
-        padded = window.pad(x, 0.0)
+        padded_input = window.pad(x, 0.0)
         y = np.empty((len(x), groups, weights[0] // groups, prod(window.output)), np.float32)
         # One image at a time: the unfolded columns are prod(kernel) times its size.
-        for image, result in zip(padded, y, strict=True):
+        for image, result in zip(padded_input, y, strict=True):
             np.matmul(matrix, _columns(image, window, groups), out=result)
         y = y.reshape(output_shape)
         if b is not None:
@@ -141,9 +141,9 @@ def _columns(image: np.ndarray, window: Window, groups: int) -> np.ndarray:
         for count, stride in zip(window.output, window.stride, strict=True)
     )
     taps = tuple(slice(None, None, dilation) for dilation in window.dilation)
-    chosen = views[(slice(None), *steps, *taps)]
+    columns = views[(slice(None), *steps, *taps)]
     order = (0, *range(axes + 1, 2 * axes + 1), *range(1, axes + 1))
-    return chosen.transpose(order).reshape(groups, -1, prod(window.output))
+    return columns.transpose(order).reshape(groups, -1, prod(window.output))
 
 
 @operator("ConvTranspose")
@@ -152,9 +152,9 @@ def conv_transpose(call: Call) -> Kernel:
     groups = call.integer("group", 1)
     space, weights = call.shape(0)[2:], call.shape(1)
     size, output_shape = weights[2:], call.output_shapes[0]
-    ones = (1,) * len(size)
-    stride = call.integers("strides") or ones
-    dilation = call.integers("dilations") or ones
+    unit_shape = (1,) * len(size)
+    stride = call.integers("strides") or unit_shape
+    dilation = call.integers("dilations") or unit_shape
     span = tuple(
         (n - 1) * s + (k - 1) * d + 1
         for n, s, k, d in zip(space, stride, size, dilation, strict=True)
@@ -163,7 +163,7 @@ def conv_transpose(call: Call) -> Kernel:
     if min(begin) < 0:
         raise Refused("its output is larger than what its input reaches")
     room = tuple(max(full, b + n) for full, b, n in zip(span, begin, output_shape[2:], strict=True))
-    kept: tuple[EllipsisType | slice, ...] = (
+    output_slices: tuple[EllipsisType | slice, ...] = (
         ...,
         *(slice(b, b + n) for b, n in zip(begin, output_shape[2:], strict=True)),
     )
@@ -177,13 +177,13 @@ def conv_transpose(call: Call) -> Kernel:
             target: tuple[EllipsisType | slice, ...] = (
                 ...,
                 *(
-                    slice(at * d, at * d + (n - 1) * s + 1, s)
-                    for at, d, n, s in zip(position, dilation, space, stride, strict=True)
+                    slice(index * d, index * d + (n - 1) * s + 1, s)
+                    for index, d, n, s in zip(position, dilation, space, stride, strict=True)
                 ),
             )
             full[target] += columns[(slice(None), slice(None), *position)]
-        y = full[kept]
-        return y if b is None else y + b.reshape(-1, *ones)
+        y = full[output_slices]
+        return y if b is None else y + b.reshape(-1, *unit_shape)
 
     return run
 
@@ -216,8 +216,8 @@ def _window(call: Call) -> Window:
     if mode.startswith("SAME") and call.integer("ceil_mode", 0):
         raise Refused(f"its ceil_mode has two meanings with auto_pad {mode}")
     starts = ((n - 1) * s for n, s in zip(window.output, window.stride, strict=True))
-    inside = (n + b for n, b in zip(call.shape(0)[2:], window.begin, strict=True))
-    if any(start >= end for start, end in zip(starts, inside, strict=True)):
+    inner_ends = (n + b for n, b in zip(call.shape(0)[2:], window.begin, strict=True))
+    if any(start >= end for start, end in zip(starts, inner_ends, strict=True)):
         raise Refused("its last window begins behind the input")
     return window
 
@@ -230,8 +230,8 @@ def max_pool(call: Call) -> Kernel:
     return lambda x: reduce(np.maximum, window.taps(window.pad(x, -np.inf)))
 
 
-def _sum(window: Window, padded: np.ndarray) -> np.ndarray:
-    taps = window.taps(padded)
+def _sum(window: Window, padded_input: np.ndarray) -> np.ndarray:
+    taps = window.taps(padded_input)
     total = next(taps).astype(np.float32)
     for tap in taps:
         total += tap
@@ -242,18 +242,20 @@ def _sum(window: Window, padded: np.ndarray) -> np.ndarray:
 def average_pool(call: Call) -> Kernel:
     window = _window(call)
     space = call.shape(0)[2:]
-    counted = np.ones(space, np.float32)
+    counted_cells = np.ones(space, np.float32)
     if call.integer("count_include_pad", 0):
         # What ceil_mode adds behind the declared padding never counts.
-        declared = (call.integers("pads") or (0,) * 2 * len(space))[len(space) :]
+        declared_end = (call.integers("pads") or (0,) * 2 * len(space))[len(space) :]
         if call.text("auto_pad", "NOTSET") != "NOTSET":
-            declared = window.end
-        counted = np.pad(counted, tuple(zip(window.begin, declared, strict=True)), mode="edge")
-        beyond = [(0, e - d) for e, d in zip(window.end, declared, strict=True)]
-        counted = np.pad(counted, beyond)
+            declared_end = window.end
+        counted_cells = np.pad(
+            counted_cells, tuple(zip(window.begin, declared_end, strict=True)), mode="edge"
+        )
+        extra_pads = [(0, e - d) for e, d in zip(window.end, declared_end, strict=True)]
+        counted_cells = np.pad(counted_cells, extra_pads)
     else:
-        counted = window.pad(counted, 0.0)
-    count = _sum(window, counted)
+        counted_cells = window.pad(counted_cells, 0.0)
+    count = _sum(window, counted_cells)
     return lambda x: _sum(window, window.pad(x, 0.0)) / count
 
 

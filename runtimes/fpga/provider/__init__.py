@@ -50,8 +50,8 @@ def get_library_path() -> str:
             )
         import onnxruntime
 
-        installed = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])
-        if installed < OLDEST_ONNXRUNTIME:
+        installed_version = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])
+        if installed_version < OLDEST_ONNXRUNTIME:
             raise NotAvailable(
                 f"onnxruntime {onnxruntime.__version__} cannot host the simulated card",
                 "install onnxruntime 1.27 or newer",

@@ -44,19 +44,19 @@ class Callbacks:
 
     def __init__(self, status: Callable[[BaseException], int]) -> None:
         self._status = status
-        self._kept: list[object] = []
+        self._references: list[object] = []
 
     def function(self, call: Callable[..., object], result: CType | None, *arguments: CType) -> int:
         """A C function that calls `call`, which must not raise."""
-        made = c.CFUNCTYPE(result, *arguments)(call)
-        self._kept.append(made)
-        return c.cast(made, c.c_void_p).value or 0
+        callback = c.CFUNCTYPE(result, *arguments)(call)
+        self._references.append(callback)
+        return c.cast(callback, c.c_void_p).value or 0
 
     def checked(self, call: Callable[..., None], *arguments: CType) -> int:
         """A C function that returns an OrtStatus: null, or what `call` raised."""
 
         @wraps(call)
-        def guarded(*values: object) -> int | None:
+        def guarded_call(*values: object) -> int | None:
             try:
                 call(*values)
             except BaseException as error:
@@ -64,12 +64,12 @@ class Callbacks:
                 return self._status(error)
             return None
 
-        return self.function(guarded, c.c_void_p, *arguments)
+        return self.function(guarded_call, c.c_void_p, *arguments)
 
     def text(self, value: bytes) -> int:
         """A C string; one that ctypes makes for a return value would be gone too soon."""
         buffer = c.create_string_buffer(value)
-        self._kept.append(buffer)
+        self._references.append(buffer)
         return c.addressof(buffer)
 
 

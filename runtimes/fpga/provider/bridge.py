@@ -104,18 +104,18 @@ class Bridge:
         self._computations: dict[int, _Computation] = {}
         self._callbacks = Callbacks(self._status)
         name = self._callbacks.text(PROVIDER_NAME.encode())
-        self._get_name = self._callbacks.function(lambda _this: name, _P, _P)
+        self._get_name = self._callbacks.function(lambda _handle: name, _P, _P)
         self._factory = self._make_factory()
         self._provider_callbacks = {
             "GetName": self._get_name,
             "GetCapability": self._callbacks.checked(self._get_capability, _P, _P, _P),
             "Compile": self._callbacks.checked(self._compile, _P, _PP, _PP, _N, _PP, _PP),
-            "ReleaseNodeComputeInfos": self._exported("release_computations"),
+            "ReleaseNodeComputeInfos": self._export_address("release_computations"),
         }
         self._computation_callbacks = {
-            "CreateState": self._exported("create_state"),
+            "CreateState": self._export_address("create_state"),
             "Compute": self._callbacks.checked(self._compute, _P, _P, _P),
-            "ReleaseState": self._exported("release_state"),
+            "ReleaseState": self._export_address("release_state"),
         }
 
     def fill_hooks(self) -> None:
@@ -152,7 +152,7 @@ class Bridge:
         status = self._api.CreateStatus(code, f"{PROVIDER_NAME}: {message}".encode())
         return status or 0
 
-    def _exported(self, symbol: str) -> int:
+    def _export_address(self, symbol: str) -> int:
         return c.cast(self._shim[symbol], c.c_void_p).value or 0
 
     def _make_factory(self) -> abi.EpFactory:
@@ -161,18 +161,20 @@ class Bridge:
         return abi.EpFactory(
             version=ABI_VERSION,
             GetName=self._get_name,
-            GetVendor=self._callbacks.function(lambda _this: vendor, _P, _P),
+            GetVendor=self._callbacks.function(lambda _handle: vendor, _P, _P),
             GetSupportedDevices=self._callbacks.checked(
                 self._get_supported_devices, _P, _PP, _N, _PP, _N, _OUT_COUNT
             ),
             CreateEp=self._callbacks.checked(self._create_provider, _P, _PP, _PP, _N, _P, _P, _PP),
-            ReleaseEp=self._exported("release_provider"),
-            GetVendorId=self._callbacks.function(lambda _this: _VENDOR_ID, _U, _P),
-            GetVersion=self._callbacks.function(lambda _this: own_version, _P, _P),
+            ReleaseEp=self._export_address("release_provider"),
+            GetVendorId=self._callbacks.function(lambda _handle: _VENDOR_ID, _U, _P),
+            GetVersion=self._callbacks.function(lambda _handle: own_version, _P, _P),
             CreateAllocator=self._callbacks.checked(_no_allocator, _P, _P, _P, _PP),
-            ReleaseAllocator=self._callbacks.function(lambda _this, _allocator: None, None, _P, _P),
+            ReleaseAllocator=self._callbacks.function(
+                lambda _handle, _allocator: None, None, _P, _P
+            ),
             CreateDataTransfer=self._callbacks.checked(_no_transfer, _P, _PP),
-            IsStreamAware=self._callbacks.function(lambda _this: False, c.c_bool, _P),
+            IsStreamAware=self._callbacks.function(lambda _handle: False, c.c_bool, _P),
         )
 
     def _create_factories(
@@ -199,7 +201,7 @@ class Bridge:
     def _get_supported_devices(
         self,
         factory: int,
-        _found: abi.Pointers,
+        _hardware_devices: abi.Pointers,
         _number: int,
         devices: abi.Pointers,
         _capacity: int,
@@ -215,9 +217,9 @@ class Bridge:
                 abi.NPU, _VENDOR_ID, 0, _VENDOR, metadata, c.byref(self._device)
             )
             api.ReleaseKeyValuePairs(metadata)
-        made = c.c_void_p()
-        self._ep_api.CreateEpDevice(factory, self._device, None, None, c.byref(made))
-        devices[0] = made.value
+        device_pointer = c.c_void_p()
+        self._ep_api.CreateEpDevice(factory, self._device, None, None, c.byref(device_pointer))
+        devices[0] = device_pointer.value
         count[0] = 1
 
     def _create_provider(
@@ -228,7 +230,7 @@ class Bridge:
         _number: int,
         session_options: int,
         logger: int,
-        made: abi.Pointers,
+        provider_out: abi.Pointers,
     ) -> None:
         # Told here or in GetCapability, ONNX Runtime goes on without the card; told when
         # the session compiles, it refuses to make the session.
@@ -240,55 +242,59 @@ class Bridge:
         structure = abi.Ep(version=ABI_VERSION, **self._provider_callbacks)
         address = c.addressof(structure)
         self._providers[address] = _Provider(structure, target, logger)
-        made[0] = address
+        provider_out[0] = address
 
     def _release_provider(self, _factory: int, provider: int) -> None:
         self._providers.pop(provider, None)
 
-    def _get_capability(self, this: int, graph: int, support: int) -> None:
-        provider = self._providers[this]
-        shown = read_graph(self._api, graph)
-        reasons = {i: why_left_out(shown, i) for i in range(len(shown.nodes))}
-        if message := left_out(shown, reasons):
+    def _get_capability(self, provider_handle: int, graph: int, support: int) -> None:
+        provider = self._providers[provider_handle]
+        ort_graph = read_graph(self._api, graph)
+        reasons = {i: why_left_out(ort_graph, i) for i in range(len(ort_graph.nodes))}
+        if message := left_out(ort_graph, reasons):
             self._api.Logger_LogMessage(
                 provider.logger, abi.WARNING, message.encode(), b"bridge.py", 0, b"GetCapability"
             )
-        supported = [i for i, reason in reasons.items() if reason is None]
-        before = predecessors(shown.depends_on, [node.outputs for node in shown.graph.nodes])
+        supported_nodes = [i for i, reason in reasons.items() if reason is None]
+        node_predecessors = predecessors(
+            ort_graph.depends_on, [node.outputs for node in ort_graph.graph.nodes]
+        )
         fusion = abi.NodeFusionOptions(ABI_VERSION, True)
-        for claim in claims(before, supported):
-            nodes = abi.array_of(c.c_void_p, len(claim))(*(shown.nodes[i] for i in claim))
+        for claim in claims(node_predecessors, supported_nodes):
+            nodes = abi.array_of(c.c_void_p, len(claim))(*(ort_graph.nodes[i] for i in claim))
             self._ep_api.EpGraphSupportInfo_AddNodesToFuse(
                 support, nodes, len(claim), c.byref(fusion)
             )
 
     def _compile(
         self,
-        this: int,
+        provider_handle: int,
         graphs: abi.Pointers,
-        fused: abi.Pointers,
+        fused_nodes: abi.Pointers,
         count: int,
         computations: abi.Pointers,
         _contexts: abi.Pointers,
     ) -> None:
-        target = self._providers[this].target
+        target = self._providers[provider_handle].target
         if isinstance(target, GraphlapError):
             raise target
-        made = [self._computation(graphs[i], fused[i], target) for i in range(count)]
-        used = sum(computation.compiled.placement.used for computation in made)
-        if used > target.card.tiles:
+        compiled_claims = [
+            self._computation(graphs[i], fused_nodes[i], target) for i in range(count)
+        ]
+        tile_count = sum(computation.compiled.placement.used for computation in compiled_claims)
+        if tile_count > target.card.tiles:
             raise Unsupported(
-                f"the parts of the graph need {used} tiles, the card has {target.card.tiles}",
+                f"the parts of the graph need {tile_count} tiles, the card has {target.card.tiles}",
                 "use a smaller graph or a card with more tiles",
             )
-        for i, computation in enumerate(made):
+        for i, computation in enumerate(compiled_claims):
             address = c.addressof(computation.structure)
             self._computations[address] = computation
             computations[i] = address
 
-    def _computation(self, graph: int, fused: int, target: Target) -> _Computation:
+    def _computation(self, graph: int, fused_node: int, target: Target) -> _Computation:
         """One claim made ready; Unsupported if the card has too few tiles for it."""
-        emulation = Emulation(claimed_graph(self._api, graph, fused))
+        emulation = Emulation(claimed_graph(self._api, graph, fused_node))
         return _Computation(
             abi.NodeComputeInfo(version=ABI_VERSION, **self._computation_callbacks),
             emulation,
@@ -299,9 +305,9 @@ class Bridge:
         for i in range(count):
             self._computations.pop(computations[i], None)
 
-    def _compute(self, this: int, _state: int, context: int) -> None:
+    def _compute(self, compute_handle: int, _state: int, context: int) -> None:
         api = self._api
-        emulation = self._computations[this].emulation
+        emulation = self._computations[compute_handle].emulation
         value = c.c_void_p()
         inputs = []
         for i in range(len(emulation.graph.inputs)):
@@ -313,11 +319,11 @@ class Bridge:
             read_tensor(api, value.value or 0)[...] = output
 
 
-def _no_allocator(_this: int, _memory: int, _options: int, allocator: abi.Pointers) -> None:
+def _no_allocator(_handle: int, _memory: int, _options: int, allocator: abi.Pointers) -> None:
     allocator[0] = None
 
 
-def _no_transfer(_this: int, transfer: abi.Pointers) -> None:
+def _no_transfer(_handle: int, transfer: abi.Pointers) -> None:
     transfer[0] = None
 
 

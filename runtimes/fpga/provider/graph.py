@@ -44,10 +44,10 @@ def read_graph(api: OrtApi, handle: int) -> OrtGraph:
     return _Reader(api).read(handle)
 
 
-def claimed_graph(api: OrtApi, graph: int, fused: int) -> Graph:
+def claimed_graph(api: OrtApi, graph: int, fused_node: int) -> Graph:
     """The graph of a claim; its fused node gives the order of inputs and outputs."""
-    inputs = value_names(api, abi.handles(api.Node_GetNumInputs, api.Node_GetInputs, fused))
-    outputs = value_names(api, abi.handles(api.Node_GetNumOutputs, api.Node_GetOutputs, fused))
+    inputs = value_names(api, abi.handles(api.Node_GetNumInputs, api.Node_GetInputs, fused_node))
+    outputs = value_names(api, abi.handles(api.Node_GetNumOutputs, api.Node_GetOutputs, fused_node))
     pairs = json.loads(read_metadata(api, graph, STATES_KEY) or "[]")
     states = tuple((i, o) for i, o in pairs if i in inputs and o in outputs)
     return replace(read_graph(api, graph).graph, inputs=inputs, outputs=outputs, states=states)
@@ -75,15 +75,17 @@ def read_tensor(api: OrtApi, value: int) -> np.ndarray:
 
 def read_metadata(api: OrtApi, graph: int, key: str) -> str | None:
     """What the model that holds an OrtGraph says under `key`; None if it says nothing."""
-    metadata, allocator, found = c.c_void_p(), c.c_void_p(), c.c_void_p()
+    metadata, allocator, text_pointer = c.c_void_p(), c.c_void_p(), c.c_void_p()
     api.GetAllocatorWithDefaultOptions(c.byref(allocator))
     api.Graph_GetModelMetadata(graph, c.byref(metadata))
     try:
-        api.ModelMetadataLookupCustomMetadataMap(metadata, allocator, key.encode(), c.byref(found))
-        if not found.value:
+        api.ModelMetadataLookupCustomMetadataMap(
+            metadata, allocator, key.encode(), c.byref(text_pointer)
+        )
+        if not text_pointer.value:
             return None
-        value = c.string_at(found.value).decode()
-        api.AllocatorFree(allocator, found)
+        value = c.string_at(text_pointer.value).decode()
+        api.AllocatorFree(allocator, text_pointer)
         return value
     finally:
         api.ReleaseModelMetadata(metadata)
@@ -109,17 +111,19 @@ class _Reader:
         self._api = api
         self._constants: dict[str, np.ndarray] = {}
         self._values: dict[str, Value] = {}
-        self._unfixed: dict[str, str] = {}
+        self._open_reasons: dict[str, str] = {}
 
     def read(self, handle: int) -> OrtGraph:
         api = self._api
         inputs = self._names(api.Graph_GetNumInputs, api.Graph_GetInputs, handle)
         outputs = self._names(api.Graph_GetNumOutputs, api.Graph_GetOutputs, handle)
-        found = [n for n in abi.handles(api.Graph_GetNumNodes, api.Graph_GetNodes, handle) if n]
-        nodes = tuple(self._node(node) for node in found)
+        node_handles = [
+            n for n in abi.handles(api.Graph_GetNumNodes, api.Graph_GetNodes, handle) if n
+        ]
+        nodes = tuple(self._node(node) for node in node_handles)
         implicit = [
             self._names(api.Node_GetNumImplicitInputs, api.Node_GetImplicitInputs, node)
-            for node in found
+            for node in node_handles
         ]
         graph = Graph(
             name=text(api.Graph_GetName, handle),
@@ -130,7 +134,7 @@ class _Reader:
             values=self._values,
         )
         depends_on = tuple(node.inputs + more for node, more in zip(nodes, implicit, strict=True))
-        return OrtGraph(graph, tuple(found), depends_on, self._unfixed)
+        return OrtGraph(graph, tuple(node_handles), depends_on, self._open_reasons)
 
     def _names(self, count: Get, get: GetList, owner: int) -> tuple[str, ...]:
         values = abi.handles(count, get, owner)
@@ -148,23 +152,23 @@ class _Reader:
             initializer = c.c_void_p()
             api.ValueInfo_GetInitializerValue(value, c.byref(initializer))
             if not initializer.value:
-                self._unfixed[name] = f"the constant '{name}' is not in memory"
+                self._open_reasons[name] = f"the constant '{name}' is not in memory"
                 return
             try:
                 self._constants[name] = read_tensor(api, initializer.value)
             except TypeError as error:
-                self._unfixed[name] = str(error)
+                self._open_reasons[name] = str(error)
             return
         info, tensor = c.c_void_p(), c.c_void_p()
         api.GetValueInfoTypeInfo(value, c.byref(info))
         if info.value:
             api.CastTypeInfoToTensorInfo(info, c.byref(tensor))
         if not tensor.value:
-            self._unfixed[name] = f"'{name}' is no tensor"
+            self._open_reasons[name] = f"'{name}' is no tensor"
             return
         dtype, shape = _type_and_shape(api, tensor)
         if any(size < 0 for size in shape):
-            self._unfixed[name] = self._open_dimension(name, tensor, shape)
+            self._open_reasons[name] = self._open_dimension(name, tensor, shape)
         else:
             self._values[name] = Value(
                 name, ELEMENT_TYPES.get(dtype, f"element type {dtype}"), shape
@@ -175,18 +179,18 @@ class _Reader:
         self._api.GetSymbolicDimensions(tensor, symbols, len(shape))
         axis = next(i for i, size in enumerate(shape) if size < 0)
         symbol = (symbols[axis] or b"").decode()
-        called = f" ({symbol})" if symbol else ""
-        return f"dimension {axis}{called} of '{name}' is open"
+        symbol_text = f" ({symbol})" if symbol else ""
+        return f"dimension {axis}{symbol_text} of '{name}' is open"
 
     def _node(self, node: int) -> Node:
         api = self._api
-        since = c.c_int()
-        api.Node_GetSinceVersion(node, c.byref(since))
+        version = c.c_int()
+        api.Node_GetSinceVersion(node, c.byref(version))
         return Node(
             name=text(api.Node_GetName, node),
             op=text(api.Node_GetOperatorType, node),
             domain=text(api.Node_GetDomain, node),
-            since_version=since.value,
+            since_version=version.value,
             inputs=self._names(api.Node_GetNumInputs, api.Node_GetInputs, node),
             outputs=self._names(api.Node_GetNumOutputs, api.Node_GetOutputs, node),
             attributes=self._attributes(node),
@@ -258,19 +262,19 @@ _NODES_TOLD = 10
 """How many of them a log line names."""
 
 
-def why_left_out(shown: OrtGraph, index: int) -> str | None:
+def why_left_out(ort_graph: OrtGraph, index: int) -> str | None:
     """Why node `index` can't be on the card; None if it can."""
-    node = shown.graph.nodes[index]
+    node = ort_graph.graph.nodes[index]
     names = (*node.inputs, *node.outputs)
-    unfixed = next((shown.unfixed[name] for name in names if name in shown.unfixed), None)
-    return unfixed or why_not(node, shown.graph)
+    reason = next((ort_graph.unfixed[name] for name in names if name in ort_graph.unfixed), None)
+    return reason or why_not(node, ort_graph.graph)
 
 
-def left_out(shown: OrtGraph, reasons: Mapping[int, str | None]) -> str:
+def left_out(ort_graph: OrtGraph, reasons: Mapping[int, str | None]) -> str:
     """A line for ONNX Runtime's own log; "" where all nodes can be on the card."""
     left = [
         f"{node.op} '{node.name}': {reasons[i]}"
-        for i, node in enumerate(shown.graph.nodes)
+        for i, node in enumerate(ort_graph.graph.nodes)
         if reasons[i]
     ]
     if not left:
@@ -278,7 +282,7 @@ def left_out(shown: OrtGraph, reasons: Mapping[int, str | None]) -> str:
     message = f"{len(left)} nodes are left to other providers: {'; '.join(left[:_NODES_TOLD])}"
     if len(left) > _NODES_TOLD:
         message += f"; and {len(left) - _NODES_TOLD} more"
-    if shown.unfixed:
+    if ort_graph.unfixed:
         message += "; fix open dimensions with add_free_dimension_override_by_name"
     return message
 
@@ -294,7 +298,7 @@ def predecessors(
 
 
 def claims(
-    before: Sequence[Sequence[int]], supported: Collection[int]
+    node_predecessors: Sequence[Sequence[int]], supported_nodes: Collection[int]
 ) -> tuple[tuple[int, ...], ...]:
     """The fewest convex claims that hold every supported node.
 
@@ -304,13 +308,16 @@ def claims(
     one level is supported and of that level: a level is convex, and a claim waits only for
     lower ones. A path with n returns needs n + 1 claims, so there can't be fewer.
     """
-    taken = frozenset(supported)
+    node_set = frozenset(supported_nodes)
     level: list[int] = []
-    for node, nodes_before in enumerate(before):
+    for node, nodes_before in enumerate(node_predecessors):
         level.append(
-            max((level[p] + (p in taken and node not in taken) for p in nodes_before), default=0)
+            max(
+                (level[p] + (p in node_set and node not in node_set) for p in nodes_before),
+                default=0,
+            )
         )
-    grouped: dict[int, list[int]] = {}
-    for node in sorted(taken):
-        grouped.setdefault(level[node], []).append(node)
-    return tuple(tuple(nodes) for _, nodes in sorted(grouped.items()))
+    nodes_by_level: dict[int, list[int]] = {}
+    for node in sorted(node_set):
+        nodes_by_level.setdefault(level[node], []).append(node)
+    return tuple(tuple(nodes) for _, nodes in sorted(nodes_by_level.items()))

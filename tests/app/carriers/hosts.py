@@ -56,8 +56,8 @@ def job(
 ) -> HostJob:
     """A round of the scripted runtime, as a sweep would hand it over."""
     work = round_work(model, folder, min_s=min_s)
-    there, files = prepare_job(work.job, send_code=False)
-    return HostJob("a.0.1", "round", json.dumps(to_json(there)), files)
+    remote_job, files = prepare_job(work.job, send_code=False)
+    return HostJob("a.0.1", "round", json.dumps(to_json(remote_job)), files)
 
 
 @dataclass

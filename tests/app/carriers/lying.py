@@ -48,8 +48,8 @@ def main() -> None:
     assert agent.stdout is not None
     lie = FLOODS[sys.argv[1]]
     for values, data in _frames(agent.stdout):
-        for told, sent in lie(values, data):
-            _send(told, sent)
+        for reply, payload in lie(values, data):
+            _send(reply, payload)
     sys.exit(agent.wait())
 
 
@@ -60,13 +60,13 @@ def _frames(pipe: IO[bytes]) -> Iterator[Frame]:
 
 
 def _send(values: dict[str, Any], data: bytes = b"") -> None:
-    told = {**values, "bytes": len(data)} if data else values
-    os.write(1, json.dumps(told).encode() + b"\n")
+    header = {**values, "bytes": len(data)} if data else values
+    os.write(1, json.dumps(header).encode() + b"\n")
     while data:
         data = data[os.write(1, data) :]
 
 
-def _of_result(change: Callable[[dict[str, Any]], object]) -> Lie:
+def _alter_result(change: Callable[[dict[str, Any]], object]) -> Lie:
     """The worker's last line with something changed in it."""
 
     def lie(values: dict[str, Any], data: bytes) -> Iterator[Frame]:
@@ -79,7 +79,7 @@ def _of_result(change: Callable[[dict[str, Any]], object]) -> Lie:
     return lie
 
 
-def _of_samples(change: Callable[[np.ndarray], np.ndarray]) -> Lie:
+def _alter_samples(change: Callable[[np.ndarray], np.ndarray]) -> Lie:
     """Other samples than were measured, with their own checksum, all in one block."""
     held = bytearray()
     last: list[dict[str, Any]] = []
@@ -103,10 +103,10 @@ def _of_samples(change: Callable[[np.ndarray], np.ndarray]) -> Lie:
 
 
 def _set(**values: Any) -> Lie:
-    return _of_result(lambda told: told.update(values))
+    return _alter_result(lambda result: result.update(values))
 
 
-def _answered(answer: Any) -> Lie:
+def _answer_with(answer: Any) -> Lie:
     """Another answer to the second question of a sweep, which is what the host lacks."""
 
     def lie(values: dict[str, Any], data: bytes) -> Iterator[Frame]:
@@ -171,8 +171,8 @@ _READING = {"time_ns": 1, "device": "cpu", "power_w": 1.0}
 _offset = iter(range(0, 1 << 50, 1 << 20))
 
 LIES: dict[str, Lie] = {
-    "lacks a number": _answered(5),
-    "lacks junk": _answered([["x"]]),
+    "lacks a number": _answer_with(5),
+    "lacks junk": _answer_with([["x"]]),
     "never ends": _never_ends,
     "says nan": _set(duration_s=float("nan")),
     "says inf in a list": _set(phases_ms={"compile": float("inf")}),
@@ -186,12 +186,12 @@ LIES: dict[str, Lie] = {
     "has another clock": _set(clock="simulated"),
     "has a device's clock": _set(clock="device"),
     "is ok without samples": _set(samples="", samples_crc32=None, iterations=0),
-    "counts less": _of_result(lambda told: told.update(iterations=told["iterations"] // 2)),
-    "counts more": _of_result(lambda told: told.update(iterations=told["iterations"] * 2)),
+    "counts less": _alter_result(lambda told: told.update(iterations=told["iterations"] // 2)),
+    "counts more": _alter_result(lambda told: told.update(iterations=told["iterations"] * 2)),
     "has no lane": _set(concurrency=0),
-    "sends more": _of_samples(lambda records: np.concatenate([records, records])),
-    "times far apart": _of_samples(_far_apart),
-    "ends before it starts": _of_samples(_backwards),
+    "sends more": _alter_samples(lambda records: np.concatenate([records, records])),
+    "times far apart": _alter_samples(_far_apart),
+    "ends before it starts": _alter_samples(_backwards),
     "is deep": _deep,
 }  # fmt: skip
 FLOODS: dict[str, Lie] = {

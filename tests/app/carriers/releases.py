@@ -29,7 +29,9 @@ def release(version: str, folder: Path) -> Release:
     """Our packages, and metadata as an installation has them, in `folder`, which is not there."""
     for package in PACKAGES:
         shutil.copytree(ROOT / package, folder / package)
-    told = folder / f"graphlap-{version}.dist-info"
-    told.mkdir()
-    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: graphlap\nVersion: {version}\n")
+    metadata_folder = folder / f"graphlap-{version}.dist-info"
+    metadata_folder.mkdir()
+    (metadata_folder / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: graphlap\nVersion: {version}\n"
+    )
     return Release(version, folder)

@@ -46,37 +46,37 @@ def bring(agent: Agent, job: HostJob) -> None:
             agent.keep(file.sha256, 0, file.path.read_bytes(), file.size_bytes)
 
 
-def result_of(heard: Heard) -> RoundResult:
-    (line,) = heard.said('"event": "result"')
+def result_of(listener: Heard) -> RoundResult:
+    (line,) = listener.said('"event": "result"')
     return from_json(RoundResult, json.loads(line))
 
 
 def test_a_round_is_measured_as_here_and_its_samples_arrive_as_they_were_written(
     agent: Agent, model: ExportedModel, tmp_path: Path
 ) -> None:
-    asked, heard = job(model, tmp_path), Heard()
-    assert len(agent.lacks(asked.files)) == 2, "the graph and its reference"
-    bring(agent, asked)
-    assert agent.lacks(asked.files) == ()
-    agent.run(asked, heard)
-    assert heard.end == Ended("exit code 0", exit_code=0)
-    result = result_of(heard)
+    host_job, listener = job(model, tmp_path), Heard()
+    assert len(agent.lacks(host_job.files)) == 2, "the graph and its reference"
+    bring(agent, host_job)
+    assert agent.lacks(host_job.files) == ()
+    agent.run(host_job, listener)
+    assert listener.end == Ended("exit code 0", exit_code=0)
+    result = result_of(listener)
     assert result.status == "ok"
-    records = np.frombuffer(heard.samples, RECORD)
+    records = np.frombuffer(listener.samples, RECORD)
     assert (records["phase"] == MEASURED).sum() == result.iterations
-    assert zlib.crc32(heard.samples) == result.samples_crc32
-    (own,) = (tmp_path / "worker" / "agents").iterdir()
-    assert [path.name for path in own.iterdir()] == ["lock"], "nothing of a job is left"
+    assert zlib.crc32(listener.samples) == result.samples_crc32
+    (agent_folder,) = (tmp_path / "worker" / "agents").iterdir()
+    assert [path.name for path in agent_folder.iterdir()] == ["lock"], "nothing of a job is left"
 
 
 def test_one_that_is_handed_over_twice_runs_once(
     agent: Agent, model: ExportedModel, tmp_path: Path
 ) -> None:
-    asked = job(model, tmp_path)
-    bring(agent, asked)
-    agent.run(asked, Heard())
+    host_job = job(model, tmp_path)
+    bring(agent, host_job)
+    agent.run(host_job, Heard())
     with pytest.raises(CarrierError, match="handed over twice"):
-        agent.run(asked, Heard())
+        agent.run(host_job, Heard())
 
 
 def test_a_launchers_word_on_threads_does_not_reach_the_child(
@@ -88,20 +88,20 @@ def test_a_launchers_word_on_threads_does_not_reach_the_child(
     tells = tmp_path / "tells.py"
     tells.write_text("import json, os; print(json.dumps(dict(os.environ)), flush=True)")
     agent = Agent(root=tmp_path / "worker", commands={"round": (sys.executable, str(tells))})
-    asked, heard = job(model, tmp_path), Heard()
-    bring(agent, asked)
-    agent.run(asked, heard)
-    (line,) = heard.said("PATH")
-    told = json.loads(line)
-    assert not [name for name in told if name.startswith(("OMP", "MKL", "KMP", "MALLOC"))]
-    with ThisMachine(commands={"round": (sys.executable, str(tells))}) as here:
+    host_job, listener = job(model, tmp_path), Heard()
+    bring(agent, host_job)
+    agent.run(host_job, listener)
+    (line,) = listener.said("PATH")
+    variables = json.loads(line)
+    assert not [name for name in variables if name.startswith(("OMP", "MKL", "KMP", "MALLOC"))]
+    with ThisMachine(commands={"round": (sys.executable, str(tells))}) as machine:
         for name in os.environ.keys() - scrubbed().keys():
             monkeypatch.delenv(name)
-        local = here.start("round")
+        local = machine.start("round")
         wait_until(local.ended)
         (line,) = local.lines()
         local.close()
-    assert told == json.loads(line), "otherwise it is what a local run has"
+    assert variables == json.loads(line), "otherwise it is what a local run has"
     assert scrubbed({"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "1"}) == {
         "CUDA_VISIBLE_DEVICES": "1"
     }, "which devices there are, a launcher may say"
@@ -111,39 +111,39 @@ def test_a_launchers_word_on_threads_does_not_reach_the_child(
 def test_a_job_is_ended_at_any_time(
     agent: Agent, model: ExportedModel, tmp_path: Path, how: str
 ) -> None:
-    asked, heard = job(model, tmp_path, min_s=60.0), Heard()
-    bring(agent, asked)
-    running = threading.Thread(target=agent.run, args=(asked, heard))
+    host_job, listener = job(model, tmp_path, min_s=60.0), Heard()
+    bring(agent, host_job)
+    running = threading.Thread(target=agent.run, args=(host_job, listener))
     running.start()
-    wait_until(lambda: bool(heard.said('"progress"')))
-    agent.cancel(asked.id, how)  # type: ignore[arg-type]
+    wait_until(lambda: bool(listener.said('"progress"')))
+    agent.cancel(host_job.id, how)  # type: ignore[arg-type]
     running.join(20.0)
-    assert isinstance(heard.end, Ended)
+    assert isinstance(listener.end, Ended)
     if how == "stop":
-        assert result_of(heard).stop_reason == "stopped"
+        assert result_of(listener).stop_reason == "stopped"
     else:
-        assert heard.end.killed
+        assert listener.end.killed
 
 
 def test_a_job_that_is_cancelled_before_it_begins_does_not(
     agent: Agent, model: ExportedModel, tmp_path: Path
 ) -> None:
-    asked, heard = job(model, tmp_path), Heard()
-    bring(agent, asked)
-    agent.cancel(asked.id, "kill")
-    agent.run(asked, heard)
-    assert heard.messages == [Ended("it was cancelled before it began", killed=True)]
+    host_job, listener = job(model, tmp_path), Heard()
+    bring(agent, host_job)
+    agent.cancel(host_job.id, "kill")
+    agent.run(host_job, listener)
+    assert listener.messages == [Ended("it was cancelled before it began", killed=True)]
 
 
 def test_a_worker_that_holds_too_much_is_ended_there(model: ExportedModel, tmp_path: Path) -> None:
     hog = tmp_path / "hog.py"
     hog.write_text("import time\nheld = b'x' * (400 << 20)\ntime.sleep(60)\n")
     agent = Agent(root=tmp_path / "worker", commands={"round": (sys.executable, str(hog))})
-    asked, heard = job(model, tmp_path), Heard()
-    bring(agent, asked)
-    agent.run(HostJob(asked.id, "round", asked.line, asked.files, "", 200 << 20), heard)
-    assert isinstance(heard.end, Ended)
-    assert heard.end.too_large
+    host_job, listener = job(model, tmp_path), Heard()
+    bring(agent, host_job)
+    agent.run(HostJob(host_job.id, "round", host_job.line, host_job.files, "", 200 << 20), listener)
+    assert isinstance(listener.end, Ended)
+    assert listener.end.too_large
 
 
 def test_files_of_another_content_or_of_no_files_name_are_refused(
@@ -174,11 +174,11 @@ def test_a_cache_that_begins_with_an_agent_is_its_owners_alone(
 ) -> None:
     """Engines that were compiled for jobs lie there, and hold their networks."""
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "home" / "cache"))
-    before = os.umask(0)
+    old_umask = os.umask(0)
     try:
         Agent().close()
     finally:
-        os.umask(before)
+        os.umask(old_umask)
     assert stat.S_IMODE((tmp_path / "home" / "cache").stat().st_mode) == 0o700
 
 
@@ -231,8 +231,10 @@ def test_a_size_that_is_only_claimed_takes_nothing_from_the_store(
     with pytest.raises(CarrierError, match="fill the store"):
         for number in range(9):
             agent.keep(str(number) * 64, 0, bytes(40), 250)
-    kept = sum(path.stat().st_size for path in (tmp_path / "worker").rglob("*") if path.is_file())
-    assert kept <= 250 + 4096, "beside what agents write down of themselves"
+    stored_bytes = sum(
+        path.stat().st_size for path in (tmp_path / "worker").rglob("*") if path.is_file()
+    )
+    assert stored_bytes <= 250 + 4096, "beside what agents write down of themselves"
 
 
 def test_files_that_come_in_part_are_few_at_a_time(agent: Agent) -> None:
@@ -259,21 +261,21 @@ def test_a_part_that_somebody_removed_takes_no_other_file_along(
 def test_a_worker_that_serves_without_an_end_is_no_job(
     agent: Agent, model: ExportedModel, tmp_path: Path, kind: str
 ) -> None:
-    asked, heard = job(model, tmp_path), Heard()
-    bring(agent, asked)
+    host_job, listener = job(model, tmp_path), Heard()
+    bring(agent, host_job)
     with pytest.raises(CarrierError, match="no kind of job"):
-        agent.run(replace(asked, kind=kind), heard)
-    agent.run(asked, heard)
-    assert heard.end == Ended("exit code 0", exit_code=0), "and nothing holds the turn"
+        agent.run(replace(host_job, kind=kind), listener)
+    agent.run(host_job, listener)
+    assert listener.end == Ended("exit code 0", exit_code=0), "and nothing holds the turn"
 
 
 def test_a_flood_of_jobs_makes_no_flood_of_threads(model: ExportedModel, tmp_path: Path) -> None:
     """Each waits for the first, which never ends, until there are too many."""
-    asked = replace(job(model, tmp_path, min_s=60.0), files=(), line="{}")
+    host_job = replace(job(model, tmp_path, min_s=60.0), files=(), line="{}")
     waits = (sys.executable, "-c", "import time; time.sleep(60)")
     agent = Agent(root=tmp_path / "worker", commands={"round": waits})
     threads = [
-        threading.Thread(target=_run_quietly, args=(agent, replace(asked, id=f"{number}")))
+        threading.Thread(target=_run_quietly, args=(agent, replace(host_job, id=f"{number}")))
         for number in range(10 * MOST_JOBS)
     ]
     for thread in threads:
@@ -287,9 +289,9 @@ def test_a_flood_of_jobs_makes_no_flood_of_threads(model: ExportedModel, tmp_pat
     assert not any(thread.is_alive() for thread in threads)
 
 
-def _run_quietly(agent: Agent, asked: HostJob) -> None:
+def _run_quietly(agent: Agent, host_job: HostJob) -> None:
     with contextlib.suppress(CarrierError):
-        agent.run(asked, Heard())
+        agent.run(host_job, Heard())
 
 
 def test_cores_that_are_not_there_are_refused(tmp_path: Path) -> None:
@@ -309,15 +311,15 @@ def test_what_an_agent_that_was_killed_has_left_is_cleared_away(tmp_path: Path) 
     subprocess.run([sys.executable, "-c", code, str(root)], cwd=ROOT, check=False)
     (left,) = (root / "agents").iterdir()
     assert len(list(left.iterdir())) == 2, "its lock and the part of a file"
-    begun = root / "agents" / ".begun"
-    begun.mkdir()
-    mine, other = Agent(root=root), Agent(root=root)
+    fresh_folder = root / "agents" / ".begun"
+    fresh_folder.mkdir()
+    first_agent, other = Agent(root=root), Agent(root=root)
     assert not left.exists()
-    assert begun.exists(), "one that has only begun is not locked yet"
-    os.utime(begun, (1.0, 1.0))
+    assert fresh_folder.exists(), "one that has only begun is not locked yet"
+    os.utime(fresh_folder, (1.0, 1.0))
     Agent(root=root).close()
     assert len(list((root / "agents").iterdir())) == 2, "agents that are at work keep theirs"
-    for agent in (mine, other):
+    for agent in (first_agent, other):
         agent.close()
     assert not any((root / "agents").iterdir())
 
@@ -325,15 +327,15 @@ def test_what_an_agent_that_was_killed_has_left_is_cleared_away(tmp_path: Path) 
 def test_a_file_that_was_damaged_in_the_store_is_brought_again(
     agent: Agent, model: ExportedModel, tmp_path: Path
 ) -> None:
-    asked, heard = job(model, tmp_path), Heard()
-    bring(agent, asked)
-    file = asked.files[0]
+    host_job, listener = job(model, tmp_path), Heard()
+    bring(agent, host_job)
+    file = host_job.files[0]
     for damage in (b"", b"\0" * file.size_bytes):
         (tmp_path / "worker" / "files" / file.sha256).write_bytes(damage)
-        assert agent.lacks(asked.files) == (file.sha256,)
-        bring(agent, asked)
-    agent.run(asked, heard)
-    assert result_of(heard).status == "ok"
+        assert agent.lacks(host_job.files) == (file.sha256,)
+        bring(agent, host_job)
+    agent.run(host_job, listener)
+    assert result_of(listener).status == "ok"
 
 
 def test_agents_of_several_sweeps_take_turns_on_one_machine(
@@ -342,27 +344,27 @@ def test_agents_of_several_sweeps_take_turns_on_one_machine(
     """Each sweep that comes by ssh has an agent of its own, which knows nothing of the others."""
     agents = [Agent(root=tmp_path / "worker") for _ in range(3)]
     jobs = [replace(job(model, tmp_path, min_s=60.0), id="long"), *[job(model, tmp_path)] * 2]
-    heard = [Heard() for _ in agents]
+    listeners = [Heard() for _ in agents]
     bring(agents[0], jobs[0])
     threads = [
-        threading.Thread(target=agent.run, args=(asked, hear), daemon=True)
-        for agent, asked, hear in zip(agents, jobs, heard, strict=True)
+        threading.Thread(target=agent.run, args=(host_job, hear), daemon=True)
+        for agent, host_job, hear in zip(agents, jobs, listeners, strict=True)
     ]
     threads[0].start()
-    wait_until(lambda: bool(heard[0].said('"progress"')))
-    elsewhere = Heard()
-    Agent(root=tmp_path / "worker", machine="socket1").run(jobs[1], elsewhere)
-    assert result_of(elsewhere).status == "ok", "half a machine that has a name is one"
+    wait_until(lambda: bool(listeners[0].said('"progress"')))
+    other_listener = Heard()
+    Agent(root=tmp_path / "worker", machine="socket1").run(jobs[1], other_listener)
+    assert result_of(other_listener).status == "ok", "half a machine that has a name is one"
     for thread in threads[1:]:
         thread.start()
     wait_until(lambda: all(agent._known for agent in agents))
     agents[2].cancel(jobs[2].id, "stop")
     threads[2].join(20.0)
-    assert heard[2].messages == [Ended("it was cancelled before it began", killed=True)]
-    assert not heard[1].messages, "the first is still at work"
+    assert listeners[2].messages == [Ended("it was cancelled before it began", killed=True)]
+    assert not listeners[1].messages, "the first is still at work"
     agents[0].cancel("long", "stop")
     threads[1].join(20.0)
-    assert result_of(heard[1]).status == "ok"
+    assert result_of(listeners[1]).status == "ok"
 
 
 def test_it_tells_what_its_machine_has(agent: Agent) -> None:
@@ -376,11 +378,11 @@ def test_it_tells_what_its_machine_has(agent: Agent) -> None:
 def test_its_child_goes_with_it(model: ExportedModel, tmp_path: Path) -> None:
     """By signal 9, which nobody can answer."""
     with carrier_of("one") as carrier:
-        heard = Heard()
-        carrier.run("one", job(model, tmp_path, min_s=60.0), heard)
-        wait_until(lambda: bool(heard.said('"progress"')))
+        listener = Heard()
+        carrier.run("one", job(model, tmp_path, min_s=60.0), listener)
+        wait_until(lambda: bool(listener.said('"progress"')))
         agent = agent_of(carrier, "one")
         child = child_of(agent)
         agent.kill()
-        assert "signal 9" in getattr(heard.wait(), "reason", "")
+        assert "signal 9" in getattr(listener.wait(), "reason", "")
         wait_until(lambda: is_gone(child))

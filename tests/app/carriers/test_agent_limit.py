@@ -37,19 +37,19 @@ def test_a_worker_beyond_its_limit_is_ended_although_nobody_asks(
     endless = tmp_path / "endless.py"
     endless.write_text("import signal, time\nsignal.signal(15, signal.SIG_IGN)\ntime.sleep(600)\n")
     agent = Agent(root=tmp_path / "worker", commands={"round": (sys.executable, str(endless))})
-    asked, heard = job(model, tmp_path), Heard()
-    bring(agent, asked)
-    agent.run(replace(asked, limit_s=0.5 if named else 0.0), heard)
-    assert isinstance(heard.end, Ended)
-    assert heard.end.too_late
-    assert heard.end.killed
+    host_job, listener = job(model, tmp_path), Heard()
+    bring(agent, host_job)
+    agent.run(replace(host_job, limit_s=0.5 if named else 0.0), listener)
+    assert isinstance(listener.end, Ended)
+    assert listener.end.too_late
+    assert listener.end.killed
 
 
 def test_a_worker_within_its_limit_is_left_alone(model: ExportedModel, tmp_path: Path) -> None:
     agent = Agent(root=tmp_path / "worker")
-    asked, heard = job(model, tmp_path), Heard()
-    bring(agent, asked)
-    agent.run(replace(asked, limit_s=120.0), heard)
-    assert isinstance(heard.end, Ended)
-    assert not heard.end.too_late
-    assert heard.said('"status": "ok"')
+    host_job, listener = job(model, tmp_path), Heard()
+    bring(agent, host_job)
+    agent.run(replace(host_job, limit_s=120.0), listener)
+    assert isinstance(listener.end, Ended)
+    assert not listener.end.too_late
+    assert listener.said('"status": "ok"')

@@ -46,16 +46,16 @@ def test_files_are_brought_once_and_a_round_ends_as_its_worker_did(
     model: ExportedModel, tmp_path: Path
 ) -> None:
     large = tmp_path / "add.onnx"
-    asked = job(model, tmp_path)
+    host_job = job(model, tmp_path)
     with carrier_of("one") as carrier:
         first, twice = Heard(), Heard()
-        carrier.run("one", asked, first)
+        carrier.run("one", host_job, first)
         assert first.wait() == Ended("exit code 0", exit_code=0)
         (line,) = first.said('"event": "result"')
         result = from_json(RoundResult, json.loads(line))
         assert zlib.crc32(first.samples) == result.samples_crc32
         large.unlink()  # nobody asks for it again
-        carrier.run("one", asked, twice)
+        carrier.run("one", host_job, twice)
         end = twice.wait()
         assert isinstance(end, Lost)
         assert "handed over twice" in end.reason
@@ -68,26 +68,26 @@ def test_a_host_that_falls_silent_is_lost_once_and_begins_anew(
 ) -> None:
     carrier = PipedCarrier({"one": command_of("one")}, silence_s=4.0)
     with closing(carrier):
-        heard, again = Heard(), Heard()
-        carrier.run("one", job(model, tmp_path, min_s=60.0), heard)
-        wait_until(lambda: bool(heard.said('"progress"')))
+        listener, again = Heard(), Heard()
+        carrier.run("one", job(model, tmp_path, min_s=60.0), listener)
+        wait_until(lambda: bool(listener.said('"progress"')))
         agent = agent_of(carrier, "one")
         child = child_of(agent)
         cut_off(agent)
-        assert heard.wait() == Lost("no answer for 4 s")
+        assert listener.wait() == Lost("no answer for 4 s")
         wait_until(lambda: is_gone(agent) and is_gone(child))
         carrier.run("one", job(model, tmp_path), again)
         assert again.wait() == Ended("exit code 0", exit_code=0), "the next job starts it anew"
-    assert len([m for m in heard.messages if isinstance(m, Lost | Ended)]) == 1
+    assert len([m for m in listener.messages if isinstance(m, Lost | Ended)]) == 1
 
 
 def test_closing_ends_the_job_and_its_process(model: ExportedModel, tmp_path: Path) -> None:
-    heard = Heard()
+    listener = Heard()
     with carrier_of("one") as carrier:
-        carrier.run("one", job(model, tmp_path, min_s=60.0), heard)
-        wait_until(lambda: bool(heard.said('"progress"')))
+        carrier.run("one", job(model, tmp_path, min_s=60.0), listener)
+        wait_until(lambda: bool(listener.said('"progress"')))
         child = child_of(agent_of(carrier, "one"))
-    assert heard.end == Lost("it was let go")
+    assert listener.end == Lost("it was let go")
     wait_until(lambda: is_gone(child))
 
 
@@ -133,12 +133,12 @@ def test_an_agent_that_fails_says_so_and_lives_on(tmp_path: Path) -> None:
 def test_a_file_that_has_changed_here_is_no_fault_of_the_host(
     model: ExportedModel, tmp_path: Path
 ) -> None:
-    asked, heard = job(model, tmp_path), Heard()
-    path = asked.files[0].path
+    host_job, listener = job(model, tmp_path), Heard()
+    path = host_job.files[0].path
     path.write_bytes(path.read_bytes() + b"more")
     with carrier_of("one") as carrier:
-        carrier.run("one", asked, heard)
-        end = heard.wait()
+        carrier.run("one", host_job, listener)
+        end = listener.wait()
     assert isinstance(end, Lost)
     assert end.is_ours
     assert f"{path} can't be read any more (it has changed)" in end.reason

@@ -76,9 +76,9 @@ def test_a_run_by_ssh_from_the_command_line_to_its_rows(
     assert code == 0, errors
     (row,) = rows(tmp_path / "run")
     assert (row["status"], row["host"], row["attempts"]) == ("ok", "board", "1")
-    called = (tmp_path / "called").read_text()
-    assert called.startswith("-T -o BatchMode=yes -o ConnectTimeout=10 pi@board ")
-    assert called.endswith(f"{program} worker --stdio\n")
+    ssh_call = (tmp_path / "called").read_text()
+    assert ssh_call.startswith("-T -o BatchMode=yes -o ConnectTimeout=10 pi@board ")
+    assert ssh_call.endswith(f"{program} worker --stdio\n")
 
 
 @pytest.mark.parametrize(
@@ -240,6 +240,6 @@ def test_a_round_over_a_real_ssh(tmp_path: Path, program: Path, model: ExportedM
     with loopback(tmp_path) as carrier, closing(carrier):
         (host,) = carrier.doctor()
         assert host.name == "127.0.0.1"
-        heard = Heard()
-        carrier.run(host.name, job(model, tmp_path), heard)
-        assert heard.wait() == Ended("exit code 0", exit_code=0)
+        listener = Heard()
+        carrier.run(host.name, job(model, tmp_path), listener)
+        assert listener.wait() == Ended("exit code 0", exit_code=0)

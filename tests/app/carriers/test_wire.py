@@ -24,13 +24,15 @@ NOISE = st.sampled_from([b"", b"Welcome to board1\n", b"[1, 2]\n", b"\xff\xfe\n"
 def test_messages_are_whole_however_they_were_cut(
     told: list[tuple[bytes, Message]], data: st.DataObject
 ) -> None:
-    stream = b"".join(noise + b"".join(message_frame("a", one)) for noise, one in told)
+    stream = b"".join(noise + b"".join(message_frame("a", message)) for noise, message in told)
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=20).map(sorted))
     frames = Frames()
-    heard: list[Message] = []
+    messages: list[Message] = []
     for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
-        heard += [message_read(values, block) for values, block in frames.take(stream[start:end])]
-    assert heard == [one for _, one in told]
+        messages += [
+            message_read(values, block) for values, block in frames.take(stream[start:end])
+        ]
+    assert messages == [message for _, message in told]
 
 
 @pytest.mark.parametrize("size", [BLOCK_BYTES + 1, -1, True, 1.5, "9"])

@@ -60,8 +60,8 @@ def test_the_graph_is_compiled_for_powers_of_two_and_the_largest(
 
 def test_a_batch_is_filled_up_to_the_next_size_and_no_further() -> None:
     batcher = Batcher(12, 0.0)
-    filled = [batcher.size_for(count) for count in range(1, 13)]
-    assert filled == [1, 2, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12]
+    sizes = [batcher.size_for(count) for count in range(1, 13)]
+    assert sizes == [1, 2, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12]
 
 
 def test_a_case_keeps_its_batcher_and_an_older_one_its_name() -> None:

@@ -24,36 +24,44 @@ def test_every_column_has_a_group() -> None:
 
 
 def test_a_chosen_percentile_is_in_the_group_of_p99() -> None:
-    chosen = percentile_columns((99.99,))
-    assert [group_of(name) for name in chosen] == [
-        group_of(name.replace("p9999", "p99")) for name in chosen
+    columns = percentile_columns((99.99,))
+    assert [group_of(name) for name in columns] == [
+        group_of(name.replace("p9999", "p99")) for name in columns
     ]
 
 
 def test_columns_without_a_value_are_left_out_and_the_rest_is_grouped_in_order() -> None:
-    filled = {"status", "throughput_per_s", "latency_p50_us", "model", "threads", "rounds", "seed"}
-    shown = columns_for_people((), NAMES, filled)
-    assert shown == (
+    filled_columns = {
+        "status",
+        "throughput_per_s",
+        "latency_p50_us",
+        "model",
+        "threads",
+        "rounds",
+        "seed",
+    }
+    columns = columns_for_people((), NAMES, filled_columns)
+    assert columns == (
         *("model", "threads", "latency_p50_us"),
         *("throughput_per_s", "rounds", "status", "seed"),
     )
 
 
 def test_only_columns_of_little_importance_are_dropped() -> None:
-    shown = columns_for_people((), NAMES, set(NAMES))
+    columns = columns_for_people((), NAMES, set(NAMES))
     important = {name for name in NAMES if group_of(name) != "other"}
     assert len(important) > MAXIMUM_COLUMNS
-    assert set(shown) == important
+    assert set(columns) == important
     few = {"model", "runtime", "status"}
-    others = {name for name in NAMES if group_of(name) == "other"}
-    assert len(columns_for_people((), NAMES, few | others)) == MAXIMUM_COLUMNS
+    other_columns = {name for name in NAMES if group_of(name) == "other"}
+    assert len(columns_for_people((), NAMES, few | other_columns)) == MAXIMUM_COLUMNS
 
 
 def test_words_choose_groups_and_columns_in_their_order() -> None:
-    filled = {"model", "latency_p50_us", "latency_p99_us", "status"}
-    chosen = columns_for_people(("status", "latency", "macs", "status"), NAMES, filled)
-    assert chosen == ("status", "latency_p50_us", "latency_p99_us", "macs")
-    assert set(columns_for_people(("all",), NAMES, filled)) == set(NAMES)
+    filled_columns = {"model", "latency_p50_us", "latency_p99_us", "status"}
+    columns = columns_for_people(("status", "latency", "macs", "status"), NAMES, filled_columns)
+    assert columns == ("status", "latency_p50_us", "latency_p99_us", "macs")
+    assert set(columns_for_people(("all",), NAMES, filled_columns)) == set(NAMES)
 
 
 def test_a_value_is_what_a_cell_would_show() -> None:
@@ -69,9 +77,9 @@ def test_a_value_is_what_a_cell_would_show() -> None:
     [("latency_p50", "latency_p50_us"), ("verdicts", "verdict"), ("model,,host", "identity")],
 )
 def test_an_unknown_column_is_refused_with_the_nearest_name(text: str, nearest: str) -> None:
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as exc_info:
         parse_columns(text, DEFAULT)
-    assert nearest in str(refused.value)
+    assert nearest in str(exc_info.value)
 
 
 def test_a_column_of_a_percentile_is_known_where_the_plan_chose_it() -> None:

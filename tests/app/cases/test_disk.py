@@ -15,7 +15,7 @@ from app.cases.errors import disk_remedy, is_no_room, unwritable
 from app.run_folder.files import write_atomically
 
 
-def _refused(path: Path) -> str:
+def _capture_error(path: Path) -> str:
     try:
         write_atomically(path, b"more than nothing")
     except OSError as error:
@@ -25,14 +25,14 @@ def _refused(path: Path) -> str:
 
 def test_a_folder_in_the_way_is_named(tmp_path: Path) -> None:
     (tmp_path / "results.csv").mkdir()
-    assert _refused(tmp_path / "results.csv") == (
+    assert _capture_error(tmp_path / "results.csv") == (
         f"{tmp_path}/results.csv can't be written (Is a directory): "
         "move the folder of that name away, then --resume it"
     )
 
 
 def test_a_folder_that_is_gone_is_to_be_put_back(tmp_path: Path) -> None:
-    assert _refused(tmp_path / "run" / "results.csv") == (
+    assert _capture_error(tmp_path / "run" / "results.csv") == (
         f"{tmp_path}/run can't be written (No such file or directory): "
         "put its folder back, then --resume it"
     )
@@ -40,28 +40,28 @@ def test_a_folder_that_is_gone_is_to_be_put_back(tmp_path: Path) -> None:
 
 @contextmanager
 def _no_file_larger_than(size: int) -> Iterator[None]:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_a_limit_on_a_files_size_is_not_a_full_disk(tmp_path: Path) -> None:
     with _no_file_larger_than(4):
-        told = _refused(tmp_path / "results.csv")
-    assert told.endswith("raise the limit on a file's size (ulimit -f), then --resume it")
-    assert not is_no_room(told)
+        message = _capture_error(tmp_path / "results.csv")
+    assert message.endswith("raise the limit on a file's size (ulimit -f), then --resume it")
+    assert not is_no_room(message)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk_wants_space() -> None:
     with pytest.raises(OSError) as caught, Path("/dev/full").open("wb", buffering=0) as full:
         full.write(b"x")
-    told = str(unwritable("run", caught.value))
-    assert told == "run can't be written (No space left on device): free space"
-    assert is_no_room(told)
+    message = str(unwritable("run", caught.value))
+    assert message == "run can't be written (No space left on device): free space"
+    assert is_no_room(message)
 
 
 def test_a_refusal_without_a_remedy_of_its_own_names_the_disk() -> None:

@@ -39,9 +39,9 @@ def test_a_time_has_a_unit_or_is_in_seconds(text: str, seconds: float) -> None:
     "text", ["0", "-5s", "two minutes", "2 mins", "9" * 400, "inf", "nan", "s"]
 )
 def test_what_is_no_time_is_refused_in_one_sentence(text: str) -> None:
-    with pytest.raises(PlanError, match=r"is no time: write it like 90s or 2m") as refused:
+    with pytest.raises(PlanError, match=r"is no time: write it like 90s or 2m") as exc_info:
         plan_of(f"--budget={text}")
-    assert "--budget" in str(refused.value)
+    assert "--budget" in str(exc_info.value)
 
 
 @pytest.mark.parametrize("value", [0, -1, True, float("inf"), float("nan"), "2m"])

@@ -28,11 +28,11 @@ def test_a_case_is_known_by_a_files_content_wherever_it_lies(tmp_path: Path) -> 
     (tmp_path / "b.safetensors").write_bytes(b"same")
     (tmp_path / "c.safetensors").write_bytes(b"other")
     plain = cases()[0]
-    one, two, other = (
+    first, two, other = (
         cases(weights=str(tmp_path / f"{name}.safetensors"))[0] for name in ("a", "b", "c")
     )
-    assert one.case_id == two.case_id
-    assert len({plain.case_id, one.case_id, other.case_id}) == 3
+    assert first.case_id == two.case_id
+    assert len({plain.case_id, first.case_id, other.case_id}) == 3
 
 
 def test_a_case_with_given_files_survives_the_manifest(tmp_path: Path) -> None:
@@ -56,9 +56,9 @@ def test_a_case_that_is_fed_otherwise_survives_the_manifest_and_is_another_case(
         {"states": {"y": "x"}},
         {"inputs": files, "rotate_inputs": True},
     ]
-    found = [cases(**way)[0] for way in ways]
-    assert len({case.case_id for case in found}) == len(ways)
-    for case in found:
+    found_cases = [cases(**way)[0] for way in ways]
+    assert len({case.case_id for case in found_cases}) == len(ways)
+    for case in found_cases:
         again = from_json(Case, to_json(case))
         assert (again, again.case_id) == (case, case.case_id)
 
@@ -67,8 +67,10 @@ def test_libraries_of_operators_make_another_case_and_are_asked_for(tmp_path: Pa
     for name, content in (("a.so", b"RegisterCustomOps 1"), ("b.so", b"RegisterCustomOps 2")):
         (tmp_path / name).write_bytes(content)
     paths = [str(tmp_path / name) for name in ("a.so", "b.so")]
-    one, other, both = (cases(custom_ops=given)[0] for given in (paths[:1], paths[1:], paths))
-    assert len({case.case_id for case in (cases()[0], one, other, both)}) == 4
+    first, other, both = (
+        cases(custom_ops=selection)[0] for selection in (paths[:1], paths[1:], paths)
+    )
+    assert len({case.case_id for case in (cases()[0], first, other, both)}) == 4
     assert both.given.request["custom_ops"] == tuple(paths)
     assert str(both.given) == "custom_ops=a.so,b.so"
     assert from_json(Case, to_json(both)) == both

@@ -39,9 +39,9 @@ def test_what_is_no_name_of_a_percentile_is_none(name: str) -> None:
 
 @pytest.mark.parametrize("percentile", [0, 100, -1, 101, float("nan"), float("inf"), 99.999999])
 def test_what_no_samples_support_is_refused_with_a_remedy(percentile: float) -> None:
-    refused = refusal(percentile)
-    assert refused is not None
-    cause, remedy = refused.cause, refused.remedy
+    error = refusal(percentile)
+    assert error is not None
+    cause, remedy = error.cause, error.remedy
     assert cause and remedy
 
 

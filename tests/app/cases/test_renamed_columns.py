@@ -13,8 +13,8 @@ def test_each_former_name_leads_to_a_column() -> None:
     assert not RENAMED.keys() & set(NAMES), "a name in use can't be another column's former one"
     assert len(set(RENAMED.values())) == len(RENAMED)
     for former, name in RENAMED.items():
-        found = column(former)
-        assert found is not None and found.name == name
+        definition = column(former)
+        assert definition is not None and definition.name == name
 
 
 def test_other_names_are_unchanged() -> None:

@@ -33,15 +33,15 @@ def completed(script: Path, *words: str) -> set[str]:
         'source "$1"; shift; COMP_WORDS=(graphlap "$@"); COMP_CWORD=$#; _graphlap; '
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(
+    result = subprocess.run(
         ["bash", "--norc", "-c", line, "bash", str(script), *words],
         capture_output=True,
         text=True,
         check=True,
         cwd=script.parent,
     )
-    assert not done.stderr
-    return set(done.stdout.split())
+    assert not result.stderr
+    return set(result.stdout.split())
 
 
 def test_the_first_word_is_a_command_or_a_file(script: Path) -> None:
@@ -51,10 +51,10 @@ def test_the_first_word_is_a_command_or_a_file(script: Path) -> None:
 
 
 def test_options_are_those_of_the_command(script: Path) -> None:
-    offered = completed(script, "resume", "--")
+    candidates = completed(script, "resume", "--")
     flags = {setting.flag for setting in accepted_by("resume")}
-    assert offered >= flags | {"--format", "--quiet", "--help"}
-    assert "--rounds" not in offered
+    assert candidates >= flags | {"--format", "--quiet", "--help"}
+    assert "--rounds" not in candidates
     assert completed(script, "run", "--prec") == {"--precision"}
 
 
@@ -77,8 +77,8 @@ def test_values_come_from_the_tables(
     script: Path, words: tuple[str, ...], expected: set[str]
 ) -> None:
     (script.parent / "graphlap.bash").rename(script.parent / "zz")
-    offered = completed(script.parent / "zz", *words)
-    assert offered - {"zz"} == expected
+    candidates = completed(script.parent / "zz", *words)
+    assert candidates - {"zz"} == expected
     assert expected
 
 
@@ -93,8 +93,8 @@ def test_other_shells_can_read_theirs(
         assert command.name in path.read_text("utf-8")
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    done = subprocess.run([shell, "-n", str(path)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    result = subprocess.run([shell, "-n", str(path)], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_fish_completes_each_option_of_each_command(capsys: pytest.CaptureFixture[str]) -> None:

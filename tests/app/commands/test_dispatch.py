@@ -30,11 +30,11 @@ def start(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         "print('IMPORTED', *names, file=sys.stderr)\n"
         "sys.exit(code)"
     )
-    without = {name: value for name, value in os.environ.items() if name not in DISPLAYS}
+    base_environment = {name: value for name, value in os.environ.items() if name not in DISPLAYS}
     return subprocess.run(
         [sys.executable, "-c", code, *words],
         cwd=ROOT,
-        env=without | environment,
+        env=base_environment | environment,
         capture_output=True,
         text=True,
         check=False,
@@ -57,14 +57,14 @@ def start(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     ids=" ".join,
 )
 def test_help_and_lists_import_no_engine_and_no_qt(words: list[str]) -> None:
-    done = start(*words)
-    assert done.returncode == 0, done.stderr
-    imported = set(done.stderr.rpartition("IMPORTED ")[2].split())
-    assert done.stdout
-    assert not imported & ENGINES
-    others = {f"app.commands.{command.module.rpartition('.')[2]}" for command in COMMANDS}
+    result = start(*words)
+    assert result.returncode == 0, result.stderr
+    modules = set(result.stderr.rpartition("IMPORTED ")[2].split())
+    assert result.stdout
+    assert not modules & ENGINES
+    command_modules = {f"app.commands.{command.module.rpartition('.')[2]}" for command in COMMANDS}
     if words[0] in ("-h", "--version", "models"):
-        assert len(imported & others) <= 2, "a command imports its own module"
+        assert len(modules & command_modules) <= 2, "a command imports its own module"
 
 
 def test_the_version_is_ours_and_the_engines(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,10 +96,10 @@ def test_the_help_of_each_command_is_short(
 
 
 def test_without_words_and_without_a_display_the_help_is_an_error() -> None:
-    done = start()
-    assert done.returncode == 2
-    assert not done.stdout
-    assert "usage: graphlap COMMAND" in done.stderr
+    result = start()
+    assert result.returncode == 2
+    assert not result.stdout
+    assert "usage: graphlap COMMAND" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_scripts_with_headless_read_nothing_new_on_standard_error(tmp_path: Path
     """Standard error is no terminal there."""
     out = str(tmp_path / "run")
     words = ("--models", "mlp", "--runtimes", "fake", "--rounds", "1", "--out", out)
-    done = start("--headless", *words, "--quiet", GRAPHLAP_CACHE=str(tmp_path / "cache"))
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("IMPORTED"), "no progress, no notes"
-    assert done.stdout
+    result = start("--headless", *words, "--quiet", GRAPHLAP_CACHE=str(tmp_path / "cache"))
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.startswith("IMPORTED"), "no progress, no notes"
+    assert result.stdout

@@ -47,32 +47,32 @@ def test_each_command_prints_every_format(
     runs: tuple[str, str], place: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = commands(*runs)[place]
-    shown = {}
+    outputs = {}
     for form in ("table", "json", "csv", "markdown"):
         assert main([*words, "-f", form]) == 0
-        shown[form] = capsys.readouterr().out
-        assert "\x1b" not in shown[form]
-    assert json.loads(shown["json"])
-    header, *rows = csv.reader(io.StringIO(shown["csv"]))
+        outputs[form] = capsys.readouterr().out
+        assert "\x1b" not in outputs[form]
+    assert json.loads(outputs["json"])
+    header, *rows = csv.reader(io.StringIO(outputs["csv"]))
     assert len(header) > 1
     assert all(len(row) == len(header) for row in rows)
-    assert "| --- " in shown["markdown"]
-    assert shown["table"].strip()
-    assert len(set(shown.values())) == 4
+    assert "| --- " in outputs["markdown"]
+    assert outputs["table"].strip()
+    assert len(set(outputs.values())) == 4
 
 
 def test_a_comparison_goes_through_a_pipe(runs: tuple[str, str]) -> None:
     """Progress and notes are on standard error, and the pipe has one JSON object."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "app", "--compare", *runs, "-f", "json"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout)
-    assert found["format"] == "graphlap-comparison"
-    assert [case["case"] for case in found["cases"]] == ["mlp · fake"]
+    comparison = json.loads(result.stdout)
+    assert comparison["format"] == "graphlap-comparison"
+    assert [case["case"] for case in comparison["cases"]] == ["mlp · fake"]
 
 
 def test_a_run_prints_its_document_and_progress_apart(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def given(options: argparse.Namespace, command: str) -> list[str]:
 
 def parse_defaults(command: str) -> argparse.Namespace:
     actions = reversed(parser_of(BY_NAME[command])._actions)
-    return argparse.Namespace(**{one.dest: one.default for one in actions})
+    return argparse.Namespace(**{action.dest: action.default for action in actions})
 
 
 def expected_command(line: dict[str, Any]) -> str:

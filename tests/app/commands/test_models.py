@@ -47,10 +47,12 @@ def test_a_folder_stands_for_its_files() -> None:
 @pytest.mark.usefixtures("folder")
 def test_a_file_is_measured_by_the_engines_that_open_it() -> None:
     (sweep,) = planned("nets/a.onnx").sweeps
-    here = [name for name in available_names() if clock_of(name) != "simulated"]
-    assert sweep.runtimes == tuple(name for name in here if not runtime(name).builds_module)
+    real_runtimes = [name for name in available_names() if clock_of(name) != "simulated"]
+    assert sweep.runtimes == tuple(
+        name for name in real_runtimes if not runtime(name).builds_module
+    )
     assert "ort-cpu" in sweep.runtimes
-    assert "torch-cpu" in here
+    assert "torch-cpu" in real_runtimes
 
 
 @pytest.mark.usefixtures("folder")
@@ -97,13 +99,13 @@ def test_two_answers_to_what_is_measured_are_refused(words: list[str]) -> None:
 
 def test_a_file_alone_is_measured_without_rows_that_say_nothing(folder: Path) -> None:
     out = folder / "run"
-    code, shown, _ = run("nets/a.onnx", "--preset", "glance", "--rounds", "1", "--out", str(out))
+    code, output, _ = run("nets/a.onnx", "--preset", "glance", "--rounds", "1", "--out", str(out))
     assert code == 0
-    assert shown
-    measured = rows(out)
-    assert "ort-cpu" in {row["runtime"] for row in measured}
-    assert {row["status"] for row in measured} == {"ok"}
-    assert {row["clock"] for row in measured} == {"wall"}
+    assert output
+    result_rows = rows(out)
+    assert "ort-cpu" in {row["runtime"] for row in result_rows}
+    assert {row["status"] for row in result_rows} == {"ok"}
+    assert {row["clock"] for row in result_rows} == {"wall"}
 
 
 @pytest.mark.parametrize(

@@ -31,20 +31,20 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, str, 
 def test_all_formats_name_the_same_configuration(
     model: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ("search", model, "--p99", "2.5us", "--cards", "ia-420f,v80")
-    table, _, code = run(capsys, *asked)
+    arguments = ("search", model, "--p99", "2.5us", "--cards", "ia-420f,v80")
+    table, _, code = run(capsys, *arguments)
     assert code == 0
-    answer = json.loads(run(capsys, *asked, "-f", "json")[0])
+    answer = json.loads(run(capsys, *arguments, "-f", "json")[0])
     smallest = answer["smallest"]
     assert answer["clock"] == "simulated"
     assert smallest["p99_us"] <= 2.5
     assert smallest in answer["curve"]
-    rows = list(csv.DictReader(io.StringIO(run(capsys, *asked, "-f", "csv")[0])))
-    (marked,) = [row for row in rows if row["smallest"] == "True"]
+    rows = list(csv.DictReader(io.StringIO(run(capsys, *arguments, "-f", "csv")[0])))
+    (marked_row,) = [row for row in rows if row["smallest"] == "True"]
     for name, value in smallest.items():
-        assert marked[name] == str(value)
+        assert marked_row[name] == str(value)
     assert f"{smallest['p99_us']:.3f}" in table
-    assert f"{smallest['p99_us']:.3f}" in run(capsys, *asked, "-f", "markdown", "--quiet")[0]
+    assert f"{smallest['p99_us']:.3f}" in run(capsys, *arguments, "-f", "markdown", "--quiet")[0]
     assert len(rows) == len(answer["curve"])
 
 
@@ -91,15 +91,15 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
 
 
 def test_models_share_a_card_by_core(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ("share", f"{model}=4", f"{model}=2", "--card", "v80")
-    table, _, code = run(capsys, *asked)
+    arguments = ("share", f"{model}=4", f"{model}=2", "--card", "v80")
+    table, _, code = run(capsys, *arguments)
     assert code == 0
-    answer = json.loads(run(capsys, *asked, "-f", "json")[0])
+    answer = json.loads(run(capsys, *arguments, "-f", "json")[0])
     assert [tenant["cores"] for tenant in answer["models"]] == [4, 2]
     assert (answer["clock"], answer["fidelity"]) == ("simulated", "extrapolated")
     for tenant in answer["models"]:
         assert tenant["contended_us"] > tenant["mean_us"]
         assert f"{tenant['contended_us']:.3f}" in table
-    rows = list(csv.DictReader(io.StringIO(run(capsys, *asked, "-f", "csv")[0])))
+    rows = list(csv.DictReader(io.StringIO(run(capsys, *arguments, "-f", "csv")[0])))
     assert [float(row["p99_us"]) for row in rows] == [t["p99_us"] for t in answer["models"]]
     assert run(capsys, "share", f"{model}=4", f"{model}=3")[2] == 2

@@ -18,8 +18,8 @@ def test_runtimes_that_have_no_room_beside_each_other_stand_below() -> None:
         {**dict.fromkeys(NAMES), "case_id": case.case_id, "status": "unsupported", "reason": "no"}
         for case in cases
     ]
-    measured = [MeasuredCase(case, row, None) for case, row in zip(cases, rows, strict=True)]
-    table = as_text(check_blocks(measured, WIDTH), WIDTH).partition("unsupported: all")[0]
+    measured_cases = [MeasuredCase(case, row, None) for case, row in zip(cases, rows, strict=True)]
+    table = as_text(check_blocks(measured_cases, WIDTH), WIDTH).partition("unsupported: all")[0]
     assert max(map(len, table.splitlines())) <= WIDTH
     assert table.split().count("unsupported") == len(cases)
     assert all(table.split().count(runtime) == 1 for runtime in RUNTIMES)

@@ -25,8 +25,8 @@ def run_at(path: Path, factor: float = 1.0, seed: int = 1, **environment: str) -
     with RunFolder.create(path, manifest) as folder:
         folder.begin(manifest.environment)
         for number in range(6):
-            own = 100.0 * np.exp(0.003 * rng.standard_normal())
-            latency_us = own * np.exp(0.02 * rng.standard_normal(2000))
+            base_us = 100.0 * np.exp(0.003 * rng.standard_normal())
+            latency_us = base_us * np.exp(0.02 * rng.standard_normal(2000))
             record(folder, CASE, number, (latency_us * factor).round(3).tolist())
             record(folder, OTHER, number, (latency_us * 2).round(3).tolist())
     return path
@@ -76,17 +76,17 @@ def test_what_is_damaged_of_either_is_told_and_the_rest_compared(
 ) -> None:
     first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", seed=2)
     journal = damage_line(second, 4)
-    said = f"{second}: damaged and left out: journal/{journal.name} line 4 is damaged"
-    kept = ("--json", tmp_path / "out.json", "--junit", tmp_path / "out.xml")
-    code, out = told(capsys, "--compare", first, second, "--fail-on", "slower", *kept)
+    damage_text = f"{second}: damaged and left out: journal/{journal.name} line 4 is damaged"
+    output_options = ("--json", tmp_path / "out.json", "--junit", tmp_path / "out.xml")
+    code, out = told(capsys, "--compare", first, second, "--fail-on", "slower", *output_options)
     assert code == 1
-    assert "2 cases: 2 compared; " in out and "".join(said.split()) in "".join(out.split())
-    (damaged,) = json.loads((tmp_path / "out.json").read_text())["damaged"]
-    assert said in damaged
+    assert "2 cases: 2 compared; " in out and "".join(damage_text.split()) in "".join(out.split())
+    (finding,) = json.loads((tmp_path / "out.json").read_text())["damaged"]
+    assert damage_text in finding
     suite = ElementTree.parse(tmp_path / "out.xml").getroot()
     assert (suite.get("errors"), suite.get("tests")) == ("1", str(len(suite)))
     (error,) = suite.iter("error")
-    assert said in error.get("message", "")
+    assert damage_text in error.get("message", "")
     assert "damaged and left out" in told(capsys, "--compare", second, first, "--markdown")[1]
 
 
@@ -114,7 +114,11 @@ def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(
     assert (tail["verdict"], tail["reason"]) == ("undecided", NO_RUN_VARIATION)
     suite = ElementTree.parse(tmp_path / "v.xml").getroot()
     assert suite.attrib["failures"] == str(len(suite.findall("testcase/failure"))) != "0"
-    codes = {one.get("value") for one in suite.iter("property") if one.get("name") == "reason"}
+    codes = {
+        element.get("value")
+        for element in suite.iter("property")
+        if element.get("name") == "reason"
+    }
     assert codes == {RUN_VARIATION, NO_RUN_VARIATION}
     assert NO_RUN_VARIATION in out.replace("\\", ""), "underscores are escaped"
 

@@ -31,10 +31,10 @@ def test_verdicts_stand_under_the_table_and_break_no_line(tmp_path: Path) -> Non
             for number in range(4):
                 record(folder, case, number, [slower * (100.0 + number)] * 600)
     run = read_run(tmp_path / "run")
-    measured = Rows().measured(run)
-    compared = Comparer().outcome_of(run, measured)
-    assert compared is not None and compared.code == 0, "nobody asked to fail"
-    blocks = run_document(run_result(run, measured, compared), 80)
+    results = Rows().measured(run)
+    comparison = Comparer().outcome_of(run, results)
+    assert comparison is not None and comparison.code == 0, "nobody asked to fail"
+    blocks = run_document(run_result(run, results, comparison), 80)
     # A command with a path is never broken.
     lines = [line for line in as_lines(blocks, 80) if str(tmp_path) not in line]
     assert max(map(len, lines)) <= 80

@@ -27,16 +27,16 @@ def script(path: Path, body: str) -> tuple[str, ...]:
 
 
 def test_each_runtime_is_told_with_its_version_or_its_remedy() -> None:
-    probed = {one.name: one for one in probe_all(registry.names())}
-    assert list(probed) == list(registry.names())
+    probes = {probe.name: probe for probe in probe_all(registry.names())}
+    assert list(probes) == list(registry.names())
     for name in ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga"):
-        assert probed[name].version[0].isdigit()
-        assert not probed[name].reason
-        assert probed[name].load_ms > 0, "it was really loaded"
-    assert any("v80" in device for device in probed["fpga"].devices)
-    for one in probed.values():
-        if one.reason:
-            assert one.remedy
+        assert probes[name].version[0].isdigit()
+        assert not probes[name].reason
+        assert probes[name].load_ms > 0, "it was really loaded"
+    assert any("v80" in device for device in probes["fpga"].devices)
+    for probe in probes.values():
+        if probe.reason:
+            assert probe.remedy
 
 
 def test_every_runtime_is_in_the_report_and_the_parent_imports_no_engine() -> None:
@@ -47,15 +47,15 @@ def test_every_runtime_is_in_the_report_and_the_parent_imports_no_engine() -> No
         "names = [name for name, module in sys.modules.items() if module is not None]\n"
         "sys.stderr.write(' '.join(names)); sys.exit(code)"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
     )
-    assert done.returncode == 0, done.stdout
-    assert not {*ENGINES, "pandas"} & set(done.stderr.split())
+    assert result.returncode == 0, result.stdout
+    assert not {*ENGINES, "pandas"} & set(result.stderr.split())
     for word in ("python", "cores", "governor", "load", "memory", "cache"):
-        assert word in done.stdout
+        assert word in result.stdout
     for name in registry.names():
-        assert f"\n  {name} " in done.stdout
+        assert f"\n  {name} " in result.stdout
 
 
 LOADER = """
@@ -65,8 +65,8 @@ json.dump({"version": "1.2", "reason": "it does not load", "remedy": "mend it"},
 
 
 def test_what_a_loader_says_in_c_is_shown_and_makes_the_exit_code_1(tmp_path: Path) -> None:
-    examined = doctor(script(tmp_path / "broken.py", LOADER))
-    report, code = examined.text, examined.code
+    diagnosis = doctor(script(tmp_path / "broken.py", LOADER))
+    report, code = diagnosis.text, diagnosis.code
     assert code == 1
     assert "1.2, broken: it does not load; mend it" in report
     first, second, third = report.splitlines()[:3]
@@ -79,70 +79,70 @@ def test_what_a_loader_says_in_c_is_shown_and_makes_the_exit_code_1(tmp_path: Pa
 def test_what_moves_latencies_has_a_verdict_and_what_is_doubtful_a_remedy(tmp_path: Path) -> None:
     body = "json.dump({'reason': 'no such package', 'remedy': 'pip install it'}, sys.stdout)"
     report = doctor(script(tmp_path / "missing.py", body)).text
-    told = report.partition("fit to measure on\n")[2].partition("\n\n")[0].splitlines()
-    verdicts = [line[15:23].strip() for line in told]
-    assert len(told) == 8
+    section_lines = report.partition("fit to measure on\n")[2].partition("\n\n")[0].splitlines()
+    verdicts = [line[15:23].strip() for line in section_lines]
+    assert len(section_lines) == 8
     assert set(verdicts) <= {"ok", "warn", "unknown"}
-    for line, verdict in zip(told, verdicts, strict=True):
+    for line, verdict in zip(section_lines, verdicts, strict=True):
         assert ("; " in line) == (verdict == "warn")
 
 
 PERMITTED = "from app.console.doctor import permission_lines; print(*permission_lines(), sep='\\n')"
 
 
-def permitted(before: Callable[[], None] | None = None) -> dict[str, str]:
+def permitted(setup: Callable[[], None] | None = None) -> dict[str, str]:
     """What it says in a process of its own, by what it is said of."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", PERMITTED],
         capture_output=True,
         text=True,
         cwd=ROOT,
         check=True,
-        preexec_fn=before,
+        preexec_fn=setup,
     )
-    return {line[2:15].strip(): line[17:] for line in done.stdout.splitlines()}
+    return {line[2:15].strip(): line[17:] for line in result.stdout.splitlines()}
 
 
 def test_who_may_not_lock_memory_nor_take_a_priority_hears_the_remedy() -> None:
-    said = permitted(give_up)
-    assert said["--lock-memory"].startswith("not permitted")
-    assert "ulimit -l" in said["--lock-memory"]
-    assert said["--realtime"].startswith("not permitted")
-    assert "ulimit -r" in said["--realtime"]
-    assert said["--cores"] == as_list(usable_cores())
+    permissions = permitted(give_up)
+    assert permissions["--lock-memory"].startswith("not permitted")
+    assert "ulimit -l" in permissions["--lock-memory"]
+    assert permissions["--realtime"].startswith("not permitted")
+    assert "ulimit -r" in permissions["--realtime"]
+    assert permissions["--cores"] == as_list(usable_cores())
 
 
 def test_a_limit_on_priorities_is_told() -> None:
-    def limited() -> None:
+    def set_limit() -> None:
         give_up()
         resource.setrlimit(resource.RLIMIT_RTPRIO, (7, 7))
 
     try:
-        said = permitted(limited)
+        permissions = permitted(set_limit)
     except subprocess.SubprocessError:
         pytest.skip("no limit can be raised here")
-    assert said["--realtime"].startswith("permitted up to 7")
+    assert permissions["--realtime"].startswith("permitted up to 7")
 
 
 @needs_realtime
 def test_what_is_tried_is_undone() -> None:
-    before = scheduler(), memory_locked()
-    said = "\n".join(told_here())
-    assert "--realtime     permitted" in said
-    assert (scheduler(), memory_locked()) == before
+    state_before = scheduler(), memory_locked()
+    report = "\n".join(told_here())
+    assert "--realtime     permitted" in report
+    assert (scheduler(), memory_locked()) == state_before
 
 
 def test_an_engine_that_crashes_while_it_is_loaded_is_told(tmp_path: Path) -> None:
     command = script(tmp_path / "crash.py", "os.kill(os.getpid(), 11)")
-    (one,) = probe_all(["ort-cpu"], command)
-    assert one.is_broken
-    assert "signal 11" in one.reason
+    (probe,) = probe_all(["ort-cpu"], command)
+    assert probe.is_broken
+    assert "signal 11" in probe.reason
 
 
 def test_what_is_only_missing_is_no_failure(tmp_path: Path) -> None:
     body = "json.dump({'reason': 'no such package', 'remedy': 'pip install it'}, sys.stdout)"
-    examined = doctor(script(tmp_path / "missing.py", body))
-    report, code = examined.text, examined.code
+    diagnosis = doctor(script(tmp_path / "missing.py", body))
+    report, code = diagnosis.text, diagnosis.code
     assert code == 0
     assert "missing: no such package; pip install it" in report
 
@@ -159,7 +159,7 @@ def test_what_an_engine_prints_does_not_spoil_the_answer(tmp_path: Path) -> None
         f"runpy.run_module({install_layout.module_name('runtimes.probe')!r}, run_name='__main__', "
         "alter_sys=True)\n"
     )
-    (one,) = probe_all(["ort-cpu"], (sys.executable, "-P", "-c", code))
-    assert one.is_broken
-    assert "no luck" in one.reason
-    assert one.loader[-1] == "hello from the engine"
+    (probe,) = probe_all(["ort-cpu"], (sys.executable, "-P", "-c", code))
+    assert probe.is_broken
+    assert "no luck" in probe.reason
+    assert probe.loader[-1] == "hello from the engine"

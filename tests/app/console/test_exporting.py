@@ -26,8 +26,8 @@ def test_a_stored_run_is_exported_and_each_file_named(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--export", "csv, json,trace", str(run)]) == 0
-    told = capsys.readouterr().out.splitlines()
-    files = [Path(line.removeprefix("wrote ")) for line in told]
+    lines = capsys.readouterr().out.splitlines()
+    files = [Path(line.removeprefix("wrote ")) for line in lines]
     names = [file.name for file in files]
     tables = ["results.full.csv", "results.csv"]
     assert names == [*tables, "samples.csv", "results.json", f"{CASE.case_id}.0.json.gz"]
@@ -44,10 +44,10 @@ def test_of_a_run_with_a_damaged_line_the_rest_is_exported_and_the_line_told(
                 record(folder, case, number, [10.0, 20.0, 30.0])
     journal = damage_line(tmp_path / "run", 3)
     assert main(["--export", "csv,json,hdr,trace", str(tmp_path / "run")]) == 1
-    *wrote, told = capsys.readouterr().out.splitlines()
+    *wrote, damage_report = capsys.readouterr().out.splitlines()
     assert all(line.startswith("wrote ") for line in wrote)
-    assert f"damaged and left out: journal/{journal.name} line 3 is damaged" in told
-    assert "remove that line" in told
+    assert f"damaged and left out: journal/{journal.name} line 3 is damaged" in damage_report
+    assert "remove that line" in damage_report
     rows = json.loads((tmp_path / "run" / "results.json").read_text())["rows"]
     assert [row["rounds"] for row in rows] == [2, 1]
 

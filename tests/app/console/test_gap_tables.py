@@ -20,7 +20,7 @@ def row(gap_us: float | None, p50_us: float, runtime: str = "fake") -> Row:
     values: Row = dict.fromkeys(NAMES)
     scenario = "closed_loop" if gap_us is None else "paced"
     policy = None if gap_us is None else "spin"
-    told: Row = {
+    figures: Row = {
         "model": "mlp",
         "scenario": scenario,
         "gap_us": gap_us,
@@ -29,7 +29,7 @@ def row(gap_us: float | None, p50_us: float, runtime: str = "fake") -> Row:
         "latency_p50_us": p50_us,
         "latency_p99_us": None if p50_us > 100 else 2 * p50_us,
     }
-    return values | told
+    return values | figures
 
 
 ROWS = [
@@ -52,7 +52,7 @@ def test_rows_that_differ_in_their_gap_alone_are_a_curve() -> None:
 
 
 def test_models_and_sizes_have_curves_of_their_own() -> None:
-    larger = [one | {"axes": "batch=8"} for one in ROWS]
+    larger = [gap_row | {"axes": "batch=8"} for gap_row in ROWS]
     assert [idle.label for idle in idleness([*ROWS, *larger])] == ["mlp", "mlp · batch 8"]
 
 
@@ -62,8 +62,8 @@ def test_two_gaps_are_no_curve(rows: list[Row]) -> None:
 
 
 def test_the_table_has_a_line_for_each_gap_and_none_for_what_was_not_measured() -> None:
-    printed = as_text(gap_tables(idleness(ROWS)), 100)
-    lines = [line.split() for line in printed.splitlines()[4:] if line.strip()]
+    text = as_text(gap_tables(idleness(ROWS)), 100)
+    lines = [line.split() for line in text.splitlines()[4:] if line.strip()]
     assert lines == [
         ["none", "10.0", "µs", "20.0", "µs", "-", "-"],
         ["20.0", "µs", "12.0", "µs", "24.0", "µs", "40.0", "µs", "80.0", "µs"],

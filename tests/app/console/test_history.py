@@ -82,12 +82,16 @@ def test_a_history_is_kept_as_csv_json_and_a_picture(
     assert float(p50[0]["value_us"]) == pytest.approx(100.0, rel=0.02)
     history = json.loads(files["json"].read_text("utf-8"))
     assert history["format"] == "graphlap-history" and len(history["runs"]) == 14
-    change = next(one for one in history["series"] if one["percentile"] == "p50")["changes"][0]
+    change = next(entry for entry in history["series"] if entry["percentile"] == "p50")["changes"][
+        0
+    ]
     assert change["verdict"] == "slower" and change["ratio"] == pytest.approx(1.1, rel=0.01)
     picture = ElementTree.parse(files["svg"]).getroot()
-    words = ["".join(one.itertext()) for one in picture.iter("{http://www.w3.org/2000/svg}text")]
+    words = [
+        "".join(entry.itertext()) for entry in picture.iter("{http://www.w3.org/2000/svg}text")
+    ]
     assert any("slower +" in word for word in words)
-    points = [one for one in picture.iter("{http://www.w3.org/2000/svg}circle") if len(one)]
+    points = [entry for entry in picture.iter("{http://www.w3.org/2000/svg}circle") if len(entry)]
     assert len(points) == 14 * len(history["series"]), "a mark for each run"
 
 
@@ -98,10 +102,14 @@ def test_machines_are_not_mixed_unless_that_is_asked(
     for number in range(12):
         where = {"host": f"host{number % 2}", "cpu": f"cpu{number % 2}"}
         night_at(tmp_path / "runs" / f"{number}", number, 1.0 + 0.3 * (number % 2), where)
-    apart = told(capsys, "--history", tmp_path / "runs")[1]
-    assert "host0" in apart and "host1" in apart and "fewer than 10 runs in" in apart
-    mixed = told(capsys, "--history", tmp_path / "runs", "--any-host")[1]
-    assert "host0" not in mixed and "fewer than 10 runs in" not in mixed
+    output_by_host = told(capsys, "--history", tmp_path / "runs")[1]
+    assert (
+        "host0" in output_by_host
+        and "host1" in output_by_host
+        and "fewer than 10 runs in" in output_by_host
+    )
+    mixed_output = told(capsys, "--history", tmp_path / "runs", "--any-host")[1]
+    assert "host0" not in mixed_output and "fewer than 10 runs in" not in mixed_output
 
 
 def test_damaged_and_foreign_folders_are_passed_over_with_a_line_each(
@@ -160,8 +168,8 @@ def gated(
     code, out = told(capsys, *words)
     gate = json.loads(answer.read_text("utf-8"))["gate"]
     assert gate["exit_code"] == code
-    assert all(one["reason"] in out and one["why"] in out for one in gate["reasons"])
-    return code, [(one["reason"], one["case_id"]) for one in gate["reasons"]]
+    assert all(entry["reason"] in out and entry["why"] in out for entry in gate["reasons"])
+    return code, [(entry["reason"], entry["case_id"]) for entry in gate["reasons"]]
 
 
 def test_a_newest_run_that_is_damaged_does_not_pass_and_what_is_slower_weighs_more(
@@ -272,9 +280,9 @@ def test_a_merged_run_is_one_point_of_each_series(
     capsys.readouterr()
     assert gated(capsys, runs, "--any-host") == (1, [("too_few_runs", "")])
     nights_at(runs, [1.0] * 11)
-    found = read_history(runs, any_host=True)
-    assert {len(trend.points) for trend in found.trends} == {12}
-    for trend in found.trends:
+    merged_history = read_history(runs, any_host=True)
+    assert {len(trend.points) for trend in merged_history.trends} == {12}
+    for trend in merged_history.trends:
         (point,) = [point for point in trend.points if point.run.path.name == "merged"]
         hosts = [
             number_of(row[f"latency_{trend.percentile}_us"])
@@ -284,5 +292,7 @@ def test_a_merged_run_is_one_point_of_each_series(
         assert len(hosts) == 12
         assert point.value_us == statistics.median(value for value in hosts if value)
         assert point.low_us is point.high_us is None
-    apart = read_history(runs)
-    assert {trend.host for trend in apart.trends} == {f"h{n:02}" for n in range(12)} | {"testhost"}
+    history_by_host = read_history(runs)
+    assert {trend.host for trend in history_by_host.trends} == {f"h{n:02}" for n in range(12)} | {
+        "testhost"
+    }

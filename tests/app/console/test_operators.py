@@ -47,20 +47,20 @@ def shown(path: Path, width: int) -> str:
 
 
 def test_an_operator_has_its_nodes_its_work_and_its_share_of_the_peak(tmp_path: Path) -> None:
-    told = shown(tmp_path / "run", 200)
-    conv = next(line for line in told.splitlines() if line.startswith("FusedConv"))
+    text = shown(tmp_path / "run", 200)
+    conv = next(line for line in text.splitlines() if line.startswith("FusedConv"))
     assert "conv + relu" in conv
     for figure in ("40.0 µs", "88.9%", "131k", "529 kB", "25%"):
         assert figure in conv
-    assert "peak 68.5 GFLOP/s, and 37.2 GB/s with 1.5 MiB in use" in told
-    assert told.count("numpy by hand") == 1
-    assert "no operator times of net · fake: fake does not tell: profile another" in told
+    assert "peak 68.5 GFLOP/s, and 37.2 GB/s with 1.5 MiB in use" in text
+    assert text.count("numpy by hand") == 1
+    assert "no operator times of net · fake: fake does not tell: profile another" in text
 
 
 def test_the_profilers_distortion_is_a_figure(tmp_path: Path) -> None:
-    told = shown(tmp_path / "run", 200)
-    assert "45.0 µs in all, medians of 100 profiled runs" in told
-    assert "a profiled run takes 75.0 µs, 1.50 times the p50 of 50.0 µs" in told
+    text = shown(tmp_path / "run", 200)
+    assert "45.0 µs in all, medians of 100 profiled runs" in text
+    assert "a profiled run takes 75.0 µs, 1.50 times the p50 of 50.0 µs" in text
 
 
 def test_two_runtimes_stand_side_by_side_on_80_columns(tmp_path: Path) -> None:

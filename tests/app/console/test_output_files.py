@@ -21,9 +21,9 @@ def runs(tmp_path: Path) -> Path:
     """A folder with two runs of one case."""
     folder = tmp_path / "runs"
     for name in ("a", "b"):
-        with RunFolder.create(folder / name, manifest_of((CASE,), rounds=3)) as made:
+        with RunFolder.create(folder / name, manifest_of((CASE,), rounds=3)) as run_folder:
             for number in range(3):
-                record(made, CASE, number, [10.0, 20.0, 30.0])
+                record(run_folder, CASE, number, [10.0, 20.0, 30.0])
     return folder
 
 
@@ -41,8 +41,8 @@ def _report(runs: Path) -> list[str]:
 
 def _measure(runs: Path) -> list[str]:
     graph = write_add_graph(runs.parent / "add.onnx")
-    asked = ["--headless", "--models", str(graph), "--runtimes", "fake", "--rounds", "2"]
-    return [*asked, "--gaps", "20us..50us", "--out", str(runs.parent / "new")]
+    arguments = ["--headless", "--models", str(graph), "--runtimes", "fake", "--rounds", "2"]
+    return [*arguments, "--gaps", "20us..50us", "--out", str(runs.parent / "new")]
 
 
 _OPTIONS: dict[str, tuple[Callable[[Path], list[str]], str]] = {
@@ -54,7 +54,7 @@ _OPTIONS: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     "a report": (_report, "-o"),
     "gaps as SVG": (_measure, "--plot"),
 }
-_OTHERS = {
+_OTHER_FILES = {
     "manifest.json": b'{\n "schema_version": 2,\n "run_id": "x"}',
     "results.json": b'{\n "format": "graphlap-results",\n "version": 1}',
     "results.csv": b"schema_version,graphlap_version,run_id\n",
@@ -66,19 +66,19 @@ _OTHERS = {
 
 
 @pytest.mark.parametrize("kind", _OPTIONS)
-@pytest.mark.parametrize("other", _OTHERS)
+@pytest.mark.parametrize("other", _OTHER_FILES)
 def test_a_file_of_another_format_is_refused_before_anything_is_computed(
     kind: str, other: str, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command, option = _OPTIONS[kind]
     path = runs.parent / other
-    path.write_bytes(_OTHERS[other])
+    path.write_bytes(_OTHER_FILES[other])
     assert main([*command(runs), option, str(path)]) == 2
-    printed = capsys.readouterr()
-    assert (printed.out, printed.err.count("\n")) == ("", 1)
-    assert option in printed.err
-    assert str(path) in printed.err
-    assert path.read_bytes() == _OTHERS[other]
+    output = capsys.readouterr()
+    assert (output.out, output.err.count("\n")) == ("", 1)
+    assert option in output.err
+    assert str(path) in output.err
+    assert path.read_bytes() == _OTHER_FILES[other]
     assert not (runs.parent / "new").exists()
 
 
@@ -105,9 +105,9 @@ def test_a_file_of_its_own_is_replaced_and_a_link_is_not_followed(
         assert path.stat().st_size > 100
     path.rename(target)
     path.symlink_to(target)
-    before = target.stat().st_mtime_ns
+    mtime_ns = target.stat().st_mtime_ns
     assert main([*command(runs), option, str(path)]) == 0
-    assert target.stat().st_mtime_ns == before
+    assert target.stat().st_mtime_ns == mtime_ns
     assert not path.is_symlink()
 
 

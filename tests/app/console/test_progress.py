@@ -35,14 +35,14 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def sweep(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, log: io.StringIO, **changed: object
+    folder: Path, monkeypatch: pytest.MonkeyPatch, log: io.StringIO, **plan_values: object
 ) -> str:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", WIDTH)
     graph = str(write_add_graph(folder / "add.onnx"))
     options = {"fake.fail": ["none", "crash"]}
-    grid = {"models": [graph], "runtimes": ["fake"], "options": options, **changed}
+    grid = {"models": [graph], "runtimes": ["fake"], "options": options, **plan_values}
     plan = parse_plan({"rounds": 2, "sweeps": [grid]}, "test")
     with create_run(plan, folder / "run") as run:
         assert measure(run, out=io.StringIO(), log=log) == 1
@@ -53,8 +53,8 @@ def test_a_log_has_a_line_for_the_plan_each_export_and_each_round(said: str) -> 
     first, second, *lines = said.splitlines()
     assert re.match(r"2 cases, 4 rounds, 4 to measure, about \d+ s, of which exports \d+ s$", first)
     assert second.startswith("results in ") and second.endswith("/run")
-    (exported,) = [line for line in lines if "exported add.onnx" in line]
-    assert exported.startswith("[1/1 exported, ")
+    (export_line,) = [line for line in lines if "exported add.onnx" in line]
+    assert export_line.startswith("[1/1 exported, ")
     rounds = [line for line in lines if " round " in line]
     assert len(rounds) == 3, "the case that crashed is not tried again"
     assert len([line for line in rounds if line.endswith("fail=crash round 1: crashed")]) == 1
@@ -77,13 +77,13 @@ def test_a_round_of_a_log_of_eighty_columns_is_no_wider(
 def test_a_terminal_shows_the_case_in_flight_and_keeps_what_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = sweep(tmp_path, monkeypatch, Terminal())
-    assert "exporting add.onnx" in drawn or "starting" in drawn
-    assert "measuring add.onnx fake" in drawn
-    assert "of 4 rounds" in drawn
-    assert "round 1: ok" not in drawn, "what is well is in the bar"
-    last = drawn.rpartition("measuring add.onnx")[2]
-    assert "fail=crash round 1: crashed" in drawn
+    terminal_text = sweep(tmp_path, monkeypatch, Terminal())
+    assert "exporting add.onnx" in terminal_text or "starting" in terminal_text
+    assert "measuring add.onnx fake" in terminal_text
+    assert "of 4 rounds" in terminal_text
+    assert "round 1: ok" not in terminal_text, "what is well is in the bar"
+    last = terminal_text.rpartition("measuring add.onnx")[2]
+    assert "fail=crash round 1: crashed" in terminal_text
     assert last.count("\x1b[2K") > 1, "the picture is wiped at the end, and the table follows"
 
 
@@ -92,9 +92,11 @@ def test_a_failed_export_is_shown_once_and_not_again_for_each_of_its_cases(
 ) -> None:
     (tmp_path / "text.onnx").write_text("this is no model")
     models = [str(tmp_path / "text.onnx")]
-    drawn = sweep(tmp_path, monkeypatch, Terminal(), models=models, threads=[1, 2, 3], options={})
-    assert drawn.count("export of text.onnx: export_failed") == 1
-    assert "round 1: export_failed" not in drawn
+    terminal_text = sweep(
+        tmp_path, monkeypatch, Terminal(), models=models, threads=[1, 2, 3], options={}
+    )
+    assert terminal_text.count("export of text.onnx: export_failed") == 1
+    assert "round 1: export_failed" not in terminal_text
 
 
 def test_the_case_in_flight_says_what_its_p99_lacks_over_all_rounds(

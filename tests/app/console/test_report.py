@@ -57,8 +57,8 @@ def shown(
     verbose: bool = True,
 ) -> str:
     """The run in full, with other rows if some are given."""
-    measured = rows or rows_of(path)
-    return as_text(shown_blocks(read_run(path), measured, width, sort, verbose=verbose), width)
+    results = rows or rows_of(path)
+    return as_text(shown_blocks(read_run(path), results, width, sort, verbose=verbose), width)
 
 
 def answered(path: Path, *cases: Case, **facts: Any) -> str:
@@ -88,8 +88,8 @@ def test_a_row_has_its_figures_in_units_and_its_status(path: Path) -> None:
 
 
 def test_a_pause_between_runs_is_told_with_the_scenario(path: Path) -> None:
-    paced = replace(MLP, scenario=Scenario("paced", 20.0))
-    table = answered(path, MLP, paced)
+    paced_case = replace(MLP, scenario=Scenario("paced", 20.0))
+    table = answered(path, MLP, paced_case)
     assert "paced:20us" in table and "closed_loop" in table
 
 
@@ -104,18 +104,18 @@ def test_the_share_of_late_runs_is_a_column_where_a_deadline_was_asked_for(path:
     assert "> 100 µs" not in shown(path)
     late = {"deadline_us": 100.0, "deadline_miss_rate": 0.00013}
     late |= {"deadline_miss_rate_ci_low": 0.00009, "deadline_miss_rate_ci_high": 0.00021}
-    told = shown(path, rows=[replace(one, row={**one.row, **late}) for one in rows])
-    assert "> 100 µs" in told and "0.013 %" in told and "0.0090 % to 0.021 %" in told
+    text = shown(path, rows=[replace(result, row={**result.row, **late}) for result in rows])
+    assert "> 100 µs" in text and "0.013 %" in text and "0.0090 % to 0.021 %" in text
 
 
 def test_published_figures_stand_under_the_rows_of_their_model_and_say_so(path: Path) -> None:
     lines = answered(path, Case("lstm_large", "fake"), MLP).splitlines()
-    ours, published, other = (
+    row_position, reference_position, other = (
         next(k for k, line in enumerate(lines) if word in line)
         for word in ("lstm_large", "published (", "mlp")
     )
-    assert ours < published < other
-    assert "8.50 µs" in lines[published]
+    assert row_position < reference_position < other
+    assert "8.50 µs" in lines[reference_position]
 
 
 def test_files_of_the_same_name_are_told_apart(path: Path) -> None:
@@ -125,20 +125,20 @@ def test_files_of_the_same_name_are_told_apart(path: Path) -> None:
 
 def test_a_cause_of_many_rows_is_told_once_with_the_cases_that_it_ended(path: Path) -> None:
     late = replace(MLP, axes={"batch": 8})
-    broken = [replace(MLP, axes={"batch": size}, threads=2) for size in (4, 8)]
-    cases = (MLP, late, *broken)
+    failed_cases = [replace(MLP, axes={"batch": size}, threads=2) for size in (4, 8)]
+    cases = (MLP, late, *failed_cases)
     with RunFolder.create(path, manifest_of(cases)) as folder:
         folder.begin(ENVIRONMENT)
         for number in range(2):
             record(folder, MLP, number, TWICE)
             record(folder, late, number, TWICE, valid=False, reason="it was disturbed")
-        for case in broken:
+        for case in failed_cases:
             record(folder, case, 0, (), "crashed", reason="ended by SIGSEGV")
-    told = shown(path)
-    assert told.count("ended by SIGSEGV") == 1
-    assert "crashed: 2 cases (batch 4, 8; threads 2): ended by SIGSEGV" in told
-    assert "not valid: mlp · fake · 1 thread · batch 8: it was disturbed" in told
-    row = next(line for line in told.splitlines() if line.endswith("  crashed"))
+    text = shown(path)
+    assert text.count("ended by SIGSEGV") == 1
+    assert "crashed: 2 cases (batch 4, 8; threads 2): ended by SIGSEGV" in text
+    assert "not valid: mlp · fake · 1 thread · batch 8: it was disturbed" in text
+    row = next(line for line in text.splitlines() if line.endswith("  crashed"))
     assert row.count(" - ") >= 3, "nothing was timed"
 
 
@@ -150,13 +150,13 @@ def test_a_warned_row_never_stands_there_in_plain_green(path: Path) -> None:
         folder.begin(ENVIRONMENT)
         record(folder, MLP, 0, latencies, warnings=(BUSY,))
         record(folder, sound, 0, [107.0] * 400)
-    ended = run_result(read_run(path), rows_of(path))
-    told = "\n".join(as_lines(run_document(ended, 200, verbose=True), 200, colored=True))
-    bad, good = (line for line in told.splitlines() if "mlp" in line and "107 µs" in line)
+    run_outcome = run_result(read_run(path), rows_of(path))
+    text = "\n".join(as_lines(run_document(run_outcome, 200, verbose=True), 200, colored=True))
+    bad, good = (line for line in text.splitlines() if "mlp" in line and "107 µs" in line)
     assert "\x1b[33mok (1,2)" in bad, "yellow, and it says which notes to read"
     assert "\x1b[32mok" in good
-    assert told.count(rendering.message(BUSY)) == 1
-    assert told.count(rendering.message(diagnostic("outliers", share=0.05))) == 1
+    assert text.count(rendering.message(BUSY)) == 1
+    assert text.count(rendering.message(diagnostic("outliers", share=0.05))) == 1
 
 
 def test_the_table_fits_a_narrow_terminal_and_breaks_no_figure(path: Path) -> None:
@@ -171,9 +171,9 @@ def test_the_table_fits_a_narrow_terminal_and_breaks_no_figure(path: Path) -> No
     lines = shown(path, 80).splitlines()
     table = lines[: next(k for k, line in enumerate(lines) if line.startswith("every measured"))]
     assert max(map(len, table)) <= 80
-    own = [line for line in lines if "ok" in line.split()]
-    assert len(own) == len(cases)
-    assert all("20.0 µs" in line for line in own), "each row has its median in one piece"
+    case_lines = [line for line in lines if "ok" in line.split()]
+    assert len(case_lines) == len(cases)
+    assert all("20.0 µs" in line for line in case_lines), "each row has its median in one piece"
     assert "published" in "".join(lines) and "…" not in "".join(lines)
 
 
@@ -202,10 +202,10 @@ def test_cases_that_were_never_begun_are_one_line(path: Path) -> None:
     with RunFolder.create(path, manifest_of(cases, 1)) as folder:
         folder.begin(ENVIRONMENT)
         record(folder, cases[0], 0, TWICE)
-    told = shown(path)
-    assert told.count("not run: ") == 1
-    assert "all 59 cases but mlp · fake · 1 thread: the sweep ended" in told
-    assert len(told.splitlines()) < 20
+    text = shown(path)
+    assert text.count("not run: ") == 1
+    assert "all 59 cases but mlp · fake · 1 thread: the sweep ended" in text
+    assert len(text.splitlines()) < 20
 
 
 def test_the_fastest_runtime_is_named_or_what_would_decide_it(path: Path) -> None:
@@ -214,8 +214,8 @@ def test_the_fastest_runtime_is_named_or_what_would_decide_it(path: Path) -> Non
         folder.begin(ENVIRONMENT)
         for number in range(3):
             noise = [number / 100 + run / 1000 for run in range(30)]
-            record(folder, ort, number, [20.0 + one for one in noise])
-            record(folder, ov, number, [30.0 + one for one in noise])
+            record(folder, ort, number, [20.0 + value for value in noise])
+            record(folder, ov, number, [30.0 + value for value in noise])
     assert "mlp: ort-cpu, 1.50 times as fast as openvino-cpu (1.499 to 1.500)" in shown(path)
     two = answered(path.parent / "two", ort, ov)
     assert "undecided" in two and "--rounds 3" in two
@@ -231,15 +231,15 @@ def test_it_is_said_how_many_rounds_a_sure_figure_takes_and_what_these_would_fin
         for case, spread in zip(cases, (0.5, 2.0), strict=True):
             for number in range(4):
                 record(folder, case, number, [20.0 + spread * number] * 30)
-    measured = rows_of(path)
-    rows = [one.row for one in measured]
+    results = rows_of(path)
+    rows = [result.row for result in results]
     assert all(row["required_rounds_p50"] and row["required_rounds_p99"] is None for row in rows)
     first, second = (row["required_rounds_p50"] for row in rows)
-    said = " ".join(shown(path, width=80).split())
-    assert f"±5 % needs {first} to {second} rounds for p50 (4 were run)" in said
-    assert "--ci-width p50=5%" in said
+    text = " ".join(shown(path, width=80).split())
+    assert f"±5 % needs {first} to {second} rounds for p50 (4 were run)" in text
+    assert "--ci-width p50=5%" in text
     changes = [f"{100 * float(row['detectable_slowdown_p50'] or 0):.0f}" for row in rows]
-    assert f"detectable slowdown at 90 % power with 4 rounds: p50 {' to '.join(changes)} %" in said
+    assert f"detectable slowdown at 90 % power with 4 rounds: p50 {' to '.join(changes)} %" in text
 
 
 def test_two_rounds_say_nothing_of_how_sure_they_are(path: Path) -> None:

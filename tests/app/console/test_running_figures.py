@@ -44,10 +44,10 @@ def test_a_figure_is_provisional_until_its_outputs_are_checked_and_rounds_are_en
             states += [(rounds, figure) for _, figure in figures.take(events)]
         run.close(0)
         (row,) = run.rows()
-    (none, first), (one, checked), (three, interval), *_ = states
-    assert (none, one, three) == (0, 1, 3)
+    (none, first), (one_round, checked_figure), (three, interval), *_ = states
+    assert (none, one_round, three) == (0, 1, 3)
     assert first.lacks == (UNCHECKED,) and first.interval_us is None
-    assert checked.lacks == ("1 of 4 rounds",) and checked.interval_us is None
+    assert checked_figure.lacks == ("1 of 4 rounds",) and checked_figure.interval_us is None
     assert interval.interval_us is not None and interval.lacks[0] == "3 of 4 rounds"
     (last,) = figures.figures.values()
     assert last.p50_us == row["latency_p50_us"]
@@ -67,9 +67,9 @@ def test_a_case_with_wrong_outputs_has_no_figure_any_more(
     options = {"fake.fail": ["wrong"]}
     with new_run(tmp_path, monkeypatch, **options) as folder, SweepRun(folder, ENVIRONMENT) as run:
         figures = RunningFigures(run)
-        seen = []
+        missing_parts = []
         while not run.finished:
-            seen += [figure.lacks for _, figure in figures.take(run.step(0.1))]
+            missing_parts += [figure.lacks for _, figure in figures.take(run.step(0.1))]
         run.close(0)
-    assert seen == [(UNCHECKED,)]
+    assert missing_parts == [(UNCHECKED,)]
     assert not figures.figures

@@ -32,16 +32,16 @@ PLANS = {
 
 @pytest.mark.parametrize("name", PLANS)
 def test_why_there_is_no_efficiency_is_told_who_asked_for_one(name: str, tmp_path: Path) -> None:
-    plan, asked = PLANS[name]
+    plan, is_expected = PLANS[name]
     with RunFolder.create(tmp_path / "run", manifest_of((ALONE, TWO), 1)) as folder:
         record(folder, ALONE, 0, [100.0] * 30)
         record(folder, TWO, 0, [100.0] * 30, concurrency=2)
     rows = Rows().of(read_run(tmp_path / "run"))
     assert "its batch size varies or is unknown" in str(rows[1]["scaling_missing_reason"])
-    told = printed((ALONE, TWO), rows, plan)
-    assert bool(told) == asked
-    if asked:
-        assert "its batch size varies or is unknown" in told
+    text = printed((ALONE, TWO), rows, plan)
+    assert bool(text) == is_expected
+    if is_expected:
+        assert "its batch size varies or is unknown" in text
 
 
 @pytest.mark.parametrize(("low", "is_shown"), [(0.1, True), (0.08, False)])
@@ -54,15 +54,15 @@ def test_an_efficiency_of_more_than_a_factor_of_ten_has_no_interval(
         record(folder, TWO, 0, [100.0] * 30, concurrency=2)
     alone, two = Rows().of(read_run(tmp_path / "run"))
     ends = {"scaling_efficiency_ci_low": low, "scaling_efficiency_ci_high": 0.9}
-    known = {
+    scaling_values = {
         "speedup": 1.0,
         "scaling_efficiency": 0.5,
         "replicas": 2,
         "scaling_missing_reason": None,
     }
-    told = printed((ALONE, TWO), (alone, {**two, **known, **ends}), plan)
-    assert ("90%" in told) == is_shown
-    assert (TOO_NOISY in told) != is_shown
+    text = printed((ALONE, TWO), (alone, {**two, **scaling_values, **ends}), plan)
+    assert ("90%" in text) == is_shown
+    assert (TOO_NOISY in text) != is_shown
 
 
 def printed(cases: Sequence[Case], rows: Sequence[Row], plan: Plan) -> str:

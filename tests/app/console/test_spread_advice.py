@@ -46,9 +46,9 @@ def alternating(log: float) -> list[float]:
 def test_it_is_advised_where_rounds_differ_within_a_short_time(
     tmp_path: Path, log: float, span_s: float, is_advised: bool
 ) -> None:
-    found = advice(tmp_path / "run", alternating(log), span_s)
-    assert (f"--spread {ADVISED} " in found) == is_advised
-    assert bool(found) == is_advised
+    advice_text = advice(tmp_path / "run", alternating(log), span_s)
+    assert (f"--spread {ADVISED} " in advice_text) == is_advised
+    assert bool(advice_text) == is_advised
 
 
 @pytest.mark.parametrize(
@@ -57,16 +57,16 @@ def test_it_is_advised_where_rounds_differ_within_a_short_time(
 def test_rounds_beside_other_work_are_spread_farther(
     tmp_path: Path, span_s: float, is_advised: bool
 ) -> None:
-    found = advice(tmp_path / "run", alternating(0.2), span_s, switches=50)
-    assert (f"--spread {ADVISED_CONTENDED} " in found) == is_advised
+    advice_text = advice(tmp_path / "run", alternating(0.2), span_s, switches=50)
+    assert (f"--spread {ADVISED_CONTENDED} " in advice_text) == is_advised
 
 
 def test_a_number_of_rounds_is_named_where_so_many_would_help(tmp_path: Path) -> None:
     """Some rounds, not hundreds, and none where the rounds that there are resemble each other."""
     few = advice(tmp_path / "few", alternating(0.05), 20.0)
-    (named,) = re.findall(r"--rounds (\d+)", few)
-    assert 4 < int(named) <= MAXIMUM_ROUNDS
+    (round_count,) = re.findall(r"--rounds (\d+)", few)
+    assert 4 < int(round_count) <= MAXIMUM_ROUNDS
     assert "--rounds" not in advice(tmp_path / "many", alternating(0.5), 20.0)
     slope = np.linspace(-0.06, 0.06, 10).tolist()
-    correlated = advice(tmp_path / "slope", slope, 100.0)
-    assert "--spread" in correlated and "--rounds" not in correlated
+    slope_advice = advice(tmp_path / "slope", slope, 100.0)
+    assert "--spread" in slope_advice and "--rounds" not in slope_advice

@@ -37,7 +37,7 @@ def test_the_list_fits_and_says_where_the_rest_of_it_is(width: int) -> None:
 
 def test_a_list_that_is_piped_fits_80_columns() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "app", "--list"],
         cwd=ROOT,
         env=environment,
@@ -45,4 +45,4 @@ def test_a_list_that_is_piped_fits_80_columns() -> None:
         text=True,
         check=True,
     )
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert max(map(len, result.stdout.splitlines())) <= 80

@@ -17,16 +17,16 @@ def palette(window: MainWindow) -> Palette:
     window.activateWindow()
     assert QTest.qWaitForWindowActive(window)
     QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-    (found,) = [one for one in window.findChildren(Palette) if one.isVisible()]
-    return found
+    (dialog,) = [child for child in window.findChildren(Palette) if child.isVisible()]
+    return dialog
 
 
 def menu_of(qtbot: QtBot) -> QMenu:
-    def opened() -> list[QMenu]:
+    def find_menus() -> list[QMenu]:
         return [w for w in QApplication.topLevelWidgets() if isinstance(w, QMenu) and w.isVisible()]
 
-    qtbot.waitUntil(lambda: len(opened()) == 1, timeout=5_000)
-    return opened()[0]
+    qtbot.waitUntil(lambda: len(find_menus()) == 1, timeout=5_000)
+    return find_menus()[0]
 
 
 def words(menu: QMenu) -> list[str]:

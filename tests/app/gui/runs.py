@@ -46,12 +46,12 @@ def fake_plan(model: Path, name: str = "t", rounds: int = 1, **options: Sequence
 def records(latencies_us: Iterable[float], warmup: int = 0) -> np.ndarray:
     """RECORD records back to back; the first `warmup` of them are marked so."""
     latency = np.round(np.asarray(list(latencies_us)) * 1e3).astype(np.int64)
-    made = np.zeros(len(latency), RECORD)
-    made["finished_ns"] = np.cumsum(latency)
-    made["started_ns"] = made["scheduled_ns"] = made["finished_ns"] - latency
-    made["phase"] = MEASURED
-    made["phase"][:warmup] = WARMUP
-    return made
+    rows = np.zeros(len(latency), RECORD)
+    rows["finished_ns"] = np.cumsum(latency)
+    rows["started_ns"] = rows["scheduled_ns"] = rows["finished_ns"] - latency
+    rows["phase"] = MEASURED
+    rows["phase"][:warmup] = WARMUP
+    return rows
 
 
 MLP = Plan(sweeps=(Sweep(models=("mlp",)),))
@@ -83,8 +83,8 @@ def sample_path(folder: RunFolder, case: Case, number: int) -> Path:
 
 def wait_for_end(child: BatchChild, seconds: float = 30.0) -> int | None:
     """The exit code of a batch process; None if it does not end in time."""
-    until = time.monotonic() + seconds
-    while child.exit_code() is None and time.monotonic() < until:
+    deadline = time.monotonic() + seconds
+    while child.exit_code() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     return child.exit_code()
 

@@ -38,9 +38,9 @@ def served(service_ns: np.ndarray, due_ns: np.ndarray) -> np.ndarray:
     """RECORD records [n] of an open loop on one lane: each begins when due, or after the last."""
     rows = np.zeros(len(service_ns), RECORD)
     rows["scheduled_ns"], free = due_ns, 0
-    for k, taken in enumerate(service_ns.tolist()):
+    for k, duration_ns in enumerate(service_ns.tolist()):
         rows["started_ns"][k] = max(free, int(due_ns[k]))
-        free = rows["finished_ns"][k] = int(rows["started_ns"][k]) + taken
+        free = rows["finished_ns"][k] = int(rows["started_ns"][k]) + duration_ns
     rows["phase"] = MEASURED
     return rows
 
@@ -62,10 +62,12 @@ def open_loop(
             for a in arrays
         ]
     )
-    waited = np.sort(np.concatenate([a["finished_ns"] - a["scheduled_ns"] for a in arrays])) / 1e3
+    latency_us = (
+        np.sort(np.concatenate([a["finished_ns"] - a["scheduled_ns"] for a in arrays])) / 1e3
+    )
     row: dict[str, object] = {"model": "cnn_tiny", "runtime": "ort-cpu", "status": "ok"}
     for name, share in (("p50", 0.5), ("p99", 0.99)):
-        figure = float(np.quantile(waited, share))
+        figure = float(np.quantile(latency_us, share))
         row[f"latency_{name}_us"] = figure
         row[f"latency_{name}_ci_low_us"] = 0.97 * figure
         row[f"latency_{name}_ci_high_us"] = 1.03 * figure
@@ -99,7 +101,7 @@ def series(
     status: Standing = "ok",
     seed: int = 1,
     tail: float = 0.02,
-    published: Sequence[ReferenceLine] = (),
+    references: Sequence[ReferenceLine] = (),
     **row: object,
 ) -> Series:
     """A case of so many rounds of `count` measured samples each."""
@@ -112,9 +114,12 @@ def series(
         histogram.add(latency[warmup:])
     summary = None
     if finished:
-        measured = [a[a["phase"] == MEASURED] for a in arrays]
+        measured_rows = [a[a["phase"] == MEASURED] for a in arrays]
         summary = summarise(
-            [Samples(a["scheduled_ns"], a["started_ns"], a["finished_ns"], clock) for a in measured]
+            [
+                Samples(a["scheduled_ns"], a["started_ns"], a["finished_ns"], clock)
+                for a in measured_rows
+            ]
         )
     return Series(
         key=key or f"{model}/{runtime}/{seed}",
@@ -127,7 +132,7 @@ def series(
         counts=histogram.counts,
         rounds=tuple(arrays),
         summary=summary,
-        published=tuple(published),
+        published=tuple(references),
         timed=tuple(range(rounds)),
         row={"model": model, "runtime": runtime, "clock": clock, "status": status, **row},
     )

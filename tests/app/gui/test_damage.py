@@ -43,27 +43,27 @@ def test_broken_samples_are_told_of_the_run_and_drawn_at_their_case(
     (path,) = (run / "samples").glob(f"{CASES[0].case_id}.*")
     whole = path.read_bytes()
     path.write_bytes(whole[:1001] if kind == "short" else b"\xff" * 400 + whole[400:])
-    findings = tuple(one for one in verify(run).findings if not one.harmless)
+    findings = tuple(entry for entry in verify(run).findings if not entry.harmless)
     assert findings, "verify sees it"
     open_run(window, qtbot, run)
-    qtbot.waitUntil(lambda: any(one.damage for one in seen(window).series), timeout=60_000)
+    qtbot.waitUntil(lambda: any(entry.damage for entry in seen(window).series), timeout=60_000)
     state = seen(window)
     assert [problem.cause for problem in state.damaged] == [
         f"{f.file} {f.problem}" for f in findings
     ]
     assert window.badge.groups[0].cause == "Damaged files"
     assert path.name in window.badge.headline
-    broken, sound = (state.of(case.case_id) for case in CASES)
-    assert broken is not None and sound is not None
-    assert quality_of(broken) == "doubted" and "damaged" in legend_text(broken)
+    broken_series, sound = (state.of(case.case_id) for case in CASES)
+    assert broken_series is not None and sound is not None
+    assert quality_of(broken_series) == "doubted" and "damaged" in legend_text(broken_series)
     assert not sound.damage
 
 
 def test_a_sound_run_says_nothing_of_damage(window: MainWindow, qtbot: QtBot, run: Path) -> None:
     open_run(window, qtbot, run)
-    with qtbot.waitSignal(window.feed.damage.found, timeout=60_000) as found:
+    with qtbot.waitSignal(window.feed.damage.found, timeout=60_000) as blocker:
         pass
-    assert found.args[1] == ()
+    assert blocker.args[1] == ()
     assert not seen(window).damaged
     assert all(group.cause != "Damaged files" for group in window.badge.groups)
 
@@ -71,8 +71,8 @@ def test_a_sound_run_says_nothing_of_damage(window: MainWindow, qtbot: QtBot, ru
 def test_lost_samples_are_told_by_their_cases(run: Path) -> None:
     shutil.rmtree(run / "samples")
     (run / "samples").mkdir()
-    told = damaged_cases(verify(run).findings)
-    assert told.keys() == {case.case_id for case in CASES}
+    damage = damaged_cases(verify(run).findings)
+    assert damage.keys() == {case.case_id for case in CASES}
 
 
 def test_the_samples_of_a_case_are_where_the_findings_look(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from tests.checkout import ROOT
 def test_a_window_that_has_shown_everything_still_stands(tmp_path: Path) -> None:
     """Qt once painted what had been deleted, after some forty views on a large screen."""
     command = [sys.executable, "-m", "tests.desktop.grabs", str(tmp_path), "1920x1080"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[-2000:]
     for theme in ("light", "dark"):
         pictures = {path.stem for path in (tmp_path / f"1920x1080-{theme}").glob("*.png")}
-        seen = {spec.key for spec in VIEWS if any(spec.key in name for name in pictures)}
-        assert seen == {spec.key for spec in VIEWS}
+        view_keys = {spec.key for spec in VIEWS if any(spec.key in name for name in pictures)}
+        assert view_keys == {spec.key for spec in VIEWS}

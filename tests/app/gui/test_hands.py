@@ -59,23 +59,23 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "monday"
 
 
-def rows(found: Palette) -> list[tuple[str, str, str]]:
-    items = [found.found.topLevelItem(k) for k in range(found.found.topLevelItemCount())]
+def rows(dialog: Palette) -> list[tuple[str, str, str]]:
+    items = [dialog.found.topLevelItem(k) for k in range(dialog.found.topLevelItemCount())]
     return [(item.text(0), item.text(1), item.text(2)) for item in items if item]
 
 
 def find(window: MainWindow, letters: str) -> Palette:
-    opened = palette(window)
-    QTest.keyClicks(opened.line, letters)
-    return opened
+    dialog = palette(window)
+    QTest.keyClicks(dialog.line, letters)
+    return dialog
 
 
 def test_the_palette_does_an_action_and_shows_its_key(window: MainWindow) -> None:
-    opened = find(window, "dark th")
-    assert rows(opened)[0] == ("Dark theme", "action", "Ctrl+T")
-    QTest.keyClick(opened.line, Qt.Key.Key_Return)
+    dialog = find(window, "dark th")
+    assert rows(dialog)[0] == ("Dark theme", "action", "Ctrl+T")
+    QTest.keyClick(dialog.line, Qt.Key.Key_Return)
     assert window.preferences.theme == "dark"
-    assert not opened.isVisible()
+    assert not dialog.isVisible()
 
 
 def test_the_palette_has_every_action_view_case_model_term_and_recent_run(
@@ -87,8 +87,8 @@ def test_the_palette_has_every_action_view_case_model_term_and_recent_run(
         assert (action.text().replace("&", "").rstrip("…"), "action") in entries
     for spec in VIEWS:
         assert (spec.title, "view") in entries
-    for one in seen(window).series:
-        assert (one.label, "case") in entries
+    for case_series in seen(window).series:
+        assert (case_series.label, "case") in entries
     assert {("mlp", "model"), ("p99", "term"), ("monday", "recent run")} <= entries
 
 
@@ -105,33 +105,39 @@ def test_the_palette_leads_to_views_cases_models_terms_and_runs(
     qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)
     window.table.filter_by("nothing has this")
     go("lstm fake 50 batch 4 case")
-    chosen = window.table.selected_keys()
-    assert len(chosen) == 1
-    one = next(one for one in seen(window).series if one.key == chosen[0])
-    assert (one.model, one.runtime, one.case.axes["batch"]) == ("lstm_tiny", "fake", 4)
-    assert one.case.options["latency_us"] == 50.0
+    keys = window.table.selected_keys()
+    assert len(keys) == 1
+    case_series = next(
+        case_series for case_series in seen(window).series if case_series.key == keys[0]
+    )
+    assert (case_series.model, case_series.runtime, case_series.case.axes["batch"]) == (
+        "lstm_tiny",
+        "fake",
+        4,
+    )
+    assert case_series.case.options["latency_us"] == 50.0
     go("char_cnn model")
     assert any("char_cnn" in name for name in window.editor.draft.sweeps[0].models)
     assert window.frame.page == COMPOSER
-    opened = find(window, "wait policy term")
-    assert "spinning" in opened.hint.text(), "a term is told before anything is pressed"
-    QTest.keyClick(opened.line, Qt.Key.Key_Escape)
-    assert not opened.isVisible()
+    dialog = find(window, "wait policy term")
+    assert "spinning" in dialog.hint.text(), "a term is told before anything is pressed"
+    QTest.keyClick(dialog.line, Qt.Key.Key_Escape)
+    assert not dialog.isVisible()
 
 
 def test_the_palette_is_moved_through_by_arrows_and_read_aloud(window: MainWindow) -> None:
-    opened = find(window, "pane")
-    first = opened.line.accessibleDescription()
-    assert first.startswith(rows(opened)[0][0])
-    QTest.keyClick(opened.line, Qt.Key.Key_Down)
-    assert opened.line.accessibleDescription().startswith(rows(opened)[1][0])
-    QTest.keyClick(opened.line, Qt.Key.Key_Up)
-    assert opened.line.accessibleDescription() == first
-    opened.line.clear()
-    QTest.keyClicks(opened.line, "resume open")
-    QTest.keyClick(opened.line, Qt.Key.Key_Return)
-    assert opened.isVisible() and "can't be done now" in opened.hint.text()
-    opened.reject()
+    dialog = find(window, "pane")
+    first = dialog.line.accessibleDescription()
+    assert first.startswith(rows(dialog)[0][0])
+    QTest.keyClick(dialog.line, Qt.Key.Key_Down)
+    assert dialog.line.accessibleDescription().startswith(rows(dialog)[1][0])
+    QTest.keyClick(dialog.line, Qt.Key.Key_Up)
+    assert dialog.line.accessibleDescription() == first
+    dialog.line.clear()
+    QTest.keyClicks(dialog.line, "resume open")
+    QTest.keyClick(dialog.line, Qt.Key.Key_Return)
+    assert dialog.isVisible() and "can't be done now" in dialog.hint.text()
+    dialog.reject()
 
 
 def test_a_row_is_measured_again_alone_by_the_command_that_its_menu_copies(
@@ -140,8 +146,8 @@ def test_a_row_is_measured_again_alone_by_the_command_that_its_menu_copies(
     open_run(window, qtbot, run)
     for row, case in enumerate(CASES):
         window.table.view.selectRow(row)
-        at = window.table.view.visualRect(window.table.filter.index(row, 0)).center()
-        asked_for_menu(window.table.view.viewport(), QContextMenuEvent.Reason.Mouse, at)
+        position = window.table.view.visualRect(window.table.filter.index(row, 0)).center()
+        asked_for_menu(window.table.view.viewport(), QContextMenuEvent.Reason.Mouse, position)
         menu = menu_of(qtbot)
         assert {"Use as baseline, or no longer", "Copy rows as TSV", "Export view…"} <= set(
             words(menu)
@@ -149,7 +155,7 @@ def test_a_row_is_measured_again_alone_by_the_command_that_its_menu_copies(
         do(menu, "Copy the command")
         line = QGuiApplication.clipboard().text().removeprefix(install_layout.PROGRAM)
         plan = plan_from_options(parse(shlex.split(line)))
-        assert [one.case_id for one in expand(plan)] == [case.case_id]
+        assert [expected_case.case_id for expected_case in expand(plan)] == [case.case_id]
         assert plan.rounds == PLAN.rounds and not plan.baseline
         assert "Copied" in window.statusBar().currentMessage()
 
@@ -157,8 +163,8 @@ def test_a_row_is_measured_again_alone_by_the_command_that_its_menu_copies(
 def test_a_row_is_looked_into_from_its_menu(window: MainWindow, qtbot: QtBot, run: Path) -> None:
     open_run(window, qtbot, run)
     window.table.view.selectRow(2)
-    at = window.table.view.visualRect(window.table.filter.index(2, 0)).center()
-    asked_for_menu(window.table.view.viewport(), QContextMenuEvent.Reason.Mouse, at)
+    position = window.table.view.visualRect(window.table.filter.index(2, 0)).center()
+    asked_for_menu(window.table.view.viewport(), QContextMenuEvent.Reason.Mouse, position)
     do(menu_of(qtbot), "Inspect")
     assert window.frame.page == WORK
     assert window.views.by_key["graph"].isVisible()
@@ -240,9 +246,9 @@ def test_what_a_file_manager_drops_on_a_plot_is_opened(
     dropped(window, urls(tmp_path / "mine.toml"))
     assert window.editor.draft.name == "mine"
     (tmp_path / "nets").mkdir()
-    inside = tiny_model(tmp_path / "nets" / "one.onnx")
+    nested_model = tiny_model(tmp_path / "nets" / "one.onnx")
     dropped(window, urls(tmp_path / "nets"))
-    assert str(inside) in window.editor.draft.sweeps[0].models
+    assert str(nested_model) in window.editor.draft.sweeps[0].models
 
 
 def test_two_runs_that_are_dropped_are_compared(
@@ -264,15 +270,15 @@ def test_a_drop_of_something_else_says_what_is_taken(
 ) -> None:
     (tmp_path / "notes.txt").write_text("no model")
     plans = [tmp_path / "a.toml", tmp_path / "b.toml"]
-    given: dict[str, Callable[[], None]] = {
+    drop_actions: dict[str, Callable[[], None]] = {
         "notes.txt": lambda: dropped(window, urls(tmp_path / "notes.txt")),
         "https://example.org/net.onnx": lambda: dropped(window, [QUrl(what)]),
         "two plans": lambda: dropped(window, urls(*plans)),
         "only words": lambda: dropped(window, [], "only words"),
     }
-    given[what]()
-    told = [dialog.text for dialog in dialogs(window)] or [window.statusBar().currentMessage()]
-    assert any("drop " in text for text in told), told
+    drop_actions[what]()
+    messages = [dialog.text for dialog in dialogs(window)] or [window.statusBar().currentMessage()]
+    assert any("drop " in text for text in messages), messages
     assert window.feed.opening is None and not window.editor.draft.sweeps[0].models
     for dialog in dialogs(window):
         dialog.close()
@@ -282,23 +288,23 @@ def test_everything_that_takes_the_keyboard_has_a_name(
     window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
     open_run(window, qtbot, run)
-    checked = 0
+    control_count = 0
     for key in ["welcome", "editor", "results", "queue", "log", *(spec.key for spec in VIEWS)]:
         window.frame.show_key(key)
         QApplication.processEvents()
         for widget in window.findChildren(QWidget):
             takes = widget.focusPolicy() & Qt.FocusPolicy.TabFocus and not widget.focusProxy()
             if takes and widget.isVisible() and not _inner(widget):
-                checked += 1
+                control_count += 1
                 text = widget.text() if isinstance(widget, QAbstractButton) else ""
                 assert widget.accessibleName() or text, (key, widget)
-    assert checked > 100
+    assert control_count > 100
 
 
 def _inner(widget: QWidget) -> bool:
     """A part of a control that speaks for it, or of Qt's own."""
-    inside = isinstance(widget.parentWidget(), (QLineEdit, QComboBox))
-    return inside or widget.objectName().startswith("qt_")
+    is_inner = isinstance(widget.parentWidget(), (QLineEdit, QComboBox))
+    return is_inner or widget.objectName().startswith("qt_")
 
 
 def test_runs_that_were_dropped_together_become_one(
@@ -312,12 +318,12 @@ def test_runs_that_were_dropped_together_become_one(
     qtbot.waitUntil(lambda: window.feed.folder == tmp_path / "a", timeout=10_000)
     window.preferences.runs_folder = tmp_path / "runs"
     window.actions_by_key["merge_runs"].trigger()
-    there = lambda: window.feed.folder is not None and window.feed.folder.parent.name == "runs"  # noqa: E731
-    qtbot.waitUntil(there, timeout=60_000)
+    is_merged = lambda: window.feed.folder is not None and window.feed.folder.parent.name == "runs"  # noqa: E731
+    qtbot.waitUntil(is_merged, timeout=60_000)
     qtbot.waitUntil(lambda: len(window.table.model.series) == 2, timeout=10_000)
     window.table.filter_by("host:board")
-    shown = window.table.view.model()
-    assert (len(window.table.model.series), shown.rowCount()) == (2, 1)
+    proxy_model = window.table.view.model()
+    assert (len(window.table.model.series), proxy_model.rowCount()) == (2, 1)
     assert not window.actions_by_key["resume_run"].isEnabled()
 
 
@@ -334,8 +340,8 @@ def test_a_report_of_the_open_run_is_one_page(
         window.actions_by_key["report"].trigger()
     assert "lstm_tiny" in page.read_text("utf-8")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path), ""))
-    with qtbot.waitSignal(window.files.failed, timeout=60_000) as told:
+    with qtbot.waitSignal(window.files.failed, timeout=60_000) as blocker:
         window.actions_by_key["report"].trigger()
-    assert "is a folder" in str(told.args[0])
+    assert "is a folder" in str(blocker.args[0])
     for dialog in dialogs(window):
         dialog.close()

@@ -51,8 +51,8 @@ def tips(model: QAbstractItemModel, parent: QModelIndex | None = None) -> Iterat
     top = parent or QModelIndex()
     for row in range(model.rowCount(top)):
         for column in range(model.columnCount(top)):
-            told = model.data(model.index(row, column, top), Qt.ItemDataRole.ToolTipRole)
-            yield str(told or "")
+            tip = model.data(model.index(row, column, top), Qt.ItemDataRole.ToolTipRole)
+            yield str(tip or "")
         yield from tips(model, model.index(row, 0, top))
 
 
@@ -72,14 +72,14 @@ def test_a_window_shows_names_as_they_are(window: MainWindow, qtbot: QtBot, tmp_
         is_rich = label.textFormat() == Qt.TextFormat.RichText
         if label.textFormat() != Qt.TextFormat.PlainText and not is_rich:
             assert not GuiQt.mightBeRichText(label.text()), label.text()
-    told = [widget.toolTip() for widget in window.findChildren(QWidget)]
+    tips_text = [widget.toolTip() for widget in window.findChildren(QWidget)]
     for view in window.findChildren(QAbstractItemView):
         if view.model() is not None:
-            told += tips(view.model())
-    shown = [seen(tip) for tip in told if tip]
-    assert not [tip for tip in shown if "\ufffc" in tip], "an image stands for a name"
-    assert any(TAG in tip for tip in shown), "in full, as it is"
-    assert not [tip for tip in shown if steering(tip)]
+            tips_text += tips(view.model())
+    plain_tips = [seen(tip) for tip in tips_text if tip]
+    assert not [tip for tip in plain_tips if "\ufffc" in tip], "an image stands for a name"
+    assert any(TAG in tip for tip in plain_tips), "in full, as it is"
+    assert not [tip for tip in plain_tips if steering(tip)]
 
 
 def test_what_is_copied_and_saved_runs_in_no_spreadsheet(
@@ -87,9 +87,9 @@ def test_what_is_copied_and_saved_runs_in_no_spreadsheet(
 ) -> None:
     open_run(window, qtbot, hostile_run(tmp_path / "run"))
     window.table.copy()
-    copied = QGuiApplication.clipboard().text().splitlines()
-    cells = [cell for line in copied for cell in line.split("\t")]
-    assert len(copied) == len(CASES) + 1
+    copied_lines = QGuiApplication.clipboard().text().splitlines()
+    cells = [cell for line in copied_lines for cell in line.split("\t")]
+    assert len(copied_lines) == len(CASES) + 1
     assert not formulas("\n".join('"' + cell.replace('"', '""') + '"' for cell in cells).encode())
     header, rows = window.table.table()
     write_csv(tmp_path / "view.csv", ["=cmd", *header[1:]], rows)

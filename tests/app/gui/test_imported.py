@@ -39,7 +39,7 @@ def test_it_is_shown_hollow_under_its_own_clock_and_ranked_by_nothing(
 
     qtbot.waitUntil(is_told)
     series = seen(window).series
-    assert [legend_text(one).partition(" (")[2] for one in series] == [LEGEND] * 2
+    assert [legend_text(case_series).partition(" (")[2] for case_series in series] == [LEGEND] * 2
     assert not ranked(series)
     for spec in VIEWS:
         window.frame.show_key(spec.key)

@@ -52,8 +52,8 @@ def test_a_click_on_what_was_noticed_shows_its_cases_in_the_view_that_shows_it(
         return badge.links[-len(badge.findings) :] if badge.findings else []
 
     qtbot.waitUntil(lambda: bool(links()), timeout=30_000)
-    sentences = [one.sentence for one in find_insights(Rows().measured(read_run(run)))]
-    assert [link.accessibleName() for link in links()] == [f"Show: {one}" for one in sentences]
+    sentences = [entry.sentence for entry in find_insights(Rows().measured(read_run(run)))]
+    assert [link.accessibleName() for link in links()] == [f"Show: {entry}" for entry in sentences]
     (bimodal,) = (link for link in badge.links if "bimodal" in link.accessibleName())
     window.frame.show_key("boxes")
     window.table.filter_by("threads=2")
@@ -62,4 +62,4 @@ def test_a_click_on_what_was_noticed_shows_its_cases_in_the_view_that_shows_it(
     assert window.frame.current == "distribution"
     assert window.views.by_key["histogram"].isVisible()
     qtbot.waitUntil(lambda: seen(window).visible_keys == (CASES[6].case_id,), timeout=10_000)
-    assert {one.view for one in seen(window).insights} <= {view.key for view in VIEWS}
+    assert {entry.view for entry in seen(window).insights} <= {view.key for view in VIEWS}

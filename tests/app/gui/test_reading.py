@@ -25,8 +25,8 @@ CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in (1, 2, 3)
 def opened(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> MainWindow:
     """Three cases; in the first every hundredth sample stalls for a millisecond."""
     with new_run(tmp_path / "run", CASES) as folder:
-        stalled = [1000.0 if k % 100 == 99 else 50.0 + k % 7 for k in range(1000)]
-        record_round(folder, CASES[0], 0, records(stalled))
+        latency_us = [1000.0 if k % 100 == 99 else 50.0 + k % 7 for k in range(1000)]
+        record_round(folder, CASES[0], 0, records(latency_us))
         for case in CASES[1:]:
             record_round(folder, case, 0, records([80.0 + k % 9 for k in range(400)]))
     open_run(window, qtbot, tmp_path / "run")
@@ -63,11 +63,11 @@ def test_what_is_selected_in_the_table_is_framed_in_the_plots_that_show_all(
     opened.frame.show_key("matrix")
     heat = opened.views.by_key["matrix"]
     qtbot.waitUntil(lambda: bool(heat.plots), timeout=10_000)
-    before = heat.canvas.grab().toImage()
+    image_before = heat.canvas.grab().toImage()
     opened.table.select([CASES[1].case_id])
     (layer,) = heat.crosshair._framed.values()
     assert [spot.keys for spot in layer.spots] == [(CASES[1].case_id,)]
-    assert heat.canvas.grab().toImage() != before
+    assert heat.canvas.grab().toImage() != image_before
     opened.table.select([])
     assert not layer.spots
 
@@ -79,8 +79,8 @@ def test_where_all_is_selected_nothing_is_framed(opened: MainWindow, qtbot: QtBo
         opened.frame.show_key(key)
         view = opened.views.by_key[key]
         qtbot.waitUntil(lambda view=view: bool(view.plots), timeout=10_000)  # type: ignore[misc]
-        framed = [layer.spots for layer in view.crosshair._framed.values()]
-        assert framed and not any(framed)
+        frames = [layer.spots for layer in view.crosshair._framed.values()]
+        assert frames and not any(frames)
 
 
 def test_a_row_that_the_filter_hides_is_shown_again_when_it_is_clicked_in_a_plot(
@@ -101,8 +101,8 @@ def test_a_marked_range_lights_the_same_iterations_in_every_view(
         view = opened.views.by_key[key]
         qtbot.waitUntil(partial(_is_lit, view), timeout=10_000)
         assert view.lit is opened.feed.lit
-        told = view.crosshair.box.plain
-        assert "10 samples, 1.0 % of the samples" in told and "every 6.25 ms" in told, key
+        readout = view.crosshair.box.plain
+        assert "10 samples, 1.0 % of the samples" in readout and "every 6.25 ms" in readout, key
     timeline = opened.views.by_key["timeline"]
     timeline.drop_readout()
     assert opened.feed.lit is None
@@ -121,9 +121,9 @@ def test_a_double_click_leads_to_the_iterations_in_the_timeline(
     qtbot.waitUntil(timeline.isVisible, timeout=10_000)
     state = opened.feed.state
     assert state is not None and opened.feed.lit is not None
-    one = state.of(case_id)
-    assert one is not None
-    assert opened.feed.lit.of(one).rounds[0].tolist() == list(range(99, 1000, 100))
+    case_series = state.of(case_id)
+    assert case_series is not None
+    assert opened.feed.lit.of(case_series).rounds[0].tolist() == list(range(99, 1000, 100))
 
 
 def test_marked_samples_are_exported_with_case_round_iteration_and_start(

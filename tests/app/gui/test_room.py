@@ -42,12 +42,12 @@ def run(tmp_path: Path) -> Path:
 @pytest.fixture
 def larger() -> Iterator[None]:
     """Fonts at 175 %, for windows that are made from now on."""
-    before = QApplication.font()
+    old_font = QApplication.font()
     font = QApplication.font()
     font.setPointSizeF(1.75 * font.pointSizeF())
     QApplication.setFont(font)
     yield
-    QApplication.setFont(before)
+    QApplication.setFont(old_font)
 
 
 def shown(qtbot: QtBot, tmp_path: Path, width: int, height: int) -> MainWindow:
@@ -135,7 +135,7 @@ def test_one_view_has_the_whole_window_and_gives_it_back(
     open_run(window, qtbot, run)
     window.frame.show_key("percentiles")
     panes = (window.header, window.series_list, window.frame.details)
-    there = [pane.isVisible() for pane in panes]
+    visibilities = [pane.isVisible() for pane in panes]
     view = window.views.by_key["percentiles"]
     view.canvas.setFocus()
     window.activateWindow()
@@ -146,7 +146,7 @@ def test_one_view_has_the_whole_window_and_gives_it_back(
     assert window.progress.isVisible(), "what is wrong with a run is shown there too"
     QTest.keyClick(view.canvas, back)
     qtbot.waitUntil(window.header.isVisible)
-    assert [pane.isVisible() for pane in panes] == there
+    assert [pane.isVisible() for pane in panes] == visibilities
     assert view.is_in_sight, "and it is in front as before"
 
 
@@ -174,8 +174,10 @@ def test_the_first_start_fits_the_screen(
     tmp_path: Path, screen: tuple[int, int], text: str
 ) -> None:
     width, height = screen
-    one = {"name": "0", "x": 0, "y": 0, "width": width, "height": height, "logicalDpi": 96}
-    (tmp_path / "screen.json").write_text(json.dumps({"screens": [one | {"logicalBaseDpi": 96}]}))
+    screen_entry = {"name": "0", "x": 0, "y": 0, "width": width, "height": height, "logicalDpi": 96}
+    (tmp_path / "screen.json").write_text(
+        json.dumps({"screens": [screen_entry | {"logicalBaseDpi": 96}]})
+    )
     platform = f"offscreen:configfile={tmp_path / 'screen.json'}"
     path = subprocess.run(
         [sys.executable, "-c", FIRST, str(tmp_path / "window.ini")],

@@ -57,10 +57,10 @@ def test_a_worker_that_crashes_is_a_row_with_its_reason(
     plan = fake_plan(model, fail=["none", "crash"], distribution=["bimodal"])
     run_plan(window, qtbot, plan)
     qtbot.waitUntil(lambda: sorted(statuses(window)) == ["crashed", "ok"], timeout=TIMEOUT_MS)
-    crashed = next(
+    failed_series = next(
         case_series for case_series in window.table.model.series if case_series.status == "crashed"
     )
-    assert "SIGSEGV" in crashed.row["reason"]
+    assert "SIGSEGV" in failed_series.row["reason"]
 
 
 def test_pause_and_stop_from_the_window(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
@@ -79,13 +79,15 @@ def test_pause_and_stop_from_the_window(window: MainWindow, qtbot: QtBot, tmp_pa
 def test_closing_the_window_leaves_nothing_but_the_run(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    threads, others = threading.active_count(), set(psutil.Process().children())
+    threads, old_children = threading.active_count(), set(psutil.Process().children())
     run_plan(window, qtbot, fake_plan(tiny_model(tmp_path / "tiny.onnx"), rounds=3))
     qtbot.waitUntil(lambda: "measuring" in statuses(window), timeout=TIMEOUT_MS)
     folder, child = window.control.folder, window.control.child
     assert folder is not None and child is not None
     window.close()
-    assert [one.pid for one in set(psutil.Process().children()) - others] == [child.pid]
+    assert [process.pid for process in set(psutil.Process().children()) - old_children] == [
+        child.pid
+    ]
     assert is_being_written(folder)
     assert not [t for t in window.findChildren(QTimer) if t.isActive() and t.interval() > 0]
     assert threading.active_count() <= threads
@@ -99,10 +101,10 @@ def test_the_same_cases_from_the_window_and_from_the_copied_command(
     window.editor.set_draft(plan, "test")
     window.actions_by_key["copy_command"].trigger()
     line = QGuiApplication.clipboard().text().removeprefix(install_layout.PROGRAM)
-    told = {case.case_id for case in expand(plan_from_options(parse(shlex.split(line))))}
+    case_ids = {case.case_id for case in expand(plan_from_options(parse(shlex.split(line))))}
     run_plan(window, qtbot, plan)
     qtbot.waitUntil(lambda: window.feed.state is not None, timeout=TIMEOUT_MS)
-    assert {case.case_id for case in seen(window).manifest.cases} == told
+    assert {case.case_id for case in seen(window).manifest.cases} == case_ids
 
 
 def test_a_sweep_by_mistake_is_asked_about_first(
@@ -135,8 +137,8 @@ def test_closing_with_a_queue_is_asked_about(
 
 def test_the_first_result_is_one_click_away(window: MainWindow, qtbot: QtBot) -> None:
     window.editor.run_asked.disconnect(window.runs.run_plan)
-    with qtbot.waitSignal(window.editor.run_asked, timeout=10_000) as asked:
+    with qtbot.waitSignal(window.editor.run_asked, timeout=10_000) as blocker:
         window.start_page.try_button.click()
-    plan, found = asked.args
+    plan, estimate = blocker.args
     assert plan.sweeps[0].runtimes == ("ort-cpu",)
-    assert found.longest_s < 60
+    assert estimate.longest_s < 60

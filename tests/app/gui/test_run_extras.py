@@ -36,10 +36,10 @@ def test_operator_times_of_a_real_run_are_shown(
     window.frame.show_key("operators")
     view = window.views.by_key["operators"]
     qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
-    nodes, recorded = view.table()[1], read_run(folder).operators
+    nodes, operators = view.table()[1], read_run(folder).operators
     assert [row[1] for row in nodes] == ["Relu"]
     assert nodes[0][3] == pytest.approx(1.0), "one operator takes all of the time"
-    assert len(recorded) == 1
+    assert len(operators) == 1
 
 
 def test_a_case_that_hangs_ends_as_a_timeout_in_the_table(
@@ -71,5 +71,5 @@ def test_options_tell_runs_apart_by_what_differs_alone() -> None:
     on = series("ort-cpu", key="a", options="arena=on graph=all")
     off = series("ort-cpu", key="b", options="arena=off graph=all")
     other = series("openvino-cpu", key="c", options="streams=1")
-    named = variants([on, off, other])
-    assert named == {"a": "ort-cpu arena=on", "b": "ort-cpu arena=off", "c": "openvino-cpu"}
+    names = variants([on, off, other])
+    assert names == {"a": "ort-cpu arena=on", "b": "ort-cpu arena=off", "c": "openvino-cpu"}

@@ -35,8 +35,8 @@ def run(tmp_path: Path) -> Path:
 def _swatch(window: MainWindow, key: str) -> QColor:
     """The colour in the middle of the swatch that the table has for a case."""
     model = window.table.model
-    row = [one.key for one in model.series].index(key)
-    column = [one.key for one in model.columns].index("runtime")
+    row = [entry.key for entry in model.series].index(key)
+    column = [entry.key for entry in model.columns].index("runtime")
     picture = model.index(row, column).data(Qt.ItemDataRole.DecorationRole)
     assert isinstance(picture, QIcon)
     image = picture.pixmap(14, 14, QIcon.Mode.Selected).toImage()
@@ -45,8 +45,8 @@ def _swatch(window: MainWindow, key: str) -> QColor:
 
 def _drawn(window: MainWindow) -> list[Line]:
     """The lines of the tree with a swatch: what plots show."""
-    shown = set(seen(window).visible_keys)
-    return [line for line in window.series_list.rows.lines if line.key in shown]
+    visible_keys = set(seen(window).visible_keys)
+    return [line for line in window.series_list.rows.lines if line.key in visible_keys]
 
 
 def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
@@ -69,10 +69,12 @@ def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
     for line in _drawn(window):
         assert line.style == styles[line.key]
         assert _swatch(window, line.key) == line.style.color
-    beyond = next(
+    hidden_series = next(
         case_series.key for case_series in seen(window).series if case_series.key not in styles
     )
-    assert _swatch(window, beyond) == QColor(view.theme.base), "an empty frame: it is in no plot"
+    assert _swatch(window, hidden_series) == QColor(view.theme.base), (
+        "an empty frame: it is in no plot"
+    )
 
     qtbot.waitUntil(lambda: view.arrangement.listed, timeout=10_000)
     view.refresh()

@@ -32,10 +32,12 @@ print([name for name in {(*ENGINES, *LATER)!r} if name in sys.modules])
 
 
 def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    kept = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    base_environment = {
+        k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")
+    }
     return subprocess.run(
         [sys.executable, *arguments],
-        env={**kept, **environment},
+        env={**base_environment, **environment},
         capture_output=True,
         text=True,
         timeout=60,
@@ -44,40 +46,40 @@ def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
 
 
 def test_the_window_opens_without_an_engine_torch_or_scipy(tmp_path: Path) -> None:
-    told = _run("-c", LOADED, str(tmp_path), QT_QPA_PLATFORM="offscreen")
-    assert told.stdout.strip() == "[]", told.stderr
+    result = _run("-c", LOADED, str(tmp_path), QT_QPA_PLATFORM="offscreen")
+    assert result.stdout.strip() == "[]", result.stderr
 
 
 def test_a_display_that_cannot_be_opened_is_one_sentence_that_names_run() -> None:
-    told = _run("-m", "app", QT_QPA_PLATFORM="xcb", DISPLAY=":971")
-    assert told.returncode == 2
-    assert "graphlap run" in told.stderr
-    assert "Traceback" not in told.stderr
+    result = _run("-m", "app", QT_QPA_PLATFORM="xcb", DISPLAY=":971")
+    assert result.returncode == 2
+    assert "graphlap run" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_a_plan_that_is_none_ends_before_a_window_opens(tmp_path: Path) -> None:
-    told = _run("-m", "app", "--plan", str(tmp_path / "none.toml"), QT_QPA_PLATFORM="offscreen")
-    assert told.returncode == 2
-    assert "none.toml" in told.stderr
+    result = _run("-m", "app", "--plan", str(tmp_path / "none.toml"), QT_QPA_PLATFORM="offscreen")
+    assert result.returncode == 2
+    assert "none.toml" in result.stderr
 
 
 def test_what_cannot_be_opened_ends_before_a_window_opens(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no model")
     for path in (tmp_path / "notes.txt", tmp_path / "gone.onnx"):
-        told = _run("-m", "app", str(path), QT_QPA_PLATFORM="offscreen")
-        assert told.returncode == 2
-        assert path.name in told.stderr
+        result = _run("-m", "app", str(path), QT_QPA_PLATFORM="offscreen")
+        assert result.returncode == 2
+        assert path.name in result.stderr
 
 
 def test_a_model_that_is_gone_is_named_where_no_window_is_wanted(tmp_path: Path) -> None:
-    told = _run("-m", "app", "--headless", str(tmp_path / "net.onnx"))
-    assert told.returncode == 2
-    assert "net.onnx" in told.stderr
+    result = _run("-m", "app", "--headless", str(tmp_path / "net.onnx"))
+    assert result.returncode == 2
+    assert "net.onnx" in result.stderr
 
 
 def test_the_desktop_entry_is_installed_without_a_display(tmp_path: Path) -> None:
-    told = _run("-m", "app", "--install-desktop", XDG_DATA_HOME=str(tmp_path))
-    assert told.returncode == 0, told.stderr
+    result = _run("-m", "app", "--install-desktop", XDG_DATA_HOME=str(tmp_path))
+    assert result.returncode == 0, result.stderr
     entry = (tmp_path / "applications" / "graphlap.desktop").read_text()
     assert "%F" in entry, "a file manager hands over what was dropped on the icon"
 
@@ -108,7 +110,7 @@ def test_a_run_folder_is_opened_and_a_model_goes_to_the_editor(tmp_path: Path) -
     with new_run(tmp_path / "monday", [Case("mlp", "fake")]):
         pass
     places = {"QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path / "home")}
-    told = _run("-c", OPENED, str(tmp_path / "monday"), **places)
-    assert told.stdout.strip() == "monday", told.stderr
-    told = _run("-c", OPENED, str(model), **places)
-    assert told.stdout.strip() == repr((str(model),)), told.stderr
+    result = _run("-c", OPENED, str(tmp_path / "monday"), **places)
+    assert result.stdout.strip() == "monday", result.stderr
+    result = _run("-c", OPENED, str(model), **places)
+    assert result.stdout.strip() == repr((str(model),)), result.stderr

@@ -30,10 +30,10 @@ def run(tmp_path: Path) -> Path:
     """Fourteen cases of one round: three were warned of, one gave wrong outputs."""
     with new_run(tmp_path / "run", CASES) as folder:
         for number, case in enumerate(CASES):
-            said = [BUSY] if number < 3 else []
+            warnings = [BUSY] if number < 3 else []
             status: Status = "wrong_output" if number == 5 else "ok"
             samples = records([50.0 + number + k % 7 for k in range(400)])
-            record_round(folder, case, 0, samples, status, said)
+            record_round(folder, case, 0, samples, status, warnings)
         LiveFile(folder).write(Live("finished", rounds_total=14, rounds_done=14), always=True)
     return tmp_path / "run"
 
@@ -60,13 +60,13 @@ def test_the_badge_says_what_is_wrong_and_each_line_finds_its_cases(
     assert badge.groups[0].cause == "Failed cases"
     few = rendering.title(diagnostic("few_rounds", rounds=1))
     assert any(few in text for text in links())
-    (group,) = (one for one in badge.groups if one.cause == "Disturbed machine")
+    (group,) = (entry for entry in badge.groups if entry.cause == "Disturbed machine")
     assert group.action == one_line(rendering.action(BUSY))
     QTest.mouseClick(links()[busy], Qt.MouseButton.LeftButton)
     assert not badge.panel.isVisible()
     assert window.table.filter.rowCount() == 3
     for key in ("ranking", "trends", "matrix", "summary"):
-        keys = {one.key for one in window.views.by_key[key].series}
+        keys = {entry.key for entry in window.views.by_key[key].series}
         assert keys == {case.case_id for case in CASES[:3]}, "the filter holds for every view"
     window.table.filter_by("")
     assert window.table.filter.rowCount() == 14

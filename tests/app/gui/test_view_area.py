@@ -35,7 +35,7 @@ def _feed(area: ViewArea, cases: list[Series]) -> None:
     QApplication.processEvents()
 
 
-def _named(area: ViewArea) -> list[str]:
+def _tab_names(area: ViewArea) -> list[str]:
     return [area.bar.tabText(k) for k in range(area.bar.count())]
 
 
@@ -48,20 +48,20 @@ def test_the_bar_names_what_the_run_has_data_for_and_the_rest_is_under_plus(
 ) -> None:
     area.resize(2000, 600)
     _feed(area, finished())
-    assert _named(area) == [
+    assert _tab_names(area) == [
         "Summary", "Ranking", "Distribution", "Timeline", "Trends", "Matrix", "Inspect",
         "Largest batch", "Accuracy",
     ]  # fmt: skip
     assert _under_plus(area) == ["Compare", "History", "Check", "Tuning steps"]
     _feed(area, live()[:1])
-    assert _named(area) == ["Summary", "Ranking", "Distribution", "Timeline", "Inspect"]
+    assert _tab_names(area) == ["Summary", "Ranking", "Distribution", "Timeline", "Inspect"]
     _feed(area, checks())
-    assert "Check" in _named(area)
+    assert "Check" in _tab_names(area)
 
 
 def test_no_view_is_lost(area: ViewArea) -> None:
     _feed(area, finished())
-    titles = {*_named(area), *_under_plus(area)}
+    titles = {*_tab_names(area), *_under_plus(area)}
     assert titles == {place.title for place in PLACES}
     assert {key for place in area.places.values() for key in place.plots} == {v.key for v in VIEWS}
 
@@ -84,9 +84,9 @@ def test_the_keyboard_goes_from_view_to_view_and_from_plot_to_plot(
     _feed(area, finished())
     area.show_view("ranking")
     area.bar.setFocus()
-    with qtbot.waitSignal(area.shown) as shown:
+    with qtbot.waitSignal(area.shown) as blocker:
         QTest.keyClick(area.bar, Qt.Key.Key_Right)
-    assert shown.args == ["distribution"]
+    assert blocker.args == ["distribution"]
     place = area.places["distribution"]
     button = place._buttons.buttons()[1]
     QTest.keyClick(button, Qt.Key.Key_Space)
@@ -110,16 +110,18 @@ def test_controls_without_room_are_behind_a_button(qtbot: QtBot, area: ViewArea)
     area.resize(760, 500)
     QApplication.processEvents()
     controls = area.places["distribution"].plots["histogram"].controls
-    hidden = [one for one in controls._offered() if one.parentWidget() is controls.panel]
-    assert hidden and controls.more.isVisible()
+    hidden_controls = [
+        control for control in controls._offered() if control.parentWidget() is controls.panel
+    ]
+    assert hidden_controls and controls.more.isVisible()
     QTest.mouseClick(controls.more, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(controls.panel.isVisible)
-    assert all(one.isVisible() for one in hidden)
+    assert all(control.isVisible() for control in hidden_controls)
     controls.panel.hide()
     area.resize(2400, 500)
     QApplication.processEvents()
     assert not controls.more.isVisible()
-    assert all(one.parentWidget() is controls for one in controls._offered())
+    assert all(control.parentWidget() is controls for control in controls._offered())
 
 
 def test_an_operator_leads_to_its_node_in_the_graph(
@@ -164,7 +166,7 @@ def test_what_has_no_room_in_the_bar_is_under_plus(area: ViewArea) -> None:
         for key in ("percentiles", "trends", "accuracy", "graph"):
             area.show_view(key)
             QApplication.processEvents()
-            titles = [*_named(area), *_under_plus(area)]
+            titles = [*_tab_names(area), *_under_plus(area)]
             assert sorted(titles) == sorted(place.title for place in PLACES)
             last = area.bar.tabRect(area.bar.count() - 1)
             assert last.right() <= area.bar.width() + 1, (width, key)

@@ -11,7 +11,7 @@ from app.gui.views import VIEWS, Fed, Views
 
 def test_every_view_can_be_fed_with_what_its_row_says(qtbot: QtBot) -> None:
     views = Views()
-    fed: dict[Fed, Sequence[object]] = {
+    views_by_feed: dict[Fed, Sequence[object]] = {
         "shown": views.shown,
         "all": views.all,
         "pair": views.pair,
@@ -21,4 +21,4 @@ def test_every_view_can_be_fed_with_what_its_row_says(qtbot: QtBot) -> None:
     }
     for spec in VIEWS:
         qtbot.addWidget(views.by_key[spec.key])
-        assert views.by_key[spec.key] in fed[spec.fed], spec.key
+        assert views.by_key[spec.key] in views_by_feed[spec.fed], spec.key

@@ -177,31 +177,31 @@ def test_the_focus_never_goes_where_nobody_sees_it(
     window.views.by_key["histogram"].fit_button.setFocus()
     for _ in range(30):
         QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_Tab)
-        focused = QApplication.focusWidget()
-        assert focused is not None
+        focus_widget = QApplication.focusWidget()
+        assert focus_widget is not None
         for key in ("cumulative", "percentiles", "timeline"):
-            assert not window.views.by_key[key].isAncestorOf(focused), key
+            assert not window.views.by_key[key].isAncestorOf(focus_widget), key
 
 
 def test_a_view_behind_another_is_not_drawn_until_its_tab_is_chosen(
     window: MainWindow, qtbot: QtBot, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    behind = window.views.by_key["cumulative"]
-    drawn: list[int] = []
-    draw = behind.draw
+    hidden_view = window.views.by_key["cumulative"]
+    draw_calls: list[int] = []
+    draw = hidden_view.draw
 
-    def counted() -> str:
-        drawn.append(1)
+    def count_draw() -> str:
+        draw_calls.append(1)
         return draw()
 
-    monkeypatch.setattr(behind, "draw", counted)
+    monkeypatch.setattr(hidden_view, "draw", count_draw)
     window.frame.show_key("histogram")
     open_run(window, qtbot, run)
     wait_for_summaries(window, qtbot)
     qtbot.waitUntil(lambda: bool(window.views.by_key["histogram"].plots), timeout=10_000)
-    assert not drawn
+    assert not draw_calls
     window.frame.show_key("cumulative")
-    qtbot.waitUntil(lambda: bool(drawn), timeout=10_000)
+    qtbot.waitUntil(lambda: bool(draw_calls), timeout=10_000)
 
 
 def test_a_window_in_which_nothing_moves_stands_still_and_wakes_for_what_does(
@@ -255,14 +255,14 @@ def test_f6_moves_the_keyboard_through_all_panes_that_are_seen(
     with qtbot.waitActive(window):
         window.activateWindow()
     panes = (window.header, window.series_list, window.view_area, window.frame.details)
-    reached = []
+    focus_panes = []
     for _ in range(2 * len(panes)):
         QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F6)
-        focused = QApplication.focusWidget()
-        assert focused is not None
-        reached.append(next(pane for pane in panes if pane.isAncestorOf(focused)))
-    assert reached[: len(panes)] == reached[len(panes) :]
-    assert {id(pane) for pane in reached} == {id(pane) for pane in panes}
+        focus_widget = QApplication.focusWidget()
+        assert focus_widget is not None
+        focus_panes.append(next(pane for pane in panes if pane.isAncestorOf(focus_widget)))
+    assert focus_panes[: len(panes)] == focus_panes[len(panes) :]
+    assert {id(pane) for pane in focus_panes} == {id(pane) for pane in panes}
 
 
 def test_at_most_64_pixels_of_controls_stand_above_the_views(
@@ -306,8 +306,8 @@ def test_a_run_folder_dropped_on_the_window_is_opened(
 
 def test_every_action_is_reached_by_keyboard_and_none_hides_another(window: MainWindow) -> None:
     keys = [a.shortcut().toString() for a in window.actions_by_key.values() if a.shortcut()]
-    taken = [key for key in keys if key]
-    assert len(set(taken)) == len(taken)
+    used_keys = [key for key in keys if key]
+    assert len(set(used_keys)) == len(used_keys)
     menus = window.header.menu_bar.findChildren(QMenu)
     reachable = {action for menu in menus for action in menu.actions()}
     assert set(window.actions_by_key.values()) <= reachable
@@ -322,10 +322,12 @@ def test_repainting_loses_no_reference_to_none(window: MainWindow, qtbot: QtBot,
     view.draw_now()
     qtbot.wait(50)
     gc.collect()
-    before = sys.getrefcount(None)
+    count_before = sys.getrefcount(None)
     for _ in range(30):
         view.mark_dirty()
         view.refresh()
         view.canvas.grab()
     gc.collect()
-    assert sys.getrefcount(None) >= before - 30, "some binding drops a reference on each paint"
+    assert sys.getrefcount(None) >= count_before - 30, (
+        "some binding drops a reference on each paint"
+    )

@@ -26,8 +26,8 @@ def run_plan(window: MainWindow, qtbot: QtBot, plan: Plan) -> None:
 
 def open_run(window: MainWindow, qtbot: QtBot, folder: Path) -> None:
     window.open_run(folder)
-    there = lambda: window.feed.folder == folder and window.feed.state is not None  # noqa: E731
-    qtbot.waitUntil(there, timeout=10_000)
+    is_open = lambda: window.feed.folder == folder and window.feed.state is not None  # noqa: E731
+    qtbot.waitUntil(is_open, timeout=10_000)
 
 
 def seen(window: MainWindow) -> RunState:
@@ -44,7 +44,7 @@ def statuses(window: MainWindow) -> list[str]:
 def wait_for_summaries(window: MainWindow, qtbot: QtBot) -> None:
     """Until the percentiles of all that is shown come from raw samples."""
 
-    def there() -> bool:
+    def has_summaries() -> bool:
         state = window.feed.state
         if state is None:
             return False
@@ -55,7 +55,7 @@ def wait_for_summaries(window: MainWindow, qtbot: QtBot) -> None:
         ]
         return all(case_series.summary for case_series in series)
 
-    qtbot.waitUntil(there, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(has_summaries, timeout=TIMEOUT_MS)
 
 
 def dialogs(window: MainWindow) -> list[ErrorDialog]:

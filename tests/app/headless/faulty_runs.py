@@ -42,15 +42,15 @@ def made(path: Path, plan: Plan, facts: Facts = lambda _: {}, host: str = "") ->
     with create_run(plan, path) as folder:
         folder.begin({**environment, "host": host or environment["host"]})
         for case in folder.manifest.cases:
-            told = facts(case)
-            if "status" in told:
-                record(folder, case, 0, [], **told)
+            values = facts(case)
+            if "status" in values:
+                record(folder, case, 0, [], **values)
                 continue
             typical_us = float(case.options["latency_us"])
             for number in range(folder.manifest.rounds):
                 level_us = typical_us * (1.0 + 0.001 * number)
                 samples_us = [level_us * (1.0 + 0.0001 * (k % 20)) for k in range(400)]
-                record(folder, case, number, samples_us, **told)
+                record(folder, case, number, samples_us, **values)
     run("--resume", str(path))
     return path
 
@@ -68,13 +68,13 @@ def other_clock(case: Case) -> dict[str, Any]:
 def without_a_case(source: Path, path: Path) -> Path:
     """A copy in which neither journal nor samples have anything of the last case."""
     shutil.copytree(source, path)
-    gone = read_manifest(path).cases[-1].case_id
-    (journal,) = [j for j in (path / "journal").iterdir() if gone in j.read_text("utf-8")]
+    case_id = read_manifest(path).cases[-1].case_id
+    (journal,) = [j for j in (path / "journal").iterdir() if case_id in j.read_text("utf-8")]
     lines = journal.read_text("utf-8").splitlines()
-    kept = [line for line in lines if json.loads(line).get("case_id") != gone]
-    assert len(kept) < len(lines)
-    journal.write_text("".join(f"{line}\n" for line in kept), "utf-8")
-    for samples in (path / "samples").glob(f"{gone}.*"):
+    other_lines = [line for line in lines if json.loads(line).get("case_id") != case_id]
+    assert len(other_lines) < len(lines)
+    journal.write_text("".join(f"{line}\n" for line in other_lines), "utf-8")
+    for samples in (path / "samples").glob(f"{case_id}.*"):
         samples.unlink()
     return path
 

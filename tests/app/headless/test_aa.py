@@ -28,8 +28,8 @@ def test_a_killed_run_of_comparisons_goes_on_and_tells_wrong_verdicts(work: Path
     assert {row["comparisons"] for row in rows} == {"2"} and {row["rounds"] for row in rows} == {
         "3"
     }
-    told = json.loads((work / "aa.json").read_text())
-    assert told["format"] == "graphlap-aa" and told["together"][-1]["percentile"] == "all"
+    document = json.loads((work / "aa.json").read_text())
+    assert document["format"] == "graphlap-aa" and document["together"][-1]["percentile"] == "all"
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ def test_a_plan_file_and_the_same_flags_give_the_same_cases(work: Path) -> None:
     assert run("--headless", "--plan", "plan.toml", "--out", "one")[0] == 0
     flags = ("--headless", "--models", "add.onnx", *FAKE, "--threads", "1,2", "--rounds", "1")
     assert run(*flags, "--out", "two")[0] == 0
-    one, two = ([row["case_id"] for row in rows(work / name)] for name in ("one", "two"))
-    assert one == two
+    first_ids, two = ([row["case_id"] for row in rows(work / name)] for name in ("one", "two"))
+    assert first_ids == two
 
 
 def test_rows_tell_all_options_and_a_spelled_out_default_is_no_other_case(work: Path) -> None:
@@ -35,10 +35,10 @@ def test_rows_tell_all_options_and_a_spelled_out_default_is_no_other_case(work: 
         'graph_optimization = ["all", "basic", "off"]\nintra_op_spinning = [true]\n'
     )
     assert run("--headless", "--plan", "plan.toml", "--out", "two")[0] == 0
-    one, two = rows(work / "one"), rows(work / "two")
-    assert [row["case_id"] for row in one] == [row["case_id"] for row in two]
-    assert [row["options"] for row in one] == [row["options"] for row in two]
-    plain, basic, off = (dict(p.split("=") for p in row["options"].split()) for row in one)
+    first_rows, two = rows(work / "one"), rows(work / "two")
+    assert [row["case_id"] for row in first_rows] == [row["case_id"] for row in two]
+    assert [row["options"] for row in first_rows] == [row["options"] for row in two]
+    plain, basic, off = (dict(p.split("=") for p in row["options"].split()) for row in first_rows)
     assert plain["graph_optimization"] == "all"
     assert plain | {"graph_optimization": "basic"} == basic
     assert {name for name in plain if plain[name] != off[name]} == {"graph_optimization"}
@@ -63,8 +63,10 @@ def test_operators_are_profiled_after_the_rounds_and_a_resume_adds_what_lacks(wo
     assert [row["status"] for row in rows(work / "run")] == ["ok", "ok"]
 
     (journal,) = (work / "run" / "journal").iterdir()
-    kept = [line for line in journal.read_text().splitlines() if '"kind":"operators"' not in line]
-    journal.write_text("\n".join(kept) + "\n")
+    other_lines = [
+        line for line in journal.read_text().splitlines() if '"kind":"operators"' not in line
+    ]
+    journal.write_text("\n".join(other_lines) + "\n")
     assert run("--resume", "run")[0] == 0
     assert len(operator_lines(work / "run")) == 2
     assert recorded(work / "run") == 2
@@ -98,8 +100,8 @@ def test_runtimes_stand_side_by_side_by_the_nodes_of_the_file(
         table = list(csv.DictReader((work / "run" / line["file"]).read_text().splitlines()))
         runtime = names[line["case_id"]]
         macs[runtime] = sum(int(op["macs"] or 0) for op in table)
-        held = {name for op in table for name in op["holds"].split(" + ")}
-        assert {"node_linear", "node_linear_1"} <= held, (runtime, held)
+        node_names = {name for op in table for name in op["holds"].split(" + ")}
+        assert {"node_linear", "node_linear_1"} <= node_names, (runtime, node_names)
         # A card's schedule is no wall time, and says nothing of this machine's peak.
         assert (line["peak"] is None) == (runtime == "fpga:v80")
         assert any(op["peak_share"] for op in table) == (runtime != "fpga:v80")
@@ -129,16 +131,18 @@ def test_a_search_keeps_its_tries_tells_its_result_and_resumes(work: Path) -> No
         *arguments, "--largest-batch", "--memory-limit", "160MiB", "--batch", "8", "--out", "run"
     )
     assert code == 0, log
-    found = {int(row["axes"].removeprefix("N=")): row["status"] for row in rows(work / "run")}
-    assert next(iter(found)) == 8
-    assert set(found.values()) == {"ok", "out_of_memory"}
-    largest = max(size for size, status in found.items() if status == "ok")
+    status_by_size = {
+        int(row["axes"].removeprefix("N=")): row["status"] for row in rows(work / "run")
+    }
+    assert next(iter(status_by_size)) == 8
+    assert set(status_by_size.values()) == {"ok", "out_of_memory"}
+    largest = max(size for size, status in status_by_size.items() if status == "ok")
     assert f" {largest} " in out
     assert "out of memory at" in out and "160MiB" in out
     live = json.loads((work / "run" / "live.json").read_text())
-    assert live["rounds_done"] == live["rounds_total"] == live["cases_total"] == len(found)
+    assert live["rounds_done"] == live["rounds_total"] == live["cases_total"] == len(status_by_size)
     assert run("--resume", "run")[0] == 0
-    assert recorded(work / "run") == len(found)
+    assert recorded(work / "run") == len(status_by_size)
 
 
 MODULE = """

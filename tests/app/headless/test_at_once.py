@@ -109,16 +109,22 @@ def test_runs_that_are_queued_have_inputs_a_second_and_no_latency(work: Path) ->
     code, out, errors = run(*MEASURED, *flags, "--deadline", "1ms", "--rounds", "3", "--out", "run")
     assert code == 0, errors
     assert "inputs/s" in out and "ahead:4" in out
-    queued, closed = rows(work / "run")
-    assert (queued["scenario"], queued["burst_size"], queued["status"]) == ("ahead", "4", "ok")
-    figures = {name: cell for name, cell in queued.items() if name.startswith(LATENCIES) and cell}
+    queued_row, closed_row = rows(work / "run")
+    assert (queued_row["scenario"], queued_row["burst_size"], queued_row["status"]) == (
+        "ahead",
+        "4",
+        "ok",
+    )
+    figures = {
+        name: cell for name, cell in queued_row.items() if name.startswith(LATENCIES) and cell
+    }
     assert figures == {}
-    assert closed["latency_p50_us"] and closed["deadline_miss_rate"] == "1.0"
+    assert closed_row["latency_p50_us"] and closed_row["deadline_miss_rate"] == "1.0"
     # Each of the four runs takes at least 2 ms.
-    most = int(queued["batch_size"]) / 2000e-6
-    assert 0 < float(queued["throughput_per_s"]) <= most
-    low, high = (float(queued[f"throughput_ci_{end}_per_s"]) for end in ("low", "high"))
-    assert low <= float(queued["throughput_per_s"]) <= high
+    most = int(queued_row["batch_size"]) / 2000e-6
+    assert 0 < float(queued_row["throughput_per_s"]) <= most
+    low, high = (float(queued_row[f"throughput_ci_{end}_per_s"]) for end in ("low", "high"))
+    assert low <= float(queued_row["throughput_per_s"]) <= high
 
 
 @pytest.mark.usefixtures("exported")
@@ -131,7 +137,7 @@ def test_what_has_no_queue_or_needs_time_between_two_runs_is_a_row_that_says_why
     assert "ort-cpu waits for each run by itself" in reasons["ort-cpu"]
     assert "a simulated card has no queue" in reasons["fpga"]
     queue = (*FAKE, *SCRIPT, "--option", "fake.queue=1")
-    for models, flags, said in (
+    for models, flags, expected in (
         ("cnn_tiny", (), "cnn_tiny's state has to be fed back"),
         ("add.onnx", ("--rotate-inputs",), "remove --rotate-inputs"),
     ):
@@ -139,7 +145,7 @@ def test_what_has_no_queue_or_needs_time_between_two_runs_is_a_row_that_says_why
         run("--headless", "--models", models, *queue, *once, *flags, "--out", folder)
         (row,) = rows(work / folder)
         assert row["status"] == "unsupported"
-        assert said in row["reason"]
+        assert expected in row["reason"]
 
 
 def test_a_query_that_leaves_a_lane_idle_is_a_row_that_says_so(work: Path) -> None:

@@ -22,8 +22,8 @@ def test_a_resumed_run_keeps_its_baseline_and_what_is_slower_fails_the_job_that_
     process = launch(*MEASURED, *TWICE, "--out", "run")
     wait_for_rounds(work / "run", 2, process)
     kill(process, work / "run")
-    asked = ("--fail-on", "slower", "--json", "v.json", "--junit", "v.xml")
-    code, out, _ = run("--resume", "run", *asked)
+    arguments = ("--fail-on", "slower", "--json", "v.json", "--junit", "v.xml")
+    code, out, _ = run("--resume", "run", *arguments)
     assert code == 3
     assert "against fake.latency_us=200, round by round" in out
     assert any("  p50  " in line and line.endswith("slower") for line in out.splitlines())
@@ -84,26 +84,26 @@ def test_what_can_not_be_compared_is_one_sentence_and_writes_nothing(
 
 @pytest.mark.rare
 def test_a_stored_run_is_compared_with_when_the_new_one_ends(work: Path) -> None:
-    one = ("--option", "fake.latency_us=200")
-    assert run(*MEASURED, *one, "--out", "before")[0] == 0
-    stored = ("--baseline-run", "before", "--fail-on", "slower")
-    code, out, _ = run(*MEASURED, *one, *stored, "--out", "same")
+    latency_option = ("--option", "fake.latency_us=200")
+    assert run(*MEASURED, *latency_option, "--out", "before")[0] == 0
+    gate_options = ("--baseline-run", "before", "--fail-on", "slower")
+    code, out, _ = run(*MEASURED, *latency_option, *gate_options, "--out", "same")
     assert code == 0
     assert "against before" in out and "undecided" in out
     other = ("--option", "fake.latency_us=90", "--rounds", "1")
-    code, out, errors = run(*MEASURED, *stored, *other, "--out", "other")
+    code, out, errors = run(*MEASURED, *gate_options, *other, "--out", "other")
     assert code == 2, "a gate that compares nothing measures nothing"
     assert "before and this plan have no case in common" in errors
     assert not (work / "other").exists()
     (journal,) = (work / "before" / "journal").iterdir()
     writer, *rounds = journal.read_text().splitlines()
-    told = json.loads(writer)
-    told["environment"] |= {"host": "elsewhere", "cores_logical": 96}
-    journal.write_text("\n".join([json.dumps(told), *rounds, ""]))
+    header = json.loads(writer)
+    header["environment"] |= {"host": "elsewhere", "cores_logical": 96}
+    journal.write_text("\n".join([json.dumps(header), *rounds, ""]))
     reseal_journal(journal)
     for name in ("live.json", "results.csv"):
         (work / "before" / name).unlink()
-    code, out, _ = run("--resume", "same", *stored)
+    code, out, _ = run("--resume", "same", *gate_options)
     assert code == 0
     assert (
         "before was measured on another machine or with other versions: host elsewhere, now " in out

@@ -18,13 +18,13 @@ def test_batchers_are_compared_in_one_run(tmp_path: Path) -> None:
         *("--batcher", "none", "--batcher", "max=4,wait=1ms", "--out", str(tmp_path / "run")),
     )
     assert code == 0, out + errors
-    without, batched = rows(tmp_path / "run")
-    assert (without["batcher"], batched["batcher"]) == ("", "max=4,wait=1ms")
-    assert without["batch_size_mean"] == ""
-    assert batched["batch_size"] == "1", "a request is one input"
-    assert batched["output_ok"] == "true"
-    assert 1 <= float(batched["batch_size_mean"]) <= 4
-    assert 0.75 <= float(batched["batch_fill_fraction"]) <= 1, "three of four places at least"
+    single_row, batched_row = rows(tmp_path / "run")
+    assert (single_row["batcher"], batched_row["batcher"]) == ("", "max=4,wait=1ms")
+    assert single_row["batch_size_mean"] == ""
+    assert batched_row["batch_size"] == "1", "a request is one input"
+    assert batched_row["output_ok"] == "true"
+    assert 1 <= float(batched_row["batch_size_mean"]) <= 4
+    assert 0.75 <= float(batched_row["batch_fill_fraction"]) <= 1, "three of four places at least"
     assert "batchers" in out
     assert "max=4,wait=1ms" in out
 

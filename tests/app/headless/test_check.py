@@ -41,8 +41,8 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Checked:
         patch.setenv("PYTHONPATH", str(ROOT))
         patch.chdir(folder)
         write_graphs(folder)
-        asked = ("--check", "--models", "*.onnx", "--runtimes", RUNTIMES)
-        code, out, _ = run(*asked, "--out", "run")
+        arguments = ("--check", "--models", "*.onnx", "--runtimes", RUNTIMES)
+        code, out, _ = run(*arguments, "--out", "run")
     return Checked(folder / "run", code, out)
 
 
@@ -61,9 +61,18 @@ def test_what_compiles_says_so_and_in_which_precision(
 
 def test_no_row_has_a_time_by_which_it_could_be_ranked(checked: Checked) -> None:
     for row in rows(checked.folder):
-        timed = {name for name in row if name.startswith(("latency_", "throughput_", "service_"))}
-        timed |= {"iterations", "duration_s", "first_inference_ms", "cycles", "io_us", "preset"}
-        assert not {name for name in timed if row[name]}
+        time_columns = {
+            name for name in row if name.startswith(("latency_", "throughput_", "service_"))
+        }
+        time_columns |= {
+            "iterations",
+            "duration_s",
+            "first_inference_ms",
+            "cycles",
+            "io_us",
+            "preset",
+        }
+        assert not {name for name in time_columns if row[name]}
     assert "fastest" not in checked.out
 
 
@@ -91,8 +100,8 @@ def test_the_table_has_a_word_for_each_and_a_line_for_each_reason(checked: Check
     lines = checked.out.splitlines()
     heading = next(line for line in lines if line.startswith("model"))
     assert heading.split() == ["model", *RUNTIMES.split(",")[:-1]], "no column of what is not here"
-    told = next(line for line in lines if line.startswith("vendor.onnx"))
-    assert told.split()[1:] == ["unsupported"] * 4
+    line_text = next(line for line in lines if line.startswith("vendor.onnx"))
+    assert line_text.split()[1:] == ["unsupported"] * 4
     assert [line for line in lines if line.startswith("unavailable: 3 cases")]
     compiling = sum(row["status"] == "compiles" for row in rows(checked.folder))
     assert f"15 cases: {compiling} compiles, 2 partial, 3 unavailable" in checked.out
@@ -104,9 +113,9 @@ def test_what_does_not_run_there_fails_a_run_that_is_strict(
     """The run is complete, so that to resume it only asks for its exit code anew."""
     assert checked.code == 0
     monkeypatch.chdir(checked.folder.parent)
-    before = recorded(checked.folder)
+    count_before = recorded(checked.folder)
     assert main(["--resume", "run", "--strict"]) == 1
-    assert recorded(checked.folder) == before
+    assert recorded(checked.folder) == count_before
     assert main(["--resume", "run", "--markdown"]) == 0
     page = capsys.readouterr().out
     page = page[page.index("# Will it run there") :]
@@ -120,14 +129,14 @@ def test_a_crash_of_an_engine_and_one_that_hangs_are_rows(
 ) -> None:
     """What comes after them is checked by a process of its own."""
     fails = "none,compile_crash,compile_hang,compile,unavailable"
-    asked = ["--check", "--models", "add.onnx", "--runtimes", "fake"]
-    asked += ["--option", f"fake.fail={fails}", "--option", "fake.seed=0,1"]
-    assert main([*asked, "--time-limit", "3s", "--out", "run"]) == 1
-    found: dict[str, list[str]] = {}
+    arguments = ["--check", "--models", "add.onnx", "--runtimes", "fake"]
+    arguments += ["--option", f"fake.fail={fails}", "--option", "fake.seed=0,1"]
+    assert main([*arguments, "--time-limit", "3s", "--out", "run"]) == 1
+    statuses: dict[str, list[str]] = {}
     for row in rows(work / "run"):
         (fail,) = re.findall(r"\bfail=(\w+)", row["options"])
-        found.setdefault(fail, []).append(row["status"])
-    assert found == {
+        statuses.setdefault(fail, []).append(row["status"])
+    assert statuses == {
         "none": ["compiles"] * 2,
         "compile_crash": ["crashed"] * 2,
         "compile_hang": ["timeout"] * 2,
@@ -138,8 +147,8 @@ def test_a_crash_of_an_engine_and_one_that_hangs_are_rows(
 
 
 def test_a_check_that_is_stopped_goes_on_where_it_was(work: Path) -> None:
-    asked = ("--check", "--models", "add.onnx", "--runtimes", "fake", "--out", "run")
-    process = launch(*asked, "--option", "fake.fail=none,compile_hang", "--time-limit", "120s")
+    arguments = ("--check", "--models", "add.onnx", "--runtimes", "fake", "--out", "run")
+    process = launch(*arguments, "--option", "fake.fail=none,compile_hang", "--time-limit", "120s")
     wait_for_rounds(work / "run", 1, process)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
@@ -151,14 +160,17 @@ def test_a_check_that_is_stopped_goes_on_where_it_was(work: Path) -> None:
 def test_a_check_keeps_to_a_memory_limit(work: Path) -> None:
     """Its compiling processes, and those that export: an input of 4 GiB is not expanded."""
     write_add_graph(work / "huge.onnx", (1 << 30,))
-    asked = ["--check", "--models", "add.onnx,huge.onnx", "--runtimes", "fake"]
-    assert run(*asked, "--memory-limit", "16MiB", "--out", "run")[0] == 1
+    arguments = ["--check", "--models", "add.onnx,huge.onnx", "--runtimes", "fake"]
+    assert run(*arguments, "--memory-limit", "16MiB", "--out", "run")[0] == 1
     small, huge = rows(work / "run")
     assert small["status"] == huge["status"] == "out_of_memory"
     assert "the checking process" in small["reason"]
     assert "the export of huge.onnx" in huge["reason"]
     assert (
-        run(*asked[:2], "add.onnx", *asked[3:], "--memory-limit", "4GiB", "--out", "roomy")[0] == 0
+        run(*arguments[:2], "add.onnx", *arguments[3:], "--memory-limit", "4GiB", "--out", "roomy")[
+            0
+        ]
+        == 0
     )
 
 

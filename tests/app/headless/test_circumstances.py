@@ -41,11 +41,11 @@ def test_a_model_that_can_not_be_exported_stays_ended(work: Path) -> None:
     body = "def build():\n    raise ValueError('no such net')\n"
     (work / "net.py").write_text(body)
     assert run("--headless", "--models", "net.py:build", *FAKE, *ONE)[0] == 1
-    before = (work / "run" / "samples").stat().st_mtime_ns
+    mtime_ns = (work / "run" / "samples").stat().st_mtime_ns
     code, _, log = run("--resume", "run")
     assert code == 1
     assert "0 to measure" in log
-    assert (work / "run" / "samples").stat().st_mtime_ns == before
+    assert (work / "run" / "samples").stat().st_mtime_ns == mtime_ns
 
 
 LIMITED = """
@@ -61,12 +61,12 @@ sys.exit(main(sys.argv[2:]))
 
 def test_too_few_descriptors_end_no_case(work: Path) -> None:
     """With some number of them a sweep can begin and no export process can be started."""
-    asked = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
     ends: dict[str, Path] = {}
     for free in (4, 10, 11, 12):
-        command = [sys.executable, "-c", LIMITED, str(free), *asked, "--out", f"run{free}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert "Traceback" not in done.stderr, done.stderr
+        command = [sys.executable, "-c", LIMITED, str(free), *arguments, "--out", f"run{free}"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert "Traceback" not in result.stderr, result.stderr
         folder = work / f"run{free}"
         if (folder / "results.csv").exists():
             (row,) = rows(folder)
@@ -80,8 +80,8 @@ def test_too_few_descriptors_end_no_case(work: Path) -> None:
 
 def test_a_measuring_process_that_somebody_kills_is_started_again(work: Path) -> None:
     """As the system does for want of memory, whose memory it ever was."""
-    asked = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--profile", "standard")
-    process = launch(*asked, *ONE)
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--profile", "standard")
+    process = launch(*arguments, *ONE)
     deadline = time.monotonic() + 60
     while not list((work / "run" / "samples").glob("*.bin")):
         assert time.monotonic() < deadline and process.poll() is None
@@ -98,11 +98,11 @@ def test_a_measuring_process_that_somebody_kills_is_started_again(work: Path) ->
 def test_a_runtime_that_was_not_there_is_measured_when_it_is(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
     with monkeypatch.context() as patch:
-        gone = ("unavailable", "it is not installed: install it")
-        patch.setattr(grid, "early_refusal", lambda *_: gone)
-        run(*asked)
+        refusal = ("unavailable", "it is not installed: install it")
+        patch.setattr(grid, "early_refusal", lambda *_: refusal)
+        run(*arguments)
     assert _status(work) == "unavailable"
     assert run("--resume", "run")[0] == 0
     (row,) = rows(work / "run")

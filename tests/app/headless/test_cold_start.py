@@ -17,8 +17,8 @@ SHORT = ("--headless", "--models", "add.onnx", "--profile", "glance", "--rounds"
 
 def started(folder: Path) -> list[tuple[str, int]]:
     """Subject and number of each process that is recorded, in the journal's order."""
-    known = read_run(folder).cold_starts
-    return [(subject, number) for subject, told in known.items() for number in told]
+    cold_starts = read_run(folder).cold_starts
+    return [(subject, number) for subject, starts in cold_starts.items() for number in starts]
 
 
 def test_fresh_processes_are_a_distribution_with_its_interval(work: Path) -> None:
@@ -35,11 +35,11 @@ def test_fresh_processes_are_a_distribution_with_its_interval(work: Path) -> Non
         )
         assert 0.0 < low <= p50 <= high <= longest
         assert not ort[f"cold_{phase}_p90_ms"]
-    told = read_run(work / "run").cold_starts_of(read_run(work / "run").cases[0])
-    for one in told:
-        assert one.total_ms == pytest.approx(sum(one.phases_ms.values()))
-        assert one.phases_ms["process"] > 1.0, "no interpreter starts in a millisecond"
-        assert not one.files
+    starts = read_run(work / "run").cold_starts_of(read_run(work / "run").cases[0])
+    for start in starts:
+        assert start.total_ms == pytest.approx(sum(start.phases_ms.values()))
+        assert start.phases_ms["process"] > 1.0, "no interpreter starts in a millisecond"
+        assert not start.files
     assert not card["cold_processes"]
     assert "a simulated card" in card["cold_missing_reason"]
     assert "cold start, medians over fresh processes" in out
@@ -53,9 +53,9 @@ def test_files_that_are_dropped_are_seen_to_be(work: Path) -> None:
         *SHORT, *FAKE, "--cold-start", "2", "--page-cache", "dropped", "--out", "run"
     )
     assert code == 0, errors
-    (told,) = read_run(work / "run").cold_starts.values()
-    assert sorted(told) == [0, 1], "the process that tells the files is not counted"
-    assert all(one.kept_share is not None for one in told.values())
+    (starts,) = read_run(work / "run").cold_starts.values()
+    assert sorted(starts) == [0, 1], "the process that tells the files is not counted"
+    assert all(start.kept_share is not None for start in starts.values())
 
 
 @pytest.mark.rare
@@ -68,13 +68,13 @@ def test_a_resumed_run_starts_only_what_is_missing(work: Path) -> None:
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.02)
     kill(process, work / "run")
-    before = read_run(work / "run").cold_starts
+    starts_before = read_run(work / "run").cold_starts
     code, out, _ = run("--resume", "run")
     assert code == 0
-    after = read_run(work / "run").cold_starts
-    assert sorted(map(len, after.values())) == [4, 4]
-    for subject, told in before.items():
-        assert all(after[subject][number] == one for number, one in told.items())
+    starts_after = read_run(work / "run").cold_starts
+    assert sorted(map(len, starts_after.values())) == [4, 4]
+    for subject, starts in starts_before.items():
+        assert all(starts_after[subject][number] == start for number, start in starts.items())
     assert "8 processes" not in out and "4 processes each" in out
 
 
@@ -92,9 +92,9 @@ def test_what_could_not_run_is_not_started(work: Path) -> None:
         *SHORT, *FAKE, "--option", "fake.fail=none,unsupported", "--cold-start", "2", "--out", "run"
     )
     assert code == 0
-    well, refused = rows(work / "run")
+    well, refused_row = rows(work / "run")
     assert well["cold_processes"] == "2"
-    assert not refused["cold_processes"] and not refused["cold_missing_reason"]
+    assert not refused_row["cold_processes"] and not refused_row["cold_missing_reason"]
 
 
 @pytest.mark.parametrize(

@@ -43,29 +43,29 @@ VALUES: tuple[tuple[Mapping[str, Any], str], ...] = (
 
 @pytest.fixture
 def folder(work: Path) -> Path:
-    with RunFolder.create(work / "run", manifest_of((CASE,), rounds=1)) as made:
-        made.begin(ENVIRONMENT)
-        record(made, CASE, 0, [10.0] * 8)
+    with RunFolder.create(work / "run", manifest_of((CASE,), rounds=1)) as run_folder:
+        run_folder.begin(ENVIRONMENT)
+        record(run_folder, CASE, 0, [10.0] * 8)
     return work / "run"
 
 
 def told(folder: Path) -> str:
     """What a resume says, once: nothing of the folder is another for it."""
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    old_content = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     code, out, log = run("--resume", str(folder))
     assert (code, out, log.count("\n")) == (2, "", 1), log
     assert ": " in log.removeprefix("graphlap: "), "there is a remedy"
-    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert old_content == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     return log
 
 
 def test_each_line_of_a_journal_that_is_none_is_named(folder: Path) -> None:
     (journal,) = (folder / "journal").iterdir()
     sound = journal.read_text()
-    for line, said in LINES.items():
+    for line, message in LINES.items():
         journal.write_text(f"{sound}{line}\n")
         assert f"line 3 of {journal} is damaged" in told(folder)
-        assert said in told(folder)
+        assert message in told(folder)
         code, out, log = run("--verify", str(folder))
         assert code == 1 and "Traceback" not in out + log, line
 

@@ -57,13 +57,17 @@ def swept(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Swe
 
 
 def test_a_row_says_which_engine_its_process_really_loaded(swept: Swept) -> None:
-    here, there = swept.rows["ort-cpu"], swept.rows["ort-cpu@there"]
-    assert (here["status"], there["status"]) == ("ok", "ok"), here["reason"] + there["reason"]
-    assert (here["environment"], there["environment"]) == ("", "there")
+    plain_row, other_row = swept.rows["ort-cpu"], swept.rows["ort-cpu@there"]
+    assert (plain_row["status"], other_row["status"]) == ("ok", "ok"), (
+        plain_row["reason"] + other_row["reason"]
+    )
+    assert (plain_row["environment"], other_row["environment"]) == ("", "there")
     site = str(Path(swept.python).parents[1])
-    assert there["engine_path"].startswith(site) and not here["engine_path"].startswith(site)
-    assert there["engine_distribution"] == here["engine_distribution"] != ""
-    assert there["runtime_version"] == here["runtime_version"] != ""
+    assert other_row["engine_path"].startswith(site) and not plain_row["engine_path"].startswith(
+        site
+    )
+    assert other_row["engine_distribution"] == plain_row["engine_distribution"] != ""
+    assert other_row["runtime_version"] == plain_row["runtime_version"] != ""
 
 
 def test_the_loop_in_c_times_both_sides_of_a_comparison(swept: Swept) -> None:
@@ -81,9 +85,9 @@ def test_an_engine_that_is_not_there_is_a_row_with_what_installs_it(swept: Swept
 
 
 def test_environments_are_compared_round_by_round(swept: Swept) -> None:
-    there = swept.rows["ort-cpu@there"]
-    assert there["baseline_case_id"] == swept.rows["ort-cpu"]["case_id"]
-    assert there["baseline_p50_verdict"] in ("faster", "slower", "same", "undecided")
+    other_row = swept.rows["ort-cpu@there"]
+    assert other_row["baseline_case_id"] == swept.rows["ort-cpu"]["case_id"]
+    assert other_row["baseline_p50_verdict"] in ("faster", "slower", "same", "undecided")
     assert "ort-cpu@there" in swept.out
 
 
@@ -93,7 +97,7 @@ def test_operators_and_cold_starts_are_of_the_environment_too(swept: Swept) -> N
         case: (swept.folder / "operators" / f"{swept.rows[case]['case_id']}.csv").read_text()
         for case in ("ort-cpu", "ort-cpu@there")
     }
-    assert all("Add" in told for told in ops.values()), ops
+    assert all("Add" in operators for operators in ops.values()), ops
 
 
 def test_a_check_compiles_where_the_case_would_run(work: Path) -> None:
@@ -102,23 +106,23 @@ def test_a_check_compiles_where_the_case_would_run(work: Path) -> None:
         "--headless", "--check", "--models", "add.onnx", "--out", "run", "--runtimes",
         "ort-cpu@there,openvino-cpu@there", "--environment", f"there={python}",
     )  # fmt: skip
-    compiled, lacking = rows(work / "run")
-    assert compiled["status"] == "compiles" and lacking["status"] == "unavailable"
-    assert compiled["engine_path"].startswith(str(work / "there"))
+    compiled_row, lacking = rows(work / "run")
+    assert compiled_row["status"] == "compiles" and lacking["status"] == "unavailable"
+    assert compiled_row["engine_path"].startswith(str(work / "there"))
     assert f"{python} -m pip install openvino" in lacking["reason"]
 
 
 def test_an_interpreter_that_goes_while_a_sweep_runs_takes_its_own_cases_alone(work: Path) -> None:
     python = make_environment(work / "there", "numpy", "onnxruntime")
     grid = {"models": ["add.onnx"], "runtimes": ["ort-cpu@there", "ort-cpu"]}
-    asked = {"profile": "glance", "rounds": 1, "environments": {"there": str(python)}}
-    with create_run(parse_plan({**asked, "sweeps": [grid]}, "a test"), work / "run") as folder:
+    settings = {"profile": "glance", "rounds": 1, "environments": {"there": str(python)}}
+    with create_run(parse_plan({**settings, "sweeps": [grid]}, "a test"), work / "run") as folder:
         python.unlink()
         assert measure(folder, out=io.StringIO(), log=io.StringIO()) == 1
-    there, here = rows(work / "run")
-    assert here["status"] == "ok", here["reason"]
-    assert there["status"] == "crashed"
-    assert f"no start ({python}: No such file or directory)" in there["reason"]
+    other_row, plain_row = rows(work / "run")
+    assert plain_row["status"] == "ok", plain_row["reason"]
+    assert other_row["status"] == "crashed"
+    assert f"no start ({python}: No such file or directory)" in other_row["reason"]
 
 
 def test_a_run_keeps_its_interpreters_and_needs_them(
@@ -132,12 +136,12 @@ def test_a_run_keeps_its_interpreters_and_needs_them(
     assert code == 0
     shutil.move(swept.python, f"{swept.python}-gone")
     again = swept.folder.with_name("again")
-    repeated = ("--headless", "--plan", str(swept.folder), "--out", str(again))
-    for asked in (("--resume", str(swept.folder)), repeated):
-        process = launch(*asked)  # this one has asked its environments before
-        _, said = process.communicate(timeout=120)
+    repeat_command = ("--headless", "--plan", str(swept.folder), "--out", str(again))
+    for arguments in (("--resume", str(swept.folder)), repeat_command):
+        process = launch(*arguments)  # this one has asked its environments before
+        _, errors = process.communicate(timeout=120)
         assert process.returncode == 2
-        assert f"'there' has no interpreter at {swept.python}" in said
+        assert f"'there' has no interpreter at {swept.python}" in errors
     assert not again.exists()
     shutil.move(f"{swept.python}-gone", swept.python)
 
@@ -149,8 +153,8 @@ def test_two_releases_are_compared_in_one_sweep(work: Path) -> None:
         "--environment", f"other={OTHER}", "--baseline", "ort-cpu", "--profile", "glance",
         "--rounds", "3", "--out", "run",
     )  # fmt: skip
-    here, there = rows(work / "run")
+    plain_row, other_row = rows(work / "run")
     ask = [OTHER, "-c", "import onnxruntime; print(onnxruntime.__version__)"]
-    told = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
-    assert there["runtime_version"] == told != here["runtime_version"]
-    assert code == 0 and there["baseline_p50_verdict"]
+    output = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
+    assert other_row["runtime_version"] == output != plain_row["runtime_version"]
+    assert code == 0 and other_row["baseline_p50_verdict"]

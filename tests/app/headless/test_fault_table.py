@@ -40,8 +40,8 @@ NONE = "-"
 
 def cells() -> Iterator[tuple[str, str, str]]:
     """Of each cell its command, its fault and what it says."""
-    _, _, after = PAGE.read_text("utf-8").partition("\n## What a command returns\n")
-    lines = [line for line in after.partition("\n## ")[0].splitlines() if line.startswith("|")]
+    _, _, section = PAGE.read_text("utf-8").partition("\n## What a command returns\n")
+    lines = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("|")]
     heading, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     for command, *codes in rows:
         for fault, code in zip(heading[1:], codes, strict=True):
@@ -75,17 +75,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Runs
         graph = write_add_graph(folder / "add.onnx")
         np.savez(folder / "in.npz", x=np.ones((2, 3), np.float32))
         whole = made(folder / "whole", plan_of(graph))
-        paired = made(folder / "paired", plan_of(graph, baseline=BASELINE))
+        paired_run = made(folder / "paired", plan_of(graph, baseline=BASELINE))
         assert measure("measured", "--baseline", BASELINE) == 0
-        yield Runs(folder, whole, paired, folder / "measured")
+        yield Runs(folder, whole, paired_run, folder / "measured")
 
 
 def measure(name: str, *more: str) -> int:
     """The same two cases, really measured, of whatever `add.onnx` holds now."""
     latencies = f"fake.latency_us={SLOW_US:g},{FAST_US:g}"
-    asked = ("--models", "add.onnx", "--runtimes", "fake", "--option", latencies)
+    arguments = ("--models", "add.onnx", "--runtimes", "fake", "--option", latencies)
     lengths = ("--inputs", "in.npz", "--rounds", "3", "--profile", "glance")
-    return run("--headless", *asked, *lengths, *more, "--out", name)[0]
+    return run("--headless", *arguments, *lengths, *more, "--out", name)[0]
 
 
 def code_of(*command: object) -> int:
@@ -103,8 +103,8 @@ def code_of(*command: object) -> int:
 def verify(runs: Runs, fault: str) -> int:
     if fault == "changed":
         copy = runs.copy(runs.measured, "verify")
-        (kept,) = (copy / "files").iterdir()
-        kept.write_bytes(kept.read_bytes()[:-1])
+        (stored_file,) = (copy / "files").iterdir()
+        stored_file.write_bytes(stored_file.read_bytes()[:-1])
     else:
         copy = faulty(runs, fault)
     return code_of("--verify", copy)
@@ -112,9 +112,9 @@ def verify(runs: Runs, fault: str) -> int:
 
 def resume(runs: Runs, fault: str) -> int:
     if fault == "changed":
-        unfinished = without_a_case(runs.measured, runs.folder / "resume")
+        partial_run = without_a_case(runs.measured, runs.folder / "resume")
         with other_graph(runs):
-            return code_of("--resume", unfinished)
+            return code_of("--resume", partial_run)
     return code_of("--resume", faulty(runs, fault))
 
 
@@ -219,14 +219,14 @@ def faulty(runs: Runs, fault: str) -> Path:
 def other_graph(runs: Runs) -> Iterator[None]:
     """While it lasts, `add.onnx` adds 2 to its input and not 1."""
     path = runs.folder / "add.onnx"
-    before = path.read_bytes()
-    one, two = (np.float32(value).tobytes() for value in (1.0, 2.0))
-    assert before.count(one) == 1
-    path.write_bytes(before.replace(one, two))
+    content = path.read_bytes()
+    first_bytes, two = (np.float32(value).tobytes() for value in (1.0, 2.0))
+    assert content.count(first_bytes) == 1
+    path.write_bytes(content.replace(first_bytes, two))
     try:
         yield
     finally:
-        path.write_bytes(before)
+        path.write_bytes(content)
 
 
 COMMANDS: dict[str, Callable[[Runs, str], int]] = {
@@ -258,7 +258,7 @@ def test_a_command_returns_what_the_table_says(
 def test_the_table_has_a_cell_for_each_command_and_fault() -> None:
     faults = "lost,damaged,changed,unsupported,too few rounds,other clock,other host"
     columns = (*faults.split(","), "nothing in common")
-    wanted = {(command, fault) for command in COMMANDS for fault in columns}
-    assert {(command, fault) for command, fault, _ in CELLS} == wanted
-    assert len(CELLS) == len(wanted)
+    expected = {(command, fault) for command in COMMANDS for fault in columns}
+    assert {(command, fault) for command, fault, _ in CELLS} == expected
+    assert len(CELLS) == len(expected)
     assert all(re.fullmatch(r"[0123]|-", says) for _, _, says in CELLS)

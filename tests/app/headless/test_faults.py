@@ -52,18 +52,20 @@ def test_each_fault_is_one_row_that_explains_it_and_the_sweep_goes_on(work: Path
             *("--option", f"fake.fail={','.join(FAULTS)}"),
         )
     assert code == 1
-    found = {option(row["options"], "fail"): row for row in rows(work / "run")}
-    assert {name: found[name]["status"] for name in FAULTS} == {
+    row_by_fault = {option(row["options"], "fail"): row for row in rows(work / "run")}
+    assert {name: row_by_fault[name]["status"] for name in FAULTS} == {
         name: status for name, (status, _) in FAULTS.items()
     }
     for name, (_, reason) in FAULTS.items():
-        assert reason in found[name]["reason"], name
-        assert found[name]["reason"].count("\n") == 0
-    assert found["wrong"]["latency_p50_us"] != "", "a wrong row keeps its timing"
-    assert "engine_crashed_at_close" in found["close_crash"]["warning_codes"]
-    diagnostics = json.loads(found["close_crash"]["diagnostics"])
-    crashes = [one for one in diagnostics if one["code"] == "engine_crashed_at_close"]
-    assert [one["parameters"] for one in crashes] == [{"exit_code": -signal.SIGSEGV}]
+        assert reason in row_by_fault[name]["reason"], name
+        assert row_by_fault[name]["reason"].count("\n") == 0
+    assert row_by_fault["wrong"]["latency_p50_us"] != "", "a wrong row keeps its timing"
+    assert "engine_crashed_at_close" in row_by_fault["close_crash"]["warning_codes"]
+    diagnostics = json.loads(row_by_fault["close_crash"]["diagnostics"])
+    crashes = [
+        diagnostic for diagnostic in diagnostics if diagnostic["code"] == "engine_crashed_at_close"
+    ]
+    assert [diagnostic["parameters"] for diagnostic in crashes] == [{"exit_code": -signal.SIGSEGV}]
     assert "SIGSEGV" in out
 
 

@@ -58,11 +58,11 @@ def test_several_files_are_fed_in_turn_and_a_card_says_that_it_cannot(
     for name, value in (("a", 1.0), ("b", 2.0)):
         arrays = {key: np.full((2, 3), value, np.float32) for key in ("x", "h")}
         np.savez(work / f"{name}.npz", **arrays)  # type: ignore[arg-type]
-    asked = ("--models", "step.onnx", "--inputs", "a.npz,b.npz")
-    code, _, stderr = run(*QUICK, *asked, "--runtimes", "ort-cpu")
+    arguments = ("--models", "step.onnx", "--inputs", "a.npz,b.npz")
+    code, _, stderr = run(*QUICK, *arguments, "--runtimes", "ort-cpu")
     assert code == 2
     assert "--inputs names several sets of inputs, and one is used: add --rotate-inputs" in stderr
-    run(*QUICK, *asked, "--rotate-inputs", "--save-inputs", "--runtimes", "ort-cpu,fpga:v80")
+    run(*QUICK, *arguments, "--rotate-inputs", "--save-inputs", "--runtimes", "ort-cpu,fpga:v80")
     on_cpu, on_card = rows(work / "run")
     assert (on_cpu["status"], on_cpu["batch_size"]) == ("ok", "2")
     assert on_cpu["user_files"] == "inputs=a.npz,b.npz rotated"
@@ -73,11 +73,11 @@ def test_several_files_are_fed_in_turn_and_a_card_says_that_it_cannot(
 
 
 def test_a_files_own_state_is_fed_back(step: Path, work: Path) -> None:
-    asked = ("--models", "step.onnx", "--batch", "1", "--runtimes", "ort-cpu")
-    assert run(*QUICK, *asked, "--state", "next=h")[0] == 0
+    arguments = ("--models", "step.onnx", "--batch", "1", "--runtimes", "ort-cpu")
+    assert run(*QUICK, *arguments, "--state", "next=h")[0] == 0
     (row,) = rows(work / "run")
     assert (row["status"], row["user_files"]) == ("ok", "states=next:h")
-    _, out, _ = run("--headless", *asked, "--state", "nxt=h", "--rounds", "1", "--out", "two")
+    _, out, _ = run("--headless", *arguments, "--state", "nxt=h", "--rounds", "1", "--out", "two")
     assert "has no output 'nxt', which --state names: did you mean 'next'?" in out
 
 

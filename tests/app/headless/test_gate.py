@@ -64,19 +64,19 @@ def judge(*command: object, fail_on: str = "slower") -> tuple[int, dict[str, Any
 
 
 def reasons(answer: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(one["reason"], one["case_id"]) for one in answer["gate"]["reasons"]]
+    return [(reason["reason"], reason["case_id"]) for reason in answer["gate"]["reasons"]]
 
 
-def paired(here: Path, graph: Path, baseline: str = FASTER, **more: Any) -> Path:
-    return made(here / "paired", plan_of(graph, baseline=baseline), **more)
+def paired(folder: Path, graph: Path, baseline: str = FASTER, **more: Any) -> Path:
+    return made(folder / "paired", plan_of(graph, baseline=baseline), **more)
 
 
 def fast_id(run_folder: Path) -> str:
     manifest = json.loads((run_folder / "manifest.json").read_text("utf-8"))
-    (found,) = [
+    (case_id,) = [
         case["case_id"] for case in manifest["cases"] if case["options"]["latency_us"] == FAST_US
     ]
-    return str(found)
+    return str(case_id)
 
 
 @pytest.mark.parametrize("status", ["unsupported", "crashed"])
@@ -104,27 +104,27 @@ def test_what_is_slower_weighs_more_than_what_failed(runs: Path, here: Path) -> 
     plan = plan_of(graph, (FAST_US, 300.0, SLOW_US), baseline=SLOWER)
     code, answer = judge("--resume", made(here / "three", plan, one_crashed))
     assert code == 3
-    assert [one["reason"] for one in answer["gate"]["reasons"]] == ["crashed"]
+    assert [reason["reason"] for reason in answer["gate"]["reasons"]] == ["crashed"]
 
 
 def test_two_runs_of_which_one_lacks_a_case_say_why(runs: Path, here: Path) -> None:
     graph, whole = runs / "add.onnx", runs / "whole"
     other = made(here / "clock", plan_of(graph), other_clock)
     alone = made(here / "alone", plan_of(graph, (SLOW_US,)))
-    failed = made(here / "failed", plan_of(graph), ended("unsupported"))
+    failed_run = made(here / "failed", plan_of(graph), ended("unsupported"))
     few = made(here / "few", plan_of(graph, rounds=2))
-    tried = {
+    comparisons = {
         "clock": (other, [("other_clock", fast_id(whole))]),
-        "failed": (failed, [("unsupported", fast_id(whole))]),
+        "failed": (failed_run, [("unsupported", fast_id(whole))]),
         "alone": (alone, [("no_longer_planned", "")]),
     }
-    for name, (folder, expected) in tried.items():
+    for name, (folder, expected) in comparisons.items():
         code, answer = judge("--compare", whole, folder)
         assert (code, reasons(answer)) == (1, expected), name
     code, answer = judge("--compare", whole, few)
     assert code == 1 and {reason for reason, _ in reasons(answer)} == {"too_few_rounds"}
     assert len(answer["gate"]["reasons"]) == 2
-    code, answer = judge("--compare", failed, whole)
+    code, answer = judge("--compare", failed_run, whole)
     assert (code, reasons(answer)) == (1, [("unsupported", fast_id(whole))])
     assert judge("--compare", alone, whole)[0] == 0, "a new case has no baseline to be judged by"
     assert judge("--compare", whole, whole)[0] == 0
@@ -154,20 +154,23 @@ def test_without_a_gate_all_of_it_is_told_and_no_more(runs: Path, here: Path) ->
     (left_out,) = answer["not_compared"]
     assert (left_out["case_id"], left_out["reason"]) == (fast_id(whole), "other_clock")
     assert "gate" not in answer
-    (skipped,) = ElementTree.parse("v.xml").getroot().findall("testcase/skipped")
-    assert skipped.get("type") == "other_clock"
-    failed = made(here / "failed", plan_of(graph), ended("unsupported"))
-    code, out, _ = run("--compare", str(failed), str(whole), *files)
-    assert code == 0 and f"not measured in {failed}: unsupported" in out
+    (skip_element,) = ElementTree.parse("v.xml").getroot().findall("testcase/skipped")
+    assert skip_element.get("type") == "other_clock"
+    failed_run = made(here / "failed", plan_of(graph), ended("unsupported"))
+    code, out, _ = run("--compare", str(failed_run), str(whole), *files)
+    assert code == 0 and f"not measured in {failed_run}: unsupported" in out
 
 
 def test_a_stored_run_is_read_whole(runs: Path, here: Path) -> None:
-    whole, stored = str(runs / "whole"), here / "stored"
-    with_cut_samples(runs / "whole", stored)
-    code, answer = judge("--resume", whole, "--baseline-run", stored)
+    whole, stored_run = str(runs / "whole"), here / "stored"
+    with_cut_samples(runs / "whole", stored_run)
+    code, answer = judge("--resume", whole, "--baseline-run", stored_run)
     assert code == 1 and answer["damaged"]
-    assert [one["reason"] for one in answer["gate"]["reasons"]] == ["damaged", "too_few_rounds"]
-    code, out, _ = run("--resume", whole, "--baseline-run", str(stored))
+    assert [reason["reason"] for reason in answer["gate"]["reasons"]] == [
+        "damaged",
+        "too_few_rounds",
+    ]
+    code, out, _ = run("--resume", whole, "--baseline-run", str(stored_run))
     assert code == 1 and "damaged and left out" in out, "as --compare has it, without a gate too"
     code, answer = judge(
         "--resume", whole, "--baseline-run", without_a_case(runs / "whole", here / "lost")
@@ -194,12 +197,12 @@ def test_a_gate_that_could_find_nothing_is_refused_before_anything_is_measured(
     )
     models = () if "--plan" in arguments else ("--models", "add.onnx")
     option: tuple[str, ...] = ("--option", "fake.latency_us=200,400")
-    against = ("--baseline", FASTER)
+    baseline_options = ("--baseline", FASTER)
     if "--largest-batch" in arguments:
-        against = ("--baseline-run", str(runs / "whole"))
+        baseline_options = ("--baseline-run", str(runs / "whole"))
         option = ()
-    asked = ("--headless", *models, *FAKE, *option, *against, *arguments, "--out", "run")
-    assert run(*asked, "--fail-on", "slower")[0] == 2
+    command = ("--headless", *models, *FAKE, *option, *baseline_options, *arguments, "--out", "run")
+    assert run(*command, "--fail-on", "slower")[0] == 2
     assert not Path("run").exists()
 
 
@@ -210,10 +213,10 @@ def test_a_stored_run_that_can_decide_nothing_is_refused_before_anything_is_meas
     made(here / "few", plan_of(graph, rounds=2))
     made(here / "other", plan_of(graph, (900.0,)))
     made(here / "tail", plan_of(graph, percentiles=[12.5]))
-    asked = ("--headless", "--models", str(graph), *FAKE, "--option", "fake.latency_us=200,400")
-    for stored in ("few", "other", "tail"):
-        more = ("--baseline-run", stored, "--fail-on", "slower", "--out", "run")
-        assert run(*asked, "--rounds", "3", *more)[0] == 2, stored
+    command = ("--headless", "--models", str(graph), *FAKE, "--option", "fake.latency_us=200,400")
+    for stored_run in ("few", "other", "tail"):
+        more = ("--baseline-run", stored_run, "--fail-on", "slower", "--out", "run")
+        assert run(*command, "--rounds", "3", *more)[0] == 2, stored_run
         assert not Path("run").exists()
 
 
@@ -226,9 +229,9 @@ def test_percentiles_that_two_runs_do_not_share_fail_the_gate(runs: Path, here: 
 
 @pytest.mark.alone
 def test_rounds_that_a_budget_left_out_fail_the_gate(runs: Path, here: Path) -> None:
-    asked = ("--headless", "--models", "add.onnx", *FAKE, "--option", "fake.latency_us=200,400")
+    command = ("--headless", "--models", "add.onnx", *FAKE, "--option", "fake.latency_us=200,400")
     lengths = ("--profile", "glance", "--rounds", "200", "--budget", "2s", "--out", "run")
-    code, answer = judge(*asked, "--baseline", FASTER, *lengths)
+    code, answer = judge(*command, "--baseline", FASTER, *lengths)
     assert code == 1
     assert {reason for reason, _ in reasons(answer)} <= {"too_few_rounds", "cancelled", "not_run"}
 
@@ -238,9 +241,9 @@ def test_files_of_one_name_are_told_apart_everywhere(runs: Path, here: Path) -> 
         (here / name).mkdir()
         write_add_graph(here / name / "net.onnx")
     models = [f"{name}/net.onnx" for name in ("base", "x", "y")]
-    asked = ("--headless", "--models", ",".join(models), *FAKE, "--rounds", "3")
+    command = ("--headless", "--models", ",".join(models), *FAKE, "--rounds", "3")
     lengths = ("--profile", "glance", "--option", "fake.latency_us=300", "--baseline", models[0])
-    code, out, log = run(*asked, *lengths, "--json", "v.json", "--junit", "v.xml", "--out", "run")
+    code, out, log = run(*command, *lengths, "--json", "v.json", "--junit", "v.xml", "--out", "run")
     assert code == 0
     cases = json.loads(Path("v.json").read_text("utf-8"))["cases"]
     assert [case["case"] for case in cases] == ["x/net.onnx · fake", "y/net.onnx · fake"]
@@ -251,9 +254,9 @@ def test_files_of_one_name_are_told_apart_everywhere(runs: Path, here: Path) -> 
     for model in models:
         assert sum(f"{model} fake latency_us=300.0 round" in line for line in log.splitlines()) == 3
         assert f"exported {model}" in log
-    failed = made(here / "before", plan_three(models))
-    lost = made(here / "after", plan_three(models), lambda _: {"status": "crashed"})
-    code, answer = judge("--compare", failed, lost)
+    failed_run = made(here / "before", plan_three(models))
+    crashed_run = made(here / "after", plan_three(models), lambda _: {"status": "crashed"})
+    code, answer = judge("--compare", failed_run, crashed_run)
     assert code == 1
     assert len(answer["not_measured"]) == len(answer["not_compared"]) == 3
 
@@ -279,5 +282,5 @@ def test_a_case_of_the_baseline_with_nothing_to_compare_fails_the_gate(
     plan = plan.model_copy(update={"sweeps": (*grids, other)})
     code, answer = judge("--resume", made(here / "run", plan))
     assert code == 1
-    assert [one["reason"] for one in answer["gate"]["reasons"]] == ["no_partner"]
+    assert [reason["reason"] for reason in answer["gate"]["reasons"]] == ["no_partner"]
     assert len(answer["only_first"]) == 1 and len(answer["cases"]) == 1

@@ -24,15 +24,15 @@ def test_a_list_imports_nothing_heavy() -> None:
         "import sys; from app.__main__ import main; code = main(sys.argv[1:]); "
         "sys.stderr.write(' '.join(sys.modules)); sys.exit(code)"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code, "--list"],
         capture_output=True,
         text=True,
         cwd=ROOT,
         check=False,
     )
-    assert done.returncode == 0
-    assert not set(done.stderr.split()) & {*HEAVY, "pandas", "pyarrow", "scipy", "onnx", "rich"}
+    assert result.returncode == 0
+    assert not set(result.stderr.split()) & {*HEAVY, "pandas", "pyarrow", "scipy", "onnx", "rich"}
 
 
 def test_the_batch_parent_imports_no_engine() -> None:
@@ -42,10 +42,10 @@ def test_the_batch_parent_imports_no_engine() -> None:
         "available_names()\n"
         "sys.stdout.write(' '.join(sys.modules))"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )
-    assert not set(done.stdout.split()) & set(HEAVY)
+    assert not set(result.stdout.split()) & set(HEAVY)
 
 
 def test_the_list_names_every_model_in_each_format(capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,7 +109,7 @@ def test_an_engine_cache_that_cannot_be_written_is_told_before_anything_is(
     (tmp_path / "cache" / "engines").write_text("a file where the folder should be", "ascii")
     out = tmp_path / "run"
     assert main(["--headless", "--models", "mlp", "--runtimes", "fake", "--out", str(out)]) == 2
-    told = capsys.readouterr().err
-    assert "the engine cache" in told
-    assert "set GRAPHLAP_CACHE" in told
+    errors = capsys.readouterr().err
+    assert "the engine cache" in errors
+    assert "set GRAPHLAP_CACHE" in errors
     assert not out.exists()

@@ -22,33 +22,42 @@ ANOTHER_HOST = ("unshare", "--uts", "sh", "-c")
 def may_have_another_name() -> bool:
     if shutil.which("unshare") is None:
         return False
-    tried = [*ANOTHER_HOST, "hostname edge"]
-    return subprocess.run(tried, capture_output=True, check=False).returncode == 0
+    command = [*ANOTHER_HOST, "hostname edge"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 @pytest.mark.skipif(not may_have_another_name(), reason="no host of another name can be started")
 def test_runs_of_two_hosts_are_one(work: Path) -> None:
     assert run(*SWEEP, "--runtimes", "fake", "--out", "here")[0] == 0
-    there = [sys.executable, "-m", "app", *SWEEP, "--runtimes", "fake,fpga:v80", "--out", "there"]
-    started = [*ANOTHER_HOST, 'hostname edge; exec "$@"', "sh", *there]
-    done = subprocess.run(started, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    sweep_command = [
+        sys.executable,
+        "-m",
+        "app",
+        *SWEEP,
+        "--runtimes",
+        "fake,fpga:v80",
+        "--out",
+        "there",
+    ]
+    host_command = [*ANOTHER_HOST, 'hostname edge; exec "$@"', "sh", *sweep_command]
+    result = subprocess.run(host_command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
     code, out, errors = run("merge", "here", "there", "--out", "both", "--export", "json")
     assert (code, errors) == (0, "")
     assert "  both/results.csv" in out
     table = rows(work / "both")
-    own = read_run(work / "here").manifest.environment["host"]
+    local_host = read_run(work / "here").manifest.environment["host"]
     assert [(row["runtime"], row["host"]) for row in table] == [
-        ("fake", own),
+        ("fake", local_host),
         ("fake", "edge"),
         ("fpga:v80", "edge"),
     ]
     parts = [row for name in ("here", "there") for row in rows(work / name)]
-    before = {(row["runtime"], row["host"]): row for row in parts}
+    row_by_host = {(row["runtime"], row["host"]): row for row in parts}
     for row in table:
         figures = [name for name in row if name.startswith("latency_") or name == "iterations"]
-        theirs = before[row["runtime"], row["host"]]
-        assert [row[name] for name in figures] == [theirs[name] for name in figures]
+        part_row = row_by_host[row["runtime"], row["host"]]
+        assert [row[name] for name in figures] == [part_row[name] for name in figures]
     assert not verify(work / "both").findings
     for command in (("--resume", "both"), ("--headless", "--plan", "both")):
         code, _, errors = run(*command)
@@ -61,8 +70,8 @@ def test_a_disk_that_is_full_leaves_no_half_of_a_run(work: Path) -> None:
     merging = launch("--merge", "here", "--out", "both", file_limit=2000)
     _, errors = merging.communicate()
     assert merging.returncode == 1
-    told = "both can't be written (File too large): raise the limit on a file's size (ulimit -f)"
-    assert f"{told}, or give another --out" in errors
+    message = "both can't be written (File too large): raise the limit on a file's size (ulimit -f)"
+    assert f"{message}, or give another --out" in errors
     assert sorted(path.name for path in work.iterdir() if path.is_dir()) == ["here"]
     assert not verify(work / "here").findings
 

@@ -16,12 +16,12 @@ def test_bf16_is_measured_where_it_is_executed_and_refused_elsewhere(work: Path)
     run("--headless", "--models", "mlp", "--runtimes", ",".join(runtimes), *flags)
     torch, openvino, ort, card = rows(work / "run")
     flags_of_cpu = Path("/proc/cpuinfo").read_text("utf-8")
-    measured = [torch]
+    measured_rows = [torch]
     if "avx512_bf16" in flags_of_cpu or "amx_bf16" in flags_of_cpu:
-        measured.append(openvino)
+        measured_rows.append(openvino)
     else:
         assert "does not compute in bf16 here" in openvino["reason"]
-    for row in measured:
+    for row in measured_rows:
         assert (row["status"], row["precision"], row["output_ok"]) == ("ok", "bf16", "true")
         assert 0 < float(row["max_rel_error"]) <= float(row["tolerance"]) == 0.08
     for row, why in ((ort, "no products in"), (card, "by itself")):
@@ -30,8 +30,8 @@ def test_bf16_is_measured_where_it_is_executed_and_refused_elsewhere(work: Path)
 
 
 def test_fp8_that_nothing_executes_is_one_sentence_before_anything_is_written(work: Path) -> None:
-    asked = ("--models", "mlp", "--runtimes", "torch-cpu,ort-cpu", "--precision", "fp8")
-    code, _, errors = run("--headless", *asked, "--out", "run")
+    arguments = ("--models", "mlp", "--runtimes", "torch-cpu,ort-cpu", "--precision", "fp8")
+    code, _, errors = run("--headless", *arguments, "--out", "run")
     assert code == 2
     assert "torch-cpu does not execute fp8, which TensorRT alone multiplies" in errors
     assert not (work / "run").exists()

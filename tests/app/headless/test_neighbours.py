@@ -10,15 +10,15 @@ from tests.app.sweep.sweeps import write_add_graph
 
 def test_each_row_tells_its_neighbour_and_one_that_fails_costs_its_own_row(work: Path) -> None:
     write_add_graph(work / "neighbour.onnx")
-    damaged = work / "damaged.onnx"
-    damaged.write_bytes(b"no graph")
+    damaged_model = work / "damaged.onnx"
+    damaged_model.write_bytes(b"no graph")
     arguments = ("--headless", "--models", "add.onnx", "--runtimes", "ort-cpu", "--rounds", "1")
     code, _, errors = run(*arguments, "--condition", "none,with:neighbour.onnx", "--out", "run")
     assert code == 0, errors
-    alone, beside = rows(work / "run")
+    alone, neighbour_row = rows(work / "run")
     assert (alone["condition"], alone["colocated_runs_per_s"]) == ("", "")
-    assert (beside["condition"], beside["status"]) == ("with:neighbour.onnx", "ok")
-    assert float(beside["colocated_runs_per_s"]) > 0
+    assert (neighbour_row["condition"], neighbour_row["status"]) == ("with:neighbour.onnx", "ok")
+    assert float(neighbour_row["colocated_runs_per_s"]) > 0
     code, _, errors = run(*arguments, "--condition", "with:damaged.onnx", "--out", "other")
     assert code == 2
     assert "with:damaged.onnx names no single model whose sizes are all known" in errors

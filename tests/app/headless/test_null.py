@@ -45,9 +45,11 @@ def test_each_runtime_has_a_twin_of_a_model_of_the_catalogue(work: Path) -> None
         with_its_twin(by_name(work / "run"), runtime)
 
 
-def with_its_twin(found: dict[tuple[str, str], dict[str, str]], runtime: str) -> dict[str, str]:
+def with_its_twin(
+    rows_by_name: dict[tuple[str, str], dict[str, str]], runtime: str
+) -> dict[str, str]:
     """The model's row on this runtime, whose figures are those of both."""
-    model, twin = found["mlp", runtime], found["null(mlp)", runtime]
+    model, twin = rows_by_name["mlp", runtime], rows_by_name["null(mlp)", runtime]
     assert (model["status"], twin["status"]) == ("ok", "ok")
     assert twin["output_ok"] == "true"
     assert model["overhead_case_id"] == twin["case_id"]
@@ -67,12 +69,12 @@ def test_a_runtime_that_does_not_take_the_twin_says_so_in_its_row(work: Path) ->
         *SHORT, "--models", "add.onnx", "--runtimes", "ort-cpu,torch-cpu", "--null", "--out", "run"
     )
     assert code == 0
-    found = by_name(work / "run")
-    assert found["null(add.onnx)", "torch-cpu"]["status"] == "unsupported"
-    assert found["add.onnx", "torch-cpu"]["compute_missing_reason"].startswith(
+    rows_by_name = by_name(work / "run")
+    assert rows_by_name["null(add.onnx)", "torch-cpu"]["status"] == "unsupported"
+    assert rows_by_name["add.onnx", "torch-cpu"]["compute_missing_reason"].startswith(
         "it is unsupported: "
     )
-    assert found["add.onnx", "ort-cpu"]["compute_p50_us"]
+    assert rows_by_name["add.onnx", "ort-cpu"]["compute_p50_us"]
     assert "no compute of add · torch-cpu: it is unsupported" in out
 
 
@@ -96,11 +98,11 @@ def test_a_resumed_run_measures_the_twins_that_it_lacks(work: Path) -> None:
     process = launch(*SHORT, *INTERVAL, "--models", "add.onnx", *FAKE, "--null", "--out", "run")
     wait_for_rounds(work / "run", 3, process)
     kill(process, work / "run")
-    before = samples_of(work / "run")
+    samples_before = samples_of(work / "run")
     code, out, _ = run("--resume", "run")
     assert code == 0
-    after = samples_of(work / "run")
-    assert len(after) == 6 and before.items() <= after.items()
+    samples_after = samples_of(work / "run")
+    assert len(samples_after) == 6 and samples_before.items() <= samples_after.items()
     assert by_name(work / "run")["add.onnx", "fake"]["compute_p50_us"]
     assert "model minus null" in out
 
@@ -109,9 +111,9 @@ def test_a_model_that_is_no_graph_has_no_twin_either(work: Path) -> None:
     (work / "bad.onnx").write_bytes(b"no graph")
     code, _, _ = run(*SHORT, "--models", "bad.onnx", *FAKE, "--null", "--out", "run")
     assert code == 1
-    found = by_name(work / "run")
-    assert {row["status"] for row in found.values()} == {"export_failed"}
-    assert len(found) == 2
+    rows_by_name = by_name(work / "run")
+    assert {row["status"] for row in rows_by_name.values()} == {"export_failed"}
+    assert len(rows_by_name) == 2
 
 
 @pytest.mark.rare

@@ -17,10 +17,10 @@ def test_a_sweep_leaves_rows_a_table_and_no_process(work: Path) -> None:
         *("--scenario", "closed_loop,paced:20us", "--out", "run", "--export", "parquet"),
     )
     assert code == 0, log
-    found = rows(work / "run")
-    assert [row["status"] for row in found] == ["ok"] * 4
-    assert {row["scenario"] for row in found} == {"closed_loop", "paced"}
-    assert all(float(row["latency_p99_us"]) > 0 for row in found)
+    result_rows = rows(work / "run")
+    assert [row["status"] for row in result_rows] == ["ok"] * 4
+    assert {row["scenario"] for row in result_rows} == {"closed_loop", "paced"}
+    assert all(float(row["latency_p99_us"]) > 0 for row in result_rows)
     assert "add.onnx" in out and "p50" in out
     assert "4 cases" in log and "round 1: ok" in log
     assert (work / "run" / "samples.parquet").exists()
@@ -34,12 +34,12 @@ def test_files_that_are_no_models_are_rows_with_their_reason(work: Path) -> None
     (work / "half.onnx").write_bytes(whole[: len(whole) // 2])
     code, _, _ = run("--headless", "--models", "*.onnx", *FAKE, "--rounds", "1", "--out", "run")
     assert code == 1
-    found = {row["model"]: row for row in rows(work / "run")}
-    assert found["add.onnx"]["status"] == "ok"
+    row_by_model = {row["model"]: row for row in rows(work / "run")}
+    assert row_by_model["add.onnx"]["status"] == "ok"
     for name in ("text.onnx", "half.onnx"):
-        assert found[name]["status"] == "export_failed"
-        assert name in found[name]["reason"]
-        assert found[name]["latency_p50_us"] == ""
+        assert row_by_model[name]["status"] == "export_failed"
+        assert name in row_by_model[name]["reason"]
+        assert row_by_model[name]["latency_p50_us"] == ""
 
 
 def test_sizes_that_nobody_set_are_assumed_and_measured(work: Path) -> None:
@@ -101,8 +101,8 @@ def test_one_cause_of_many_cases_is_printed_once(
     assert code == 1
     assert "export of net.py:build: export_failed" in log
     assert (out + log).count("neverruns") == 1
-    (told,) = [line for line in out.splitlines() if line.startswith("export failed: ")]
-    assert "4 cases (net.py:build; ort-cpu, fake; threads 1, 2)" in told
+    (message,) = [line for line in out.splitlines() if line.startswith("export failed: ")]
+    assert "4 cases (net.py:build; ort-cpu, fake; threads 1, 2)" in message
     lines = [line for line in out.splitlines() if not line.startswith("  python -m app ")]
     assert max(map(len, lines)) <= 80, "but commands, which are to be copied"
 
@@ -122,5 +122,5 @@ def test_the_table_comes_in_the_order_that_is_asked_for_and_again_on_a_resume(wo
 
 
 def _latencies(out: str) -> list[str]:
-    found = (line.partition("latency_us=")[2].split(maxsplit=1) for line in out.splitlines())
-    return [words[0].removesuffix(".0") for words in found if words][:3]
+    settings = (line.partition("latency_us=")[2].split(maxsplit=1) for line in out.splitlines())
+    return [words[0].removesuffix(".0") for words in settings if words][:3]

@@ -25,7 +25,9 @@ def save_quantised(path: Path) -> None:
     edges = [("QuantizeLinear", "x", "xq"), ("DequantizeLinear", "xq", "xd")]
     edges += [("DequantizeLinear", "k", "kd"), ("QuantizeLinear", "c", "cq")]
     edges += [("DequantizeLinear", "cq", "y")]
-    nodes = [helper.make_node(op, [source, "s", "z"], [made]) for op, source, made in edges]
+    nodes = [
+        helper.make_node(op, [source, "s", "z"], [output_name]) for op, source, output_name in edges
+    ]
     nodes.insert(3, helper.make_node("Conv", ["xd", "kd"], ["c"]))
     save(path, nodes, (1, 4, 10), (1, 8, 8), TensorProto.FLOAT, arrays)
 
@@ -38,14 +40,17 @@ def save_doubles(path: Path) -> None:
 def save(
     path: Path,
     nodes: list[onnx.NodeProto],
-    given: tuple[int, ...],
-    made: tuple[int, ...],
+    input_shape: tuple[int, ...],
+    output_shape: tuple[int, ...],
     kind: int,
     arrays: dict[str, np.ndarray],
 ) -> None:
-    ends = [helper.make_tensor_value_info(n, kind, s) for n, s in (("x", given), ("y", made))]
-    held = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
-    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], held)
+    ends = [
+        helper.make_tensor_value_info(n, kind, s)
+        for n, s in (("x", input_shape), ("y", output_shape))
+    ]
+    initialisers = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], initialisers)
     imports = [helper.make_opsetid("", 17)]
     onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=10), path)
 

@@ -40,25 +40,25 @@ def test_a_provider_is_measured_and_one_that_cannot_be_used_costs_its_own_row(
     The card computes in bf16, which ONNX Runtime does not know: hence the tolerance.
     """
     bare = str(shim_path())
-    named = [*libraries.values(), bare, "numpy", "onnxruntime_ep_of_nobody"]
+    names = [*libraries.values(), bare, "numpy", "onnxruntime_ep_of_nobody"]
     code, out, errors = run(
         "--headless", "--models", "add.onnx", "--profile", "glance", "--rounds", "1",
-        "--runtimes", ",".join([OURS, *(f"ort-ep:{name}" for name in named)]),
+        "--runtimes", ",".join([OURS, *(f"ort-ep:{name}" for name in names)]),
         "--option", "ort-ep.card=ia-840f", "--tolerance", "0.05", "--out", "run",
     )  # fmt: skip
     assert code == 1, errors
-    found = {row["runtime"]: row for row in rows(work / "run")}
-    told = {name: found[f"ort-ep:{name}"] for name in named}
+    row_by_runtime = {row["runtime"]: row for row in rows(work / "run")}
+    row_by_library = {name: row_by_runtime[f"ort-ep:{name}"] for name in names}
 
-    assert found[OURS]["status"] == "ok"
-    assert found[OURS]["execution_provider"] == PROVIDER_NAME
-    assert found[OURS]["clock"] == "wall"
-    assert found[OURS]["precision"] == "unknown"
-    assert "card=ia-840f" in found[OURS]["options"]
-    assert float(found[OURS]["latency_p50_us"]) > 0
+    assert row_by_runtime[OURS]["status"] == "ok"
+    assert row_by_runtime[OURS]["execution_provider"] == PROVIDER_NAME
+    assert row_by_runtime[OURS]["clock"] == "wall"
+    assert row_by_runtime[OURS]["precision"] == "unknown"
+    assert "card=ia-840f" in row_by_runtime[OURS]["options"]
+    assert float(row_by_runtime[OURS]["latency_p50_us"]) > 0
 
-    assert told[libraries["CRASHES"]]["status"] == "crashed"
-    assert "SIGSEGV" in told[libraries["CRASHES"]]["reason"]
+    assert row_by_library[libraries["CRASHES"]]["status"] == "crashed"
+    assert "SIGSEGV" in row_by_library[libraries["CRASHES"]]["reason"]
     for name, reason in (
         (libraries["NEWER"], "it needs ONNX Runtime 1.9999"),
         (libraries["NEITHER"], "CreateEpFactories"),
@@ -66,6 +66,6 @@ def test_a_provider_is_measured_and_one_that_cannot_be_used_costs_its_own_row(
         ("numpy", "it has no get_library_path()"),
         ("onnxruntime_ep_of_nobody", "is not installed: pip install onnxruntime-ep-of-nobody"),
     ):
-        assert told[name]["status"] == "unavailable"
-        assert reason in told[name]["reason"]
+        assert row_by_library[name]["status"] == "unavailable"
+        assert reason in row_by_library[name]["reason"]
     assert "has no get_library_path()" in out

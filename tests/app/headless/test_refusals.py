@@ -84,14 +84,14 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
         (work / name).mkdir()
     (work / "taken" / "notes").touch()
     (work / "future" / "manifest.json").write_text('{"schema_version": 99}')
-    before = sorted(work.rglob("*"))
+    paths_before = sorted(work.rglob("*"))
     runtimes = () if "--resume" in arguments else FAKE
     assert main(["--headless", *runtimes, *arguments]) == 2
-    captured = capsys.readouterr()
-    assert sentence in captured.err
-    assert captured.err.count("\n") == 1
-    assert ": " in captured.err.removeprefix("graphlap: "), "there is a remedy"
-    assert sorted(work.rglob("*")) == before
+    output = capsys.readouterr()
+    assert sentence in output.err
+    assert output.err.count("\n") == 1
+    assert ": " in output.err.removeprefix("graphlap: "), "there is a remedy"
+    assert sorted(work.rglob("*")) == paths_before
 
 
 def test_a_limit_of_the_cache_is_a_size_or_refused(
@@ -108,8 +108,8 @@ def test_a_limit_of_the_cache_is_a_size_or_refused(
 
 
 def test_a_run_that_no_round_would_see_end_is_refused_by_its_row(work: Path) -> None:
-    asked = ("--models", "add.onnx", "--option", "fake.latency_us=1e300", "--out", "run")
-    code, _, errors = run("--headless", *FAKE, *asked, "--rounds", "1")
+    arguments = ("--models", "add.onnx", "--option", "fake.latency_us=1e300", "--out", "run")
+    code, _, errors = run("--headless", *FAKE, *arguments, "--rounds", "1")
     assert code == 1, errors
     (row,) = rows(work / "run")
     assert (row["status"], row["iterations"]) == ("unsupported", "")

@@ -37,12 +37,12 @@ class Terminal(io.StringIO):
         return True
 
 
-def answer(monkeypatch: pytest.MonkeyPatch, typed: str) -> Terminal:
+def answer(monkeypatch: pytest.MonkeyPatch, answer_text: str) -> Terminal:
     """Let somebody type this; what is asked is in the terminal that is given back."""
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stdin", Terminal(typed))
-    monkeypatch.setattr(sys, "stderr", shown)
-    return shown
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdin", Terminal(answer_text))
+    monkeypatch.setattr(sys, "stderr", terminal)
+    return terminal
 
 
 @pytest.mark.usefixtures("wheels")
@@ -59,21 +59,21 @@ def test_with_the_option_it_is_made_measured_and_used_again(work: Path, wheels: 
     (row,) = rows(work / "out")
     assert (row["status"], row["environment"]) == ("ok", RELEASE)
     assert row["runtime_version"] == onnxruntime.__version__
-    (made,) = environments_folder().iterdir()
+    (environment,) = environments_folder().iterdir()
     for wheel in wheels.iterdir():
         wheel.unlink()
     code, _, errors = run("run", "out", "--out", "again")
     assert code == 0, errors
     (again,) = rows(work / "again")
     assert again["case_id"] == row["case_id"]
-    assert list(environments_folder().iterdir()) == [made]
+    assert list(environments_folder().iterdir()) == [environment]
 
 
 @pytest.mark.usefixtures("wheels")
 def test_the_rest_of_a_run_needs_its_environment_again(work: Path) -> None:
     assert run(*MEASURED, "--install")[0] == 0
-    (made,) = environments_folder().iterdir()
-    (made / "bin" / "python").unlink()
+    (environment,) = environments_folder().iterdir()
+    (environment / "bin" / "python").unlink()
     code, _, errors = run("resume", "out")
     assert code == 2 and "--install" in errors
     assert run("resume", "out", "--install")[0] == 0
@@ -83,9 +83,9 @@ def test_the_rest_of_a_run_needs_its_environment_again(work: Path) -> None:
 def test_a_person_is_asked(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from app.__main__ import main
 
-    shown = answer(monkeypatch, "\n")
+    terminal = answer(monkeypatch, "\n")
     assert main(MEASURED) == 2
-    assert f"onnxruntime=={RELEASE}.*" in shown.getvalue()
+    assert f"onnxruntime=={RELEASE}.*" in terminal.getvalue()
     assert not environments_folder().exists()
     answer(monkeypatch, "y\n")
     assert main(MEASURED) == 0
@@ -103,8 +103,8 @@ def test_a_release_that_there_is_not_is_one_sentence(work: Path) -> None:
 
 @pytest.mark.usefixtures("wheels")
 def test_a_name_of_the_users_own_is_no_release(work: Path) -> None:
-    named = (*MEASURED, "--python", f"{RELEASE}={sys.executable}")
-    code, _, errors = run(*named)
+    command = (*MEASURED, "--python", f"{RELEASE}={sys.executable}")
+    code, _, errors = run(*command)
     assert code == 0, errors
     assert not environments_folder().exists()
 
@@ -117,17 +117,17 @@ def test_real_releases_of_the_index_measure_one_file_each_with_its_own_library(
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
     releases = ("1.17", "1.18", "1.22", "1.24")
     specs = ",".join(f"ort-cpu@{release}" for release in releases)
-    named = ("run", "add.onnx", "--runtimes", specs, "--rounds", "1", "--out", "out", "--install")
-    code, _, errors = run(*named)
+    command = ("run", "add.onnx", "--runtimes", specs, "--rounds", "1", "--out", "out", "--install")
+    code, _, errors = run(*command)
     if code == 2 and "can't be installed" in errors:
         pytest.skip(errors.splitlines()[-1])
     assert code == 0, errors
-    measured = {row["environment"]: row for row in rows(work / "out")}
-    assert measured.keys() == set(releases)
-    for release, row in measured.items():
+    row_by_release = {row["environment"]: row for row in rows(work / "out")}
+    assert row_by_release.keys() == set(releases)
+    for release, row in row_by_release.items():
         assert (row["status"], row["output_ok"], row["precision"]) == ("ok", "true", "fp32")
         assert row["runtime_version"].startswith(f"{release}.")
         assert Path(row["engine_path"]).is_relative_to(environments_folder())
-        lowered = "ir_version_lowered" in row["warning_codes"]
-        assert lowered == (release == "1.17"), "1.18 is the first that opens IR version 10"
-    assert len({row["model_sha256"] for row in measured.values()}) == 1
+        is_lowered = "ir_version_lowered" in row["warning_codes"]
+        assert is_lowered == (release == "1.17"), "1.18 is the first that opens IR version 10"
+    assert len({row["model_sha256"] for row in row_by_release.values()}) == 1

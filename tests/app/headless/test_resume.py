@@ -36,7 +36,7 @@ def test_a_kill_at_any_moment_loses_at_most_the_round_in_flight(work: Path) -> N
     slept = ("--option", "fake.latency_us=3000,4000", "--option", "fake.wait=sleep")
     process = launch(*arguments, *slept)
     chance = random.Random(4)
-    kept: dict[tuple[str, int], bytes] = {}
+    old_samples: dict[tuple[str, int], bytes] = {}
     for least in (1, 2):
         wait_for_rounds(work / "run", least, process)
         time.sleep(chance.uniform(0.0, 1.0))
@@ -44,13 +44,13 @@ def test_a_kill_at_any_moment_loses_at_most_the_round_in_flight(work: Path) -> N
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         assert not psutil.wait_procs(children, timeout=10)[1], "children die with their parent"
-        kept |= samples_of(work / "run")
+        old_samples |= samples_of(work / "run")
         process = launch("--resume", "run")
     out, log = process.communicate(timeout=120)
     assert process.returncode == 0, (out, log)
-    finished = samples_of(work / "run")
-    assert len(finished) == 2 * 3
-    assert finished.items() >= kept.items(), "finished rounds are not measured again"
+    final_samples = samples_of(work / "run")
+    assert len(final_samples) == 2 * 3
+    assert final_samples.items() >= old_samples.items(), "finished rounds are not measured again"
     lines = [
         (line["case_id"], line["round"])
         for path in (work / "run" / "journal").iterdir()
@@ -64,9 +64,9 @@ def test_a_kill_at_any_moment_loses_at_most_the_round_in_flight(work: Path) -> N
 def test_resuming_a_finished_run_measures_nothing(work: Path) -> None:
     base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
     assert run(*base)[0] == 0
-    before = samples_of(work / "run")
+    samples_before = samples_of(work / "run")
     assert run("--resume", "run")[0] == 0
-    assert samples_of(work / "run") == before
+    assert samples_of(work / "run") == samples_before
 
 
 @pytest.mark.rare
@@ -86,17 +86,17 @@ def test_a_large_sweep_that_is_interrupted_tells_nothing_of_what_was_not_begun(w
     out, log = process.communicate(timeout=120)
     assert process.returncode == 130, (out, log)
     assert len(rows(work / "run")) == 10_000
-    told = (out + log).splitlines()
-    assert len(told) < 60, "a line for each would take a minute"
-    assert sum(NOT_REACHED in line for line in told) == 1
+    output_lines = (out + log).splitlines()
+    assert len(output_lines) < 60, "a line for each would take a minute"
+    assert sum(NOT_REACHED in line for line in output_lines) == 1
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGHUP, None])
 def test_a_stop_ends_the_run_in_order_and_it_resumes(
     work: Path, how: signal.Signals | None
 ) -> None:
-    asked = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "3")
-    process = launch(*asked, "--out", "run", steered=how is None)
+    command = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "3")
+    process = launch(*command, "--out", "run", steered=how is None)
     wait_for_rounds(work / "run", 1, process)
     assert process.stdin
     if how is not None:
@@ -118,14 +118,16 @@ def test_a_stop_ends_the_run_in_order_and_it_resumes(
 def test_a_hang_up_that_is_ignored_stays_ignored(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does, and children inherit it
+    old_handler = signal.signal(
+        signal.SIGHUP, signal.SIG_IGN
+    )  # as nohup does, and children inherit it
     try:
         process = launch(
             *("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "2"),
             *("--out", "run"),
         )
     finally:
-        signal.signal(signal.SIGHUP, before)
+        signal.signal(signal.SIGHUP, old_handler)
     wait_for_rounds(work / "run", 1, process)
     process.send_signal(signal.SIGHUP)
     out, log = process.communicate(timeout=60)
@@ -143,11 +145,11 @@ def _one_bit(path: Path) -> None:
 def test_a_round_whose_samples_are_damaged_does_not_count_and_is_measured_again(
     work: Path, harm: Callable[[Path], None]
 ) -> None:
-    asked = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
-    assert run(*asked)[0] == 0
-    damaged, whole = sorted((work / "run" / "samples").iterdir())
-    kept = whole.read_bytes()
-    harm(damaged)
+    command = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
+    assert run(*command)[0] == 0
+    damaged_file, whole = sorted((work / "run" / "samples").iterdir())
+    content = whole.read_bytes()
+    harm(damaged_file)
     (row,) = Rows().of(read_run(work / "run"))
     assert row["rounds"] == 1
     code = "samples_unreadable" if harm is Path.unlink else "samples_damaged"
@@ -156,7 +158,7 @@ def test_a_round_whose_samples_are_damaged_does_not_count_and_is_measured_again(
     exit_code, _, log = run("--resume", "run")
     assert exit_code == 0
     assert "add.onnx fake round 1 is measured again: " in log
-    assert whole.read_bytes() == kept
+    assert whole.read_bytes() == content
     (row,) = Rows().of(read_run(work / "run"))
     assert row["rounds"] == 2
     assert code not in str(row["warning_codes"])
@@ -164,8 +166,8 @@ def test_a_round_whose_samples_are_damaged_does_not_count_and_is_measured_again(
 
 
 def test_pause_and_resume_through_standard_input(work: Path) -> None:
-    asked = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "2")
-    process = launch(*asked, "--out", "run", steered=True)
+    command = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "2")
+    process = launch(*command, "--out", "run", steered=True)
     assert process.stdin
     process.stdin.write("pause\n")
     process.stdin.flush()
@@ -174,18 +176,18 @@ def test_pause_and_resume_through_standard_input(work: Path) -> None:
     while not live.exists() or json.loads(live.read_text())["state"] != "paused":
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    before = recorded(work / "run")
-    assert before < 2
+    count_before = recorded(work / "run")
+    assert count_before < 2
     time.sleep(1.0)
-    assert recorded(work / "run") == before
+    assert recorded(work / "run") == count_before
     process.communicate("resume\n", timeout=60)
     assert process.returncode == 0
     assert recorded(work / "run") == 2
 
 
 def test_the_end_of_standard_input_does_not_end_the_run(work: Path) -> None:
-    asked = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "1")
-    process = launch(*asked, "--out", "run")
+    command = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "1")
+    process = launch(*command, "--out", "run")
     process.communicate(timeout=60)
     assert process.returncode == 0
 
@@ -219,20 +221,20 @@ def test_a_folder_that_is_moved_away_ends_with_1_and_resumes_where_it_is(work: P
     assert "(No such file or directory): put" in errors
     assert "then resume it" in errors and "Traceback" not in errors
     assert not (work / "run").exists(), "no half of a run is left in its place"
-    kept = samples_of(work / "elsewhere")
+    old_samples = samples_of(work / "elsewhere")
     assert run("--resume", "elsewhere")[0] == 0
-    assert samples_of(work / "elsewhere").items() >= kept.items()
+    assert samples_of(work / "elsewhere").items() >= old_samples.items()
     assert [row["status"] for row in rows(work / "elsewhere")] == ["ok"] * 2
 
 
 def test_a_second_run_does_not_overwrite_the_first(work: Path) -> None:
     arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
     assert run(*arguments)[0] == 0
-    before = (work / "run" / "results.csv").read_bytes()
+    content = (work / "run" / "results.csv").read_bytes()
     code, _, errors = run(*arguments)
     assert code == 2
     assert "belongs to another run" in errors
-    assert (work / "run" / "results.csv").read_bytes() == before
+    assert (work / "run" / "results.csv").read_bytes() == content
 
 
 @pytest.mark.rare

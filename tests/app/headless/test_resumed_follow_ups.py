@@ -57,41 +57,47 @@ def fail_follow_ups(folder: Path, *, transient: bool) -> None:
             continue
         if line["kind"] in KINDS:
             line |= {"reason": "it was killed", "transient": transient}
-            emptied = {"process": SCOUT, "phases_ms": {}, "top1": None, "file": "", "total_us": 0.0}
-            line |= {name: value for name, value in emptied.items() if name in line}
+            empty_values = {
+                "process": SCOUT,
+                "phases_ms": {},
+                "top1": None,
+                "file": "",
+                "total_us": 0.0,
+            }
+            line |= {name: value for name, value in empty_values.items() if name in line}
         lines.append(json.dumps(line))
     journal.write_text("\n".join(lines) + "\n", "utf-8")
     reseal_journal(journal)
 
 
 def reasons(run: Run) -> list[str]:
-    return [one.reason for one in follow_ups(run)]
+    return [line.reason for line in follow_ups(run)]
 
 
 def follow_ups(run: Run) -> list[Operators | AccuracyResult | ColdStart]:
-    cold = [one for known in run.cold_starts.values() for one in known.values()]
+    cold = [start for case_starts in run.cold_starts.values() for start in case_starts.values()]
     return [*run.operators.values(), *run.accuracies.values(), *cold]
 
 
 def test_what_circumstances_made_fail_is_tried_again(measured: Path) -> None:
-    before = read_run(measured)
+    run_before = read_run(measured)
     (row,) = rows(measured)
     fail_follow_ups(measured, transient=True)
-    failed = read_run(measured)
-    assert reasons(failed) == ["it was killed"] * 3
+    failed_run = read_run(measured)
+    assert reasons(failed_run) == ["it was killed"] * 3
     assert run("--resume", str(measured))[0] == 0
-    after = read_run(measured)
-    assert not any(reasons(after))
-    assert after.accuracies == before.accuracies
-    assert {s: set(k) for s, k in after.cold_starts.items()} == {
-        s: set(range(COLD_STARTS)) for s in before.cold_starts
+    run_after = read_run(measured)
+    assert not any(reasons(run_after))
+    assert run_after.accuracies == run_before.accuracies
+    assert {s: set(k) for s, k in run_after.cold_starts.items()} == {
+        s: set(range(COLD_STARTS)) for s in run_before.cold_starts
     }
     (again,) = rows(measured)
     assert again["accuracy_top1"] == row["accuracy_top1"] == "0.75"
     assert again["cold_processes"] == str(COLD_STARTS)
     assert again["cold_missing_reason"] == ""
-    assert all((measured / line.file).is_file() for line in after.operators.values())
-    assert after.rounds == before.rounds, "no round is measured again"
+    assert all((measured / line.file).is_file() for line in run_after.operators.values())
+    assert run_after.rounds == run_before.rounds, "no round is measured again"
 
 
 def test_what_failed_by_its_own_fault_stays(measured: Path) -> None:
@@ -102,10 +108,10 @@ def test_what_failed_by_its_own_fault_stays(measured: Path) -> None:
 
 def test_a_failure_never_replaces_an_answer(measured: Path) -> None:
     """Journals of several writers are read in any order."""
-    known = read_run(measured)
-    ledger = Ledger(measured, known.manifest)
-    assert len(follow_ups(known)) == 2 + COLD_STARTS
-    for line in follow_ups(known):
+    stored_run = read_run(measured)
+    ledger = Ledger(measured, stored_run.manifest)
+    assert len(follow_ups(stored_run)) == 2 + COLD_STARTS
+    for line in follow_ups(stored_run):
         ledger.take("here", line)
         ledger.take("here", replace(line, reason="it was killed", transient=True))
     assert not any(reasons(ledger.run))

@@ -31,9 +31,9 @@ def build():
 """
 
 
-def interrupted(folder: Path, *asked: str) -> Path:
+def interrupted(folder: Path, *arguments: str) -> Path:
     """A run that was stopped after its first round of many; `asked` says of what."""
-    process = launch("--headless", *asked, "--rounds", "3", "--out", str(folder))
+    process = launch("--headless", *arguments, "--rounds", "3", "--out", str(folder))
     wait_for_rounds(folder, 1, process)
     process.terminate()
     process.communicate(timeout=60)
@@ -43,10 +43,10 @@ def interrupted(folder: Path, *asked: str) -> Path:
 
 def refused(folder: Path) -> str:
     """The sentence of a resume that writes nothing."""
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    old_content = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     code, out, log = run("--resume", str(folder))
     assert (code, out, log.count("\n")) == (2, "", 1), log
-    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert old_content == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     return log
 
 
@@ -125,8 +125,8 @@ def test_a_repeat_from_another_folder_measures_the_same_files(
 def test_a_factory_and_what_it_imports_must_be_as_they_were(work: Path) -> None:
     (work / "net.py").write_text(FACTORY)
     (work / "parts.py").write_text("WIDTH = 2\n")
-    asked = ("--models", "net.py:build", *FAKE, "--rounds", "1", "--out", "run")
-    assert run("--headless", "--profile", "glance", *asked)[0] == 0
+    arguments = ("--models", "net.py:build", *FAKE, "--rounds", "1", "--out", "run")
+    assert run("--headless", "--profile", "glance", *arguments)[0] == 0
     for name in ("net.py", "parts.py"):
         content = (work / name).read_text()
         (work / name).write_text(content + "\n")
@@ -140,8 +140,17 @@ def test_a_factory_and_what_it_imports_must_be_as_they_were(work: Path) -> None:
 
 def test_a_card_must_be_as_it_was(work: Path) -> None:
     shutil.copy(Path(cards.__file__).with_name("v80.toml"), work / "own.toml")
-    asked = ("--models", "add.onnx", "--runtimes", "fpga:own.toml", "--rounds", "1", "--out", "run")
-    assert run("--headless", *asked)[0] == 0
+    arguments = (
+        "--models",
+        "add.onnx",
+        "--runtimes",
+        "fpga:own.toml",
+        "--rounds",
+        "1",
+        "--out",
+        "run",
+    )
+    assert run("--headless", *arguments)[0] == 0
     with (work / "own.toml").open("a") as file:
         file.write("\n")
     assert "own.toml" in refused(work / "run")
@@ -150,61 +159,61 @@ def test_a_card_must_be_as_it_was(work: Path) -> None:
 def test_an_engine_that_measured_rounds_and_is_gone_is_refused(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ("--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
-    assert run("--headless", *asked)[0] == 0
-    gone = Unavailable("the package is not installed", "pip install it")
-    monkeypatch.setattr(resumption, "availability_of", lambda *_: gone)
+    arguments = ("--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
+    assert run("--headless", *arguments)[0] == 0
+    unavailable = Unavailable("the package is not installed", "pip install it")
+    monkeypatch.setattr(resumption, "availability_of", lambda *_: unavailable)
     assert "the package is not installed" in refused(work / "run")
 
 
 def test_a_link_in_a_run_folder_is_refused(work: Path) -> None:
-    asked = ("--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
-    assert run("--headless", *asked)[0] == 0
+    arguments = ("--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
+    assert run("--headless", *arguments)[0] == 0
     (work / "telemetry").mkdir()
     for name in ("journal", "samples", "lock", "telemetry"):
-        within, elsewhere = work / "run" / name, work / name
-        if within.exists():
-            within.rename(elsewhere)
-        within.symlink_to(elsewhere)
+        inner_path, outer_path = work / "run" / name, work / name
+        if inner_path.exists():
+            inner_path.rename(outer_path)
+        inner_path.symlink_to(outer_path)
         code, _, log = run("--resume", "run")
         assert (code, log.count("\n")) == (2, 1), name
         assert f"{name} is a link" in log
-        within.unlink()
+        inner_path.unlink()
         if name != "telemetry":
-            elsewhere.rename(within)
+            outer_path.rename(inner_path)
     assert run("--resume", "run")[0] == 0, "without the links it is whole"
 
 
 def test_rounds_of_two_graphs_have_no_interval_and_are_damage(work: Path) -> None:
-    asked = ("--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
-    assert run("--headless", *asked)[0] == 0
+    arguments = ("--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
+    assert run("--headless", *arguments)[0] == 0
     (journal,) = (work / "run" / "journal").iterdir()
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     last = [line for line in lines if line["kind"] == "round"][-1]
     assert last["model_sha256"]
     last["model_sha256"] = "0" * 64
-    written = (json.dumps(line, separators=(",", ":")) for line in lines)
-    journal.write_text("\n".join([*written, ""]))
+    new_lines = (json.dumps(line, separators=(",", ":")) for line in lines)
+    journal.write_text("\n".join([*new_lines, ""]))
     reseal_journal(journal)
     assert verify(work / "run").damaged
-    (one,) = Rows().measured(read_run(work / "run"))
-    assert one.summary is None and one.row["valid"] is False
-    assert one.row["latency_p50_us"] and one.row["latency_p50_ci_low_us"] is None
-    assert "mixed_graphs" in str(one.row["warning_codes"])
+    (result,) = Rows().measured(read_run(work / "run"))
+    assert result.summary is None and result.row["valid"] is False
+    assert result.row["latency_p50_us"] and result.row["latency_p50_ci_low_us"] is None
+    assert "mixed_graphs" in str(result.row["warning_codes"])
 
 
 def test_a_journal_of_another_run_is_refused(work: Path) -> None:
     write_add_graph(work / "other.onnx", (7,))
     for name in ("add", "other"):
-        asked = ("--models", f"{name}.onnx", *FAKE, "--rounds", "1", "--out", name)
-        assert run("--headless", *asked)[0] == 0
+        arguments = ("--models", f"{name}.onnx", *FAKE, "--rounds", "1", "--out", name)
+        assert run("--headless", *arguments)[0] == 0
     (foreign,) = (work / "other" / "journal").iterdir()
     shutil.copy(foreign, work / "add" / "journal")
     assert "another run" in refused(work / "add")
     copy = work / "add" / "journal" / foreign.name  # as a release without the run's id wrote it
-    writer, *others = copy.read_text().splitlines()
+    writer, *other_lines = copy.read_text().splitlines()
     bare = {key: value for key, value in json.loads(writer).items() if key != "run_id"}
-    copy.write_text("\n".join([json.dumps(bare, separators=(",", ":")), *others, ""]))
+    copy.write_text("\n".join([json.dumps(bare, separators=(",", ":")), *other_lines, ""]))
     reseal_journal(copy)
     assert "not in its manifest" in refused(work / "add")
     assert verify(work / "add").damaged

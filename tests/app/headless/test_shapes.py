@@ -19,11 +19,11 @@ def test_the_first_runs_of_shapes_are_told_beside_the_later_ones(work: Path) -> 
     assert code == 0, errors
     assert "latency by shape: open · ort-cpu" in out
     assert "batch 1000" in out
-    (shaped,) = rows(work / "run")
-    assert (shaped["batch_size"], shaped["axes"], shaped["throughput_per_s"]) == ("", "", "")
-    assert (shaped["shapes"], shaped["first_runs"]) == ("2", "1")
-    assert shaped["first_run_p50_us"] == "", "one run bounds no median"
-    assert float(shaped["first_run_slowdown"]) > 0
-    assert shaped["input_sets"] == "one set for each shape"
+    (row,) = rows(work / "run")
+    assert (row["batch_size"], row["axes"], row["throughput_per_s"]) == ("", "", "")
+    assert (row["shapes"], row["first_runs"]) == ("2", "1")
+    assert row["first_run_p50_us"] == "", "one run bounds no median"
+    assert float(row["first_run_slowdown"]) > 0
+    assert row["input_sets"] == "one set for each shape"
     (work / "mix.csv").unlink()
     assert read_run(work / "run").cases[0].condition.points == ({"batch": 1}, {"batch": 1000})

@@ -18,8 +18,8 @@ def test_a_search_whose_export_the_budget_ends_is_over_for_now(
     work: Path, monkeypatch: pytest.MonkeyPatch, search: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(work / "empty"))
-    asked = ("--models", "mlp", "--runtimes", "ort-cpu", "--profile", "glance", "--out", "run")
-    code, out, errors = run("--headless", *asked, *search, "--budget", "300ms")
+    arguments = ("--models", "mlp", "--runtimes", "ort-cpu", "--profile", "glance", "--out", "run")
+    code, out, errors = run("--headless", *arguments, *search, "--budget", "300ms")
     assert code == 1, (out, errors)
     assert {row["status"] for row in rows(work / "run")} == {"cancelled"}
     assert recorded(work / "run") <= 1

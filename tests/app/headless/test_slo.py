@@ -24,22 +24,22 @@ def test_a_search_that_was_stopped_goes_on_where_it_was(work: Path) -> None:
     out, _ = process.communicate(timeout=LONGEST_S)
     assert process.returncode == 130
     assert "was not searched to the end: graphlap --resume run" in " ".join(out.split())
-    kept = samples_of(work / "run")
+    old_samples = samples_of(work / "run")
     code, out, log = run("--resume", "run")
     assert code == 0, log
     assert "the least possible" in out
-    finished = samples_of(work / "run")
-    assert finished.items() >= kept.items(), "finished rounds are not measured again"
+    final_samples = samples_of(work / "run")
+    assert final_samples.items() >= old_samples.items(), "finished rounds are not measured again"
     code, again, _ = run("--resume", "run")
     assert code == 0
     assert "the least possible" in again
-    assert samples_of(work / "run") == finished, "a search that is over measures nothing"
+    assert samples_of(work / "run") == final_samples, "a search that is over measures nothing"
 
 
 def test_a_target_below_one_service_ends_at_once_with_the_least_possible(work: Path) -> None:
     """Beside another model at work, which is there in every round of a search."""
-    beside = ("--condition", "with:add.onnx")
-    code, out, log = run(*SEARCH, *beside, "--slo", "p90=1ms", "--out", "run")
+    condition_options = ("--condition", "with:add.onnx")
+    code, out, log = run(*SEARCH, *condition_options, "--slo", "p90=1ms", "--out", "run")
     assert code == 0, log
     assert "holds no rate at p90 <= 1.00 ms: unloaded its p90 is" in out
     assert "the least possible" in out

@@ -29,16 +29,16 @@ def _shell(command: list[str], script: str, **more: str) -> subprocess.Completed
 def test_a_loop_over_a_pipe_measures_every_line_and_obeys_none(work: Path) -> None:
     """One of the lines is a word that steers a child of the window."""
     loop = f"while read name; do {shlex.join(BATCH)} --models add.onnx --out $name; done"
-    done = _shell(["bash", "-c", loop], "stop\npause\n")
-    assert done.returncode == 0, done.stderr
+    result = _shell(["bash", "-c", loop], "stop\npause\n")
+    assert result.returncode == 0, result.stderr
     assert [(work / name / "results.csv").is_file() for name in ("stop", "pause")] == [True, True]
 
 
 def test_a_script_on_standard_input_goes_on_after_a_run(work: Path) -> None:
     script = f"{shlex.join(BATCH)} --models add.onnx --out run\necho after\nexit 7\n"
-    done = _shell(["bash", "-s"], script)
-    assert done.returncode == 7, done.stderr
-    assert done.stdout.endswith("after\n")
+    result = _shell(["bash", "-s"], script)
+    assert result.returncode == 7, result.stderr
+    assert result.stdout.endswith("after\n")
 
 
 def test_what_a_steered_run_starts_is_not_steered(work: Path) -> None:
@@ -48,7 +48,7 @@ def test_what_a_steered_run_starts_is_not_steered(work: Path) -> None:
     body += f"    pathlib.Path('seen').write_text(os.environ.get({STEERED!r}, 'unset'))\n"
     body += "    raise ValueError('no model')\n"
     (work / "net.py").write_text(body)
-    asked = [*BATCH, "--models", f"{work}/net.py:build", "--out", "run"]
-    done = _shell(asked, "", **{STEERED: "1"})
-    assert done.returncode == 1, done.stderr
+    command = [*BATCH, "--models", f"{work}/net.py:build", "--out", "run"]
+    result = _shell(command, "", **{STEERED: "1"})
+    assert result.returncode == 1, result.stderr
     assert (work / "seen").read_text() == "unset"

@@ -15,16 +15,16 @@ RUN = ("-m", "app", "--headless", "--models", "*.onnx", *FAKE, *SLEEPING, "--rou
 MEASURED = (sys.executable, *RUN, "--out", "run")
 
 
-def in_a_shell(redirected: str, *command: str) -> tuple[int, str, str]:
+def in_a_shell(redirection: str, *command: str) -> tuple[int, str, str]:
     """What comes of the command with its streams redirected as a shell says it."""
-    done = subprocess.run(
-        ["bash", "-c", f'"$@" {redirected}', "bash", *command],
+    result = subprocess.run(
+        ["bash", "-c", f'"$@" {redirection}', "bash", *command],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-    return done.returncode, done.stdout, done.stderr
+    return result.returncode, result.stdout, result.stderr
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def in_a_shell(redirected: str, *command: str) -> tuple[int, str, str]:
     ],
 )
 def test_what_nobody_reads_costs_no_row(work: Path, redirected: str, code: int) -> None:
-    got, _, errors = in_a_shell(redirected, *MEASURED)
-    assert got == code, errors
+    exit_code, _, errors = in_a_shell(redirected, *MEASURED)
+    assert exit_code == code, errors
     assert "Traceback" not in errors
     assert ("the table can't be printed (No space left on device): read run/" in errors) == code
     assert [row["status"] for row in rows(work / "run")] == ["ok"]

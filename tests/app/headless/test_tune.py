@@ -35,11 +35,11 @@ def test_it_prints_the_ladder_and_leaves_a_plan(work: Path) -> None:
     assert "against itself" in out
     assert {row["status"] for row in rows(work / "run")} == {"ok"}
     assert (work / "run" / "ladder.csv").exists()
-    had = recorded(work / "run")
+    round_count = recorded(work / "run")
     code, again, _ = run("--resume", "run")
     assert code == 0
     assert "p50, step by step" in again
-    assert recorded(work / "run") == had, "a search that is over measures nothing"
+    assert recorded(work / "run") == round_count, "a search that is over measures nothing"
     (case,) = expand(load_plan(work / "run" / "tuned.toml"))
     assert case.options == {"latency_us": 50.0, "wait": "sleep"}
 
@@ -64,7 +64,7 @@ def test_a_budget_that_ends_a_search_leaves_a_plan_and_goes_on(work: Path) -> No
     code, out, log = run(*tune, "--budget", "3s", "--out", "run")
     assert code == 1, "it has no answer"
     assert "at least" in log.splitlines()[0] and "at most 3 s" in log.splitlines()[0]
-    had = recorded(work / "run")
+    round_count = recorded(work / "run")
     assert "resume the run" in out
     (case,) = expand(load_plan(work / "run" / "tuned.toml"))
     assert case.runtime == "fake"
@@ -73,7 +73,7 @@ def test_a_budget_that_ends_a_search_leaves_a_plan_and_goes_on(work: Path) -> No
     code, out, log = run("--resume", "run", "--budget", "120s")
     assert code == 0, log
     assert "at most 2 min 00 s" in log.splitlines()[0]
-    assert recorded(work / "run") > had and "resume the run" not in out
+    assert recorded(work / "run") > round_count and "resume the run" not in out
 
 
 def test_a_run_of_known_length_is_announced_with_it(work: Path) -> None:

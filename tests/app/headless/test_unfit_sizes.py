@@ -37,13 +37,13 @@ def test_a_combination_that_does_not_fit_is_one_row(work: Path, more: tuple[str,
     lengths = ("--profile", "glance", "--rounds", "1", "--out", "run")
     code, out, log = run("--headless", *models, *lengths)
     assert code == 1, "two of four failed"
-    found = [row for row in rows(work / "run") if row["precision"] or row["status"] != "ok"]
-    for row in (one for one in found if "null" not in one["model"]):
+    unfit_rows = [row for row in rows(work / "run") if row["precision"] or row["status"] != "ok"]
+    for row in (unfit_row for unfit_row in unfit_rows if "null" not in unfit_row["model"]):
         sizes = dict(pair.split("=") for pair in row["axes"].replace(",", " ").split())
         fits = int(sizes["past"]) + int(sizes["step"]) == int(sizes["total"])
         assert row["status"] == ("ok" if fits else "export_failed"), row["reason"]
         assert fits or f"total={sizes['total']}" in row["reason"]
-    assert sum(row["status"] == "ok" for row in found) >= 2, out + log
+    assert sum(row["status"] == "ok" for row in unfit_rows) >= 2, out + log
 
 
 def test_a_file_that_takes_none_of_the_sizes_is_no_model(tmp_path: Path) -> None:

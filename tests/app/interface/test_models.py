@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch")
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _change_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
@@ -32,12 +32,12 @@ def test_paths_and_names_stay_as_they_are() -> None:
 def test_an_onnx_model_is_written_once_by_its_name() -> None:
     model = network(4)
     (first,), (second,) = words_of(model), words_of([model])
-    (named,) = words_of({"mine": model})
+    (named_path,) = words_of({"mine": model})
     (other,) = words_of(network(5))
     assert first == second
-    assert len({first, named, other}) == 3
+    assert len({first, named_path, other}) == 3
     assert Path(first).name == "net.onnx"
-    assert Path(named).name == "mine.onnx"
+    assert Path(named_path).name == "mine.onnx"
     assert onnx.load(first) == model
 
 
@@ -49,9 +49,9 @@ def test_a_torch_module_is_exported_with_an_open_batch(form: str) -> None:
     pair = (module, {"signal": example} if form == "mapping" else example)
     (word,) = words_of((lambda: pair) if form == "function" else pair)
     session = pytest.importorskip("onnxruntime").InferenceSession(word)
-    (given,) = session.get_inputs()
+    (model_input,) = session.get_inputs()
     batch = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
-    (result,) = session.run(None, {given.name: batch})
+    (result,) = session.run(None, {model_input.name: batch})
     with torch.inference_mode():
         expected = module[0](torch.from_numpy(batch)).numpy()
     np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)

@@ -20,9 +20,9 @@ def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["run", "tune", "slo", "check"])
 def test_arguments_have_the_names_of_the_settings(command: str) -> None:
-    declared = CheckSettings if command == "check" else RunSettings
+    settings = CheckSettings if command == "check" else RunSettings
     names = {row.name for row in accepted_by(command) if row.scope != "command"}
-    assert set(declared.__annotations__) == names - set(ARGUMENTS)
+    assert set(settings.__annotations__) == names - set(ARGUMENTS)
 
 
 @pytest.mark.parametrize(

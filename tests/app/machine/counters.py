@@ -48,7 +48,7 @@ class FakeNvml(SimpleNamespace):
     def nvmlInit(self) -> None: ...  # noqa: N802
 
     def __getattr__(self, name: str) -> Any:
-        known = {
+        functions = {
             **{f"nvmlClocksThrottleReason{reason}": bit for reason, bit in REASONS.items()},
             "nvmlDeviceGetCount": lambda: 2,
             "nvmlDeviceGetName": lambda gpu: f"GPU {gpu}{self.suffix}",
@@ -76,7 +76,7 @@ class FakeNvml(SimpleNamespace):
         }
         if name in self.deaf:
             return self._refuse
-        return known[name]
+        return functions[name]
 
     def _by_uuid(self, uuid: str) -> int:
         if uuid not in self.uuids:

@@ -41,11 +41,11 @@ def test_the_end_of_a_child_whose_pipes_are_open_wakes_the_waiter_once() -> None
     bell = Bell()
     child = Child((sys.executable, "-c", leaves_one), bell)
     while not child.ended():
-        begun = time.monotonic()
+        start_s = time.monotonic()
         bell.wait(60.0)
-        assert time.monotonic() - begun < 30.0
-    begun = time.monotonic()
+        assert time.monotonic() - start_s < 30.0
+    start_s = time.monotonic()
     bell.wait(0.3)
-    assert time.monotonic() - begun >= 0.3
+    assert time.monotonic() - start_s >= 0.3
     child.close()
     bell.close()

@@ -58,9 +58,9 @@ def test_a_child_whose_parent_died_before_it_could_ask_to_die_with_it_ends(tmp_p
         "from exporters.child_setup import belong_to_parent\n"
         "belong_to_parent()\nprint('it lives', flush=True)\n"
     )
-    for parent, said in (("", ["it lives"]), ("999999999", [])):
+    for parent, expected in (("", ["it lives"]), ("999999999", [])):
         child = Child((sys.executable, str(script), parent))
         while not child.ended():
             time.sleep(0.01)
-        assert child.lines() == said
+        assert child.lines() == expected
         child.close()

@@ -48,10 +48,10 @@ def test_the_cores_of_another_machine_are_read(tmp_path: Path) -> None:
 
 @CORES
 def test_what_is_started_on_cores_has_them_and_the_starter_its_own_again() -> None:
-    before, last = usable_cores(), max(usable_cores())
+    cores, last = usable_cores(), max(usable_cores())
     with on_cores({last}):
-        told = subprocess.check_output(
+        output = subprocess.check_output(
             ["grep", "Cpus_allowed_list", "/proc/self/status"], text=True
         )
-    assert listed(told.split()[1]) == (last,)
-    assert usable_cores() == before
+    assert listed(output.split()[1]) == (last,)
+    assert usable_cores() == cores

@@ -46,22 +46,24 @@ def test_an_environment_tells_what_it_has_and_what_it_lacks(
 
 
 def test_what_is_installed_here_is_not_there(python: Path) -> None:
-    here = availability_of("torch-cpu", {})
-    there = availability_of("torch-cpu@other", {"other": str(python)})
-    assert isinstance(here, Available) and isinstance(there, Unavailable)
+    local_state = availability_of("torch-cpu", {})
+    other_state = availability_of("torch-cpu@other", {"other": str(python)})
+    assert isinstance(local_state, Available) and isinstance(other_state, Unavailable)
 
 
 def test_devices_are_asked_of_the_environment(python: Path) -> None:
-    there = runtime_of("ort-cuda@other", {"other": str(python)})
-    assert there.name == "ort-cuda" and there.devices() == ()
+    runtime = runtime_of("ort-cuda@other", {"other": str(python)})
+    assert runtime.name == "ort-cuda" and runtime.devices() == ()
 
 
 def test_whether_cases_can_be_checked_there_is_asked_for_each_device(python: Path) -> None:
-    there = {"other": str(python)}
-    assert check_availability_of("ort-cpu@other", there) == availability("ort-cpu")
-    lacking = check_availability_of("tensorrt-rtx:sm89@other", there)
+    environments = {"other": str(python)}
+    assert check_availability_of("ort-cpu@other", environments) == availability("ort-cpu")
+    lacking = check_availability_of("tensorrt-rtx:sm89@other", environments)
     assert isinstance(lacking, Unavailable) and "is not installed" in lacking.reason
-    assert "sm89" in {device.key for device in runtime_of("tensorrt-rtx@other", there).devices()}
+    assert "sm89" in {
+        device.key for device in runtime_of("tensorrt-rtx@other", environments).devices()
+    }
 
 
 def test_packages_of_the_users_path_are_not_those_of_an_environment(
@@ -72,8 +74,8 @@ def test_packages_of_the_users_path_are_not_those_of_an_environment(
     (tmp_path / "openvino-1.0.dist-info" / "METADATA").write_text("Name: openvino\nVersion: 1.0\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     python = make_environment(tmp_path / "environment", "numpy")
-    told = asked("path", str(python)).runtimes["openvino-cpu"].availability
-    assert isinstance(told, Unavailable)
+    state = asked("path", str(python)).runtimes["openvino-cpu"].availability
+    assert isinstance(state, Unavailable)
 
 
 def test_a_path_without_an_interpreter_is_refused(tmp_path: Path, python: Path) -> None:
@@ -89,8 +91,8 @@ def test_a_program_that_is_no_python_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("says", ["CPython 2.7.18", "CPython 3.10.14", "PyPy 3.11.13"])
 def test_another_python_is_refused_by_its_name(tmp_path: Path, says: str) -> None:
-    told = refusal(write_program(tmp_path / "python", says))
-    assert f"'other' is {says}: give an interpreter of CPython 3.11 or later" in told
+    message = refusal(write_program(tmp_path / "python", says))
+    assert f"'other' is {says}: give an interpreter of CPython 3.11 or later" in message
 
 
 def test_an_environment_without_numpy_is_refused_with_what_installs_it(tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def of(release: str) -> ReleaseEnvironment:
-    (found,) = release_environments([f"ort-cpu@{release}"]).values()
-    return found
+    (environment,) = release_environments([f"ort-cpu@{release}"]).values()
+    return environment
 
 
 def pinned(environment: ReleaseEnvironment) -> set[str]:
@@ -74,8 +74,8 @@ def test_the_newest_of_a_release_is_installed_and_written_down() -> None:
     create(environment)
     assert environment.exists
     assert pinned(environment) >= {"onnxruntime==1.20.1", "numpy==2.1.0"}
-    found = asked("1.20", environment.python)
-    assert isinstance(found.runtimes["ort-cpu"].availability, Available)
+    answer = asked("1.20", environment.python)
+    assert isinstance(answer.runtimes["ort-cpu"].availability, Available)
     create(of("1.18"))
     assert pinned(of("1.18")) >= {"onnxruntime==1.18.0", "numpy==1.26.4"}
 

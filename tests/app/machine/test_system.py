@@ -21,21 +21,21 @@ ON_WINDOWS = "sys.platform = 'win32'\n"
 @pytest.mark.parametrize("arguments", [[], ["--headless", "--models", "mlp"], ["--doctor"]])
 def test_windows_is_refused_in_one_sentence(arguments: list[str]) -> None:
     code = f"{LACKING}from app.__main__ import main\n{ON_WINDOWS}sys.exit(main({arguments}))"
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
     )
-    assert done.returncode == 2
-    assert done.stderr.startswith("graphlap: Graphlap runs on Linux and macOS")
-    assert "WSL" in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert result.returncode == 2
+    assert result.stderr.startswith("graphlap: Graphlap runs on Linux and macOS")
+    assert "WSL" in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 _WITHOUT_PROC = ("unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh")
 
 
 def _can_unmount() -> bool:
-    done = subprocess.run([*_WITHOUT_PROC, "true"], capture_output=True, check=False)
-    return done.returncode == 0
+    result = subprocess.run([*_WITHOUT_PROC, "true"], capture_output=True, check=False)
+    return result.returncode == 0
 
 
 @pytest.mark.skipif(
@@ -52,15 +52,15 @@ def _can_unmount() -> bool:
 )
 def test_a_linux_without_proc_is_told_in_one_sentence(arguments: list[str], tmp_path: Path) -> None:
     out = [] if "--doctor" in arguments else ["--out", str(tmp_path / "run")]
-    done = subprocess.run(
+    result = subprocess.run(
         [*_WITHOUT_PROC, sys.executable, "-m", "app", *arguments, *out],
         capture_output=True,
         text=True,
         cwd=ROOT,
         check=False,
     )
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "/proc is not mounted" in done.stderr
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1), result.stderr
+    assert "/proc is not mounted" in result.stderr
     assert not (tmp_path / "run").exists()
 
 

@@ -68,10 +68,10 @@ def test_a_gpu_that_is_not_there_gives_no_reading() -> None:
 def test_others_are_told_only_where_ours_is_seen_among_them() -> None:
     """In a container all processes may have other numbers, or none."""
     nvml = Nvml(FakeNvml())
-    for pid, others in ((7, 1), (99, None)):
+    for pid, count in ((7, 1), (99, None)):
         reading = nvml.read(0, "a", pid)
         assert reading is not None
-        assert reading.other_processes == others
+        assert reading.other_processes == count
 
 
 def test_the_state_of_a_gpu_is_what_its_figures_depend_on() -> None:

@@ -16,7 +16,7 @@ from app.commands import open
 from app.commands.open import PACKAGES, missing_packages
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="packages of Debian")
-_OF_EVERY_SYSTEM = re.compile(r"(libQt6|libstdc|libgcc|libm\.|libc\.|libz\.|libgthread)")
+_SYSTEM_LIBRARIES = re.compile(r"(libQt6|libstdc|libgcc|libm\.|libc\.|libz\.|libgthread)")
 
 
 @pytest.mark.skipif(shutil.which("readelf") is None, reason="needs binutils")
@@ -32,23 +32,23 @@ def test_every_library_of_qt_has_a_package() -> None:
         "lib/libQt6WaylandClient.so.6",
         "lib/libQt6Gui.so.6",
     )
-    linked: set[str] = set()
+    libraries: set[str] = set()
     for file in files:
         command = ["readelf", "-d", str(qt / file)]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        linked |= set(re.findall(r"NEEDED.*\[(.+)\]", text))
-    assert len(linked) > 20
-    assert {name for name in linked if not _OF_EVERY_SYSTEM.match(name)} == set(PACKAGES)
+        libraries |= set(re.findall(r"NEEDED.*\[(.+)\]", text))
+    assert len(libraries) > 20
+    assert {name for name in libraries if not _SYSTEM_LIBRARIES.match(name)} == set(PACKAGES)
 
 
 def test_a_library_that_is_not_here_is_named_with_its_package(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
-    before = missing_packages()
+    missing = missing_packages()
     lacking = {"libgraphlap-none.so.9": "libgraphlap-none9"}
     monkeypatch.setattr(open, "PACKAGES", {**PACKAGES, **lacking})
-    assert missing_packages() == {**before, **lacking}
+    assert missing_packages() == {**missing, **lacking}
 
 
 def test_a_window_without_x11_needs_no_library_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_the_program_names_the_packages_that_are_missing() -> None:
         "from app.commands.main import main\n"
         "sys.exit(main(['open']))\n"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code],
         env=environment,
         capture_output=True,
@@ -86,6 +86,6 @@ def test_the_program_names_the_packages_that_are_missing() -> None:
         timeout=60,
         check=False,
     )
-    assert done.returncode == 2
-    assert "libgraphlap-none9" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert result.returncode == 2
+    assert "libgraphlap-none9" in result.stderr
+    assert "Traceback" not in result.stderr

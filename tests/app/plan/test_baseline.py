@@ -24,20 +24,23 @@ def of(text: str, *cases: Case) -> dict[str, Case]:
 
 def test_a_runtime_is_compared_at_the_same_work_alone() -> None:
     eight = [replace(case, axes={"batch": 8}) for case in (ORT, TORCH)]
-    paced = replace(TORCH, scenario=Scenario("paced", 20.0))
-    found = of("ort-cpu", ORT, TORCH, *eight, paced)
-    assert found == {TORCH.case_id: ORT, eight[1].case_id: eight[0]}
+    paced_case = replace(TORCH, scenario=Scenario("paced", 20.0))
+    base_by_case = of("ort-cpu", ORT, TORCH, *eight, paced_case)
+    assert base_by_case == {TORCH.case_id: ORT, eight[1].case_id: eight[0]}
 
 
 def test_options_of_another_runtime_are_no_other_work() -> None:
-    compiled = replace(TORCH, options={"mode": "compile"})
-    found = of("ort-cpu", ORT, replace(ORT, options={"sessions": 2}), TORCH, compiled)
-    assert found == {TORCH.case_id: ORT, compiled.case_id: ORT}
+    compiled_case = replace(TORCH, options={"mode": "compile"})
+    base_by_case = of("ort-cpu", ORT, replace(ORT, options={"sessions": 2}), TORCH, compiled_case)
+    assert base_by_case == {TORCH.case_id: ORT, compiled_case.case_id: ORT}
 
 
 def test_a_model_is_compared_on_each_runtime_with_itself() -> None:
-    after = [replace(case, model="new.onnx") for case in (ORT, TORCH)]
-    assert of("mlp", ORT, TORCH, *after) == {after[0].case_id: ORT, after[1].case_id: TORCH}
+    new_cases = [replace(case, model="new.onnx") for case in (ORT, TORCH)]
+    assert of("mlp", ORT, TORCH, *new_cases) == {
+        new_cases[0].case_id: ORT,
+        new_cases[1].case_id: TORCH,
+    }
 
 
 def test_an_environment_is_compared_runtime_by_runtime_with_every_other() -> None:
@@ -72,6 +75,6 @@ def test_a_baseline_that_compares_nothing_is_refused_before_anything_is_written(
 ) -> None:
     words = arguments.split()
     models = [] if "--models" in words else ["--models", "mlp"]
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as exc_info:
         expand(plan_from_options(parse(["--headless", *models, *words])))
-    assert sentence in str(refused.value)
+    assert sentence in str(exc_info.value)

@@ -55,9 +55,9 @@ def test_the_command_line_and_the_plan_file_say_the_same_batchers(tmp_path: Path
 
 
 def test_a_model_is_exported_for_every_batch_that_is_sent() -> None:
-    with_batcher, without = expand(plan_of(batcher=["max=6,wait=1ms", "none"]))
+    with_batcher, plain_case = expand(plan_of(batcher=["max=6,wait=1ms", "none"]))
     assert [point["batch"] for point in points(with_batcher)] == [1, 2, 4, 6]
-    assert [point["batch"] for point in points(without)] == [1]
+    assert [point["batch"] for point in points(plain_case)] == [1]
 
 
 def test_an_axis_of_another_name_may_be_the_batch(tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ from tests.runtimes.stand_ins.fixtures import TESTED_RTX_RELEASE, installed
 
 def test_a_suite_is_checked_once_a_model_whatever_it_measures() -> None:
     """`starter` asks for gaps, rounds, a budget and a profile, which mean nothing to a check."""
-    measured = load_suite("starter")
-    assert measured.budget_s
-    models = {model for sweep in measured.sweeps for model in sweep.models}
+    suite = load_suite("starter")
+    assert suite.budget_s
+    models = {model for sweep in suite.sweeps for model in sweep.models}
     plan = plan_from_options(parse(["--check", "--suite", "starter", "--runtimes", "fake"]))
     assert plan.budget_s is None
     cases = expand(plan)

@@ -104,9 +104,9 @@ def test_the_command_line_measures_the_same_cases(plan: Plan, tmp_path: Path) ->
     line = command_line(plan, tmp_path).removeprefix(f"{install_layout.PROGRAM} ")
     words = shlex.split(line)
     assert words[0] == "run"
-    told = plan_from_options(parse(words))
-    assert _ids(told) == _ids(plan)
-    assert (told.lengths, told.seed) == (plan.lengths, plan.seed)
+    second = plan_from_options(parse(words))
+    assert _ids(second) == _ids(plan)
+    assert (second.lengths, second.seed) == (plan.lengths, plan.seed)
 
 
 @settings(

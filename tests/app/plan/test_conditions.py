@@ -24,9 +24,9 @@ def cases(grid: dict[str, Any], **plan: Any) -> tuple[Case, ...]:
 
 def test_conditions_are_an_axis_of_the_grid() -> None:
     flags = ["--models", "mlp", "--runtimes", "fake", "--condition", "none,cold:64MB,cold:1MB"]
-    found = expand(plan_from_options(parse(flags)))
-    assert [str(case.condition) for case in found] == ["none", "cold:64MB", "cold:1MB"]
-    assert len({case.case_id for case in found}) == 3
+    expanded_cases = expand(plan_from_options(parse(flags)))
+    assert [str(case.condition) for case in expanded_cases] == ["none", "cold:64MB", "cold:1MB"]
+    assert len({case.case_id for case in expanded_cases}) == 3
 
 
 def test_without_a_condition_nothing_changes() -> None:
@@ -76,8 +76,8 @@ def test_the_estimate_counts_what_a_long_round_takes() -> None:
 
 def test_a_neighbour_of_unknown_sizes_is_refused(tmp_path: Path) -> None:
     open_sizes = write_add_graph(tmp_path / "open.onnx", ("n", 3))
-    fixed = write_add_graph(tmp_path / "fixed.onnx")
-    (case,) = cases({"conditions": [f"with:{fixed}"]})
-    assert case.condition.model == str(fixed)
+    path = write_add_graph(tmp_path / "fixed.onnx")
+    (case,) = cases({"conditions": [f"with:{path}"]})
+    assert case.condition.model == str(path)
     with pytest.raises(PlanError, match="no single model whose sizes are all known: name one of"):
         cases({"conditions": [f"with:{open_sizes}"]})

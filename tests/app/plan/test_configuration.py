@@ -45,10 +45,10 @@ def test_each_layer_overrides_those_below_it(project: Path) -> None:
     (project / "own.toml").write_text('seed = 3\n[[sweeps]]\nmodels = ["mlp"]\n')
     assert (planned().profile, planned().rounds, planned().seed) == ("brief", 4, 2)
     assert planned().sweeps[0].threads == (2,)
-    named = planned("--plan", "own.toml")
-    assert (named.profile, named.rounds, named.seed) == ("brief", 4, 3)
-    typed = planned("--plan", "own.toml", "--seed", "4", "--threads", "1")
-    assert (typed.rounds, typed.seed, typed.sweeps[0].threads) == (4, 4, (1,))
+    file_plan = planned("--plan", "own.toml")
+    assert (file_plan.profile, file_plan.rounds, file_plan.seed) == ("brief", 4, 3)
+    flag_plan = planned("--plan", "own.toml", "--seed", "4", "--threads", "1")
+    assert (flag_plan.rounds, flag_plan.seed, flag_plan.sweeps[0].threads) == (4, 4, (1,))
 
 
 def test_the_nearest_project_counts_and_pyproject_is_one(
@@ -63,9 +63,9 @@ def test_the_nearest_project_counts_and_pyproject_is_one(
     (project / "a" / "graphlap.toml").write_text("rounds = 7\n")
     assert planned().rounds == 7
     (project / "a" / "pyproject.toml").write_text("[tool.graphlap]\nrounds = 8\n")
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as exc_info:
         planned()
-    assert refused.value.remedy
+    assert exc_info.value.remedy
 
 
 def test_a_file_that_is_named_replaces_the_projects(project: Path) -> None:
@@ -91,9 +91,9 @@ def test_a_file_that_is_named_replaces_the_projects(project: Path) -> None:
 )
 def test_a_project_cannot_make_the_program_run_code(project: Path, text: str) -> None:
     (project / "graphlap.toml").write_text(text)
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as exc_info:
         planned()
-    assert refused.value.remedy
+    assert exc_info.value.remedy
     (project / "graphlap.toml").rename(user_file())
     assert configurations()
 
@@ -104,8 +104,8 @@ def test_what_is_wrong_with_a_file_is_one_sentence_with_its_path(
 ) -> None:
     (project / "graphlap.toml").write_text(text)
     assert main([*MODELS]) == 2
-    said = capsys.readouterr().err
-    assert str(project / "graphlap.toml") in said and len(said.splitlines()) == 1
+    errors = capsys.readouterr().err
+    assert str(project / "graphlap.toml") in errors and len(errors.splitlines()) == 1
     assert [path.name for path in project.iterdir()] == ["graphlap.toml"]
 
 
@@ -113,14 +113,14 @@ def test_what_is_wrong_with_a_file_is_one_sentence_with_its_path(
 def test_every_setting_can_be_configured(row: Any) -> None:
     value = {**PLAN, **SWEEP}[row.key]
     user_file().write_text(f"{row.name} = {toml_value(value)}\n")
-    (found,) = configurations()
-    plain = Plan.model_validate({"sweeps": [{"models": ["any"], **_of(SWEEP, row.key)}],
-                                 **_of(PLAN, row.key)})  # fmt: skip
+    (configuration,) = configurations()
+    plain = Plan.model_validate({"sweeps": [{"models": ["any"], **_select_sample(SWEEP, row.key)}],
+                                 **_select_sample(PLAN, row.key)})  # fmt: skip
     part = plain if row.scope == "plan" else plain.sweeps[0]
-    assert {**found.plan, **found.sweep} == {row.key: getattr(part, row.key)}
+    assert {**configuration.plan, **configuration.sweep} == {row.key: getattr(part, row.key)}
 
 
-def _of(samples: dict[str, Any], key: str) -> dict[str, Any]:
+def _select_sample(samples: dict[str, Any], key: str) -> dict[str, Any]:
     return {key: samples[key]} if key in samples else {}
 
 

@@ -32,13 +32,13 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def plan(runtimes: str, *environments: str) -> Plan:
-    named = [word for one in environments for word in ("--environment", one)]
-    return plan_from_options(parse(["--models", "mlp", "--runtimes", runtimes, *named]))
+    words = [word for name in environments for word in ("--environment", name)]
+    return plan_from_options(parse(["--models", "mlp", "--runtimes", runtimes, *words]))
 
 
-def refusal(asked: Plan) -> str:
+def refusal(candidate: Plan) -> str:
     with pytest.raises(PlanError) as caught:
-        expand(asked)
+        expand(candidate)
     return str(caught.value)
 
 
@@ -52,11 +52,11 @@ def test_a_plans_own_name_wins_over_the_users(config: Path, python: str) -> None
 
 
 def test_a_name_that_is_not_known_is_told_with_those_that_are(config: Path, python: str) -> None:
-    told = refusal(plan("fake@older"))
-    assert "there is no environment called 'older' (none is known)" in told
+    message = refusal(plan("fake@older"))
+    assert "there is no environment called 'older' (none is known)" in message
     config.write_text(f'[environments]\nold = "{python}"\n')
-    told = refusal(plan("fake@older,fake@new", f"new={python}"))
-    assert "'older' (known are old, new): add --python older=PATH" in told
+    message = refusal(plan("fake@older,fake@new", f"new={python}"))
+    assert "'older' (known are old, new): add --python older=PATH" in message
 
 
 def test_an_environment_that_no_runtime_names_is_refused(python: str) -> None:
@@ -88,10 +88,10 @@ def test_an_environment_has_no_device_that_its_runtime_lacks(python: str) -> Non
 
 
 def test_environments_are_part_of_the_command_and_of_the_file(tmp_path: Path, python: str) -> None:
-    asked = plan("fake@other", f"other={python}")
-    line = command_line(asked, tmp_path)
+    requested_plan = plan("fake@other", f"other={python}")
+    line = command_line(requested_plan, tmp_path)
     assert f"--python other={python}" in line
-    assert plan_from_options(parse(shlex.split(line.partition(" run ")[2]))) == asked
+    assert plan_from_options(parse(shlex.split(line.partition(" run ")[2]))) == requested_plan
     file = tmp_path / "plan.toml"
-    file.write_text(plan_toml(asked))
+    file.write_text(plan_toml(requested_plan))
     assert load_plan(file).environments == {"other": python}

@@ -16,9 +16,9 @@ TORN = "a; b: c"
 
 
 def test_a_flag_names_itself_as_the_option() -> None:
-    with pytest.raises(PlanError) as raised:
+    with pytest.raises(PlanError) as exc_info:
         parsed(size_in_bytes, TORN, "--memory-limit")
-    error = raised.value
+    error = exc_info.value
     assert error.option == "--memory-limit"
     assert TORN in error.cause and TORN not in error.remedy
     assert error.remedy
@@ -26,25 +26,25 @@ def test_a_flag_names_itself_as_the_option() -> None:
 
 @pytest.mark.parametrize("flag", ["--rounds", "--threads"])
 def test_a_cause_with_a_semicolon_is_whole(flag: str) -> None:
-    with pytest.raises(PlanError) as raised:
+    with pytest.raises(PlanError) as exc_info:
         parsed(integer_from(1), TORN, flag)
-    assert (raised.value.option, TORN in raised.value.cause) == (flag, True)
-    with pytest.raises(PlanError) as raised:
+    assert (exc_info.value.option, TORN in exc_info.value.cause) == (flag, True)
+    with pytest.raises(PlanError) as exc_info:
         parsed(Scenario.parse, TORN, "--scenario")
-    assert TORN in raised.value.cause and raised.value.remedy
+    assert TORN in exc_info.value.cause and exc_info.value.remedy
 
 
 def test_an_option_of_a_runtime_is_named() -> None:
     sweep = Sweep(models=("mlp",), options={"fake.latency_us": (TORN,)})
-    with pytest.raises(PlanError) as raised:
+    with pytest.raises(PlanError) as exc_info:
         reject_unknown_options(sweep, ["fake"])
-    assert raised.value.option == "fake.latency_us"
-    assert TORN in raised.value.cause and raised.value.remedy
+    assert exc_info.value.option == "fake.latency_us"
+    assert TORN in exc_info.value.cause and exc_info.value.remedy
 
 
 def test_a_plan_names_the_key_once() -> None:
     plan = {"sweeps": [{"models": ["mlp"], "scenarios": [TORN]}]}
-    with pytest.raises(PlanError) as raised:
+    with pytest.raises(PlanError) as exc_info:
         parse_plan(plan, "the plan p.toml")
-    assert raised.value.cause.count("scenario") == 1
-    assert TORN in raised.value.cause and raised.value.remedy
+    assert exc_info.value.cause.count("scenario") == 1
+    assert TORN in exc_info.value.cause and exc_info.value.remedy

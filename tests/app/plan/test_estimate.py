@@ -22,34 +22,42 @@ def plan_of(**values: object) -> Plan:
 
 
 def test_each_model_is_exported_once_for_all_of_its_cases() -> None:
-    found = estimate(plan_of())
-    assert found.exports_s == MODULE_EXPORT_S + FILE_EXPORT_S
-    per_round = found.shortest_s / (found.cases * found.rounds)
-    assert found.longest_s > found.shortest_s + found.exports_s
+    total = estimate(plan_of())
+    assert total.exports_s == MODULE_EXPORT_S + FILE_EXPORT_S
+    per_round = total.shortest_s / (total.cases * total.rounds)
+    assert total.longest_s > total.shortest_s + total.exports_s
     assert per_round > 1.0
 
 
 def test_a_budget_bounds_the_whole() -> None:
-    found = estimate(plan_of(budget_s=3.0))
-    assert (found.shortest_s, found.longest_s) == (3.0, 3.0)
+    result = estimate(plan_of(budget_s=3.0))
+    assert (result.shortest_s, result.longest_s) == (3.0, 3.0)
 
 
 def test_the_operator_times_of_each_case_are_counted() -> None:
-    without, found = estimate(plan_of()), estimate(plan_of(profile_ops=True))
-    starts_s = 2 * PROCESS_START_S * found.cases
-    assert found.shortest_s == without.shortest_s + starts_s
-    assert found.longest_s == without.longest_s + starts_s + OPERATOR_RUNS_S * found.cases
+    plain, profile_estimate = estimate(plan_of()), estimate(plan_of(profile_ops=True))
+    starts_s = 2 * PROCESS_START_S * profile_estimate.cases
+    assert profile_estimate.shortest_s == plain.shortest_s + starts_s
+    assert (
+        profile_estimate.longest_s
+        == plain.longest_s + starts_s + OPERATOR_RUNS_S * profile_estimate.cases
+    )
 
 
 def test_an_accuracy_is_counted_once_for_all_batches_and_threads() -> None:
     grid = {"models": ["mlp", "digits_mlp_8"], "runtimes": ["fake"], "threads": [1, 2]}
     sweeps = [{**grid, "batch_size": [1, 8, 64]}]
-    own, given = estimate(plan_of(sweeps=sweeps)), estimate(plan_of(sweeps=sweeps, accuracy="x"))
-    assert given.shortest_s - own.shortest_s == pytest.approx(PROCESS_START_S)
-    labelled = [{**sweeps[0], "models": ["digits_mlp_8"]}]
-    unlabelled = [{**sweeps[0], "models": ["mlp"]}]
-    with_data, without = (estimate(plan_of(sweeps=s)) for s in (labelled, unlabelled))
-    assert with_data.shortest_s - without.shortest_s == pytest.approx(PROCESS_START_S)
+    plain, with_accuracy = (
+        estimate(plan_of(sweeps=sweeps)),
+        estimate(plan_of(sweeps=sweeps, accuracy="x")),
+    )
+    assert with_accuracy.shortest_s - plain.shortest_s == pytest.approx(PROCESS_START_S)
+    labelled_sweeps = [{**sweeps[0], "models": ["digits_mlp_8"]}]
+    unlabelled_sweeps = [{**sweeps[0], "models": ["mlp"]}]
+    with_data, without_data = (
+        estimate(plan_of(sweeps=s)) for s in (labelled_sweeps, unlabelled_sweeps)
+    )
+    assert with_data.shortest_s - without_data.shortest_s == pytest.approx(PROCESS_START_S)
 
 
 @pytest.mark.parametrize(("rounds", "bound"), [(5, "shortest_s"), (MINIMUM_ROUNDS, "longest_s")])
@@ -60,15 +68,15 @@ def test_the_starter_suite_fits_its_budget_by_the_estimate(rounds: int, bound: s
     assert suite.budget_s is not None
     assert suite.budget_s < 300
     assert suite.lengths.rounds == 8
-    here = ("ort-cpu", "openvino-cpu", "torch-cpu")
-    named = {"available": here}
+    runtimes = ("ort-cpu", "openvino-cpu", "torch-cpu")
+    aliases = {"available": runtimes}
     sweeps = [
         sweep.model_copy(
-            update={"runtimes": tuple(n for t in sweep.runtimes for n in named.get(t, (t,)))}
+            update={"runtimes": tuple(n for t in sweep.runtimes for n in aliases.get(t, (t,)))}
         )
         for sweep in suite.sweeps
     ]
-    unbounded = {"budget_s": None, "rounds": rounds, "sweeps": tuple(sweeps)}
-    found = estimate(suite.model_copy(update=unbounded))
-    assert found.cases == 22
-    assert getattr(found, bound) <= suite.budget_s
+    changes = {"budget_s": None, "rounds": rounds, "sweeps": tuple(sweeps)}
+    result = estimate(suite.model_copy(update=changes))
+    assert result.cases == 22
+    assert getattr(result, bound) <= suite.budget_s

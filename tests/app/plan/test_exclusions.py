@@ -83,13 +83,13 @@ def test_an_exclusion_is_refused_with_an_action(row: Exclusion) -> None:
     reject_without_effect(plan_of({}), {row.typed} - {""})
     assert row.typed or not row.applies(plan_of({}))
     assert row.applies(plan)
-    with pytest.raises(ExclusionError) as refused:
+    with pytest.raises(ExclusionError) as exc_info:
         if row.typed:
             reject_without_effect(plan, {row.typed})
         else:
             expand(plan)
-    assert refused.value.remedy
-    assert refused.value.code in {other.code for other in EXCLUSIONS if other.applies(plan)}
+    assert exc_info.value.remedy
+    assert exc_info.value.code in {other.code for other in EXCLUSIONS if other.applies(plan)}
 
 
 def test_each_code_stands_for_one_exclusion() -> None:

@@ -31,10 +31,10 @@ def test_a_grid_is_the_product_of_its_lists() -> None:
         "sequence_length": [8, 32, 64],
         "threads": [1, 2],
     }
-    found = cases(grid)
-    sequences = [case for case in found if case.model == "cnn_tiny_seq"]
+    all_cases = cases(grid)
+    sequences = [case for case in all_cases if case.model == "cnn_tiny_seq"]
     assert len(sequences) == 2 * 2 * 3 * 2
-    assert len(found) - len(sequences) == 2 * 2 * 2, "the perceptron has no sequence"
+    assert len(all_cases) - len(sequences) == 2 * 2 * 2, "the perceptron has no sequence"
     assert {tuple(case.axes) for case in sequences} == {("batch", "sequence")}
 
 
@@ -83,39 +83,39 @@ def test_ids_do_not_depend_on_the_order_of_the_plan() -> None:
         "runtimes": ["ort-cpu", "fake"],
         "batch_size": [1, 2],
     }
-    turned = {key: list(reversed(value)) for key, value in grid.items()}
-    assert {c.case_id for c in cases(grid)} == {c.case_id for c in cases(turned)}
+    reversed_grid = {key: list(reversed(value)) for key, value in grid.items()}
+    assert {c.case_id for c in cases(grid)} == {c.case_id for c in cases(reversed_grid)}
 
 
 def test_the_starter_suite_measures_networks_of_several_kinds_on_all_that_is_here() -> None:
-    found = expand(load_suite("starter"))
-    host = [case for case in found if case.runtime != "fpga:v80"]
+    starter_cases = expand(load_suite("starter"))
+    host = [case for case in starter_cases if case.runtime != "fpga:v80"]
     assert {case.runtime for case in host} == set(available_names()) - {"fpga"}
     assert {str(case.scenario) for case in host} == {"closed_loop"}
     assert {"cnn_tiny", "lstm_large", "mlp", "char_cnn", "dense_128_32"} <= {c.model for c in host}
-    card = [case for case in found if case.runtime == "fpga:v80"]
+    card = [case for case in starter_cases if case.runtime == "fpga:v80"]
     assert {case.model for case in card} == {case.model for case in host}
 
 
 def test_the_starter_suite_paces_the_card_where_its_published_figures_were_paced() -> None:
     """So that the published line stands beside a row of the same pacing."""
     table = install_layout.asset("published/vollo_seed_tables.csv")
-    published = {
+    published_models = {
         line["model"]
         for line in csv.DictReader(table.read_text("utf-8").splitlines())
         if line["card"] == "V80" and line["pacing"] == "spaced"
     }
     card = [c for c in expand(load_suite("starter")) if c.runtime == "fpga:v80"]
-    paced = {case.model for case in card if case.scenario.kind == "paced"}
-    assert paced == {case.model for case in card} & published
-    assert paced
+    paced_models = {case.model for case in card if case.scenario.kind == "paced"}
+    assert paced_models == {case.model for case in card} & published_models
+    assert paced_models
 
 
 def test_available_stands_for_what_is_here_and_is_not_named_with_a_device() -> None:
     grid = {"models": ["mlp"], "runtimes": ["fake:1", "available", "fpga:ia-840f"]}
-    found = [case.runtime for case in cases(grid)]
-    here = [name for name in available_names() if name != "fpga"]
-    assert found == ["fake:1", *here, "fpga:ia-840f"]
+    runtimes = [case.runtime for case in cases(grid)]
+    local_names = [name for name in available_names() if name != "fpga"]
+    assert runtimes == ["fake:1", *local_names, "fpga:ia-840f"]
     alone = [case.runtime for case in cases({"models": ["mlp"], "runtimes": ["available"]})]
     assert alone == list(available_names())
 
@@ -123,14 +123,14 @@ def test_available_stands_for_what_is_here_and_is_not_named_with_a_device() -> N
 def test_a_glob_gives_every_file_once(tmp_path: Path) -> None:
     for name in ("b", "a"):
         write_add_graph(tmp_path / f"{name}.onnx")
-    found = cases({"models": [str(tmp_path / "*.onnx")], "runtimes": ["fake"]})
-    assert [Path(case.model).name for case in found] == ["a.onnx", "b.onnx"]
+    file_cases = cases({"models": [str(tmp_path / "*.onnx")], "runtimes": ["fake"]})
+    assert [Path(case.model).name for case in file_cases] == ["a.onnx", "b.onnx"]
 
 
 def test_the_batch_flag_sets_a_files_own_batch_axis(tmp_path: Path) -> None:
     path = write_add_graph(tmp_path / "open.onnx", ("N", 3))
-    found = cases({"models": [str(path)], "runtimes": ["fake"], "batch_size": [1, 4]})
-    assert [case.axes for case in found] == [{"N": 1}, {"N": 4}]
+    file_cases = cases({"models": [str(path)], "runtimes": ["fake"], "batch_size": [1, 4]})
+    assert [case.axes for case in file_cases] == [{"N": 1}, {"N": 4}]
 
 
 def test_an_open_axis_that_nobody_set_is_named_with_its_flag(tmp_path: Path) -> None:
@@ -177,18 +177,18 @@ def test_names_that_do_not_exist_are_refused(grid: dict[str, Any], sentence: str
 
 def test_a_runtime_that_hands_options_on_takes_any_and_keeps_their_text() -> None:
     options = {"ort-ep.num_threads": [4], "ort-ep.path": ["", "a b"], "ort-ep.device": ["first"]}
-    found = cases({"models": ["mlp"], "runtimes": ["ort-ep:numpy"], "options": options})
-    assert [case.options for case in found] == [
+    option_cases = cases({"models": ["mlp"], "runtimes": ["ort-ep:numpy"], "options": options})
+    assert [case.options for case in option_cases] == [
         {"num_threads": "4"},
         {"num_threads": "4", "path": "a b"},
     ]
 
 
 def test_a_precision_that_some_of_the_runtimes_lack_is_theirs_to_say() -> None:
-    found = cases(
+    result = cases(
         {"models": ["mlp"], "runtimes": ["ort-cpu", "torch-cuda"], "precisions": ["fp16"]}
     )
-    assert [case.runtime for case in found] == ["ort-cpu", "torch-cuda"]
+    assert [case.runtime for case in result] == ["ort-cpu", "torch-cuda"]
 
 
 def test_a_device_of_an_absent_runtime_is_its_rows_to_say() -> None:

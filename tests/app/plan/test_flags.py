@@ -64,8 +64,8 @@ def test_a_command_says_the_same_as_the_plan_in_its_words(tmp_path: Path) -> Non
         "checked": False,
     }
     assert told(*command.split()) == parse_plan(plan, "test")
-    compared = told("--models", "mlp", "--rounds", "7", "--tolerance", "1e-3")
-    assert (compared.rounds, compared.tolerance) == (7, 1e-3)
+    parsed_plan = told("--models", "mlp", "--rounds", "7", "--tolerance", "1e-3")
+    assert (parsed_plan.rounds, parsed_plan.tolerance) == (7, 1e-3)
 
 
 def test_what_is_not_said_is_left_to_the_plan() -> None:

@@ -23,8 +23,8 @@ from tests.exporters.graphs import save_affine
 def models(pattern: Path, **grid: object) -> dict[str, dict[str, int]]:
     """Model -> axes of the cases that a glob comes to."""
     values = {"models": [str(pattern)], "runtimes": ["fake"], **grid}
-    found = expand(parse_plan({"sweeps": [values]}, "the plan"))
-    return {Path(case.model).name: dict(case.axes) for case in found}
+    cases = expand(parse_plan({"sweeps": [values]}, "the plan"))
+    return {Path(case.model).name: dict(case.axes) for case in cases}
 
 
 def test_an_element_type_that_nobody_knows_costs_its_own_row_alone(tmp_path: Path) -> None:
@@ -39,9 +39,9 @@ def test_what_is_no_file_costs_its_own_row_and_no_time(tmp_path: Path) -> None:
     (tmp_path / "folder.onnx").mkdir()
     os.mkfifo(tmp_path / "pipe.onnx")
     (tmp_path / "nothing.onnx").symlink_to("/dev/zero")
-    found = models(tmp_path / "*.onnx", batch_size=[4])
-    assert found.pop("sound.onnx") == {"batch": 4}
-    assert found == {"folder.onnx": {}, "pipe.onnx": {}, "nothing.onnx": {}}
+    file_models = models(tmp_path / "*.onnx", batch_size=[4])
+    assert file_models.pop("sound.onnx") == {"batch": 4}
+    assert file_models == {"folder.onnx": {}, "pipe.onnx": {}, "nothing.onnx": {}}
 
 
 def test_an_axis_that_one_of_many_files_leaves_open_costs_its_row(tmp_path: Path) -> None:

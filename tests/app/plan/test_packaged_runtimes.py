@@ -35,8 +35,8 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     points = {"unlicensed": "an_unlicensed_runtime:Sound", "No.Name": "nothing:Nothing"}
     installed(tmp_path, "three", points, {"an_unlicensed_runtime": source})
     monkeypatch.syspath_prepend(str(tmp_path))
-    offered = read(registry.RUNTIMES, [str(tmp_path)])
-    monkeypatch.setattr(registry, "_offered", lambda: offered)
+    packages_read = read(registry.RUNTIMES, [str(tmp_path)])
+    monkeypatch.setattr(registry, "_packages", lambda: packages_read)
 
 
 def planned(*runtimes: str) -> list[str]:
@@ -69,25 +69,25 @@ def test_an_option_of_a_broken_one_tells_why_it_is_broken() -> None:
 
 
 def test_the_doctor_tells_a_broken_package_and_what_was_passed_over(tmp_path: Path) -> None:
-    told = probe("torn")
-    assert told["version"] == "1.0", "so that it counts as broken, not as missing"
-    assert "two 1.0" in told["reason"]
+    entry = probe("torn")
+    assert entry["version"] == "1.0", "so that it counts as broken, not as missing"
+    assert "two 1.0" in entry["reason"]
     stand_in = tmp_path / "probe.py"
     stand_in.write_text('print(\'{"version": "7"}\')')
     report = doctor((sys.executable, str(stand_in))).text
     assert "\n  sound" in report
-    unnameable, taken = [line for line in report.splitlines() if "passed over" in line]
+    unnameable, duplicate = [line for line in report.splitlines() if "passed over" in line]
     assert "'No.Name', which no plan can name; " in unnameable
-    assert "'ort-cpu', which is one of Graphlap's own; " in taken
+    assert "'ort-cpu', which is one of Graphlap's own; " in duplicate
 
 
 def test_another_environment_has_those_that_are_installed_there(tmp_path: Path) -> None:
     python = make_environment(tmp_path / "environment", "numpy")
     (site,) = (tmp_path / "environment").glob("lib/python*/site-packages")
     installed(site, "one", {"sound": "a_sound_runtime:Sound"}, {"a_sound_runtime": SOUND})
-    there = asked("other", str(python)).runtimes
-    assert there["sound"].availability == Available("7")
-    absent = there["unlicensed"].availability
+    runtimes = asked("other", str(python)).runtimes
+    assert runtimes["sound"].availability == Available("7")
+    absent = runtimes["unlicensed"].availability
     assert isinstance(absent, Unavailable)
     assert "there is no runtime called 'unlicensed'" in absent.reason
 

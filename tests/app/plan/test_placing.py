@@ -13,13 +13,13 @@ from app.plan.validation import reject_misplaced
 from tests.app.machine.unprivileged import needs_cores
 
 
-def plan(**given: Any) -> Plan:
-    return parse_plan({"sweeps": [{"models": ["mlp"]}], **given}, "the plan")
+def plan(**values: Any) -> Plan:
+    return parse_plan({"sweeps": [{"models": ["mlp"]}], **values}, "the plan")
 
 
-def refusal(**given: Any) -> str:
+def refusal(**values: Any) -> str:
     with pytest.raises(PlanError) as caught:
-        reject_misplaced(plan(**given))
+        reject_misplaced(plan(**values))
     return str(caught.value)
 
 
@@ -30,18 +30,18 @@ def test_cores_that_are_here_are_taken() -> None:
 
 def test_a_core_that_is_not_there_is_named_with_those_that_are() -> None:
     absent = max(cores_online()) + 1
-    said = refusal(cores=f"0,{absent}")
-    assert f"core {absent} is not there" in said
-    assert f"choose among {as_list(usable_cores())}" in said
+    message = refusal(cores=f"0,{absent}")
+    assert f"core {absent} is not there" in message
+    assert f"choose among {as_list(usable_cores())}" in message
 
 
 @needs_cores
 def test_a_core_that_another_hand_has_taken_away_is_named() -> None:
     first, *_, last = sorted(usable_cores())
     with on_cores({first}):
-        said = refusal(cores=f"{first},{last}")
-    assert f"core {last} is not allowed to this process" in said
-    assert f"choose among {first}" in said
+        message = refusal(cores=f"{first},{last}")
+    assert f"core {last} is not allowed to this process" in message
+    assert f"choose among {first}" in message
 
 
 def test_a_priority_that_would_take_every_core_is_refused() -> None:

@@ -55,12 +55,12 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     large.touch()
     os.truncate(large, 1 << 40)
     for name in ("pipe.toml", "zero.toml", "folder.toml", "large.toml", "absent.toml", "a\0.toml"):
-        with pytest.raises(PlanError) as refused:
+        with pytest.raises(PlanError) as exc_info:
             load_plan(tmp_path / name)
-        assert refused.value.remedy
-        with pytest.raises(PlanError) as refused:
+        assert exc_info.value.remedy
+        with pytest.raises(PlanError) as exc_info:
             read_shapes(str(tmp_path / name))
-        assert refused.value.remedy
+        assert exc_info.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_what_would_take_all_time_or_memory_is_refused_in_one_sentence(
 ) -> None:
     grid = f"{GRID}{text}" if text.startswith("options") else f"{text}\n{GRID}"
     (tmp_path / "plan.toml").write_text(grid, "utf-8")
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as exc_info:
         load_plan(tmp_path / "plan.toml")
-    assert one_sentence(refused.value)
+    assert one_sentence(exc_info.value)
 
 
 def test_dots_in_a_text_are_no_parts_of_a_key(tmp_path: Path) -> None:
@@ -124,9 +124,9 @@ TEXTS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("values", TEXTS, ids=str)
 def test_a_nul_in_any_text_is_refused_in_one_sentence(values: dict[str, Any]) -> None:
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as exc_info:
         expand(parse_plan({"sweeps": [SWEEP], **values}, "the plan"))
-    assert one_sentence(refused.value)
+    assert one_sentence(exc_info.value)
 
 
 @pytest.mark.parametrize("end", [math.inf, -math.inf, math.nan])
@@ -141,10 +141,10 @@ def test_a_number_that_is_not_finite_is_refused(key: str, end: float) -> None:
         "options": {},
     }
     grid = {**SWEEP, "options": {"fake.latency_us": [1.0, end]}} if key == "options" else SWEEP
-    given = {} if key == "options" else {key: values.get(key, end)}
-    with pytest.raises(PlanError) as refused:
-        parse_plan({"sweeps": [grid], **given}, "the plan")
-    assert one_sentence(refused.value)
+    plan_values = {} if key == "options" else {key: values.get(key, end)}
+    with pytest.raises(PlanError) as exc_info:
+        parse_plan({"sweeps": [grid], **plan_values}, "the plan")
+    assert one_sentence(exc_info.value)
 
 
 @pytest.mark.parametrize(
@@ -181,16 +181,16 @@ def test_a_number_that_is_not_finite_is_refused(key: str, end: float) -> None:
 )
 def test_numbers_and_names_that_mean_nothing_are_refused(flags: tuple[str, str]) -> None:
     words = ["--headless", "--models", "mlp", "--runtimes", "fake", *flags]
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as exc_info:
         expand(plan_from_options(parse(words)))
-    assert one_sentence(refused.value)
+    assert one_sentence(exc_info.value)
 
 
 def test_a_long_cell_in_a_file_of_shapes_is_refused(tmp_path: Path) -> None:
     (tmp_path / "shapes.csv").write_text(f"batch\n{'1' * 200_000}\n")
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as exc_info:
         read_shapes(str(tmp_path / "shapes.csv"))
-    assert one_sentence(refused.value)
+    assert one_sentence(exc_info.value)
 
 
 def test_a_bad_plan_is_exit_code_2_and_writes_nothing(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ def test_both_survive_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
     plan = plan_of(percentiles=[99.9, 10], precise={"p99.9": 0.125, "p10": 0.03}, rounds=20)
     line = command_line(plan, tmp_path)
     assert "--plan" not in line
-    told = plan_from_options(parse(shlex.split(line.partition(" run ")[2])))
-    assert (told.percentiles, told.precise) == (plan.percentiles, plan.precise)
+    parsed_plan = plan_from_options(parse(shlex.split(line.partition(" run ")[2])))
+    assert (parsed_plan.percentiles, parsed_plan.precise) == (plan.percentiles, plan.precise)
     (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
     assert load_plan(tmp_path / "p.toml").precise == plan.precise
 
@@ -48,10 +48,10 @@ def test_rounds_are_the_most_of_a_precise_plan() -> None:
 
 
 def test_an_estimate_reaches_from_the_least_to_the_most_rounds() -> None:
-    fixed, precise = estimate(plan_of(rounds=5)), estimate(plan_of(precise={"p50": 0.01}))
+    fixed_estimate, precise = estimate(plan_of(rounds=5)), estimate(plan_of(precise={"p50": 0.01}))
     assert (precise.rounds, precise.maximum_rounds) == (5, 40)
-    assert precise.shortest_s == fixed.shortest_s
-    assert precise.longest_s > 7 * fixed.longest_s
+    assert precise.shortest_s == fixed_estimate.shortest_s
+    assert precise.longest_s > 7 * fixed_estimate.longest_s
 
 
 def test_chosen_percentiles_are_told_beside_the_default_ones() -> None:

@@ -36,8 +36,8 @@ def test_a_scenario_of_ones_own_stays() -> None:
 
 def test_a_runtime_without_sessions_is_measured_with_one() -> None:
     cases = expand(plan_of("--runtimes", "fake,fpga", "--replicas", "2"))
-    found = [(case.runtime, case.options.get("sessions", 1)) for case in cases]
-    assert found == [("fake", 1), ("fake", 2), ("fpga", 1)]
+    sessions = [(case.runtime, case.options.get("sessions", 1)) for case in cases]
+    assert sessions == [("fake", 1), ("fake", 2), ("fpga", 1)]
 
 
 def test_the_command_line_of_such_a_plan_says_replicas(tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ def told(*flags: str) -> list[tuple[str, object]]:
 def test_over_several_devices_they_are_counted_together_and_one_is_on_the_first() -> None:
     both = [("fake:1", None), ("fake:1+0", None), ("fake:1+0", 4)]
     assert told("--runtimes", "fake:1+0", "--replicas", "2,4") == both
-    beside = told("--runtimes", "fake:1,fake:1+0", "--replicas", "2")
-    assert beside == [("fake:1", None), ("fake:1", 2), ("fake:1+0", None)]
+    rows = told("--runtimes", "fake:1,fake:1+0", "--replicas", "2")
+    assert rows == [("fake:1", None), ("fake:1", 2), ("fake:1+0", None)]
 
 
 def test_without_replicas_there_is_a_session_on_each_device() -> None:

@@ -133,10 +133,10 @@ OF_PLAN: Values = {
 }
 
 
-def _some(of: Values, most: int) -> st.SearchStrategy[dict[str, Any]]:
+def _some(values: Values, most: int) -> st.SearchStrategy[dict[str, Any]]:
     """A few of these settings at a time."""
-    names = st.lists(st.sampled_from(sorted(of)), max_size=most, unique=True)
-    return names.flatmap(lambda chosen: st.fixed_dictionaries({name: of[name] for name in chosen}))
+    names = st.lists(st.sampled_from(sorted(values)), max_size=most, unique=True)
+    return names.flatmap(lambda keys: st.fixed_dictionaries({name: values[name] for name in keys}))
 
 
 def test_every_setting_is_drawn() -> None:
@@ -149,7 +149,7 @@ def test_every_setting_is_drawn() -> None:
 def test_each_setting_survives_its_flag_every_spelling_a_field_and_a_file(row: Setting) -> None:
     """Over the table: words are read as the value that they were written for, by each command."""
     sample = {**samples.PLAN, **samples.SWEEP}[row.key]
-    plan = parse_plan(_with(row, row.key, sample), "test")
+    plan = parse_plan(_make_plan(row, row.key, sample), "test")
     value = getattr(plan if row.scope == "plan" else plan.sweeps[0], row.key)
     assert value != default_of(row)
     for spelling in row.spellings:
@@ -157,17 +157,17 @@ def test_each_setting_survives_its_flag_every_spelling_a_field_and_a_file(row: S
         for command in row.commands:
             parser = argparse.ArgumentParser()
             add_arguments(parser, command)
-            given = explicit_settings(parser.parse_args(words), row.scope)
-            assert parse_plan(_with(row, row.key, given[row.key]), "test") == plan
+            values = explicit_settings(parser.parse_args(words), row.scope)
+            assert parse_plan(_make_plan(row, row.key, values[row.key]), "test") == plan
     if not isinstance(row.form, Switch):
         read = field_value(row.form, field_text(row.form, value), row.flag)
-        assert parse_plan(_with(row, row.key, read), "test") == plan
+        assert parse_plan(_make_plan(row, row.key, read), "test") == plan
     for name in {row.name, row.key}:
-        assert parse_plan(_with(row, name, sample), "test") == plan
+        assert parse_plan(_make_plan(row, name, sample), "test") == plan
     assert parse_plan(tomllib.loads(plan_toml(plan)), "test") == plan
 
 
-def _with(row: Setting, name: str, value: Any) -> dict[str, Any]:
+def _make_plan(row: Setting, name: str, value: Any) -> dict[str, Any]:
     """A plan with the value of this setting, by its key or by its name in files."""
     grid: dict[str, Any] = {"models": ["mlp"]}
     if row.scope == "sweep":
@@ -182,9 +182,9 @@ def test_a_setting_that_is_named_twice_is_refused(row: Setting) -> None:
     sample = {**samples.PLAN, **samples.SWEEP}[row.key]
     both = {row.name: sample, row.key: sample}
     plan = {"sweeps": [{"models": ["mlp"], **both}]} if row.scope == "sweep" else both
-    with pytest.raises(PlanError) as refused:
+    with pytest.raises(PlanError) as exc_info:
         parse_plan({"sweeps": [{"models": ["mlp"]}], **plan}, "test")
-    assert refused.value.remedy
+    assert exc_info.value.remedy
 
 
 def test_every_spelling_belongs_to_one_setting() -> None:
@@ -255,8 +255,8 @@ def _words(line: str) -> list[str]:
     if "$'" not in line:
         return shlex.split(line)
     command = ["bash", "-c", f"printf '%s\\0' {line}"]
-    said = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-    return [os.fsdecode(word) for word in said.split(b"\0")[:-1]]
+    output = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    return [os.fsdecode(word) for word in output.split(b"\0")[:-1]]
 
 
 def _ids(plan: Plan) -> list[str] | None:
@@ -278,8 +278,8 @@ def test_all_settings_survive_the_command(
     except PlanError:
         return
     again, _ = _again(read, tmp_path)
-    besides = {"name", "sweeps"}
-    assert again.model_dump(exclude=besides) == read.model_dump(exclude=besides)
+    exceptions = {"name", "sweeps"}
+    assert again.model_dump(exclude=exceptions) == read.model_dump(exclude=exceptions)
     assert _ids(again) == _ids(read)
 
 

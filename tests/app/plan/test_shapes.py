@@ -43,19 +43,19 @@ def test_a_log_of_requests_is_counted(tmp_path: Path) -> None:
 
 def test_the_sizes_are_the_files_and_those_of_the_plan_are_other_conditions(mix: Path) -> None:
     grid = {"conditions": ["none", f"shapes:{mix}"], "batch_size": [4, 8]}
-    *fixed, shaped = cases(mix, grid)
-    assert [case.axes for case in fixed] == [{"batch": 4}, {"batch": 8}]
-    assert shaped.axes == {}
-    assert shaped.condition.points == ({"batch": 1}, {"batch": 8})
+    *fixed_cases, shaped_case = cases(mix, grid)
+    assert [case.axes for case in fixed_cases] == [{"batch": 4}, {"batch": 8}]
+    assert shaped_case.axes == {}
+    assert shaped_case.condition.points == ({"batch": 1}, {"batch": 8})
 
 
 def test_a_case_is_known_by_what_is_in_the_file(mix: Path) -> None:
     (case,) = cases(mix)
-    moved = mix.with_name("other.csv")
-    moved.write_text(mix.read_text().replace("\n\n", "\n"))
-    assert cases(moved)[0].case_id == case.case_id
-    moved.write_text("batch,weight\n1,12\n8,2\n")
-    assert cases(moved)[0].case_id != case.case_id
+    copy_path = mix.with_name("other.csv")
+    copy_path.write_text(mix.read_text().replace("\n\n", "\n"))
+    assert cases(copy_path)[0].case_id == case.case_id
+    copy_path.write_text("batch,weight\n1,12\n8,2\n")
+    assert cases(copy_path)[0].case_id != case.case_id
 
 
 def test_a_file_that_leaves_its_batch_open_needs_no_other_size(mix: Path, tmp_path: Path) -> None:

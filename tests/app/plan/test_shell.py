@@ -19,10 +19,10 @@ def test_a_shell_reads_the_words_back() -> None:
     line = shell_line(WORDS)
     assert not steering(line)
     assert "\n" not in line
-    done = subprocess.run(
+    result = subprocess.run(
         [b"bash", b"-c", os.fsencode(f"printf '%s\\0' {line}")], capture_output=True, check=True
     )
-    assert done.stdout.split(b"\0")[:-1] == [os.fsencode(word) for word in WORDS]
+    assert result.stdout.split(b"\0")[:-1] == [os.fsencode(word) for word in WORDS]
 
 
 def test_plain_words_stay_as_they_are() -> None:

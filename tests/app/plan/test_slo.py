@@ -55,9 +55,9 @@ def test_an_estimate_says_that_nobody_knows_how_long_a_search_is() -> None:
 
 def test_how_a_gap_is_waited_out_holds_for_the_rates_to_come() -> None:
     grid = {**GRID, "wait_policy": "sleep"}
-    (searched,) = expand(plan_of(slo="p99=5ms", sweeps=[grid]))
-    (closed,) = expand(plan_of(sweeps=[grid]))
-    assert (searched.wait_policy, closed.wait_policy) == ("sleep", "spin")
+    (search_case,) = expand(plan_of(slo="p99=5ms", sweeps=[grid]))
+    (closed_case,) = expand(plan_of(sweeps=[grid]))
+    assert (search_case.wait_policy, closed_case.wait_policy) == ("sleep", "spin")
 
 
 @pytest.mark.parametrize(

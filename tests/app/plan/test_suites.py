@@ -14,14 +14,16 @@ from exporters.models.catalogue import by_suite
 
 @pytest.mark.parametrize("suite", by_suite())
 def test_a_suite_has_every_model_of_its_name(suite: str) -> None:
-    named = {name for sweep in load_suite(suite).sweeps for name in sweep.models}
-    assert named == {definition.name for definition in by_suite()[suite]}
+    names = {name for sweep in load_suite(suite).sweeps for name in sweep.models}
+    assert names == {definition.name for definition in by_suite()[suite]}
 
 
 def test_the_catalogue_is_a_suite_of_every_model_once() -> None:
-    named = [name for sweep in load_suite("catalogue").sweeps for name in sweep.models]
-    known = [definition.name for of in by_suite().values() for definition in of]
-    assert sorted(named) == sorted(known)
+    names = [name for sweep in load_suite("catalogue").sweeps for name in sweep.models]
+    expected = [
+        definition.name for definitions in by_suite().values() for definition in definitions
+    ]
+    assert sorted(names) == sorted(expected)
 
 
 @pytest.mark.parametrize("suite", ["vollo-cnn", "vollo-lstm"])
@@ -32,11 +34,11 @@ def test_every_published_row_is_simulated_at_its_release_and_pacing(suite: str) 
     rows = [figure for figure in published() if figure.model in models]
     assert rows
     for figure in rows:
-        paced, release = figure.conditions.removesuffix(" (inferred)").split(", ")
-        assert (figure.model, f"{figure.runtime}@{release}", pacing[paced]) in cases
+        pace, release = figure.conditions.removesuffix(" (inferred)").split(", ")
+        assert (figure.model, f"{figure.runtime}@{release}", pacing[pace]) in cases
 
 
 def test_the_zoo_doubles_its_batch_from_1_to_256() -> None:
     (sweep,) = load_suite("zoo").sweeps
     assert (sweep.batch_size[0], sweep.batch_size[-1]) == (1, 256)
-    assert all(after == 2 * before for before, after in pairwise(sweep.batch_size))
+    assert all(larger == 2 * smaller for smaller, larger in pairwise(sweep.batch_size))

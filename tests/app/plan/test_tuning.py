@@ -99,10 +99,12 @@ def test_a_throughput_is_searched_over_batches() -> None:
     (base,) = expand(plan)
     assert space_of(plan, base, "batch").batches == (1, 2, 4, 8, 16, 32)
     assert space_of(plan, base, "").batches == (), "of a model whose batch is fixed"
-    given = with_search_values(plan_of(tune="throughput", sweeps=[{**GRID, "batch_size": [4, 64]}]))
-    (base,) = expand(given)
+    search_plan = with_search_values(
+        plan_of(tune="throughput", sweeps=[{**GRID, "batch_size": [4, 64]}])
+    )
+    (base,) = expand(search_plan)
     assert base.axes == {"batch": 4}
-    assert space_of(given, base, "batch").batches == (4, 64)
+    assert space_of(search_plan, base, "batch").batches == (4, 64)
 
 
 def test_a_runtime_of_another_package_takes_part_with_its_own_table(
@@ -111,14 +113,14 @@ def test_a_runtime_of_another_package_takes_part_with_its_own_table(
     points = {"sound": "a_sound_runtime:Sound"}
     installed(tmp_path, "one", points, {"a_sound_runtime": SOUND})
     monkeypatch.syspath_prepend(str(tmp_path))
-    offered = read(registry.RUNTIMES, [str(tmp_path)])
-    monkeypatch.setattr(registry, "_offered", lambda: offered)
+    plugins = read(registry.RUNTIMES, [str(tmp_path)])
+    monkeypatch.setattr(registry, "_packages", lambda: plugins)
     plan = with_search_values(plan_of(sweeps=[{**GRID, "runtimes": ["fake", "sound"]}]))
     (base,) = expand(plan)
     space = space_of(plan, base, "batch")
     assert space.runtimes == ("fake", "sound")
-    tuned = {option.name for option in registry.load("sound").options if option.tuned}
-    assert space.options["sound"].keys() <= tuned
+    tuned_options = {option.name for option in registry.load("sound").options if option.tuned}
+    assert space.options["sound"].keys() <= tuned_options
 
 
 def test_rounds_are_those_of_the_final_comparison() -> None:

@@ -19,8 +19,8 @@ def with_weights_beside(path: Path) -> Path:
     weights = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
     model = helper.make_model(helper.make_graph(nodes, "g", [x], [y], [weights]))
-    beside = f"{path.stem}.bin"
-    onnx.save(model, path, save_as_external_data=True, location=beside, size_threshold=0)
+    weights_file = f"{path.stem}.bin"
+    onnx.save(model, path, save_as_external_data=True, location=weights_file, size_threshold=0)
     return path
 
 
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_each_kind_of_broken_file_is_told_with_its_remedy(folder: Path) -> None:
-    told = {
+    remedies = {
         "empty": "is not an ONNX file: give a model",
         "text": "is not an ONNX file: give a model",
         "half": "is truncated",
@@ -47,9 +47,9 @@ def test_each_kind_of_broken_file_is_told_with_its_remedy(folder: Path) -> None:
         "alone": "'alone.bin', which is not there: copy it",
         "cut": "'cut.bin' of cut.onnx ends before",
     }
-    faults = model_faults(str(folder / f"{name}.onnx") for name in ("good", *told))
-    assert set(faults) == {str(folder / f"{name}.onnx") for name in told}
-    for name, words in told.items():
+    faults = model_faults(str(folder / f"{name}.onnx") for name in ("good", *remedies))
+    assert set(faults) == {str(folder / f"{name}.onnx") for name in remedies}
+    for name, words in remedies.items():
         fault = faults[str(folder / f"{name}.onnx")]
         assert words in str(fault) and fault.remedy, name
 

@@ -40,8 +40,8 @@ def test_without_pictures_it_is_a_table_where_it_says_so() -> None:
     assert as_text(blocks, 80) == "before\n"
     assert as_markdown(blocks) == "before\n"
     blocks[1] = replace(FIGURE, has_table=True)
-    printed = as_text(blocks, 120)
-    assert all(word in printed for word in ("ort-cpu", "10 µs", "9 µs", "12 µs", "1.5 ms"))
+    text = as_text(blocks, 120)
+    assert all(word in text for word in ("ort-cpu", "10 µs", "9 µs", "12 µs", "1.5 ms"))
     lines = as_markdown(blocks).splitlines()
     assert sum(line.startswith("|") for line in lines) == 2 + 2, "headings and a row for each mark"
 
@@ -58,6 +58,6 @@ def test_details_are_folded_on_a_page_and_whole_elsewhere() -> None:
     assert as_text([FOLDED], 80).splitlines()[:2] == ["More", "inside"]
     assert as_markdown([FOLDED]).startswith("## More\n\ninside\n")
     (block,) = json.loads(json_text([FOLDED]))["blocks"]
-    assert [one["type"] for one in block["blocks"]] == ["paragraph", "table"]
+    assert [inner["type"] for inner in block["blocks"]] == ["paragraph", "table"]
     other = Table(names("other"), (("x",),))
     assert csv_text([Heading("One", 1), other, FOLDED]) == "model\nmlp\n"

@@ -29,7 +29,7 @@ def printed(*blocks: Block, width: int) -> str:
 
 def test_every_block_as_markdown() -> None:
     table = Table((Column("model", is_name=True), Column("p50", "ort")), (("a_b", "2 µs"),))
-    told = as_markdown(
+    text = as_markdown(
         [
             Heading("One", 1),
             Paragraph("Two."),
@@ -39,7 +39,7 @@ def test_every_block_as_markdown() -> None:
             Command("graphlap --list"),
         ]
     )
-    assert told == (
+    assert text == (
         "# One\n\nTwo.\n\n- three\n- four\n\n"
         "| model | ort p50 |\n| --- | ---: |\n| a\\_b | 2 µs |\n\n"
         "```\ngraphlap --list\n```\n"

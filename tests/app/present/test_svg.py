@@ -31,7 +31,7 @@ def chart(*series: Series, scale: str = "log") -> Figure:
 
 
 def dots(*names: str) -> Figure:
-    marks = tuple(Mark(10.0 + at, at, low=9.0, high=20.0 + at) for at in range(len(names)))
+    marks = tuple(Mark(10.0 + k, k, low=9.0, high=20.0 + k) for k in range(len(names)))
     return Figure("Latency", Axis("latency", "us", "log"), Axis(names=names), (Series("", marks),))
 
 
@@ -40,8 +40,10 @@ def drawn(figure: Figure, width: int = 800) -> ElementTree.Element:
 
 
 def circles(root: ElementTree.Element) -> list[tuple[float, float]]:
-    found = root.iter(f"{SVG}circle")
-    return [(float(one.attrib["cx"]), float(one.attrib["cy"])) for one in found]
+    circle_elements = root.iter(f"{SVG}circle")
+    return [
+        (float(element.attrib["cx"]), float(element.attrib["cy"])) for element in circle_elements
+    ]
 
 
 def test_what_grows_alike_is_a_straight_line_of_both_logarithms() -> None:
@@ -107,7 +109,7 @@ def test_names_are_text_and_break_nothing() -> None:
 def test_hovering_shows_each_mark_and_the_filter_knows_its_case() -> None:
     root = drawn(chart(Series("net", RISING, "line", cases=("a", "b"))))
     assert [title.text for title in root.iter(f"{SVG}title")] == ["point 0", "point 1", "point 2"]
-    assert [one.get("data-cases") for one in root.iter(f"{SVG}g")] == ["a b"]
+    assert [group.get("data-cases") for group in root.iter(f"{SVG}g")] == ["a b"]
 
 
 def test_a_hollow_mark_is_filled_with_the_page() -> None:
@@ -134,12 +136,12 @@ def test_a_linear_axis_has_two_round_ticks_or_more(most: float, count: int) -> N
 
 
 def test_ticks_do_not_stand_on_each_other() -> None:
-    axis = Axis(ticks=tuple((float(at), "2026-11-23") for at in range(30)))
-    found = axis_ticks(axis, Scale(0.0, 29.0, 0.0, 400.0))
-    assert 2 <= len(found) <= 6
+    axis = Axis(ticks=tuple((float(k), "2026-11-23") for k in range(30)))
+    ticks = axis_ticks(axis, Scale(0.0, 29.0, 0.0, 400.0))
+    assert 2 <= len(ticks) <= 6
 
 
 def test_of_one_point_or_none_there_is_no_picture() -> None:
-    one, three = chart(*series_of({"one": ((1.0, 1.0, "alone"),)})), chart(Series("a", RISING))
-    assert picture_files({"none": [chart()], "one": [one]}) == {}
-    assert list(picture_files({"some": [one, three]})) == ["some"]
+    single, three = chart(*series_of({"one": ((1.0, 1.0, "alone"),)})), chart(Series("a", RISING))
+    assert picture_files({"none": [chart()], "one": [single]}) == {}
+    assert list(picture_files({"some": [single, three]})) == ["some"]

@@ -27,8 +27,8 @@ def rendered(
     """The page's elements when it has come to rest, and what its console said; `script` runs in it
     after its own, the window is so wide, and who looks at it prefers a `dark` page."""
     assert CHROMIUM is not None
-    tried = page.with_name("tried.html")
-    tried.write_text(
+    probe_page = page.with_name("tried.html")
+    probe_page.write_text(
         page.read_text("utf-8").replace("</body>", f"<script>{script}</script></body>")
     )
     flags = (
@@ -36,12 +36,18 @@ def rendered(
         f"--window-size={width},12000",
         *(["--blink-settings=preferredColorScheme=0"] if dark else []),
     )
-    done = subprocess.run(
-        [CHROMIUM, *flags, f"--user-data-dir={page.parent}/browser", "--dump-dom", tried.as_uri()],
+    result = subprocess.run(
+        [
+            CHROMIUM,
+            *flags,
+            f"--user-data-dir={page.parent}/browser",
+            "--dump-dom",
+            probe_page.as_uri(),
+        ],
         capture_output=True,
         text=True,
         timeout=120,
         check=True,
     )
-    console = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
-    return done.stdout, console
+    console = [line for line in result.stderr.splitlines() if ":CONSOLE" in line]
+    return result.stdout, console

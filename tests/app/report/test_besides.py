@@ -69,11 +69,11 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_baselines_verdicts_and_what_replicas_serve_are_told(several: Path) -> None:
-    told = words_of(several)
-    assert "\nagainst ort-cpu, round by round\n" in told
-    assert re.search(r"openvino-cpu\np50\n.*\n.*\n.*\nslower\n", told)
-    assert "\nscaling\n" in told
-    assert "50%" in told, "two that take twice as long each serve as much as one"
+    text = words_of(several)
+    assert "\nagainst ort-cpu, round by round\n" in text
+    assert re.search(r"openvino-cpu\np50\n.*\n.*\n.*\nslower\n", text)
+    assert "\nscaling\n" in text
+    assert "50%" in text, "two that take twice as long each serve as much as one"
 
 
 def test_the_command_without_the_folder_measures_the_same_cases(several: Path) -> None:
@@ -86,20 +86,22 @@ def test_the_command_without_the_folder_measures_the_same_cases(several: Path) -
         "from any folder"
     )
     words = shlex.split(by_flags)
-    told = plan_from_options(parse(words[words.index("run") + 1 :]))
-    asked = read_manifest(several).requested_plan
-    assert [case.case_id for case in expand(told)] == [case.case_id for case in expand(asked)]
-    assert told.model_dump(exclude=APART) == asked.model_dump(exclude=APART)
+    parsed_plan = plan_from_options(parse(words[words.index("run") + 1 :]))
+    requested_plan = read_manifest(several).requested_plan
+    assert [case.case_id for case in expand(parsed_plan)] == [
+        case.case_id for case in expand(requested_plan)
+    ]
+    assert parsed_plan.model_dump(exclude=APART) == requested_plan.model_dump(exclude=APART)
 
 
 def test_a_search_for_a_rate_tells_its_steps_and_its_end(tmp_path: Path) -> None:
     with searched.new_search(tmp_path / "run", "p99=5ms") as folder:
         searched.play(folder, searched.Script())
-    told = words_of(tmp_path / "run")
-    assert told.index("\nAnswer\n") < told.index("\nrates at") < told.index("\nEvidence\n")
-    assert "\nrates at p99 <= 5.00 ms\n" in told
-    assert "unloaded" in told
-    assert re.search(r"\nfake holds .*/s", told), "the sentence"
+    text = words_of(tmp_path / "run")
+    assert text.index("\nAnswer\n") < text.index("\nrates at") < text.index("\nEvidence\n")
+    assert "\nrates at p99 <= 5.00 ms\n" in text
+    assert "unloaded" in text
+    assert re.search(r"\nfake holds .*/s", text), "the sentence"
     assert main(["export", str(tmp_path / "run"), "-f", "markdown"]) == 0
     assert re.search(r"\n- fake holds .*/s", (tmp_path / "run" / "results.md").read_text())
 
@@ -107,11 +109,11 @@ def test_a_search_for_a_rate_tells_its_steps_and_its_end(tmp_path: Path) -> None
 def test_a_search_over_options_shows_its_ladder_and_no_winner_by_luck(tmp_path: Path) -> None:
     with tuned_runs.new_tune(tmp_path / "run", "mean") as folder:
         tuned_runs.play(folder)
-    told = words_of(tmp_path / "run")
-    assert told.index("\nAnswer\n") < told.index("latency_us=100.0") < told.index("\nEvidence\n")
-    assert "the winner against itself" in told
+    words = words_of(tmp_path / "run")
+    assert words.index("\nAnswer\n") < words.index("latency_us=100.0") < words.index("\nEvidence\n")
+    assert "the winner against itself" in words
     assert main(["export", str(tmp_path / "run"), "-f", "markdown"]) == 0
-    for text in (told, (tmp_path / "run" / "results.md").read_text()):
+    for text in (words, (tmp_path / "run" / "results.md").read_text()):
         assert "the winner against itself" in text
         assert FASTEST not in text, "its cases were chosen by what they took"
 
@@ -123,10 +125,10 @@ def test_a_slip_of_the_output_costs_no_file_of_a_run(
     path = several / there
     if there == "results.csv":
         path.write_text("schema_version\n")
-    before = path.read_bytes() if path.is_file() else b""
+    content = path.read_bytes() if path.is_file() else b""
     assert main(["report", str(several), "-o", str(path)]) == 2
     assert str(path) in capsys.readouterr().err
-    assert not before or path.read_bytes() == before
+    assert not content or path.read_bytes() == content
 
 
 PRINT = """
@@ -153,7 +155,7 @@ def test_a_page_is_printed_with_all_that_is_folded(several: Path) -> None:
     assert main(["report", str(several), "-o", str(out)]) == 0
     elements, console = rendered(out, PRINT, dark=True)
     assert not console
-    found = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
-    assert found is not None
-    told = json.loads(found[1])
-    assert told == {"told": [False, True], "reached": True}
+    match = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
+    assert match is not None
+    answer = json.loads(match[1])
+    assert answer == {"told": [False, True], "reached": True}

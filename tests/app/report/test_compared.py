@@ -42,12 +42,12 @@ def side(path: Path) -> RunSide:
 def test_each_mark_is_a_ratio_with_the_interval_of_its_verdict(
     folders: tuple[Path, Path],
 ) -> None:
-    found = compare_runs(side(folders[0]), side(folders[1]))
-    figure = ratio_figure(found)
+    comparison = compare_runs(side(folders[0]), side(folders[1]))
+    figure = ratio_figure(comparison)
     assert figure is not None
     expected = [
         (place, sides.ratio, sides.verdict.interval)
-        for place, case in enumerate(found.cases)
+        for place, case in enumerate(comparison.cases)
         for sides in case.percentiles.values()
     ]
     assert len(figure.marks) == len(expected)
@@ -57,7 +57,7 @@ def test_each_mark_is_a_ratio_with_the_interval_of_its_verdict(
             assert (mark.low, mark.high) == (interval.low, interval.high)
     twice = [mark.x for mark in figure.marks if "openvino" in figure.y.names[int(mark.y)]]
     assert twice == pytest.approx([2.0] * len(twice), rel=0.01)
-    assert ratio_figure(replace(found, cases=())) is None
+    assert ratio_figure(replace(comparison, cases=())) is None
 
 
 def test_the_comparison_is_the_first_thing_on_the_page(folders: tuple[Path, Path]) -> None:

@@ -64,9 +64,9 @@ def test_devices_are_beside_each_other_the_fastest_first_and_the_simulated_named
     path: Path,
 ) -> None:
     figure = open_run(path).devices().figure
-    assert [one.cases for one in figure.series] == [(c.case_id,) for c in (CARD, ORT, OV)]
+    assert [bars.cases for bars in figure.series] == [(c.case_id,) for c in (CARD, ORT, OV)]
     # Batch 4 in 10 and in 20 us, in a closed loop of one.
-    rates = [one.marks[0].x for one in figure.series[1:]]
+    rates = [bars.marks[0].x for bars in figure.series[1:]]
     assert rates == pytest.approx([400_000, 200_000], rel=1e-3)
     assert figure.series[0].marks[0].is_hollow and "simulated" in figure.y.names[0]
 
@@ -79,20 +79,20 @@ def test_replicas_are_beside_what_perfect_scaling_would_give(tmp_path: Path) -> 
         for case, latency_us in ((two, 10.0), (four, 20.0)):
             count = int(case.options["sessions"])
             record(folder, case, 0, [latency_us] * 400, concurrency=count)
-    together, perfect = open_run(tmp_path / "run").replicas().figure.series
-    counts = [[mark.x for mark in one.marks] for one in (together, perfect)]
+    actual, perfect = open_run(tmp_path / "run").replicas().figure.series
+    counts = [[mark.x for mark in curve.marks] for curve in (actual, perfect)]
     assert counts == [[1.0, 2.0, 4.0]] * 2
     # Batch 4 in 10 us alone; two take as long, four twice as long.
-    assert [round(mark.y) for mark in together.marks] == [400_000, 800_000, 800_000]
+    assert [round(mark.y) for mark in actual.marks] == [400_000, 800_000, 800_000]
     assert [round(mark.y) for mark in perfect.marks] == [400_000, 800_000, 1_600_000]
 
 
 def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> None:
-    placed = [replace(ORT, host=host, naming=2) for host in ("board", "<b>server")]
-    with RunFolder.create(tmp_path / "run", manifest_of(placed, rounds=3)) as folder:
+    placed_cases = [replace(ORT, host=host, naming=2) for host in ("board", "<b>server")]
+    with RunFolder.create(tmp_path / "run", manifest_of(placed_cases, rounds=3)) as folder:
         folder.begin(ENVIRONMENT)
         folder.record(ModelExported("net", "fp32", MODEL))
-        for case in placed:
+        for case in placed_cases:
             folder.begin({"host": case.host, "machine": case.host}, case.host)
             for number in range(3):
                 latency_us = 20.0 if case.host == "board" else 10.0
@@ -104,10 +104,10 @@ def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> 
     # Batch 4 in 20 and in 10 us, on machines that have nothing in common.
     assert "600k/s (600k to 600k/s) together, dealt to &lt;b&gt;server 67%, board 33%" in text
     assert "<b>server" not in text
-    measured = Rows().measured(read_run(tmp_path / "run"))
-    figure = drawn(throughput_over_hosts(read_run(tmp_path / "run"), measured))
+    rows = Rows().measured(read_run(tmp_path / "run"))
+    figure = drawn(throughput_over_hosts(read_run(tmp_path / "run"), rows))
     assert figure is not None
-    first, second, both = (one.marks[0] for one in figure.series)
+    first, second, both = (series.marks[0] for series in figure.series)
     lengths = [round(mark.x - mark.start) for mark in (first, second)]
     assert lengths == [400_000, 200_000], "parts of one bar"
     assert round(both.x) == round(second.x) == 600_000
@@ -119,14 +119,14 @@ def test_tables_of_operators_have_a_heading_and_what_is_said_of_them(
 ) -> None:
     assert main(["--report", str(path), "-o", str(tmp_path / "r.html")]) == 0
     text = (tmp_path / "r.html").read_text("utf-8")
-    told = text[text.index("<h3>operators of net ort-cpu") : text.index("<summary>All ")]
-    assert "<td>&lt;b&gt;" in told or "&lt;b&gt; + c" in told, "a hostile node is text"
-    assert re.search(r"<caption>2 of 2, 10\.0 µs in all, medians of 9 profiled runs", told)
+    section = text[text.index("<h3>operators of net ort-cpu") : text.index("<summary>All ")]
+    assert "<td>&lt;b&gt;" in section or "&lt;b&gt; + c" in section, "a hostile node is text"
+    assert re.search(r"<caption>2 of 2, 10\.0 µs in all, medians of 9 profiled runs", section)
 
 
 def test_accuracy_operators_roofline_and_card_have_the_rows_figures(path: Path) -> None:
     run = open_run(path)
-    assert [one.marks[0].y for one in run.accuracy().figure.series] == [90.0, 80.0]
+    assert [series.marks[0].y for series in run.accuracy().figure.series] == [90.0, 80.0]
     (bars,) = run.operators(ORT.case_id).figure.series
     assert [mark.x for mark in bars.marks] == [8.0, 2.0]
     assert bars.marks[0].label == "80.0%, 10% of peak"
@@ -135,9 +135,11 @@ def test_accuracy_operators_roofline_and_card_have_the_rows_figures(path: Path) 
     assert (points.marks[0].x, points.marks[0].y) == (10.0, 1e10)
     assert 10.0 in [mark.x for mark in roof.marks]
     assert max(mark.y for mark in roof.marks) == 1e11
-    used, held, top = run.memory(ORT.case_id).figure.series
-    assert [(mark.x, mark.y) for mark in used.marks] == [(2, 5_000)], "the second of two reports it"
-    assert [mark.y for mark in held.marks] == [8_000]
+    used_memory, held_memory, top = run.memory(ORT.case_id).figure.series
+    assert [(mark.x, mark.y) for mark in used_memory.marks] == [(2, 5_000)], (
+        "the second of two reports it"
+    )
+    assert [mark.y for mark in held_memory.marks] == [8_000]
     assert top.marks[0].y == 5_000 and "<b>" in top.marks[0].text
     assert run.card().figure.marks[0].x == 25.0
     fastest = run.verdicts()
@@ -159,10 +161,10 @@ def test_what_a_run_has_not_is_said_and_not_on_its_page(path: Path) -> None:
 def test_a_search_says_how_far_it_came_and_what_stopped_it(tmp_path: Path) -> None:
     manifest = manifest_of((Case("net", "ort-cpu", axes={"batch": 1}),))
     manifest = replace(manifest, plan={**manifest.plan, "largest_batch": True})
-    tried: dict[int, Status] = {1: "ok", 2: "ok", 4: "out_of_memory"}
-    cases = [Case("net", "ort-cpu", axes={"batch": batch}) for batch in tried]
+    statuses: dict[int, Status] = {1: "ok", 2: "ok", 4: "out_of_memory"}
+    cases = [Case("net", "ort-cpu", axes={"batch": batch}) for batch in statuses]
     with RunFolder.create(tmp_path / "run", replace(manifest, cases=tuple(cases))) as folder:
-        for case, status in zip(cases, tried.values(), strict=True):
+        for case, status in zip(cases, statuses.values(), strict=True):
             record(folder, case, 0, [10.0] * 9 if status == "ok" else [], status)
     (series,) = open_run(tmp_path / "run").largest_batch().figure.series
     assert (series.marks[0].x, series.marks[0].label) == (2, "2, out of memory at 4")
@@ -203,9 +205,9 @@ def test_in_a_browser_each_has_marks(path: Path, tmp_path: Path) -> None:
     assert main(["--report", str(path), "-o", str(page)]) == 0
     elements, console = rendered(page, COUNT)
     assert not console
-    found = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
-    assert found is not None
-    marks = dict(json.loads(found[1].replace("&amp;", "&")))
+    match = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
+    assert match is not None
+    marks = dict(json.loads(match[1].replace("&amp;", "&")))
     for heading in ("Top-1", "Weight memory", "Throughput by", "Operators of", "Roofline of"):
-        (drawn,) = [count for told, count in marks.items() if told.startswith(heading)]
-        assert drawn, heading
+        (count_drawn,) = [count for caption, count in marks.items() if caption.startswith(heading)]
+        assert count_drawn, heading

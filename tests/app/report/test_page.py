@@ -160,12 +160,12 @@ def test_a_page_has_room_at_any_width_and_contrast_in_any_light(
 ) -> None:
     elements, console = rendered(page, MEASURE, dark=dark, width=width)
     assert not console
-    found = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
-    assert found is not None
-    told = json.loads(found[1])
-    assert told["wide"] <= told["room"], "nothing is scrolled sideways"
-    assert told["contrast"] >= 4.5
-    assert told["drawn"] > 0 and not told["outside"]
+    match = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
+    assert match is not None
+    answer = json.loads(match[1])
+    assert answer["wide"] <= answer["room"], "nothing is scrolled sideways"
+    assert answer["contrast"] >= 4.5
+    assert answer["drawn"] > 0 and not answer["outside"]
 
 
 @needs_chromium
@@ -174,18 +174,18 @@ def test_in_a_browser_figures_have_marks_filters_work_and_nothing_of_a_name_runs
 ) -> None:
     elements, console = rendered(page, LOOK)
     assert not console
-    found = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
-    assert found is not None
-    told = json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
-    assert told["strange"] == 0
-    assert len(told["before"]) == 1 + 6 + 3, "of both models, and of each what it has"
-    assert all(told["marks"]), "every figure shows something"
-    assert len(told["filtered"]) == 2
-    assert all("openvino-cpu" in row for row in told["filtered"])
-    assert told["after"] != told["before"], "figures follow the filter"
-    values = [float(value) for value in told["sorted"] if value]
+    match = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
+    assert match is not None
+    answer = json.loads(match[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    assert answer["strange"] == 0
+    assert len(answer["before"]) == 1 + 6 + 3, "of both models, and of each what it has"
+    assert all(answer["marks"]), "every figure shows something"
+    assert len(answer["filtered"]) == 2
+    assert all("openvino-cpu" in row for row in answer["filtered"])
+    assert answer["after"] != answer["before"], "figures follow the filter"
+    values = [float(value) for value in answer["sorted"] if value]
     assert values == sorted(values, reverse=True)
-    assert not told["sorted"][-1], "what was not measured comes last"
+    assert not answer["sorted"][-1], "what was not measured comes last"
 
 
 def test_two_runs_are_compared_and_two_that_share_no_case_say_so(run: Path, tmp_path: Path) -> None:
@@ -212,16 +212,16 @@ def test_two_folders_of_one_name_are_told_apart(run: Path, tmp_path: Path) -> No
 def test_a_damaged_line_is_told_and_the_rest_is_shown(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    copied = Path(shutil.copytree(run, tmp_path / "run"))
-    (journal,) = (copied / "journal").iterdir()
+    copy = Path(shutil.copytree(run, tmp_path / "run"))
+    (journal,) = (copy / "journal").iterdir()
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join([b"no json\n", *lines[1:]]))
     capsys.readouterr()
-    assert main(["report", str(copied), "-o", str(tmp_path / "r.html")]) == 1
-    wrote, told = capsys.readouterr().out.splitlines()
+    assert main(["report", str(copy), "-o", str(tmp_path / "r.html")]) == 1
+    wrote, warning = capsys.readouterr().out.splitlines()
     assert wrote == f"wrote {tmp_path / 'r.html'}"
-    assert f"{copied}: damaged and left out: journal/{journal.name} line 1 is damaged" in told
+    assert f"{copy}: damaged and left out: journal/{journal.name} line 1 is damaged" in warning
     text = (tmp_path / "r.html").read_text("utf-8")
     assert "line 1 is damaged" in text
     assert "openvino-cpu" in text
-    assert main(["report", str(run), str(copied), "-o", str(tmp_path / "r.html")]) == 1, "beside"
+    assert main(["report", str(run), str(copy), "-o", str(tmp_path / "r.html")]) == 1, "beside"

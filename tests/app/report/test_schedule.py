@@ -75,13 +75,13 @@ def test_a_case_that_ran_on_no_card_has_none(path: Path) -> None:
 
 def test_of_very_many_instructions_the_longest_are_drawn(path: Path) -> None:
     run = open_run(path).run
-    one = timed_cases(run, Rows().measured(run))[0]
+    timed_case = timed_cases(run, Rows().measured(run))[0]
     events = tuple(
         CardEvent(f"n{place}", "matrix", 10 * place, 10 * place + 1, 10 * place + 1 + place % 9)
         for place in range(2 * MAXIMUM_EVENTS)
     )
     last = events[-1].done
-    figure = schedule(one, CardRun("m", "V80", "r", 800.0, 0.1, last, 1, 2, (1,), events))
+    figure = schedule(timed_case, CardRun("m", "V80", "r", 800.0, 0.1, last, 1, 2, (1,), events))
     issues, flows = figure.series
     assert len(issues.marks) == len(flows.marks) == MAXIMUM_EVENTS
     assert min(mark.x - mark.start for mark in flows.marks) >= 4, "the short ones are left out"
@@ -90,8 +90,8 @@ def test_of_very_many_instructions_the_longest_are_drawn(path: Path) -> None:
 
 @pytest.mark.rare
 def test_a_question_that_ends_the_compiler_leaves_the_others_theirs(graphs: Graphs) -> None:
-    asked = question(STEP, graphs.step)
-    first, second, third = card_runs([asked, "no json", asked])
+    answer = question(STEP, graphs.step)
+    first, second, third = card_runs([answer, "no json", answer])
     assert isinstance(second, GraphlapError) and "exit code 1" in second.cause
     assert isinstance(first, CardRun)
     assert third == first

@@ -21,12 +21,12 @@ EQUAL = tuple(
 def drawn_row(case: Case, truth_us: float, spread: float, rng: np.random.Generator) -> MeasuredCase:
     """A row as four processes give it whose medians differ by so much, with their interval."""
     medians = truth_us * np.exp(spread * rng.standard_normal(4))
-    between = interval_between(medians)
-    assert between is not None
+    interval = interval_between(medians)
+    assert interval is not None
     row: Row = {
         "status": "ok", "model": case.model, "runtime": case.runtime, "precision": case.precision,
         "threads": case.threads, "clock": "wall", "batch_size": case.axes.get("batch"),
         "axes": str(case.axes.get("batch")), "rounds": 4, "latency_p50_us": typical(medians),
-        "latency_p50_ci_low_us": between.low, "latency_p50_ci_high_us": between.high,
+        "latency_p50_ci_low_us": interval.low, "latency_p50_ci_high_us": interval.high,
     }  # fmt: skip
     return MeasuredCase(case, row, None)

@@ -114,37 +114,39 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
         given=UserFiles.of_paths({"weights": str(weights)}),
     )
     cases = (case, replace(case, scenario=Scenario("paced", 20.0)))
-    beside = tuple(Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "torch-cpu"))
+    compared_cases = tuple(
+        Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "torch-cpu")
+    )
     arriving = Case("net", "ort-cpu", scenario=Scenario.parse("burst:8@10ms"))
-    cold = replace(beside[0], condition=Condition.parse("cold:64MB"))
-    planned = (*cases, arriving, *beside, cold, *cases_asked_for(beside[0]))
-    manifest = manifest_of((*planned, *map(null_case, planned)), ROUNDS)
+    cold = replace(compared_cases[0], condition=Condition.parse("cold:64MB"))
+    all_cases = (*cases, arriving, *compared_cases, cold, *cases_asked_for(compared_cases[0]))
+    manifest = manifest_of((*all_cases, *map(null_case, all_cases)), ROUNDS)
     judge = ["p50", "p99", "mean", "throughput"]
-    asked = {"baseline": "ort-cpu", "judge": judge, "deadline_us": LATENCY_US + 50, "null": True}
+    settings = {"baseline": "ort-cpu", "judge": judge, "deadline_us": LATENCY_US + 50, "null": True}
     manifest = replace(
         manifest,
-        plan={**manifest.plan, **asked},
+        plan={**manifest.plan, **settings},
         assumed_sizes={case.model: {"batch": case.axes["batch"]}},
     )
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
         folder.record(ModelExported(case.model, case.precision, MODEL))
         folder.record(AccuracyResult(subject_of(case, MODEL).case_id, "data.npz", 0.75, 100, 64))
-        for one in cases:
+        for compared_case in cases:
             for number in range(ROUNDS):
-                _measured(folder, one, number)
+                _record_case(folder, compared_case, number)
         for number in range(ROUNDS):
             record(folder, arriving, number, [LATENCY_US] * 600, open_loop=OPEN_LOOP)
-            for one, apart in zip(beside, (1.0, 1.0 + number / 10), strict=True):
-                record(folder, one, number, [LATENCY_US * apart] * 600)
+            for compared_case, factor in zip(compared_cases, (1.0, 1.0 + number / 10), strict=True):
+                record(folder, compared_case, number, [LATENCY_US * factor] * 600)
         record(folder, cold, 0, [LATENCY_US] * 600, facts={"evicted_mb": 64.0, "eviction_ms": 9.0})
-        fill_asked_for(folder, beside[0], ROUNDS, LATENCY_US)
+        fill_asked_for(folder, compared_cases[0], ROUNDS, LATENCY_US)
         rows = Rows().of(read_run(path))
         write_tables(folder, rows)
     return rows, path / "results.full.csv"
 
 
-def _measured(folder: RunFolder, case: Case, number: int) -> None:
+def _record_case(folder: RunFolder, case: Case, number: int) -> None:
     latencies = [LATENCY_US + number + k % 100 for k in range(RUNS)]
     latencies[RUNS // 2] *= 5
     record(

@@ -56,19 +56,25 @@ def cases_asked_for(plain: Case) -> tuple[Case, Case, Case, Case, Case, Case, Ca
 
 
 def fill_asked_for(folder: RunFolder, plain: Case, rounds: int, latency_us: float) -> None:
-    batched, sustained, beside, shaped, jumping, replicas, theirs = cases_asked_for(plain)
+    batch_case, sustained_case, neighbour_case, shape_case, jumping, replicas, imported_case = (
+        cases_asked_for(plain)
+    )
     two_levels = [latency_us, 1.5 * latency_us] * 600
     for number in range(rounds):
-        stalled = [(9 * us if k % 50 == 0 else us) + k % 7 for k, us in enumerate(two_levels)]
-        record(folder, jumping, number, stalled)
+        stall_latencies = [
+            (9 * us if k % 50 == 0 else us) + k % 7 for k, us in enumerate(two_levels)
+        ]
+        record(folder, jumping, number, stall_latencies)
         record(folder, null_case(plain), number, [latency_us / 10] * 600)
         record(folder, replicas, number, [1.1 * latency_us] * 600, concurrency=2)
-        _record_batches(folder, batched, number)
+        _record_batches(folder, batch_case, number)
     slower = [latency_us] * 1700 + [1.2 * latency_us] * 1700
-    record(folder, sustained, 0, slower, facts=ENDS)
-    record(folder, beside, 0, [latency_us] * 600, facts=BESIDE | CHECKED)
-    _record_shapes(folder, shaped, latency_us)
-    record(folder, theirs, 0, [latency_us] * 600, "imported", clock="imported", imported=THEIRS)
+    record(folder, sustained_case, 0, slower, facts=ENDS)
+    record(folder, neighbour_case, 0, [latency_us] * 600, facts=BESIDE | CHECKED)
+    _record_shapes(folder, shape_case, latency_us)
+    record(
+        folder, imported_case, 0, [latency_us] * 600, "imported", clock="imported", imported=THEIRS
+    )
     subject = cold_start_subject_of(plain).case_id
     for process in range(STARTS):
         folder.record(ColdStart(subject, process, dict.fromkeys(PHASES, 10.0 + process)))

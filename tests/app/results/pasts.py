@@ -36,10 +36,10 @@ def night_at(
     with RunFolder.create(path, manifest) as folder:
         folder.begin(manifest.environment)
         for case, level in ((CASE, 100.0 * factor), (OTHER, 200.0)):
-            own = level * np.exp(0.003 * rng.standard_normal())
-            for one in range(3):
-                latency_us = own * np.exp(0.02 * rng.standard_normal(runs))
-                record(folder, case, one, latency_us.round(3).tolist())
+            base_us = level * np.exp(0.003 * rng.standard_normal())
+            for index in range(3):
+                latency_us = base_us * np.exp(0.02 * rng.standard_normal(runs))
+                record(folder, case, index, latency_us.round(3).tolist())
         write_tables(folder, Rows().of(read_run(path)))
     return path
 

@@ -14,7 +14,7 @@ _SEAL = re.compile(rb',\s*"crc32": ?"[0-9a-f]{8}"(?=\s*})')
 def reseal_journal(path: Path) -> None:
     """Give each line that is a JSON object the checksum of what it holds now."""
     lines = path.read_bytes().split(b"\n")
-    path.write_bytes(b"\n".join(_sealed(line) for line in lines))
+    path.write_bytes(b"\n".join(_seal(line) for line in lines))
 
 
 def reseal_manifest(path: Path) -> None:
@@ -24,6 +24,6 @@ def reseal_manifest(path: Path) -> None:
     path.write_bytes(DOCUMENT.sealed(json.dumps(values, indent=1).encode() + b"\n"))
 
 
-def _sealed(line: bytes) -> bytes:
+def _seal(line: bytes) -> bytes:
     bare = _SEAL.sub(b"", line)
     return LINE.sealed(bare) if bare.startswith(b"{") and bare.endswith(b"}") else line

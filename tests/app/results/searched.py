@@ -45,8 +45,8 @@ class Script:
 
 def new_search(path: Path, slo: str, cases: Sequence[Case] = (ONE,), **plan: Any) -> RunFolder:
     """The folder of a run that has measured nothing yet."""
-    asked = Plan(**{"sweeps": (Sweep(models=("mlp",)),), "slo": slo, **plan})
-    return RunFolder.create(path, manifest_of(cases, 1, asked))
+    requested_plan = Plan(**{"sweeps": (Sweep(models=("mlp",)),), "slo": slo, **plan})
+    return RunFolder.create(path, manifest_of(cases, 1, requested_plan))
 
 
 def play(folder: RunFolder, script: Script, most_rounds: int = 1000) -> list[SearchState]:
@@ -78,13 +78,13 @@ def record_round(
     """One round at this rate, or of the closed loop."""
     case = search.base if rate_hz is None else search.case_at(rate_hz)
     if rate_hz is None:
-        folder.record(_round(folder, case, number, _closed(script), script))
+        folder.record(_round(folder, case, number, _run_closed_loop(script), script))
         return
     if not number:
         folder.record(SearchCase(case))
     if rate_hz >= script.fails_at_hz:
-        failed = RoundResult(case.case_id, number, "run_failed", "the engine said no: ask it why")
-        folder.record(failed)
+        failure = RoundResult(case.case_id, number, "run_failed", "the engine said no: ask it why")
+        folder.record(failure)
         return
     arrivals = arrivals_ns(case.scenario, REQUESTS / rate_hz, seed=number)
     service = np.full(len(arrivals), script.service_ns)
@@ -109,11 +109,11 @@ def record_round(
 
 def _begun_late(samples: Samples, late_ns: int) -> Samples:
     """The same, each run so much later than it could have begun."""
-    started, finished = samples.started_ns + late_ns, samples.finished_ns + late_ns
-    return replace(samples, started_ns=started, finished_ns=finished)
+    start_ns, finish_ns = samples.started_ns + late_ns, samples.finished_ns + late_ns
+    return replace(samples, started_ns=start_ns, finished_ns=finish_ns)
 
 
-def _closed(script: Script) -> Samples:
+def _run_closed_loop(script: Script) -> Samples:
     """Runs one after another."""
     begun = np.arange(UNLOADED_RUNS) * script.service_ns
     return Samples(begun, begun, begun + script.service_ns, "wall")

@@ -31,24 +31,26 @@ def compared(
     manifest = replace(manifest, plan={**manifest.plan, "baseline": BASE.runtime})
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
-        for case, levels, own in ((BASE, base, {}), (OTHER, other, facts)):
+        for case, levels, round_facts in ((BASE, base, {}), (OTHER, other, facts)):
             for number, level in levels.items():
-                record(folder, case, number, [level * (1 + k / 1e4) for k in range(30)], **own)
+                record(
+                    folder, case, number, [level * (1 + k / 1e4) for k in range(30)], **round_facts
+                )
     run = read_run(path)
-    measured = Rows().measured(run)
-    found = compare_with_baseline(run.manifest.requested_plan, measured, "run")
-    assert found is not None
-    return found, [one.row for one in measured]
+    rows = Rows().measured(run)
+    comparison = compare_with_baseline(run.manifest.requested_plan, rows, "run")
+    assert comparison is not None
+    return comparison, [row_case.row for row_case in rows]
 
 
 def test_rounds_of_one_number_are_a_pair_though_others_are_missing(tmp_path: Path) -> None:
     base = dict(enumerate(LEVELS))
     other = {number: 1.1 * level for number, level in base.items() if number != 0}
-    found, (_, row) = compared(tmp_path / "run", base, other)
+    comparison, (_, row) = compared(tmp_path / "run", base, other)
     assert row["baseline_p50_ratio"] == pytest.approx(1.1, rel=1e-4), "kept in whole ns"
     assert row["baseline_p50_verdict"] == "slower"
     assert row["baseline_case_id"] == BASE.case_id
-    assert [case.label for case in found.cases_with("slower")] == ["mlp · torch-cpu"]
+    assert [case.label for case in comparison.cases_with("slower")] == ["mlp · torch-cpu"]
 
 
 def test_what_is_undecided_says_why_in_its_row(tmp_path: Path) -> None:
@@ -74,8 +76,12 @@ def test_what_can_not_be_compared_has_no_verdict_and_a_reason(
     tmp_path: Path, facts: dict[str, str], reason: str, why: str
 ) -> None:
     base = dict(enumerate(LEVELS))
-    found, rows = compared(tmp_path / "run", base, base, **facts)
-    assert not found.cases
-    (one,) = found.not_compared
-    assert (one.label, one.reason, one.detail) == ("mlp · torch-cpu", reason, why)
+    comparison, rows = compared(tmp_path / "run", base, base, **facts)
+    assert not comparison.cases
+    (missing_case,) = comparison.not_compared
+    assert (missing_case.label, missing_case.reason, missing_case.detail) == (
+        "mlp · torch-cpu",
+        reason,
+        why,
+    )
     assert not any(row["baseline_case_id"] for row in rows)

@@ -21,31 +21,31 @@ def op(time_us: float, *holds: str) -> Operator:
     return Operator(" ".join(holds) or "reorder", "Op", time_us, "", holds)
 
 
-def compared(path: Path, *told: tuple[Case, Clock, list[Operator]]) -> list[OperatorComparison]:
-    with RunFolder.create(path, manifest_of([case for case, _, _ in told])) as folder:
+def compared(path: Path, *profiles: tuple[Case, Clock, list[Operator]]) -> list[OperatorComparison]:
+    with RunFolder.create(path, manifest_of([case for case, _, _ in profiles])) as folder:
         folder.begin(ENVIRONMENT)
         from app.run_folder.operators import write_operators
 
-        for case, clock, ops in told:
+        for case, clock, ops in profiles:
             times = OperatorTimes(case.case_id, clock, 9, tuple(ops))
             folder.record(write_operators(folder, times))
     return compare_operators(read_run(path))
 
 
 def test_nodes_that_one_engine_fuses_are_one_row_for_all(tmp_path: Path) -> None:
-    (beside,) = compared(
+    (comparison,) = compared(
         tmp_path / "run",
         (ORT, "wall", [op(5.0, "conv", "bias"), op(1.0, "relu"), op(2.0, "add"), op(3.0, "pool")]),
         (OV, "wall", [op(0.5), op(4.0, "conv"), op(1.5, "bias", "relu"), op(6.0, "add")]),
     )
-    assert beside.label == "net.onnx batch 4"
-    assert beside.names == ("ort-cpu", "openvino-cpu")
-    assert beside.shared == (
+    assert comparison.label == "net.onnx batch 4"
+    assert comparison.names == ("ort-cpu", "openvino-cpu")
+    assert comparison.shared == (
         SharedNodes(("conv", "bias", "relu"), (6.0, 5.5)),
         SharedNodes(("add",), (2.0, 6.0)),
         SharedNodes(("pool",), (3.0, None)),
     )
-    assert beside.own_us == (0.0, 0.5)
+    assert comparison.own_us == (0.0, 0.5)
 
 
 def test_a_simulated_card_is_not_put_beside_wall_times(tmp_path: Path) -> None:

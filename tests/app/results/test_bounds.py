@@ -48,11 +48,11 @@ def test_a_promise_lies_beyond_the_figure_and_a_paced_row_has_one_too(tmp_path: 
 
 
 def test_too_few_rounds_promise_nothing_and_mlperf_counts_samples_only(tmp_path: Path) -> None:
-    closed, paced = rows_of(tmp_path / "run", [range(1, 51), range(51, 101)])
-    assert closed["latency_p90_upper_bound_us"] is None
-    assert closed["upper_bound_missing_reason"] == "p90: 2 of 5 rounds; p99: 2 of 5 rounds"
+    closed_row, paced_row = rows_of(tmp_path / "run", [range(1, 51), range(51, 101)])
+    assert closed_row["latency_p90_upper_bound_us"] is None
+    assert closed_row["upper_bound_missing_reason"] == "p90: 2 of 5 rounds; p99: 2 of 5 rounds"
     # P(B <= 3) is 0.78 % and P(B <= 4) 2.4 %: three of 100 may lie above, two are left out.
-    assert closed["mlperf_p90_us"] == 98.0 and closed["mlperf_p99_us"] is None
-    assert closed["mlperf_valid"] is False
-    assert closed["mlperf_missing_reason"] == "p99: 100 of 662 samples"
-    assert paced["mlperf_p90_us"] is None and paced["mlperf_valid"] is None
+    assert closed_row["mlperf_p90_us"] == 98.0 and closed_row["mlperf_p99_us"] is None
+    assert closed_row["mlperf_valid"] is False
+    assert closed_row["mlperf_missing_reason"] == "p99: 100 of 662 samples"
+    assert paced_row["mlperf_p90_us"] is None and paced_row["mlperf_valid"] is None

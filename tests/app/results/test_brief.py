@@ -15,8 +15,8 @@ _PACKAGES = {"onnxruntime": "1.31.1", "numpy": "2.4", "torch": "2.13"}
 
 def _run(path: Path, live: Live | None) -> Path:
     gpus = {"0": _GPU, "1": _GPU}
-    own = {"packages": _PACKAGES, "commit": "0123456789ab", "gpus": gpus}
-    environment = {**ENVIRONMENT, **own}
+    facts = {"packages": _PACKAGES, "commit": "0123456789ab", "gpus": gpus}
+    environment = {**ENVIRONMENT, **facts}
     manifest = replace(
         manifest_of((CASE, OTHER)),
         environment=environment,
@@ -30,8 +30,8 @@ def _run(path: Path, live: Live | None) -> Path:
 
 
 def test_it_says_when_of_what_how_many_and_on_which_versions(tmp_path: Path) -> None:
-    told = run_headline(_run(tmp_path / "run", Live("finished", cases_failed=1)))
-    assert told == (
+    headline = run_headline(_run(tmp_path / "run", Live("finished", cases_failed=1)))
+    assert headline == (
         "2026-03-01 02:07 · 2 cases · finished, 1 failed · commit 0123456789ab · "
         "driver 580.65.06 · onnxruntime 1.31.1 · torch 2.13"
     )

@@ -39,7 +39,7 @@ def run(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "run"))
 
 
-def _flipped(text: bytes, places: int) -> Iterator[bytes]:
+def _flip_characters(text: bytes, places: int) -> Iterator[bytes]:
     """The text with one character changed: at its end, where the checksum stands, everywhere."""
     chance = random.Random(5)
     last = range(len(text) - 24, len(text) - 1)
@@ -55,17 +55,17 @@ def test_any_flipped_character_of_a_journal_is_damage(run: Path) -> None:
     lines = journal.read_bytes().splitlines(keepends=True)
     assert not verify(run).findings
     for number, line in enumerate(lines):
-        for flipped in _flipped(line, 12):
-            journal.write_bytes(b"".join([*lines[:number], flipped, *lines[number + 1 :]]))
-            assert verify(run).damaged, flipped
+        for damaged_bytes in _flip_characters(line, 12):
+            journal.write_bytes(b"".join([*lines[:number], damaged_bytes, *lines[number + 1 :]]))
+            assert verify(run).damaged, damaged_bytes
 
 
 def test_any_flipped_character_of_a_manifest_is_damage(run: Path) -> None:
     manifest = run / "manifest.json"
     whole = manifest.read_bytes()
-    for flipped in _flipped(whole, 25):
-        manifest.write_bytes(flipped)
-        assert main(["--verify", str(run)]) == 1, flipped
+    for damaged_bytes in _flip_characters(whole, 25):
+        manifest.write_bytes(damaged_bytes)
+        assert main(["--verify", str(run)]) == 1, damaged_bytes
 
 
 def test_a_reader_takes_a_changed_line_for_damaged(run: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_journal_of_another_run_is_left_out_and_named(run: Path, tmp_path: Pat
     (foreign,) = (tmp_path / "other" / "journal").iterdir()
     shutil.copy(foreign, run / "journal")
     shutil.copytree(tmp_path / "other" / "samples", run / "samples", dirs_exist_ok=True)
-    (finding,) = (one for one in verify(run).findings if not one.harmless)
+    (finding,) = (issue for issue in verify(run).findings if not issue.harmless)
     assert finding.file == f"journal/{foreign.name}"
     with pytest.raises(ResultsError, match="belongs to another run"):
         read_run(run)
@@ -116,6 +116,6 @@ def test_the_checksum_is_of_the_bytes_and_stands_last(run: Path) -> None:
         assert LINE.is_sealed(line)
     assert DOCUMENT.is_sealed((run / "manifest.json").read_bytes())
     assert read_manifest(run).run_id
-    before = journal.read_bytes()
+    content = journal.read_bytes()
     reseal_journal(journal)
-    assert journal.read_bytes() == before, "the helper of the tests seals as the program does"
+    assert journal.read_bytes() == content, "the helper of the tests seals as the program does"

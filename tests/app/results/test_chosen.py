@@ -30,16 +30,16 @@ CHOSEN = (50.0, 99.99, 2.5)
 NEW = ("latency_p025_us", "latency_p025_ci_low_us", "latency_p025_ci_high_us", "pooled_p025_us")
 
 
-def run_at(path: Path, chosen: tuple[float, ...] = CHOSEN, factor: float = 1.0) -> Path:
+def run_at(path: Path, percentiles: tuple[float, ...] = CHOSEN, factor: float = 1.0) -> Path:
     """Five rounds of the same 40,000 latencies: each is 1, 2, ... 40,000 us once."""
     grid = {"models": ["mlp"], "runtimes": ["fake"]}
-    plan = parse_plan({"sweeps": [grid], "percentiles": list(chosen)}, "test")
+    plan = parse_plan({"sweeps": [grid], "percentiles": list(percentiles)}, "test")
     manifest = replace(manifest_of((CASE,), 5), plan=plan.model_dump(mode="json"))
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
         for number in range(5):
-            drawn = np.random.default_rng(number).permutation(np.arange(1.0, 40_001.0))
-            record(folder, CASE, number, (factor * drawn).tolist())
+            latencies = np.random.default_rng(number).permutation(np.arange(1.0, 40_001.0))
+            record(folder, CASE, number, (factor * latencies).tolist())
         write_tables(folder, Rows().of(read_run(path)))
     return path
 
@@ -72,33 +72,35 @@ def test_a_tail_that_rounds_are_too_short_for_has_no_interval_and_says_so(row: R
 
 
 def test_its_columns_come_last_and_are_read_back_as_they_were_written(path: Path) -> None:
-    (made,) = Rows().of(read_run(path))
+    (expected,) = Rows().of(read_run(path))
     header = next(csv.reader(io.StringIO((path / "results.full.csv").read_text())))
     assert tuple(header) == (*NAMES, *NEW, *percentile_columns((99.99,)))
     read = read_rows(path / "results.full.csv")[CASE.case_id]
-    assert {name: read[name] for name in made} == made
+    assert {name: read[name] for name in expected} == expected
     parquet = pytest.importorskip("pyarrow.parquet")
     run = read_run(path)
     results, _ = export_parquet(run, Rows().of(run))
-    assert parquet.read_table(results)["latency_p9999_us"].to_pylist() == [made["latency_p9999_us"]]
+    assert parquet.read_table(results)["latency_p9999_us"].to_pylist() == [
+        expected["latency_p9999_us"]
+    ]
 
 
 def test_the_pattern_names_no_other_column() -> None:
     assert column("latency_p99_us") is column("latency_p99_us")
-    found = column("latency_p025_us")
-    assert found is not None
-    assert found.title == "p2.5 (µs)"
-    assert found.meaning.startswith("2.5 of 100 runs were at most this slow")
+    definition = column("latency_p025_us")
+    assert definition is not None
+    assert definition.title == "p2.5 (µs)"
+    assert definition.meaning.startswith("2.5 of 100 runs were at most this slow")
     for name in ("latency_p9_us", "latency_mode_us", "pooled_p99999_ms", "p9999"):
         assert column(name) is None
 
 
 def test_the_table_has_the_chosen_ones_and_is_sorted_by_them(path: Path, row: Row) -> None:
     percentiles = shown_percentiles(CHOSEN)
-    for width, there in ((80, ("p50", "p99.99")), (200, ("p50", "p99.99", "p2.5"))):
+    for width, columns in ((80, ("p50", "p99.99")), (200, ("p50", "p99.99", "p2.5"))):
         table = row_table([row], {}, percentiles=percentiles)
         head = as_text([table], width).splitlines()[0].split()
-        assert set(there) <= set(head)
+        assert set(columns) <= set(head)
         assert "p99" not in head
     assert sort_column("p99.99", CHOSEN) == "latency_p9999_us"
     assert sort_column("pooled_p025_us", CHOSEN) == "pooled_p025_us"

@@ -34,10 +34,10 @@ def columns(folder: Path, *lines: ColdStart, case: Case = CASE) -> Row:
 
 def test_of_nine_the_median_is_the_fifth_within_the_second_and_the_eighth() -> None:
     """Binomial(9, 1/2): P(B < 2) = P(B >= 8) = 10/512, the last below 2.5 %."""
-    found = spread_of([9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0])
-    assert found.interval is not None
-    assert (found.p50_ms, found.interval.low, found.interval.high) == (5.0, 2.0, 8.0)
-    assert (found.p90_ms, found.max_ms) == (None, 9.0)
+    spread = spread_of([9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 6.0, 4.0, 5.0])
+    assert spread.interval is not None
+    assert (spread.p50_ms, spread.interval.low, spread.interval.high) == (5.0, 2.0, 8.0)
+    assert (spread.p90_ms, spread.max_ms) == (None, 9.0)
 
 
 def test_five_bound_no_median_and_36_bound_a_p90() -> None:
@@ -47,9 +47,9 @@ def test_five_bound_no_median_and_36_bound_a_p90() -> None:
 
 
 def test_the_total_is_the_sum_of_a_process_and_not_of_medians(tmp_path: Path) -> None:
-    one, two = started(0, 1.0), started(1, 2.0)
+    first, two = started(0, 1.0), started(1, 2.0)
     two = replace(two, phases_ms={**two.phases_ms, "compile": 100.0})
-    row = columns(tmp_path / "run", one, two, started(2, 3.0))
+    row = columns(tmp_path / "run", first, two, started(2, 3.0))
     assert row["cold_processes"] == 3
     assert row["cold_compile_p50_ms"] == 9.0
     assert (row["cold_total_p50_ms"], row["cold_total_max_ms"]) == (30.0, 114.0)
@@ -57,8 +57,8 @@ def test_the_total_is_the_sum_of_a_process_and_not_of_medians(tmp_path: Path) ->
 
 
 def test_cases_that_differ_in_their_later_runs_alone_share_them(tmp_path: Path) -> None:
-    paced = replace(CASE, scenario=Scenario("paced", 20.0))
-    assert columns(tmp_path / "run", started(0, 1.0), case=paced)["cold_processes"] == 1
+    paced_case = replace(CASE, scenario=Scenario("paced", 20.0))
+    assert columns(tmp_path / "run", started(0, 1.0), case=paced_case)["cold_processes"] == 1
     other = replace(CASE, threads=2)
     assert cold_columns(read_run(tmp_path / "run"), other) == {}
 

@@ -44,14 +44,14 @@ def paced_records(late_us: float, lanes: int = 1) -> np.ndarray:
     per_lane = []
     for lane in range(lanes):
         records = np.zeros(400, RECORD)
-        started = 1e3 * ((1100 + late_us) * np.arange(400) + 50 * lane)
-        records["started_ns"], records["finished_ns"] = started, started + 100_000
-        records["scheduled_ns"] = started - 1e3 * late_us
+        start_ns = 1e3 * ((1100 + late_us) * np.arange(400) + 50 * lane)
+        records["started_ns"], records["finished_ns"] = start_ns, start_ns + 100_000
+        records["scheduled_ns"] = start_ns - 1e3 * late_us
         records["phase"], records["lane"] = MEASURED, lane
         records["phase"][:1] = WARMUP
         per_lane.append(records)
-    together = np.concatenate(per_lane)
-    return together[np.argsort(together["started_ns"], kind="stable")]
+    all_records = np.concatenate(per_lane)
+    return all_records[np.argsort(all_records["started_ns"], kind="stable")]
 
 
 def row_of(path: Path, records: np.ndarray, policy: WaitPolicy = "sleep") -> Row:
@@ -70,8 +70,8 @@ def row_of(path: Path, records: np.ndarray, policy: WaitPolicy = "sleep") -> Row
 def gaps_us(records: np.ndarray) -> np.ndarray:
     """From the records of one lane alone: what is between a run's end and the next one's start."""
     counting = records["phase"][1:] == MEASURED
-    between = records["started_ns"][1:] - records["finished_ns"][:-1]
-    gaps: np.ndarray = np.sort(between[counting]) / 1e3
+    waits_ns = records["started_ns"][1:] - records["finished_ns"][:-1]
+    gaps: np.ndarray = np.sort(waits_ns[counting]) / 1e3
     return gaps
 
 

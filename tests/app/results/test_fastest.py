@@ -45,48 +45,54 @@ def compared(path: Path, *all_of_them: Measured) -> list[Fastest]:
 
 
 def test_three_rounds_that_part_name_the_fastest_and_by_how_much(path: Path) -> None:
-    (one,) = compared(path, measured(OV, SLOW), measured(ORT, QUICK), measured(TORCH, [900.0] * 3))
-    assert (one.label, one.first, one.second) == ("mlp", "ort-cpu", "openvino-cpu")
-    assert one.parted
-    assert one.times == pytest.approx(151 / 101, rel=1e-3)
-    interval = one.verdict.interval
+    (contest,) = compared(
+        path, measured(OV, SLOW), measured(ORT, QUICK), measured(TORCH, [900.0] * 3)
+    )
+    assert (contest.label, contest.first, contest.second) == ("mlp", "ort-cpu", "openvino-cpu")
+    assert contest.parted
+    assert contest.times == pytest.approx(151 / 101, rel=1e-3)
+    interval = contest.verdict.interval
     assert interval is not None
     assert 1.4 < interval.low < 151 / 101 < interval.high < 1.6
 
 
 def test_two_rounds_decide_nothing_however_far_apart_they_lie(path: Path) -> None:
-    (one,) = compared(path, measured(ORT, QUICK[:2]), measured(OV, [900.0, 901.0]))
-    assert not one.parted
-    assert (one.first, one.rounds) == ("ort-cpu", 2)
+    (contest,) = compared(path, measured(ORT, QUICK[:2]), measured(OV, [900.0, 901.0]))
+    assert not contest.parted
+    assert (contest.first, contest.rounds) == ("ort-cpu", 2)
 
 
 def test_rounds_that_overlap_are_undecided_and_more_of_them_may_decide(path: Path) -> None:
-    (one,) = compared(
+    (contest,) = compared(
         path, measured(ORT, [99.0, 100.0, 101.0]), measured(OV, [110.0, 104.0, 107.0])
     )
-    assert not one.parted
-    assert one.needed is not None
-    assert one.needed > one.rounds == 3
+    assert not contest.parted
+    assert contest.needed is not None
+    assert contest.needed > contest.rounds == 3
 
 
 def test_two_that_hardly_differ_are_not_worth_more_rounds(path: Path) -> None:
-    (one,) = compared(path, measured(ORT, [80.0, 100.0, 120.0]), measured(OV, [120.1, 80.1, 100.1]))
-    assert (one.verdict.word, one.needed) == ("undecided", None)
+    (contest,) = compared(
+        path, measured(ORT, [80.0, 100.0, 120.0]), measured(OV, [120.1, 80.1, 100.1])
+    )
+    assert (contest.verdict.word, contest.needed) == ("undecided", None)
 
 
 def test_rounds_that_slow_down_together_are_pairs_and_the_same(path: Path) -> None:
-    (one,) = compared(path, measured(ORT, [80.0, 100.0, 120.0]), measured(OV, [80.1, 100.1, 120.1]))
-    assert (one.parted, one.verdict.word) == (False, "same")
+    (contest,) = compared(
+        path, measured(ORT, [80.0, 100.0, 120.0]), measured(OV, [80.1, 100.1, 120.1])
+    )
+    assert (contest.parted, contest.verdict.word) == (False, "same")
 
 
 def test_the_nearest_rival_that_is_not_slower_is_told(path: Path) -> None:
-    (one,) = compared(
+    (contest,) = compared(
         path,
         measured(ORT, [99.0, 100.0, 101.0]),
         measured(OV, [110.0, 110.1, 110.2]),
         measured(TORCH, [80.0, 115.0, 160.0]),
     )
-    assert (one.parted, one.first, one.second) == (False, "ort-cpu", "torch-cpu")
+    assert (contest.parted, contest.first, contest.second) == (False, "ort-cpu", "torch-cpu")
 
 
 def test_a_simulated_latency_is_never_compared_with_a_wall_time(path: Path) -> None:
@@ -101,24 +107,24 @@ def test_a_simulated_latency_is_never_compared_with_a_wall_time(path: Path) -> N
 
 def test_threads_sizes_and_precision_are_compared_each_with_its_like(path: Path) -> None:
     two_threads = [replace(case, threads=2) for case in (ORT, OV)]
-    found = compared(
+    contests = compared(
         path,
         *(measured(case, QUICK) for case in (ORT, two_threads[0])),
         *(measured(case, SLOW) for case in (OV, two_threads[1])),
         measured(replace(OV, precision="int8"), [1.0] * 3, precision="int8"),
     )
-    assert [one.label for one in found] == ["mlp · threads 1", "mlp · threads 2"]
-    assert all(one.first == "ort-cpu" for one in found)
+    assert [contest.label for contest in contests] == ["mlp · threads 1", "mlp · threads 2"]
+    assert all(contest.first == "ort-cpu" for contest in contests)
 
 
 def test_options_of_one_runtime_compete_too(path: Path) -> None:
     plain = replace(ORT, options={"graph_optimization": "off"})
-    (one,) = compared(
+    (contest,) = compared(
         path,
         measured(ORT, QUICK),
         measured(plain, SLOW, options={"graph_optimization": "off"}),
     )
-    assert (one.first, one.second) == ("ort-cpu", "ort-cpu graph_optimization=off")
+    assert (contest.first, contest.second) == ("ort-cpu", "ort-cpu graph_optimization=off")
 
 
 def test_a_wrong_row_wins_nothing(path: Path) -> None:

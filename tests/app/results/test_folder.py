@@ -50,8 +50,8 @@ def test_a_host_of_any_name_has_a_journal(tmp_path: Path) -> None:
             folder.begin(ENVIRONMENT, name)
     journals = list((tmp_path / "run" / "journal").iterdir())
     assert len(journals) == 1 + len(names)
-    told = [json.loads(path.read_text().splitlines()[0])["host"] for path in journals]
-    assert sorted(told) == sorted([*names, "testhost"])
+    hosts = [json.loads(path.read_text().splitlines()[0])["host"] for path in journals]
+    assert sorted(hosts) == sorted([*names, "testhost"])
 
 
 def test_a_torn_last_line_loses_only_itself(tmp_path: Path) -> None:
@@ -111,10 +111,10 @@ def test_a_place_that_is_taken_is_refused(tmp_path: Path, kind: str) -> None:
         (path / "thesis.tex").touch()
     else:
         path.touch()
-    before = sorted(tmp_path.rglob("*"))
+    paths = sorted(tmp_path.rglob("*"))
     with pytest.raises(ResultsError):
         reject_occupied(path)
-    assert sorted(tmp_path.rglob("*")) == before
+    assert sorted(tmp_path.rglob("*")) == paths
 
 
 def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:

@@ -27,11 +27,13 @@ def rounds(*states: GpuState | None) -> list[RoundResult]:
 
 
 def test_what_differed_between_rounds_is_told_by_each() -> None:
-    told = gpu_columns(rounds(STATE, replace(STATE, driver="581.0", power_limit_w=600.0, ecc=None)))
-    assert told["gpu_driver"] == "580.95; 581.0"
-    assert told["gpu_uuid"] == "GPU-b"
-    assert told["gpu_power_limit_w"] == 600.0
-    assert told["gpu_ecc"] is True, "the round that did not tell says nothing"
+    columns = gpu_columns(
+        rounds(STATE, replace(STATE, driver="581.0", power_limit_w=600.0, ecc=None))
+    )
+    assert columns["gpu_driver"] == "580.95; 581.0"
+    assert columns["gpu_uuid"] == "GPU-b"
+    assert columns["gpu_power_limit_w"] == 600.0
+    assert columns["gpu_ecc"] is True, "the round that did not tell says nothing"
 
 
 def test_a_round_on_the_host_has_none_of_it() -> None:
@@ -55,9 +57,9 @@ def test_a_round_on_the_host_has_none_of_it() -> None:
 )
 def test_what_makes_a_figure_doubtful_is_said(found: Row, code: str) -> None:
     warnings = [*gpu_warnings(CASE, {**QUIET, **found})]
-    assert [one.code for one in warnings] == [code] * bool(code)
+    assert [warning.code for warning in warnings] == [code] * bool(code)
 
 
 def test_a_neighbour_that_was_asked_for_is_no_intruder() -> None:
-    beside = replace(CASE, condition=Condition.parse("with:mlp"))
-    assert not [*gpu_warnings(beside, {**QUIET, "gpu_other_processes": 1})]
+    neighbour_case = replace(CASE, condition=Condition.parse("with:mlp"))
+    assert not [*gpu_warnings(neighbour_case, {**QUIET, "gpu_other_processes": 1})]

@@ -37,19 +37,19 @@ def found(
     path: Path,
     rounds: Mapping[str, Sequence[float]],
     machines: Mapping[str, Mapping[str, Any]] = OF,
-    of: Mapping[str, Mapping[str, Any]] | None = None,
+    row_values: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> tuple[AggregateThroughput, ...]:
     """Of a run whose hosts measured rounds of so many microseconds a run."""
     cases = {host: replace(ANYWHERE, host=host, naming=2) for host in rounds}
     path.mkdir(exist_ok=True)
     with RunFolder.create(path / "run", manifest_of(list(cases.values()), 3)) as folder:
         folder.begin(ENVIRONMENT)
-        for host, told in machines.items():
-            folder.begin({"host": host, **told}, host)
+        for host, machine_facts in machines.items():
+            folder.begin({"host": host, **machine_facts}, host)
         for host, latencies_us in rounds.items():
             case = cases[host]
             for number, latency_us in enumerate(latencies_us):
-                facts: dict[str, Any] = dict((of or {}).get(host, {}))
+                facts: dict[str, Any] = dict((row_values or {}).get(host, {}))
                 status: Status = facts.pop("status", "ok")
                 samples = write_samples(folder.samples, case, number, [latency_us] * 30, 0)
                 result = RoundResult(
@@ -80,8 +80,8 @@ def test_independent_intervals_add_by_squares_each_side_by_itself() -> None:
     """3-4-5 below and 5-12-13 above; one that is known exactly moves the other's."""
     both = interval_of_sum((100.0, 50.0), (Interval(97.0, 105.0), Interval(46.0, 62.0)))
     assert (both.low, both.high) == pytest.approx((145.0, 163.0))
-    moved = interval_of_sum((100.0, 50.0), (Interval(100.0, 100.0), Interval(46.0, 62.0)))
-    assert (moved.low, moved.high) == pytest.approx((146.0, 162.0))
+    total = interval_of_sum((100.0, 50.0), (Interval(100.0, 100.0), Interval(46.0, 62.0)))
+    assert (total.low, total.high) == pytest.approx((146.0, 162.0))
 
 
 def test_the_interval_holds_the_sum_at_least_as_often_as_it_says() -> None:
@@ -89,13 +89,13 @@ def test_the_interval_holds_the_sum_at_least_as_often_as_it_says() -> None:
     95 % so many tries are within 1.5 points in 99.8 of 100. Those of single machines hold more than
     that, since they are widened against skewness, and a sum of them does too."""
     rng = np.random.default_rng(7)
-    true, held, tries = (1000.0, 400.0), 0, 2000
+    true, count, tries = (1000.0, 400.0), 0, 2000
     for _ in range(tries):
         rounds = [r * np.exp(rng.normal(0.0, s, 5)) for r, s in zip(true, (0.05, 0.2), strict=True)]
-        known = [ends for one in rounds if (ends := interval_between(one)) is not None]
-        bounds = interval_of_sum([typical(one) for one in rounds], known)
-        held += bounds.low <= sum(true) <= bounds.high
-    assert held / tries >= 0.935
+        intervals = [ends for level in rounds if (ends := interval_between(level)) is not None]
+        bounds = interval_of_sum([typical(level) for level in rounds], intervals)
+        count += bounds.low <= sum(true) <= bounds.high
+    assert count / tries >= 0.935
 
 
 def test_two_rounds_have_a_sum_and_no_interval(tmp_path: Path) -> None:
@@ -104,8 +104,8 @@ def test_two_rounds_have_a_sum_and_no_interval(tmp_path: Path) -> None:
     assert both.speedup == pytest.approx(4 / 3)
 
 
-def absent(*args: Any, **others: Any) -> str:
-    (both,) = found(*args, **others)
+def absent(*args: Any, **options: Any) -> str:
+    (both,) = found(*args, **options)
     assert hosts_csv([both]).decode().splitlines()[-1].endswith(both.absent) or "," in both.absent
     return both.absent
 
@@ -121,15 +121,15 @@ def test_two_names_of_one_machine_are_not_added(tmp_path: Path) -> None:
 def test_what_does_not_say_which_machine_it_is_is_known_by_its_name_and_processor(
     tmp_path: Path,
 ) -> None:
-    alike = {name: {"host": "pi", "cpu": "A76"} for name in OF}
-    assert "they may be one machine" in absent(tmp_path / "a", EVEN, alike)
-    apart = {"server": {"cpu": "A76"}, "board": {"cpu": "A53"}}
-    assert absent(tmp_path / "b", EVEN, apart) == ""
+    machines = {name: {"host": "pi", "cpu": "A76"} for name in OF}
+    assert "they may be one machine" in absent(tmp_path / "a", EVEN, machines)
+    different_machines = {"server": {"cpu": "A76"}, "board": {"cpu": "A53"}}
+    assert absent(tmp_path / "b", EVEN, different_machines) == ""
 
 
 def test_hosts_of_one_run_that_are_alike_are_told_apart_by_their_kernels(tmp_path: Path) -> None:
-    alike = {name: {"host": "pi", "cpu": "A76", **told} for name, told in OF.items()}
-    assert absent(tmp_path, EVEN, alike) == ""
+    machines = {name: {"host": "pi", "cpu": "A76", **facts} for name, facts in OF.items()}
+    assert absent(tmp_path, EVEN, machines) == ""
 
 
 @pytest.mark.parametrize(
@@ -153,13 +153,15 @@ def test_clocks_that_are_no_ones_or_differ_are_not_added(
 
 def test_a_host_that_is_not_well_is_named_and_not_added(tmp_path: Path) -> None:
     machines = {**OF, "third": {"machine": "kernel-3"}}
-    failed = {"third": {"status": "wrong_output", "reason": "off"}}
-    (two,) = found(tmp_path / "a", {**EVEN, "third": [9.0] * 3}, machines, failed)
+    failure = {"third": {"status": "wrong_output", "reason": "off"}}
+    (two,) = found(tmp_path / "a", {**EVEN, "third": [9.0] * 3}, machines, failure)
     assert two.hosts == ("server", "board") or two.hosts == ("board", "server")
     assert two.exclusions == ("third is wrong output",)
     assert "third is wrong output, and not added" in throughput_sentences([two])[0]
-    one = {"board": {"status": "wrong_output", "reason": "off"}}
-    assert found(tmp_path / "b", EVEN, of=one) == (), "one alone is no sum, and its row says why"
+    board_failure = {"board": {"status": "wrong_output", "reason": "off"}}
+    assert found(tmp_path / "b", EVEN, row_values=board_failure) == (), (
+        "one alone is no sum, and its row says why"
+    )
 
 
 def test_the_file_has_a_line_for_each_host_and_one_for_all(tmp_path: Path) -> None:

@@ -35,25 +35,25 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def found_with(path: Path, kept_in: Path) -> tuple[TuneResults, TuneResults]:
     """What a folder's search came to, before and after the peak is told."""
     run = read_run(path)
-    found = tune_results(run)
-    assert found is not None
-    return found, with_peak(found, run, kept_in)
+    results = tune_results(run)
+    assert results is not None
+    return results, with_peak(results, run, kept_in)
 
 
 def test_the_work_of_a_run_over_its_time_is_a_share_of_the_peak(
     searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answer, "peak_of_host", lambda _: PEAK)
-    before, after = found_with(searched, tmp_path)
-    assert after.searches[0][1].sentences[:-1] == before.searches[0][1].sentences
-    sentence = after.searches[0][1].sentences[-1]
+    plain_results, peak_results = found_with(searched, tmp_path)
+    assert peak_results.searches[0][1].sentences[:-1] == plain_results.searches[0][1].sentences
+    sentence = peak_results.searches[0][1].sentences[-1]
     assert "of the int8 peak, 200 GMAC/s by somebody" in sentence
     assert " in its p50: " in sentence
     # 100 us is the fastest that the script has; a run has MODEL's MACs.
     assert MODEL.macs is not None
     share = MODEL.macs / 100e-6 / PEAK.macs_per_s
-    told = float(sentence.split(" % of the int8 peak")[0].split()[-1]) / 100
-    assert told == pytest.approx(share, rel=0.05)
+    actual = float(sentence.split(" % of the int8 peak")[0].split()[-1]) / 100
+    assert actual == pytest.approx(share, rel=0.05)
 
 
 def test_a_search_without_int8_has_no_such_sentence(
@@ -62,8 +62,8 @@ def test_a_search_without_int8_has_no_such_sentence(
     monkeypatch.setattr(answer, "peak_of_host", lambda _: PEAK)
     with new_tune(tmp_path / "run", "p50") as folder:
         play(folder)
-    before, after = found_with(tmp_path / "run", tmp_path)
-    assert after == before
+    plain_results, peak_results = found_with(tmp_path / "run", tmp_path)
+    assert peak_results == plain_results
 
 
 def test_without_an_engine_that_measures_it_nothing_is_said(
@@ -71,14 +71,14 @@ def test_without_an_engine_that_measures_it_nothing_is_said(
 ) -> None:
     monkeypatch.setattr("exporters.install_layout.command", lambda *_: ["false"])
     assert peak_of_host(tmp_path) is None
-    before, after = found_with(searched, tmp_path)
-    assert after == before
+    plain_results, peak_results = found_with(searched, tmp_path)
+    assert peak_results == plain_results
 
 
 def test_the_peak_is_measured_by_an_engine_and_kept(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
-    found = peak_of_host(tmp_path)
-    assert found is not None
-    assert found.macs_per_s > 1e9 and "MatMulInteger" in found.how
-    (kept,) = tmp_path.iterdir()
-    assert json.loads(kept.read_text())["macs_per_s"] == found.macs_per_s
+    peak = peak_of_host(tmp_path)
+    assert peak is not None
+    assert peak.macs_per_s > 1e9 and "MatMulInteger" in peak.how
+    (file,) = tmp_path.iterdir()
+    assert json.loads(file.read_text())["macs_per_s"] == peak.macs_per_s

@@ -26,8 +26,8 @@ def told_by(folder: Path, *rounds: Interference | None) -> Row:
     latencies = [100.0 + k % 7 for k in range(498)] + [5000.0, 5000.0]
     with RunFolder.create(folder, manifest_of((CASE,), len(rounds))) as run:
         run.begin(ENVIRONMENT)
-        for number, told in enumerate(rounds):
-            record(run, CASE, number, latencies, interference=told)
+        for number, interference in enumerate(rounds):
+            record(run, CASE, number, latencies, interference=interference)
     return Rows().of(read_run(folder))[0]
 
 
@@ -41,8 +41,8 @@ def test_a_quiet_round_blames_nothing_for_its_slow_runs(tmp_path: Path) -> None:
 def test_rates_and_causes_are_those_of_all_rounds_together(tmp_path: Path) -> None:
     """The two slow runs are the last of some 60 ms."""
     busy_end = Disturbance(40_000_000, 10**9, involuntary_switches=1)
-    told = replace(QUIET, involuntary_switches=30, disturbances=(busy_end,), seconds=2.0)
-    row = told_by(tmp_path / "run", QUIET, told, replace(told, temperature_c=70.0))
+    interference = replace(QUIET, involuntary_switches=30, disturbances=(busy_end,), seconds=2.0)
+    row = told_by(tmp_path / "run", QUIET, interference, replace(interference, temperature_c=70.0))
     assert row["involuntary_switches_per_s"] == pytest.approx(60 / 5.0)
     assert row["page_faults_per_s"] == 0.0
     assert (row["outliers"], row["outlier_causes"]) == (6, "switch 2, unseen 4")
@@ -74,12 +74,12 @@ def test_what_no_round_could_read_is_empty_and_not_0(tmp_path: Path) -> None:
     row = told_by(tmp_path / "run", replace(QUIET, minor_faults=None), None)
     for column in ("steal_fraction", "interrupts_per_s", "page_faults_per_s", "cpu_clock_min_mhz"):
         assert row[column] is None
-    before = told_by(tmp_path / "older", None)
-    assert (before["outliers"], before["outlier_causes"]) == (2, None)
+    older_row = told_by(tmp_path / "older", None)
+    assert (older_row["outliers"], older_row["outlier_causes"]) == (2, None)
 
 
 def test_a_round_of_an_older_release_is_read(tmp_path: Path) -> None:
-    told = to_json(RoundResult("case", 0, "ok", interference=QUIET))
-    assert from_json(RoundResult, told).interference == QUIET
-    del told["interference"]
-    assert from_json(RoundResult, told).interference is None
+    values = to_json(RoundResult("case", 0, "ok", interference=QUIET))
+    assert from_json(RoundResult, values).interference == QUIET
+    del values["interference"]
+    assert from_json(RoundResult, values).interference is None

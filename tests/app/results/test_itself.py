@@ -34,49 +34,51 @@ def compared(
         folder.begin(ENVIRONMENT)
         for number in range(rounds):
             for case in (CASE, OTHER):
-                own = level(number)
-                record(folder, case, number, [own * (1 + k / 1e4) for k in range(-10, 11)])
+                level_us = level(number)
+                record(folder, case, number, [level_us * (1 + k / 1e4) for k in range(-10, 11)])
     run = read_run(path)
     return aa_result(run, Rows().measured(run))
 
 
 def test_a_noisy_machine_is_rarely_wrong_and_told_what_it_can_not_find(tmp_path: Path) -> None:
     rng = np.random.default_rng(11)
-    found = compared(tmp_path / "run", lambda _: 100.0 * math.exp(0.05 * rng.standard_normal()))
-    assert (found.rounds, found.total) == (ROUNDS, COMPARISONS)
-    assert {one.comparisons for one in (*found.cases, *found.overall)} == {COMPARISONS}
-    everything = next(one for one in found.overall if one.percentile == ALL)
+    result = compared(tmp_path / "run", lambda _: 100.0 * math.exp(0.05 * rng.standard_normal()))
+    assert (result.rounds, result.total) == (ROUNDS, COMPARISONS)
+    assert {case.comparisons for case in (*result.cases, *result.overall)} == {COMPARISONS}
+    everything = next(case for case in result.overall if case.percentile == ALL)
     assert everything.wrong <= 6, "5 % of 40 are 2, and 6 or fewer are had in 99 % of all runs"
     expected = smallest_change(0.05 * math.sqrt(2 / ROUNDS), ROUNDS - 1)
-    for one in found.cases:
-        assert one.smallest_change == pytest.approx(expected, rel=0.15)
+    for case in result.cases:
+        assert case.smallest_change == pytest.approx(expected, rel=0.15)
 
 
 def test_every_second_round_being_slower_is_no_verdict(tmp_path: Path) -> None:
-    found = compared(tmp_path / "run", lambda number: 110.0 if number % 2 else 100.0)
-    for one in found.cases:
-        assert one.wrong / one.comparisons < 0.35, "all four of a comparison fall one way in 1 of 8"
+    result = compared(tmp_path / "run", lambda number: 110.0 if number % 2 else 100.0)
+    for case in result.cases:
+        assert case.wrong / case.comparisons < 0.35, (
+            "all four of a comparison fall one way in 1 of 8"
+        )
 
 
 def test_only_comparisons_with_all_rounds_count(tmp_path: Path) -> None:
-    found = compared(tmp_path / "run", lambda number: 100.0, rounds=2 * ROUNDS * 3 + 1)
-    assert {one.comparisons for one in found.overall} == {3}
-    told = "\n".join(run_comparison.as_lines(found))
-    assert "3 of 40 comparisons have all their rounds: resume the run" in told
+    result = compared(tmp_path / "run", lambda number: 100.0, rounds=2 * ROUNDS * 3 + 1)
+    assert {entry.comparisons for entry in result.overall} == {3}
+    lines = "\n".join(run_comparison.as_lines(result))
+    assert "3 of 40 comparisons have all their rounds: resume the run" in lines
 
 
 def test_the_table_has_each_case_and_all_together(tmp_path: Path) -> None:
-    found = compared(tmp_path / "run", lambda number: 100.0 + number % 5, rounds=2 * ROUNDS * 4)
-    rows = list(csv.DictReader(io.StringIO(run_comparison.as_csv(found))))
-    assert [row["case_id"] for row in rows].count("") == len(found.overall) == 2
+    result = compared(tmp_path / "run", lambda number: 100.0 + number % 5, rounds=2 * ROUNDS * 4)
+    rows = list(csv.DictReader(io.StringIO(run_comparison.as_csv(result))))
+    assert [row["case_id"] for row in rows].count("") == len(result.overall) == 2
     assert {row["percentile"] for row in rows} == {"p50", "all"}, "21 runs tell no p99"
-    assert not formulas(run_comparison.as_csv(found).encode()), (
+    assert not formulas(run_comparison.as_csv(result).encode()), (
         "and no name is a spreadsheet's formula"
     )
-    told = run_comparison.as_json(found)
-    assert told["comparisons_asked"] == COMPARISONS and told["rounds"] == ROUNDS
-    for row, one in zip(rows, [*told["cases"], *told["together"]], strict=True):
-        assert float(row["wrong_share_ci_high"]) == one["wrong_share_ci_high"]
+    document = run_comparison.as_json(result)
+    assert document["comparisons_asked"] == COMPARISONS and document["rounds"] == ROUNDS
+    for row, entry in zip(rows, [*document["cases"], *document["together"]], strict=True):
+        assert float(row["wrong_share_ci_high"]) == entry["wrong_share_ci_high"]
 
 
 @pytest.mark.parametrize(

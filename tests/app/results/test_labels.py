@@ -44,7 +44,7 @@ def test_a_size_that_a_plot_has_as_its_axis_is_left_out() -> None:
     four = replace(MLP, axes={"batch": 4})
     assert differences([MLP, four])[four.case_id] == ["batch 4"]
     left_out = {MLP.case_id: "batch", four.case_id: "batch"}
-    assert differences([MLP, four], excluded=left_out) == {MLP.case_id: [], four.case_id: []}
+    assert differences([MLP, four], exceptions=left_out) == {MLP.case_id: [], four.case_id: []}
 
 
 def test_labels_of_cases_that_differ_never_agree() -> None:
@@ -81,12 +81,12 @@ def test_models_of_one_stem_are_called_by_as_much_of_their_path_as_sets_them_apa
 
 
 def test_cases_that_differ_in_what_a_user_gave_have_labels_of_their_own() -> None:
-    given = [
+    sources = [
         UserFiles(states={"y": "x"}),
         UserFiles(inputs="/a/in.npz", digests={"inputs": "1" * 64}),
         UserFiles(inputs="/b/in.npz", digests={"inputs": "2" * 64}),
     ]
-    cases = [MLP, *(replace(MLP, given=one) for one in given)]
-    told = list(labels(cases).values())
-    assert len(set(told)) == len(cases)
-    assert told[1] == "mlp · ort-cpu · states=y:x"
+    cases = [MLP, *(replace(MLP, given=source) for source in sources)]
+    names = list(labels(cases).values())
+    assert len(set(names)) == len(cases)
+    assert names[1] == "mlp · ort-cpu · states=y:x"

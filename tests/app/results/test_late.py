@@ -17,8 +17,8 @@ from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 def row_of(path: Path, rounds: Sequence[Sequence[float]], deadline_us: float | None) -> Row:
     manifest = manifest_of((CASE,), len(rounds))
-    asked = {**manifest.plan, "deadline_us": deadline_us} if deadline_us else manifest.plan
-    with RunFolder.create(path, replace(manifest, plan=asked)) as folder:
+    plan = {**manifest.plan, "deadline_us": deadline_us} if deadline_us else manifest.plan
+    with RunFolder.create(path, replace(manifest, plan=plan)) as folder:
         folder.begin(ENVIRONMENT)
         for number, latencies_us in enumerate(rounds):
             record(folder, CASE, number, latencies_us, warmup=2)

@@ -76,33 +76,35 @@ def test_a_diagnostic_with_former_parameters_is_read_and_shown() -> None:
 
 
 def test_a_sentence_without_figures_has_its_code_and_is_shown() -> None:
-    one = of_sentence("more was running than this machine has cores: stop other work")
-    assert (one.code, one.parameters) == ("cpu_oversubscribed", {})
-    assert rendering.text(one)
+    warning = of_sentence("more was running than this machine has cores: stop other work")
+    assert (warning.code, warning.parameters) == ("cpu_oversubscribed", {})
+    assert rendering.text(warning)
     whole = diagnostic("cpu_oversubscribed", load_1min=4.0, cores=2)
-    assert rendering.text(one, whole) == rendering.text(whole), "figures are those that are known"
+    assert rendering.text(warning, whole) == rendering.text(whole), (
+        "figures are those that are known"
+    )
 
 
 @pytest.mark.parametrize("sentence", ["something nobody wrote", "", "-1 of x", "<script>: {0}"])
 def test_an_unknown_sentence_is_kept_whole(sentence: str) -> None:
-    one = of_sentence(sentence)
-    assert one == diagnostic(LEGACY, text=sentence)
-    assert rendering.message(one) == sentence
+    warning = of_sentence(sentence)
+    assert warning == diagnostic(LEGACY, text=sentence)
+    assert rendering.message(warning) == sentence
 
 
 def test_a_table_of_an_earlier_version_is_grouped_by_code() -> None:
-    apart = "the rounds' medians differ by {}%: use more rounds or a quieter machine"
+    template = "the rounds' medians differ by {}%: use more rounds or a quieter machine"
     rows: list[dict[str, Any]] = [
-        {"case_id": "a", "warnings": f"{apart.format(5)}; something nobody wrote"},
-        {"case_id": "b", "warnings": apart.format(12)},
+        {"case_id": "a", "warnings": f"{template.format(5)}; something nobody wrote"},
+        {"case_id": "b", "warnings": template.format(12)},
         {"case_id": "c", "warnings": None},
     ]
     groups = warning_groups(rows)
-    assert [(one.code, one.case_ids) for one in groups] == [
+    assert [(group.code, group.case_ids) for group in groups] == [
         ("rounds_differ", ("a", "b")),
         (LEGACY, ("a",)),
     ]
-    assert [one.parameters["spread"] for one in groups[0].diagnostics] == [0.05, 0.12]
+    assert [group.parameters["spread"] for group in groups[0].diagnostics] == [0.05, 0.12]
     assert of_cell(None) == diagnostics_of(rows[2]) == ()
 
 

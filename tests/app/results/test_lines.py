@@ -61,9 +61,9 @@ def test_every_kind_of_line_survives_the_journal(tmp_path: Path) -> None:
 
 
 def test_a_check_that_speaks_of_slots_keeps_its_lane() -> None:
-    told = through_json(line_values(ROUND))
-    told["check"]["slot"] = told["check"].pop("lane")
-    assert decode_line(told, schema=1) == ROUND
+    values = through_json(line_values(ROUND))
+    values["check"]["slot"] = values["check"].pop("lane")
+    assert decode_line(values, schema=1) == ROUND
 
 
 def test_what_this_release_adds_to_an_old_folder_is_read_as_it_was_told() -> None:
@@ -71,21 +71,21 @@ def test_what_this_release_adds_to_an_old_folder_is_read_as_it_was_told() -> Non
 
 
 def test_an_old_case_keeps_the_name_that_its_rounds_have() -> None:
-    told = through_json(line_values(SearchCase(CASE)))
-    del told["case"]["naming"], told["case"]["case_id"]
-    line = decode_line(told, schema=1)
+    values = through_json(line_values(SearchCase(CASE)))
+    del values["case"]["naming"], values["case"]["case_id"]
+    line = decode_line(values, schema=1)
     assert isinstance(line, SearchCase)
     assert line.case.case_id != CASE.case_id
     assert line.case.identity == CASE.identity
 
 
 def test_a_profile_of_an_old_folder_is_the_operator_times_of_today() -> None:
-    told = {"kind": "profile", "case_id": "c", "clock": "wall", "runs": 3, "reason": ""}
-    assert decode_line({**told, "profile": "c.csv", "total_us": 2.0}, schema=1) == Operators(
+    values = {"kind": "profile", "case_id": "c", "clock": "wall", "runs": 3, "reason": ""}
+    assert decode_line({**values, "profile": "c.csv", "total_us": 2.0}, schema=1) == Operators(
         "c", "wall", 3, file="profiles/c.csv", total_us=2.0
     )
-    refused = {**told, "reason": "it does not tell"}
-    assert decode_line(refused, schema=1) == Operators("c", "wall", 3, "it does not tell")
+    without_reason = {**values, "reason": "it does not tell"}
+    assert decode_line(without_reason, schema=1) == Operators("c", "wall", 3, "it does not tell")
 
 
 def test_a_round_before_the_first_is_damage() -> None:

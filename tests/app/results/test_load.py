@@ -63,8 +63,8 @@ def test_a_row_counts_from_the_schedule_and_tells_service_and_queue_beside_it(
         0,
     )
     assert row["utilisation"] == pytest.approx(0.4)
-    named = "\n".join(["a" * 64] * 2)
-    assert row["schedule_sha256"] == hashlib.sha256(named.encode()).hexdigest()
+    schedule_text = "\n".join(["a" * 64] * 2)
+    assert row["schedule_sha256"] == hashlib.sha256(schedule_text.encode()).hexdigest()
     assert row["response_p50_us"] is None, "that would say the latency twice"
     assert row["valid"] is True
 
@@ -84,7 +84,7 @@ def test_a_generator_that_was_late_itself_makes_the_row_invalid(
 ) -> None:
     row = recorded(tmp_path / "run", HELD, late_ns=80_000, wait_policy=policy)
     assert row["valid"] is False
-    (late,) = (one for one in diagnostics_of(row) if one.code == "load_generator_late")
+    (late,) = (entry for entry in diagnostics_of(row) if entry.code == "load_generator_late")
     expected = {"percentile": "p50", "late_us": 80.0, "latency_us": 480.0}
     assert late.parameters == pytest.approx(expected)
 

@@ -12,7 +12,9 @@ from app.plot_data.series import Series
 from tests.app.gui.synthetic import series
 
 
-def _at(scenario: str, p50: float, p99: float, runtime: str = "ort-cpu", **row: object) -> Series:
+def _make_series(
+    scenario: str, p50: float, p99: float, runtime: str = "ort-cpu", **row: object
+) -> Series:
     """A case with these figures and nothing else."""
     one = series(runtime, key=f"{runtime} {scenario} {row}", count=1, rounds=1, finished=False)
     case = replace(one.case, scenario=Scenario.parse(scenario), runtime=runtime)
@@ -20,15 +22,15 @@ def _at(scenario: str, p50: float, p99: float, runtime: str = "ort-cpu", **row: 
     return replace(one, case=case, row={**one.row, **figures, **row})
 
 
-def _paced(*gaps: str, runtime: str = "ort-cpu") -> list[Series]:
-    return [_at(f"paced:{gap}", 10.0 + k, 20.0 + k, runtime) for k, gap in enumerate(gaps)]
+def _make_paced(*gaps: str, runtime: str = "ort-cpu") -> list[Series]:
+    return [_make_series(f"paced:{gap}", 10.0 + k, 20.0 + k, runtime) for k, gap in enumerate(gaps)]
 
 
 def test_cases_that_differ_in_their_load_alone_make_a_curve() -> None:
     cases = [
-        *_paced("1ms", "20us", "100us"),
-        *_paced("20us", "1ms", runtime="torch-cpu"),
-        *(_at(f"poisson:{rate}/s", 10.0, 20.0) for rate in (400, 100, 200)),
+        *_make_paced("1ms", "20us", "100us"),
+        *_make_paced("20us", "1ms", runtime="torch-cpu"),
+        *(_make_series(f"poisson:{rate}/s", 10.0, 20.0) for rate in (400, 100, 200)),
         series(key="closed"),
     ]
     gap, rate = curves(cases)
@@ -38,7 +40,9 @@ def test_cases_that_differ_in_their_load_alone_make_a_curve() -> None:
 
 
 def test_even_and_poisson_arrivals_are_curves_of_their_own() -> None:
-    cases = [_at(f"{k}:{r}/s", 10.0, 20.0) for k in ("rate", "poisson") for r in (100, 200, 400)]
+    cases = [
+        _make_series(f"{k}:{r}/s", 10.0, 20.0) for k in ("rate", "poisson") for r in (100, 200, 400)
+    ]
     assert [curve.name for curve in curves(cases)] == ["ort-cpu rate", "ort-cpu poisson"]
 
 
@@ -54,6 +58,6 @@ def test_the_knee_is_where_a_queue_does_most_for_its_wait(
     p50_us: tuple[float, ...], knee: float | None
 ) -> None:
     rates = (100, 200, 300, 500, 510, 600)
-    cases = [_at(f"rate:{r}/s", us, 2 * us) for r, us in zip(rates, p50_us, strict=True)]
+    cases = [_make_series(f"rate:{r}/s", us, 2 * us) for r, us in zip(rates, p50_us, strict=True)]
     (curve,) = curves(cases)
     assert curve.knee_hz() == knee

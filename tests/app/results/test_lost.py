@@ -30,8 +30,8 @@ from tests.app.results.runs import CASE, OTHER, manifest_of, record
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two cases of two rounds each, by the batch mode."""
     path = tmp_path_factory.mktemp("lost") / "run"
-    asked = ("--models", "mlp", *FAKE, "--batch", "1,2", "--rounds", "2", "--out", str(path))
-    assert batch("--headless", "--profile", "glance", *asked)[0] == 0
+    options = ("--models", "mlp", *FAKE, "--batch", "1,2", "--rounds", "2", "--out", str(path))
+    assert batch("--headless", "--profile", "glance", *options)[0] == 0
     return path
 
 
@@ -73,9 +73,9 @@ def _as_older_releases(run: Path) -> None:
 def test_what_is_gone_without_a_trace_is_damage(run: Path, harm: Callable[[Path], None]) -> None:
     assert not verify(run).findings
     harm(run)
-    found = verify(run)
-    assert found.damaged
-    assert not any("graphlap export" in finding.remedy for finding in found.findings)
+    report = verify(run)
+    assert report.damaged
+    assert not any("graphlap export" in finding.remedy for finding in report.findings)
     assert main(["--verify", str(run)]) == 1
 
 
@@ -83,8 +83,8 @@ def test_the_only_table_left_survives_an_export_and_a_resume(run: Path) -> None:
     table = (run / "results.full.csv").read_bytes()
     _all(run)
     assert main(["--export", "csv", str(run)]) == 0
-    (kept,) = run.glob("results.earlier*.csv")
-    assert kept.read_bytes() == table
+    (copy,) = run.glob("results.earlier*.csv")
+    assert copy.read_bytes() == table
     assert main(["--export", "csv", str(run)]) == 0
     assert batch("--resume", str(run))[0] == 0
     assert [path.read_bytes() for path in run.glob("results.earlier*.csv")] == [table]
@@ -97,13 +97,13 @@ def test_an_export_with_more_rounds_than_the_journals_is_damage(run: Path) -> No
     (run / "live.json").unlink()
     for table in run.glob("results*.csv"):
         table.unlink()
-    found = verify(run, check_exports)
-    assert found.damaged
-    assert {one.file for one in found.findings if not one.harmless} == {"results.json"}
+    report = verify(run, check_exports)
+    assert report.damaged
+    assert {finding.file for finding in report.findings if not finding.harmless} == {"results.json"}
 
 
 def test_a_run_that_is_stopped_or_out_of_budget_is_whole(tmp_path: Path) -> None:
-    asked = (
+    arguments = (
         "--models",
         "mlp",
         *FAKE,
@@ -114,12 +114,12 @@ def test_a_run_that_is_stopped_or_out_of_budget_is_whole(tmp_path: Path) -> None
         "--out",
         str(tmp_path / "r"),
     )
-    batch("--headless", "--profile", "glance", "--budget", "4s", *asked)
+    batch("--headless", "--profile", "glance", "--budget", "4s", *arguments)
     assert sum(map(len, read_run(tmp_path / "r").rounds.values())) < 18
     assert not verify(tmp_path / "r").damaged
 
 
-def _written(path: Path, *results: RoundResult) -> Path:
+def _write_run(path: Path, *results: RoundResult) -> Path:
     with RunFolder.create(path, manifest_of()) as folder:
         record(folder, CASE, 0, [10.0, 20.0, 30.0])
         folder.record(*results)
@@ -140,15 +140,15 @@ FAILED = RoundResult(OTHER.case_id, 0, "crashed")
     ],
 )
 def test_a_value_that_no_run_has_is_damage(tmp_path: Path, odd: RoundResult) -> None:
-    found = verify(_written(tmp_path / "run", odd))
-    assert found.damaged
+    report = verify(_write_run(tmp_path / "run", odd))
+    assert report.damaged
 
 
 def test_an_error_of_the_outputs_may_be_infinite(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", manifest_of()) as folder:
         record(folder, CASE, 0, [10.0, 20.0, 30.0])
-        (known,) = read_run(tmp_path / "run").rounds[CASE.case_id].values()
-        folder.record(replace(known, round=1, samples="", facts={"ratio": float("inf")}))
+        (round_result,) = read_run(tmp_path / "run").rounds[CASE.case_id].values()
+        folder.record(replace(round_result, round=1, samples="", facts={"ratio": float("inf")}))
     assert not verify(tmp_path / "run").damaged
 
 
@@ -180,9 +180,13 @@ def test_a_reason_of_megabytes_is_cut_where_it_is_read(tmp_path: Path) -> None:
         reason="x" * 10_000_000,
         warnings=(diagnostic("legacy_message", text="y" * 10_000_000),),
     )
-    path = _written(tmp_path / "run", endless)
-    (known,) = read_run(path).rounds[OTHER.case_id].values()
-    assert len(known.reason) == len(str(known.warnings[0].parameters["text"])) == LONGEST_TEXT + 1
+    path = _write_run(tmp_path / "run", endless)
+    (round_result,) = read_run(path).rounds[OTHER.case_id].values()
+    assert (
+        len(round_result.reason)
+        == len(str(round_result.warnings[0].parameters["text"]))
+        == LONGEST_TEXT + 1
+    )
     (journal,) = (path / FOLDER).iterdir()
     reseal_journal(journal)
     assert main(["--export", "csv", str(path)]) == 0

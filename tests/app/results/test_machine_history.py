@@ -32,9 +32,9 @@ def past_run(number: int, levels: Sequence[float], kernel: str = "6.1") -> PastR
         row: Row = dict.fromkeys(NAMES)
         row |= {"status": "ok", "host": "a", "clock": "wall", "rounds": 4, "latency_p50_us": level}
         rows.append((case, row))
-    created = f"2026-03-{number + 1:02}T02:00:00.000+00:00"
+    created_at = f"2026-03-{number + 1:02}T02:00:00.000+00:00"
     return PastRun(
-        Path(f"run-{number}"), f"{number:012}", created,
+        Path(f"run-{number}"), f"{number:012}", created_at,
         {"a": {"cpu": "one", "kernel": kernel}}, tuple(rows),
     )  # fmt: skip
 
@@ -52,21 +52,21 @@ def levels_of(machine: Sequence[float], cases: int, first: Sequence[float] = ())
 
 
 def test_what_all_cases_share_is_the_machines_and_no_cases() -> None:
-    found = history_of(levels_of([1.0] * 8 + [1.1] * 8, 4))
-    assert found.trends_with("slower") == []
-    (machine,) = found.machines
+    history = history_of(levels_of([1.0] * 8 + [1.1] * 8, 4))
+    assert history.trends_with("slower") == []
+    (machine,) = history.machines
     (change,) = machine.changes
     assert (change.word, change.run.run_id, machine.series) == ("slower", f"{8:012}", 4)
     assert change.ratio == pytest.approx(1.1, rel=0.01)
     assert change.differs == (("kernel", "6.1", "6.2"),)
-    assert found.without_factor == 0
+    assert history.without_factor == 0
 
 
 def test_a_case_that_became_slower_on_a_machine_that_did_too_is_called() -> None:
     machine = [1.0] * 6 + [1.1] * 10
     first = [1.0] * 10 + [1.06] * 6
-    found = history_of(levels_of(machine, 4, first))
-    (trend,) = found.trends_with("slower")
+    history = history_of(levels_of(machine, 4, first))
+    (trend,) = history.trends_with("slower")
     assert trend.case_id == CASES[0].identity_id
     (change,) = trend.changes
     assert change.point.run.run_id == f"{10:012}"
@@ -75,9 +75,9 @@ def test_a_case_that_became_slower_on_a_machine_that_did_too_is_called() -> None
 
 
 def test_of_two_cases_nobody_can_tell_the_machine() -> None:
-    found = history_of(levels_of([1.0] * 8 + [1.1] * 8, 2))
-    assert found.machines == () and found.without_factor == 2
-    assert len(found.trends_with("slower")) == 2
+    history = history_of(levels_of([1.0] * 8 + [1.1] * 8, 2))
+    assert history.machines == () and history.without_factor == 2
+    assert len(history.trends_with("slower")) == 2
 
 
 def test_a_slower_machine_fails_no_gate_and_is_reported(
@@ -95,20 +95,23 @@ def test_a_slower_machine_fails_no_gate_and_is_reported(
         with RunFolder.create(path, manifest) as folder:
             folder.begin(manifest.environment)
             for case in CASES:
-                own = 100.0 * slow * np.exp(0.003 * rng.standard_normal())
-                for one in range(3):
+                level_us = 100.0 * slow * np.exp(0.003 * rng.standard_normal())
+                for item in range(3):
                     record(
-                        folder, case, one, (own * np.exp(0.01 * rng.standard_normal(40))).tolist()
+                        folder,
+                        case,
+                        item,
+                        (level_us * np.exp(0.01 * rng.standard_normal(40))).tolist(),
                     )
             folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
     answer = tmp_path / "history.json"
     arguments = ("--history", tmp_path / "runs", "--fail-on", "slower", "--json", answer)
     code, out = told(capsys, *arguments)
     assert code == 0
-    found = json.loads(answer.read_text())
-    assert found["gate"]["exit_code"] == 0 and found["counts"]["slower"] == 0
-    assert found["series_without_machine"] == 0
-    (machine,) = [one for one in found["machines"] if one["percentile"] == "p50"]
+    document = json.loads(answer.read_text())
+    assert document["gate"]["exit_code"] == 0 and document["counts"]["slower"] == 0
+    assert document["series_without_machine"] == 0
+    (machine,) = [item for item in document["machines"] if item["percentile"] == "p50"]
     (change,) = machine["changes"]
     assert change["verdict"] == "slower" and change["ratio"] == pytest.approx(1.1, rel=0.01)
     assert "the machine testhost, p50: 4 cases together slower" in out

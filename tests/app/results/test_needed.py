@@ -55,10 +55,10 @@ def test_samples_of_earlier_rounds_count_towards_the_p99() -> None:
 
 
 def test_then_rounds_are_what_is_lacking() -> None:
-    known = {"iterations": 5000, "effective_samples": 5000}
+    counts = {"iterations": 5000, "effective_samples": 5000}
     assert missing_text({}, 400) == "3 more rounds for an interval"
-    assert missing_text(known | {"rounds": 2}, 5000) == "1 more round for an interval"
-    assert missing_text(known | {"rounds": 4}, 5000) == "longer rounds"
+    assert missing_text(counts | {"rounds": 2}, 5000) == "1 more round for an interval"
+    assert missing_text(counts | {"rounds": 4}, 5000) == "longer rounds"
     six = {"rounds": 4, "required_rounds_p99": 10}
-    assert missing_text(known | six, 5000) == "6 more rounds for ±5 %"
-    assert missing_text(known | six | {"rounds": 12}, 9000) == "nothing"
+    assert missing_text(counts | six, 5000) == "6 more rounds for ±5 %"
+    assert missing_text(counts | six | {"rounds": 12}, 9000) == "nothing"

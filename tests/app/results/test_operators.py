@@ -29,15 +29,15 @@ def test_operator_times_survive_their_file(tmp_path: Path) -> None:
         line = write_operators(folder, times)
     lines = list(csv.DictReader((tmp_path / "run" / line.file).read_text().splitlines()))
     assert [float(line["share"]) for line in lines] == [0.75, 0.25]
-    found = read_operators(tmp_path / "run", line)
-    assert found.ops[1].node == 'b "c", d'
-    assert (found.runs, found.total_us) == (7, times.total_us)
+    profile = read_operators(tmp_path / "run", line)
+    assert profile.ops[1].node == 'b "c", d'
+    assert (profile.runs, profile.total_us) == (7, times.total_us)
 
 
 def test_what_an_operator_holds_and_reaches_survives_its_file(tmp_path: Path) -> None:
     peak = Peak(1e9, 1e6, 1000, "by hand")
-    known = Operator("fused a", "Gemm", 4.0, "k", ("a", "b"), 512, 896, 1.0)
-    own = Operator(
+    first_operator = Operator("fused a", "Gemm", 4.0, "k", ("a", "b"), 512, 896, 1.0)
+    second_operator = Operator(
         *("reorder", "Reorder", 1.0, "k"),
         in_use_bytes=100,
         peak_bytes=200,
@@ -45,13 +45,15 @@ def test_what_an_operator_holds_and_reaches_survives_its_file(tmp_path: Path) ->
         pool_run_us=0.5,
         pool_wait_us=0.0,
     )
-    times = OperatorTimes("case", "wall", 7, (known, own), run_us=9.5, peak=peak)
+    times = OperatorTimes(
+        "case", "wall", 7, (first_operator, second_operator), run_us=9.5, peak=peak
+    )
     with new_run(tmp_path / "run", [CASE]) as folder:
         line = write_operators(folder, times)
     assert read_operators(tmp_path / "run", line) == times
-    assert known.peak_share == 0.25
-    assert times.high_water == own
-    assert replace(times, ops=(known,)).high_water is None
+    assert first_operator.peak_share == 0.25
+    assert times.high_water == second_operator
+    assert replace(times, ops=(first_operator,)).high_water is None
 
 
 def test_a_table_of_an_earlier_version_is_read(tmp_path: Path) -> None:

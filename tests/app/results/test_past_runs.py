@@ -18,8 +18,8 @@ from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 
 def p50_of(run: Path) -> float:
-    (found,), _ = past_runs(run)
-    (value,) = [row["latency_p50_us"] for case, row in found.cases if case == CASE]
+    (past_run,), _ = past_runs(run)
+    (value,) = [row["latency_p50_us"] for case, row in past_run.cases if case == CASE]
     assert isinstance(value, float)
     return value
 
@@ -64,9 +64,9 @@ def test_a_run_that_is_being_measured_is_left_for_later(tmp_path: Path) -> None:
         folder.begin(ENVIRONMENT)
         runs, passed_over = past_runs(tmp_path)
     assert [run.path.name for run in runs] == ["done"]
-    (one,) = passed_over
-    assert one.reason == f"{tmp_path / 'now'} is being measured: look again when it has ended"
-    assert not one.damaged
+    (entry,) = passed_over
+    assert entry.reason == f"{tmp_path / 'now'} is being measured: look again when it has ended"
+    assert not entry.damaged
 
 
 def test_runs_are_in_order_of_time_wherever_they_lie(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_a_wrong_row_is_no_point_of_its_series(tmp_path: Path) -> None:
         folder.begin(ENVIRONMENT)
         for number in range(2):
             record(folder, CASE, number, [5.0] * 50, "wrong_output", reason="it is off")
-    found = read_history(tmp_path)
-    assert len(found.runs) == 4
-    assert {len(trend.points) for trend in found.trends} == {3}
+    history = read_history(tmp_path)
+    assert len(history.runs) == 4
+    assert {len(trend.points) for trend in history.trends} == {3}
 
 
 def test_no_runs_is_one_sentence(tmp_path: Path) -> None:

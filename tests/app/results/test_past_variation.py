@@ -35,9 +35,9 @@ def compared(
     answer = tmp_path / "answer.json"
     arguments = ("--compare", first, second, "--fail-on", "slower", "--json", answer, *more)
     code, _ = told(capsys, *arguments)
-    found = json.loads(answer.read_text())
-    of_case = next(one for one in found["cases"] if one["case_id"] == CASE.identity_id)
-    percentiles: dict[str, Any] = of_case["percentiles"]
+    document = json.loads(answer.read_text())
+    case_entry = next(entry for entry in document["cases"] if entry["case_id"] == CASE.identity_id)
+    percentiles: dict[str, Any] = case_entry["percentiles"]
     return code, percentiles
 
 
@@ -46,13 +46,13 @@ def test_runs_beside_the_two_say_by_how_much_runs_differ(
 ) -> None:
     nights = [night_at(tmp_path / "runs" / f"{n}", n) for n in range(7)]
     nights.append(night_at(tmp_path / "runs" / "new", 7, 1.1))
-    code, found = compared(tmp_path, capsys, nights[6], nights[7])
+    code, figures = compared(tmp_path, capsys, nights[6], nights[7])
     assert code == 3
-    assert {name: one["verdict"] for name, one in found.items()} == {
+    assert {name: figure["verdict"] for name, figure in figures.items()} == {
         "p50": "slower",
         "p99": "slower",
     }
-    assert {one["run_variation_from"] for one in found.values()} == {"history"}
+    assert {figure["run_variation_from"] for figure in figures.values()} == {"history"}
 
 
 def test_the_mean_and_the_throughput_have_a_history_too(
@@ -61,13 +61,13 @@ def test_the_mean_and_the_throughput_have_a_history_too(
     nights = [night_at(tmp_path / "runs" / f"{n}", n) for n in range(7)]
     nights.append(night_at(tmp_path / "runs" / "new", 7, 1.1))
     judge = ("--judge", "mean,throughput")
-    code, found = compared(tmp_path, capsys, nights[6], nights[7], *judge)
+    code, figures = compared(tmp_path, capsys, nights[6], nights[7], *judge)
     assert code == 3
-    assert {one["run_variation_from"] for one in found.values()} == {"history"}
+    assert {figure["run_variation_from"] for figure in figures.values()} == {"history"}
     alone = [night_at(tmp_path / str(n) / "run", n, 1.0 + n / 10) for n in range(2)]
-    code, found = compared(tmp_path, capsys, alone[0], alone[1], *judge)
+    code, figures = compared(tmp_path, capsys, alone[0], alone[1], *judge)
     assert code == 0
-    assert {one["reason"] for one in found.values()} == {NO_RUN_VARIATION}
+    assert {figure["reason"] for figure in figures.values()} == {NO_RUN_VARIATION}
 
 
 def test_the_compared_runs_are_no_part_of_their_own_history(
@@ -77,12 +77,12 @@ def test_the_compared_runs_are_no_part_of_their_own_history(
     for number in range(3):
         night_at(tmp_path / "runs" / f"{number}", number)
     second = night_at(tmp_path / "runs" / "new", 3, 1.1)
-    code, found = compared(tmp_path, capsys, tmp_path / "runs" / "2", second)
+    code, figures = compared(tmp_path, capsys, tmp_path / "runs" / "2", second)
     assert code == 0
-    assert found["p50"]["reason"] == RUN_VARIATION
-    assert found["p50"]["run_variation_from"] == "stated"
-    assert found["p99"]["reason"] == NO_RUN_VARIATION
-    assert found["p99"]["ratio_ci_low"] is None
+    assert figures["p50"]["reason"] == RUN_VARIATION
+    assert figures["p50"]["run_variation_from"] == "stated"
+    assert figures["p99"]["reason"] == NO_RUN_VARIATION
+    assert figures["p99"]["ratio_ci_low"] is None
 
 
 def test_a_history_can_be_named_and_a_wrong_one_is_refused(
@@ -93,8 +93,8 @@ def test_a_history_can_be_named_and_a_wrong_one_is_refused(
     first = night_at(tmp_path / "a" / "run", 6)
     second = night_at(tmp_path / "b" / "run", 7, 1.1)
     assert compared(tmp_path, capsys, first, second)[0] == 0
-    code, found = compared(tmp_path, capsys, first, second, "--history", tmp_path / "past")
-    assert (code, found["p50"]["run_variation_from"]) == (3, "history")
+    code, figures = compared(tmp_path, capsys, first, second, "--history", tmp_path / "past")
+    assert (code, figures["p50"]["run_variation_from"]) == (3, "history")
     assert main(["--compare", str(first), str(second), "--history", "absent"]) == 2
     assert "absent" in capsys.readouterr().err
 
@@ -106,8 +106,8 @@ def test_runs_of_another_machine_are_no_history(
         night_at(tmp_path / "runs" / f"{number}", number, 1.0, {"cpu": "another processor"})
     first = night_at(tmp_path / "runs" / "a", 6)
     second = night_at(tmp_path / "runs" / "b", 7, 1.1)
-    _, found = compared(tmp_path, capsys, first, second)
-    assert found["p50"]["run_variation_from"] == "stated"
+    _, figures = compared(tmp_path, capsys, first, second)
+    assert figures["p50"]["run_variation_from"] == "stated"
 
 
 def test_a_change_of_the_code_in_the_past_is_no_variation_of_the_machine(
@@ -117,9 +117,9 @@ def test_a_change_of_the_code_in_the_past_is_no_variation_of_the_machine(
     for number, factor in enumerate(factors):
         night_at(tmp_path / "runs" / f"{number:02}", number, factor)
     second = night_at(tmp_path / "runs" / "new", 16, 0.77)
-    _, found = compared(tmp_path, capsys, tmp_path / "runs" / "15", second)
-    assert found["p50"]["verdict"] == "slower"
-    assert found["p50"]["run_variation"] < 0.02
+    _, figures = compared(tmp_path, capsys, tmp_path / "runs" / "15", second)
+    assert figures["p50"]["verdict"] == "slower"
+    assert figures["p50"]["run_variation"] < 0.02
 
 
 def anchored(path: Path, factor: float, anchor: float, runtime: str = "fake") -> Path:
@@ -131,8 +131,8 @@ def anchored(path: Path, factor: float, anchor: float, runtime: str = "fake") ->
         folder.begin(manifest.environment)
         for number in range(6):
             for case, level in ((CASE, 100.0 * factor), (ANCHOR, 50.0 * anchor)):
-                own = level * np.exp(0.003 * rng.standard_normal())
-                latency_us = own * np.exp(0.02 * rng.standard_normal(2000))
+                level_us = level * np.exp(0.003 * rng.standard_normal())
+                latency_us = level_us * np.exp(0.02 * rng.standard_normal(2000))
                 record(folder, case, number, latency_us.round(3).tolist())
     return path
 
@@ -142,13 +142,13 @@ def test_an_anchor_decides_a_tail_and_shows_a_machine_that_moved(
 ) -> None:
     first = anchored(tmp_path / "a" / "run", 1.0, 1.0)
     slower = anchored(tmp_path / "b" / "run", 1.5, 1.0)
-    code, found = compared(tmp_path, capsys, first, slower)
-    assert (code, found["p99"]["verdict"]) == (3, "slower")
-    assert found["p99"]["run_variation_from"] == "anchor"
-    moved = anchored(tmp_path / "c" / "run", 1.5, 1.5)
-    code, found = compared(tmp_path, capsys, first, moved)
+    code, figures = compared(tmp_path, capsys, first, slower)
+    assert (code, figures["p99"]["verdict"]) == (3, "slower")
+    assert figures["p99"]["run_variation_from"] == "anchor"
+    third = anchored(tmp_path / "c" / "run", 1.5, 1.5)
+    code, figures = compared(tmp_path, capsys, first, third)
     assert code == 0
-    assert {one["reason"] for one in found.values()} == {RUN_VARIATION}
+    assert {figure["reason"] for figure in figures.values()} == {RUN_VARIATION}
 
 
 def test_the_anchor_is_reported_and_not_judged(
@@ -159,10 +159,10 @@ def test_the_anchor_is_reported_and_not_judged(
     answer = tmp_path / "answer.json"
     arguments = ("--compare", first, second, "--fail-on", "slower", "--json", answer)
     assert told(capsys, *arguments)[0] == 0
-    found = json.loads(answer.read_text())
-    assert [one["case_id"] for one in found["cases"]] == [CASE.identity_id]
-    assert found["anchor"]["p50"] == pytest.approx(1.5, rel=0.02)
-    assert found["only_first"] == found["only_second"] == []
+    document = json.loads(answer.read_text())
+    assert [entry["case_id"] for entry in document["cases"]] == [CASE.identity_id]
+    assert document["anchor"]["p50"] == pytest.approx(1.5, rel=0.02)
+    assert document["only_first"] == document["only_second"] == []
 
 
 def test_a_plan_with_an_anchor_measures_it_once_in_every_pass(tmp_path: Path) -> None:
@@ -170,8 +170,8 @@ def test_a_plan_with_an_anchor_measures_it_once_in_every_pass(tmp_path: Path) ->
     grid = {"models": [graph], "runtimes": ["fake"], "threads": [1, 2]}
     with_anchor = expand(parse_plan({"sweeps": [grid], "anchor": "fake"}, "the plan"))
     assert [is_anchor(case, "fake") for case in with_anchor] == [False, False, True]
-    own = {**grid, "models": [graph, ANCHOR_MODEL]}
-    both = expand(parse_plan({"sweeps": [own], "anchor": "fake"}, "the plan"))
+    sweep = {**grid, "models": [graph, ANCHOR_MODEL]}
+    both = expand(parse_plan({"sweeps": [sweep], "anchor": "fake"}, "the plan"))
     assert len(both) == 4, "a case that the plan has already is not measured twice"
     with pytest.raises(PlanError, match="no-such-runtime"):
         expand(parse_plan({"sweeps": [grid], "anchor": "no-such-runtime"}, "the plan"))
@@ -182,8 +182,8 @@ def test_an_anchor_of_one_run_alone_is_none(
 ) -> None:
     first = anchored(tmp_path / "a" / "run", 1.0, 1.0, runtime="")
     second = anchored(tmp_path / "b" / "run", 1.5, 1.0)
-    _, found = compared(tmp_path, capsys, first, second)
-    assert found["p50"]["run_variation_from"] == "stated"
+    _, figures = compared(tmp_path, capsys, first, second)
+    assert figures["p50"]["run_variation_from"] == "stated"
 
 
 def test_a_run_that_ends_is_compared_with_a_stored_one_by_the_history_too(
@@ -199,8 +199,8 @@ def test_a_run_that_ends_is_compared_with_a_stored_one_by_the_history_too(
     def sources(*more: object) -> tuple[int, set[str]]:
         line = ("resume", second, "--against", first, "--fail-on", "slower", "--json", answer)
         code, _ = told(capsys, *line, *more)
-        found = json.loads(answer.read_text())["cases"]
-        return code, {one["percentiles"]["p50"]["run_variation_from"] for one in found}
+        case_entries = json.loads(answer.read_text())["cases"]
+        return code, {entry["percentiles"]["p50"]["run_variation_from"] for entry in case_entries}
 
     assert sources() == (0, {"stated"})
     assert sources("--history", tmp_path / "past") == (3, {"history"})
@@ -227,8 +227,8 @@ def test_a_history_without_use_or_without_runs_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    stored = night_at(tmp_path / "past" / "run", 1)
-    assert main([str(stored) if word == "RUN" else word for word in line]) == 2
+    stored_run = night_at(tmp_path / "past" / "run", 1)
+    assert main([str(stored_run) if word == "RUN" else word for word in line]) == 2
     assert "--history" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["past"], "nothing was written"
 
@@ -239,6 +239,8 @@ def test_python_compares_by_the_runs_beside_or_by_a_named_history(tmp_path: Path
     first = night_at(tmp_path / "a" / "run", 6)
     second = night_at(tmp_path / "b" / "run", 7, 1.1)
     for history, source in ((None, "stated"), (tmp_path / "past", "history")):
-        found = compare(first, second, history=history).found
-        p50 = next(one for one in found.cases if one.case_id == CASE.identity_id).percentiles["p50"]
+        comparison = compare(first, second, history=history).found
+        p50 = next(
+            entry for entry in comparison.cases if entry.case_id == CASE.identity_id
+        ).percentiles["p50"]
         assert p50.verdict.variation is not None and p50.verdict.variation.source == source

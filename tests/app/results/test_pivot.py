@@ -18,14 +18,14 @@ P50 = "latency_p50_us"
 
 def _case(runtime: str, p50_us: float, batch: int = 1, clock: Clock = "wall", **row: Any) -> Series:
     key = f"{runtime} {batch} {row}"
-    one = series(
+    base = series(
         runtime, "m", key=key, count=20, rounds=1, clock=clock, finished=False, batch_size=batch,
         **row,
     )  # fmt: skip
-    return replace(one, row={**one.row, P50: p50_us})
+    return replace(base, row={**base.row, P50: p50_us})
 
 
-def _at(found: Pivot, row: str, column: str) -> Cell:
+def _find_cell(found: Pivot, row: str, column: str) -> Cell:
     place = (found.rows.index(row), found.columns.index(column))
     (cell,) = (cell for cell in found.cells if (cell.row, cell.column) == place)
     return cell
@@ -46,47 +46,47 @@ def cases() -> list[Series]:
 
 
 def test_whatever_differs_can_be_a_side(cases: list[Series]) -> None:
-    wanted = ["model", VARIANT, "runtime", "threads", "batch_size", "option:mode"]
-    assert list(sides(cases)) == wanted
+    expected = ["model", VARIANT, "runtime", "threads", "batch_size", "option:mode"]
+    assert list(sides(cases)) == expected
     assert list(sides([])) == ["model", VARIANT]
 
 
 def test_numbers_are_in_their_order_and_simulated_columns_last(cases: list[Series]) -> None:
-    found = pivot(cases, "batch_size", "runtime", P50, highest=False)
-    assert found.rows == ("1", "2", "16")
-    assert found.columns == ("ort-cpu", "torch-cpu", "ort-cuda", "fpga:v80")
+    table = pivot(cases, "batch_size", "runtime", P50, highest=False)
+    assert table.rows == ("1", "2", "16")
+    assert table.columns == ("ort-cpu", "torch-cpu", "ort-cuda", "fpga:v80")
 
 
 def test_a_place_has_the_best_of_its_cases_and_says_how_many_they_are(cases: list[Series]) -> None:
-    found = pivot(cases, "batch_size", "runtime", P50, highest=False)
-    cell = _at(found, "2", "ort-cpu")
+    table = pivot(cases, "batch_size", "runtime", P50, highest=False)
+    cell = _find_cell(table, "2", "ort-cpu")
     assert (cell.value, cell.count, cell.ratio) == (10.0, 4, 1.0)
-    assert _at(found, "2", "torch-cpu").ratio == pytest.approx(3.0)
+    assert _find_cell(table, "2", "torch-cpu").ratio == pytest.approx(3.0)
     highest = pivot(cases, "batch_size", "runtime", P50, highest=True)
-    assert _at(highest, "2", "ort-cpu").value == 20.0
+    assert _find_cell(highest, "2", "ort-cpu").value == 20.0
 
 
 def test_a_simulated_card_and_a_failure_are_nobodys_rivals(cases: list[Series]) -> None:
-    found = pivot(cases, "batch_size", "runtime", P50, highest=False)
-    assert _at(found, "1", "fpga:v80").ratio is None
-    assert _at(found, "1", "ort-cpu").ratio == 1.0
-    missing = _at(found, "1", "ort-cuda")
+    table = pivot(cases, "batch_size", "runtime", P50, highest=False)
+    assert _find_cell(table, "1", "fpga:v80").ratio is None
+    assert _find_cell(table, "1", "ort-cpu").ratio == 1.0
+    missing = _find_cell(table, "1", "ort-cuda")
     assert (missing.value, missing.ratio, missing.case.status) == (None, None, "unavailable")
 
 
 def test_a_setting_that_a_case_has_not_is_a_column_of_its_own(cases: list[Series]) -> None:
-    found = pivot(cases, "runtime", "option:mode", P50, highest=False)
-    assert found.columns == ("all", "off", "none", "none")
-    assert [cell.simulated for cell in found.cells if cell.column == 3] == [True]
+    table = pivot(cases, "runtime", "option:mode", P50, highest=False)
+    assert table.columns == ("all", "off", "none", "none")
+    assert [cell.simulated for cell in table.cells if cell.column == 3] == [True]
 
 
 def test_precisions_are_rivals_only_where_they_are_a_side() -> None:
     both = [_case("ort-cpu", us, precision=name) for name, us in (("fp32", 10.0), ("int8", 5.0))]
     both = [replace(b, case=replace(b.case, precision=b.row["precision"])) for b in both]
-    apart = pivot(both, "model", VARIANT, P50, highest=False)
-    assert [cell.ratio for cell in apart.cells] == [None, None]
-    over = pivot(both, "model", "precision", P50, highest=False)
-    assert sorted(cell.ratio or 0.0 for cell in over.cells) == [1.0, 2.0]
+    by_variant = pivot(both, "model", VARIANT, P50, highest=False)
+    assert [cell.ratio for cell in by_variant.cells] == [None, None]
+    by_precision = pivot(both, "model", "precision", P50, highest=False)
+    assert sorted(cell.ratio or 0.0 for cell in by_precision.cells) == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,6 @@ def test_only_what_does_the_same_work_is_a_rival(rival: dict[str, Any], compared
     """Cases at other rates, threads or sizes once shared the colour of the best of a row."""
     first, second = _case("ort-cpu", 10.0), _case("torch-cpu", 20.0)
     second = replace(second, case=replace(second.case, **rival))
-    found = pivot([first, second], "model", VARIANT, P50, highest=False)
-    ratios = sorted(cell.ratio or 0.0 for cell in found.cells)
+    table = pivot([first, second], "model", VARIANT, P50, highest=False)
+    ratios = sorted(cell.ratio or 0.0 for cell in table.cells)
     assert ratios == ([1.0, 2.0] if compared else [0.0, 0.0])

@@ -44,9 +44,9 @@ def test_a_round_that_had_less_shows() -> None:
 
 def test_what_older_rounds_did_not_tell_is_empty() -> None:
     old = RoundResult("case", 0, "ok", samples="one.bin", environment={"affinity": [1]})
-    told = placement_columns([old])
-    assert told.pop("attempts") == 1
-    assert told == {"cores": "1", "numa_node": None, "memory_locked": None, "scheduler": None}
+    columns = placement_columns([old])
+    assert columns.pop("attempts") == 1
+    assert columns == {"cores": "1", "numa_node": None, "memory_locked": None, "scheduler": None}
     assert set(placement_columns([]).values()) == {None}
 
 

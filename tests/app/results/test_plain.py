@@ -59,10 +59,10 @@ def test_a_message_in_several_lines_is_one(text: str = "it failed\n\tin 'a\x1b'\
 )
 def test_a_spreadsheet_runs_no_text_and_numbers_stay_numbers(begun: str) -> None:
     rows: list[Row] = [{"case_id": "a", "model": f"{begun}1+1", "latency_p50_us": -1.5}]
-    written = to_csv(rows, ("case_id", "model", "latency_p50_us"))
-    assert not formulas(written)
-    assert b",-1.5" in written
-    assert rows_of(written.decode())["a"] == rows[0], "and is read back as it was"
+    content = to_csv(rows, ("case_id", "model", "latency_p50_us"))
+    assert not formulas(content)
+    assert b",-1.5" in content
+    assert rows_of(content.decode())["a"] == rows[0], "and is read back as it was"
 
 
 @given(st.text(st.characters()))
@@ -77,8 +77,8 @@ def test_whatever_a_name_is_it_can_be_shown_and_stored(text: str) -> None:
 @given(st.lists(st.text(st.characters()), max_size=5))
 def test_a_csv_has_a_row_for_each_row_whatever_its_texts_are(texts: list[str]) -> None:
     rows: list[Row] = [{"model": text, "reason": text} for text in texts]
-    written = to_csv(rows, ("model", "reason")).decode("utf-8")
-    _, *read = csv.reader(io.StringIO(written, newline=""))
+    content = to_csv(rows, ("model", "reason")).decode("utf-8")
+    _, *read = csv.reader(io.StringIO(content, newline=""))
     assert len(read) == len(rows)
     for text, (model, reason) in zip(texts, read, strict=True):
         assert model == reason
@@ -100,6 +100,6 @@ def test_a_run_of_such_names_is_written_read_back_and_told(tmp_path: Path) -> No
     assert len(pd.read_csv(tmp_path / "run" / "results.full.csv")) == len(NAMES)
     results, _ = export_parquet(run, Rows().of(run))
     assert pd.read_parquet(results)["model"].tolist() == [storable(name) for name in NAMES]
-    told = [*labels(cases).values(), *model_labels(NAMES).values(), *map(case_label, cases)]
-    assert all(label.isprintable() for label in told)
+    texts = [*labels(cases).values(), *model_labels(NAMES).values(), *map(case_label, cases)]
+    assert all(label.isprintable() for label in texts)
     assert len(set(model_labels(NAMES).values())) == len(NAMES)

@@ -48,8 +48,8 @@ TRUE_HZ = 561.0
 """Where the p99 of constant services of 1 ms is 5 ms, by the distribution of Erlang, 1909."""
 
 
-def told(found: SearchState, target: Target = TARGET) -> str:
-    return sentence("fake", found, target)
+def told(state: SearchState, target: Target = TARGET) -> str:
+    return sentence("fake", state, target)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,9 @@ def test_the_curve_has_rates_far_below_the_answer(found: SearchState) -> None:
     low_hz = found.bracket.low_hz or 0.0
     for part in CURVE:
         (point,) = [
-            one for one in found.points if abs((one.rate_hz or 0) / low_hz - part) < 0.1 * part
+            rate_point
+            for rate_point in found.points
+            if abs((rate_point.rate_hz or 0) / low_hz - part) < 0.1 * part
         ]
         assert len(point.rounds) >= MINIMUM_ROUNDS
         assert point.verdict == "holds"
@@ -88,11 +90,11 @@ def test_a_search_that_is_cut_off_anywhere_goes_on_and_ends_alike(tmp_path: Path
         (whole,) = play(folder, Script())
     with new_search(tmp_path / "parts", SLO) as folder:
         for _ in range(100):
-            (found,) = play(folder, Script(), most_rounds=3)
-            if found.following is None:
+            (state,) = play(folder, Script(), most_rounds=3)
+            if state.following is None:
                 break
-            assert ("resume the run" in told(found)) != found.curve_only
-    assert found == whole
+            assert ("resume the run" in told(state)) != state.curve_only
+    assert state == whole
     assert searched(folder) == [whole]
 
 
@@ -109,8 +111,8 @@ def test_more_lanes_hold_more_and_are_named(found: SearchState, tmp_path: Path) 
     assert (two.bracket.low_hz or 0.0) > 2.0 * (found.bracket.high_hz or 0.0)
     assert subjects((TWO,))[TWO.case_id] == "fake with 2 sessions"
     assert subjects((ONE,))[ONE.case_id] == "fake"
-    beside = replace(TWO, condition=Condition.parse("with:mlp"))
-    assert [*subjects((TWO, beside)).values()] == [
+    neighbour_case = replace(TWO, condition=Condition.parse("with:mlp"))
+    assert [*subjects((TWO, neighbour_case)).values()] == [
         "fake with 2 sessions under no condition",
         "fake with 2 sessions under with:mlp",
     ]
@@ -120,9 +122,9 @@ def test_each_batcher_is_searched_beside_the_case_without_and_named(tmp_path: Pa
     """Batches that take as long as one request are held by a server of eight times the rate."""
     grid = Sweep(models=("mlp",), batcher=("none", "max=8,wait=0us"))
     with new_search(tmp_path / "run", SLO, sweeps=(grid,)) as folder:
-        alone, together = play(folder, Script())
-    assert alone.unloaded == together.unloaded, "it is measured once, without a batcher"
-    ends = together.bracket
+        alone, batcher_state = play(folder, Script())
+    assert alone.unloaded == batcher_state.unloaded, "it is measured once, without a batcher"
+    ends = batcher_state.bracket
     assert (alone.bracket.high_hz or 0.0) < TRUE_HZ * 1.1
     assert 4.0 * TRUE_HZ < (ends.low_hz or 0.0) < (ends.high_hz or 0.0) < 8000.0
     names = subjects([search.subject for search in rate_searches(read_run(folder.path))])
@@ -135,9 +137,9 @@ def test_each_batcher_is_searched_beside_the_case_without_and_named(tmp_path: Pa
 def test_a_target_below_the_unloaded_latency_says_the_least_possible(tmp_path: Path) -> None:
     target = Target(99.0, 900.0)
     with new_search(tmp_path / "run", str(target)) as folder:
-        (found,) = play(folder, Script())
-    assert not found.points
-    assert told(found, target) == (
+        (state,) = play(folder, Script())
+    assert not state.points
+    assert told(state, target) == (
         "fake holds no rate at p99 <= 900 µs: unloaded its p99 is 1.00 ms, the least possible"
     )
 
@@ -145,19 +147,19 @@ def test_a_target_below_the_unloaded_latency_says_the_least_possible(tmp_path: P
 def test_a_target_that_no_waiting_fits_into_ends_at_the_lowest_rate(tmp_path: Path) -> None:
     target = Target(99.0, 1001.0)
     with new_search(tmp_path / "run", str(target)) as folder:
-        (found,) = play(folder, Script())
-    assert "misses it, and in a closed loop its p99 is 1.00 ms" in told(found, target)
+        (state,) = play(folder, Script())
+    assert "misses it, and in a closed loop its p99 is 1.00 ms" in told(state, target)
 
 
 def test_a_rate_that_cannot_be_offered_is_told_and_is_no_fault_of_the_runtime(
     tmp_path: Path,
 ) -> None:
     with new_search(tmp_path / "run", SLO) as folder:
-        (found,) = play(folder, Script(most_hz=300.0))
-    said = told(found)
-    assert "or more at p99 <= 5.00 ms: requests of " in said
-    assert "themselves came late on this machine" in said
-    ends = found.bracket
+        (state,) = play(folder, Script(most_hz=300.0))
+    message = told(state)
+    assert "or more at p99 <= 5.00 ms: requests of " in message
+    assert "themselves came late on this machine" in message
+    ends = state.bracket
     assert (ends.low_hz or 0.0) < 300.0 <= (ends.high_hz or 0.0)
 
 
@@ -180,22 +182,22 @@ def test_an_overloaded_rate_breaks_a_target_however_lenient(tmp_path: Path) -> N
     """A round is over before its queue is as long as the target."""
     target = Target(99.0, 10_000_000.0)
     with new_search(tmp_path / "run", str(target)) as folder:
-        (found,) = play(folder, Script())
-    ends = found.bracket
+        (state,) = play(folder, Script())
+    ends = state.bracket
     assert 980.0 <= (ends.high_hz or 0.0) < 1100.0
     assert 950.0 <= (ends.low_hz or 0.0) < 1000.0
 
 
 def test_a_round_that_fails_ends_the_search_with_its_reason(tmp_path: Path) -> None:
     with new_search(tmp_path / "all", SLO) as folder:
-        (found,) = play(folder, Script(fails_at_hz=1.0))
-    assert told(found) == "fake holds no rate at p99 <= 5.00 ms: the engine said no: ask it why"
+        (state,) = play(folder, Script(fails_at_hz=1.0))
+    assert told(state) == "fake holds no rate at p99 <= 5.00 ms: the engine said no: ask it why"
     lenient = Target(99.0, 10_000_000.0)
     with new_search(tmp_path / "some", str(lenient)) as folder:
-        (found,) = play(folder, Script(fails_at_hz=900.0))
-    assert found.following is None
-    assert [point.verdict for point in found.points][-1] == "failed"
-    assert told(found, lenient).endswith("the engine said no: ask it why")
+        (state,) = play(folder, Script(fails_at_hz=900.0))
+    assert state.following is None
+    assert [point.verdict for point in state.points][-1] == "failed"
+    assert told(state, lenient).endswith("the engine said no: ask it why")
 
 
 @pytest.mark.parametrize("rounds", [3, 5])
@@ -203,49 +205,49 @@ def test_a_search_has_five_times_the_rounds_and_those_of_the_curve(
     tmp_path: Path, rounds: int
 ) -> None:
     with new_search(tmp_path / "run", SLO, rounds=rounds) as folder:
-        (found,) = play(folder, Script())
-    assert found.following is None
-    assert len(found.unloaded.rounds) == min(rounds, FIRST_LOOK)
-    low_hz = found.bracket.low_hz or 0.0
-    near = [point for point in found.points if (point.rate_hz or 0.0) > 0.83 * low_hz]
-    assert sum(len(point.rounds) for point in near) <= 5 * rounds
-    assert sum(len(point.rounds) for point in found.points) <= 5 * rounds + 9
+        (state,) = play(folder, Script())
+    assert state.following is None
+    assert len(state.unloaded.rounds) == min(rounds, FIRST_LOOK)
+    low_hz = state.bracket.low_hz or 0.0
+    points_near_limit = [point for point in state.points if (point.rate_hz or 0.0) > 0.83 * low_hz]
+    assert sum(len(point.rounds) for point in points_near_limit) <= 5 * rounds
+    assert sum(len(point.rounds) for point in state.points) <= 5 * rounds + 9
 
 
 def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", SLO, (ONE, TWO)) as folder:
-        one, two = play(folder, Script())
+        first, two = play(folder, Script())
         answer = rate_answer(read_run(folder.path))
         assert answer is not None
         for name, data in answer.files():
             folder.write(name, data)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "run" / RATES).read_text("utf-8"))))
-    assert len(rows) == len(one.measured) + len(two.measured)
+    assert len(rows) == len(first.measured) + len(two.measured)
     assert {row["subject"] for row in rows} == {"fake", "fake with 2 sessions"}
     knees = [row for row in rows if row["knee"] == "true"]
     assert len(knees) == 2
-    for row, searching in zip(knees, (one, two), strict=True):
+    for row, searching in zip(knees, (first, two), strict=True):
         highest_hz = searching.points[-1].rate_hz or 0.0
         assert 0.25 * TRUE_HZ < float(row["offered_rate_hz"]) < highest_hz, (
             "something lies beyond it"
         )
-    unloaded = [row for row in rows if not row["offered_rate_hz"]]
-    assert [float(row["value_us"]) for row in unloaded] == pytest.approx([1000.0, 1000.0])
+    unloaded_rows = [row for row in rows if not row["offered_rate_hz"]]
+    assert [float(row["value_us"]) for row in unloaded_rows] == pytest.approx([1000.0, 1000.0])
     picture = ElementTree.fromstring((tmp_path / "run" / SVG).read_text("utf-8"))
     circles = [element for element in picture.iter() if element.tag.endswith("circle")]
-    assert len(circles) == len(one.points) + len(two.points)
+    assert len(circles) == len(first.points) + len(two.points)
     answers = read_answers(tmp_path / "run" / ANSWERS)
-    assert {*answers} == {point.case.case_id for point in (*one.points, *two.points)}
-    held = answers[one.points[0].case.case_id]
-    assert (held.latency, held.low_hz) == ("p99", one.bracket.low_hz)
+    assert {*answers} == {point.case.case_id for point in (*first.points, *two.points)}
+    stored_answer = answers[first.points[0].case.case_id]
+    assert (stored_answer.latency, stored_answer.low_hz) == ("p99", first.bracket.low_hz)
     with closing(RunReader(tmp_path / "run")) as reader:
         state = reader.poll()
     assert state is not None
-    rates = {one.key: one.sought for one in state.series if one.sought is not None}
+    rates = {first.key: first.sought for first in state.series if first.sought is not None}
     assert rates == answers, "the window has them from the file, and reads no samples"
     points, _, table = answer.tables()
     assert isinstance(points, Points) and isinstance(table, Table)
-    assert held.sentence == points.sentences[0]
+    assert stored_answer.sentence == points.sentences[0]
     assert len(points.sentences) == 2
     assert len(table.rows) == len(rows)
 
@@ -253,11 +255,11 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
 def test_a_target_on_the_mean_is_told_as_one(tmp_path: Path) -> None:
     target = Target(None, 2000.0)
     with new_search(tmp_path / "run", str(target)) as folder:
-        (found,) = play(folder, Script())
-    ends = found.bracket
+        (state,) = play(folder, Script())
+    ends = state.bracket
     # The mean response of M/D/1: 1 + rho / (2 (1 - rho)) services are 2 at rho = 2/3.
     assert (ends.low_hz or 0.0) <= 1000.0 * 2 / 3 <= (ends.high_hz or 0.0)
-    assert "at mean <= 2.00 ms" in told(found, target)
+    assert "at mean <= 2.00 ms" in told(state, target)
 
 
 def test_another_plan_has_no_search(tmp_path: Path) -> None:
@@ -301,28 +303,28 @@ def test_rounds_that_another_search_chose_count_too(tmp_path: Path) -> None:
         for rate_hz in (400.0, 500.0, 600.0, 700.0):
             for number in range(FIRST_LOOK):
                 record_round(folder, search, rate_hz, number, Script())
-    (found,) = searched(folder)
-    assert [point.rate_hz for point in found.points] == [400.0, 500.0, 600.0, 700.0]
-    assert 400.0 <= (found.bracket.low_hz or 0.0) < TRUE_HZ < (found.bracket.high_hz or 0.0) <= 700
+    (state,) = searched(folder)
+    assert [point.rate_hz for point in state.points] == [400.0, 500.0, 600.0, 700.0]
+    assert 400.0 <= (state.bracket.low_hz or 0.0) < TRUE_HZ < (state.bracket.high_hz or 0.0) <= 700
 
 
 def test_a_search_that_is_not_over_says_what_it_knows(tmp_path: Path) -> None:
     """In every state: the figure without load, then the ends of the bracket as they come."""
-    seen: set[object] = set()
+    states_seen: set[object] = set()
     with new_search(tmp_path / "run", SLO) as folder:
         states = [play(folder, Script(), most_rounds=2 * (step > 0))[0] for step in range(20)]
-    for found in states:
-        if found.is_over:
+    for state in states:
+        if state.is_over:
             continue
-        said, ends = told(found), found.bracket
-        assert "resume the run" in said
-        if not found.points:
-            seen.add("unloaded")
-            assert ("1.00 ms" in said) == bool(found.unloaded.rounds)
+        message, ends = told(state), state.bracket
+        assert "resume the run" in message
+        if not state.points:
+            states_seen.add("unloaded")
+            assert ("1.00 ms" in message) == bool(state.unloaded.rounds)
             continue
-        seen.add((ends.low_hz is not None, ends.high_hz is not None))
+        states_seen.add((ends.low_hz is not None, ends.high_hz is not None))
         if ends.low_hz is not None:
-            assert f"at least {rate(ends.low_hz)}" in said
+            assert f"at least {rate(ends.low_hz)}" in message
         if ends.high_hz is not None:
-            assert f"breaks at {rate(ends.high_hz)}" in said
-    assert {"unloaded", (True, True)} <= seen
+            assert f"breaks at {rate(ends.high_hz)}" in message
+    assert {"unloaded", (True, True)} <= states_seen

@@ -72,11 +72,14 @@ def test_the_tries_of_a_search_are_rows_too(run: Path) -> None:
     state = reader.poll()
     reader.close()
     assert state is not None
-    assert [(one.row["batch_size"], one.status) for one in state.series] == [
+    assert [(series.row["batch_size"], series.status) for series in state.series] == [
         (1, "ok"),
         (2, "out_of_memory"),
     ]
-    assert [one.label for one in state.series] == ["mlp · fake · batch 1", "mlp · fake · batch 2"]
+    assert [series.label for series in state.series] == [
+        "mlp · fake · batch 1",
+        "mlp · fake · batch 2",
+    ]
 
 
 def test_a_host_is_that_of_the_writer_not_of_the_file_before(run: Path) -> None:
@@ -87,8 +90,8 @@ def test_a_host_is_that_of_the_writer_not_of_the_file_before(run: Path) -> None:
     reseal_journal(journal / "a.jsonl")
     (journal / "b.jsonl").write_text("".join(lines[1:]))
     first.unlink()
-    found = read_run(run)
-    assert not any(found.writers.values()), "nobody said who wrote those rounds"
+    run_read = read_run(run)
+    assert not any(run_read.writers.values()), "nobody said who wrote those rounds"
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ def row_of(path: Path, levels: list[float], gap_s: float | None = None, clock: s
         folder.begin(ENVIRONMENT)
         for number, level in enumerate(levels):
             latencies = level * (1.0 + 0.01 * rng.random(2500))
-            begun = BEGUN + timedelta(seconds=number * (gap_s or 0.0))
-            text = "" if gap_s is None else begun.isoformat()
+            start_time = BEGUN + timedelta(seconds=number * (gap_s or 0.0))
+            text = "" if gap_s is None else start_time.isoformat()
             record(folder, CASE, number, latencies.tolist(), clock=clock, started_at_utc=text)
     return Rows().of(read_run(path))[0]
 
@@ -50,8 +50,8 @@ def test_rounds_that_drift_are_marked_with_their_correlation(tmp_path: Path) -> 
 
 def test_rounds_of_one_minute_are_marked(tmp_path: Path) -> None:
     levels = [100.0, 102.0, 99.0, 101.0, 98.0, 102.0, 100.0, 99.0]
-    near = row_of(tmp_path / "near", levels, gap_s=5.0)
-    assert (near["ci_flags"], near["rounds_span_s"]) == ("rounds_close_in_time", 35.0)
+    near_row = row_of(tmp_path / "near", levels, gap_s=5.0)
+    assert (near_row["ci_flags"], near_row["rounds_span_s"]) == ("rounds_close_in_time", 35.0)
     assert row_of(tmp_path / "spread", levels, gap_s=20.0)["ci_flags"] is None
     assert row_of(tmp_path / "unknown", levels)["rounds_span_s"] is None
 

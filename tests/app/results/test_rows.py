@@ -88,9 +88,9 @@ def test_runs_at_once_multiply_the_throughput_and_not_the_latency(folder: RunFol
 
 
 def test_a_round_written_before_there_were_several_sessions_had_one(folder: RunFolder) -> None:
-    told = to_json(record(folder, CASE, 0, [50.0] * 50))
-    del told["concurrency"]
-    assert from_json(RoundResult, told).concurrency == 1
+    values = to_json(record(folder, CASE, 0, [50.0] * 50))
+    del values["concurrency"]
+    assert from_json(RoundResult, values).concurrency == 1
 
 
 def test_the_parts_of_a_run_are_medians_over_the_rounds(folder: RunFolder) -> None:

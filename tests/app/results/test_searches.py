@@ -21,11 +21,11 @@ from app.cases.status import Status
 
 def search(limit: int, first: int = 1) -> tuple[list[int], int]:
     """The batches tried where `limit` is the largest that fits, and what was found."""
-    tried: dict[int, Status] = {}
-    while (batch := next_batch(tried, first)) is not None:
-        assert batch not in tried, "no batch is tried twice"
-        tried[batch] = "ok" if batch <= limit else "out_of_memory"
-    return list(tried), largest_fit(tried)
+    statuses: dict[int, Status] = {}
+    while (batch := next_batch(statuses, first)) is not None:
+        assert batch not in statuses, "no batch is tried twice"
+        statuses[batch] = "ok" if batch <= limit else "out_of_memory"
+    return list(statuses), largest_fit(statuses)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 31, 32])
@@ -35,9 +35,9 @@ def test_small_limits_are_found_exactly(limit: int) -> None:
 
 @pytest.mark.parametrize("limit", [33, 100, 1000, 1023, 1024, 40_000])
 def test_large_limits_are_found_within_a_32nd(limit: int) -> None:
-    tried, found = search(limit)
-    assert limit * 31 / 32 - 1 <= found <= limit
-    assert len(tried) <= 2 * limit.bit_length() + 2, "doubling and bisection, no walk"
+    statuses, limit_found = search(limit)
+    assert limit * 31 / 32 - 1 <= limit_found <= limit
+    assert len(statuses) <= 2 * limit.bit_length() + 2, "doubling and bisection, no walk"
 
 
 def test_it_doubles_before_it_bisects() -> None:
@@ -67,11 +67,11 @@ FAILURES: tuple[Status, ...] = (
 @pytest.mark.parametrize("limit", [5, 100])
 def test_however_a_batch_fails_the_largest_that_runs_is_found(status: Status, limit: int) -> None:
     """Engines refuse what has more than 2^31 elements, crash on it or answer wrongly."""
-    tried: dict[int, Status] = {}
-    while (batch := next_batch(tried)) is not None:
-        tried[batch] = "ok" if batch <= limit else status
-    assert limit * 31 / 32 - 1 <= largest_fit(tried) <= limit
-    assert stopped_by(tried).startswith(status.replace("_", " "))
+    statuses: dict[int, Status] = {}
+    while (batch := next_batch(statuses)) is not None:
+        statuses[batch] = "ok" if batch <= limit else status
+    assert limit * 31 / 32 - 1 <= largest_fit(statuses) <= limit
+    assert stopped_by(statuses).startswith(status.replace("_", " "))
 
 
 @pytest.mark.parametrize("status", FAILURES)
@@ -100,33 +100,33 @@ def search_by_memory(
 ) -> dict[int, Status]:
     """The tries where a batch runs if what it holds is within the limit; what fails holds nothing
     that is known."""
-    tried: dict[int, Status] = {}
-    held: dict[int, float] = {}
-    while (batch := next_batch(tried, first, Memory(held, limit_mib))) is not None:
-        assert batch not in tried, "no batch is tried twice"
+    statuses: dict[int, Status] = {}
+    memory_mib: dict[int, float] = {}
+    while (batch := next_batch(statuses, first, Memory(memory_mib, limit_mib))) is not None:
+        assert batch not in statuses, "no batch is tried twice"
         fits = held_mib(batch) <= limit_mib
-        tried[batch] = "ok" if fits else "out_of_memory"
+        statuses[batch] = "ok" if fits else "out_of_memory"
         if fits:
-            held[batch] = held_mib(batch)
-    return tried
+            memory_mib[batch] = held_mib(batch)
+    return statuses
 
 
-def is_confirmed(tried: dict[int, Status]) -> bool:
+def is_confirmed(statuses: dict[int, Status]) -> bool:
     """The answer ran, and a batch within the resolution beyond it failed."""
-    fits = largest_fit(tried)
-    failed = [batch for batch, status in tried.items() if status != "ok" and batch > fits]
-    return bool(failed) and min(failed) - fits <= max(1, fits // RESOLUTION)
+    fits = largest_fit(statuses)
+    failures = [batch for batch, status in statuses.items() if status != "ok" and batch > fits]
+    return bool(failures) and min(failures) - fits <= max(1, fits // RESOLUTION)
 
 
 @settings(derandomize=True, deadline=None)
 @given(base=st.floats(50, 2000), slope=st.floats(0.5, 400))
 def test_memory_that_grows_with_the_batch_predicts_the_limit(base: float, slope: float) -> None:
-    tried = search_by_memory(lambda batch: base + slope * batch, 4096)
+    statuses = search_by_memory(lambda batch: base + slope * batch, 4096)
     limit = int((4096 - base) / slope)
-    assert is_confirmed(tried)
-    assert limit * (RESOLUTION - 1) / RESOLUTION - 1 <= largest_fit(tried) <= limit
+    assert is_confirmed(statuses)
+    assert limit * (RESOLUTION - 1) / RESOLUTION - 1 <= largest_fit(statuses) <= limit
     growths = 1 + limit.bit_length() // 3
-    assert len(tried) <= growths + 4, "eightfold growth, the predicted batch and the next one"
+    assert len(statuses) <= growths + 4, "eightfold growth, the predicted batch and the next one"
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)
@@ -142,13 +142,13 @@ def test_memory_that_bends_or_comes_in_steps_is_searched_to_the_end(
 ) -> None:
     """Pools grow in steps, and some engines need more than in proportion."""
 
-    def held(batch: int) -> float:
+    def memory_at(batch: int) -> float:
         return base + slope * float(-(-batch // step) * step) ** bend
 
-    tried = search_by_memory(held, 4096, first)
-    if largest_fit(tried):
-        assert is_confirmed(tried) or largest_fit(tried) == MAXIMUM_BATCH
-    assert len(tried) <= 45
+    statuses = search_by_memory(memory_at, 4096, first)
+    if largest_fit(statuses):
+        assert is_confirmed(statuses) or largest_fit(statuses) == MAXIMUM_BATCH
+    assert len(statuses) <= 45
 
 
 @settings(derandomize=True, deadline=None)
@@ -157,16 +157,16 @@ def test_weights_that_hold_more_than_small_batches_do_not_mislead(
     base: float, slope: float, weights: float
 ) -> None:
     """While weights are read more is held than small batches need, so the first slopes are flat."""
-    tried = search_by_memory(lambda batch: max(weights * base, base + slope * batch), 4096)
-    assert is_confirmed(tried)
-    assert len(tried) <= 9, "a line through a flat part would be followed by bisection"
+    statuses = search_by_memory(lambda batch: max(weights * base, base + slope * batch), 4096)
+    assert is_confirmed(statuses)
+    assert len(statuses) <= 9, "a line through a flat part would be followed by bisection"
 
 
 def test_memory_that_says_nothing_leaves_bisection() -> None:
     """On a GPU the host's memory is the same at every batch."""
-    tried: dict[int, Status] = {}
-    held: dict[int, float] = {}
-    while (batch := next_batch(tried, 1, Memory(held, 4096))) is not None:
-        tried[batch], held[batch] = ("ok" if batch <= 1000 else "out_of_memory"), 300.0
-    assert is_confirmed(tried)
-    assert len(tried) <= 16
+    statuses: dict[int, Status] = {}
+    memory_mib: dict[int, float] = {}
+    while (batch := next_batch(statuses, 1, Memory(memory_mib, 4096))) is not None:
+        statuses[batch], memory_mib[batch] = ("ok" if batch <= 1000 else "out_of_memory"), 300.0
+    assert is_confirmed(statuses)
+    assert len(statuses) <= 16

@@ -21,8 +21,8 @@ SHAPED = 3
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     plain = Case("net", "ort-cpu", axes={"batch": 4})
-    with RunFolder.create(tmp_path / "run", manifest_of(cases_asked_for(plain), 1)) as made:
-        fill_asked_for(made, plain, 1, 400.0)
+    with RunFolder.create(tmp_path / "run", manifest_of(cases_asked_for(plain), 1)) as run_folder:
+        fill_asked_for(run_folder, plain, 1, 400.0)
     return tmp_path / "run"
 
 

@@ -45,11 +45,11 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     cases: list[str] = []
     compute = row_statistics._compute
 
-    def noted(run: Any, case: Any, *rest: Any) -> Any:
+    def count_call(run: Any, case: Any, *rest: Any) -> Any:
         cases.append(case.case_id)
         return compute(run, case, *rest)
 
-    monkeypatch.setattr(row_statistics, "_compute", noted)
+    monkeypatch.setattr(row_statistics, "_compute", count_call)
     yield cases
 
 
@@ -59,11 +59,11 @@ def filled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     cases: list[str] = []
     fill = families.fill_row
 
-    def noted(data: Any, row: Row) -> None:
+    def count_call(data: Any, row: Row) -> None:
         cases.append(data.case.case_id)
         fill(data, row)
 
-    monkeypatch.setattr(rows, "fill_row", noted)
+    monkeypatch.setattr(rows, "fill_row", count_call)
     yield cases
 
 
@@ -90,14 +90,14 @@ def _offset(name: str) -> int:
 
 def changed_in_place(path: Path) -> None:
     """One latency becomes 0.5 us longer, and size and times of the file stay what they were."""
-    before = path.stat()
+    status = path.stat()
     data = bytearray(path.read_bytes())
     place = 300 * RECORD.itemsize + _offset("finished_ns")
     value = int.from_bytes(data[place : place + 8], "little") + 500
     data[place : place + 8] = value.to_bytes(8, "little")
     path.write_bytes(data)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
 
 
 def edited_manifest(path: Path, **settings: Any) -> None:
@@ -129,14 +129,14 @@ def test_the_same_is_measured_with_and_without_the_store(folder: Path) -> None:
 def test_a_flipped_byte_is_noticed_where_size_and_time_of_the_file_stay(
     folder: Path, computed: list[str]
 ) -> None:
-    before = rows_of(folder)
+    first_rows = rows_of(folder)
     changed_in_place(samples_of(folder))
-    after = rows_of(folder)
+    second_rows = rows_of(folder)
     assert computed == [CASE.case_id] * 2
-    assert after[0]["latency_max_us"] == before[0]["latency_max_us"]
-    assert after[0]["latency_mean_us"] != before[0]["latency_mean_us"]
+    assert second_rows[0]["latency_max_us"] == first_rows[0]["latency_max_us"]
+    assert second_rows[0]["latency_mean_us"] != first_rows[0]["latency_mean_us"]
     (folder / STATISTICS).unlink()
-    assert rows_of(folder) == after
+    assert rows_of(folder) == second_rows
 
 
 def test_damaged_samples_are_noticed_though_statistics_are_stored(folder: Path) -> None:
@@ -226,8 +226,8 @@ def test_lines_of_no_round_are_noticed_in_rows(folder: Path, computed: list[str]
         rows_of(folder)
         run.begin({"host": "elsewhere"})
         record(run, CASE, 3, status="crashed", reason="it ended with signal 11")
-    failed = rows_of(folder)[0]
-    assert failed["status"] == "crashed"
+    failed_row = rows_of(folder)[0]
+    assert failed_row["status"] == "crashed"
     with RunFolder.reopen(folder) as run:
         run.record(DiscardedRound(CASE.case_id, 3, "measured again"))
     assert rows_of(folder)[0]["status"] == "ok"
@@ -258,7 +258,11 @@ def test_a_damaged_store_is_ignored_and_written_anew(
         entries = [json.loads(line) for line in text.splitlines()]
         for entry in entries:
             entry["values"] = {"summary": {"iterations": "many"}, "status": {}}
-        path.write_text("".join(f"{json.dumps(one, separators=(',', ':'))}\n" for one in entries))
+        path.write_text(
+            "".join(
+                f"{json.dumps(stored_line, separators=(',', ':'))}\n" for stored_line in entries
+            )
+        )
         reseal_journal(path)
     elif damage == "huge":
         os.truncate(path, stored_statistics.LARGEST_BYTES + 1)
@@ -353,8 +357,8 @@ def killed(*arguments, **named):
 stored_statistics.replacing = killed
 Rows().of(read_run(Path({str(folder)!r})))
 """
-    ended = subprocess.run([sys.executable, "-c", writing], cwd=ROOT, check=False)
-    assert ended.returncode == -signal.SIGKILL
+    result = subprocess.run([sys.executable, "-c", writing], cwd=ROOT, check=False)
+    assert result.returncode == -signal.SIGKILL
     assert list(folder.glob(f".{STATISTICS}.*"))
     assert not (folder / STATISTICS).exists()
     rows_of(folder)
@@ -372,9 +376,9 @@ def test_two_readers_at_once_both_have_the_rows(folder: Path) -> None:
         subprocess.Popen([sys.executable, "-c", reading], cwd=ROOT, stdout=subprocess.PIPE)
         for _ in range(2)
     ]
-    printed = {reader.communicate()[0] for reader in readers}
+    outputs = {reader.communicate()[0] for reader in readers}
     assert [reader.returncode for reader in readers] == [0, 0]
-    assert printed == {f"{rows_of(folder)[0]['latency_p50_us']}\n".encode()}
+    assert outputs == {f"{rows_of(folder)[0]['latency_p50_us']}\n".encode()}
     run = read_run(folder)
     assert run.store is not None
     assert run.store.knows(CASE.case_id)
@@ -397,14 +401,14 @@ def test_two_readers_of_different_cases_leave_the_entries_of_both(folder: Path) 
 def test_a_folder_that_cannot_be_written_is_read_all_the_same(
     folder: Path, monkeypatch: pytest.MonkeyPatch, error: int
 ) -> None:
-    opened = Path.open
+    open_path = Path.open
 
-    def refused(path: Path, mode: str = "r", *arguments: Any, **named: Any) -> Any:
+    def refuse(path: Path, mode: str = "r", *arguments: Any, **named: Any) -> Any:
         if STATISTICS in path.name and "x" in mode:
             raise OSError(error, os.strerror(error))
-        return opened(path, mode, *arguments, **named)
+        return open_path(path, mode, *arguments, **named)
 
-    monkeypatch.setattr(Path, "open", refused)
+    monkeypatch.setattr(Path, "open", refuse)
     assert rows_of(folder)[0]["rounds"] == 3
     assert not (folder / STATISTICS).exists()
     assert not list(folder.glob(f".{STATISTICS}.*"))
@@ -414,11 +418,11 @@ def test_verify_uses_the_store_and_changes_nothing(folder: Path, computed: list[
     verify(folder)
     assert not (folder / STATISTICS).exists()
     rows_of(folder)
-    before, status = (folder / STATISTICS).read_bytes(), (folder / STATISTICS).stat()
+    content, status = (folder / STATISTICS).read_bytes(), (folder / STATISTICS).stat()
     computed.clear()
     assert not verify(folder).damaged
     assert not computed
-    assert (folder / STATISTICS).read_bytes() == before
+    assert (folder / STATISTICS).read_bytes() == content
     assert (folder / STATISTICS).stat().st_mtime_ns == status.st_mtime_ns
     changed_in_place(samples_of(folder))
     verify(folder)
@@ -427,9 +431,9 @@ def test_verify_uses_the_store_and_changes_nothing(folder: Path, computed: list[
 
 def test_statistics_are_stored_only_of_samples_that_were_found_to_be_sound(folder: Path) -> None:
     whole = read_intact(folder).run
-    unchecked = replace(whole, sound={})
-    Rows().of(unchecked)
+    unverified_run = replace(whole, sound={})
+    Rows().of(unverified_run)
     assert not (folder / STATISTICS).exists()
-    kept = Rows(stores=False)
-    kept.store(whole, kept.of(unchecked))
+    row_store = Rows(stores=False)
+    row_store.store(whole, row_store.of(unverified_run))
     assert StatisticsStore(folder).has(CASE.case_id, whole.sound[CASE.case_id].key)

@@ -34,7 +34,7 @@ def row_of(path: Path, *rounds: list[float], readings: list[Reading] | None = No
             }
             record(folder, SUSTAINED, number, latencies, facts=facts)
             if readings:
-                lines = "".join(json.dumps(to_json(one)) + "\n" for one in readings)
+                lines = "".join(json.dumps(to_json(reading)) + "\n" for reading in readings)
                 (path / "telemetry").mkdir(exist_ok=True)
                 name = f"{SUSTAINED.case_id}.{number}.jsonl"
                 (path / "telemetry" / name).write_text(lines)

@@ -34,8 +34,8 @@ FULL, PEOPLE = "results.full.csv", "results.csv"
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two cases of two rounds each, by the batch mode."""
     path = tmp_path_factory.mktemp("tables") / "run"
-    asked = ("--models", "mlp", *FAKE, "--batch", "1,2", "--rounds", "2", "--out", str(path))
-    assert batch("--headless", "--profile", "glance", *asked)[0] == 0
+    arguments = ("--models", "mlp", *FAKE, "--batch", "1,2", "--rounds", "2", "--out", str(path))
+    assert batch("--headless", "--profile", "glance", *arguments)[0] == 0
     return path
 
 
@@ -67,17 +67,17 @@ def rows_of(run: Path) -> list[Row]:
 def test_a_run_leaves_every_column_for_programs_and_those_with_values_for_people(run: Path) -> None:
     rows = rows_of(run)
     assert header(run / FULL) == list(NAMES)
-    shown = header(run / PEOPLE)
-    assert shown[:2] == ["model", "runtime"]
-    assert len(shown) <= MAXIMUM_COLUMNS
-    assert set(shown) <= columns_with_values(rows)
-    groups = [GROUPS.index(group_of(name)) for name in shown]
+    columns = header(run / PEOPLE)
+    assert columns[:2] == ["model", "runtime"]
+    assert len(columns) <= MAXIMUM_COLUMNS
+    assert set(columns) <= columns_with_values(rows)
+    groups = [GROUPS.index(group_of(name)) for name in columns]
     assert groups == sorted(groups)
-    _, stored = read_table(run / PEOPLE)
+    _, stored_rows = read_table(run / PEOPLE)
     full = read_rows(run / FULL)
-    for row in stored:
-        assert {name: row[name] for name in shown} == {
-            name: full[str(row["case_id"])][name] for name in shown
+    for row in stored_rows:
+        assert {name: row[name] for name in columns} == {
+            name: full[str(row["case_id"])][name] for name in columns
         }
 
 
@@ -107,17 +107,17 @@ def test_other_columns_are_chosen_for_a_stored_run(
 def test_a_wrong_choice_is_refused_and_nothing_written(
     run: Path, arguments: tuple[str, ...], nearest: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = {path.name: path.read_bytes() for path in run.glob("results*")}
+    contents = {path.name: path.read_bytes() for path in run.glob("results*")}
     assert main([*arguments, str(run)]) == 2
     assert nearest in capsys.readouterr().err
-    assert {path.name: path.read_bytes() for path in run.glob("results*")} == before
+    assert {path.name: path.read_bytes() for path in run.glob("results*")} == contents
 
 
 def test_columns_are_chosen_for_a_run_as_it_is_measured_and_resumed(tmp_path: Path) -> None:
     path = tmp_path / "run"
-    asked = ("--models", "mlp", *FAKE, "--rounds", "1", "--out", str(path))
+    arguments = ("--models", "mlp", *FAKE, "--rounds", "1", "--out", str(path))
     common = ("--headless", "--profile", "glance")
-    assert batch(*common, *asked, "--columns", "status,model")[0] == 0
+    assert batch(*common, *arguments, "--columns", "status,model")[0] == 0
     assert header(path / PEOPLE) == ["status", "model"]
     assert not verify(path).findings
     assert batch("--resume", str(path), "--columns", "model,seed")[0] == 0
@@ -127,8 +127,8 @@ def test_columns_are_chosen_for_a_run_as_it_is_measured_and_resumed(tmp_path: Pa
 def test_an_unknown_column_of_a_new_run_is_refused_before_anything_is_written(
     tmp_path: Path,
 ) -> None:
-    asked = ("--models", "mlp", *FAKE, "--out", str(tmp_path / "run"))
-    assert batch("--headless", *asked, "--columns", "verdicts")[0] == 2
+    arguments = ("--models", "mlp", *FAKE, "--out", str(tmp_path / "run"))
+    assert batch("--headless", *arguments, "--columns", "verdicts")[0] == 2
     assert not (tmp_path / "run").exists()
 
 
@@ -137,18 +137,18 @@ def test_each_table_is_verified(run: Path, name: str) -> None:
     assert not verify(run).findings
     text = (run / name).read_text("utf-8")
     (run / name).write_text(text.replace(",ok,", ",crashed,", 1), "utf-8")
-    assert [(one.file, one.harmless) for one in verify(run).findings] == [(name, True)]
+    assert [(finding.file, finding.harmless) for finding in verify(run).findings] == [(name, True)]
     (run / name).unlink()
-    assert [(one.file, one.harmless) for one in verify(run).findings] == [(name, True)]
+    assert [(finding.file, finding.harmless) for finding in verify(run).findings] == [(name, True)]
 
 
 def test_a_table_for_people_without_ids_is_verified_by_its_lines(run: Path) -> None:
     assert main(["--export", "csv", "--columns", "model,batch_size", str(run)]) == 0
     lines = (run / PEOPLE).read_text("utf-8").splitlines(keepends=True)
     (run / PEOPLE).write_text("".join((lines[0], lines[2], lines[1])), "utf-8")
-    assert [one.file for one in verify(run).findings] == [PEOPLE]
+    assert [finding.file for finding in verify(run).findings] == [PEOPLE]
     (run / PEOPLE).write_text("".join(lines[:2]), "utf-8")
-    assert [one.file for one in verify(run).findings] == [PEOPLE]
+    assert [finding.file for finding in verify(run).findings] == [PEOPLE]
 
 
 def test_programs_are_given_the_full_table(run: Path) -> None:
@@ -156,8 +156,8 @@ def test_programs_are_given_the_full_table(run: Path) -> None:
     assert set(NAMES) <= set(frame.columns)
     assert frame["seed"].notna().all()
     assert "seed" not in header(run / PEOPLE)
-    (found,), _ = past_runs(run.parent)
-    row = found.cases[0][1]
+    (past_run,), _ = past_runs(run.parent)
+    row = past_run.cases[0][1]
     assert row["seed"] == frame["seed"][0]
 
 
@@ -182,14 +182,14 @@ def test_a_manifest_that_names_another_file_is_refused(run: Path) -> None:
 def test_a_kill_between_the_two_tables_leaves_a_run_that_a_resume_completes(run: Path) -> None:
     """The full table is of all rounds and the other of none: as if the writer had been killed."""
     manifest = read_run(run).manifest
-    before = (run / PEOPLE).read_bytes()
+    content = (run / PEOPLE).read_bytes()
     nothing: list[Row] = [{**row, "rounds": None, "status": "cancelled"} for row in rows_of(run)]
     write_atomically(run / PEOPLE, dict(tables(manifest, nothing))[PEOPLE])
-    found = verify(run)
-    assert not found.damaged
-    assert [one.file for one in found.findings] == [PEOPLE]
+    report = verify(run)
+    assert not report.damaged
+    assert [finding.file for finding in report.findings] == [PEOPLE]
     assert batch("--resume", str(run))[0] == 0
-    assert (run / PEOPLE).read_bytes() == before
+    assert (run / PEOPLE).read_bytes() == content
     assert not verify(run).findings
 
 

@@ -111,7 +111,7 @@ def test_two_gpus_take_what_both_take_and_neither_has_moved_for_the_other(
     assert row["energy_mj_per_inference"] == pytest.approx(500_000.0 / 100)
     assert row["device_memory_peak_mib"] == pytest.approx(2 * 210.0)
     assert row["gpu_clock_min_mhz"] == row["gpu_clock_max_mhz"]
-    silent = [one for one in readings if one.device == "gpu:0"] + [
+    silent = [reading for reading in readings if reading.device == "gpu:0"] + [
         Reading(at(t), "gpu:1") for t in (1.1, 2.1)
     ]
     assert "power_w" not in device_columns(tmp_path, [write_round(tmp_path, silent)])
@@ -132,8 +132,10 @@ def test_the_clocks_of_the_gpu_are_told_from_the_lowest_to_the_highest_of_all_ro
     tmp_path: Path,
 ) -> None:
     first = [
-        Reading(at(t), "gpu:0", clock_mhz=clock, memory_clock_mhz=3201.0, other_processes=others)
-        for t, clock, others in ((0.5, 345.0, 9), (1.5, 1980.0, 0), (2.5, 1965.0, 1))
+        Reading(
+            at(t), "gpu:0", clock_mhz=clock, memory_clock_mhz=3201.0, other_processes=process_count
+        )
+        for t, clock, process_count in ((0.5, 345.0, 9), (1.5, 1980.0, 0), (2.5, 1965.0, 1))
     ]
     second = [Reading(at(1.5), "gpu:0", clock_mhz=1755.0, process_memory_mb=7.0)]
     rounds = [write_round(tmp_path, r, number) for number, r in enumerate((first, second))]

@@ -87,6 +87,6 @@ def test_queries_of_different_sizes_are_not_compared(tmp_path: Path) -> None:
             for number in range(3):
                 latencies = [latency_us + number + k / 100 for k in range(30)]
                 record(folder, case, number, latencies, precision="fp32")
-    (one,) = fastest(Rows().measured(read_run(tmp_path / "run")), 0.02)
-    assert (one.first, one.second) == ("ort-cpu", "openvino-cpu")
-    assert one.times == pytest.approx(51.145 / 41.145, rel=1e-3)
+    (contest,) = fastest(Rows().measured(read_run(tmp_path / "run")), 0.02)
+    assert (contest.first, contest.second) == ("ort-cpu", "openvino-cpu")
+    assert contest.times == pytest.approx(51.145 / 41.145, rel=1e-3)

@@ -18,8 +18,8 @@ GRID = [
 OTHER = [Case("/nets/gpt.onnx", name) for name in ("ort-cpu", "torch-cpu", "openvino-cpu")]
 
 
-def cases_text(some: Sequence[Case], among: Sequence[Case]) -> str:
-    return CaseSet(among).text([case.case_id for case in some])
+def cases_text(some: Sequence[Case], all_cases: Sequence[Case]) -> str:
+    return CaseSet(all_cases).text([case.case_id for case in some])
 
 
 def test_a_grid_is_told_by_the_values_of_its_axes() -> None:

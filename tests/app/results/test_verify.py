@@ -64,18 +64,18 @@ def test_every_damaged_line_is_told_and_the_rest_is_looked_at(
     journal(run).write_bytes(b"".join(lines))
     reseal_journal(journal(run))
     assert main(["--verify", str(run)]) == 1
-    told = capsys.readouterr().out
-    assert "line 1 is damaged (it is no JSON)" in told
-    assert "line 2 is damaged (" in told
-    assert "iterations" in told, "and what of it"
-    assert "damaged; whole are 1 lines, 1 rounds, 0 measured runs" in told
+    output = capsys.readouterr().out
+    assert "line 1 is damaged (it is no JSON)" in output
+    assert "line 2 is damaged (" in output
+    assert "iterations" in output, "and what of it"
+    assert "damaged; whole are 1 lines, 1 rounds, 0 measured runs" in output
 
 
 def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: -RECORD.itemsize])
 
 
-def _turned(path: Path) -> None:
+def _reverse_times(path: Path) -> None:
     records = np.fromfile(path, RECORD)
     records["finished_ns"][-1] = records["started_ns"][-1] - 1
     path.write_bytes(records.tobytes())
@@ -105,7 +105,7 @@ def _other_lane(path: Path) -> None:
     [
         (Path.unlink, "samples_unreadable", {"error": "No such file or directory"}),
         (_cut, "samples_cut", {"held": 4, "expected": 5}),
-        (_turned, "samples_damaged", {"damage": "order"}),
+        (_reverse_times, "samples_damaged", {"damage": "order"}),
         (_far_apart, "samples_damaged", {"damage": "extent"}),
         (_other_phase, "samples_damaged", {"damage": "phases"}),
         (_other_lane, "samples_damaged", {"damage": "lanes"}),
@@ -115,16 +115,16 @@ def test_samples_that_are_not_what_was_measured_are_told(
     run: Path, harm: Callable[[Path], None], code: str, parameters: dict[str, object]
 ) -> None:
     harm(run / "samples" / f"{CASE.case_id}.0.bin")
-    found = verify(run)
-    (finding,) = found.findings
-    assert found.damaged
+    report = verify(run)
+    (finding,) = report.findings
+    assert report.damaged
     assert (finding.code, finding.file) == (code, f"samples/{CASE.case_id}.0.bin")
     row = next(row for row in Rows().of(read_run(run)) if row["case_id"] == CASE.case_id)
     (damage,) = (diagnostic for diagnostic in diagnostics_of(row) if diagnostic.code == code)
     assert damage.parameters == {"round": 1, **parameters}
 
 
-def _renamed(run: Path, name: str) -> None:
+def _rename_samples(run: Path, name: str) -> None:
     lines = journal(run).read_bytes().splitlines(keepends=True)
     line = {**json.loads(lines[0]), "samples": name}
     journal(run).write_bytes(b"".join([json.dumps(line).encode() + b"\n", *lines[1:]]))
@@ -147,8 +147,8 @@ def test_what_stands_in_the_place_of_a_file_keeps_nobody_waiting(run: Path, odd:
 
     (samples,) = (run / "samples").glob("*.1.bin")
     becomes_odd(samples)
-    (found,) = verify(run).findings
-    assert (found.code, found.file) == ("samples_unreadable", f"samples/{samples.name}")
+    (issue,) = verify(run).findings
+    assert (issue.code, issue.file) == ("samples_unreadable", f"samples/{samples.name}")
     assert len(read_run(run).rounds_of(CASE)) == 1, "and the rest is there"
     becomes_odd(journal(run))
     if odd != "loop":  # a link that leads nowhere is not there
@@ -162,13 +162,13 @@ def test_what_stands_in_the_place_of_a_file_keeps_nobody_waiting(run: Path, odd:
 
 def test_readings_that_are_damaged_are_told_and_cost_no_round(run: Path) -> None:
     whole = json.dumps(to_json(Reading(1, "cpu", energy_mj=1.0)))
-    told = run / "telemetry" / telemetry_name(CASE.case_id, 0)
-    told.parent.mkdir()
-    told.write_bytes(f"{whole}\n".encode() + b"\0\0\n[]\n" + f'{whole}\n{{"torn'.encode())
-    (found,) = verify(run).findings
-    assert found.code == "telemetry_damaged"
-    assert (found.file, found.harmless) == (f"telemetry/{told.name}", True)
-    assert read_readings(told) == [Reading(1, "cpu", energy_mj=1.0)] * 2
+    telemetry_file = run / "telemetry" / telemetry_name(CASE.case_id, 0)
+    telemetry_file.parent.mkdir()
+    telemetry_file.write_bytes(f"{whole}\n".encode() + b"\0\0\n[]\n" + f'{whole}\n{{"torn'.encode())
+    (finding,) = verify(run).findings
+    assert finding.code == "telemetry_damaged"
+    assert (finding.file, finding.harmless) == (f"telemetry/{telemetry_file.name}", True)
+    assert read_readings(telemetry_file) == [Reading(1, "cpu", energy_mj=1.0)] * 2
     assert {row["status"] for row in Rows().of(read_run(run))} == {"ok", "crashed"}
 
 
@@ -178,7 +178,7 @@ def test_readings_that_are_damaged_are_told_and_cost_no_round(run: Path) -> None
 def test_a_name_in_a_journal_never_leads_out_of_the_folder(
     run: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _renamed(run, name)
+    _rename_samples(run, name)
     assert main(["--verify", str(run)]) == 1
     assert "lies outside the run folder" in capsys.readouterr().out
     assert main(["--compare", str(run), str(run)]) == 1
@@ -189,9 +189,9 @@ def test_what_a_kill_leaves_is_noted_and_no_damage(run: Path) -> None:
     with journal(run).open("ab") as file:
         file.write(b'{"kind": "rou')
     (run / "samples" / f"{OTHER.case_id}.1.bin").write_bytes(bytes(40))
-    found = verify(run)
-    assert not found.damaged
-    assert [finding.code for finding in found.findings] == ["line_torn", "samples_unfinished"]
+    report = verify(run)
+    assert not report.damaged
+    assert [finding.code for finding in report.findings] == ["line_torn", "samples_unfinished"]
 
 
 def test_rows_that_do_not_follow_from_the_samples_are_noted(run: Path) -> None:
@@ -216,9 +216,9 @@ def _timed(path: Path) -> Path:
     ops = (Operator("a", "MatMul", 8.0, "mm", ("a",)), Operator("b", "Relu", 2.0, "relu", ("b",)))
     with RunFolder.create(path, manifest_of()) as folder:
         record(folder, CASE, 0, [10.0, 20.0, 30.0])
-        told = write_operators(folder, OperatorTimes(CASE.case_id, "wall", 9, ops))
-        folder.record(told)
-    return path / told.file
+        operators = write_operators(folder, OperatorTimes(CASE.case_id, "wall", 9, ops))
+        folder.record(operators)
+    return path / operators.file
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_a_table_of_operators_that_is_not_what_was_measured_is_told_and_left_out
     tmp_path: Path, harm: Callable[[Path], object], code: str
 ) -> None:
     harm(_timed(tmp_path / "run"))
-    (finding,) = (one for one in verify(tmp_path / "run").findings if not one.harmless)
+    (finding,) = (issue for issue in verify(tmp_path / "run").findings if not issue.harmless)
     assert finding.code == code
     assert CASE.case_id in finding.remedy
     assert not read_intact(tmp_path / "run").run.operators
@@ -265,14 +265,14 @@ def test_a_table_of_another_run_is_noted(
     shutil.copy(tmp_path / "other" / "results.parquet", run)
     (run / "results.json").write_text((run / "results.json").read_text().replace("30.0", "31.0"))
     assert main(["--verify", str(run)]) == 0
-    told = capsys.readouterr().out
-    assert "note: results.parquet is of another run" in told
-    assert "note: results.json is not what journal and samples amount to" in told
+    output = capsys.readouterr().out
+    assert "note: results.parquet is of another run" in output
+    assert "note: results.json is not what journal and samples amount to" in output
     (run / "results.parquet").write_bytes(b"PAR1 and no more PAR1")
     assert main(["--verify", str(run)]) == 0
-    told = capsys.readouterr().out
-    assert "note: results.parquet can't be read" in told
-    assert "graphlap export -f parquet" in told
+    output = capsys.readouterr().out
+    assert "note: results.parquet can't be read" in output
+    assert "graphlap export -f parquet" in output
 
 
 def test_lines_that_are_lost_are_missed_where_a_run_has_ended(
@@ -286,6 +286,6 @@ def test_lines_that_are_lost_are_missed_where_a_run_has_ended(
     for state, code in (("measuring", 0), ("finished", 1)):
         (run / "live.json").write_text(json.dumps({"state": state}))
         assert main(["--verify", str(run)]) == code
-    told = capsys.readouterr().out
-    assert f"{CASE.case_id}.1.bin was measured, but no journal line records it" in told
-    assert "restore journal/ from a copy" in told
+    output = capsys.readouterr().out
+    assert f"{CASE.case_id}.1.bin was measured, but no journal line records it" in output
+    assert "restore journal/ from a copy" in output

@@ -35,16 +35,16 @@ GRID = {
 
 def new_tune(path: Path, tune: str, grid: dict[str, Any] = GRID, **plan: Any) -> RunFolder:
     """The folder of a run that has measured nothing yet."""
-    asked = with_search_values(
+    requested_plan = with_search_values(
         Plan(**{"sweeps": (Sweep(**grid),), "tune": tune, "seed": 3, **plan})
     )
-    return RunFolder.create(path, manifest_of(expand(asked), 1, asked))
+    return RunFolder.create(path, manifest_of(expand(requested_plan), 1, requested_plan))
 
 
 def latency_us(case: Case) -> float:
     """What the fake runtime's script says; a thread of one's own takes a tenth more."""
-    scripted = float(case.options.get("latency_us", 100.0))
-    return scripted * (1.1 if case.threads else 1.0)
+    base_us = float(case.options.get("latency_us", 100.0))
+    return base_us * (1.1 if case.threads else 1.0)
 
 
 def play(
@@ -57,31 +57,31 @@ def play(
     """Write what the searches ask for until they are over or had so many; how many were written."""
     folder.begin(ENVIRONMENT)
     run = read_run(folder.path)
-    known: dict[str, dict[int, RoundResult]] = {c: dict(r) for c, r in run.rounds.items()}
+    results: dict[str, dict[int, RoundResult]] = {c: dict(r) for c, r in run.rounds.items()}
     for case in run.manifest.cases:
         for precision in run.manifest.requested_plan.sweeps[0].precisions:
             folder.record(ModelExported(case.model, precision, EXPORTED))
-    run = replace(read_run(folder.path), rounds=known)
-    told, written = set(known), 0
+    run = replace(read_run(folder.path), rounds=results)
+    case_ids, rounds_written = set(results), 0
     for search in tunings(run):
-        while written < most_rounds and (following := search.of(run).following) is not None:
+        while rounds_written < most_rounds and (following := search.of(run).following) is not None:
             case, number = following
-            if case.case_id not in told and case not in run.manifest.cases:
+            if case.case_id not in case_ids and case not in run.manifest.cases:
                 folder.record(SearchCase(case))
-            told.add(case.case_id)
+            case_ids.add(case.case_id)
             noise = random.Random(f"{case.case_id}:{number}").gauss(1.0, 0.01)
             check = Check("torch", 0.0, error(case), 1.0, 1e-4, True)
-            ended = status(case)
-            latencies = [cost_us(case) * noise] * RUNS if ended == "ok" else []
-            reason = "" if ended == "ok" else "the engine said no: ask it why"
-            result = record(folder, case, number, latencies, ended, reason=reason, check=check)
-            known.setdefault(case.case_id, {})[number] = result
-            written += 1
-    return written
+            outcome = status(case)
+            latencies = [cost_us(case) * noise] * RUNS if outcome == "ok" else []
+            reason = "" if outcome == "ok" else "the engine said no: ask it why"
+            result = record(folder, case, number, latencies, outcome, reason=reason, check=check)
+            results.setdefault(case.case_id, {})[number] = result
+            rounds_written += 1
+    return rounds_written
 
 
 def found_in(folder: RunFolder) -> TuneResults:
     """As someone sees it who reads the folder anew."""
-    found = tune_results(read_run(folder.path))
-    assert found is not None
-    return found
+    results = tune_results(read_run(folder.path))
+    assert results is not None
+    return results

@@ -14,32 +14,34 @@ US = 1_000
 
 def samples(*batches: tuple[list[float], float, float]) -> Samples:
     """Batches as their arrivals, their start and their end, in microseconds."""
-    rows = [(came, began, ended) for arrivals, began, ended in batches for came in arrivals]
-    scheduled, started, finished = (
+    rows = [(came, began, finish) for arrivals, began, finish in batches for came in arrivals]
+    scheduled_ns, started_ns, finished_ns = (
         np.array([row[part] * US for row in rows], np.int64) for part in range(3)
     )
-    return Samples(scheduled, started, finished, "wall", from_schedule=True)
+    return Samples(scheduled_ns, started_ns, finished_ns, "wall", from_schedule=True)
 
 
 def test_waiting_for_others_is_told_apart_from_waiting_for_the_server() -> None:
     """The server is free at 100; one came at 40, one at 120, and they go at 150."""
-    told = batches_of(samples(([0], 0, 100), ([40, 120], 150, 250)), Batcher(4, 110.0))
-    assert told.added_ns.tolist() == [50 * US, 30 * US]
-    assert (told.held.tolist(), told.places.tolist()) == ([2], [2])
-    assert told.late_ns.tolist() == [0]
+    batches = batches_of(samples(([0], 0, 100), ([40, 120], 150, 250)), Batcher(4, 110.0))
+    assert batches.added_ns.tolist() == [50 * US, 30 * US]
+    assert (batches.held.tolist(), batches.places.tolist()) == ([2], [2])
+    assert batches.late_ns.tolist() == [0]
 
 
 def test_a_batch_is_late_from_when_it_was_full_or_had_waited_or_the_server_was_free() -> None:
     batcher = Batcher(2, 100.0)
-    timed = samples(
+    timed_samples = samples(
         ([0], 100, 200),
         ([210, 230], 231, 300),  # full at 230
         ([310], 412, 500),  # has waited at 410
         ([420, 430], 503, 600),  # the server is free at 500
     )
-    told = batches_of(timed, batcher)
-    assert told.late_ns.tolist() == [1 * US, 2 * US, 3 * US]
-    assert lateness_ns(timed, batcher).tolist() == [1 * US, 2 * US], "the third found it busy"
+    batches = batches_of(timed_samples, batcher)
+    assert batches.late_ns.tolist() == [1 * US, 2 * US, 3 * US]
+    assert lateness_ns(timed_samples, batcher).tolist() == [1 * US, 2 * US], (
+        "the third found it busy"
+    )
 
 
 def test_the_first_batch_is_not_told_since_nothing_is_known_before_it() -> None:

@@ -72,9 +72,9 @@ def test_an_inflation_widens_by_its_factor() -> None:
 def test_unlucky_processes_are_covered_too(rounds: int, least: float) -> None:
     """Exponential logarithms, where t alone covers 88, 90 and 92 % of 40,000 draws."""
     rng = np.random.default_rng(11)
-    covered = 0
+    hits = 0
     for _ in range(2000):
         interval = interval_between(np.exp(0.03 * rng.exponential(size=rounds)))
         assert interval is not None
-        covered += interval.low <= np.exp(0.03) <= interval.high
-    assert covered / 2000 >= least
+        hits += interval.low <= np.exp(0.03) <= interval.high
+    assert hits / 2000 >= least

@@ -28,21 +28,21 @@ def test_a_tail_is_at_most_its_bound(stream: Stream) -> None:
     least = 0.98 - 3.0 * math.sqrt(0.98 * 0.02 / TRIES)
     cells = bounded(stream, 5, 3000, (0.9, 0.99), TRIES)
     assert not cells[0.9].absent
-    for quantile, told in cells.items():
-        assert told.absent or told.share >= least, (quantile, told)
+    for quantile, coverage in cells.items():
+        assert coverage.absent or coverage.share >= least, (quantile, coverage)
 
 
 def test_where_processes_differ_the_bound_is_that_of_their_logarithms() -> None:
     """Levels symmetric about 1, so that there is no skewness to allow for."""
     shape = np.random.default_rng(1).normal(100.0, 1.0, 5000)
     factors = np.exp([0.0, 0.1, -0.1, 0.05, -0.05])  # neighbours do not resemble each other
-    found = upper_bound(Rounds.of([shape * factor for factor in factors]), 0.9).value
+    bound = upper_bound(Rounds.of([shape * factor for factor in factors]), 0.9).value
     middle = np.sort(shape)[math.ceil(0.9 * 5000) - 1]
     error = math.sqrt((0.1**2 + 0.05**2) * 2 / 4 / 5) * round_correlation(factors).inflation
     reach = math.exp(float(stdtrit(4, 0.99)) * error)
-    pooled = np.sort(np.concatenate([shape * factor for factor in factors]))
-    assert found == pytest.approx(middle * reach)
-    assert found > pooled[math.ceil(0.91 * len(pooled))]
+    pooled_latencies = np.sort(np.concatenate([shape * factor for factor in factors]))
+    assert bound == pytest.approx(middle * reach)
+    assert bound > pooled_latencies[math.ceil(0.91 * len(pooled_latencies))]
 
 
 def test_where_processes_are_alike_the_bound_is_a_run_of_theirs() -> None:
@@ -51,10 +51,10 @@ def test_where_processes_are_alike_the_bound_is_a_run_of_theirs() -> None:
     rounds = Rounds.of([rng.permutation(3000) + 1.0 for _ in range(5)])
     independent = sum(rounds.independent(0.9))
     assert independent == pytest.approx(15000, rel=0.1)
-    found = upper_bound(rounds, 0.9).value
+    bound = upper_bound(rounds, 0.9).value
     # A normal stands for the binomial: 2.326 standard deviations of the share above 0.9.
     share = 0.9 + 2.326 * math.sqrt(0.9 * 0.1 / independent)
-    assert found == pytest.approx(3000 * share, abs=2.0)
+    assert bound == pytest.approx(3000 * share, abs=2.0)
 
 
 def test_the_bound_lies_beyond_the_percentile_and_its_interval() -> None:
@@ -74,5 +74,5 @@ def test_the_bound_lies_beyond_the_percentile_and_its_interval() -> None:
 )
 def test_too_little_for_a_promise_gives_none_and_says_why(count: int, runs: int, why: str) -> None:
     latencies = np.random.default_rng(4).permutation(runs) + 1.0
-    found = upper_bound(Rounds.of([latencies] * count), 0.99)
-    assert found.value is None and found.absent == why
+    bound = upper_bound(Rounds.of([latencies] * count), 0.99)
+    assert bound.value is None and bound.absent == why

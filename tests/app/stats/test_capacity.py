@@ -54,40 +54,40 @@ SHORT = 20
 @pytest.mark.parametrize("utilisation", [0.5, 0.9])
 def test_it_finds_the_rate_of_drawn_services(utilisation: float) -> None:
     server = Server("M/M/1", exponential, exponential_services(utilisation), requests=LONG)
-    found, rounds = search(server, 1, SHORT)
+    bracket, rounds = search(server, 1, SHORT)
     estimate = rounds.estimate()
     assert estimate is not None
     assert estimate.best_hz == pytest.approx(1000.0 * utilisation, rel=0.03)
-    assert found.low_hz is not None and found.high_hz is not None
-    assert found.low_hz <= 1000.0 * utilisation <= found.high_hz <= 1.1 * found.low_hz
+    assert bracket.low_hz is not None and bracket.high_hz is not None
+    assert bracket.low_hz <= 1000.0 * utilisation <= bracket.high_hz <= 1.1 * bracket.low_hz
 
 
 @pytest.mark.parametrize("utilisation", [0.5, 0.8, 0.9])
 def test_it_finds_the_rate_of_constant_services(utilisation: float) -> None:
     server = Server("M/D/1", constant, constant_services(utilisation), requests=LONG)
-    found, rounds = search(server, 1, SHORT)
+    bracket, rounds = search(server, 1, SHORT)
     estimate = rounds.estimate()
     assert estimate is not None
     assert estimate.best_hz == pytest.approx(1000.0 * utilisation, rel=0.03)
-    assert found.low_hz is not None and found.high_hz is not None
-    assert found.low_hz <= 1000.0 * utilisation <= found.high_hz <= 1.1 * found.low_hz
+    assert bracket.low_hz is not None and bracket.high_hz is not None
+    assert bracket.low_hz <= 1000.0 * utilisation <= bracket.high_hz <= 1.1 * bracket.low_hz
 
 
 @pytest.mark.parametrize("services", [2.0, 5.0])
 def test_a_target_on_the_mean_is_found_likewise(services: float) -> None:
     """The mean response of M/M/1 is 1 / (mu - lambda)."""
     server = Server("M/M/1", exponential, services, requests=20_000, percentile=None)
-    found, _ = search(server, 1, SHORT)
+    bracket, _ = search(server, 1, SHORT)
     true_hz = 1000.0 * (1.0 - 1.0 / services)
-    assert (found.low_hz or 0.0) <= true_hz <= (found.high_hz or math.inf)
-    assert (found.high_hz or math.inf) <= 1.1 * (found.low_hz or 0.0)
+    assert (bracket.low_hz or 0.0) <= true_hz <= (bracket.high_hz or math.inf)
+    assert (bracket.high_hz or math.inf) <= 1.1 * (bracket.low_hz or 0.0)
 
 
 def test_the_promise_holds_where_processes_differ() -> None:
     """Whose speeds differ by 10 %: the limit is 659/s, by 60 rounds of 60,000 requests."""
-    server = next(one for one in SERVERS if one.name == "processes 10 %")
-    broken = sum((search(server, seed)[0].low_hz or 0.0) > 659.0 for seed in range(6))
-    assert broken <= 1
+    server = next(candidate for candidate in SERVERS if candidate.name == "processes 10 %")
+    violations = sum((search(server, seed)[0].low_hz or 0.0) > 659.0 for seed in range(6))
+    assert violations <= 1
 
 
 def observed(rate_hz: float, late: int, requests: int = 2000) -> Observation:
@@ -109,12 +109,12 @@ def played(
 @pytest.mark.parametrize("limit_hz", [60.0, 123.0, 500.0, 700.0, 950.0])
 def test_it_ends_at_the_limit_wherever_that_lies(limit_hz: float) -> None:
     rounds = played(lambda rate_hz: min(2000, round(20 * (rate_hz / limit_hz) ** 8)))
-    found = rounds.bracket()
-    assert found.low_hz is not None and found.high_hz is not None
-    assert found.low_hz <= limit_hz <= found.high_hz <= 1.1 * found.low_hz
-    assert {found.verdict(rate_hz) for rate_hz in (1.0, found.low_hz)} == {"holds"}
-    assert found.verdict(found.high_hz) == "breaks"
-    rates = [one.rate_hz for one in rounds.observations]
+    bracket = rounds.bracket()
+    assert bracket.low_hz is not None and bracket.high_hz is not None
+    assert bracket.low_hz <= limit_hz <= bracket.high_hz <= 1.1 * bracket.low_hz
+    assert {bracket.verdict(rate_hz) for rate_hz in (1.0, bracket.low_hz)} == {"holds"}
+    assert bracket.verdict(bracket.high_hz) == "breaks"
+    rates = [observation.rate_hz for observation in rounds.observations]
     assert len(set(rates)) < len(rates), "rounds share rates"
 
 
@@ -123,14 +123,14 @@ def test_nothing_is_promised_that_the_rounds_do_not_show() -> None:
     few = Rounds(TARGET, 1000.0, (observed(700.0, 0),), spent=1).bracket()
     assert few == Bracket(None, None)
     none_late = played(lambda rate_hz: 0, most=12)
-    highest_hz = max(one.rate_hz for one in none_late.observations)
+    highest_hz = max(observation.rate_hz for observation in none_late.observations)
     assert (none_late.bracket().low_hz or 0.0) <= highest_hz
 
 
 def test_it_gives_up_where_hardly_a_request_meets_another() -> None:
     rounds = played(lambda rate_hz: 400)
     assert rounds.bracket().low_hz is None
-    lowest_hz = min(one.rate_hz for one in rounds.observations)
+    lowest_hz = min(observation.rate_hz for observation in rounds.observations)
     assert lowest_hz == 20.0
     assert len(rounds.observations) < 20
 
@@ -141,25 +141,25 @@ def test_it_gives_up_where_no_rate_can_be_asked_for() -> None:
         observations = (*rounds.observations, observed(rate_hz, 0))
         rounds = replace(rounds, observations=observations, spent=len(observations))
     assert rounds.bracket().high_hz is None
-    assert max(one.rate_hz for one in rounds.observations) == MAXIMUM_RATE_HZ
+    assert max(observation.rate_hz for observation in rounds.observations) == MAXIMUM_RATE_HZ
     assert len(rounds.observations) < 40
 
 
 def test_a_rate_that_could_not_be_offered_bounds_the_search_and_says_so() -> None:
     rounds = played(lambda rate_hz: 0, offered_below_hz=400.0)
-    rates = [one.rate_hz for one in rounds.observations]
+    rates = [observation.rate_hz for observation in rounds.observations]
     assert all(rate_hz < 400.0 for rate_hz in rates)
-    found = rounds.bracket()
-    assert (found.high_hz, found.not_offered) == (400.0, True)
-    assert (found.low_hz or 0.0) == max(rates) > 350.0
-    assert found.verdict(400.0) == "not_offered"
+    bracket = rounds.bracket()
+    assert (bracket.high_hz, bracket.not_offered) == (400.0, True)
+    assert (bracket.low_hz or 0.0) == max(rates) > 350.0
+    assert bracket.verdict(400.0) == "not_offered"
 
 
 def test_the_order_of_the_rounds_changes_nothing() -> None:
     rounds = played(lambda rate_hz: min(2000, round(20 * (rate_hz / 500.0) ** 8)), most=9)
-    turned = replace(rounds, observations=rounds.observations[::-1])
-    assert next_rate(turned, 40) == pytest.approx(next_rate(rounds, 40))
-    assert turned.bracket() == rounds.bracket()
+    reversed_rounds = replace(rounds, observations=rounds.observations[::-1])
+    assert next_rate(reversed_rounds, 40) == pytest.approx(next_rate(rounds, 40))
+    assert reversed_rounds.bracket() == rounds.bracket()
 
 
 def test_the_curve_has_a_beginning_and_nothing_twice() -> None:

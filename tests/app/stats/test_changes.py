@@ -39,12 +39,12 @@ def test_a_history_without_a_change_shows_none(
 
 @pytest.mark.parametrize("beside", [0, 99])
 def test_a_slowdown_of_5_percent_is_found_among_a_hundred_series(beside: int) -> None:
-    found = 0
+    detections = 0
     for seed in range(60):
         slower = drawn(seed, 20, slice(10, None))
         changes = change_points([slower, *others(beside)])[0]
-        found += len(changes) == 1 and abs(changes[0].place - 10) <= 1 and changes[0].ratio > 1
-    assert found / 60 >= 0.9
+        detections += len(changes) == 1 and abs(changes[0].place - 10) <= 1 and changes[0].ratio > 1
+    assert detections / 60 >= 0.9
 
 
 def test_a_slowdown_is_told_after_four_runs() -> None:

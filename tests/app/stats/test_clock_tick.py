@@ -21,12 +21,12 @@ def read_on_a_clock(latency_us: np.ndarray, tick_us: float, rng: np.random.Gener
 
 def rounds(rng: np.random.Generator, count: int, tick_us: float, level_us: float) -> Rounds:
     """Processes that differ by 1 %, runs by 2 %."""
-    drawn = []
+    latencies = []
     for _ in range(count):
-        own = level_us * np.exp(0.01 * rng.standard_normal())
-        latency = own * np.exp(0.02 * rng.standard_normal(RUNS))
-        drawn.append(read_on_a_clock(latency, tick_us, rng))
-    return Rounds.of(drawn)
+        round_us = level_us * np.exp(0.01 * rng.standard_normal())
+        latency = round_us * np.exp(0.02 * rng.standard_normal(RUNS))
+        latencies.append(read_on_a_clock(latency, tick_us, rng))
+    return Rounds.of(latencies)
 
 
 def verdict(first: Estimate, second: Estimate) -> Verdict:
@@ -39,8 +39,8 @@ def verdict(first: Estimate, second: Estimate) -> Verdict:
 def test_the_tick_is_found(tick_us: float) -> None:
     rng = np.random.default_rng(1)
     latency = 8.0 * np.exp(0.05 * rng.standard_normal(5000))
-    found = clock_tick(np.sort(read_on_a_clock(latency, tick_us, rng)))
-    assert found == pytest.approx(tick_us, rel=1e-6)
+    tick = clock_tick(np.sort(read_on_a_clock(latency, tick_us, rng)))
+    assert tick == pytest.approx(tick_us, rel=1e-6)
 
 
 def test_the_tick_of_events_that_are_stored_in_single_precision_is_found() -> None:
@@ -82,13 +82,16 @@ def test_a_tick_makes_no_verdict(count: int, level_us: float) -> None:
 def test_a_difference_of_several_ticks_is_still_found() -> None:
     rng = np.random.default_rng(6)
     first, second = (typical_quantile(rounds(rng, 8, 0.1, us), 0.5) for us in (1.23, 1.63))
-    found = verdict(first, second)
-    assert found.word == "slower"
-    assert found.interval is not None and found.interval.low <= 1.63 / 1.23 <= found.interval.high
+    judgement = verdict(first, second)
+    assert judgement.word == "slower"
+    assert (
+        judgement.interval is not None
+        and judgement.interval.low <= 1.63 / 1.23 <= judgement.interval.high
+    )
 
 
 def test_noise_on_a_coarse_clock_has_no_outliers() -> None:
     rng = np.random.default_rng(7)
     latency = 9.4 * np.exp(0.05 * rng.standard_normal(5000))
-    shown = np.sort(read_on_a_clock(latency, 1.0, rng))
-    assert np.count_nonzero(shown > fence(shown)) <= 5
+    latencies = np.sort(read_on_a_clock(latency, 1.0, rng))
+    assert np.count_nonzero(latencies > fence(latencies)) <= 5

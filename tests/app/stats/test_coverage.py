@@ -27,17 +27,17 @@ def least(share: float, tries: int) -> float:
     return share - 3.0 * math.sqrt(share * (1.0 - share) / tries)
 
 
-def held(told: Covered, share: float) -> bool:
-    return told.absent or told.share >= least(share, told.claimed)
+def held(coverage: Covered, share: float) -> bool:
+    return coverage.absent or coverage.share >= least(share, coverage.claimed)
 
 
 @pytest.mark.parametrize(
     "stream", seldom_but(QUICK, [*AUDITED, *UNSEEN], lambda stream: stream.name)
 )
 def test_eight_rounds_hold_the_truth(stream: Stream) -> None:
-    for quantile, told in covered(stream, 8, 5000, (0.5, 0.9, 0.99), TRIES).items():
-        assert held(told, LEAST[stream.kind]), (quantile, told)
-        assert told.marks == ()
+    for quantile, coverage in covered(stream, 8, 5000, (0.5, 0.9, 0.99), TRIES).items():
+        assert held(coverage, LEAST[stream.kind]), (quantile, coverage)
+        assert coverage.marks == ()
 
 
 @pytest.mark.parametrize(

@@ -50,13 +50,13 @@ def measured(draw: Draw, quantile: float) -> tuple[float, float]:
     rng = np.random.default_rng(1)
     many = [draw(rng) for _ in range(MANY)]
     limit = float(np.quantile(np.concatenate(many), quantile))
-    shares = np.array([(one > limit).mean() for one in many])
+    shares = np.array([(latencies > limit).mean() for latencies in many])
     truth = shares.mean() * (1.0 - shares.mean()) / shares.var(ddof=1)
     estimates = []
     for _ in range(TRIES):
-        drawn = [draw(rng) for _ in range(ROUNDS)]
-        beyond = [one > np.quantile(one, quantile) for one in drawn]
-        estimates.append(np.mean(independent_runs(beyond)))
+        samples = [draw(rng) for _ in range(ROUNDS)]
+        exceedances = [latencies > np.quantile(latencies, quantile) for latencies in samples]
+        estimates.append(np.mean(independent_runs(exceedances)))
     return float(np.median(estimates)), float(truth)
 
 
@@ -84,9 +84,9 @@ def test_dependent_runs_count_as_their_spread_says(draw: Draw, quantile: float) 
 
 
 def test_slow_runs_in_a_row_count_as_one() -> None:
-    beyond = np.zeros(1000, bool)
-    beyond[100:120] = True
-    (count,) = independent_runs([beyond])
+    exceedances = np.zeros(1000, bool)
+    exceedances[100:120] = True
+    (count,) = independent_runs([exceedances])
     assert count == pytest.approx(1000 / 20)
 
 

@@ -50,21 +50,21 @@ def test_none_late_of_a_few_is_no_proof() -> None:
 
 def test_requests_that_are_late_together_count_once() -> None:
     latencies = np.full(2000, 1000.0)
-    apart, together = latencies.copy(), latencies.copy()
-    apart[::100] = 9000.0
+    scattered_latency, clustered_latency = latencies.copy(), latencies.copy()
+    scattered_latency[::100] = 9000.0
     for begin in (500, 1500):
-        together[begin : begin + 10] = 9000.0
-    assert summarise_round(apart, TARGET, ALONE).independent == 2000
-    found = summarise_round(together, TARGET, ALONE)
-    assert found.late == 20
-    assert found.independent < 500
+        clustered_latency[begin : begin + 10] = 9000.0
+    assert summarise_round(scattered_latency, TARGET, ALONE).independent == 2000
+    summary = summarise_round(clustered_latency, TARGET, ALONE)
+    assert summary.late == 20
+    assert summary.independent < 500
 
 
 def test_a_long_queue_is_late_for_long_even_where_a_round_does_not_show_it() -> None:
     latencies = np.full(2000, 1000.0)
-    dispersed = dispersion(TARGET, 10_000.0, 0.95)
-    assert dispersed > 100.0
-    assert summarise_round(latencies, TARGET, dispersed).independent < 20.0
+    dispersion_factor = dispersion(TARGET, 10_000.0, 0.95)
+    assert dispersion_factor > 100.0
+    assert summarise_round(latencies, TARGET, dispersion_factor).independent < 20.0
 
 
 def test_a_queue_is_late_as_long_as_its_target_or_its_load_makes_it() -> None:
@@ -77,11 +77,11 @@ def test_a_queue_is_late_as_long_as_its_target_or_its_load_makes_it() -> None:
 
 def test_late_requests_vary_as_theory_and_a_simulated_queue_say() -> None:
     """Of M/D/1 at the rate that just keeps 8 services, the number of late ones of 300 rounds."""
-    server = next(one for one in SERVERS if one.name == "M/D/1")
+    server = next(candidate for candidate in SERVERS if candidate.name == "M/D/1")
     late = np.array([server.round(718.0, number, 1).late for number in range(300)])
     requests = server.round(718.0, 0, 1).requests
-    shown = late.var() / (0.01 * requests)
-    assert dispersion(server.target, 1000.0, 0.718) == pytest.approx(shown, rel=0.35)
+    observed_ratio = late.var() / (0.01 * requests)
+    assert dispersion(server.target, 1000.0, 0.718) == pytest.approx(observed_ratio, rel=0.35)
     assert dispersion(TARGET, 100.0, 0.9) == 1.0, "less than one service fits into the target"
     assert dispersion(TARGET, 0.0, 0.0) == 1.0, "a closed loop has no queue"
     lenient = Target(99.0, 10e6)
@@ -97,22 +97,22 @@ def test_a_round_is_long_enough_for_its_percentile_and_its_queue() -> None:
 
 
 def test_the_interval_holds_the_share_and_widens_with_rounds_that_differ() -> None:
-    alike = interval(rounds_of(0.01, 2000, 8), TARGET)
-    assert alike is not None
-    assert alike.low < 0.01 < alike.high
+    equal_interval = interval(rounds_of(0.01, 2000, 8), TARGET)
+    assert equal_interval is not None
+    assert equal_interval.low < 0.01 < equal_interval.high
     differing = [RateRound(2000, 2000.0, late, 4000.0) for late in (0, 40) * 4]
     wider = interval(differing, TARGET)
     assert wider is not None
     assert late_share(differing) == pytest.approx(0.01)
-    assert wider.width > alike.width
+    assert wider.width > equal_interval.width
     assert interval(rounds_of(0.01, 2000, 2), TARGET) is None
 
 
 def test_all_late_is_a_share_of_one() -> None:
-    found = interval(rounds_of(1.0, 500, 4), TARGET)
-    assert found is not None
-    assert found.high == 1.0
-    assert found.low > 0.99
+    share_interval = interval(rounds_of(1.0, 500, 4), TARGET)
+    assert share_interval is not None
+    assert share_interval.high == 1.0
+    assert share_interval.low > 0.99
 
 
 def test_a_mean_is_judged_by_the_means_of_the_rounds() -> None:

@@ -17,8 +17,8 @@ TRIES = 400
 @pytest.mark.parametrize(("late", "runs"), [(0, 1000), (1, 50), (7, 300), (299, 300), (20, 20)])
 def test_of_independent_runs_the_interval_is_clopper_and_pearsons(late: int, runs: int) -> None:
     exact = binomtest(late, runs).proportion_ci(0.95, "exact")
-    found = exact_interval(late, runs)
-    assert (found.low, found.high) == pytest.approx((exact.low, exact.high), rel=1e-9)
+    bounds = exact_interval(late, runs)
+    assert (bounds.low, bounds.high) == pytest.approx((exact.low, exact.high), rel=1e-9)
 
 
 def test_rounds_alike_are_counted_as_one_sample() -> None:
@@ -48,16 +48,16 @@ def test_fewer_than_three_rounds_tell_a_share_and_no_interval() -> None:
 
 
 def test_late_runs_in_a_row_are_worth_fewer_than_as_many_apart() -> None:
-    apart, in_a_row = np.full(1000, 10.0), np.full(1000, 10.0)
-    apart[np.random.default_rng(0).choice(1000, 40, replace=False)] = 30.0
+    scattered_runs, in_a_row = np.full(1000, 10.0), np.full(1000, 10.0)
+    scattered_runs[np.random.default_rng(0).choice(1000, 40, replace=False)] = 30.0
     in_a_row[100:120] = in_a_row[700:720] = 30.0
-    assert width(late_share_of(20.0, [apart] * 3).interval) < width(
+    assert width(late_share_of(20.0, [scattered_runs] * 3).interval) < width(
         late_share_of(20.0, [in_a_row] * 3).interval
     )
 
 
 def test_processes_that_differ_widen_the_interval() -> None:
-    def of(counts: tuple[int, ...]) -> Interval | None:
+    def interval_of(counts: tuple[int, ...]) -> Interval | None:
         rng = np.random.default_rng(1)
         rounds = []
         for count in counts:
@@ -65,7 +65,7 @@ def test_processes_that_differ_widen_the_interval() -> None:
             rounds[-1][rng.choice(2000, count, replace=False)] = 30.0
         return late_share_of(20.0, rounds).interval
 
-    assert width(of((20, 20, 20, 20, 20))) < width(of((0, 5, 10, 15, 70)))
+    assert width(interval_of((20, 20, 20, 20, 20))) < width(interval_of((0, 5, 10, 15, 70)))
 
 
 def independent(share: float, runs: int, rng: np.random.Generator) -> np.ndarray:
@@ -75,8 +75,8 @@ def independent(share: float, runs: int, rng: np.random.Generator) -> np.ndarray
 
 def in_spells(share: float, runs: int, rng: np.random.Generator) -> np.ndarray:
     """Each spell makes five runs late."""
-    begun = rng.random(runs + 4) < 1 - (1 - share) ** (1 / 5)
-    late: np.ndarray = np.max([begun[k : k + runs] for k in range(5)], axis=0).astype(float)
+    is_start = rng.random(runs + 4) < 1 - (1 - share) ** (1 / 5)
+    late: np.ndarray = np.max([is_start[k : k + runs] for k in range(5)], axis=0).astype(float)
     return late
 
 
@@ -90,13 +90,13 @@ def of_processes(share: float, runs: int, rng: np.random.Generator) -> np.ndarra
 def test_the_interval_holds_the_true_share_as_often_as_it_says(
     drawn: Callable[[float, int, np.random.Generator], np.ndarray], rounds: int
 ) -> None:
-    rng, share, held = np.random.default_rng(3), 0.01, 0
+    rng, share, hits = np.random.default_rng(3), 0.01, 0
     for _ in range(TRIES):
-        found = late_share_of(0.5, [drawn(share, 1500, rng) for _ in range(rounds)]).interval
-        assert found is not None
-        held += found.low <= share <= found.high
+        bounds = late_share_of(0.5, [drawn(share, 1500, rng) for _ in range(rounds)]).interval
+        assert bounds is not None
+        hits += bounds.low <= share <= bounds.high
     # Three standard deviations of so many tries below 95 %.
-    assert held / TRIES >= 0.95 - 3 * (0.95 * 0.05 / TRIES) ** 0.5
+    assert hits / TRIES >= 0.95 - 3 * (0.95 * 0.05 / TRIES) ** 0.5
 
 
 def width(interval: Interval | None) -> float:

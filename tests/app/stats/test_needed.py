@@ -39,10 +39,10 @@ def test_as_many_as_there_are_suffice_just_where_their_interval_is_narrow(unluck
     interval = interval_between(np.array(figures))
     assert interval is not None
     middle = float(np.exp(np.mean(np.log(figures))))
-    reached = max(interval.high / middle - 1.0, 1.0 - interval.low / middle)
-    enough = rounds_needed(figures, share=reached * (1 + 1e-9))
+    half_width = max(interval.high / middle - 1.0, 1.0 - interval.low / middle)
+    enough = rounds_needed(figures, share=half_width * (1 + 1e-9))
     assert enough is not None and enough <= len(figures)
-    more = rounds_needed(figures, share=reached * 0.95)
+    more = rounds_needed(figures, share=half_width * 0.95)
     assert more is not None and more > len(figures)
 
 
@@ -61,9 +61,9 @@ def test_that_many_rounds_have_such_an_interval_when_they_are_measured() -> None
 def test_rounds_that_correlate_need_more() -> None:
     figures = [100.0, 101.0, 99.0, 100.5, 99.5, 103.0]
     alone = rounds_needed(figures, 0.002)
-    correlated = rounds_needed(figures, 0.002, inflation=1.5)
-    assert alone is not None and correlated is not None
-    assert correlated == pytest.approx(1.5**2 * alone, rel=0.1)
+    correlated_rounds = rounds_needed(figures, 0.002, inflation=1.5)
+    assert alone is not None and correlated_rounds is not None
+    assert correlated_rounds == pytest.approx(1.5**2 * alone, rel=0.1)
 
 
 def test_two_rounds_do_not_tell_how_many_more() -> None:

@@ -52,17 +52,17 @@ def test_every_percentile_that_is_asked_for_must_be_narrow() -> None:
 
 @pytest.mark.parametrize("asked", STREAMS, ids=lambda asked: f"{asked.stream.name} {asked.share}")
 def test_the_interval_at_stopping_holds_the_truth(asked: Asked) -> None:
-    told = stopped(asked, TRIES)
-    assert told.claimed >= 0.9 * TRIES
-    assert told.held / told.claimed >= 0.93
-    assert told.ends[0] < told.ends[-1], "where it ends is left to the rounds"
+    result = stopped(asked, TRIES)
+    assert result.claimed >= 0.9 * TRIES
+    assert result.held / result.claimed >= 0.93
+    assert result.ends[0] < result.ends[-1], "where it ends is left to the rounds"
 
 
 def test_processes_that_agree_by_chance_at_the_first_look_end_no_case_wrongly() -> None:
     """One process in twenty is three times slower: most first looks see none of them."""
-    told = stopped(DISTURBED[0], 60)
-    assert told.ends[0] == FIRST_LOOK and told.ends[-1] > FIRST_LOOK
-    assert told.held >= 0.93 * told.claimed - 3 * (0.93 * 0.07 * told.claimed) ** 0.5
+    result = stopped(DISTURBED[0], 60)
+    assert result.ends[0] == FIRST_LOOK and result.ends[-1] > FIRST_LOOK
+    assert result.held >= 0.93 * result.claimed - 3 * (0.93 * 0.07 * result.claimed) ** 0.5
 
 
 @pytest.mark.parametrize("asked", STREAMS[:2], ids=lambda asked: asked.stream.name)

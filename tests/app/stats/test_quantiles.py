@@ -32,10 +32,10 @@ def test_ranks_keep_each_tail_within_its_share_and_are_the_tightest(
         return
     low, high = ranks
     assert 1 <= low < high <= count
-    below = binom(count, quantile)
-    assert below.cdf(low - 1) <= 0.025 < below.cdf(low)
-    assert below.sf(high - 1) <= 0.025 + 1e-12
-    assert below.sf(high - 2) > 0.025 - 1e-12
+    distribution = binom(count, quantile)
+    assert distribution.cdf(low - 1) <= 0.025 < distribution.cdf(low)
+    assert distribution.sf(high - 1) <= 0.025 + 1e-12
+    assert distribution.sf(high - 2) > 0.025 - 1e-12
 
 
 @pytest.mark.parametrize("quantile", [0.001, 0.5, 0.99, 0.999])
@@ -46,21 +46,21 @@ def test_ranks_are_exact_for_as_many_samples_as_a_long_round_has(
     ranks = rank_interval(count, quantile)
     assert ranks is not None
     low, high = ranks
-    below = binom(count, quantile)
-    assert below.cdf(low - 1) <= 0.025 < below.cdf(low)
-    assert below.sf(high - 1) <= 0.025 < below.sf(high - 2)
+    distribution = binom(count, quantile)
+    assert distribution.cdf(low - 1) <= 0.025 < distribution.cdf(low)
+    assert distribution.sf(high - 1) <= 0.025 < distribution.sf(high - 2)
 
 
 def test_interval_covers_the_true_quantile_as_often_as_it_says() -> None:
     rng = np.random.default_rng(1)
     true_p90 = -np.log(0.1)
-    covered = 0
+    hits = 0
     for _ in range(2000):
         ascending, ranks = np.sort(rng.exponential(size=100)), rank_interval(100, 0.9)
         assert ranks is not None
-        covered += ascending[ranks[0] - 1] <= true_p90 <= ascending[ranks[1] - 1]
+        hits += ascending[ranks[0] - 1] <= true_p90 <= ascending[ranks[1] - 1]
     # 95 % less three standard errors of 2,000 trials
-    assert covered / 2000 >= 0.935
+    assert hits / 2000 >= 0.935
 
 
 def test_order_statistic_is_a_sample_that_occurred() -> None:

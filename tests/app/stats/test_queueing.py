@@ -24,18 +24,18 @@ W. Whitt, Management Science 35, 1989; that of four such runs of 0.75 %."""
 
 
 def test_a_request_waits_for_those_before_it_and_no_longer() -> None:
-    found = simulate_queue(np.array([0, 10, 20, 200]), np.array([50, 30, 5, 7]))
-    assert found.started_ns.tolist() == [0, 50, 80, 200]
-    assert found.finished_ns.tolist() == [50, 80, 85, 207]
-    assert found.latency_ns.tolist() == [50, 70, 65, 7], "a user counts from the arrival"
+    queue = simulate_queue(np.array([0, 10, 20, 200]), np.array([50, 30, 5, 7]))
+    assert queue.started_ns.tolist() == [0, 50, 80, 200]
+    assert queue.finished_ns.tolist() == [50, 80, 85, 207]
+    assert queue.latency_ns.tolist() == [50, 70, 65, 7], "a user counts from the arrival"
 
 
 def test_a_request_goes_to_the_server_that_is_free_first() -> None:
-    found = simulate_queue(
+    queue = simulate_queue(
         np.array([0, 10, 20, 30, 40]), np.array([100, 20, 40, 10, 10]), servers=2
     )
-    assert found.started_ns.tolist() == [0, 10, 30, 70, 80]
-    assert found.finished_ns.tolist() == [100, 30, 70, 80, 90]
+    assert queue.started_ns.tolist() == [0, 10, 30, 70, 80]
+    assert queue.finished_ns.tolist() == [100, 30, 70, 80, 90]
 
 
 def test_a_stall_is_in_the_latency_of_all_who_arrived_in_it() -> None:
@@ -58,24 +58,26 @@ def test_every_number_of_servers_is_served_as_one_by_one(
 ) -> None:
     """Against the definition, request by request: who comes first begins on what is free first."""
     arrivals = np.cumsum(gaps)
-    drawn = data.draw(st.lists(st.integers(0, 90), min_size=len(gaps), max_size=len(gaps)))
+    durations = data.draw(st.lists(st.integers(0, 90), min_size=len(gaps), max_size=len(gaps)))
     free = [0] * servers
     expected = []
-    for arrival, lasts in zip(arrivals.tolist(), drawn, strict=True):
+    for arrival, lasts in zip(arrivals.tolist(), durations, strict=True):
         server = free.index(min(free))
         expected.append(max(arrival, free[server]))
         free[server] = expected[-1] + lasts
-    assert simulate_queue(arrivals, np.array(drawn), servers).started_ns.tolist() == expected
+    assert simulate_queue(arrivals, np.array(durations), servers).started_ns.tolist() == expected
 
 
 @pytest.mark.parametrize("utilisation", UTILISATIONS)
 def test_the_mean_wait_of_one_server_is_the_formulas(utilisation: float) -> None:
-    drawn, constants = [], []
+    exponential_waits, constants = [], []
     for seed in SEEDS:
         arrivals = poisson(utilisation, 1, COUNT, seed)
-        drawn.append(simulate_queue(arrivals, exponential(COUNT, 100 + seed)).queue_ns.mean())
+        exponential_waits.append(
+            simulate_queue(arrivals, exponential(COUNT, 100 + seed)).queue_ns.mean()
+        )
         constants.append(simulate_queue(arrivals, constant(COUNT)).queue_ns.mean())
-    for waits, variation in ((drawn, 1.0), (constants, 0.0)):
+    for waits, variation in ((exponential_waits, 1.0), (constants, 0.0)):
         formula = pollaczek_khinchine_ns(utilisation, variation)
         assert np.mean(waits) == pytest.approx(formula, rel=0.03)
 

@@ -43,19 +43,19 @@ def test_runs_that_differ_as_those_of_their_history_do_are_not_called_slower(
     rng = np.random.default_rng(12)
     wrong = 0
     for _ in range(TRIES):
-        past = past_of(rng, deviation, rounds, 6)
-        wrong += called(rng, deviation, rounds, past)
+        history = past_of(rng, deviation, rounds, 6)
+        wrong += called(rng, deviation, rounds, history)
     assert wrong / TRIES <= WITHIN
 
 
 def test_a_quiet_history_finds_what_a_stated_variation_does_not() -> None:
     rng = np.random.default_rng(13)
-    found = {"history": 0, "stated": 0}
+    detections = {"history": 0, "stated": 0}
     for _ in range(100):
-        past = past_of(rng, 0.01, 8, 12)
-        for source, variation in (("history", past), ("stated", STATED)):
-            found[source] += called(rng, 0.01, 8, variation, change=0.12)
-    assert found["history"] >= 95 and found["stated"] <= 10
+        history = past_of(rng, 0.01, 8, 12)
+        for source, variation in (("history", history), ("stated", STATED)):
+            detections[source] += called(rng, 0.01, 8, variation, change=0.12)
+    assert detections["history"] >= 95 and detections["stated"] <= 10
 
 
 def test_a_history_of_too_few_runs_says_nothing() -> None:
@@ -65,9 +65,13 @@ def test_a_history_of_too_few_runs_says_nothing() -> None:
 
 
 def test_a_history_is_not_believed_below_the_least_deviation() -> None:
-    found = from_history([1.0, 1.0001, 0.9999, 1.0])
-    assert found is not None
-    assert (found.deviation, found.freedom, found.source) == (MINIMUM_DEVIATION, 3, "history")
+    variation = from_history([1.0, 1.0001, 0.9999, 1.0])
+    assert variation is not None
+    assert (variation.deviation, variation.freedom, variation.source) == (
+        MINIMUM_DEVIATION,
+        3,
+        "history",
+    )
 
 
 def test_an_anchor_that_moved_widens_what_is_stated() -> None:

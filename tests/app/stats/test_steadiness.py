@@ -51,35 +51,35 @@ def test_what_does_not_move_settles_soon(kind: str) -> None:
 @pytest.mark.parametrize("windows", [20, 80])
 def test_a_round_that_does_not_move_is_flat(kind: str, windows: int) -> None:
     rng = np.random.default_rng(2)
-    found = [movement(STATIONARY[kind](rng, windows).tolist()) for _ in range(REPEATS)]
-    false = sum(one is None or one.word != "flat" for one in found)
+    movements = [movement(STATIONARY[kind](rng, windows).tolist()) for _ in range(REPEATS)]
+    false = sum(result is None or result.word != "flat" for result in movements)
     assert false / REPEATS <= 0.05
 
 
 @pytest.mark.parametrize("noise", [0.001, 0.005, 0.01])
 def test_a_drift_is_neither_settled_nor_flat(noise: float) -> None:
     rng = np.random.default_rng(3)
-    settled_early = found = 0
+    settled_early = detections = 0
     for _ in range(REPEATS):
         medians = 100.0 * (1 + noise * rng.standard_normal(20)) * (1 + 0.01 * np.arange(20))
         settled_early += bool(has_settled(medians[:10].tolist()))
-        told = movement(medians.tolist())
-        found += told is not None and told.word == "slowed down"
+        result = movement(medians.tolist())
+        detections += result is not None and result.word == "slowed down"
     assert settled_early / REPEATS <= 0.02
-    assert found / REPEATS >= 0.9
+    assert detections / REPEATS >= 0.9
 
 
 @pytest.mark.parametrize("noise", [0.001, 0.005, 0.01])
 @pytest.mark.parametrize("windows", [20, 80])
 def test_a_shift_of_three_percent_is_found(noise: float, windows: int) -> None:
     rng = np.random.default_rng(4)
-    found = 0
+    detections = 0
     for _ in range(REPEATS):
         place = rng.integers(windows // 5, windows - windows // 5)
         level = np.where(np.arange(windows) < place, 100.0, 103.0)
-        told = movement((level * (1 + noise * rng.standard_normal(windows))).tolist())
-        found += told is not None and told.word != "flat"
-    assert found / REPEATS >= 0.9
+        result = movement((level * (1 + noise * rng.standard_normal(windows))).tolist())
+        detections += result is not None and result.word != "flat"
+    assert detections / REPEATS >= 0.9
 
 
 def test_a_step_and_a_drift_are_told_apart_and_by_how_much() -> None:
@@ -110,13 +110,13 @@ def test_too_few_windows_say_nothing() -> None:
 
 def test_equal_windows_are_settled_and_flat() -> None:
     assert has_settled([7.0] * 10) is True
-    told = movement([7.0] * 20)
-    assert told is not None and told.word == "flat"
+    result = movement([7.0] * 20)
+    assert result is not None and result.word == "flat"
 
 
 def test_windows_are_widened_until_they_hold_enough_runs() -> None:
-    started = np.arange(0, 1_000_000_000, 10_000_000)
-    latency = np.full(len(started), 9_000_000)
-    assert len(window_medians(started, latency, 0.05, 1)) == 19
-    assert len(window_medians(started, latency, 0.05, 30)) == 3
-    assert len(window_medians(started[:5], latency[:5], 0.05, 30)) == 0
+    started_ns = np.arange(0, 1_000_000_000, 10_000_000)
+    latency = np.full(len(started_ns), 9_000_000)
+    assert len(window_medians(started_ns, latency, 0.05, 1)) == 19
+    assert len(window_medians(started_ns, latency, 0.05, 30)) == 3
+    assert len(window_medians(started_ns[:5], latency[:5], 0.05, 30)) == 0

@@ -51,18 +51,18 @@ def test_the_start_follows_from_the_rates() -> None:
 def test_what_counts_is_the_same_whatever_the_start(word: str) -> None:
     scenario, limits = Scenario.parse(word), Limits(min_s=2.0)
     plain = timed_schedule(scenario, limits, 5)
-    begun = timed_schedule(scenario, limits, 5, None, CAPACITY_HZ)
+    schedule = timed_schedule(scenario, limits, 5, None, CAPACITY_HZ)
     assert (plain.start_requests, plain.start_s) == (0, 0.0)
-    assert begun.start_requests > 400
-    start_ns = round(1e9 * begun.start_s)
-    assert (begun.offsets_ns[begun.start_requests :] - start_ns).tolist() == (
+    assert schedule.start_requests > 400
+    start_ns = round(1e9 * schedule.start_s)
+    assert (schedule.offsets_ns[schedule.start_requests :] - start_ns).tolist() == (
         plain.offsets_ns.tolist()
     )
-    assert begun.sha256 == plain.sha256
-    assert (np.diff(begun.offsets_ns) >= 0).all()
-    assert begun.seconds == pytest.approx(plain.seconds + begun.start_s)
+    assert schedule.sha256 == plain.sha256
+    assert (np.diff(schedule.offsets_ns) >= 0).all()
+    assert schedule.seconds == pytest.approx(plain.seconds + schedule.start_s)
     if word.startswith("rate"):
-        assert np.ptp(np.diff(begun.offsets_ns)) <= 2, "even ones stay even"
+        assert np.ptp(np.diff(schedule.offsets_ns)) <= 2, "even ones stay even"
 
 
 def test_the_start_is_at_most_as_long_as_what_counts() -> None:

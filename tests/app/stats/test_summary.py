@@ -11,8 +11,10 @@ from runtimes.execution import Samples
 
 
 def samples(latency_ns: np.ndarray, late_ns: int = 0) -> Samples:
-    started = np.cumsum(latency_ns) + 1_000_000
-    return Samples(started - late_ns, started, started + latency_ns.astype(np.int64), "wall")
+    started_ns = np.cumsum(latency_ns) + 1_000_000
+    return Samples(
+        started_ns - late_ns, started_ns, started_ns + latency_ns.astype(np.int64), "wall"
+    )
 
 
 def summary_of(*rounds: np.ndarray) -> Summary:
@@ -54,14 +56,22 @@ def test_what_is_quoted_is_a_typical_process_and_not_the_mixture() -> None:
 
 
 def test_an_interval_holds_the_iterations_and_the_processes() -> None:
-    one = normal()
-    alike, apart = summary_of(one, one, one), summary_of(one, one * 2, one)
-    within, between = alike.interval_us("p50"), apart.interval_us("p50")
-    assert within is not None
-    assert between is not None
-    assert 0.0 < within.width < 0.1, "the ranks of 15,000 samples of which the deviation is 0.1"
-    assert between.low < 100.0 < 200.0 < between.high
-    assert "rounds_differ" in codes(apart.warnings)
+    latencies = normal()
+    equal_rounds, different_rounds = (
+        summary_of(latencies, latencies, latencies),
+        summary_of(latencies, latencies * 2, latencies),
+    )
+    narrow_interval, wide_interval = (
+        equal_rounds.interval_us("p50"),
+        different_rounds.interval_us("p50"),
+    )
+    assert narrow_interval is not None
+    assert wide_interval is not None
+    assert 0.0 < narrow_interval.width < 0.1, (
+        "the ranks of 15,000 samples of which the deviation is 0.1"
+    )
+    assert wide_interval.low < 100.0 < 200.0 < wide_interval.high
+    assert "rounds_differ" in codes(different_rounds.warnings)
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
@@ -86,27 +96,30 @@ def test_slow_spells_count_as_few_independent_samples() -> None:
         rng = np.random.default_rng(seed)
         latency, hit = normal(20_000, seed), rng.choice(20_000, 400, replace=False)
         alone.append(np.where(np.isin(np.arange(20_000), hit), 2 * latency, latency))
-        begun = rng.choice(400, 8, replace=False) * 50
-        slow = (begun[:, None] + np.arange(50)).ravel()
+        spell_starts = rng.choice(400, 8, replace=False) * 50
+        slow = (spell_starts[:, None] + np.arange(50)).ravel()
         spells.append(np.where(np.isin(np.arange(20_000), slow), 2 * latency, latency))
-    single, clustered = summary_of(*alone), summary_of(*spells)
+    single, clustered_summary = summary_of(*alone), summary_of(*spells)
     assert single.interval_us("p99") is not None
     assert single.effective_samples > 60_000
-    assert clustered.effective_samples < 10_000
-    assert clustered.interval_us("p99") is None
-    assert "independent runs beyond it" in clustered.figures["p99"].absent
+    assert clustered_summary.effective_samples < 10_000
+    assert clustered_summary.interval_us("p99") is None
+    assert "independent runs beyond it" in clustered_summary.figures["p99"].absent
 
 
 def test_lanes_are_put_in_order_of_time_before_clusters_are_counted() -> None:
     """Two lanes that are slow in turn: kept one after the other they look like two spells."""
     latency = normal(40_000)
     slow = np.where(np.arange(40_000) % 50 == 0, 3 * latency, latency)
-    told = samples(slow)
+    ordered_samples = samples(slow)
     lanes = np.argsort(np.arange(40_000) % 2, kind="stable")
-    kept = Samples(
-        told.scheduled_ns[lanes], told.started_ns[lanes], told.finished_ns[lanes], "wall"
+    by_lane_samples = Samples(
+        ordered_samples.scheduled_ns[lanes],
+        ordered_samples.started_ns[lanes],
+        ordered_samples.finished_ns[lanes],
+        "wall",
     )
-    in_time, by_lane = summarise([told]), summarise([kept])
+    in_time, by_lane = summarise([ordered_samples]), summarise([by_lane_samples])
     assert in_time is not None and by_lane is not None
     assert in_time.effective_samples == by_lane.effective_samples
 
@@ -123,9 +136,9 @@ def test_outliers_are_counted_and_kept() -> None:
 def test_nothing_that_goes_on_here_disturbs_a_simulated_clock() -> None:
     ends = np.cumsum(np.where(np.arange(1000) % 50, 1000, 90_000))
     starts = np.concatenate([[0], ends[:-1]])
-    warned = [summarise([Samples(starts, starts, ends, c)]) for c in ("wall", "simulated")]
-    assert warned[0] is not None and warned[0].warnings
-    assert warned[1] is not None and warned[1].warnings == ()
+    summaries = [summarise([Samples(starts, starts, ends, c)]) for c in ("wall", "simulated")]
+    assert summaries[0] is not None and summaries[0].warnings
+    assert summaries[1] is not None and summaries[1].warnings == ()
 
 
 def test_response_counts_from_the_scheduled_start() -> None:
@@ -158,9 +171,9 @@ def test_a_slow_model_has_a_median_and_the_widest_interval_that_is_true(
 
 
 def test_the_interval_of_few_runs_holds_the_median_as_often_as_it_says() -> None:
-    drawn = np.random.default_rng(7).exponential(size=(20_000, 4))
-    held = (drawn.min(axis=1) < np.log(2)) & (np.log(2) < drawn.max(axis=1))
-    assert held.mean() == pytest.approx(1 - 2.0**-3, abs=0.01)
+    latencies = np.random.default_rng(7).exponential(size=(20_000, 4))
+    is_covered = (latencies.min(axis=1) < np.log(2)) & (np.log(2) < latencies.max(axis=1))
+    assert is_covered.mean() == pytest.approx(1 - 2.0**-3, abs=0.01)
 
 
 def test_one_run_is_a_median_without_an_interval() -> None:

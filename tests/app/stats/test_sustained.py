@@ -10,9 +10,9 @@ from runtimes.execution import Samples
 
 
 def round_of(latency_us: np.ndarray, seconds: float) -> Samples:
-    started = np.linspace(0, seconds * 1e9, len(latency_us)).astype(np.int64)
-    finished = started + np.rint(latency_us * 1e3).astype(np.int64)
-    return Samples(started, started, finished, "wall")
+    started_ns = np.linspace(0, seconds * 1e9, len(latency_us)).astype(np.int64)
+    finished_ns = started_ns + np.rint(latency_us * 1e3).astype(np.int64)
+    return Samples(started_ns, started_ns, finished_ns, "wall")
 
 
 def noisy(levels_us: np.ndarray) -> np.ndarray:
@@ -33,22 +33,22 @@ def test_both_ends_are_ranked_by_themselves() -> None:
     levels = np.full(10_000, 150.0)
     levels[:2000] = np.arange(2000) + 1.0
     levels[-2000:] = 2.0 * (np.arange(2000) + 1.0)
-    found = ends(round_of(levels, 300.0), 300.0)
-    assert found.first_p50_us == pytest.approx(1000.0, abs=2.0)
-    assert found.last_p50_us == pytest.approx(2000.0, abs=4.0)
-    assert found.first_p99_us == pytest.approx(1980.0, abs=2.0)
-    assert found.last_p99_us == pytest.approx(3960.0, abs=4.0)
+    summary = ends(round_of(levels, 300.0), 300.0)
+    assert summary.first_p50_us == pytest.approx(1000.0, abs=2.0)
+    assert summary.last_p50_us == pytest.approx(2000.0, abs=4.0)
+    assert summary.first_p99_us == pytest.approx(1980.0, abs=2.0)
+    assert summary.last_p99_us == pytest.approx(3960.0, abs=4.0)
 
 
 def test_a_step_to_a_slower_level_is_told_with_its_time() -> None:
     levels = np.where(np.arange(30_000) < 12_000, 100.0, 125.0)
-    found = ends(round_of(noisy(levels), 300.0), 300.0)
-    assert found.slower_after_s == pytest.approx(120.0, abs=3.0)
+    summary = ends(round_of(noisy(levels), 300.0), 300.0)
+    assert summary.slower_after_s == pytest.approx(120.0, abs=3.0)
 
 
 def test_a_ramp_is_told_when_it_is_half_way() -> None:
-    found = ends(round_of(noisy(np.linspace(100.0, 200.0, 30_000)), 1000.0), 1000.0)
-    assert found.slower_after_s == pytest.approx(500.0, abs=30.0)
+    summary = ends(round_of(noisy(np.linspace(100.0, 200.0, 30_000)), 1000.0), 1000.0)
+    assert summary.slower_after_s == pytest.approx(500.0, abs=30.0)
 
 
 def test_a_level_that_comes_back_or_stays_or_gets_faster_is_none() -> None:
@@ -62,10 +62,14 @@ def test_a_slow_spell_before_the_last_move_does_not_count() -> None:
     """Slow, fast again, then slow for good: the time of the second is told."""
     runs = np.arange(30_000)
     levels = np.where(((runs > 6_000) & (runs < 9_000)) | (runs >= 18_000), 125.0, 100.0)
-    found = ends(round_of(noisy(levels), 300.0), 300.0)
-    assert found.slower_after_s == pytest.approx(180.0, abs=3.0)
+    summary = ends(round_of(noisy(levels), 300.0), 300.0)
+    assert summary.slower_after_s == pytest.approx(180.0, abs=3.0)
 
 
 def test_few_runs_bound_no_percentile() -> None:
-    found = ends(round_of(np.full(20, 100.0), 300.0), 300.0)
-    assert (found.first_p50_us, found.first_p99_us, found.slower_after_s) == (None, None, None)
+    summary = ends(round_of(np.full(20, 100.0), 300.0), 300.0)
+    assert (summary.first_p50_us, summary.first_p99_us, summary.slower_after_s) == (
+        None,
+        None,
+        None,
+    )

@@ -14,8 +14,8 @@ SECOND = 1_000_000_000
 def samples(*blocks: tuple[int, list[tuple[int, int]]]) -> Samples:
     """Of blocks: when all was due, and each run's start and end, in nanoseconds."""
     due = [moment for moment, runs in blocks for _ in runs]
-    started, finished = zip(*(run for _, runs in blocks for run in runs), strict=True)
-    return Samples(np.array(due), np.array(started), np.array(finished), "wall")
+    started_ns, finished_ns = zip(*(run for _, runs in blocks for run in runs), strict=True)
+    return Samples(np.array(due), np.array(started_ns), np.array(finished_ns), "wall")
 
 
 def test_a_blocks_lanes_count_together_and_pauses_between_blocks_do_not() -> None:
@@ -25,11 +25,18 @@ def test_a_blocks_lanes_count_together_and_pauses_between_blocks_do_not() -> Non
 
 
 def test_records_may_lie_in_any_order() -> None:
-    together = samples((50, [(100, 200), (150, 300)]), (500, [(600, 700)]))
-    turned = Samples(
-        together.scheduled_ns[::-1], together.started_ns[::-1], together.finished_ns[::-1], "wall"
+    ordered_samples = samples((50, [(100, 200), (150, 300)]), (500, [(600, 700)]))
+    reversed_samples = Samples(
+        ordered_samples.scheduled_ns[::-1],
+        ordered_samples.started_ns[::-1],
+        ordered_samples.finished_ns[::-1],
+        "wall",
     )
-    assert runs_per_s(turned) == runs_per_s(together) == pytest.approx(3 * SECOND / 300)
+    assert (
+        runs_per_s(reversed_samples)
+        == runs_per_s(ordered_samples)
+        == pytest.approx(3 * SECOND / 300)
+    )
 
 
 def test_rounds_weigh_alike_and_three_give_an_interval() -> None:

@@ -38,26 +38,26 @@ def test_a_value_is_shown_where_dependent_runs_support_no_interval() -> None:
         latencies = 100.0 + rng.random(2000)
         latencies[begin : begin + 40] = np.linspace(130.0, 150.0, 40)
         rounds.append(latencies)
-    drawn = Rounds.of(rounds)
-    found = typical_quantile(drawn, 0.99)
-    assert found.value == pytest.approx(140.0, abs=0.5)
-    assert drawn.independent(0.99) == (100,) * 4, "20 runs in a row count as one"
-    assert drawn.clusters(0.99) < 2
-    assert found.interval is None and found.absent and found.too_short
+    dependent_rounds = Rounds.of(rounds)
+    estimate = typical_quantile(dependent_rounds, 0.99)
+    assert estimate.value == pytest.approx(140.0, abs=0.5)
+    assert dependent_rounds.independent(0.99) == (100,) * 4, "20 runs in a row count as one"
+    assert dependent_rounds.clusters(0.99) < 2
+    assert estimate.interval is None and estimate.absent and estimate.too_short
 
 
 def test_rounds_within_a_minute_and_rounds_that_correlate_are_marked() -> None:
     levels = np.exp(0.05 * np.sin(np.arange(16) / 4.0))
     rounds = [level * (100.0 + np.arange(2000) % 7) for level in levels]
-    near = Rounds.of(rounds, starts_s=[3.0 * k for k in range(16)])
+    close_rounds = Rounds.of(rounds, starts_s=[3.0 * k for k in range(16)])
     spread = Rounds.of(rounds, starts_s=[30.0 * k for k in range(16)])
-    unknown = Rounds.of(rounds)
-    assert marks_of(near, [typical_quantile(near, 0.5)]) == (
+    untimed_rounds = Rounds.of(rounds)
+    assert marks_of(close_rounds, [typical_quantile(close_rounds, 0.5)]) == (
         "rounds_correlated",
         "rounds_close_in_time",
     )
-    for one in (spread, unknown):
-        assert marks_of(one, [typical_quantile(one, 0.5)]) == ("rounds_correlated",)
+    for entry in (spread, untimed_rounds):
+        assert marks_of(entry, [typical_quantile(entry, 0.5)]) == ("rounds_correlated",)
 
 
 def test_contention_widens_the_mean_and_upper_percentiles_and_not_the_median() -> None:
@@ -65,17 +65,19 @@ def test_contention_widens_the_mean_and_upper_percentiles_and_not_the_median() -
     levels = 100.0 * np.exp(0.05 * np.random.default_rng(7).standard_normal(8))
     rounds = [level * np.linspace(0.99, 1.01, 5000) for level in levels]
     rng = np.random.default_rng(9)
-    shuffled = [rng.permutation(latencies) for latencies in rounds]
-    quiet, contended = Rounds.of(shuffled), Rounds.of(shuffled, is_contended=True)
-    assert typical_quantile(contended, 0.5) == typical_quantile(quiet, 0.5)
-    pairs = [(typical_quantile(one, 0.99), typical_mean(one)) for one in (quiet, contended)]
-    for before, after in zip(*pairs, strict=True):
-        assert before.interval is not None and after.interval is not None
-        assert before.value == after.value
-        assert after.interval.width > 1.3 * before.interval.width
-    bounds = [upper_bound(one, 0.99).value for one in (quiet, contended)]
+    permutations = [rng.permutation(latencies) for latencies in rounds]
+    quiet, contended_rounds = Rounds.of(permutations), Rounds.of(permutations, is_contended=True)
+    assert typical_quantile(contended_rounds, 0.5) == typical_quantile(quiet, 0.5)
+    pairs = [
+        (typical_quantile(entry, 0.99), typical_mean(entry)) for entry in (quiet, contended_rounds)
+    ]
+    for quiet_estimate, wide_estimate in zip(*pairs, strict=True):
+        assert quiet_estimate.interval is not None and wide_estimate.interval is not None
+        assert quiet_estimate.value == wide_estimate.value
+        assert wide_estimate.interval.width > 1.3 * quiet_estimate.interval.width
+    bounds = [upper_bound(entry, 0.99).value for entry in (quiet, contended_rounds)]
     assert bounds[0] is not None and bounds[1] is not None and bounds[0] < bounds[1]
-    assert marks_of(contended) == ("contended",) and marks_of(quiet) == ()
+    assert marks_of(contended_rounds) == ("contended",) and marks_of(quiet) == ()
 
 
 def test_contended_rounds_within_ten_minutes_are_marked_as_close() -> None:
@@ -86,11 +88,14 @@ def test_contended_rounds_within_ten_minutes_are_marked_as_close() -> None:
     for is_contended in (False, True):
         for gap_s in (8.0, 70.0, 80.0):
             starts_s = [gap_s * number for number in range(8)]
-            one = Rounds.of(rounds, starts_s=starts_s, is_contended=is_contended)
-            found = marks_of(one, [typical_quantile(one, 0.5)])
-            marks[is_contended, gap_s] = "rounds_close_in_time" in found
-    assert [gap for (contended, gap), close in marks.items() if close and not contended] == [8.0]
-    assert [gap for (contended, gap), close in marks.items() if close and contended] == [8.0, 70.0]
+            timed_rounds = Rounds.of(rounds, starts_s=starts_s, is_contended=is_contended)
+            codes = marks_of(timed_rounds, [typical_quantile(timed_rounds, 0.5)])
+            marks[is_contended, gap_s] = "rounds_close_in_time" in codes
+    assert [gap for (contention, gap), close in marks.items() if close and not contention] == [8.0]
+    assert [gap for (contention, gap), close in marks.items() if close and contention] == [
+        8.0,
+        70.0,
+    ]
 
 
 def test_a_surer_interval_takes_more_runs_and_says_so() -> None:
@@ -102,7 +107,7 @@ def test_a_surer_interval_takes_more_runs_and_says_so() -> None:
 
 
 def test_a_fast_tail_of_few_runs_is_empty_and_says_that_rounds_are_too_short() -> None:
-    told = typical_quantile(Rounds.of([1.0 / latencies for latencies in drawn(600)]), 0.02)
-    assert told.value is not None and told.interval is None
-    assert "of 20 independent runs beyond it" in told.absent
-    assert told.too_short
+    estimate = typical_quantile(Rounds.of([1.0 / latencies for latencies in drawn(600)]), 0.02)
+    assert estimate.value is not None and estimate.interval is None
+    assert "of 20 independent runs beyond it" in estimate.absent
+    assert estimate.too_short

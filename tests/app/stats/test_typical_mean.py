@@ -21,19 +21,19 @@ def test_processes_that_agree_by_chance_leave_the_uncertainty_of_their_runs() ->
     """
     rng = np.random.default_rng(1)
     runs = 100.0 + 20.0 * rng.standard_normal(2000)
-    found = typical_mean(Rounds.of([rng.permutation(runs) for _ in range(4)])).interval
-    assert found is not None
-    assert found.width / 2 == pytest.approx(1.96 * 0.22, rel=0.35)
+    interval = typical_mean(Rounds.of([rng.permutation(runs) for _ in range(4)])).interval
+    assert interval is not None
+    assert interval.width / 2 == pytest.approx(1.96 * 0.22, rel=0.35)
 
 
 def test_processes_that_differ_decide_the_interval() -> None:
     rng = np.random.default_rng(2)
     levels = np.array([100.0, 130.0, 90.0, 110.0])
     rounds = [level + 0.1 * rng.standard_normal(2000) for level in levels]
-    found = typical_mean(Rounds.of(rounds)).interval
-    means = np.array([one.mean() for one in rounds])
-    between = interval_between(means, inflation=round_correlation(means).inflation)
-    assert found == between
+    interval = typical_mean(Rounds.of(rounds)).interval
+    means = np.array([latencies.mean() for latencies in rounds])
+    expected = interval_between(means, inflation=round_correlation(means).inflation)
+    assert interval == expected
 
 
 def test_a_heavy_tail_is_held_as_often_as_claimed() -> None:
@@ -42,14 +42,14 @@ def test_a_heavy_tail_is_held_as_often_as_claimed() -> None:
     logs = np.log([pareto(rng, 2000).mean() for _ in range(3000)])
     first, second = rng.integers(0, 3000, (2, 200_000))
     truth = np.exp(np.median((logs[first] + logs[second]) / 2))
-    held = 0
+    hits = 0
     for _ in range(300):
-        found = typical_mean(Rounds.of([pareto(rng, 2000) for _ in range(8)])).interval
-        assert found is not None
-        held += found.low <= truth <= found.high
-    assert held / 300 >= 0.93 - 0.03  # two standard errors of 300 tries
+        interval = typical_mean(Rounds.of([pareto(rng, 2000) for _ in range(8)])).interval
+        assert interval is not None
+        hits += interval.low <= truth <= interval.high
+    assert hits / 300 >= 0.93 - 0.03  # two standard errors of 300 tries
 
 
 def test_two_rounds_have_a_mean_without_an_interval() -> None:
-    found = typical_mean(Rounds.of([np.full(50, 2.0), np.full(50, 8.0)]))
-    assert (found.value, found.interval, found.absent) == (4.0, None, "2 of 3 rounds")
+    estimate = typical_mean(Rounds.of([np.full(50, 2.0), np.full(50, 8.0)]))
+    assert (estimate.value, estimate.interval, estimate.absent) == (4.0, None, "2 of 3 rounds")

@@ -39,8 +39,8 @@ def test_a_case_is_not_slower_than_itself(in_turn: bool, count: int, spread: flo
     rng = np.random.default_rng(1)
     wrong = 0
     for _ in range(TRIES):
-        found = difference(rounds(rng, count, spread), rounds(rng, count, spread), in_turn)
-        wrong += judge([found])[0].word in ("faster", "slower")
+        change = difference(rounds(rng, count, spread), rounds(rng, count, spread), in_turn)
+        wrong += judge([change])[0].word in ("faster", "slower")
     assert wrong / TRIES <= 0.05
 
 
@@ -59,8 +59,10 @@ def test_a_change_at_the_edge_of_the_band_is_not_called_beyond_it() -> None:
     rng = np.random.default_rng(3)
     wrong = 0
     for _ in range(TRIES):
-        found = difference(rounds(rng, 8, 0.01), rounds(rng, 8, 0.01, change=0.02), in_turn=True)
-        wrong += judge([found])[0].word == "slower"
+        change_value = difference(
+            rounds(rng, 8, 0.01), rounds(rng, 8, 0.01, change=0.02), in_turn=True
+        )
+        wrong += judge([change_value])[0].word == "slower"
     assert wrong / TRIES <= 0.035  # 2.5 % and three standard errors
 
 
@@ -68,13 +70,13 @@ def test_a_change_at_the_edge_of_the_band_is_not_called_beyond_it() -> None:
 def test_the_smallest_change_is_found_in_nine_of_ten_tries(count: int, spread: float) -> None:
     rng = np.random.default_rng(4)
     change = smallest_change(spread * math.sqrt(2.0 / count), count - 1)
-    found = 0
+    detections = 0
     for _ in range(TRIES):
-        told = difference(
+        trial = difference(
             rounds(rng, count, spread), rounds(rng, count, spread, change), in_turn=True
         )
-        found += judge([told])[0].word == "slower"
-    assert 0.87 <= found / TRIES <= 0.93
+        detections += judge([trial])[0].word == "slower"
+    assert 0.87 <= detections / TRIES <= 0.93
 
 
 @pytest.mark.parametrize(("spread", "change"), [(0.01, 0.05), (0.03, 0.1), (0.05, 0.3)])
@@ -82,16 +84,16 @@ def test_as_many_rounds_as_would_decide_do_so_in_nine_of_ten_tries(
     spread: float, change: float
 ) -> None:
     rng = np.random.default_rng(9)
-    seen = Difference(math.log1p(change), spread * math.sqrt(2.0 / 4), 3, in_turn=True)
-    count = rounds_to_decide(seen)
+    observed = Difference(math.log1p(change), spread * math.sqrt(2.0 / 4), 3, in_turn=True)
+    count = rounds_to_decide(observed)
     assert count is not None
-    found = 0
+    detections = 0
     for _ in range(TRIES):
-        one = difference(
+        difference_value = difference(
             rounds(rng, count, spread), rounds(rng, count, spread, change), in_turn=True
         )
-        found += judge([one])[0].word == "slower"
-    assert found / TRIES >= 0.87, "rounds come whole, so that it may be more"
+        detections += judge([difference_value])[0].word == "slower"
+    assert detections / TRIES >= 0.87, "rounds come whole, so that it may be more"
 
 
 def test_what_a_hundred_rounds_would_not_decide_is_hopeless() -> None:
@@ -105,8 +107,8 @@ def test_what_a_hundred_rounds_would_not_decide_is_hopeless() -> None:
 def test_rows_foretell_what_comparisons_find(
     kind: str, count: int, least: float, most: float
 ) -> None:
-    found = power(kind, count, comparisons=20_000, rows=1500)
-    assert least <= found.foretold / found.found <= most
+    result = power(kind, count, comparisons=20_000, rows=1500)
+    assert least <= result.foretold / result.found <= most
 
 
 def test_a_row_tells_what_it_would_find() -> None:
@@ -118,8 +120,10 @@ def test_a_row_tells_what_it_would_find() -> None:
 
 def test_quiet_rounds_in_turn_are_the_same() -> None:
     rng = np.random.default_rng(6)
-    found = difference(rounds(rng, 8, 0.003), rounds(rng, 8, 0.003, change=0.005), in_turn=True)
-    assert judge([found])[0].word == "same"
+    difference_value = difference(
+        rounds(rng, 8, 0.003), rounds(rng, 8, 0.003, change=0.005), in_turn=True
+    )
+    assert judge([difference_value])[0].word == "same"
 
 
 @pytest.mark.parametrize("count", [8, 200])
@@ -128,20 +132,20 @@ def test_runs_measured_apart_decide_nothing_small_however_many_rounds_they_have(
 ) -> None:
     rng = np.random.default_rng(7)
 
-    def apart(change: float) -> Difference | None:
+    def compare_unpaired(change: float) -> Difference | None:
         first, second = rounds(rng, count, 0.003), rounds(rng, count, 0.003, change)
         return difference(first, second, in_turn=False, variation=STATED)
 
-    verdicts = judge([apart(0.08), apart(0.0), apart(0.4)])
-    assert [one.word for one in verdicts] == ["undecided", "undecided", "slower"]
-    assert [one.reason for one in verdicts] == [RUN_VARIATION, RUN_VARIATION, ""]
+    verdicts = judge([compare_unpaired(0.08), compare_unpaired(0.0), compare_unpaired(0.4)])
+    assert [judgement.word for judgement in verdicts] == ["undecided", "undecided", "slower"]
+    assert [judgement.reason for judgement in verdicts] == [RUN_VARIATION, RUN_VARIATION, ""]
 
 
 def test_what_is_undecided_has_the_code_of_its_reason() -> None:
     rng = np.random.default_rng(7)
     few = difference([100.0, 101.0], [120.0, 121.0], in_turn=True)
     wide = difference(rounds(rng, 4, 0.3), rounds(rng, 4, 0.3), in_turn=False, variation=STATED)
-    assert [one.reason for one in judge([few, wide])] == [TOO_FEW_ROUNDS, NOT_RESOLVED]
+    assert [judgement.reason for judgement in judge([few, wide])] == [TOO_FEW_ROUNDS, NOT_RESOLVED]
 
 
 def test_too_few_rounds_and_wide_ones_say_what_is_missing() -> None:
@@ -155,8 +159,8 @@ def test_too_few_rounds_and_wide_ones_say_what_is_missing() -> None:
 
 
 def test_the_interval_is_of_second_over_first() -> None:
-    found = difference([100.0] * 4, [200.0, 201.0, 199.0, 200.0], in_turn=True)
-    (verdict,) = judge([found])
+    difference_value = difference([100.0] * 4, [200.0, 201.0, 199.0, 200.0], in_turn=True)
+    (verdict,) = judge([difference_value])
     assert verdict.word == "slower" and verdict.ratio == pytest.approx(2.0, rel=0.01)
     assert verdict.interval is not None
     assert 1.98 < verdict.interval.low < 2.0 < verdict.interval.high < 2.02

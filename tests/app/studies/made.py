@@ -33,9 +33,9 @@ def make_run(
     """A run of the whole study with one round of each case: runs of this latency, or how it ended;
     None is a case that was not come to. The machine has one core and this load. Gives the cases."""
     data = load_study(study).model_dump(exclude_unset=True)
-    asked = {"runtimes": runtimes} if runtimes else {}
-    named = [adjust_grid(grid, {**asked, **settings}) for grid in data["sweeps"]]
-    data["sweeps"] = [part for grid in named for part in with_devices(grid)]
+    overrides = {"runtimes": runtimes} if runtimes else {}
+    grids = [adjust_grid(grid, {**overrides, **settings}) for grid in data["sweeps"]]
+    data["sweeps"] = [part for grid in grids for part in with_devices(grid)]
     plan = parse_plan({**data, "budget_s": budget_s, "rounds": rounds}, study)
     cases = expand(plan)
     manifest = new_manifest(
@@ -50,30 +50,30 @@ def make_run(
     )
     with RunFolder.create(path, manifest) as folder:
         for case in cases:
-            told = latency_us(case)
-            if isinstance(told, str):
-                record(folder, case, 0, status=told, reason="as it was told")
-            elif told is not None:
+            outcome = latency_us(case)
+            if isinstance(outcome, str):
+                record(folder, case, 0, status=outcome, reason="as it was told")
+            elif outcome is not None:
                 clock = "simulated" if case.runtime.startswith("fpga") else "wall"
                 facts: dict[str, Any] = {
                     "clock": clock,
                     "boundary": "host",
                     "environment": {"load_1min": load},
                 }
-                record(folder, case, 0, [told] * SAMPLES, **facts)
+                record(folder, case, 0, [outcome] * SAMPLES, **facts)
     return cases
 
 
 def tables(page: str) -> list[list[list[str]]]:
     """The tables of a page in Markdown, each as rows of cells, its headings the first."""
-    found: list[list[list[str]]] = []
-    inside = False
+    result: list[list[list[str]]] = []
+    is_table = False
     for line in page.splitlines():
         if line.startswith("|"):
-            if not inside:
-                found.append([])
+            if not is_table:
+                result.append([])
             cells = [cell.strip().replace("\\", "") for cell in line.split("|")[1:-1]]
             if set("".join(cells)) - set("-:"):
-                found[-1].append(cells)
-        inside = line.startswith("|")
-    return found
+                result[-1].append(cells)
+        is_table = line.startswith("|")
+    return result

@@ -51,42 +51,44 @@ def latency_us(case: Case) -> float:
 def told(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("steps") / "run"
     make_run(folder, "char-cnn/steps", RUNTIMES, latency_us)
-    found = found_in(folder, load_study("char-cnn/steps"))
-    return as_markdown(page(study("char-cnn/steps"), found))
+    results = found_in(folder, load_study("char-cnn/steps"))
+    return as_markdown(page(study("char-cnn/steps"), results))
 
 
 def test_the_history_is_as_published(told: str) -> None:
     table = tables(told)[0]
-    before: float | None = None
+    previous: float | None = None
     for row, (step, rate) in zip(table[1:], history(), strict=True):
         assert row[0] == step
         assert float(row[1]) == rate
-        if before is not None:
-            assert float(row[2]) == pytest.approx(rate / before, rel=5e-3)
-        before = rate
+        if previous is not None:
+            assert float(row[2]) == pytest.approx(rate / previous, rel=5e-3)
+        previous = rate
 
 
 def test_what_is_nearest_to_a_step_is_from_two_cases_of_this_run(told: str) -> None:
-    here = {row[0]: row[3:] for row in tables(told)[0][1:]}
+    steps = {row[0]: row[3:] for row in tables(told)[0][1:]}
     # 1 input in 4 ms; 32 in 4 ms x 16.5.
-    assert here["Naively batched computation"][1:] == ["250/s", "485/s", "1.94 (1 round)"]
-    assert here["Naive CUDA conv1d"][1:] == ["250/s", "375/s", "1.50 (1 round)"]
-    fused = here["Replace every conv1d with conv1d_kernel, fuse relu"]
-    assert fused[1:] == ["125/s", "250/s", "2.00 (1 round)"]
+    assert steps["Naively batched computation"][1:] == ["250/s", "485/s", "1.94 (1 round)"]
+    assert steps["Naive CUDA conv1d"][1:] == ["250/s", "375/s", "1.50 (1 round)"]
+    fused_step = steps["Replace every conv1d with conv1d_kernel, fuse relu"]
+    assert fused_step[1:] == ["125/s", "250/s", "2.00 (1 round)"]
     # Runs of one lane each as they were made: as many a second as one session.
-    assert here["Use multiple GPUs"][1:] == ["375/s", "375/s", "1.00 (1 round)"]
+    assert steps["Use multiple GPUs"][1:] == ["375/s", "375/s", "1.00 (1 round)"]
     # One input in 4 ms / 2 x 2 / 3.
-    assert here["Naive CUDA linear"][0].startswith("the best of all: torch-cpu, batch 1, auto")
-    assert here["Naive CUDA linear"][1:] == ["250/s", "750/s", "3.00 (1 round)"]
+    assert steps["Naive CUDA linear"][0].startswith("the best of all: torch-cpu, batch 1, auto")
+    assert steps["Naive CUDA linear"][1:] == ["250/s", "750/s", "3.00 (1 round)"]
 
 
 def test_the_engine_that_the_steps_begin_with_is_no_step_where_it_is_the_fastest(
     tmp_path: Path,
 ) -> None:
     make_run(tmp_path / "run", "char-cnn/steps", ["ort-cpu"], latency_us)
-    found = found_in(tmp_path / "run", load_study("char-cnn/steps"))
-    here = {row[0]: row[3:] for row in tables(as_markdown(page(study("char-cnn/steps"), found)))[0]}
-    assert here["Naive CUDA conv1d"] == ["no engine here is faster than ort-cpu", "", "250/s", ""]
+    results = found_in(tmp_path / "run", load_study("char-cnn/steps"))
+    steps = {
+        row[0]: row[3:] for row in tables(as_markdown(page(study("char-cnn/steps"), results)))[0]
+    }
+    assert steps["Naive CUDA conv1d"] == ["no engine here is faster than ort-cpu", "", "250/s", ""]
 
 
 def test_a_gain_has_the_interval_of_its_pairs_of_rounds(tmp_path: Path) -> None:
@@ -96,8 +98,8 @@ def test_a_gain_has_the_interval_of_its_pairs_of_rounds(tmp_path: Path) -> None:
         for number, level in enumerate((1000.0, 2000.0, 1400.0)):
             record(folder, ONE, number, [level] * 30)
             record(folder, MANY, number, [4.0 * level] * 30)
-    one, many = Rows().measured(read_run(tmp_path / "run"))
-    assert gain(one, many) == "2.00 (2.00 to 2.00)"
+    single, many = Rows().measured(read_run(tmp_path / "run"))
+    assert gain(single, many) == "2.00 (2.00 to 2.00)"
     assert gain(None, many) == ""
 
 
@@ -113,38 +115,38 @@ def test_where_a_runtime_has_several_devices_they_share_the_inputs(tmp_path: Pat
     """The scripted one has three: a case on all of them, beside one on the first."""
     folder = tmp_path / "run"
     cases = make_run(folder, "char-cnn/steps", ["ort-cpu", "fake"], latency_us)
-    dealt = [case.runtime for case in cases if case.runtime.startswith("fake:")]
-    assert dealt == ["fake:0", "fake:0+1+2"]
-    found = found_in(folder, load_study("char-cnn/steps"))
-    told = as_markdown(page(study("char-cnn/steps"), found))
-    assert "are not the study's" not in told
-    assert "against the first of them: fake:0+1+2" in told
-    here = {row[0]: row[3:] for row in tables(told)[0][1:]}
-    multiple = here["Use multiple GPUs"]
+    runtimes = [case.runtime for case in cases if case.runtime.startswith("fake:")]
+    assert runtimes == ["fake:0", "fake:0+1+2"]
+    results = found_in(folder, load_study("char-cnn/steps"))
+    text = as_markdown(page(study("char-cnn/steps"), results))
+    assert "are not the study's" not in text
+    assert "against the first of them: fake:0+1+2" in text
+    steps = {row[0]: row[3:] for row in tables(text)[0][1:]}
+    multiple = steps["Use multiple GPUs"]
     assert multiple[0] == "3 devices share the inputs, fake:0+1+2"
     # Runs of one lane each as they were made: as many a second as on one.
     assert multiple[1:] == ["250/s", "250/s", "1.00 (1 round)"]
-    by_batch = next(table for table in tables(told) if table[0][0] == "batch")
+    by_batch = next(table for table in tables(text) if table[0][0] == "batch")
     assert by_batch[0] == ["batch", "ort-cpu", "fake"]
 
 
 def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: Path) -> None:
     anywhere = [replace(ONE, host="", scenario=OFFLINE), ONE]
-    placed = [
+    placed_cases = [
         replace(case, host=host, naming=2) for host in ("board", "server") for case in anywhere
     ]
-    with RunFolder.create(tmp_path / "run", manifest_of(placed, 3)) as folder:
+    with RunFolder.create(tmp_path / "run", manifest_of(placed_cases, 3)) as folder:
         folder.begin(ENVIRONMENT)
         for host in ("board", "server"):
             folder.begin({"host": host, "machine": host, "cpu": f"that of {host}"}, host)
-        for case, number in product(placed, range(3)):
+        for case, number in product(placed_cases, range(3)):
             took = 2000.0 if case.host == "board" else 1000.0
             record(folder, case, number, [took] * 30, host=case.host)
-    found = found_in(tmp_path / "run", load_study("char-cnn/steps"), one_host=True)
-    told = as_markdown(page(study("char-cnn/steps"), found))
-    assert "The run has 2 hosts, board, server. The tables show board" in told
-    assert "on that of board" in told, "the machine above the tables is theirs"
-    assert "dealt to" in told and "of 2 such; a million inputs" in told
+    results = found_in(tmp_path / "run", load_study("char-cnn/steps"), one_host=True)
+    text = as_markdown(page(study("char-cnn/steps"), results))
+    assert "The run has 2 hosts, board, server. The tables show board" in text
+    assert "on that of board" in text, "the machine above the tables is theirs"
+    assert "dealt to" in text and "of 2 such; a million inputs" in text
 
 
 def test_the_ladder_stands_beside_the_history(tmp_path: Path) -> None:
@@ -153,9 +155,9 @@ def test_the_ladder_stands_beside_the_history(tmp_path: Path) -> None:
     page = as_markdown(ladder.tables(Found(read_run(tmp_path / "run"), ())))
     (table,) = tables(page)
     assert [row[0] for row in table[1:8]] == [step for step, _ in history()]
-    measured = [row[3] for row in table[1:] if row[3]]
-    assert measured[0].startswith("default: fake fp32")
-    assert "latency_us=100.0" in measured
+    measured_cells = [row[3] for row in table[1:] if row[3]]
+    assert measured_cells[0].startswith("default: fake fp32")
+    assert "latency_us=100.0" in measured_cells
     assert table[0][1] == "published inputs/s"
     assert table[0][4] == "measured inputs/s"
 
@@ -164,10 +166,12 @@ def test_a_search_has_as_many_rounds_as_it_asks_for_and_lacks_none(tmp_path: Pat
     with new_tune(tmp_path / "run", "throughput", rounds=8) as folder:
         play(folder)
     run = read_run(tmp_path / "run")
-    found = Found(run, tuple(Rows().measured(run)))
-    heading, said, *_ = as_markdown(missing(found, run.manifest.requested_plan)).split("\n\n")
+    results = Found(run, tuple(Rows().measured(run)))
+    heading, paragraph, *_ = as_markdown(missing(results, run.manifest.requested_plan)).split(
+        "\n\n"
+    )
     assert heading == "## Not measured"
-    assert said.startswith("The text below the table of the search")
+    assert paragraph.startswith("The text below the table of the search")
 
 
 def test_a_search_that_has_no_ladder_yet_says_so(tmp_path: Path) -> None:
@@ -194,8 +198,8 @@ def test_the_checklist_is_read_from_the_executed_graph(tmp_path: Path) -> None:
     ops = tuple(Operator(op, op, us, op, tuple(holds)) for op, holds, us in FUSED)
     with RunFolder.reopen(path) as folder:
         folder.record(write_operators(folder, OperatorTimes(case.case_id, "wall", 9, ops)))
-    found = found_in(path, load_study("char-cnn/operators"))
-    text = as_markdown(page(study("char-cnn/operators"), found))
+    results = found_in(path, load_study("char-cnn/operators"))
+    text = as_markdown(page(study("char-cnn/operators"), results))
     checklist, times, _ = tables(text)
     cells = {row[2]: row[3] for row in checklist[1:]}
     assert cells["operators executed for 23"] == "6"

@@ -65,8 +65,8 @@ def test_throughput_is_the_batch_over_the_mean_run(folder: Path) -> None:
     row = row_of(rates, "resnet50_v2")
     # 1 image in 2 ms, 4 in 5 ms, 16 in 17 ms.
     assert [row[size] for size in ("1", "4", "16")] == ["500/s", "800/s", "941/s"]
-    lost = row_of(rates, "vgg19")
-    assert (lost["1"], lost["16"]) == ("not run", "out of memory")
+    lost_row = row_of(rates, "vgg19")
+    assert (lost_row["1"], lost_row["16"]) == ("not run", "out of memory")
     assert len(rates) == len(memory) == 1 + 34
 
 
@@ -75,18 +75,20 @@ def test_published_accuracy_has_a_column_of_its_own(folder: Path) -> None:
     table = tables(text)[-2]
     assert table[0] == ["model", "family", "images/s, measured", "top-1, published"]
     source = (ROOT / "assets" / "published" / "gluon_zoo.csv").read_text("utf-8")
-    published = {row["model"]: row["published_top1"] for row in csv.DictReader(source.splitlines())}
+    published_top1 = {
+        row["model"]: row["published_top1"] for row in csv.DictReader(source.splitlines())
+    }
     for model, _, rate, top1 in table[1:]:
-        assert top1 == f"{100 * float(published[model]):.2f} %"
+        assert top1 == f"{100 * float(published_top1[model]):.2f} %"
         assert rate == ("out of memory" if model == "vgg19" else "941/s")
-    said = "at batch 16, which most have; the study has 64. Top-1 is published"
-    assert said in text.replace("\\", "")
+    sentence = "at batch 16, which most have; the study has 64. Top-1 is published"
+    assert sentence in text.replace("\\", "")
 
 
 def test_pictures_show_what_was_measured_and_no_more(folder: Path) -> None:
-    found = found_in(folder, load_study("dlmark/throughput"))
-    asked = part("throughput")
-    names = set(write_page(asked, found))
+    results = found_in(folder, load_study("dlmark/throughput"))
+    study_part = part("throughput")
+    names = set(write_page(study_part, results))
     assert names == {"study.md", "throughput.svg", "published-accuracy.svg"}
     titles = {
         name: [title.text or "" for title in ElementTree.parse(folder / name).iter(f"{SVG}title")]
@@ -130,9 +132,12 @@ def test_the_largest_batch_says_what_ended_the_search_and_that_one_is_not_over(
                 record(folder, case, 0, [50.0] * 9 if status == "ok" else [], status)
     assert read_manifest(path).requested_plan.memory_limit == "4GiB"
     *_, table, _ = tables(told("largest", path))
-    over, going, absent = (row_of(table, name) for name in (*ends, "vgg19"))
-    assert (over["largest batch"], over["what ended it"]) == ("3", "out of memory at 4")
-    assert over["tried"] == "1, 2, 4, 3"
+    finished_row, going, absent = (row_of(table, name) for name in (*ends, "vgg19"))
+    assert (finished_row["largest batch"], finished_row["what ended it"]) == (
+        "3",
+        "out of memory at 4",
+    )
+    assert finished_row["tried"] == "1, 2, 4, 3"
     assert going["what ended it"] == "not over, none larger was tried"
     assert absent["largest batch"] == "not run"
 
@@ -141,9 +146,9 @@ def test_the_plans_are_the_documents_networks() -> None:
     zoo = {case.model for case in expand(load_study("dlmark/throughput"))}
     assert len(zoo) == 34
     assert zoo == {case.model for case in expand(load_study("dlmark/largest"))}
-    trained = expand(load_study("dlmark/accuracy"))
-    assert {case.axes["batch"] for case in trained} == {64}
-    assert {case.precision for case in trained} == {"fp32", "int8"}
+    accuracy_cases = expand(load_study("dlmark/accuracy"))
+    assert {case.axes["batch"] for case in accuracy_cases} == {64}
+    assert {case.precision for case in accuracy_cases} == {"fp32", "int8"}
 
 
 def test_the_claims_are_answered_by_the_figures(folder: Path) -> None:
@@ -163,8 +168,8 @@ def test_memory_is_linear_where_its_slopes_agree(tmp_path: Path) -> None:
         for case in cases:
             batch = case.axes["batch"]
             if case.model in ("alexnet", "vgg11"):
-                grown = 10.0 * batch if case.model == "vgg11" else 100.0 * (batch // 16)
-                record(run, case, 0, [1000.0] * 30, rss_peak_mb=100.0 + grown)
+                growth_mb = 10.0 * batch if case.model == "vgg11" else 100.0 * (batch // 16)
+                record(run, case, 0, [1000.0] * 30, rss_peak_mb=100.0 + growth_mb)
     text = told("throughput", path)
     assert "memory is linear over the batch sizes 1, 4 and 16 in 1 of 2 networks" in text
 
@@ -175,8 +180,8 @@ def test_several_devices_have_lines_and_pictures_of_their_own(tmp_path: Path) ->
     rates, *_ = tables(told("throughput", path))
     assert rates[0] == ["model", "device", "1", "64"]
     assert row_of(rates, "alexnet", "torch-cpu")["64"] == "985/s"
-    found = found_in(path, load_study("dlmark/throughput"))
-    picture = ElementTree.fromstring(part("throughput").files(found)["published-accuracy.svg"])
+    results = found_in(path, load_study("dlmark/throughput"))
+    picture = ElementTree.fromstring(part("throughput").files(results)["published-accuracy.svg"])
     assert "at batch 64, measured, torch-cpu" in " ".join(picture.itertext())
 
 
@@ -185,7 +190,7 @@ def test_every_family_has_a_mark_of_its_own() -> None:
     families = list(dict.fromkeys(row.family for row in zoo_rows()))
     assert len(families) == 9
     series = series_of(dict.fromkeys(families, ((1.0, 1.0, ""), (2.0, 2.0, ""))), "points")
-    assert len({(one.color, one.symbol) for one in series}) == 9
+    assert len({(style.color, style.symbol) for style in series}) == 9
 
 
 def test_the_largest_batches_are_drawn(tmp_path: Path) -> None:
@@ -200,8 +205,8 @@ def test_the_largest_batches_are_drawn(tmp_path: Path) -> None:
                     case = replace(first, axes={"batch": batch})
                     run.record(SearchCase(case))
                     record(run, case, 0, [50.0] * 9 if status == "ok" else [], status)
-    found = found_in(path, load_study("dlmark/largest"))
-    picture = part("largest").files(found)["largest.svg"].decode()
+    results = found_in(path, load_study("dlmark/largest"))
+    picture = part("largest").files(results)["largest.svg"].decode()
     assert "alexnet: batch 2, 61.1M parameters" in picture
     assert "vgg11: batch 2, " in picture
 

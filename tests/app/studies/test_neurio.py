@@ -62,12 +62,12 @@ def test_a_block_has_its_configurations_and_a_line_for_each_device(told: str) ->
 
 
 def test_devices_are_told_over_what_all_of_them_ran(told: str) -> None:
-    of_layers, of_cells = told.split("## Cell-based benchmarking")
+    layer_section, cell_section = told.split("## Cell-based benchmarking")
     mean = "geometric mean of the 4 medians that all devices have"
-    assert f"ort-cpu: 60 of 60 layers measured; {mean} 10.0 µs" in of_layers
-    assert f"torch-cpu: 60 of 60 layers measured; {mean} 20.0 µs" in of_layers
-    assert f"fpga:v80 (simulated): 4 of 60 layers measured; {mean} 1.00 µs" in of_layers
-    assert "ort-cpu: 22 of 22 cells measured\n" in of_cells
+    assert f"ort-cpu: 60 of 60 layers measured; {mean} 10.0 µs" in layer_section
+    assert f"torch-cpu: 60 of 60 layers measured; {mean} 20.0 µs" in layer_section
+    assert f"fpga:v80 (simulated): 4 of 60 layers measured; {mean} 1.00 µs" in layer_section
+    assert "ort-cpu: 22 of 22 cells measured\n" in cell_section
 
 
 def test_what_a_device_refuses_says_so_in_its_cells(told: str) -> None:
@@ -79,12 +79,12 @@ def test_what_a_device_refuses_says_so_in_its_cells(told: str) -> None:
 
 def test_compute_is_the_median_without_the_call(told: str) -> None:
     """10 µs and 100 µs with a call of 4, of one round each, so without an interval."""
-    _, compute, _, of_cells, _ = tables(told)
+    _, compute, _, cell_header, _ = tables(told)
     rows = {block: number for number, (block, *_) in enumerate(compute) if block}
     assert compute[rows["Fully connected"] + 1][1:] == ["ort-cpu", *["6.00 µs"] * 4]
     assert compute[rows["Fully connected"] + 3][1:] == ["fpga:v80 (simulated)", *["500 ns"] * 4]
     assert compute[rows["Convolutional 3D"] + 1][1:] == ["ort-cpu", *["96.0 µs"] * 4]
-    assert of_cells[0] == compute[0]
+    assert cell_header[0] == compute[0]
 
 
 def test_layers_that_are_mostly_the_call_are_counted(told: str) -> None:
@@ -118,22 +118,22 @@ def test_settings_and_machines_are_lines_of_the_table(tmp_path: Path) -> None:
 
 def test_machines_stand_beside_each_other(tmp_path: Path) -> None:
     models = [f"dense_{size}" for size in ("128_32", "256_64")]
-    placed = [
+    placed_cases = [
         Case(model, "ort-cpu", axes={"batch": 1}, suite="layers", host=host, naming=2)
         for host in ("board", "server")
         for model in models
     ]
-    with RunFolder.create(tmp_path / "run", manifest_of(placed, 1)) as folder:
+    with RunFolder.create(tmp_path / "run", manifest_of(placed_cases, 1)) as folder:
         folder.begin(ENVIRONMENT)
         for host in ("board", "server"):
             folder.begin({"host": host, "machine": host, "cpu": f"that of {host}"}, host)
-        for case in placed:
+        for case in placed_cases:
             took = 20.0 if case.host == "board" else 10.0
             record(folder, case, 0, [took] * 30, host=case.host)
-    found = found_in(tmp_path / "run", load_study("neurio"))
-    told = as_markdown(page(study("neurio"), found))
-    assert "- board: that of board" in told and "- server: that of server" in told
-    layers, _ = tables(told)
+    results = found_in(tmp_path / "run", load_study("neurio"))
+    text = as_markdown(page(study("neurio"), results))
+    assert "- board: that of board" in text and "- server: that of server" in text
+    layers, _ = tables(text)
     place = next(place for place, row in enumerate(layers) if row[0] == "Fully connected")
     assert layers[place + 1][1:4] == ["ort-cpu on board", "20.0 µs", "20.0 µs"]
     assert layers[place + 2][1:4] == ["ort-cpu on server", "10.0 µs", "10.0 µs"]
@@ -167,7 +167,7 @@ def test_a_run_of_other_cases_too_tells_how_many(tmp_path: Path) -> None:
     other = plan.model_copy(update={"sweeps": (plan.sweeps[0], *grids[1:])})
     folder = tmp_path / "run"
     make_run(folder, "neurio", ["ort-cpu"], latency_us)
-    found = found_in(folder, other)
-    assert (len(found.measured), found.others) == (60, 44)
-    text = as_markdown(page(study("neurio"), found))
+    results = found_in(folder, other)
+    assert (len(results.measured), results.others) == (60, 44)
+    text = as_markdown(page(study("neurio"), results))
     assert "44 cases of this run do not belong to the study" in text

@@ -72,7 +72,7 @@ def test_a_real_clock_has_columns_of_its_own(told: str) -> None:
 
 def test_what_does_not_fit_is_told_and_has_no_error(told: str) -> None:
     row = by_heading(tables(told)[2], "lstm_large")
-    assert [row[f"IA-420F {what}"] for what in ("published", "simulated", "error")] == [
+    assert [row[f"IA-420F {column}"] for column in ("published", "simulated", "error")] == [
         "does not fit",
         "does not fit",
         "",
@@ -85,8 +85,8 @@ def test_what_does_not_fit_is_told_and_has_no_error(told: str) -> None:
 def test_the_mean_and_the_worst_error_are_those_of_the_rows(told: str) -> None:
     errors = [abs(3.0 / row.mean_us - 1.0) for row in card_rows() if row.mean_us]
     worst = max(errors)
-    said = f"{100 * sum(errors) / 20:.1f} % off on average, {100 * worst:.1f} % at worst"
-    assert said in told.rpartition("## Both tables")[2]
+    sentence = f"{100 * sum(errors) / 20:.1f} % off on average, {100 * worst:.1f} % at worst"
+    assert sentence in told.rpartition("## Both tables")[2]
     assert "lstm\\_large on V80), over 20 of 20 published figures" in told
 
 
@@ -105,13 +105,17 @@ def test_what_another_run_of_the_models_lacks_is_named(tmp_path: Path) -> None:
     """A run of the study without one card: its page is that of a whole run but for that card."""
     plan = load_study("vollo")
     make_run(tmp_path / "run", "vollo", ["ort-cpu"], latency_us)
-    found = found_in(tmp_path / "run", plan)
+    results = found_in(tmp_path / "run", plan)
     card = "fpga:v80@sdk26"
-    without = tuple(one for one in found.measured if one.case.runtime != card)
-    told = as_markdown(page(study("vollo"), Found(found.run, without)))
-    assert "- not part of this run: fpga:v80\\@sdk26 cnn\\_tiny, cnn\\_small, cnn\\_med\n" in told
-    row = by_heading(tables(told)[0], "cnn_tiny")
-    assert [row[f"V80 {what}"] for what in ("published", "simulated", "error")] == ["2.5", "", ""]
+    remaining = tuple(entry for entry in results.measured if entry.case.runtime != card)
+    text = as_markdown(page(study("vollo"), Found(results.run, remaining)))
+    assert "- not part of this run: fpga:v80\\@sdk26 cnn\\_tiny, cnn\\_small, cnn\\_med\n" in text
+    row = by_heading(tables(text)[0], "cnn_tiny")
+    assert [row[f"V80 {column}"] for column in ("published", "simulated", "error")] == [
+        "2.5",
+        "",
+        "",
+    ]
 
 
 def test_fewer_rounds_than_the_study_has_are_told(told: str) -> None:
@@ -130,8 +134,8 @@ def test_fewer_rounds_than_the_study_has_are_told(told: str) -> None:
 )
 def test_a_machine_that_had_other_work_is_told(tmp_path: Path, load: float, said: str) -> None:
     make_run(tmp_path / "run", "vollo", ["ort-cpu"], latency_us, load=load)
-    found = found_in(tmp_path / "run", load_study("vollo"))
-    assert f"\n{said}" in as_markdown(page(study("vollo"), found))
+    results = found_in(tmp_path / "run", load_study("vollo"))
+    assert f"\n{said}" in as_markdown(page(study("vollo"), results))
 
 
 def test_two_machines_stand_beside_each_other(tmp_path: Path) -> None:
@@ -140,8 +144,8 @@ def test_two_machines_stand_beside_each_other(tmp_path: Path) -> None:
     words = ["--merge", f"one={tmp_path}/a", f"two={tmp_path}/b", "--out", str(tmp_path / "both")]
     code, _, errors = run(*words)
     assert code == 0, errors
-    told = as_markdown(page(study("vollo"), found_in(tmp_path / "both", load_study("vollo"))))
-    means, *_ = tables(told)
+    text = as_markdown(page(study("vollo"), found_in(tmp_path / "both", load_study("vollo"))))
+    means, *_ = tables(text)
     assert means[0][-2:] == ["ort-cpu on one measured", "ort-cpu on two measured"]
     assert means[1][-2] == means[1][-1] != ""
 

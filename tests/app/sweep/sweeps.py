@@ -39,9 +39,9 @@ def write_add_graph(path: Path, shape: Sequence[int | str] = (2, 3)) -> Path:
     """An .onnx file that adds 1 to its input."""
     spec = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
     result = helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)
-    one = helper.make_tensor("one", TensorProto.FLOAT, [1], [1.0])
+    constant = helper.make_tensor("one", TensorProto.FLOAT, [1], [1.0])
     node = helper.make_node("Add", ["x", "one"], ["y"], name="add")
-    graph = helper.make_graph([node], "add", [spec], [result], [one])
+    graph = helper.make_graph([node], "add", [spec], [result], [constant])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
     onnx.save(model, path)
     return path
@@ -137,8 +137,8 @@ class Heard:
 
     def rounds(self) -> list[tuple[RoundWork | SettledRound, RoundResult]]:
         """The rounds that ended with a result, in their order."""
-        ended = [event.work for event in self.events if isinstance(event, Completed)]
-        rounds = [work for work in ended if isinstance(work, RoundWork | SettledRound)]
+        ended_work = [event.work for event in self.events if isinstance(event, Completed)]
+        rounds = [work for work in ended_work if isinstance(work, RoundWork | SettledRound)]
         return [(work, work.result) for work in rounds if work.result is not None]
 
     @property
@@ -148,15 +148,15 @@ class Heard:
 
 def drive(engine: Engine, react: Callable[[Event], object] = lambda _: None) -> Heard:
     """Poll to the end, handing each event to `react`; fails if it takes unreasonably long."""
-    heard = Heard()
+    recorder = Heard()
     deadline = time.monotonic() + DEADLINE_S
     while not engine.finished:
-        assert time.monotonic() < deadline, f"no end after {heard.events[-3:]}"
+        assert time.monotonic() < deadline, f"no end after {recorder.events[-3:]}"
         for event in engine.poll(0.05):
-            heard.events.append(event)
-            heard.times.append(time.monotonic())
+            recorder.events.append(event)
+            recorder.times.append(time.monotonic())
             react(event)
-    return heard
+    return recorder
 
 
 def children() -> set[int]:

@@ -44,37 +44,37 @@ def test_each_row_has_the_accuracy_of_its_runtime(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """At any batch the same; what a runtime can't take has none and keeps its own reason."""
-    what = ("--batch", "1,8", "--runtimes", "ort-cpu,torch-cpu", "--accuracy", "data.npz")
-    code = main([*ECHO, *what, "--out", "run", *BRIEF])
+    options = ("--batch", "1,8", "--runtimes", "ort-cpu,torch-cpu", "--accuracy", "data.npz")
+    code = main([*ECHO, *options, "--out", "run", *BRIEF])
     assert code == 0
-    found = [(r["runtime"], r["batch_size"], r["accuracy_top1"]) for r in rows(work / "run")]
-    assert found == [
+    actual = [(r["runtime"], r["batch_size"], r["accuracy_top1"]) for r in rows(work / "run")]
+    assert actual == [
         ("ort-cpu", "1", "0.75"),
         ("ort-cpu", "8", "0.75"),
         ("torch-cpu", "1", ""),
         ("torch-cpu", "8", ""),
     ]
     assert len(journal(work / "run", "accuracy")) == 1
-    said = capsys.readouterr()
-    assert "75.0 % of 100 images" in said.err
-    assert "75.0 %" in said.out
+    streams = capsys.readouterr()
+    assert "75.0 % of 100 images" in streams.err
+    assert "75.0 %" in streams.out
 
 
 def test_what_could_not_be_measured_is_a_warning_of_its_row(work: Path) -> None:
     write_folder(work / "images", {"a": 64})
-    what = ("--batch", "1", "--runtimes", "ort-cpu", "--accuracy", "images")
-    code = main([*ECHO, *what, "--out", "run", *BRIEF])
+    options = ("--batch", "1", "--runtimes", "ort-cpu", "--accuracy", "images")
+    code = main([*ECHO, *options, "--out", "run", *BRIEF])
     (row,) = rows(work / "run")
     assert (code, row["status"], row["accuracy_top1"]) == (0, "ok", "")
     assert "accuracy_unavailable" in row["warning_codes"]
 
 
 def test_a_resumed_run_measures_the_accuracy_that_is_missing(work: Path) -> None:
-    what = ("--batch", "1", "--runtimes", "ort-cpu", "--accuracy", "data.npz")
-    main([*ECHO, *what, "--out", "run", *BRIEF])
+    options = ("--batch", "1", "--runtimes", "ort-cpu", "--accuracy", "data.npz")
+    main([*ECHO, *options, "--out", "run", *BRIEF])
     (path,) = (work / "run" / "journal").glob("*.jsonl")
-    kept = [line for line in path.read_text("utf-8").splitlines() if '"accuracy"' not in line]
-    path.write_text("\n".join(kept) + "\n", "utf-8")
+    lines = [line for line in path.read_text("utf-8").splitlines() if '"accuracy"' not in line]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
     assert main(["--resume", "run"]) == 0
     assert rows(work / "run")[0]["accuracy_top1"] == "0.75"
     assert len(journal(work / "run", "round")) == 1

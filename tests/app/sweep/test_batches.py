@@ -19,15 +19,17 @@ CASE = Case("add.onnx", "ort-cpu", axes={"batch": 1}, batcher=Batcher(6, 1000.0)
 
 def test_the_model_is_given_at_each_batch_that_is_sent(tmp_path: Path) -> None:
     model = replace(exported_add(tmp_path), axes={"batch": 1}, batch="batch")
-    assert [one.axes for one in batches(CASE, model)] == [{"batch": n} for n in (1, 2, 4, 6)]
+    assert [batch_case.axes for batch_case in batches(CASE, model)] == [
+        {"batch": n} for n in (1, 2, 4, 6)
+    ]
     assert batches(replace(CASE, batcher=None), model) == ()
 
 
 def test_what_no_batcher_can_send_together_is_told(tmp_path: Path) -> None:
-    fixed = exported_add(tmp_path)
-    open_batch = replace(fixed, axes={"batch": 1}, batch="batch")
+    fixed_export = exported_add(tmp_path)
+    open_batch = replace(fixed_export, axes={"batch": 1}, batch="batch")
     with pytest.raises(Unsupported, match="no open batch axis"):
-        batches(CASE, fixed)
+        batches(CASE, fixed_export)
     with pytest.raises(Unsupported, match="hands its state from run to run"):
         batches(CASE, replace(open_batch, states=(StatePair("x", "y"),)))
     with pytest.raises(Unsupported, match="no server to wait for"):

@@ -58,11 +58,11 @@ def test_a_worker_that_closes_its_pipes_and_lives_is_ended_at_the_limit(
 def test_a_worker_that_writes_without_an_end_neither_fills_nor_holds_up_the_parent(
     tmp_path: Path, model: ExportedModel, descriptor: int
 ) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     body = f"while True: os.write({descriptor}, b'x' * (1 << 16))"
-    begun = time.monotonic()
+    start_s = time.monotonic()
     result = told(tmp_path, model, body, limit_s=2.0)
     assert result.status == "timeout", result.reason
-    assert time.monotonic() - begun < 60, "it was heard of its limit while it wrote"
-    grown_mib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    assert time.monotonic() - start_s < 60, "it was heard of its limit while it wrote"
+    grown_mib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak_before) / 1024
     assert grown_mib < MOST_MIB

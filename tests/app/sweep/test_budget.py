@@ -37,39 +37,39 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_a_round_is_begun_if_it_is_likely_to_end_in_time(clock: Clock) -> None:
-    within = Budget(10.0)
-    assert within.round_fits("a", guess_s=3.0)
-    within.learn("a", 4.0)
-    within.learn("b", 8.0)
+    budget = Budget(10.0)
+    assert budget.round_fits("a", guess_s=3.0)
+    budget.learn("a", 4.0)
+    budget.learn("b", 8.0)
     clock.now_s += 3.0
-    assert within.left_s == 7.0
-    assert within.round_fits("a", guess_s=3.0)
-    assert not within.round_fits("b", guess_s=3.0)
-    assert within.round_fits("c", guess_s=99.0), "as long as the others took: 6 s"
+    assert budget.left_s == 7.0
+    assert budget.round_fits("a", guess_s=3.0)
+    assert not budget.round_fits("b", guess_s=3.0)
+    assert budget.round_fits("c", guess_s=99.0), "as long as the others took: 6 s"
     clock.now_s += 8.0
-    assert within.left_s == 0.0
+    assert budget.left_s == 0.0
 
 
 def test_exports_leave_half_of_the_time_to_rounds(clock: Clock) -> None:
-    within = Budget(10.0)
-    assert within.export_fits
+    budget = Budget(10.0)
+    assert budget.export_fits
     clock.now_s += 5.5
-    assert not within.export_fits
+    assert not budget.export_fits
     assert Budget().export_fits
     assert Budget().round_fits("a", 1e9)
 
 
 def test_rounds_leave_time_to_what_comes_after_them(clock: Clock) -> None:
-    within = Budget(100.0)
-    within.learn("a", 5.0)
-    within.reserve(4.0)
+    budget = Budget(100.0)
+    budget.learn("a", 5.0)
+    budget.reserve(4.0)
     clock.now_s += 90.0
-    assert within.round_fits("a", guess_s=1.0)
-    within.reserve(1000.0)
-    assert not within.round_fits("a", guess_s=1.0), "a quarter of it is kept"
-    assert within.left_s == 10.0, "and is there for what comes after"
+    assert budget.round_fits("a", guess_s=1.0)
+    budget.reserve(1000.0)
+    assert not budget.round_fits("a", guess_s=1.0), "a quarter of it is kept"
+    assert budget.left_s == 10.0, "and is there for what comes after"
     clock.now_s -= 20.0
-    assert within.round_fits("a", guess_s=1.0)
+    assert budget.round_fits("a", guess_s=1.0)
     endless = Budget()
     endless.reserve(1000.0)
     assert endless.round_fits("a", guess_s=1e9)

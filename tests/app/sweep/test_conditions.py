@@ -20,11 +20,13 @@ from tests.app.sweep.sweeps import SHORT, exported_add, fake_case, ok_reply
 
 
 def work_of(
-    tmp_path: Path, condition: str, beside: ExportReply | None = None
+    tmp_path: Path, condition: str, neighbour_reply: ExportReply | None = None
 ) -> RoundWork | SettledRound:
     case = replace(fake_case(sessions=2), condition=Condition.parse(condition))
     schedule = Schedule((case,), 1, SHORT, 60.0, 0, tmp_path)
-    return round_work(schedule, case, 0, ok_reply(exported_add(tmp_path)), neighbour_reply=beside)
+    return round_work(
+        schedule, case, 0, ok_reply(exported_add(tmp_path)), neighbour_reply=neighbour_reply
+    )
 
 
 def test_a_sustained_round_has_its_time_on_top_of_the_limit(tmp_path: Path) -> None:
@@ -35,7 +37,7 @@ def test_a_sustained_round_has_its_time_on_top_of_the_limit(tmp_path: Path) -> N
 
 
 def test_a_neighbour_is_one_session_however_many_are_measured(tmp_path: Path) -> None:
-    work = work_of(tmp_path, "with:add.onnx", beside=ok_reply(exported_add(tmp_path)))
+    work = work_of(tmp_path, "with:add.onnx", neighbour_reply=ok_reply(exported_add(tmp_path)))
     assert isinstance(work, RoundWork)
     assert work.job.neighbour is not None
     assert SESSIONS.name not in work.job.neighbour.settings.options
@@ -43,10 +45,10 @@ def test_a_neighbour_is_one_session_however_many_are_measured(tmp_path: Path) ->
 
 
 def test_a_neighbour_beside_a_case_on_several_devices_is_unsupported(tmp_path: Path) -> None:
-    beside = ok_reply(exported_add(tmp_path))
+    neighbour = ok_reply(exported_add(tmp_path))
     case = replace(fake_case(), runtime="fake:0+1", condition=Condition.parse("with:add.onnx"))
     schedule = Schedule((case,), 1, SHORT, 60.0, 0, tmp_path)
-    work = round_work(schedule, case, 0, beside, neighbour_reply=beside)
+    work = round_work(schedule, case, 0, neighbour, neighbour_reply=neighbour)
     assert isinstance(work, SettledRound)
     assert work.result.status == "unsupported"
     assert "a neighbour is one session on one device, and fake:0+1 is several" in work.result.reason
@@ -56,7 +58,7 @@ def test_a_neighbour_beside_a_case_on_several_devices_is_unsupported(tmp_path: P
 def test_a_neighbour_that_is_not_exported_ends_the_case_with_its_reason(
     tmp_path: Path, status: str
 ) -> None:
-    work = work_of(tmp_path, "with:other", beside=ExportReply(status, reason="it is torn"))
+    work = work_of(tmp_path, "with:other", neighbour_reply=ExportReply(status, reason="it is torn"))
     assert isinstance(work, SettledRound)
     assert (work.result.status, work.result.reason) == (status, "the neighbour other: it is torn")
 

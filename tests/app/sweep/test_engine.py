@@ -54,14 +54,14 @@ def test_a_round_is_told_from_its_start_to_its_result(model: ExportedModel, samp
         p50_ns.append(work.progress.p50_ns if work.progress else None)
 
     with Engine(Given([work])) as engine:
-        heard = drive(engine, note)
-    kinds = [type(event) for event in heard.events]
+        record = drive(engine, note)
+    kinds = [type(event) for event in record.events]
     assert kinds[0] is Started
     assert kinds[-2:] == [Completed, Finished]
     assert set(kinds[1:-2]) == {ProgressReported}
     assert "measure" in phases
     assert p50_ns[-1] == pytest.approx(50e3, rel=0.5)
-    (result,) = heard.results
+    (result,) = record.results
     assert result.status == "ok"
     assert (samples / result.samples).stat().st_size >= 32 * result.iterations
 
@@ -69,10 +69,10 @@ def test_a_round_is_told_from_its_start_to_its_result(model: ExportedModel, samp
 def test_a_crash_is_one_result_that_names_the_signal(model: ExportedModel, samples: Path) -> None:
     jobs = [round_work(model, samples, fail="crash"), round_work(model, samples, latency_us=5.0)]
     with Engine(Given(jobs)) as engine:
-        crashed, after = drive(engine).results
-    assert crashed.status == "crashed"
-    assert "SIGSEGV" in crashed.reason
-    assert after.status == "ok", "the sweep goes on"
+        crash, next_result = drive(engine).results
+    assert crash.status == "crashed"
+    assert "SIGSEGV" in crash.reason
+    assert next_result.status == "ok", "the sweep goes on"
 
 
 def test_a_crash_when_the_session_is_closed_takes_nothing_of_the_round_along(
@@ -147,18 +147,18 @@ def test_pausing_lets_the_round_end_and_starts_no_other(
         if isinstance(event, Started) and round_of(event.work) == 0:
             engine.pause()
         elif isinstance(event, Paused):
-            assert [result.round for result in heard.results] == [0]
+            assert [result.round for result in record.results] == [0]
             engine.resume()
 
-    heard = Heard()
+    record = Heard()
     with engine:
         deadline = time.monotonic() + 60
         while not engine.finished and time.monotonic() < deadline:
             for event in engine.poll(0.05):
-                heard.events.append(event)
+                record.events.append(event)
                 react(event)
-    assert [type(e) for e in heard.events].count(Paused) == 1
-    assert [result.round for result in heard.results] == [0, 1]
+    assert [type(e) for e in record.events].count(Paused) == 1
+    assert [result.round for result in record.results] == [0, 1]
 
 
 def test_a_stopped_round_does_not_count_and_nothing_follows(
@@ -166,40 +166,40 @@ def test_a_stopped_round_does_not_count_and_nothing_follows(
 ) -> None:
     jobs = [round_work(model, samples, number, min_s=60.0) for number in range(2)]
     with Engine(Given(jobs)) as engine:
-        heard = drive(
+        record = drive(
             engine,
             lambda event: engine.stop() if is_measuring(event) else None,
         )
-    assert not heard.results
-    assert len(heard.of(Started)) == 1
-    assert len(heard.of(Dropped)) == 1
-    assert heard.events[-1] == Finished(stopped=True)
+    assert not record.results
+    assert len(record.of(Started)) == 1
+    assert len(record.of(Dropped)) == 1
+    assert record.events[-1] == Finished(stopped=True)
 
 
 def test_a_second_stop_does_not_wait_for_a_hung_block(model: ExportedModel, samples: Path) -> None:
     job = round_work(model, samples, fail="hang", time_limit_s=600.0)
-    before, pids = children(), list[int]()
+    child_pids, pids = children(), list[int]()
 
     def react(event: Event) -> None:
         if phase_of(event) == "first_inference" and not pids:
-            pids.extend(children() - before)
+            pids.extend(children() - child_pids)
             engine.stop()
             engine.stop(now=True)
 
     with Engine(Given([job])) as engine:
-        heard = drive(engine, react)
-    assert heard.events[-1] == Finished(stopped=True)
+        record = drive(engine, react)
+    assert record.events[-1] == Finished(stopped=True)
     assert pids
     for pid in pids:
         assert_gone(pid)
 
 
 def test_leaving_the_engine_leaves_no_child(model: ExportedModel, samples: Path) -> None:
-    before = children()
+    child_pids = children()
     with Engine(Given([round_work(model, samples, min_s=60.0)])) as engine:
         while not any(isinstance(event, ProgressReported) for event in engine.poll(1.0)):
             pass
-        (child,) = children() - before
+        (child,) = children() - child_pids
     assert_gone(child)
 
 
@@ -210,11 +210,11 @@ def test_a_whole_sweep_exports_and_then_measures(
     cases = (Case(model=model.path, runtime="fake"), Case(model=model.path, runtime="ort-cpu"))
     source = FixedSweep(Schedule(cases, 1, SHORT, 60.0, 0, samples), {}, FixedRounds(1))
     with Engine(source) as engine:
-        heard = drive(engine)
-    assert [result.status for result in heard.results] == ["ok", "ok"]
-    (exported,) = replies(heard).values()
-    assert exported.model is not None
-    assert exported.model.opset == 20
+        record = drive(engine)
+    assert [result.status for result in record.results] == ["ok", "ok"]
+    (reply,) = replies(record).values()
+    assert reply.model is not None
+    assert reply.model.opset == 20
 
 
 EXPORTER = """
@@ -233,10 +233,10 @@ def exports(*names: str, time_limit_s: float = 30.0) -> list[ExportWork]:
     return [ExportWork(ExportRequest(name), time_limit_s) for name in names]
 
 
-def replies(heard: Heard) -> dict[str, ExportReply]:
+def replies(record: Heard) -> dict[str, ExportReply]:
     """The replies by the model that was asked for."""
-    ended = [event.work for event in heard.events if isinstance(event, Completed)]
-    works = [work for work in ended if isinstance(work, ExportWork)]
+    ended_work = [event.work for event in record.events if isinstance(event, Completed)]
+    works = [work for work in ended_work if isinstance(work, ExportWork)]
     return {work.request.model: work.reply for work in works if work.reply is not None}
 
 
@@ -283,11 +283,11 @@ def test_exporters_are_few_serve_many_and_are_gone_before_a_measurement(
         return [int(line) for line in (tmp_path / "exporters").read_text().split()]
 
     with Engine(Given(jobs), ThisMachine(commands={"export": command})) as engine:
-        heard = drive(engine, react)
-    assert len(replies(heard)) == 6
+        record = drive(engine, react)
+    assert len(replies(record)) == 6
     assert most == min(2, os.cpu_count() or 1)
     assert len(pids()) == most
-    assert heard.results[0].status == "ok"
+    assert record.results[0].status == "ok"
 
 
 def test_an_exporter_that_dies_costs_one_export(model: ExportedModel, tmp_path: Path) -> None:
@@ -295,22 +295,22 @@ def test_an_exporter_that_dies_costs_one_export(model: ExportedModel, tmp_path: 
     with Engine(
         Given(exports("a", "dies", "b")), ThisMachine(commands={"export": command})
     ) as engine:
-        heard = drive(engine)
-    found = replies(heard)
-    assert {name: reply.status for name, reply in found.items()} == {
+        record = drive(engine)
+    reply_by_name = replies(record)
+    assert {name: reply.status for name, reply in reply_by_name.items()} == {
         "a": "ok",
         "b": "ok",
         "dies": "export_failed",
     }
-    assert "SIGABRT" in found["dies"].reason
+    assert "SIGABRT" in reply_by_name["dies"].reason
 
 
 def test_an_export_that_hangs_ends_at_its_limit(tmp_path: Path) -> None:
     command = script(tmp_path / "hangs.py", "time.sleep(600)")
     source = Given(exports("slow", time_limit_s=0.5))
     with Engine(source, ThisMachine(commands={"export": command})) as engine:
-        heard = drive(engine)
-    (reply,) = replies(heard).values()
+        record = drive(engine)
+    (reply,) = replies(record).values()
     assert reply.status == "export_failed"
     assert "0.5 s" in reply.reason
 

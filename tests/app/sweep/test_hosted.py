@@ -94,19 +94,19 @@ def measured(
 
 def journals(path: Path) -> dict[str, list[dict[str, Any]]]:
     """Host -> the lines of rounds in its journal, whether they still stand or not."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    lines_by_host: dict[str, list[dict[str, Any]]] = {}
     for journal in (path / "journal").iterdir():
         writer, *lines = map(json.loads, journal.read_text().splitlines())
         rounds = [line for line in lines if line["kind"] == "round"]
-        found.setdefault(writer["host"], []).extend(rounds)
-    return found
+        lines_by_host.setdefault(writer["host"], []).extend(rounds)
+    return lines_by_host
 
 
 @pytest.mark.alone
 def test_four_hosts_one_killed_and_one_cut_off_every_row_arrives_and_none_twice(
     tmp_path: Path,
 ) -> None:
-    broken: dict[str, str] = {}
+    broken_hosts: dict[str, str] = {}
     children: list[psutil.Process] = []
 
     def breaks(event: Event) -> None:
@@ -114,49 +114,49 @@ def test_four_hosts_one_killed_and_one_cut_off_every_row_arrives_and_none_twice(
         if not (isinstance(event, ProgressReported) and isinstance(event.work, HostedRound)):
             return
         work = event.work
-        if work.phase == "measure" and len(broken) < 2 and work.host not in broken:
+        if work.phase == "measure" and len(broken_hosts) < 2 and work.host not in broken_hosts:
             agent = agent_of(carrier, work.host)
             children.append(child_of(agent))
-            if not broken:
+            if not broken_hosts:
                 agent.kill()
             else:
                 cut_off(agent)
-            broken[work.host] = work.case.case_id
+            broken_hosts[work.host] = work.case.case_id
 
     with carrier_of("a", "b", "c", "d", silence_s=5.0) as carrier:
         cluster = cluster_on(carrier)
         with a_run(tmp_path, "--option", OPTIONS, "--rounds", "2") as folder:
             rows, left_out = measured(folder, cluster, breaks)
-    assert len(broken) == 2
+    assert len(broken_hosts) == 2
     assert [row["status"] for row in rows] == ["ok"] * 4
     assert [row["rounds"] for row in rows] == [2] * 4
     assert left_out == [], "each was lost once, and is given another chance"
     run = read_run(tmp_path / "run")
     assert Counter(len(rounds) for rounds in run.rounds.values()) == {2: 4}
-    for host, case_id in broken.items():
+    for host, case_id in broken_hosts.items():
         (row,) = (row for row in rows if row["case_id"] == case_id)
         assert row["host"] != host
         assert row["attempts"] == 2
-        (lost,) = (one for one in diagnostics_of(row) if one.code == "host_lost")
-        assert (lost.subject, lost.parameters["host"]) == (host, row["host"])
-        assert lost.parameters["round"] == 1
+        (loss,) = (entry for entry in diagnostics_of(row) if entry.code == "host_lost")
+        assert (loss.subject, loss.parameters["host"]) == (host, row["host"])
+        assert loss.parameters["round"] == 1
     assert {str(row["host"]) for row in rows} <= {"a", "b", "c", "d"}
-    written = [
+    written_rounds = [
         (line["case_id"], line["round"]) for lines in journals(run.path).values() for line in lines
     ]
-    assert len(written) == len(set(written)) == 8, "none came twice"
+    assert len(written_rounds) == len(set(written_rounds)) == 8, "none came twice"
     wait_until(lambda: all(map(is_gone, children)))
 
 
 def test_samples_are_what_the_host_wrote_and_can_be_followed_while_they_grow(
     tmp_path: Path,
 ) -> None:
-    grown: list[int] = []
+    sizes: list[int] = []
 
     def looks(event: Event) -> None:
         state = reader.poll()
         if state is not None and state.alive and state.series[0].rounds:
-            grown.append(sum(map(len, state.series[0].rounds)))
+            sizes.append(sum(map(len, state.series[0].rounds)))
 
     with carrier_of("a") as carrier:
         cluster = cluster_on(
@@ -172,21 +172,21 @@ def test_samples_are_what_the_host_wrote_and_can_be_followed_while_they_grow(
     data = (run.path / "samples" / result.samples).read_bytes()
     assert zlib.crc32(data) == result.samples_crc32, "byte by byte"
     assert len(data) // RECORD.itemsize >= result.warmup_iterations + result.iterations
-    assert len(set(grown)) > 2, "it was seen to grow"
+    assert len(set(sizes)) > 2, "it was seen to grow"
     assert row["host"] == "a"
     assert "host_clock_off" in codes(diagnostics_of(row))
 
 
-def once(begun: Path, said: str, name: str) -> Sequence[str]:
+def once(marker: Path, message: str, name: str) -> Sequence[str]:
     """What starts the agent of a host the first time, and never again."""
     return scripted(
-        begun.with_suffix(".py"),
+        marker.with_suffix(".py"),
         "begun, said = sys.argv[1:3]\n"
         "if os.path.exists(begun): sys.exit(said)\n"
         "open(begun, 'w').close()\n"
         "os.execv(sys.argv[3], sys.argv[3:])\n",
-        str(begun),
-        said,
+        str(marker),
+        message,
         *command_of(name),
     )
 
@@ -218,8 +218,8 @@ def test_every_host_measures_every_case_and_one_that_goes_leaves_its_rows_with_t
         if row["host"] == "b":
             assert "b was lost" in str(row["reason"])
             assert "the board is off" in str(row["reason"])
-    (said,) = left_out
-    assert said.startswith("b is left out: it was lost 2 times, last ")
+    (reason,) = left_out
+    assert reason.startswith("b is left out: it was lost 2 times, last ")
 
 
 def test_hosts_work_at_the_same_time_and_what_they_serve_is_added(tmp_path: Path) -> None:
@@ -249,16 +249,16 @@ def test_hosts_work_at_the_same_time_and_what_they_serve_is_added(tmp_path: Path
         for case in run.cases
     }
     assert any(
-        begun < ended_there and begun_there < ended
-        for begun, ended in spans["a"]
+        start_ns < ended_there and begun_there < end_ns
+        for start_ns, end_ns in spans["a"]
         for begun_there, ended_there in spans["b"]
     ), "one clock for all processes of a machine tells that they overlapped"
 
 
 @pytest.mark.rare
 def test_two_hosts_of_one_machine_take_turns_and_are_not_added(tmp_path: Path) -> None:
-    own = own_program.starter_command("app.remote.worker", "--stdio")
-    carrier = PipedCarrier({"a": own, "b": own})
+    command = own_program.starter_command("app.remote.worker", "--stdio")
+    carrier = PipedCarrier({"a": command, "b": command})
     with closing(carrier):
         cluster = cluster_on(carrier)
         with a_run(tmp_path, "--per-host", "--rounds", "1", cluster=cluster) as folder:
@@ -272,13 +272,13 @@ def test_two_hosts_of_one_machine_take_turns_and_are_not_added(tmp_path: Path) -
 def test_where_no_host_is_left_what_is_there_stays_and_another_cluster_goes_on(
     tmp_path: Path,
 ) -> None:
-    ended = 0
+    round_count = 0
 
     def kills(event: Event) -> None:
-        nonlocal ended
-        ended += isinstance(event, Completed) and isinstance(event.work, HostedRound)
+        nonlocal round_count
+        round_count += isinstance(event, Completed) and isinstance(event.work, HostedRound)
         if (
-            ended == 1
+            round_count == 1
             and isinstance(event, ProgressReported)
             and isinstance(event.work, HostedRound)
         ):
@@ -303,7 +303,7 @@ def test_where_no_host_is_left_what_is_there_stays_and_another_cluster_goes_on(
 def test_a_full_disk_of_a_host_is_one_sentence_and_the_case_goes_on_elsewhere(
     tmp_path: Path,
 ) -> None:
-    limited = scripted(
+    limited_host = scripted(
         tmp_path / "limited.py",
         "import resource\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
@@ -311,14 +311,14 @@ def test_a_full_disk_of_a_host_is_one_sentence_and_the_case_goes_on_elsewhere(
         "os.execv(sys.argv[1], sys.argv[1:])\n",
         *command_of("full"),
     )
-    carrier = PipedCarrier({"full": limited, "roomy": command_of("roomy")})
+    carrier = PipedCarrier({"full": limited_host, "roomy": command_of("roomy")})
     with closing(carrier):
         cluster = cluster_on(carrier)
         with a_run(tmp_path, "--rounds", "1", "--option", "fake.latency_us=5") as folder:
             rows, left_out = measured(folder, cluster)
     assert [(row["status"], row["host"]) for row in rows] == [("ok", "roomy")]
-    (lost,) = (one for one in diagnostics_of(rows[0]) if one.code == "host_lost")
-    assert lost.subject == "full"
+    (loss,) = (entry for entry in diagnostics_of(rows[0]) if entry.code == "host_lost")
+    assert loss.subject == "full"
     assert left_out == [], "once may happen to anybody"
 
 

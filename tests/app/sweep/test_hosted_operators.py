@@ -32,13 +32,13 @@ def _one_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def told_by(path: Path) -> dict[str, list[str]]:
     """Host -> the cases of which its journal has operator times."""
-    found: dict[str, list[str]] = {}
+    cases_by_host: dict[str, list[str]] = {}
     for journal in (path / "journal").iterdir():
         writer, *lines = map(json.loads, journal.read_text().splitlines())
         cases = [line["case_id"] for line in lines if line["kind"] == "operators"]
         if cases:
-            found[writer["host"]] = cases
-    return found
+            cases_by_host[writer["host"]] = cases
+    return cases_by_host
 
 
 def by_host(rows: list[Row]) -> dict[str, list[str]]:
@@ -48,12 +48,12 @@ def by_host(rows: list[Row]) -> dict[str, list[str]]:
 def test_every_host_tells_of_its_own_cases_and_one_that_is_lost_is_asked_again(
     tmp_path: Path,
 ) -> None:
-    lost: list[str] = []
+    lost_hosts: list[str] = []
 
     def breaks(event: Event) -> None:
         work = getattr(event, "work", None)
-        if isinstance(work, HostedOperators) and work.host == "b" and not lost:
-            lost.append(work.host)
+        if isinstance(work, HostedOperators) and work.host == "b" and not lost_hosts:
+            lost_hosts.append(work.host)
             agent_of(carrier, "b").kill()
 
     with carrier_of("a", "b") as carrier:
@@ -62,7 +62,7 @@ def test_every_host_tells_of_its_own_cases_and_one_that_is_lost_is_asked_again(
         with a_run(tmp_path, *flags, cluster=cluster) as folder:
             rows, left_out = measured(folder, cluster, breaks)
     assert [(row["status"], row["host"]) for row in rows] == [("ok", "a"), ("ok", "b")]
-    assert (lost, left_out) == (["b"], [])
+    assert (lost_hosts, left_out) == (["b"], [])
     assert told_by(tmp_path / "run") == by_host(rows)
     run = read_run(tmp_path / "run")
     for line in run.operators.values():

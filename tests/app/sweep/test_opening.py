@@ -36,8 +36,11 @@ def events_of(folder: Path, grid: dict[str, object], **plan: object) -> Iterator
     if not graph.exists():
         write_add_graph(graph)
     sweeps = [{"models": [str(graph)], "runtimes": ["ort-cpu"], **grid}]
-    parsed = parse_plan({"rounds": 2, "sweeps": sweeps, **plan}, "test")
-    with create_run(parsed, folder / "run") as written, SweepRun(written, ENVIRONMENT) as run:
+    run_plan = parse_plan({"rounds": 2, "sweeps": sweeps, **plan}, "test")
+    with (
+        create_run(run_plan, folder / "run") as folder_run,
+        SweepRun(folder_run, ENVIRONMENT) as run,
+    ):
         while not run.finished:
             for event in run.step(0.1):
                 yield event
@@ -95,8 +98,8 @@ def test_a_graph_that_no_reference_can_be_computed_of_is_refused_without_a_round
     """The engine fails first, and what is recorded is the export's reason, as before."""
     write_unfit(tmp_path / "add.onnx")
     events = list(events_of(tmp_path, {}))
-    dropped = [event.work for event in events if isinstance(event, Dropped)]
-    assert [work.kind for work in dropped] == ["round"]
+    dropped_work = [event.work for event in events if isinstance(event, Dropped)]
+    assert [work.kind for work in dropped_work] == ["round"]
     run = read_run(tmp_path / "run")
     (case,) = run.cases
     (result,) = run.rounds_of(case)
@@ -109,18 +112,21 @@ def test_a_pause_while_the_round_awaits_its_references_comes_and_nothing_is_lost
 ) -> None:
     write_add_graph(tmp_path / "add.onnx")
     grid = {"models": [str(tmp_path / "add.onnx")], "runtimes": ["ort-cpu"]}
-    parsed = parse_plan({"rounds": 1, "sweeps": [grid]}, "test")
-    paused = 0
-    with create_run(parsed, tmp_path / "run") as written, SweepRun(written, ENVIRONMENT) as run:
+    run_plan = parse_plan({"rounds": 1, "sweeps": [grid]}, "test")
+    pauses = 0
+    with (
+        create_run(run_plan, tmp_path / "run") as run_folder,
+        SweepRun(run_folder, ENVIRONMENT) as run,
+    ):
         while not run.finished:
             for event in run.step(0.1):
-                if isinstance(event, Started) and _is_round(event) and not paused:
+                if isinstance(event, Started) and _is_round(event) and not pauses:
                     run.pause()
                 if isinstance(event, Paused):
-                    paused += 1
+                    pauses += 1
                     run.resume()
         run.close(0)
-    assert paused == 1
+    assert pauses == 1
     (case,) = run.cases.values()
     (result,) = run.run.rounds_of(case)
     assert result.status == "ok" and result.check is not None
@@ -146,8 +152,11 @@ def test_what_another_order_could_change_is_exported_whole_first(
 def test_a_resumed_run_has_no_opening(tmp_path: Path) -> None:
     graph = str(write_add_graph(tmp_path / "add.onnx"))
     grid = {"models": [graph], "runtimes": ["ort-cpu"], "threads": [1, 2]}
-    parsed = parse_plan({"rounds": 1, "sweeps": [grid]}, "test")
-    with create_run(parsed, tmp_path / "run") as written, SweepRun(written, ENVIRONMENT) as run:
+    run_plan = parse_plan({"rounds": 1, "sweeps": [grid]}, "test")
+    with (
+        create_run(run_plan, tmp_path / "run") as run_folder,
+        SweepRun(run_folder, ENVIRONMENT) as run,
+    ):
         while not any(isinstance(event, Completed) and _is_round(event) for event in run.step(0.1)):
             pass
     with RunFolder.reopen(tmp_path / "run") as again, SweepRun(again, ENVIRONMENT) as run:

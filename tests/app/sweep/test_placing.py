@@ -45,21 +45,26 @@ def test_who_takes_all_cores_stays_on_them(tmp_path: Path) -> None:
         assert usable_cores() == ALL
 
 
-def run(folder: Path, cores: str, *, realtime: int | None = None, **of_fake: OptionValue) -> Row:
+def run(
+    folder: Path, cores: str, *, realtime: int | None = None, **fake_options: OptionValue
+) -> Row:
     """The row of a run of the scripted runtime, whose batch process kept off the cores."""
     graph = write_add_graph(folder / "add.onnx")
     options: dict[str, tuple[OptionValue, ...]] = {
-        f"fake.{name}": (value,) for name, value in of_fake.items()
+        f"fake.{name}": (value,) for name, value in fake_options.items()
     }
     grid = Sweep(models=(str(graph),), runtimes=("fake",), options=options)
     plan = Plan(
         rounds=1, profile="glance", time_limit_s=5.0, cores=cores, realtime=realtime, sweeps=(grid,)
     )
-    others = ALL.difference(listed(cores)) or ALL
-    with create_run(plan, folder / "run") as written, SweepRun(written, describe_host()) as sweep:
+    other_cores = ALL.difference(listed(cores)) or ALL
+    with (
+        create_run(plan, folder / "run") as run_folder,
+        SweepRun(run_folder, describe_host()) as sweep,
+    ):
         while not sweep.finished:
             sweep.step(0.2)
-            assert sweep.finished or usable_cores() == others
+            assert sweep.finished or usable_cores() == other_cores
         sweep.close(0)
         (row,) = sweep.rows()
     assert usable_cores() == ALL
@@ -98,8 +103,8 @@ def test_a_run_goes_on_only_where_its_cores_are(
 @pytest.mark.alone
 def test_a_real_time_loop_that_never_ends_is_ended_by_the_time_limit(tmp_path: Path) -> None:
     """Its run spins for a minute, and nothing else has a turn on its core."""
-    begun, others = time.monotonic(), psutil.Process().children(recursive=True)
+    begun, children = time.monotonic(), psutil.Process().children(recursive=True)
     row = run(tmp_path, str(LAST), realtime=1, latency_us=60e6, wait="spin")
     assert row["status"] == "timeout"
     assert time.monotonic() - begun < 60
-    assert not set(psutil.Process().children(recursive=True)) - set(others)
+    assert not set(psutil.Process().children(recursive=True)) - set(children)

@@ -57,20 +57,20 @@ def told(folder: RunFolder) -> tuple[int, Row]:
 
 def test_a_case_has_rounds_until_its_interval_is_narrow(tmp_path: Path) -> None:
     """Levels that spread by 2 %: ±5 % takes more than five of them and fewer than forty."""
-    wanted = []
+    remaining = []
     with folder_of(tmp_path / "run", plan_of(precise={"p50": 0.05})) as folder:
         for number in range(40):
             level = 100.0 + 4.0 * (number % 2)
             record(folder, CASE, number, [level, level + 0.001] * 30)
             left, row = told(folder)
-            wanted.append(left)
+            remaining.append(left)
             if left == number + 1:
                 break
-    assert wanted[:5] == [5, 5, 5, 5, 7]
-    assert wanted[-2:] == [len(wanted), len(wanted)]
-    assert len(wanted) in (7, 10, 14, 20, 28)
+    assert remaining[:5] == [5, 5, 5, 5, 7]
+    assert remaining[-2:] == [len(remaining), len(remaining)]
+    assert len(remaining) in (7, 10, 14, 20, 28)
     assert str(row["stop_reason"]).startswith("precise: p50 within ")
-    assert str(row["stop_reason"]).endswith(f" after {len(wanted)} rounds")
+    assert str(row["stop_reason"]).endswith(f" after {len(remaining)} rounds")
     assert not {"rounds_missing", "interval_not_reached"} & {*codes(diagnostics_of(row))}
     low, high = row["latency_p50_ci_low_us"], row["latency_p50_ci_high_us"]
     assert isinstance(low, float) and isinstance(high, float)
@@ -86,8 +86,8 @@ def test_the_bound_on_rounds_ends_what_is_not_reached_and_the_row_says_so(tmp_pa
         left, row = told(folder)
     assert left == 7
     assert " (0.1 % asked) after 7 rounds, the most there may be" in str(row["stop_reason"])
-    (missed,) = (one for one in diagnostics_of(row) if one.code == "interval_not_reached")
-    assert (missed.parameters["rounds"], missed.parameters["requested"]) == (7, 0.001)
+    (shortfall,) = (entry for entry in diagnostics_of(row) if entry.code == "interval_not_reached")
+    assert (shortfall.parameters["rounds"], shortfall.parameters["requested"]) == (7, 0.001)
 
 
 def test_what_ended_before_its_look_says_how_far_it_was(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_a_simulation_has_the_least_rounds(tmp_path: Path) -> None:
         left, row = told(folder)
     assert left == 5
     assert "5 rounds are enough of a simulation" in str(row["stop_reason"])
-    found = {*codes(diagnostics_of(row))}
-    assert not {"interval_not_reached", "interval_unavailable"} & found
+    diagnostic_codes = {*codes(diagnostics_of(row))}
+    assert not {"interval_not_reached", "interval_unavailable"} & diagnostic_codes
 
 
 def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(
@@ -135,8 +135,8 @@ def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(
         log, out = io.StringIO(), io.StringIO()
         assert measure(folder, out=out, log=log) == 0
         assert "5 rounds or more" in log.getvalue()
-        printed = " ".join(log.getvalue().split())
-        assert "[5/5, " in printed and "; p50 within" in printed and "no more rounds" in printed
+        output = " ".join(log.getvalue().split())
+        assert "[5/5, " in output and "; p50 within" in output and "no more rounds" in output
     run = read_run(tmp_path / "more")
     (case,) = run.cases
     assert sorted(run.rounds[case.case_id]) == [0, 1, 2, 3, 4]

@@ -26,32 +26,32 @@ def alive(pid: int | None) -> bool:
 
 
 def test_a_prepared_worker_is_taken_once_and_closed_with_the_place() -> None:
-    others = children()
+    child_pids = children()
     with ThisMachine(commands={"round": WAITS}) as place:
         place.prepare("round")
         place.prepare("round")
-        (prepared,) = children() - others
+        (prepared_pid,) = children() - child_pids
         first, second = place.start("round"), place.start("round")
-        assert first.pid == prepared != second.pid
+        assert first.pid == prepared_pid != second.pid
         place.prepare("round")
-        left = children() - others - {first.pid, second.pid}
+        left = children() - child_pids - {first.pid, second.pid}
         first.close()
         second.close()
     assert len(left) == 1 and not any(map(alive, left))
 
 
 def test_a_prepared_worker_that_died_is_replaced() -> None:
-    others = children()
+    child_pids = children()
     with ThisMachine(commands={"round": WAITS}) as place:
         place.prepare("round")
-        (pid,) = children() - others
-        prepared = psutil.Process(pid)
-        prepared.kill()
-        while prepared.status() != psutil.STATUS_ZOMBIE:
+        (pid,) = children() - child_pids
+        prepared_process = psutil.Process(pid)
+        prepared_process.kill()
+        while prepared_process.status() != psutil.STATUS_ZOMBIE:
             pass
-        started = place.start("round")
-        assert started.pid != pid and not started.ended()
-        started.close()
+        worker = place.start("round")
+        assert worker.pid != pid and not worker.ended()
+        worker.close()
 
 
 @pytest.mark.usefixtures("brief")
@@ -63,8 +63,8 @@ def test_the_next_worker_starts_between_rounds_and_never_beside_one(
     workers: list[WorkerChannel] = []
 
     class Watched(ThisMachine):
-        def _started(self, kind: str, environment: str = "") -> WorkerChannel:
-            worker = super()._started(kind, environment)
+        def _start_worker(self, kind: str, environment: str = "") -> WorkerChannel:
+            worker = super()._start_worker(kind, environment)
             if kind == "round":
                 assert all(earlier.ended() for earlier in workers)
                 workers.append(worker)
@@ -72,17 +72,17 @@ def test_the_next_worker_starts_between_rounds_and_never_beside_one(
 
     graph = str(write_add_graph(tmp_path / "add.onnx"))
     plan = parse_plan({"rounds": 3, "sweeps": [{"models": [graph], "runtimes": ["fake"]}]}, "test")
-    begun, ended, others = 0, 0, children()
+    round_starts, round_ends, child_pids = 0, 0, children()
     with (
         create_run(plan, tmp_path / "run") as folder,
         SweepRun(folder, ENVIRONMENT, place=Watched()) as run,
     ):
         while not run.finished:
             for event in run.step(0.1):
-                begun += isinstance(event, Started) and isinstance(event.work, RoundWork)
-                ended += isinstance(event, Completed) and isinstance(event.work, RoundWork)
-                if begun > ended:
-                    assert len(workers) == begun
+                round_starts += isinstance(event, Started) and isinstance(event.work, RoundWork)
+                round_ends += isinstance(event, Completed) and isinstance(event.work, RoundWork)
+                if round_starts > round_ends:
+                    assert len(workers) == round_starts
         run.close(0)
-    assert len(workers) == begun == ended == 3, "none is started in vain"
-    assert children() <= others
+    assert len(workers) == round_starts == round_ends == 3, "none is started in vain"
+    assert children() <= child_pids

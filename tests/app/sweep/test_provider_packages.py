@@ -67,8 +67,8 @@ def test_another_build_in_an_environment_is_noticed(work: Path, package: Path) -
     with create_run(plan, work / "run"):
         pass
     run = read_run(work / "run")
-    (known,) = [one for one in run.manifest.fingerprints if one.runtime]
-    assert (known.path, known.runtime) == (
+    (fingerprint,) = [entry for entry in run.manifest.fingerprints if entry.runtime]
+    assert (fingerprint.path, fingerprint.runtime) == (
         str(package / "provider.so"),
         f"ort-ep:{PACKAGE}@there",
     )
@@ -87,12 +87,12 @@ def test_another_build_in_an_environment_is_noticed(work: Path, package: Path) -
 def test_a_resume_with_another_build_is_refused(
     work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ("--models", str(work / "add.onnx"), "--runtimes", OURS, "--tolerance", "0.05")
+    arguments = ("--models", str(work / "add.onnx"), "--runtimes", OURS, "--tolerance", "0.05")
     assert (
         main(
             [
                 "--headless",
-                *asked,
+                *arguments,
                 "--profile",
                 "glance",
                 "--rounds",
@@ -106,18 +106,18 @@ def test_a_resume_with_another_build_is_refused(
     assert [row["status"] for row in rows(work / "run")] == ["ok"]
     manifest = work / "run" / MANIFEST
     values = json.loads(manifest.read_text("utf-8"))
-    (known,) = [one for one in values["fingerprints"] if one.get("runtime")]
-    assert (known["path"], known["runtime"]) == (provider.get_library_path(), OURS)
+    (fingerprint,) = [entry for entry in values["fingerprints"] if entry.get("runtime")]
+    assert (fingerprint["path"], fingerprint["runtime"]) == (provider.get_library_path(), OURS)
     assert main(["--resume", str(work / "run")]) == 0
-    known["sha256"] = "0" * 64
+    fingerprint["sha256"] = "0" * 64
     manifest.write_text(json.dumps(values), "utf-8")
     reseal_manifest(manifest)
     capsys.readouterr()
     assert main(["--resume", str(work / "run")]) == 2
-    assert known["path"] in capsys.readouterr().err
+    assert fingerprint["path"] in capsys.readouterr().err
 
 
 def test_what_is_measured_elsewhere_depends_on_no_package_here(work: Path) -> None:
     cases = expand(plan_of(work, OURS))
-    assert [one.runtime for one in fingerprints(cases)] == ["", OURS]
-    assert [one.runtime for one in fingerprints(cases, elsewhere=True)] == [""]
+    assert [fingerprint.runtime for fingerprint in fingerprints(cases)] == ["", OURS]
+    assert [fingerprint.runtime for fingerprint in fingerprints(cases, is_remote=True)] == [""]

@@ -28,11 +28,11 @@ def first_round(path: Path, rates: tuple[float, ...]) -> RoundWork:
             record_round(folder, search, None, number, Script())
         for rate_hz in rates:
             record_round(folder, search, rate_hz, 0, Script())
-        recorded = read_run(folder.path)
+        stored_run = read_run(folder.path)
     schedule = Schedule(
-        recorded.manifest.cases, 8, Limits(), 60.0, 1, path / "samples", arrivals_seed=5
+        stored_run.manifest.cases, 8, Limits(), 60.0, 1, path / "samples", arrivals_seed=5
     )
-    source = HighestRate(schedule, recorded)
+    source = HighestRate(schedule, stored_run)
     export = source.next(())
     assert isinstance(export, ExportWork)
     export.reply = ExportReply("ok", replace(MODEL, axes=AXES))

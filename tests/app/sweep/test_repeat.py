@@ -56,22 +56,22 @@ def own(tmp_path: Path) -> Plan:
 def test_a_run_is_repeated_case_by_case_and_knows_which(tmp_path: Path, own: Plan) -> None:
     assert measured(create_run(own, tmp_path / "one")) == 0
     assert measured(repeat(tmp_path / "one", tmp_path / "two")) == 0
-    one, two = read_manifest(tmp_path / "one"), read_manifest(tmp_path / "two")
-    assert two.cases == one.cases
-    assert (two.rounds, two.seed, two.limits) == (one.rounds, one.seed, one.limits)
-    assert (two.repeats, one.repeats) == (one.run_id, "")
+    first, two = read_manifest(tmp_path / "one"), read_manifest(tmp_path / "two")
+    assert two.cases == first.cases
+    assert (two.rounds, two.seed, two.limits) == (first.rounds, first.seed, first.limits)
+    assert (two.repeats, first.repeats) == (first.run_id, "")
     assert [row["status"] for row in rows(tmp_path / "two")] == ["ok"]
-    kept = [file.kept for file in two.files]
-    assert len(kept) == 1
-    assert (tmp_path / "two" / kept[0]).read_bytes() == (tmp_path / "in.npz").read_bytes()
+    copies = [file.kept for file in two.files]
+    assert len(copies) == 1
+    assert (tmp_path / "two" / copies[0]).read_bytes() == (tmp_path / "in.npz").read_bytes()
 
 
 def test_inputs_that_are_gone_are_taken_from_the_run(tmp_path: Path, own: Plan) -> None:
     assert measured(create_run(own, tmp_path / "one")) == 0
     (tmp_path / "in.npz").unlink()
     assert measured(repeat(tmp_path / "one", tmp_path / "two")) == 0
-    one, two = read_manifest(tmp_path / "one"), read_manifest(tmp_path / "two")
-    assert [c.case_id for c in two.cases] == [c.case_id for c in one.cases], "the same content"
+    first, two = read_manifest(tmp_path / "one"), read_manifest(tmp_path / "two")
+    assert [c.case_id for c in two.cases] == [c.case_id for c in first.cases], "the same content"
 
 
 @pytest.mark.parametrize("name", ["in.npz", "affine.onnx", "affine.weights"])
@@ -91,15 +91,15 @@ def test_a_factory_is_kept_and_asked_back_where_it_was(tmp_path: Path) -> None:
     file = tmp_path / "net.py"
     file.write_text(FACTORY)
     create_run(plan_of(f"{file}:build"), tmp_path / "one").close()
-    kept = tmp_path / "one" / read_manifest(tmp_path / "one").files[0].kept
-    assert kept.read_text() == FACTORY
+    stored_copy = tmp_path / "one" / read_manifest(tmp_path / "one").files[0].kept
+    assert stored_copy.read_text() == FACTORY
     repeat(tmp_path / "one", tmp_path / "two").close()
     file.unlink()
     with pytest.raises(
         PlanError, match=r"net\.py, which .* measured, is not there: copy .*/files/"
     ):
         repeat(tmp_path / "one", tmp_path / "three")
-    kept.replace(file)
+    stored_copy.replace(file)
     repeat(tmp_path / "one", tmp_path / "four").close()
 
 

@@ -45,15 +45,15 @@ def plan_of(folder: Path, precisions: tuple[str, ...] = ("fp32",)) -> Plan:
 @pytest.fixture
 def digests(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What has been digested so far."""
-    seen: list[object] = []
+    values: list[object] = []
     digest = case_module._digest
 
-    def counted(named: dict[str, object]) -> str:
-        seen.append(named)
+    def count_digest(named: dict[str, object]) -> str:
+        values.append(named)
         return digest(named)
 
-    monkeypatch.setattr(case_module, "_digest", counted)
-    return seen
+    monkeypatch.setattr(case_module, "_digest", count_digest)
+    return values
 
 
 def test_a_case_is_named_once_when_it_is_planned_and_once_when_it_is_read(
@@ -77,9 +77,9 @@ def test_a_manifest_has_a_line_for_each_case_and_the_same_bytes_each_time(tmp_pa
     assert text == manifest_text(read_manifest(tmp_path / "run")) == manifest_text(manifest)
     for case in manifest.cases:
         (line,) = (line for line in text.splitlines() if case.case_id in line)
-        told = json.loads(line.strip().rstrip(","))
-        assert told["threads" if case.threads > 1 else "model"]
-        assert "precision" not in told, "what is at its default is left out"
+        entry = json.loads(line.strip().rstrip(","))
+        assert entry["threads" if case.threads > 1 else "model"]
+        assert "precision" not in entry, "what is at its default is left out"
 
 
 def test_a_manifest_of_before_is_read_as_it_was(tmp_path: Path) -> None:
@@ -95,18 +95,20 @@ def test_refusals_come_some_at_a_time_so_that_a_stop_is_heard(tmp_path: Path) ->
         SweepRun(folder, describe_host()) as run,
     ):
         events = run.step(0.0)
-        settled = [
+        settled_rounds = [
             e for e in events if isinstance(e, Completed) and isinstance(e.work, SettledRound)
         ]
-        assert len(settled) == SETTLED_AT_ONCE < 300
+        assert len(settled_rounds) == SETTLED_AT_ONCE < 300
         assert run.live.rounds_done == run.live.rounds_total - 4 * 300
         run.stop(now=True)
         while not run.finished:
             run.step(0.1)
         run.close(130)
-    recorded = read_run(tmp_path / "run").rounds
-    assert len(recorded) == SETTLED_AT_ONCE
-    assert {r.status for rounds in recorded.values() for r in rounds.values()} == {"unsupported"}
+    results_by_case = read_run(tmp_path / "run").rounds
+    assert len(results_by_case) == SETTLED_AT_ONCE
+    assert {r.status for rounds in results_by_case.values() for r in rounds.values()} == {
+        "unsupported"
+    }
 
 
 def test_results_are_renewed_a_little_at_a_time(
@@ -114,30 +116,30 @@ def test_results_are_renewed_a_little_at_a_time(
 ) -> None:
     monkeypatch.setattr(refreshing, "AT_ONCE_S", 0.0)
     monkeypatch.setattr(refreshing, "REFRESH_S", 0.0)
-    begun: Row = {"case_id": "a", "status": "ok"}
+    first_row: Row = {"case_id": "a", "status": "ok"}
     waiting: list[Row] = [{"case_id": str(n), "status": "not_run"} for n in range(9)]
-    rows = [begun, *waiting]
-    taken: list[Row] = []
+    rows = [first_row, *waiting]
+    batch: list[Row] = []
 
     def read() -> Iterator[Row]:
         for row in rows:
-            taken.append(row)
+            batch.append(row)
             yield row
 
     with RunFolder.create(tmp_path / "run", manifest_of()) as folder:
         refresher = Refresher(folder, ("case_id", "status"))
         refresher.go_on(read())
-        assert not taken, "nothing is new"
+        assert not batch, "nothing is new"
         refresher.is_stale = True
         for count in range(1, 11):
             refresher.go_on(read())
-            assert len(taken) == count
+            assert len(batch) == count
             assert not refresher.rows and not (tmp_path / "run" / RESULTS).exists()
         for _ in range(11):
             assert not refresher.rows and not (tmp_path / "run" / RESULTS).exists()
             refresher.go_on(read())
-    assert len(taken) == 10
-    assert refresher.rows == {"a": begun}
+    assert len(batch) == 10
+    assert refresher.rows == {"a": first_row}
     for name in (RESULTS, FULL_TABLE):
         lines = (tmp_path / "run" / name).read_text().splitlines()
         assert lines == ["case_id,status", "a,ok", *(f"{n},not_run" for n in range(9))]
@@ -145,40 +147,40 @@ def test_results_are_renewed_a_little_at_a_time(
 
 def test_what_is_counted_is_what_a_sum_would_be() -> None:
     chance, tally = random.Random(5), Tally()
-    wanted: dict[str, int] = {}
-    known: dict[str, set[int]] = {}
-    ended: set[str] = set()
+    targets: dict[str, int] = {}
+    numbers: dict[str, set[int]] = {}
+    finished_names: set[str] = set()
     for name in map(str, range(20)):
-        wanted[name], known[name] = chance.randrange(1, 6), set(chance.sample(range(8), 2))
-        ended |= {name} if chance.random() < 0.2 else set()
-        tally.add(name, wanted[name], known[name], name in ended)
+        targets[name], numbers[name] = chance.randrange(1, 6), set(chance.sample(range(8), 2))
+        finished_names |= {name} if chance.random() < 0.2 else set()
+        tally.add(name, targets[name], numbers[name], name in finished_names)
     for _ in range(500):
         name, number = str(chance.randrange(20)), chance.randrange(8)
         match chance.randrange(4):
             case 0:
-                ended.add(name)
+                finished_names.add(name)
                 tally.end(name)
             case 1:
-                wanted[name] = number
+                targets[name] = number
                 tally.want(name, number)
             case _:
-                assert tally.take(name, number) == (number not in known[name])
-                known[name].add(number)
-        lacking = {n: set(range(wanted[n])) - known[n] for n in wanted}
-        assert tally.planned == sum(wanted.values())
-        assert tally.remaining == sum(len(lacking[n]) for n in wanted if n not in ended)
-        assert tally.lacks(name, number) == (name not in ended and number in lacking[name])
+                assert tally.take(name, number) == (number not in numbers[name])
+                numbers[name].add(number)
+        lacking = {n: set(range(targets[n])) - numbers[n] for n in targets}
+        assert tally.planned == sum(targets.values())
+        assert tally.remaining == sum(len(lacking[n]) for n in targets if n not in finished_names)
+        assert tally.lacks(name, number) == (name not in finished_names and number in lacking[name])
 
 
 def test_what_a_killed_writer_was_writing_is_removed_by_the_next(tmp_path: Path) -> None:
     RunFolder.create(tmp_path / "run", manifest_of()).close()
-    draft, own = tmp_path / "run" / ".live.json.4711", tmp_path / "run" / ".notes"
+    draft, notes = tmp_path / "run" / ".live.json.4711", tmp_path / "run" / ".notes"
     draft.write_text("{")
-    own.write_text("mine")
+    notes.write_text("mine")
     with RunFolder.reopen(tmp_path / "run") as folder:
         assert draft.exists(), "a resume that is refused changes nothing"
         folder.begin(ENVIRONMENT)
-    assert not draft.exists() and own.exists()
+    assert not draft.exists() and notes.exists()
 
 
 def test_the_ledger_counts_what_its_rounds_say(tmp_path: Path) -> None:

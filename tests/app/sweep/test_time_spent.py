@@ -42,12 +42,12 @@ def test_the_parts_are_all_of_the_time_each_of_the_runtime_that_it_is_of(tmp_pat
     with create_run(plan, tmp_path / "run") as folder:
         started_before_s = 5.0
         seconds = measure(folder, time.monotonic() - started_before_s)
-    found = time_parts(read_run(tmp_path / "run"))
-    assert found is not None
-    assert found.total_s <= seconds, "none is counted twice"
-    by_name = {part.activity: part for part in found.parts}
+    times = time_parts(read_run(tmp_path / "run"))
+    assert times is not None
+    assert times.total_s <= seconds, "none is counted twice"
+    by_name = {part.activity: part for part in times.parts}
     assert by_name["start"].seconds >= started_before_s
-    assert set(found.runtimes) == {"fake", "ort-cpu"}
+    assert set(times.runtimes) == {"fake", "ort-cpu"}
     for name in ("process start", "compile", "warm-up", "measurement"):
         part = by_name[name]
         assert part.by_runtime.keys() == {"fake", "ort-cpu"}, name
@@ -78,13 +78,13 @@ def test_a_run_that_was_measured_in_two_goes_adds_both(tmp_path: Path) -> None:
 def test_a_stored_run_shows_its_times_or_that_it_has_none(tmp_path: Path) -> None:
     graph = str(write_add_graph(tmp_path / "add.onnx"))
     out = str(tmp_path / "run")
-    code, ended, _ = batch(
+    code, errors, _ = batch(
         "--headless", "--models", graph, "--runtimes", "fake", "--rounds", "1", "--out", out
     )
-    assert code == 0 and sum(line.startswith("time: ") for line in ended.splitlines()) == 1
-    code, shown, _ = batch("--show", out, "--time")
-    assert code == 0 and "measurement" in shown and "fake" in shown
+    assert code == 0 and sum(line.startswith("time: ") for line in errors.splitlines()) == 1
+    code, output, _ = batch("--show", out, "--time")
+    assert code == 0 and "measurement" in output and "fake" in output
     plan = parse_plan({"sweeps": [{"models": [graph], "runtimes": ["fake"]}]}, "test")
     create_run(plan, tmp_path / "begun").close()
-    code, shown, _ = batch("--show", str(tmp_path / "begun"), "--time")
-    assert code == 0 and "measurement" not in shown
+    code, output, _ = batch("--show", str(tmp_path / "begun"), "--time")
+    assert code == 0 and "measurement" not in output

@@ -22,10 +22,10 @@ class Nothing:
 
 def test_cases_that_are_known_afterwards_are_asked_for_once(tmp_path: Path) -> None:
     write_arrays(tmp_path / "data.npz", 4, wrong=1)
-    asked: list[int] = []
+    calls: list[int] = []
 
     def later() -> list[Case]:
-        asked.append(1)
+        calls.append(1)
         return [WINNER]
 
     data = str(tmp_path / "data.npz")
@@ -35,7 +35,7 @@ def test_cases_that_are_known_afterwards_are_asked_for_once(tmp_path: Path) -> N
     assert work.request.model == "echo.onnx"
     assert work.request.points == ({"batch": 4},)
     source.next([])
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
 def test_one_that_never_ran_is_not_tested(tmp_path: Path) -> None:

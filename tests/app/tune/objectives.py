@@ -34,10 +34,10 @@ class Simulated:
     def cost(self, case: Case, number: int) -> float | None:
         if self.broken(case) or (case.case_id, number) not in self.measured:
             return None
-        shared = self.shared(number)
-        own = _drawn(self.seed, f"{case.case_id}:{number}", self.spread)
+        shared_noise = self.shared(number)
+        own_noise = _drawn(self.seed, f"{case.case_id}:{number}", self.spread)
         slow = self.unlucky and _drawn(self.seed, f"slow:{case.case_id}:{number}", 1.0) > 1.645
-        return self.cost_of(case) * math.exp(shared + own) * (3.0 if slow else 1.0)
+        return self.cost_of(case) * math.exp(shared_noise + own_noise) * (3.0 if slow else 1.0)
 
     def shared(self, number: int) -> float:
         """By how much all rounds of this number take longer, as a logarithm."""
@@ -74,15 +74,15 @@ def space_of() -> Space:
     )
 
 
-def played(space: Space, seen: Simulated, rounds: int = 8) -> tuple[Search, Ladder, int]:
+def played(space: Space, simulation: Simulated, rounds: int = 8) -> tuple[Search, Ladder, int]:
     """A whole search, its ladder and how many rounds it took."""
-    search = Search(space, seen, seen.seed)
+    search = Search(space, simulation, simulation.seed)
     for block in search.blocks():
-        seen.measured |= {(case.case_id, number) for case, number in block}
-    path = path_to(space, search.lead, seen)
-    for block in final_blocks(path, search.rival, rounds, seen.seed, seen):
-        seen.measured |= {(case.case_id, number) for case, number in block}
-    return search, ladder(path, search.rival, seen, rounds, BAND), len(seen.measured)
+        simulation.measured |= {(case.case_id, number) for case, number in block}
+    path = path_to(space, search.lead, simulation)
+    for block in final_blocks(path, search.rival, rounds, simulation.seed, simulation):
+        simulation.measured |= {(case.case_id, number) for case, number in block}
+    return search, ladder(path, search.rival, simulation, rounds, BAND), len(simulation.measured)
 
 
 def separable(case: Case) -> float:
@@ -93,11 +93,11 @@ def separable(case: Case) -> float:
     batch = case.axes["batch"]
     cost *= 1.0 + 0.04 * abs(math.log2(batch) - 4.0)
     cost *= {0: 1.0, 1: 2.0, 2: 1.2, 4: 0.93}[case.threads]
-    told = case.options
-    cost *= {1: 1.0, 2: 0.9, 4: 0.8, 8: 0.95}[int(told.get("streams", 1))]
-    cost *= 0.95 if told.get("pin") is False else 1.0
-    cost *= {"all": 1.0, "basic": 1.1, "off": 1.6}[str(told.get("level", "all"))]
-    return cost * (1.04 if told.get("mode") == "exact" else 1.0)
+    options = case.options
+    cost *= {1: 1.0, 2: 0.9, 4: 0.8, 8: 0.95}[int(options.get("streams", 1))]
+    cost *= 0.95 if options.get("pin") is False else 1.0
+    cost *= {"all": 1.0, "basic": 1.1, "off": 1.6}[str(options.get("level", "all"))]
+    return cost * (1.04 if options.get("mode") == "exact" else 1.0)
 
 
 def entangled(case: Case) -> float:
@@ -106,10 +106,10 @@ def entangled(case: Case) -> float:
     cost = 1.0 if case.runtime == "a" else 1.1
     if case.runtime == "b":
         streams, threads = int(case.options.get("streams", 1)), case.threads or CORES
-        used = min(streams * threads, CORES)
-        parallel = used / (1.0 + 0.35 * (threads - 1))
-        crowded = 1.0 + 0.3 * max(0.0, math.log2(streams * threads / CORES))
-        cost *= (CORES / (1.0 + 0.35 * (CORES - 1))) / parallel * crowded
+        core_count = min(streams * threads, CORES)
+        parallel = core_count / (1.0 + 0.35 * (threads - 1))
+        crowding = 1.0 + 0.3 * max(0.0, math.log2(streams * threads / CORES))
+        cost *= (CORES / (1.0 + 0.35 * (CORES - 1))) / parallel * crowding
     return cost * (1.0 + 0.02 * abs(math.log2(case.axes["batch"]) - 2.0))
 
 
@@ -122,11 +122,11 @@ def small_effects(seed: int) -> Callable[[Case], float]:
     """Each choice changes the cost by some 1.5 %, whatever the others are."""
 
     def cost(case: Case) -> float:
-        named = {"runtime": case.runtime, "precision": case.precision, "threads": case.threads}
-        named |= {"batch": case.axes["batch"]}
+        choices = {"runtime": case.runtime, "precision": case.precision, "threads": case.threads}
+        choices |= {"batch": case.axes["batch"]}
         usual = space_of().usual[case.runtime]
-        named |= {f"{case.runtime} {n}": case.options.get(n, usual[n]) for n in usual}
-        return math.exp(sum(_drawn(seed, choice, 0.015) for choice in named.items()))
+        choices |= {f"{case.runtime} {n}": case.options.get(n, usual[n]) for n in usual}
+        return math.exp(sum(_drawn(seed, choice, 0.015) for choice in choices.items()))
 
     return cost
 
@@ -142,5 +142,5 @@ def rugged(seed: int) -> Callable[[Case], float]:
 
 
 @cache
-def _drawn(seed: int, of: object, spread: float) -> float:
-    return random.Random(f"{seed}:{of}").gauss(0.0, spread)
+def _drawn(seed: int, subject: object, spread: float) -> float:
+    return random.Random(f"{seed}:{subject}").gauss(0.0, spread)

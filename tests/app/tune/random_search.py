@@ -15,7 +15,7 @@ from tests.app.tune.objectives import Simulated
 
 def every_case(space: Space) -> list[Case]:
     """All configurations of the space."""
-    found = []
+    cases = []
     for runtime in space.runtimes:
         names = list(space.options[runtime])
         for precision, threads, batch in product(
@@ -27,22 +27,22 @@ def every_case(space: Space) -> list[Case]:
                     for name, value in zip(names, values, strict=True)
                     if value != space.usual[runtime][name]
                 }
-                found.append(Case("net", runtime, precision, {"batch": batch}, threads, options))
-    return found
+                cases.append(Case("net", runtime, precision, {"batch": batch}, threads, options))
+    return cases
 
 
-def random_search(cases: Sequence[Case], seen: Simulated, rounds: int) -> Case:
+def random_search(cases: Sequence[Case], simulation: Simulated, rounds: int) -> Case:
     """The best of half as many drawn cases as there are rounds: each has one, then the best quarter
     shares half of what is left, and so on. What the cases of a block share is taken out."""
-    alive = random.Random(seen.seed).sample(list(cases), min(rounds // 2, len(cases)))
+    alive = random.Random(simulation.seed).sample(list(cases), min(rounds // 2, len(cases)))
     logs: dict[str, list[float]] = {case.case_id: [] for case in alive}
     left, block, each = rounds, 0, 1
     while True:
         for _ in range(each):
-            seen.measured |= {(case.case_id, block) for case in alive}
+            simulation.measured |= {(case.case_id, block) for case in alive}
             for case in alive:
-                known = float(np.log(seen.cost(case, block) or 1.0))
-                logs[case.case_id].append(known - seen.shared(block))
+                log_cost = float(np.log(simulation.cost(case, block) or 1.0))
+                logs[case.case_id].append(log_cost - simulation.shared(block))
             block += 1
         left -= each * len(alive)
         if len(alive) == 1 or left < 1:

@@ -16,59 +16,61 @@ TRUE = {("threads", 1): 0.1, ("threads", 2): -0.05, ("batch", 8): -0.2, ("spin",
 
 
 def observed(
-    rounds: int, noise: float, seed: int = 1, together: float = 0.0
+    rounds: int, noise: float, seed: int = 1, interaction: float = 0.0
 ) -> tuple[Observation, ...]:
     """Blocks of all configurations, each with a level of its own; threads 2 and batch 8 together
     cost as much more."""
     rng = np.random.default_rng(seed)
-    found = []
+    observations = []
     for block in range(rounds):
         level = rng.normal(0.0, 0.3)
         for values in product(*LEVELS.values()):
             choices = tuple(zip(LEVELS, values, strict=True))
             log = sum(TRUE.get(choice, 0.0) for choice in choices) + level
-            log += together * ({("threads", 2), ("batch", 8)} <= set(choices))
+            log += interaction * ({("threads", 2), ("batch", 8)} <= set(choices))
             cost = math.exp(log + rng.normal(0.0, noise))
-            found.append((str(values), choices, block, cost))
-    return tuple(found)
+            observations.append((str(values), choices, block, cost))
+    return tuple(observations)
 
 
 def test_effects_far_below_the_noise_of_a_round_are_found() -> None:
     effects = effects_of(observed(20, 0.05))
     for (name, value), true in TRUE.items():
         (first, *_) = LEVELS[name]
-        found = effects.expected((name, value)) - effects.expected((name, first))
-        assert found == pytest.approx(true, abs=0.015)
+        effect = effects.expected((name, value)) - effects.expected((name, first))
+        assert effect == pytest.approx(true, abs=0.015)
 
 
 def test_what_two_choices_do_together_belongs_to_the_configuration() -> None:
-    effects = effects_of(observed(6, 0.01, together=0.3))
+    effects = effects_of(observed(6, 0.01, interaction=0.3))
     values = [(2, 8, True), (2, 1, True), (0, 8, True), (0, 1, True)]
-    both, one, other, none = (
-        effects.predicted(str(of), tuple(zip(LEVELS, of, strict=True))) for of in values
+    both, left_only, other, none = (
+        effects.predicted(str(choice), tuple(zip(LEVELS, choice, strict=True))) for choice in values
     )
-    assert both - one - other + none == pytest.approx(0.3, abs=0.03)
+    assert both - left_only - other + none == pytest.approx(0.3, abs=0.03)
 
 
 def test_one_slow_process_in_twenty_hardly_moves_an_effect() -> None:
-    known = observed(20, 0.03)
-    slow = np.random.default_rng(2).random(len(known)) < 0.05
+    observations = observed(20, 0.03)
+    slow = np.random.default_rng(2).random(len(observations)) < 0.05
     unlucky = tuple(
-        (*one[:3], one[3] * (3.0 if late else 1.0)) for one, late in zip(known, slow, strict=True)
+        (*observation[:3], observation[3] * (3.0 if late else 1.0))
+        for observation, late in zip(observations, slow, strict=True)
     )
     effects = effects_of(unlucky)
-    found = effects.expected(("batch", 8)) - effects.expected(("batch", 1))
-    assert found == pytest.approx(-0.2, abs=0.03)
+    effect = effects.expected(("batch", 8)) - effects.expected(("batch", 1))
+    assert effect == pytest.approx(-0.2, abs=0.03)
 
 
 def test_more_rounds_make_a_difference_surer_and_what_was_never_measured_is_unsure() -> None:
     first, second = (
-        (str(of), tuple(zip(LEVELS, of, strict=True))) for of in ((0, 1, True), (1, 1, True))
+        (str(choice), tuple(zip(LEVELS, choice, strict=True)))
+        for choice in ((0, 1, True), (1, 1, True))
     )
     few, many = (effects_of(observed(rounds, 0.05)).deviation(first, second) for rounds in (2, 20))
     assert many < 0.6 * few
-    unknown = "(4, 1, True)", (("threads", 4), ("batch", 1), ("spin", True))
-    assert effects_of(observed(20, 0.05)).deviation(first, unknown) > 2.0 * many
+    unmeasured_case = "(4, 1, True)", (("threads", 4), ("batch", 1), ("spin", True))
+    assert effects_of(observed(20, 0.05)).deviation(first, unmeasured_case) > 2.0 * many
 
 
 def test_nothing_measured_is_nothing_known() -> None:

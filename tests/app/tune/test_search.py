@@ -35,12 +35,12 @@ def test_it_comes_within_five_percent_of_the_best_there_is(
     """Of thousands of configurations, with processes that differ by 3 %."""
     space = space_of()
     best = min(map(cost_of, every_case(space)))
-    near = rounds = 0
+    hits = rounds = 0
     for seed in SEEDS:
-        search, found, took = played(space, Simulated(cost_of, seed))
-        near += cost_of(search.lead) <= WITHIN * best
+        search, ladder, took = played(space, Simulated(cost_of, seed))
+        hits += cost_of(search.lead) <= WITHIN * best
         rounds += took
-        total = found.winner.default
+        total = ladder.winner.default
         assert total is not None
         assert total.word == "faster"
         assert total.interval is not None
@@ -48,7 +48,7 @@ def test_it_comes_within_five_percent_of_the_best_there_is(
         # Some of twenty 95 % intervals may miss; none misses by its own width.
         width = total.interval.high - total.interval.low
         assert total.interval.low - width < true < total.interval.high + width
-    assert near >= 18
+    assert hits >= 18
     assert rounds / len(SEEDS) < 600
 
 
@@ -59,17 +59,19 @@ def test_effects_too_small_for_a_pair_of_rounds_add_up(
     """It ends no worse than random search with as many rounds, which differ by 3 %."""
     space = space_of()
     cases = every_case(space)
-    ours, drawn = [], []
+    search_costs, random_costs = [], []
     for seed in SEEDS[:10]:
         cost_of = objective(seed)
-        seen = Simulated(cost_of, seed)
-        search, _, _ = played(space, seen)
-        rounds = sum(number < FINAL for _, number in seen.measured)
+        simulation = Simulated(cost_of, seed)
+        search, _, _ = played(space, simulation)
+        rounds = sum(number < FINAL for _, number in simulation.measured)
         default = cost_of(space.base)
-        ours.append(cost_of(search.lead) / default)
-        drawn.append(cost_of(random_search(cases, Simulated(cost_of, seed), rounds)) / default)
-    assert np.mean(ours) < np.mean(drawn)
-    assert max(ours) < 1.0, "none is worse than the default"
+        search_costs.append(cost_of(search.lead) / default)
+        random_costs.append(
+            cost_of(random_search(cases, Simulated(cost_of, seed), rounds)) / default
+        )
+    assert np.mean(search_costs) < np.mean(random_costs)
+    assert max(search_costs) < 1.0, "none is worse than the default"
 
 
 def test_unlucky_processes_do_not_mislead_it() -> None:
@@ -88,10 +90,10 @@ def test_where_no_option_does_anything_it_claims_no_gain() -> None:
     """At most 5 % of such searches may be wrong: three of twenty would be so in 8 % of tries."""
     wrong = 0
     for seed in SEEDS:
-        _, found, _ = played(space_of(), Simulated(flat, seed, spread=0.1))
-        verdicts = [step.default for step in found.steps if step.default is not None]
+        _, ladder, _ = played(space_of(), Simulated(flat, seed, spread=0.1))
+        verdicts = [step.default for step in ladder.steps if step.default is not None]
         wrong += any(verdict.word == "faster" for verdict in verdicts)
-        assert found.again is not None
+        assert ladder.again is not None
     assert wrong <= 2
 
 
@@ -99,13 +101,13 @@ def test_what_fails_never_leads_and_is_measured_once() -> None:
     def broken(case: Case) -> bool:
         return case.runtime == "b"
 
-    seen = Simulated(separable, 1000, broken=broken)
-    search, found, _ = played(space_of(), seen)
+    simulation = Simulated(separable, 1000, broken=broken)
+    search, ladder, _ = played(space_of(), simulation)
     assert search.lead.runtime == "a"
-    assert all(not broken(step.case) for step in found.steps)
-    tried = [case_id for case_id, number in seen.measured]
+    assert all(not broken(step.case) for step in ladder.steps)
+    case_ids = [case_id for case_id, number in simulation.measured]
     failing = {case.case_id for case in every_case(space_of()) if broken(case)}
-    assert max(tried.count(case_id) for case_id in failing if case_id in tried) == 1
+    assert max(case_ids.count(case_id) for case_id in failing if case_id in case_ids) == 1
 
 
 def test_a_default_that_fails_is_replaced_by_what_runs() -> None:
@@ -114,10 +116,10 @@ def test_a_default_that_fails_is_replaced_by_what_runs() -> None:
     def broken(case: Case) -> bool:
         return case.case_id == base.case_id
 
-    search, found, _ = played(space_of(), Simulated(separable, 1001, broken=broken))
+    search, ladder, _ = played(space_of(), Simulated(separable, 1001, broken=broken))
     assert search.lead.case_id != base.case_id
-    assert found.steps[0].cost is None
-    assert found.winner.cost is not None
+    assert ladder.steps[0].cost is None
+    assert ladder.winner.cost is not None
 
 
 def test_the_same_rounds_ask_for_the_same_blocks() -> None:
@@ -128,8 +130,8 @@ def test_the_same_rounds_ask_for_the_same_blocks() -> None:
 
 
 def test_a_step_is_one_change_and_the_last_is_the_winner() -> None:
-    search, found, _ = played(space_of(), Simulated(separable, 1002))
-    assert found.steps[0].case.case_id == space_of().base.case_id
-    assert found.winner.case.case_id == search.lead.case_id
-    names = [step.choice[0] for step in found.steps if step.choice]
+    search, ladder, _ = played(space_of(), Simulated(separable, 1002))
+    assert ladder.steps[0].case.case_id == space_of().base.case_id
+    assert ladder.winner.case.case_id == search.lead.case_id
+    names = [step.choice[0] for step in ladder.steps if step.choice]
     assert len(set(names)) == len(names)

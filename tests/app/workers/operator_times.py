@@ -15,7 +15,7 @@ from exporters.types import ExportedModel
 
 def operator_times(model: ExportedModel, case: Case, **environment: str) -> OperatorTimes:
     """What the process tells; `environment` is given to it beside this one's own."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "app.workers.operators"],
         input=json.dumps(to_json(OperatorJob(case, model))) + "\n",
         env=os.environ | environment,
@@ -23,6 +23,6 @@ def operator_times(model: ExportedModel, case: Case, **environment: str) -> Oper
         text=True,
         check=True,
     )
-    result = json.loads(done.stdout.splitlines()[-1])
+    result = json.loads(process.stdout.splitlines()[-1])
     assert result.pop("event") == "result"
     return from_json(OperatorTimes, result)

@@ -98,13 +98,13 @@ def test_a_model_of_several_inputs_is_a_reason(
 
 def test_what_is_only_timed_differently_is_one_subject(echo: ExportedModel) -> None:
     case = Case("echo.onnx", "ort-cpu", axes={"batch": 1})
-    others = [
+    other_cases = [
         Case("echo.onnx", "ort-cpu", axes={"batch": 8}, suite="mine"),
         Case("echo.onnx", "ort-cpu", axes={"batch": 1}, threads=0),
         Case("echo.onnx", "ort-cpu", axes={"batch": 1}, scenario=Scenario("paced", 20.0)),
         Case("echo.onnx", "ort-cpu", axes={"batch": 1}, options={"sessions": 2}),
     ]
-    assert all(subject_of(one, echo) == subject_of(case, echo) for one in others)
+    assert all(subject_of(other_case, echo) == subject_of(case, echo) for other_case in other_cases)
     for different in (
         Case("echo.onnx", "openvino-cpu", axes={"batch": 1}),
         Case("echo.onnx", "ort-cpu", precision="int8", axes={"batch": 1}),

@@ -34,10 +34,10 @@ def test_a_machine_that_is_awake_has_not_slept() -> None:
 
 def test_what_comes_between_two_readings_is_no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     before_s, real = suspended_s(), time.clock_gettime
-    interrupted = iter([1.0])
+    jumps = iter([1.0])
 
     def read(clock: int) -> float:
-        return real(clock) + (next(interrupted, 0.0) if clock == time.CLOCK_BOOTTIME else 0.0)
+        return real(clock) + (next(jumps, 0.0) if clock == time.CLOCK_BOOTTIME else 0.0)
 
     monkeypatch.setattr(time, "clock_gettime", read)
     assert suspended_since(before_s) == 0.0
@@ -77,14 +77,14 @@ def test_a_sweep_begins_such_a_round_again_and_says_why(
     )
     place = ThisMachine(commands={"round": [sys.executable, "-c", once]})
     plan = Plan(rounds=1, sweeps=(Sweep(models=(str(graph),), runtimes=("fake",)),))
-    told = []
+    messages = []
     with (
         create_run(plan, tmp_path / "run") as folder,
         SweepRun(folder, describe_host(), place=place) as run,
     ):
         while not run.finished:
-            told += [event.work.text() for event in run.step(0.2) if isinstance(event, Dropped)]
+            messages += [event.work.text() for event in run.step(0.2) if isinstance(event, Dropped)]
         run.close(0)
-    assert told == ["round dropped: the machine slept for 30 s in it, it begins again"]
+    assert messages == ["round dropped: the machine slept for 30 s in it, it begins again"]
     (row,) = Rows().of(read_run(tmp_path / "run"))
     assert (row["status"], row["rounds"]) == ("ok", 1)

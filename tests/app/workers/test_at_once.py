@@ -64,8 +64,8 @@ class Noting(Lane):
     def poison(self) -> None: ...
 
 
-def queries(*lanes: Lane, of: int, streaming: bool = False) -> Queries:
-    return Queries(lanes, Scenario.parse(f"multistream:{of}"), streaming, 1000.0)
+def queries(*lanes: Lane, size: int, streaming: bool = False) -> Queries:
+    return Queries(lanes, Scenario.parse(f"multistream:{size}"), streaming, 1000.0)
 
 
 @pytest.mark.parametrize(("requests", "lanes"), [(8, 1), (8, 2), (7, 3), (2, 2), (10_000, 7)])
@@ -78,7 +78,7 @@ def test_a_querys_requests_are_dealt_out_evenly_and_all_of_them(requests: int, l
 @pytest.mark.rare
 def test_a_query_holds_the_runs_of_all_lanes_and_begins_after_the_last_one_ended() -> None:
     lanes = [Noting(0.0003), Noting(0.0001)]
-    with queries(*lanes, of=5, streaming=True) as blocks:
+    with queries(*lanes, size=5, streaming=True) as blocks:
         records = blocks.block(0.02, minimum=5)
     assert [len(lane.runs) for lane in lanes] == [3 * len(records), 2 * len(records)]
     assert [lane.steps for lane in lanes] == [len(lane.runs) for lane in lanes]
@@ -91,7 +91,7 @@ def test_a_query_holds_the_runs_of_all_lanes_and_begins_after_the_last_one_ended
 
 
 def test_the_first_query_of_a_block_does_not_count() -> None:
-    with queries(Noting(), Noting(), of=2) as blocks:
+    with queries(Noting(), Noting(), size=2) as blocks:
         for _ in range(2):
             records = blocks.block(0.005, minimum=1)
             assert records["phase"][0] == WARMUP
@@ -99,37 +99,37 @@ def test_the_first_query_of_a_block_does_not_count() -> None:
 
 
 def test_one_lane_answers_a_whole_query_in_the_callers_thread() -> None:
-    before = threading.active_count()
+    thread_count = threading.active_count()
     lane = Noting()
-    with queries(lane, of=4) as blocks:
-        assert threading.active_count() == before
+    with queries(lane, size=4) as blocks:
+        assert threading.active_count() == thread_count
         records = blocks.block(0.005, minimum=1)
     assert len(lane.runs) == 4 * len(records)
 
 
 @pytest.mark.parametrize("failing", [0, 1])
 def test_a_lane_that_fails_ends_the_round_of_all(failing: int) -> None:
-    before = threading.active_count()
+    thread_count = threading.active_count()
     lanes = [Noting(fails_at=5 if number == failing else 0) for number in range(2)]
-    with pytest.raises(ValueError, match="no luck"), queries(*lanes, of=2) as blocks:
+    with pytest.raises(ValueError, match="no luck"), queries(*lanes, size=2) as blocks:
         blocks.block(0.05, minimum=100)
-    assert threading.active_count() == before
+    assert threading.active_count() == thread_count
 
 
 def test_all_that_is_due_at_once_is_run_once_and_what_warms_up_is_over_before() -> None:
     lanes = [Noting(0.0002), Noting(0.0002), Noting(0.0002)]
     with AllAtOnce(lanes, True, 200_000.0) as blocks:
         records = blocks.block(0.02, minimum=1)
-    kept, warm = counted_records(records), records[records["phase"] == WARMUP]
+    counted_runs, warm = counted_records(records), records[records["phase"] == WARMUP]
     assert len(records) == sum(len(lane.runs) for lane in lanes) == sum(x.steps for x in lanes)
-    assert len(set(kept["scheduled_ns"])) == 1
-    assert (kept["started_ns"] >= kept["scheduled_ns"]).all()
-    assert warm["finished_ns"].max() <= kept["scheduled_ns"][0]
+    assert len(set(counted_runs["scheduled_ns"])) == 1
+    assert (counted_runs["started_ns"] >= counted_runs["scheduled_ns"]).all()
+    assert warm["finished_ns"].max() <= counted_runs["scheduled_ns"][0]
     assert set(warm["lane"]) == {0, 1, 2}
-    assert len(kept) % 3 == 0
+    assert len(counted_runs) % 3 == 0
     for number in range(3):
-        mine = kept[kept["lane"] == number]
-        assert (mine["started_ns"][1:] >= mine["finished_ns"][:-1]).all()
+        lane_records = counted_runs[counted_runs["lane"] == number]
+        assert (lane_records["started_ns"][1:] >= lane_records["finished_ns"][:-1]).all()
 
 
 class Held(Noting):
@@ -149,9 +149,9 @@ class Held(Noting):
 def test_a_lane_that_is_held_up_leaves_its_requests_to_the_other() -> None:
     free = Noting()
     with AllAtOnce([Held(free, runs=30), free], False, 1_000_000.0) as blocks:
-        kept = counted_records(blocks.block(0.02, minimum=1))
-    assert len(kept) == 2 * 19
-    assert np.count_nonzero(kept["lane"] == 1) >= 29
+        counted_runs = counted_records(blocks.block(0.02, minimum=1))
+    assert len(counted_runs) == 2 * 19
+    assert np.count_nonzero(counted_runs["lane"] == 1) >= 29
 
 
 @pytest.mark.parametrize("runtime", [OrtCpu(), OpenVinoCpu()], ids=lambda one: one.name)
@@ -162,14 +162,14 @@ def test_states_and_fed_inputs_go_on_through_queries_and_through_all_at_once(
     settings = Settings(threads=1, options={"call": call})
     with runtime.compile(counter, {"batch": 1}, settings) as session:
         (lane,) = session.lanes
-        for made in (
+        for queries_made in (
             Queries(session.lanes, Scenario.parse("multistream:3"), True, 1e6, SETS),
             AllAtOnce(session.lanes, True, 1e6, SETS),
         ):
             lane.bind({**SETS[0], "total": np.zeros((1, 4), np.float32)})
-            with made:
-                runs = len(made.block(0.0, minimum=6))
-            runs *= 3 if isinstance(made, Queries) else 1
+            with queries_made:
+                runs = len(queries_made.block(0.0, minimum=6))
+            runs *= 3 if isinstance(queries_made, Queries) else 1
             each = np.resize([1.0, 10.0, 100.0], runs)
             assert lane.outputs()["total_out"][0, 0] == each.sum()
 

@@ -49,19 +49,19 @@ def answered(job: MeasureJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (path,) = job.model.references.values()
     draft = str(tmp_path / "draft.npz")
     save_reference(draft, Reference(load_reference(path).inputs, {}))
-    unchecked = replace(
+    model = replace(
         job.model,
         references=dict.fromkeys(job.model.references, draft),
         reference="",
         uncompared=diagnostic("outputs_not_checked"),
     )
 
-    def measured(answer: dict[str, Any] | None) -> tuple[RoundResult, list[str]]:
+    def run_round(answer: dict[str, Any] | None) -> tuple[RoundResult, list[str]]:
         line = b"stop\n" if answer is None else json.dumps(answer).encode() + b"\n"
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(line)))
         events: list[str] = []
         result = measure_round(
-            replace(job, model=unchecked, awaits_reference=True),
+            replace(job, model=model, awaits_reference=True),
             lambda event: events.append(
                 event["event"] if event["event"] != "phase" else event["phase"]
             ),
@@ -69,7 +69,7 @@ def answered(job: MeasureJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         )
         return result, [event for event in events if event != "progress"]
 
-    return measured
+    return run_round
 
 
 def test_the_checks_are_those_of_a_round_that_had_its_reference(
@@ -79,18 +79,18 @@ def test_the_checks_are_those_of_a_round_that_had_its_reference(
     at_once = measure_round(job, lambda _: None, lambda: False)
     assert result.status == at_once.status == "ok"
     assert result.check == at_once.check is not None
-    assert "outputs_not_checked" not in {one.code for one in result.warnings}
-    after = events[events.index("measure") :]
-    assert after[:4] == ["measure", "correctness", AWAITING, "correctness"]
+    assert "outputs_not_checked" not in {warning.code for warning in result.warnings}
+    events_after = events[events.index("measure") :]
+    assert events_after[:4] == ["measure", "correctness", AWAITING, "correctness"]
 
 
 def test_outputs_that_differ_from_the_reference_are_wrong(
     job: MeasureJob, answered: Answered
 ) -> None:
     (path,) = job.model.references.values()
-    known = load_reference(path)
-    off = {name: array + np.float32(1) for name, array in known.outputs.items()}
-    save_reference(path, Reference(known.inputs, off))
+    reference = load_reference(path)
+    off = {name: array + np.float32(1) for name, array in reference.outputs.items()}
+    save_reference(path, Reference(reference.inputs, off))
     result, _ = answered({"model": to_json(job.model)})
     at_once = measure_round(job, lambda _: None, lambda: False)
     assert (result.status, result.reason) == (at_once.status, at_once.reason)
@@ -100,9 +100,9 @@ def test_outputs_that_differ_from_the_reference_are_wrong(
 
 def test_a_reference_of_other_inputs_stops_the_round(job: MeasureJob, answered: Answered) -> None:
     (path,) = job.model.references.values()
-    known = load_reference(path)
-    other = {name: array + np.float32(1) for name, array in known.inputs.items()}
-    save_reference(path, Reference(other, known.outputs))
+    reference = load_reference(path)
+    other = {name: array + np.float32(1) for name, array in reference.inputs.items()}
+    save_reference(path, Reference(other, reference.outputs))
     result, _ = answered({"model": to_json(job.model)})
     assert result.stop_reason == "stopped"
 

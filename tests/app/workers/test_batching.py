@@ -74,12 +74,12 @@ def test_of_even_arrivals_every_place_of_a_batch_has_the_latency_of_the_formula(
     assert (np.diff(full["scheduled_ns"].ravel()) == 20 * MS).all()
     assert not np.ptp(full["started_ns"], axis=1).any()
     latency = full["finished_ns"] - full["scheduled_ns"]
-    beyond = latency - (np.arange(3, -1, -1) * 20 + 5) * MS
+    excess_ns = latency - (np.arange(3, -1, -1) * 20 + 5) * MS
     late = full["started_ns"][:, 0] - full["scheduled_ns"][:, 3]
     longer = (full["finished_ns"] - full["started_ns"])[:, 0] - 5 * MS
     assert (late >= 0).all()
     assert (longer >= 0).all()
-    assert (beyond == (late + longer)[:, None]).all()
+    assert (excess_ns == (late + longer)[:, None]).all()
     assert (rest["started_ns"] >= rest["scheduled_ns"][:1] + 200 * MS).all()
 
 
@@ -95,8 +95,8 @@ def test_an_engine_answers_every_batch_rightly_and_each_request_has_a_record(
     assert result.check.output_ok
     assert result.call_path.endswith("timed in Python")
     assert result.open_loop is not None
-    served = result.open_loop.due - result.open_loop.left
-    requests = records[-served:]
+    request_count = result.open_loop.due - result.open_loop.left
+    requests = records[-request_count:]
     assert (np.diff(requests["scheduled_ns"]) >= 0).all()
     assert (requests["started_ns"] >= requests["scheduled_ns"]).all()
     assert (np.unique(requests["started_ns"], return_counts=True)[1] <= 4).all()
@@ -168,9 +168,7 @@ def test_what_a_batcher_has_no_use_for_is_refused(
 def test_outputs_that_are_not_compared_are_fed_all_the_same(
     measure: Measure, doubling: ExportedModel
 ) -> None:
-    unchecked = replace(doubling, uncompared=diagnostic("outputs_not_checked"))
-    result, _, _ = measure(
-        "ort-cpu", model=unchecked, scenario="rate:500/s", batcher=Batcher(2, 0.0)
-    )
+    model = replace(doubling, uncompared=diagnostic("outputs_not_checked"))
+    result, _, _ = measure("ort-cpu", model=model, scenario="rate:500/s", batcher=Batcher(2, 0.0))
     assert result.status == "ok", result.reason
     assert result.check is None

@@ -79,23 +79,23 @@ def job(counter: ExportedModel) -> MeasureJob:
 
 
 def test_a_neighbour_that_dies_makes_the_round_invalid_and_is_told(job: MeasureJob) -> None:
-    this = under_way(job)
-    with colocated_load(this) as neighbour:
+    round_state = under_way(job)
+    with colocated_load(round_state) as neighbour:
         assert neighbour is not None
         os.kill(neighbour.pid, signal.SIGKILL)
-        neighbour.note(this, 0, 10**9)
-    result: RoundResult = this.result
+        neighbour.note(round_state, 0, 10**9)
+    result: RoundResult = round_state.result
     assert not result.valid
     assert diagnostic("neighbour_ended", "counter", exit_code=-signal.SIGKILL) in result.warnings
 
 
 def test_a_neighbour_that_did_not_work_long_enough_is_none(job: MeasureJob) -> None:
-    this = under_way(job)
-    with colocated_load(this) as neighbour:
+    round_state = under_way(job)
+    with colocated_load(round_state) as neighbour:
         assert neighbour is not None
-        neighbour.note(this, 0, 10**9)  # the first second of this machine
-    assert not this.result.valid
-    assert diagnostic("neighbour_idle", "counter", share=0.0) in this.result.warnings
+        neighbour.note(round_state, 0, 10**9)  # the first second of this machine
+    assert not round_state.result.valid
+    assert diagnostic("neighbour_idle", "counter", share=0.0) in round_state.result.warnings
 
 
 def test_a_neighbour_that_dies_before_it_works_is_a_failure(counter: ExportedModel) -> None:

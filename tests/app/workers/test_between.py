@@ -24,12 +24,12 @@ def test_inputs_are_fed_in_turn_while_states_go_on(
         lane.bind({**SETS[0], "total": np.zeros((1, 4), np.float32)})
         prepare = inter_run_call(lane, True, SETS)
         assert prepare is not None
-        seen = []
+        outputs = []
         for _ in range(5):
             lane.run()
-            seen.append(lane.outputs()["y"][0, 0])
+            outputs.append(lane.outputs()["y"][0, 0])
             prepare()
-    assert seen == [1, 11, 111, 112, 122]
+    assert outputs == [1, 11, 111, 112, 122]
 
 
 def test_without_states_or_sets_nothing_is_done_between_runs(counter: ExportedModel) -> None:

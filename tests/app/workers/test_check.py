@@ -16,8 +16,8 @@ WANTED = {"y": np.array([[1.0, -2.0, 4.0]], np.float32)}
 
 
 def test_error_is_relative_to_the_largest_value() -> None:
-    got = {"y": np.array([[1.0, -2.0, 4.2]], np.float32)}
-    check = compare(got, WANTED, "torch", 1e-4)
+    actual = {"y": np.array([[1.0, -2.0, 4.2]], np.float32)}
+    check = compare(actual, WANTED, "torch", 1e-4)
     assert check.max_abs_error == pytest.approx(0.2, rel=1e-5)
     assert check.max_rel_error == pytest.approx(0.05, rel=1e-5)
     assert not check.output_ok
@@ -25,8 +25,8 @@ def test_error_is_relative_to_the_largest_value() -> None:
 
 
 def test_within_tolerance_passes() -> None:
-    got = {"y": WANTED["y"] * np.float32(1.00001)}
-    assert compare(got, WANTED, "torch", 1e-4).output_ok
+    actual = {"y": WANTED["y"] * np.float32(1.00001)}
+    assert compare(actual, WANTED, "torch", 1e-4).output_ok
 
 
 @pytest.mark.parametrize(
@@ -43,37 +43,37 @@ def test_missing_misshapen_and_poisoned_outputs_are_wrong(got: dict[str, np.ndar
 
 
 def test_the_worst_of_several_outputs_decides() -> None:
-    wanted = {"good": np.ones(3, np.float32), "bad": np.ones(3, np.float32)}
-    got = {"bad": np.full(3, 2.0, np.float32), "good": np.ones(3, np.float32)}
-    check = compare(got, wanted, "torch", 1e-4)
+    expected = {"good": np.ones(3, np.float32), "bad": np.ones(3, np.float32)}
+    actual = {"bad": np.full(3, 2.0, np.float32), "good": np.ones(3, np.float32)}
+    check = compare(actual, expected, "torch", 1e-4)
     assert not check.output_ok
     assert check.worst_output == "bad"
 
 
 def test_equal_infinities_and_all_zero_outputs_agree() -> None:
-    wanted = {"y": np.array([np.inf, 0.0, 1.0], np.float32), "z": np.zeros(2, np.float32)}
-    assert compare(dict(wanted), wanted, "onnx", 1e-4).output_ok
+    expected = {"y": np.array([np.inf, 0.0, 1.0], np.float32), "z": np.zeros(2, np.float32)}
+    assert compare(dict(expected), expected, "onnx", 1e-4).output_ok
 
 
 def test_an_error_is_found_in_any_part_of_a_large_output() -> None:
-    wanted = np.linspace(-1.0, 1.0, 700_001, dtype=np.float32)
+    expected = np.linspace(-1.0, 1.0, 700_001, dtype=np.float32)
     for position in (0, 300_000, 700_000):
-        actual = wanted.copy()
+        actual = expected.copy()
         actual[position] += 0.5
-        found = compare({"y": actual}, {"y": wanted}, "torch", 1e-4)
-        assert not found.output_ok
-        assert found.max_rel_error == pytest.approx(0.5, abs=1e-6)
-        a, b = actual.astype(np.float64), wanted.astype(np.float64)
-        assert found.cosine == pytest.approx(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+        check = compare({"y": actual}, {"y": expected}, "torch", 1e-4)
+        assert not check.output_ok
+        assert check.max_rel_error == pytest.approx(0.5, abs=1e-6)
+        a, b = actual.astype(np.float64), expected.astype(np.float64)
+        assert check.cosine == pytest.approx(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
         actual[position] = np.nan
-        assert compare({"y": actual}, {"y": wanted}, "torch", 1e-4).max_rel_error == np.inf
+        assert compare({"y": actual}, {"y": expected}, "torch", 1e-4).max_rel_error == np.inf
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.bool_])
 def test_classes_and_masks_must_be_equal_and_the_share_that_differs_is_told(dtype: type) -> None:
-    wanted: dict[str, np.ndarray] = {"k": np.array([1, 0, 1, 1], dtype)}
-    assert compare(dict(wanted), wanted, "onnx", 0.5).output_ok
-    check = compare({"k": np.array([1, 0, 1, 0], dtype)}, wanted, "onnx", 10.0)
+    expected: dict[str, np.ndarray] = {"k": np.array([1, 0, 1, 1], dtype)}
+    assert compare(dict(expected), expected, "onnx", 0.5).output_ok
+    check = compare({"k": np.array([1, 0, 1, 0], dtype)}, expected, "onnx", 10.0)
     assert not check.output_ok
     assert check.unequal == 0.25
     assert "in 25 % of its elements, and integers must be equal" in mismatch_text(check, 1)
@@ -81,34 +81,34 @@ def test_classes_and_masks_must_be_equal_and_the_share_that_differs_is_told(dtyp
 
 def test_an_output_that_is_nan_on_one_side_is_not_said_to_be_off_by_infinity() -> None:
     """As the padding of a Conv with a NaN weight is: some engines multiply it, others pass by."""
-    holed = {"y": np.array([[1.0, np.nan, 4.0]], np.float32)}
+    with_nan = {"y": np.array([[1.0, np.nan, 4.0]], np.float32)}
     assert "is allowed" in mismatch_text(compare({"y": WANTED["y"] + 1}, WANTED, "onnx", 1e-4), 1)
-    for got, wanted in ((holed, WANTED), (WANTED, holed), ({}, WANTED)):
-        said = mismatch_text(compare(got, wanted, "onnx", 1e-4), 1)
-        assert said.startswith("output 'y' differs from the onnx reference: one is missing, ")
-        assert "NaN or infinite where the other is not" in said
+    for actual, expected in ((with_nan, WANTED), (WANTED, with_nan), ({}, WANTED)):
+        message = mismatch_text(compare(actual, expected, "onnx", 1e-4), 1)
+        assert message.startswith("output 'y' differs from the onnx reference: one is missing, ")
+        assert "NaN or infinite where the other is not" in message
 
 
 def test_large_integers_that_are_one_double_are_told_apart() -> None:
-    wanted = {"k": np.array([2**53 + 1])}
-    assert not compare({"k": np.array([2**53])}, wanted, "onnx", 1e-4).output_ok
+    expected = {"k": np.array([2**53 + 1])}
+    assert not compare({"k": np.array([2**53])}, expected, "onnx", 1e-4).output_ok
 
 
 def test_a_quantised_output_may_be_a_step_off_and_a_class_may_not() -> None:
     bytes_, classes = np.array([200, 100], np.uint8), np.array([7])
-    wanted: dict[str, np.ndarray] = {"q": bytes_, "k": classes}
-    near = {"q": bytes_ + np.uint8(1), "k": classes}
-    assert compare(near, wanted, "onnx", 0.1, steps=True).output_ok
-    assert not compare(near, wanted, "onnx", 0.1).output_ok
-    assert not compare({"q": bytes_, "k": classes + 1}, wanted, "onnx", 0.5, steps=True).output_ok
+    expected: dict[str, np.ndarray] = {"q": bytes_, "k": classes}
+    neighbour_values = {"q": bytes_ + np.uint8(1), "k": classes}
+    assert compare(neighbour_values, expected, "onnx", 0.1, steps=True).output_ok
+    assert not compare(neighbour_values, expected, "onnx", 0.1).output_ok
+    assert not compare({"q": bytes_, "k": classes + 1}, expected, "onnx", 0.5, steps=True).output_ok
 
 
 def test_nan_in_the_same_place_is_right_and_told() -> None:
-    wanted = {"y": np.array([np.nan, 1.0], np.float32), "z": np.ones(1, np.float32)}
-    check = compare(dict(wanted), wanted, "torch", 1e-4)
+    expected = {"y": np.array([np.nan, 1.0], np.float32), "z": np.ones(1, np.float32)}
+    check = compare(dict(expected), expected, "torch", 1e-4)
     assert (check.output_ok, check.nans) == (True, ("y",))
-    moved = {**wanted, "y": np.array([1.0, np.nan], np.float32)}
-    assert not compare(moved, wanted, "torch", 1e-4).output_ok
+    swapped_nan = {**expected, "y": np.array([1.0, np.nan], np.float32)}
+    assert not compare(swapped_nan, expected, "torch", 1e-4).output_ok
 
 
 A, B = np.array([1.0, 2.0], np.float32), np.array([1.0, 3.0], np.float32)
@@ -121,7 +121,7 @@ MODEL: Any = SimpleNamespace(
 )
 
 
-def _checked(*outputs: np.ndarray, reference: Reference = DISPUTED) -> Check:
+def _run_check(*outputs: np.ndarray, reference: Reference = DISPUTED) -> Check:
     """Of an engine whose lanes give these."""
     lanes: Sequence[Any] = [_Lane({"y": array}) for array in outputs]
     return check_lanes(lanes, "fp32", reference, MODEL, None)
@@ -135,7 +135,7 @@ class _Lane:
 
 
 def test_outputs_are_right_if_they_agree_with_any_reference() -> None:
-    first, second = _checked(A), _checked(B, B)
+    first, second = _run_check(A), _run_check(B, B)
     assert (first.output_ok, first.reference, first.max_rel_error) == (True, "packaged", 0.0)
     assert first.agrees_with == ("packaged", EVALUATED)
     assert (second.output_ok, second.reference, second.max_rel_error) == (True, UNOPTIMISED, 0.0)
@@ -146,7 +146,7 @@ def test_outputs_are_right_if_they_agree_with_any_reference() -> None:
 
 
 def test_outputs_that_agree_with_no_reference_are_wrong_and_measured_by_the_nearest() -> None:
-    check = _checked(B + np.float32(0.3))
+    check = _run_check(B + np.float32(0.3))
     assert (check.output_ok, check.reference, check.agrees_with) == (False, UNOPTIMISED, ())
     assert check.max_rel_error == pytest.approx(0.1, rel=1e-4)
     assert "every reference" in mismatch_text(check, 1)
@@ -154,12 +154,12 @@ def test_outputs_that_agree_with_no_reference_are_wrong_and_measured_by_the_near
 
 def test_lanes_that_agree_with_different_references_are_wrong() -> None:
     """No one function gives both: the engine computes one of them wrongly."""
-    check = _checked(A, B)
+    check = _run_check(A, B)
     assert (check.output_ok, check.agrees_with) == (False, ())
 
 
 def test_a_reference_of_an_earlier_version_is_the_models() -> None:
-    check = _checked(A, reference=Reference({"x": A}, {"y": A}))
+    check = _run_check(A, reference=Reference({"x": A}, {"y": A}))
     assert (check.reference, check.references, check.agrees_with) == (
         "numpy",
         ("numpy",),
@@ -168,8 +168,8 @@ def test_a_reference_of_an_earlier_version_is_the_models() -> None:
 
 
 def test_the_worst_of_several_checks_agrees_with_what_all_agree_with() -> None:
-    assert worst([_checked(A), _checked(A)]).agrees_with == ("packaged", EVALUATED)
-    assert worst([_checked(A), _checked(B)]).agrees_with == ()
+    assert worst([_run_check(A), _run_check(A)]).agrees_with == ("packaged", EVALUATED)
+    assert worst([_run_check(A), _run_check(B)]).agrees_with == ()
 
 
 @pytest.mark.parametrize(
@@ -198,16 +198,16 @@ def test_an_engine_that_only_itself_confirms_is_marked(
 
 def test_a_disagreement_is_one_warning_of_right_outputs_and_the_reason_of_wrong_ones() -> None:
     assert (
-        len([*reference_diagnostics(_checked(A))])
-        == len([*reference_diagnostics(_checked(B))])
+        len([*reference_diagnostics(_run_check(A))])
+        == len([*reference_diagnostics(_run_check(B))])
         == 1
     )
-    assert not [*reference_diagnostics(_checked(B + 1))]
-    agreed = Reference({"x": A}, {"y": A}, (EVALUATED, UNOPTIMISED))
-    assert not [*reference_diagnostics(_checked(A, reference=agreed))]
+    assert not [*reference_diagnostics(_run_check(B + 1))]
+    agreement = Reference({"x": A}, {"y": A}, (EVALUATED, UNOPTIMISED))
+    assert not [*reference_diagnostics(_run_check(A, reference=agreement))]
 
 
 def test_zeros_that_come_out_as_almost_nothing_are_right() -> None:
     zeros = Reference({"x": A}, {"y": np.zeros(2, np.float32)})
-    assert _checked(np.full(2, 1e-30, np.float32), reference=zeros).output_ok
-    assert not _checked(np.full(2, 1e-9, np.float32), reference=zeros).output_ok
+    assert _run_check(np.full(2, 1e-30, np.float32), reference=zeros).output_ok
+    assert not _run_check(np.full(2, 1e-9, np.float32), reference=zeros).output_ok

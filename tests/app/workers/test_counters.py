@@ -29,9 +29,9 @@ softirq 10567874 0 1665330
 """
 
 
-def machine(root: Path, stolen: int = 4592, interrupts: int = 18973514) -> Path:
+def machine(root: Path, steal: int = 4592, interrupts: int = 18973514) -> Path:
     """A folder of files as a virtual machine under KVM has them, beside a clock and a heat."""
-    write(root / "proc/stat", STAT.format(stolen=stolen, interrupts=interrupts))
+    write(root / "proc/stat", STAT.format(stolen=steal, interrupts=interrupts))
     write(root / "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2595124\n")
     write(root / "sys/class/thermal/thermal_zone0/type", "acpitz\n")
     write(root / "sys/class/thermal/thermal_zone0/temp", "27800\n")
@@ -79,24 +79,32 @@ def test_what_a_machine_does_not_tell_is_none_and_never_0(tmp_path: Path) -> Non
     watch = Watch((0,), tmp_path)
     watch.begin()
     watch.end(block(0, 1000))
-    told = watch.interference()
-    assert told is not None
-    assert (told.steal_share, told.interrupts, told.temperature_c) == (None, None, None)
-    assert (told.cpu_mhz_min, told.cpu_mhz_mean, told.cpu_mhz_max) == (None, None, None)
+    interference = watch.interference()
+    assert interference is not None
+    assert (interference.steal_share, interference.interrupts, interference.temperature_c) == (
+        None,
+        None,
+        None,
+    )
+    assert (interference.cpu_mhz_min, interference.cpu_mhz_mean, interference.cpu_mhz_max) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_a_round_tells_what_was_stolen_of_its_blocks(tmp_path: Path) -> None:
     watch = Watch((0, 1), tmp_path)
-    for number, (stolen, interrupts) in enumerate([(0, 1000), (10, 1000)]):
+    for number, (steal, interrupts) in enumerate([(0, 1000), (10, 1000)]):
         machine(tmp_path, 5000, 10_000)
         watch.begin()
-        machine(tmp_path, 5000 + stolen, 10_000 + interrupts)
+        machine(tmp_path, 5000 + steal, 10_000 + interrupts)
         watch.end(block(number * 1_000_000_000, number * 1_000_000_000 + 500_000_000))
-    told = watch.interference()
-    assert told is not None
-    assert (told.seconds, told.interrupts) == (1.0, 2000)
-    assert told.steal_share == pytest.approx(10 / (2 * ticks_per_s()))
-    stolen_in = [d for d in told.disturbances if d.steal_ms]
+    interference = watch.interference()
+    assert interference is not None
+    assert (interference.seconds, interference.interrupts) == (1.0, 2000)
+    assert interference.steal_share == pytest.approx(10 / (2 * ticks_per_s()))
+    stolen_in = [d for d in interference.disturbances if d.steal_ms]
     assert [d.begun_ns for d in stolen_in] == [1_000_000_000]
     assert stolen_in[0].steal_ms == pytest.approx(10 * 1e3 / ticks_per_s())
 
@@ -113,11 +121,11 @@ def test_a_storm_of_interrupts_and_a_low_clock_stand_out_from_the_other_blocks(
         if number == 2:
             write(tmp_path / "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1700000\n")
         watch.end(block(number * 10**9, number * 10**9 + 10**9))
-    told = watch.interference()
-    assert told is not None
-    assert [d.begun_ns // 10**9 for d in told.disturbances if d.many_interrupts] == [4]
-    assert [d.begun_ns // 10**9 for d in told.disturbances if d.low_clock] == [2]
-    assert (told.cpu_mhz_min, told.cpu_mhz_max) == (1700.0, 2595.124)
+    interference = watch.interference()
+    assert interference is not None
+    assert [d.begun_ns // 10**9 for d in interference.disturbances if d.many_interrupts] == [4]
+    assert [d.begun_ns // 10**9 for d in interference.disturbances if d.low_clock] == [2]
+    assert (interference.cpu_mhz_min, interference.cpu_mhz_max) == (1700.0, 2595.124)
 
 
 def test_before_anything_was_measured_there_is_nothing_to_tell(tmp_path: Path) -> None:

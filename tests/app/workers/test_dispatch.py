@@ -25,10 +25,10 @@ def test_of_even_arrivals_each_place_of_a_full_batch_waits_for_the_rest() -> Non
     arrivals = [MS * n for n in range(1, 41)]
     samples = served(batcher, arrivals, same_service(batcher, 2 * MS))
     assert samples.latency_ns.tolist() == [5 * MS, 4 * MS, 3 * MS, 2 * MS] * 10
-    told = batches_of(samples, batcher)
-    assert told.held.tolist() == [4] * 9
-    assert told.added_ns.tolist() == [2 * MS, 2 * MS, MS, 0] * 9
-    assert not told.late_ns.any()
+    batches = batches_of(samples, batcher)
+    assert batches.held.tolist() == [4] * 9
+    assert batches.added_ns.tolist() == [2 * MS, 2 * MS, MS, 0] * 9
+    assert not batches.late_ns.any()
 
 
 def test_of_even_arrivals_the_wait_of_the_oldest_sends_a_batch_that_is_not_full() -> None:
@@ -38,10 +38,10 @@ def test_of_even_arrivals_the_wait_of_the_oldest_sends_a_batch_that_is_not_full(
     samples = served(batcher, arrivals, same_service(batcher, MS // 4))
     in_halves = samples.latency_ns // (MS // 4)
     assert in_halves.tolist() == [11, 7, 3] * 10
-    told = batches_of(samples, batcher)
-    assert told.held.tolist() == [3] * 9
-    assert told.places.tolist() == [4] * 9
-    assert told.added_ns.tolist() == [5 * MS // 2, 3 * MS // 2, MS // 2] * 9
+    batches = batches_of(samples, batcher)
+    assert batches.held.tolist() == [3] * 9
+    assert batches.places.tolist() == [4] * 9
+    assert batches.added_ns.tolist() == [5 * MS // 2, 3 * MS // 2, MS // 2] * 9
 
 
 @pytest.mark.parametrize("burst", [1, 3, 8, 9, 20])
@@ -63,10 +63,10 @@ def test_what_comes_while_the_server_is_busy_queues_and_is_not_the_batchers_dela
     samples = served(batcher, arrivals, {1: 10 * MS, 2: 15 * MS, 4: 20 * MS})
     assert samples.started_ns.tolist() == [0, 10 * MS, 10 * MS, 10 * MS]
     assert samples.finished_ns.tolist() == [10 * MS, 30 * MS, 30 * MS, 30 * MS]
-    told = batches_of(samples, batcher)
-    assert told.added_ns.tolist() == [0, 0, 0]
-    assert told.held.tolist() == [3]
-    assert told.places.tolist() == [4]
+    batches = batches_of(samples, batcher)
+    assert batches.added_ns.tolist() == [0, 0, 0]
+    assert batches.held.tolist() == [3]
+    assert batches.places.tolist() == [4]
 
 
 def test_each_size_is_entered_before_it_runs_and_not_again_while_it_runs_on() -> None:
@@ -86,14 +86,14 @@ def test_what_would_begin_after_the_end_is_left() -> None:
 
 def test_a_batcher_that_waits_for_more_hears_that_the_round_was_ended() -> None:
     """Its patience is shorter than its longest wait."""
-    batcher, until = Batcher(2, 10e6), [FOREVER]
+    batcher, deadline = Batcher(2, 10e6), [FOREVER]
     server, block = VirtualServer({1: MS, 2: MS}), Block(1)
 
     def wait(until_ns: int) -> None:
         server.wait(until_ns)
-        until[0] = server.now_ns
+        deadline[0] = server.now_ns
 
-    dispatch(block, [0], until, batcher, server.compiled, server.clock, wait)
+    dispatch(block, [0], deadline, batcher, server.compiled, server.clock, wait)
     assert server.now_ns < 10_000 * MS
     assert block.finished[0] == 0
 
@@ -115,15 +115,15 @@ def test_the_rule_holds_whatever_arrives(
     first, free = 0, 0
     _, batches = np.unique(samples.started_ns, return_counts=True)
     assert batches_of(samples, batcher).held.tolist() == batches[1:].tolist()
-    for held in batches.tolist():
+    for batch_size in batches.tolist():
         start = samples.started_ns[first]
         due = arrivals[first] + batcher.wait_ns
         if first + most <= len(arrivals):
             due = min(due, arrivals[first + most - 1])
         assert start == max(due, free)
-        assert held == min(most, int((arrivals[first:] <= start).sum()))
-        free = start + service[batcher.size_for(held)]
+        assert batch_size == min(most, int((arrivals[first:] <= start).sum()))
+        free = start + service[batcher.size_for(batch_size)]
         assert samples.finished_ns[first] == free
-        first += held
+        first += batch_size
     assert first == len(arrivals)
     assert not batches_of(samples, batcher).late_ns.any()

@@ -19,17 +19,17 @@ def install(site: Path, name: str, *files: str) -> None:
 
 
 def test_an_engine_is_told_with_its_file_and_its_package() -> None:
-    told = engine_facts(load("ort-cpu"))
-    assert told["engine_path"] == onnxruntime.__file__
-    assert [told["engine_distribution"]] == packages_distributions()["onnxruntime"]
+    facts = engine_facts(load("ort-cpu"))
+    assert facts["engine_path"] == onnxruntime.__file__
+    assert [facts["engine_distribution"]] == packages_distributions()["onnxruntime"]
 
 
 def test_openvinos_library_is_told_though_its_module_is_never_imported() -> None:
     runtime = load("openvino-cpu")
     runtime.load()
-    told = engine_facts(runtime)
-    assert "libopenvino_c.so" in told["engine_path"]
-    assert told["engine_distribution"] == "openvino"
+    facts = engine_facts(runtime)
+    assert "libopenvino_c.so" in facts["engine_path"]
+    assert facts["engine_distribution"] == "openvino"
 
 
 def test_what_is_part_of_us_has_no_package() -> None:

@@ -26,8 +26,8 @@ def op(name: str, kind: str = "", *holds: str) -> OpTime:
 
 
 def test_an_engines_own_graph_tells_by_its_tensors() -> None:
-    executed = (node("fused conv", "x w b", "r"), node("sum", "r x", "y"))
-    graph = NodeGraph(FILE, ("y",), executed)
+    engine_nodes = (node("fused conv", "x w b", "r"), node("sum", "r x", "y"))
+    graph = NodeGraph(FILE, ("y",), engine_nodes)
     assert source_nodes(graph, [op("fused conv"), op("sum")]) == [
         ("conv", "bias", "relu"),
         ("node_add_7", "node_add_9"),
@@ -44,15 +44,15 @@ def test_tensors_that_an_engine_laid_out_anew_stand_for_those_of_the_file() -> N
         node("pool", "t", "y"),
     )
     file = (*file[:3], GraphNode("conv2", "Conv", {"r": 0, "w2": 0}, {"c2": 0}, 8), *file[4:])
-    executed = (
+    engine_nodes = (
         node("ReorderInput", "x", "reorder_1"),
         node("r_nchwc", "reorder_1 w b", "blocked_1"),
         node("c2_nchwc", "blocked_1 w2 blocked_1", "blocked_2"),
         node("ReorderOutput", "blocked_2", "t"),
         node("pool", "t", "y"),
     )
-    graph = NodeGraph(file, ("y",), executed)
-    assert source_nodes(graph, [op(one.name) for one in executed]) == [
+    graph = NodeGraph(file, ("y",), engine_nodes)
+    assert source_nodes(graph, [op(engine_node.name) for engine_node in engine_nodes]) == [
         (),
         ("conv", "bias", "relu"),
         ("conv2", "sum"),
@@ -64,9 +64,9 @@ def test_tensors_that_an_engine_laid_out_anew_stand_for_those_of_the_file() -> N
 def test_names_tell_where_an_engine_shows_no_graph() -> None:
     graph = NodeGraph(FILE, ("y",))
     ops = [op("conv/WithoutBiases", "", "conv/WithoutBiases", "relu"), op("y"), op("x_abc_conv")]
-    found = source_nodes(graph, ops)
-    assert found[0] == ("conv", "bias", "relu")
-    assert found[1:] == [("node_add_7", "node_add_9"), ()]
+    sources = source_nodes(graph, ops)
+    assert sources[0] == ("conv", "bias", "relu")
+    assert sources[1:] == [("node_add_7", "node_add_9"), ()]
 
 
 def test_a_product_without_a_name_belongs_to_the_node_that_needs_it() -> None:
@@ -96,7 +96,7 @@ def test_a_torch_modules_parameters_tell_whose_node_it_is() -> None:
     )
     calls = [op("body.0 #0", "conv2d"), op("body.1 #1", "batch_norm"), op("body.3 #2", "conv2d")]
     graph = NodeGraph(file, ("y",))
-    found = source_nodes(graph, [*calls, op("shared #3", "mul")])
-    assert found[0] == ("node_Conv_7",)
-    assert "node_Conv_9" in found[2]
-    assert found[1] == found[3] == (), "equal parameters are one tensor of the file"
+    sources = source_nodes(graph, [*calls, op("shared #3", "mul")])
+    assert sources[0] == ("node_Conv_7",)
+    assert "node_Conv_9" in sources[2]
+    assert sources[1] == sources[3] == (), "equal parameters are one tensor of the file"

@@ -65,19 +65,23 @@ def spans(*times: tuple[int, int]) -> np.ndarray:
 def test_a_run_counts_only_between_the_last_ones_start_and_the_first_ones_end() -> None:
     early = spans((0, 9), (10, 19), (20, 29), (30, 39))
     late = spans((8, 18), (18, 28), (28, 38), (38, 48))
-    joined = merge_lane_records([early, late])
-    assert joined["started_ns"].tolist() == [0, 8, 10, 18, 20, 28, 30, 38]
-    assert joined["lane"].tolist() == [0, 1, 0, 1, 0, 1, 0, 1]
+    merged_records = merge_lane_records([early, late])
+    assert merged_records["started_ns"].tolist() == [0, 8, 10, 18, 20, 28, 30, 38]
+    assert merged_records["lane"].tolist() == [0, 1, 0, 1, 0, 1, 0, 1]
     # Both run from 8 to 39: the first of one and the last of the other do not lie within.
-    assert counted_records(joined)["started_ns"].tolist() == [8, 10, 18, 20, 28, 30]
+    assert counted_records(merged_records)["started_ns"].tolist() == [8, 10, 18, 20, 28, 30]
 
 
 def test_runs_that_warm_up_again_count_in_no_lane() -> None:
     early = spans((0, 9), (10, 19), (20, 29))
     late = spans((0, 10), (10, 20), (20, 29))
     early["phase"][:1], late["phase"][:2] = WARMUP, WARMUP
-    kept = counted_records(merge_lane_records([early, late]))
-    assert list(zip(kept["lane"], kept["started_ns"], strict=True)) == [(0, 10), (0, 20), (1, 20)]
+    counted_runs = counted_records(merge_lane_records([early, late]))
+    assert list(zip(counted_runs["lane"], counted_runs["started_ns"], strict=True)) == [
+        (0, 10),
+        (0, 20),
+        (1, 20),
+    ]
 
 
 def test_lanes_that_never_ran_together_give_nothing() -> None:
@@ -95,8 +99,8 @@ def test_each_lane_has_a_thread_of_its_own_for_all_blocks() -> None:
     assert idents <= alive - {threading.get_ident()}
     for number, lane in enumerate(lanes):
         assert lane.threads == {lane.entered}
-        recorded = np.count_nonzero(records["lane"] == number)
-        assert recorded == lane.runs == lane.steps > 0
+        run_count = np.count_nonzero(records["lane"] == number)
+        assert run_count == lane.runs == lane.steps > 0
 
 
 def test_the_first_runs_after_a_pause_are_warm_up_in_every_lane() -> None:
@@ -104,25 +108,25 @@ def test_the_first_runs_after_a_pause_are_warm_up_in_every_lane() -> None:
         lanes.block(0.02, 1)
         records = lanes.block(0.02, 1)
     for lane in range(2):
-        own = records[records["lane"] == lane]
-        assert (own["phase"][:REWARM] == WARMUP).all()
+        lane_records = records[records["lane"] == lane]
+        assert (lane_records["phase"][:REWARM] == WARMUP).all()
 
 
 def test_threads_and_the_interpreters_setting_end_with_the_sampling() -> None:
-    before, switch_s = threading.active_count(), sys.getswitchinterval()
+    thread_count, switch_s = threading.active_count(), sys.getswitchinterval()
     with two() as lanes:
         lanes.block(0.01, 1)
-    assert (threading.active_count(), sys.getswitchinterval()) == (before, switch_s)
+    assert (threading.active_count(), sys.getswitchinterval()) == (thread_count, switch_s)
 
 
 def test_a_run_that_raises_ends_the_sampling_with_its_error() -> None:
-    before = threading.active_count()
+    thread_count = threading.active_count()
     with (
         pytest.raises(ValueError, match="no luck"),
         together(Counting(), Counting(failing=True)) as lanes,
     ):
         lanes.block(0.01, 1)
-    assert threading.active_count() == before
+    assert threading.active_count() == thread_count
 
 
 def test_a_thread_that_cannot_enter_ends_the_sampling_with_its_error() -> None:
@@ -140,9 +144,11 @@ def test_paced_lanes_keep_their_gaps(policy: WaitPolicy) -> None:
     with SeveralLanes([Counting(), Counting()], scenario, policy, False, 1000.0) as lanes:
         records = lanes.block(0.05, 1)
     for lane in range(2):
-        own = records[records["lane"] == lane]
-        assert (own["scheduled_ns"][1:] - own["finished_ns"][:-1] == 1_000_000).all()
-        assert (own["started_ns"] >= own["scheduled_ns"]).all()
+        lane_records = records[records["lane"] == lane]
+        assert (
+            lane_records["scheduled_ns"][1:] - lane_records["finished_ns"][:-1] == 1_000_000
+        ).all()
+        assert (lane_records["started_ns"] >= lane_records["scheduled_ns"]).all()
 
 
 @pytest.mark.parametrize(
@@ -164,11 +170,11 @@ def test_a_round_of_several_sessions(
 def test_a_measured_run_had_company_from_its_start_to_its_end(measure: Measure) -> None:
     _, records, _ = measure("fake", options={"sessions": 2, "latency_us": 300.0, "wait": "sleep"})
     lanes = [records[records["lane"] == lane] for lane in (0, 1)]
-    for own, other in (lanes, lanes[::-1]):
-        for run in counted_records(own):
-            before = other["started_ns"] <= run["started_ns"]
-            after = other["finished_ns"] >= run["finished_ns"]
-            assert before.any() and after.any()
+    for lane_records, other in (lanes, lanes[::-1]):
+        for run in counted_records(lane_records):
+            has_started = other["started_ns"] <= run["started_ns"]
+            has_finished = other["finished_ns"] >= run["finished_ns"]
+            assert has_started.any() and has_finished.any()
 
 
 @pytest.mark.parametrize(
@@ -195,10 +201,10 @@ def test_a_wrong_output_of_one_session_marks_the_row_and_names_it(measure: Measu
 def test_sessions_on_too_few_cores_are_warned_of(measure: Measure) -> None:
     core = (min(usable_cores()),)
     quiet, _, _ = measure("fake", options={"sessions": 1}, affinity=core)
-    crowded, _, _ = measure("fake", options={"sessions": 2}, affinity=core)
+    result, _, _ = measure("fake", options={"sessions": 2}, affinity=core)
     assert "threads_exceed_cores" not in codes(quiet.warnings)
     expected = diagnostic("threads_exceed_cores", sessions=2, threads=1, cores=1)
-    assert expected in crowded.warnings
+    assert expected in result.warnings
 
 
 def test_more_threads_than_cores_are_warned_of(measure: Measure) -> None:

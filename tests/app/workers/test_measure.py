@@ -48,10 +48,10 @@ def test_a_round_goes_through_its_phases_and_leaves_its_samples(measure: Measure
     assert result.check.output_ok
     assert result.precision == "fp32"
     assert result.execution_provider == "CPUExecutionProvider"
-    measured = records[records["phase"] == MEASURED]
-    assert len(measured) == result.iterations >= SHORT.min_samples
+    measured_records = records[records["phase"] == MEASURED]
+    assert len(measured_records) == result.iterations >= SHORT.min_samples
     assert np.count_nonzero(records["phase"] == WARMUP) >= result.warmup_iterations
-    assert (measured["finished_ns"] > measured["started_ns"]).all()
+    assert (measured_records["finished_ns"] > measured_records["started_ns"]).all()
     assert (np.diff(records["started_ns"]) > 0).all()
     assert result.harness_floor_ns is not None
     assert 0 < result.harness_floor_ns < 50_000
@@ -72,9 +72,9 @@ def test_the_check_starts_from_the_references_own_state(
 ) -> None:
     """Thousands of steps lie between the checks; none of them may show in the second."""
     path = next(iter(counter.references.values()))
-    known = load_reference(path)
-    grown = {name: array + 1 for name, array in known.outputs.items()}
-    save_reference(path, Reference(known.inputs, grown))
+    reference = load_reference(path)
+    outputs = {name: array + 1 for name, array in reference.outputs.items()}
+    save_reference(path, Reference(reference.inputs, outputs))
     result, _, _ = measure()
     assert result.status == "wrong_output"
     assert result.check is not None
@@ -97,9 +97,9 @@ def test_a_tolerance_that_is_given_goes_before_that_of_the_arithmetic(
     measure: Measure, counter: ExportedModel
 ) -> None:
     path = next(iter(counter.references.values()))
-    known = load_reference(path)
-    off = {name: array * np.float32(1.01) for name, array in known.outputs.items()}
-    save_reference(path, Reference(known.inputs, off))
+    reference = load_reference(path)
+    off = {name: array * np.float32(1.01) for name, array in reference.outputs.items()}
+    save_reference(path, Reference(reference.inputs, off))
     strict, _, _ = measure()
     lax, _, _ = measure(tolerance=0.05)
     assert (strict.status, lax.status) == ("wrong_output", "ok")
@@ -111,9 +111,9 @@ def test_onnxruntime_beside_onnxruntime_and_nan_beside_nan_are_told(
     measure: Measure, counter: ExportedModel
 ) -> None:
     path = next(iter(counter.references.values()))
-    known = load_reference(path)
-    inputs = {name: array * np.float32(np.nan) for name, array in known.inputs.items()}
-    outputs = {name: array * np.float32(np.nan) for name, array in known.outputs.items()}
+    reference = load_reference(path)
+    inputs = {name: array * np.float32(np.nan) for name, array in reference.inputs.items()}
+    outputs = {name: array * np.float32(np.nan) for name, array in reference.outputs.items()}
     save_reference(path, Reference(inputs, outputs))
     result, _, _ = measure(model=replace(counter, reference=UNOPTIMISED))
     assert result.status == "ok"
@@ -154,8 +154,8 @@ def test_a_failure_in_mid_measurement_keeps_what_was_known(measure: Measure) -> 
 
 def test_scripted_latencies_come_out_as_scripted(measure: Measure) -> None:
     _, records, _ = measure("fake", options={"latency_us": 500.0})
-    measured = records[records["phase"] == MEASURED]
-    latency_us = (measured["finished_ns"] - measured["started_ns"]) / 1e3
+    measured_records = records[records["phase"] == MEASURED]
+    latency_us = (measured_records["finished_ns"] - measured_records["started_ns"]) / 1e3
     assert latency_us.min() >= 500.0
 
 
@@ -303,8 +303,8 @@ def _is_zombie(pid: int) -> bool:
 def test_the_memory_peak_is_the_rounds_own_and_not_that_of_who_started_it(
     measure: Measure,
 ) -> None:
-    held = bytearray(1 << 30)
-    held[::4096] = b"x" * len(held[::4096])
+    ballast = bytearray(1 << 30)
+    ballast[::4096] = b"x" * len(ballast[::4096])
     result, _, _ = measure()
     assert result.rss_peak_mb is not None
     assert 20 < result.rss_peak_mb < 512
@@ -328,7 +328,7 @@ def test_the_measuring_process_holds_its_engine_and_little_else() -> None:
         "    registry.load(name)\n"
         f"    print(name, *[n for n in {HEAVY!r} if n in sys.modules])"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout.splitlines() == names
+    assert result.stdout.splitlines() == names

@@ -40,25 +40,25 @@ def against_theory(records: np.ndarray, offsets_ns: np.ndarray, lanes: int) -> N
     for what the generator was late in the same busy period. `offsets_ns` are of those that count,
     which come after all others."""
     records = records[np.argsort(records["scheduled_ns"], kind="stable")]
-    scheduled = records["scheduled_ns"][-len(offsets_ns) :]
-    begun_ns = int(scheduled[0] - offsets_ns[0])
-    assert (scheduled - begun_ns).tolist() == offsets_ns.tolist()
+    scheduled_ns = records["scheduled_ns"][-len(offsets_ns) :]
+    begun_ns = int(scheduled_ns[0] - offsets_ns[0])
+    assert (scheduled_ns - begun_ns).tolist() == offsets_ns.tolist()
     free_ns, finished_ns, allowed_ns = [0] * lanes, [0] * lanes, [0] * lanes
     for run in records.tolist():
-        due, started, finished, _, lane = run
-        theirs = free_ns.index(min(free_ns))
-        begins = max(due, free_ns[theirs])
-        free_ns[theirs] = begins + finished - started
-        queued = finished_ns[lane] > due
-        late = started - max(due, finished_ns[lane])
-        allowed_ns[lane] = late + (max(allowed_ns) if queued else 0)
-        finished_ns[lane] = finished
-        assert 0 <= started - begins <= allowed_ns[lane]
+        due, started_ns, end_ns, _, lane = run
+        server = free_ns.index(min(free_ns))
+        begins = max(due, free_ns[server])
+        free_ns[server] = begins + end_ns - started_ns
+        is_queued = finished_ns[lane] > due
+        late = started_ns - max(due, finished_ns[lane])
+        allowed_ns[lane] = late + (max(allowed_ns) if is_queued else 0)
+        finished_ns[lane] = end_ns
+        assert 0 <= started_ns - begins <= allowed_ns[lane]
 
 
-def counted_from(served: np.ndarray) -> int:
+def counted_from(records: np.ndarray) -> int:
     """When the first request was due that is counted."""
-    return int(served["scheduled_ns"][served["phase"] == MEASURED].min())
+    return int(records["scheduled_ns"][records["phase"] == MEASURED].min())
 
 
 @pytest.mark.alone
@@ -76,16 +76,16 @@ def test_each_wait_is_that_of_the_recursion_over_the_drawn_schedule(
     }
     result, records, _ = measure("fake", options=options, scenario=scenario, limits=LIMITS)
     assert (result.status, result.reason) == ("ok", "")
-    served = records[result.warmup_iterations :]
+    requests = records[result.warmup_iterations :]
     assert result.open_loop is not None
     assert result.open_loop.left == 0
     assert result.open_loop.schedule_sha256 == schedule_sha256(drawn(scenario))
     start = result.open_loop.start_requests
-    assert len(served) == len(drawn(scenario)) + start
+    assert len(requests) == len(drawn(scenario)) + start
     # 3 ms are a third of a lane's time at least: 12 / (1 - 0.45)^2 services come to 0.1 s.
     assert 0.01 < result.open_loop.start_s < 0.6
-    assert (np.sort(served["scheduled_ns"])[:start] < counted_from(served)).all()
-    against_theory(served, drawn(scenario), sessions)
+    assert (np.sort(requests["scheduled_ns"])[:start] < counted_from(requests)).all()
+    against_theory(requests, drawn(scenario), sessions)
 
 
 @LOOPS
@@ -99,18 +99,18 @@ def test_both_loops_serve_the_schedule_in_its_order(
     assert (result.status, result.reason, result.stop_reason) == ("ok", "", "schedule")
     assert result.check is not None
     assert result.check.output_ok
-    served = records[result.warmup_iterations :]
-    assert (np.diff(served["started_ns"]) >= 0).all()
+    requests = records[result.warmup_iterations :]
+    assert (np.diff(requests["started_ns"]) >= 0).all()
     if sessions == 1 or "burst" not in scenario:  # who took which of a burst is not recorded
-        against_theory(served, drawn(scenario), sessions)
+        against_theory(requests, drawn(scenario), sessions)
     for lane in range(sessions):
-        phases = served["phase"][served["lane"] == lane]
+        phases = requests["phase"][requests["lane"] == lane]
         assert phases[0] == WARMUP, "there was a pause before"
         first = int(np.argmax(phases == MEASURED))
         assert (phases[first:] == MEASURED).all(), "the start and the first runs, no other"
-    told = [event for event in events if event.get("event") == "progress"]
-    assert told[-1]["iterations"] == result.iterations
-    assert len([event for event in told if event["phase"] == "measure"]) > 2, "while it goes on"
+    progress = [event for event in events if event.get("event") == "progress"]
+    assert progress[-1]["iterations"] == result.iterations
+    assert len([event for event in progress if event["phase"] == "measure"]) > 2, "while it goes on"
 
 
 @pytest.mark.alone
@@ -133,19 +133,21 @@ def test_a_stall_delays_all_that_came_meanwhile_and_a_closed_loop_hides_it(
     limits = replace(LIMITS, min_s=2.5, max_s=5.0)
     result, records, _ = measure("fake", options=options, scenario="rate:100/s", limits=limits)
     assert result.status == "ok"
-    served = records[result.warmup_iterations :]
-    stalls = np.flatnonzero(latency_ns(served) >= stall_ns)
-    after = served[stalls[0] : stalls[0] + every]
-    raw, waited = latency_ns(after), latency_ns(after, from_schedule=True)
-    expected = np.maximum(raw[0] - np.arange(len(after)) * (interval_ns - typical_ns), typical_ns)
+    requests = records[result.warmup_iterations :]
+    stalls = np.flatnonzero(latency_ns(requests) >= stall_ns)
+    requests_after = requests[stalls[0] : stalls[0] + every]
+    raw, latency_due = latency_ns(requests_after), latency_ns(requests_after, from_schedule=True)
+    expected = np.maximum(
+        raw[0] - np.arange(len(requests_after)) * (interval_ns - typical_ns), typical_ns
+    )
     # What runs took beyond what they were told to, and what starts were late, may add up.
-    freed_ns = np.maximum(after["scheduled_ns"][1:], after["finished_ns"][:-1])
-    late_ns = np.append(waited[0] - raw[0], after["started_ns"][1:] - freed_ns)
+    freed_ns = np.maximum(requests_after["scheduled_ns"][1:], requests_after["finished_ns"][:-1])
+    late_ns = np.append(latency_due[0] - raw[0], requests_after["started_ns"][1:] - freed_ns)
     more_ns = np.append(0, np.maximum(raw[1:] - typical_ns, 0))
-    assert (waited >= expected).all()
-    assert (waited <= expected + np.cumsum(late_ns + more_ns)).all()
-    assert len(stalls) <= 1 + len(served) // every, "by its own clock a run in a hundred is slow"
-    slow = np.count_nonzero(waited > 10 * typical_ns)
+    assert (latency_due >= expected).all()
+    assert (latency_due <= expected + np.cumsum(late_ns + more_ns)).all()
+    assert len(stalls) <= 1 + len(requests) // every, "by its own clock a run in a hundred is slow"
+    slow = np.count_nonzero(latency_due > 10 * typical_ns)
     assert slow >= (stall_ns - 10 * typical_ns) // (interval_ns - typical_ns), "and nearly half are"
 
 
@@ -162,10 +164,10 @@ def test_a_rate_that_can_not_be_held_ends_in_time_and_tells_what_was_left(
     assert became is not None
     assert became.overloaded
     assert became.utilisation > 4
-    served = len(records) - result.warmup_iterations
-    assert (became.due, became.left) == (len(drawn(rate, limits)), became.due - served)
-    begun = records["started_ns"][result.warmup_iterations :]
-    assert begun[-1] - begun[0] < 1e9
+    request_count = len(records) - result.warmup_iterations
+    assert (became.due, became.left) == (len(drawn(rate, limits)), became.due - request_count)
+    starts_ns = records["started_ns"][result.warmup_iterations :]
+    assert starts_ns[-1] - starts_ns[0] < 1e9
 
 
 def sampled(
@@ -173,25 +175,25 @@ def sampled(
 ) -> MeasurementResult:
     schedule = timed_schedule(Scenario.parse(scenario), replace(SHORT, max_s=30.0, min_s=30.0), 1)
     serves = [serving(lane, policy, GIVING_WAIT, True) for lane in lanes]
-    told: list[object] = []
+    events: list[object] = []
     watch, file = Watch((0,)), io.BytesIO()
-    measured = OpenLoopSampler(
-        lanes, serves, schedule, file, watch, told.append, lambda: stopped
+    sampler = OpenLoopSampler(
+        lanes, serves, schedule, file, watch, events.append, lambda: stopped
     ).measure()
     records = np.frombuffer(file.getvalue(), RECORD)
     assert [np.count_nonzero(records["lane"] == n) for n, _ in enumerate(lanes)] == [
         lane.runs for lane in lanes
     ]
     assert all(lane.steps == lane.runs for lane in lanes), "states are fed back after each run"
-    return measured
+    return sampler
 
 
 @pytest.mark.parametrize("policy", ["spin", "sleep", "hybrid"])
 def test_a_stop_ends_a_round_long_before_its_next_request(policy: WaitPolicy) -> None:
-    begun = time.perf_counter()
-    measured = sampled(Counting(), Counting(), scenario="rate:1/s", stopped=True, policy=policy)
-    assert measured.stop_reason == "stopped"
-    assert time.perf_counter() - begun < 20
+    start_s = time.perf_counter()
+    outcome = sampled(Counting(), Counting(), scenario="rate:1/s", stopped=True, policy=policy)
+    assert outcome.stop_reason == "stopped"
+    assert time.perf_counter() - start_s < 20
 
 
 def test_a_lane_that_waits_for_its_first_request_keeps_nobody_s_records_back() -> None:
@@ -200,38 +202,38 @@ def test_a_lane_that_waits_for_its_first_request_keeps_nobody_s_records_back() -
     limits = replace(SHORT, max_s=1.2, min_s=1.2)
     schedule = timed_schedule(Scenario.parse("rate:5/s"), limits, 1)
     serves = [serving(lane, "sleep", GIVING_WAIT, True) for lane in lanes]
-    file, written = io.BytesIO(), []
+    file, counts = io.BytesIO(), []
     sampler = OpenLoopSampler(
         lanes,
         serves,
         schedule,
         file,
         Watch((0,)),
-        lambda _: written.append(len(file.getvalue()) // RECORD.itemsize),
+        lambda _: counts.append(len(file.getvalue()) // RECORD.itemsize),
         lambda: False,
     )
     sampler.measure()
-    assert written[-1] == sum(lane.runs for lane in lanes) == len(schedule.offsets_ns)
-    assert written[0] < written[-1] - 1, "records are kept while the round goes on"
+    assert counts[-1] == sum(lane.runs for lane in lanes) == len(schedule.offsets_ns)
+    assert counts[0] < counts[-1] - 1, "records are kept while the round goes on"
     records = np.frombuffer(file.getvalue(), RECORD)
     assert (np.diff(records["started_ns"]) >= 0).all()
 
 
 def test_room_that_several_lanes_share_out_is_taken_as_it_is_written() -> None:
     capacity = 1 << 24
-    before = psutil.Process().memory_info().rss
+    rss_bytes = psutil.Process().memory_info().rss
     blocks = [Block(capacity, as_written=True) for _ in range(16)]  # 6 GiB of room
     arriving = Arriving(np.arange(3))
     arriving.begin(clock_ns(), FOREVER)
     serve_block(blocks[0], arriving, lambda: None, None, lambda _: None)
-    assert psutil.Process().memory_info().rss - before < 64 << 20
+    assert psutil.Process().memory_info().rss - rss_bytes < 64 << 20
     assert len(blocks[0].records(3, WARMUP)) == 3
     assert (blocks[0].records(3, WARMUP)["finished_ns"] > 0).all()
     assert blocks[0].finished[3] == 0
 
 
 def test_a_run_that_raises_ends_the_round_with_its_error_and_all_threads() -> None:
-    before = threading.active_count()
+    thread_count = threading.active_count()
     with pytest.raises(ValueError, match="no luck"):
         sampled(
             Counting(),
@@ -240,7 +242,7 @@ def test_a_run_that_raises_ends_the_round_with_its_error_and_all_threads() -> No
             stopped=False,
             policy="sleep",
         )
-    assert threading.active_count() == before
+    assert threading.active_count() == thread_count
 
 
 @pytest.mark.parametrize("scenario", ["rate:1000/s", "poisson:200000/s", "burst:8@1ms"])
@@ -256,8 +258,8 @@ def test_a_simulated_card_serves_the_same_requests_without_being_late(
     start = became.start_requests
     assert (result.stop_reason, became.due, became.left) == ("simulated", 800 + start, 0)
     assert result.iterations == np.count_nonzero(records["phase"] == MEASURED) == 800
-    counted = simulated_schedule(Scenario.parse(scenario), 800, 0).offsets_ns
+    offsets_ns = simulated_schedule(Scenario.parse(scenario), 800, 0).offsets_ns
     due = records["scheduled_ns"]
-    assert (due[start:] - round(1e9 * became.start_s)).tolist() == counted.tolist()
+    assert (due[start:] - round(1e9 * became.start_s)).tolist() == offsets_ns.tolist()
     free = np.append(0, records["finished_ns"][:-1])
     assert (records["started_ns"] == np.maximum(due, free)).all()

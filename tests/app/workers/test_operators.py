@@ -22,18 +22,18 @@ from tests.app.workers.operator_times import operator_times
 
 def test_the_operators_of_a_case_are_told(counter: ExportedModel) -> None:
     case = Case("counter.onnx", "ort-cpu", axes=AXES)
-    told = operator_times(counter, case)
-    assert (told.case_id, told.clock, told.reason) == (case.case_id, "wall", "")
-    assert {op.op for op in told.ops} <= {"Add", "Identity"}
-    assert told.runs >= operators.MINIMUM_RUNS
-    assert told.total_us > 0
+    times = operator_times(counter, case)
+    assert (times.case_id, times.clock, times.reason) == (case.case_id, "wall", "")
+    assert {op.op for op in times.ops} <= {"Add", "Identity"}
+    assert times.runs >= operators.MINIMUM_RUNS
+    assert times.total_us > 0
 
 
 def test_a_case_that_does_not_compile_has_no_operators_but_a_reason(counter: ExportedModel) -> None:
     case = Case("counter.onnx", "ort-cpu", precision="fp16", axes=AXES)
-    told = operator_times(replace(counter, precision="fp16"), case)
-    assert told.ops == ()
-    assert "fp16" in told.reason
+    times = operator_times(replace(counter, precision="fp16"), case)
+    assert times.ops == ()
+    assert "fp16" in times.reason
 
 
 def test_the_case_is_compiled_like_its_rounds_and_finds_their_engines(
@@ -54,10 +54,10 @@ def test_launches_wait_where_the_host_is_the_clock_and_only_there(
 ) -> None:
     """The driver reads the variable once, at the latest when the runtime asks for devices; and
     a device's own clock would count the pauses between launches that wait."""
-    said: list[str | None] = []
+    values: list[str | None] = []
 
     def availability(self: Runtime) -> Availability:
-        said.append(os.environ.get("CUDA_LAUNCH_BLOCKING"))
+        values.append(os.environ.get("CUDA_LAUNCH_BLOCKING"))
         return Unavailable("asked", "")
 
     # Set and unset, so that what the worker sets is undone after the test.
@@ -65,6 +65,6 @@ def test_launches_wait_where_the_host_is_the_clock_and_only_there(
     monkeypatch.delenv("CUDA_LAUNCH_BLOCKING")
     monkeypatch.setattr(runtime, "availability", availability)
     case = Case("counter.onnx", runtime.name, axes=AXES)
-    told = operators.answer(to_json(OperatorJob(case, counter)), lambda event: None)
-    assert said == ["1" if waits else None]
-    assert told.reason.startswith("asked")
+    answer = operators.answer(to_json(OperatorJob(case, counter)), lambda event: None)
+    assert values == ["1" if waits else None]
+    assert answer.reason.startswith("asked")

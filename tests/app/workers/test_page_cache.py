@@ -19,27 +19,30 @@ SIZE = 64 * mmap.PAGESIZE
 
 def test_a_file_that_another_process_holds_is_told_to_have_stayed(tmp_path: Path) -> None:
     """Called dropped, a warm start would pass for a cold one."""
-    held, free = tmp_path / "held", tmp_path / "free"
-    for path in (held, free):
+    held_file, free = tmp_path / "held", tmp_path / "free"
+    for path in (held_file, free):
         path.write_bytes(os.urandom(SIZE))
     assert drop([str(free)]) == 0.0
     child_ready, parent_ready = os.pipe()
     done_here, done_there = os.pipe()
     child = os.fork()
     if not child:
-        with held.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        with (
+            held_file.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view,
+        ):
             sum(view[:: mmap.PAGESIZE])
             os.write(parent_ready, b".")
             os.read(done_here, 1)
         os._exit(0)
     os.read(child_ready, 1)
     try:
-        assert drop([str(held)]) > 0.9
-        assert 0.4 < drop([str(held), str(free)]) < 0.6
+        assert drop([str(held_file)]) > 0.9
+        assert 0.4 < drop([str(held_file), str(free)]) < 0.6
     finally:
         os.write(done_there, b".")
         os.waitpid(child, 0)
-    assert drop([str(held)]) == 0.0
+    assert drop([str(held_file)]) == 0.0
 
 
 def test_what_was_just_written_is_forgotten_too(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_the_first_run_after_a_pause_never_counts(
         "wait": "sleep",
         "sessions": sessions,
     }
-    file, begun = io.BytesIO(), 0.0
+    file, start_s = io.BytesIO(), 0.0
     with compile_sessions(Fake(), counter, AXES, Settings(options=options)) as session:
         for lane in session.lanes:
             lane.bind(load_reference(next(iter(counter.references.values()))).inputs)
@@ -52,11 +52,11 @@ def test_the_first_run_after_a_pause_never_counts(
             sampler = Sampler(lanes, LIMITS, file, Watch((0,)), pause, lambda: False)
             sampler.warm_up()
             time.sleep(0.02)
-            begun = time.perf_counter()
-            measured = sampler.measure()
+            start_s = time.perf_counter()
+            outcome = sampler.measure()
     records = np.frombuffer(file.getvalue(), RECORD)
     slow = records["finished_ns"] - records["started_ns"] > (latency_ms + 90) * 1e6
     assert np.count_nonzero(slow) >= sessions, "at least after the warm-up"
     assert not slow[records["phase"] == MEASURED].any()
-    assert measured.iterations >= LIMITS.min_samples
-    assert time.perf_counter() - begun < LIMITS.max_s + 0.5 + 3 * latency_ms / 1e3
+    assert outcome.iterations >= LIMITS.min_samples
+    assert time.perf_counter() - start_s < LIMITS.max_s + 0.5 + 3 * latency_ms / 1e3

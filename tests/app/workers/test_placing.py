@@ -10,7 +10,7 @@ from tests.app.machine.unprivileged import give_up, needs_realtime
 from tests.app.workers.conftest import Measure
 
 LAST = (max(usable_cores()),)
-_REFUSED = {"memory_not_locked", "realtime_refused"}
+_REFUSAL_CODES = {"memory_not_locked", "realtime_refused"}
 
 
 @needs_realtime
@@ -25,7 +25,7 @@ def test_what_was_permitted_was_had(measure: Measure, runtime: str, threads: int
     assert result.environment["numa_nodes"] == list(nodes_of(LAST))
     assert result.environment["scheduler"] == f"fifo {priority}"
     assert result.environment["memory_locked"] is True
-    assert not _REFUSED & {*codes(result.warnings)}
+    assert not _REFUSAL_CODES & {*codes(result.warnings)}
 
 
 @needs_realtime
@@ -36,13 +36,13 @@ def test_what_was_permitted_was_had(measure: Measure, runtime: str, threads: int
 def test_real_time_threads_that_could_wait_for_each_other_for_ever_are_refused(
     measure: Measure, runtime: str, threads: int, options: dict[str, int]
 ) -> None:
-    asked = {"affinity": LAST, "options": options, "threads": threads}
-    result, records, _ = measure(runtime, realtime=1, **asked)
+    arguments = {"affinity": LAST, "options": options, "threads": threads}
+    result, records, _ = measure(runtime, realtime=1, **arguments)
     assert result.status == "unsupported"
     assert "2 threads of one real-time priority take no turns on 1 core" in result.reason
     assert len(records) == 0
-    others, _, _ = measure(runtime, realtime=1, before=give_up, **asked)
-    assert others.status == "ok", "who has no priority takes turns"
+    other_result, _, _ = measure(runtime, realtime=1, before=give_up, **arguments)
+    assert other_result.status == "ok", "who has no priority takes turns"
 
 
 def test_what_was_not_permitted_is_told_with_its_remedy(measure: Measure) -> None:
@@ -53,8 +53,8 @@ def test_what_was_not_permitted_is_told_with_its_remedy(measure: Measure) -> Non
     assert len(records) > 0
     assert result.environment["scheduler"] == "other"
     assert result.environment["memory_locked"] is False
-    assert {*codes(result.warnings)} >= _REFUSED
-    (priority,) = (one for one in result.warnings if one.code == "realtime_refused")
+    assert {*codes(result.warnings)} >= _REFUSAL_CODES
+    (priority,) = (warning for warning in result.warnings if warning.code == "realtime_refused")
     assert priority.parameters["priority"] == 3
 
 
@@ -63,7 +63,7 @@ def test_what_was_not_asked_for_is_recorded_and_not_warned_of(measure: Measure) 
     assert result.environment["affinity"] == sorted(usable_cores())
     assert result.environment["scheduler"] == "other"
     assert result.environment["memory_locked"] is False
-    assert not (_REFUSED | {"cores_not_granted"}) & {*codes(result.warnings)}
+    assert not (_REFUSAL_CODES | {"cores_not_granted"}) & {*codes(result.warnings)}
 
 
 def test_the_batch_process_on_the_same_cores_is_told(measure: Measure) -> None:

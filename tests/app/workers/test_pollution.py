@@ -45,8 +45,8 @@ def in_a_session(
 @LOOPS
 def test_every_byte_is_read_or_written_once(counter: ExportedModel, call: str) -> None:
     def observe(lane: Lane, pollution: CacheEviction) -> None:
-        touched = sum(copy.target.nbytes + copy.source.nbytes for copy in pollution.copies)
-        assert touched == SIZE
+        byte_count = sum(copy.target.nbytes + copy.source.nbytes for copy in pollution.copies)
+        assert byte_count == SIZE
         assert max(copy.target.nbytes for copy in pollution.copies) == CHUNK_BYTES
         for number, copy in enumerate(pollution.copies):
             copy.source.fill(number + 2)

@@ -56,8 +56,8 @@ def test_macs_and_bytes_are_those_of_the_cases_own_sizes(graph: NodeGraph) -> No
 
 
 def test_what_a_fused_node_keeps_to_itself_is_not_moved(graph: NodeGraph) -> None:
-    fused = work(graph, "z_node", "s_node", "r_node")
-    assert fused == (4 * 8 * 16, 4 * (4 * 8 + 8 * 16 + 16 + 4 * 16))
+    cost = work(graph, "z_node", "s_node", "r_node")
+    assert cost == (4 * 8 * 16, 4 * (4 * 8 + 8 * 16 + 16 + 4 * 16))
 
 
 def test_rows_that_are_picked_and_shapes_that_change_cost_no_whole_tensor(
@@ -74,14 +74,14 @@ def test_the_share_of_the_peak_is_the_least_time_over_the_time(graph: NodeGraph)
     assert matmul.roof_us == pytest.approx(896.0)
     assert matmul.peak_share == pytest.approx(0.448)
     assert reshape.peak_share is None, "it has nothing to do"
-    (without,) = operators(graph, times[:1], [("z_node",)], None)
-    assert (without.macs, without.peak_share) == (512, None)
+    (without_peak,) = operators(graph, times[:1], [("z_node",)], None)
+    assert (without_peak.macs, without_peak.peak_share) == (512, None)
 
 
 def test_what_two_executed_nodes_share_is_counted_for_neither(graph: NodeGraph) -> None:
     times = [OpTime("a", "A", 1.0, ""), OpTime("b", "B", 1.0, "")]
-    shared = operators(graph, times, [("z_node",), ("z_node", "s_node")], PEAK)
-    assert [op.macs for op in shared] == [None, None]
+    shared_operators = operators(graph, times, [("z_node",), ("z_node", "s_node")], PEAK)
+    assert [op.macs for op in shared_operators] == [None, None]
 
 
 def test_the_hosts_peaks_are_measured_and_the_memory_is_slower_than_a_cache(
@@ -93,8 +93,8 @@ def test_the_hosts_peaks_are_measured_and_the_memory_is_slower_than_a_cache(
     assert peaks.flops_per_s > 1e9, "any core since 2005"
     assert all(bytes_per_s > 1e8 for _, bytes_per_s in peaks.bytes_per_s)
     assert "threads 1" in peaks.how and "numpy" in peaks.how
-    (kept,) = tmp_path.iterdir()
-    kept.write_text(kept.read_text().replace("numpy", "kept: numpy"))
+    (cache_file,) = tmp_path.iterdir()
+    cache_file.write_text(cache_file.read_text().replace("numpy", "kept: numpy"))
     again = peaks_of_host(1, str(tmp_path))
     assert again is not None
     assert again.how.startswith("kept: "), "it is measured once"
@@ -106,22 +106,22 @@ def test_what_a_busy_machine_gave_is_measured_again_when_it_is_quiet(
     load = [0.0]
     monkeypatch.setattr("os.getloadavg", lambda: (load[0], 0.0, 0.0))
     assert peaks_of_host(1, str(tmp_path)) is not None
-    (kept,) = tmp_path.iterdir()
+    (cache_file,) = tmp_path.iterdir()
     slow = HostPeaks(1.0, ((1000, 1.0),), "when it was busy", busy=True)
-    kept.write_text(json.dumps(to_json(slow)))
+    cache_file.write_text(json.dumps(to_json(slow)))
     load[0] = 1000.0
     assert peaks_of_host(1, str(tmp_path)) == slow, "not again for each case of a run"
     load[0] = 0.0
     again = peaks_of_host(1, str(tmp_path))
     assert again is not None and again.flops_per_s > 1e9
-    kept.write_text("torn")
+    cache_file.write_text("torn")
     assert peaks_of_host(1, str(tmp_path)) is not None
 
 
 def test_the_bandwidth_is_that_of_as_many_bytes_as_are_in_use() -> None:
     peaks = HostPeaks(1.0, ((1000, 50.0), (2000, 20.0), (9000, 5.0)), "by hand")
-    found = [peaks.at(size) for size in (10, 1500, 9000, 10**9)]
-    assert [(peak.in_use_bytes, peak.bytes_per_s) for peak in found] == [
+    actual = [peaks.at(size) for size in (10, 1500, 9000, 10**9)]
+    assert [(peak.in_use_bytes, peak.bytes_per_s) for peak in actual] == [
         (1000, 50.0),
         (2000, 20.0),
         (9000, 5.0),

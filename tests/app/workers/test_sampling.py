@@ -39,13 +39,13 @@ class Counting(Lane):
 
 def sample(streaming: bool) -> tuple[Counting, np.ndarray, list[Progress], int]:
     lane, file = Counting(), io.BytesIO()
-    told: list[Progress] = []
-    one = OneLane(lane, Scenario(), "spin", streaming, 1000.0)
-    sampler = Sampler(one, LIMITS, file, Watch((0,)), told.append, lambda: False)
+    events: list[Progress] = []
+    sampled_lane = OneLane(lane, Scenario(), "spin", streaming, 1000.0)
+    sampler = Sampler(sampled_lane, LIMITS, file, Watch((0,)), events.append, lambda: False)
     sampler.warm_up()
-    measured = sampler.measure()
+    result = sampler.measure()
     records = np.frombuffer(file.getvalue(), RECORD)
-    return lane, records, told, measured.iterations
+    return lane, records, events, result.iterations
 
 
 def test_a_streaming_model_advances_its_state_after_every_run() -> None:
@@ -73,13 +73,13 @@ def test_limits_without_time_for_warm_up_have_none() -> None:
 @pytest.mark.alone
 def test_what_stands_between_blocks_is_followed_by_runs_that_do_not_count() -> None:
     lane, file, pauses = Counting(), io.BytesIO(), [0]
-    one = OneLane(lane, Scenario(), "spin", False, 1000.0)
+    sampled_lane = OneLane(lane, Scenario(), "spin", False, 1000.0)
 
     def note(_: Progress) -> None:
         pauses.append(len(lane.made))
 
     limits = replace(LIMITS, min_s=0.7)
-    sampler = Sampler(one, limits, file, Watch((0,)), note, lambda: False)
+    sampler = Sampler(sampled_lane, limits, file, Watch((0,)), note, lambda: False)
     sampler.warm_up()
     sampler.measure()
     records = np.frombuffer(file.getvalue(), RECORD)
@@ -92,9 +92,9 @@ def test_what_stands_between_blocks_is_followed_by_runs_that_do_not_count() -> N
 
 
 def test_every_run_is_recorded_and_the_measured_ones_are_marked() -> None:
-    lane, records, told, iterations = sample(streaming=False)
+    lane, records, events, iterations = sample(streaming=False)
     assert len(records) == len(lane.made)
     assert np.count_nonzero(records["phase"] == MEASURED) == iterations >= LIMITS.min_samples
-    assert told[-1].phase == "measure"
-    assert told[-1].iterations == iterations
-    assert told[-1].p50_ns is not None
+    assert events[-1].phase == "measure"
+    assert events[-1].iterations == iterations
+    assert events[-1].p50_ns is not None

@@ -56,9 +56,9 @@ def test_every_shape_is_seen_first_once_and_then_as_often_as_its_weight_says(
     assert (
         first["finished_ns"] <= records[records["phase"] != FIRST_OF_SHAPE]["started_ns"][0]
     ).all()
-    seen = records[records["phase"] == MEASURED]["lane"]
-    shares = np.bincount(seen, minlength=3) / len(seen)
-    assert shares == pytest.approx([0.6, 0.3, 0.1], abs=4 * np.sqrt(0.24 / len(seen)))
+    lanes = records[records["phase"] == MEASURED]["lane"]
+    shares = np.bincount(lanes, minlength=3) / len(lanes)
+    assert shares == pytest.approx([0.6, 0.3, 0.1], abs=4 * np.sqrt(0.24 / len(lanes)))
     assert len(str(result.facts["shapes_sha256"])) == 64
 
 

@@ -43,11 +43,11 @@ def test_half_an_hour_of_short_runs_keeps_what_a_folder_holds() -> None:
     per_s = sampling_rate(Condition.parse("sustained:30min"))
     assert per_s * 1800 == pytest.approx(MAXIMUM_SAMPLES)
     records = block(200_000)
-    kept = downsample(records, per_s)
-    assert len(kept) == int(per_s * 0.2)
-    assert (np.diff(kept["started_ns"]) > 0).all(), "in their order"
-    assert (kept["phase"] == MEASURED).all()
-    halves = np.count_nonzero(kept["started_ns"] < 100_000_000) / len(kept)
+    sample = downsample(records, per_s)
+    assert len(sample) == int(per_s * 0.2)
+    assert (np.diff(sample["started_ns"]) > 0).all(), "in their order"
+    assert (sample["phase"] == MEASURED).all()
+    halves = np.count_nonzero(sample["started_ns"] < 100_000_000) / len(sample)
     assert halves == pytest.approx(0.5, abs=0.1), "evenly over the time"
 
 

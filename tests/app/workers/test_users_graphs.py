@@ -26,14 +26,14 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def berts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("berts")
-    made = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tests.exporters.berts", folder],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert made.returncode == 0, made.stderr[-2000:]
+    assert process.returncode == 0, process.stderr[-2000:]
     return folder
 
 

@@ -72,8 +72,8 @@ def test_a_look_at_the_machine_takes_far_less_than_a_hundredth_of_a_block() -> N
     records["finished_ns"] = 1
     spent_s = []
     for _ in range(200):
-        begun = time.perf_counter()
+        start_s = time.perf_counter()
         watch.begin()
         watch.end(records)
-        spent_s.append(time.perf_counter() - begun)
+        spent_s.append(time.perf_counter() - start_s)
     assert np.median(spent_s) < 0.005 * BLOCK_S

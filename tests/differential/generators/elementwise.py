@@ -114,11 +114,11 @@ def clip(d: Draft) -> None:
 def binary(d: Draft) -> None:
     param = d.schema.type_constraints[0].type_param_str
     shape = d.shape()
-    others = [shape, d.broadcast(shape)]
+    other_shapes = [shape, d.broadcast(shape)]
     if d.chance():
-        others.reverse()
+        other_shapes.reverse()
     reach = 120 if d.chance(WIDE) else 3
-    for sizes in others:
+    for sizes in other_shapes:
         d.tensor(sizes, param, -reach, reach, special=SPECIAL)
 
 

@@ -42,9 +42,9 @@ def resize(d: Draft) -> None:
         d.maybe(mode=d.pick(["nearest", "linear"]))
         return
     d.maybe(0.9, mode=mode)
-    known = [m for m in MODES if m != "half_pixel_symmetric" or d.version >= 19]
-    known = [m for m in known if m != "tf_half_pixel_for_nn" or d.version < 13]
-    coordinates = d.pick(known)
+    allowed_modes = [m for m in MODES if m != "half_pixel_symmetric" or d.version >= 19]
+    allowed_modes = [m for m in allowed_modes if m != "tf_half_pixel_for_nn" or d.version < 13]
+    coordinates = d.pick(allowed_modes)
     d.maybe(0.8, coordinate_transformation_mode=coordinates)
     d.maybe(nearest_mode=d.pick(NEAREST))
     d.maybe(0.4, cubic_coeff_a=d.pick([-0.5, -0.75]), exclude_outside=d.integer(0, 1))

@@ -47,11 +47,13 @@ def flatten(d: Draft) -> None:
 @generator("Squeeze")
 def squeeze(d: Draft) -> None:
     shape = d.shape(1, 4)
-    ones = [p for p in range(len(shape)) if shape[p] == 1 or d.chance(0.4)]
-    for place in ones:
+    unit_axes = [p for p in range(len(shape)) if shape[p] == 1 or d.chance(0.4)]
+    for place in unit_axes:
         shape[place] = 1
     d.tensor(shape)
-    removable = [p - len(shape) * (d.takes_negative and d.chance()) for p in ones if d.chance(0.8)]
+    removable = [
+        p - len(shape) * (d.takes_negative and d.chance()) for p in unit_axes if d.chance(0.8)
+    ]
     absent = d.chance(0.3) or not removable
     d.add(None if absent else np.array(removable, I64), "axes", constant=0.5)
 
@@ -114,14 +116,14 @@ def slices(d: Draft) -> None:
     for axis in axes:
         size = x.shape[axis]
         for bounds in (starts, ends):
-            near = d.integer(-size - 3, size + 3)
-            bounds.append(d.pick(extreme) if d.chance(0.15) else near)
+            bound = d.integer(-size - 3, size + 3)
+            bounds.append(d.pick(extreme) if d.chance(0.15) else bound)
         steps.append(d.pick([-3, -2, -1, 1, 2, 3, 7, -7]))
     kind = d.pick([np.int32, I64]) if has_steps else I64
     limits = np.iinfo(kind)
     for name, bounds in (("starts", starts), ("ends", ends)):
-        within = [min(max(b, limits.min), limits.max) for b in bounds]
-        d.add(np.array(within, kind), name, constant=0.5)
+        clipped_bounds = [min(max(b, limits.min), limits.max) for b in bounds]
+        d.add(np.array(clipped_bounds, kind), name, constant=0.5)
     d.add(None if absent else np.array(axes, kind), "axes", constant=0.5)
     if has_steps and d.chance(0.8):
         d.add(np.array(steps, kind), constant=0.5)

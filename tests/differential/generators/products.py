@@ -93,23 +93,23 @@ def einsum(d: Draft) -> None:
 @generator("RNN", "GRU", "LSTM")
 def recurrent(d: Draft) -> None:
     gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[d.operator]
-    steps, batch, features, hidden = d.integers(1, 4, 4)
+    steps, batch, features, hidden_size = d.integers(1, 4, 4)
     direction = d.pick(["forward", "reverse", "bidirectional"])
     both = 2 if direction == "bidirectional" else 1
     layout = int("layout" in d.schema.attributes and d.chance(0.25))
     d.tensor([batch, steps, features] if layout else [steps, batch, features])
-    d.tensor([both, gates * hidden, features], "T", -1, 1)
-    d.tensor([both, gates * hidden, hidden], "T", -1, 1)
+    d.tensor([both, gates * hidden_size, features], "T", -1, 1)
+    d.tensor([both, gates * hidden_size, hidden_size], "T", -1, 1)
     dtype = d.dtype("T")
-    state = [batch, both, hidden] if layout else [both, batch, hidden]
-    d.add(d.values([both, 2 * gates * hidden], dtype, -1, 1) if d.chance() else None)
+    state = [batch, both, hidden_size] if layout else [both, batch, hidden_size]
+    d.add(d.values([both, 2 * gates * hidden_size], dtype, -1, 1) if d.chance() else None)
     d.add(d.values([batch], np.int32, 1, steps) if d.chance(0.25) else None)
     d.add(d.values(state, dtype, -1, 1) if d.chance() else None)
     if d.operator == "LSTM":
         d.add(d.values(state, dtype, -1, 1) if d.chance() else None)
-        d.add(d.values([both, 3 * hidden], dtype, -1, 1) if d.chance(0.25) else None)
+        d.add(d.values([both, 3 * hidden_size], dtype, -1, 1) if d.chance(0.25) else None)
         d.maybe(0.2, input_forget=d.integer(0, 1))
-    d.set(hidden_size=hidden)
+    d.set(hidden_size=hidden_size)
     if direction != "forward" or d.chance():
         d.set(direction=direction)
     if layout:
@@ -138,24 +138,24 @@ def attention(d: Draft) -> None:
     d.add(d.values(part(heads * group_size, queries, width), dtypes[0]))
     d.add(d.values(part(heads, keys, width), dtypes[0]))
     d.add(d.values(part(heads, keys, value_width), dtypes[1]))
-    past = d.integer(1, 3) if d.chance(0.3) else 0
+    past_length = d.integer(1, 3) if d.chance(0.3) else 0
     mask = None
     if d.chance():
         kind = np.dtype(np.bool_) if d.chance() else dtypes[0]
-        sizes = [queries, keys + past]
+        sizes = [queries, keys + past_length]
         if d.chance():
             sizes = [d.pick([1, batch]), d.pick([1, heads * group_size]), *sizes]
         mask = d.values(sizes, kind)
         if kind == np.bool_:
             mask[..., 0] = True
     d.add(mask)
-    if past:
-        d.add(d.values([batch, heads, past, width], dtypes[0]))
-        d.add(d.values([batch, heads, past, value_width], dtypes[1]))
+    if past_length:
+        d.add(d.values([batch, heads, past_length, width], dtypes[0]))
+        d.add(d.values([batch, heads, past_length, value_width], dtypes[1]))
     if flat:
         d.set(q_num_heads=heads * group_size, kv_num_heads=heads)
     d.maybe(0.3, is_causal=1, scale=d.real(0.2, 2), softcap=d.real(0.5, 3))
-    d.outputs = d.integer(1, 4) if past else d.pick([1, 1, 4])
+    d.outputs = d.integer(1, 4) if past_length else d.pick([1, 1, 4])
     if d.outputs == 4:
         d.maybe(qk_matmul_output_mode=d.integer(0, 3))
 

@@ -92,12 +92,12 @@ def lrn(d: Draft) -> None:
 def batch_norm(d: Draft) -> None:
     shape = [d.integer(1, 3), d.integer(1, 4), *d.shape(0, 3, 0)]
     dtype = d.tensor(shape, "T").dtype
-    others = [d.dtype(p) if d.allowed(p) else dtype for p in ("T1", "T2")]
+    other_dtypes = [d.dtype(p) if d.allowed(p) else dtype for p in ("T1", "T2")]
     channels = [shape[1]]
-    d.add(d.values(channels, others[0]))
-    d.add(d.values(channels, others[0]))
-    d.add(d.values(channels, others[1]))
-    d.add(d.values(channels, others[1], 0.1, 2))
+    d.add(d.values(channels, other_dtypes[0]))
+    d.add(d.values(channels, other_dtypes[0]))
+    d.add(d.values(channels, other_dtypes[1]))
+    d.add(d.values(channels, other_dtypes[1], 0.1, 2))
     d.maybe(epsilon=d.real(1e-5, 1e-1), momentum=d.real(0.1, 0.95))
     if d.version >= 14 and d.chance(0.3):
         d.set(training_mode=1)

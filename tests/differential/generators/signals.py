@@ -12,8 +12,8 @@ from tests.differential.generators.table import generator
 def dft(d: Draft) -> None:
     shape = d.shape(2, 3, 0)
     last = d.integer(1, 2)
-    inverse, onesided = d.integer(0, 1), d.integer(0, 1)
-    if onesided:
+    inverse, is_onesided = d.integer(0, 1), d.integer(0, 1)
+    if is_onesided:
         inverse = 0
         last = 1
     x = d.tensor([*shape, last], "T1")
@@ -28,7 +28,7 @@ def dft(d: Draft) -> None:
         d.set(axis=axis % x.ndim)
     else:
         d.add(np.array(axis, np.int64), constant=0.5)
-    d.maybe(0.9, inverse=inverse or None, onesided=onesided or None)
+    d.maybe(0.9, inverse=inverse or None, onesided=is_onesided or None)
 
 
 @generator("STFT")

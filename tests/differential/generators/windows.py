@@ -61,11 +61,11 @@ def integer_conv(d: Draft) -> None:
     group, each, out_channels = d.integers(1, 2, 3)
     kernel = window(d, rank)
     x, w, y = quantised_types(d)
-    scaled = d.operator == "QLinearConv"
+    is_scaled = d.operator == "QLinearConv"
     channel = d.chance(0.3)
 
     def scale(count: int = 0) -> None:
-        if scaled:
+        if is_scaled:
             d.add(d.values([count] if count else [], np.float32, 0.01, 0.1), constant=0.5)
 
     def zero(dtype: np.dtype, count: int = 0) -> None:
@@ -74,12 +74,12 @@ def integer_conv(d: Draft) -> None:
 
     d.add(d.values(image(d, group * each, rank), x, -128, 255))
     scale()
-    if scaled:
+    if is_scaled:
         zero(x)
     d.add(d.values([group * out_channels, each, *kernel], w, -128, 255))
-    count = group * out_channels if scaled and channel else 0
+    count = group * out_channels if is_scaled and channel else 0
     scale(count)
-    if scaled:
+    if is_scaled:
         if count:
             d.add(np.full([count], 7 if w.kind == "i" else 120, w), constant=0.5)
         else:

@@ -29,7 +29,7 @@ def assert_batch_is_symbolic_and_right(
     assert len(reply.model.references) == len(points)
     for path in reply.model.references.values():
         reference = load_reference(path)
-        (got,) = session.run(["y"], dict(reference.inputs))
-        wanted = reference.outputs["y"]
-        assert got.shape == wanted.shape
-        assert np.abs(got - wanted).max() <= TOLERANCE * np.abs(wanted).max()
+        (actual,) = session.run(["y"], dict(reference.inputs))
+        expected = reference.outputs["y"]
+        assert actual.shape == expected.shape
+        assert np.abs(actual - expected).max() <= TOLERANCE * np.abs(expected).max()

@@ -22,7 +22,7 @@ from tests.exporters.blocks.symbolic import assert_batch_is_symbolic_and_right
 from tests.exporters.support import WorkerProcess
 
 
-def _of(*families: str) -> list[str]:
+def _family_names(*families: str) -> list[str]:
     return [d.name for d in DEFINITIONS if d.family in families]
 
 
@@ -78,18 +78,20 @@ def test_the_smaller_half_of_same_padding_goes_first(
     assert same_padding(size, kernel, stride) == expected
 
 
-@pytest.mark.parametrize("name", _of("conv1d", "conv2d", "conv2d_kernel", "depthwise2d", "conv3d"))
+@pytest.mark.parametrize(
+    "name", _family_names("conv1d", "conv2d", "conv2d_kernel", "depthwise2d", "conv3d")
+)
 def test_convolutions(name: str) -> None:
-    asked = {"s": 1, "k": 3, **_arguments(name)}
+    arguments = {"s": 1, "k": 3, **_arguments(name)}
     module, x, y = _run(name)
     weight, bias = _weights(module, nn.Conv1d, nn.Conv2d, nn.Conv3d)
     weight = weight.astype(np.float64)
-    assert weight.shape[0] == asked["f"]
+    assert weight.shape[0] == arguments["f"]
     # 32 is a multiple of both strides, so `same` pads kernel - stride in all, if positive.
-    total = max(asked["k"] - asked["s"], 0)
+    total = max(arguments["k"] - arguments["s"], 0)
     sides = (total // 2, total - total // 2)
-    padded = np.pad(x, [(0, 0), (0, 0), *[sides] * (x.ndim - 2)])
-    windows = _windows(padded, asked["k"], asked["s"])
+    padded_input = np.pad(x, [(0, 0), (0, 0), *[sides] * (x.ndim - 2)])
+    windows = _windows(padded_input, arguments["k"], arguments["s"])
     space = x.ndim - 2
     kernel_axes = list(range(2 + space, 2 + 2 * space))
     if name.startswith("depthwise"):
@@ -98,11 +100,11 @@ def test_convolutions(name: str) -> None:
         products = np.tensordot(windows, weight, ([1, *kernel_axes], list(range(1, 2 + space))))
         expected = np.moveaxis(products, -1, 1)
     expected = np.maximum(expected + bias.reshape(-1, *[1] * space), 0)
-    assert y.shape == (2, asked["f"], *(32 // asked["s"],) * space)
+    assert y.shape == (2, arguments["f"], *(32 // arguments["s"],) * space)
     np.testing.assert_allclose(y, expected, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", _of("dense"))
+@pytest.mark.parametrize("name", _family_names("dense"))
 def test_dense(name: str) -> None:
     module, x, y = _run(name)
     weight, bias = _weights(module, nn.Linear)
@@ -111,15 +113,17 @@ def test_dense(name: str) -> None:
     np.testing.assert_allclose(y, np.maximum(expected, 0), atol=2e-5)
 
 
-@pytest.mark.parametrize("name", _of("avgpool1d", "avgpool2d", "maxpool1d", "maxpool2d"))
+@pytest.mark.parametrize("name", _family_names("avgpool1d", "avgpool2d", "maxpool1d", "maxpool2d"))
 def test_pools_leave_out_windows_that_hang_over(name: str) -> None:
-    asked = _arguments(name)
+    arguments = _arguments(name)
     _, x, y = _run(name)
-    windows = _windows(x, asked["k"], asked["s"])
+    windows = _windows(x, arguments["k"], arguments["s"])
     reduce = np.mean if name.startswith("avg") else np.max
     expected = reduce(windows, axis=tuple(range(x.ndim, windows.ndim)))
     assert (
-        y.shape == expected.shape == (2, 3, *((32 - asked["k"]) // asked["s"] + 1,) * (x.ndim - 2))
+        y.shape
+        == expected.shape
+        == (2, 3, *((32 - arguments["k"]) // arguments["s"] + 1,) * (x.ndim - 2))
     )
     np.testing.assert_allclose(y, expected, atol=1e-6)
 
@@ -171,7 +175,7 @@ def test_reshapes_keep_row_major_order(name: str, shape: tuple[int, ...]) -> Non
     assert np.array_equal(y, x.reshape(2, *shape))
 
 
-@pytest.mark.parametrize("name", _of("pad1d", "pad2d"))
+@pytest.mark.parametrize("name", _family_names("pad1d", "pad2d"))
 def test_paddings(name: str) -> None:
     _, x, y = _run(name)
     widths = [(0, 0), (0, 0), *[(2, 2)] * (x.ndim - 2)]

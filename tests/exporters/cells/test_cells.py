@@ -57,17 +57,17 @@ def _dense_block(filters: int, taps: int) -> int:
 
 
 def _inverted_residual(filters: int) -> int:
-    hidden = 6 * filters
-    norms = 2 * _norm(hidden) + _norm(filters)
-    return 2 * _conv(filters, hidden, 1) + 9 * hidden + norms
+    hidden_filters = 6 * filters
+    norms = 2 * _norm(hidden_filters) + _norm(filters)
+    return 2 * _conv(filters, hidden_filters, 1) + 9 * hidden_filters + norms
 
 
 def _inception(space_axes: int, reduced: bool) -> int:
-    one, three, five = (taps**space_axes for taps in (1, 3, 5))
+    point_taps, three, five = (taps**space_axes for taps in (1, 3, 5))
     if not reduced:
-        return sum(_conv(32, 32, taps, bias=True) for taps in (one, three, five))
-    through = [_conv(32, 16, 1, True) + _conv(16, 32, taps, True) for taps in (three, five)]
-    return 2 * _conv(32, 32, 1, True) + sum(through)
+        return sum(_conv(32, 32, taps, bias=True) for taps in (point_taps, three, five))
+    branches = [_conv(32, 16, 1, True) + _conv(16, 32, taps, True) for taps in (three, five)]
+    return 2 * _conv(32, 32, 1, True) + sum(branches)
 
 
 def _conv_block(filters: int) -> int:
@@ -128,12 +128,12 @@ def test_shapes_and_weights_follow_the_drawing(
 
 @pytest.mark.parametrize("branches", [2, 4])
 def test_a_skip_connection_adds_what_it_would_concatenate(branches: int) -> None:
-    x, joined = _run(f"skip_concat_{branches}")
-    _, added = _run(f"skip_add_{branches}")
-    parts = np.split(joined, branches, axis=1)
+    x, joined_output = _run(f"skip_concat_{branches}")
+    _, sum_output = _run(f"skip_add_{branches}")
+    parts = np.split(joined_output, branches, axis=1)
     assert np.array_equal(parts[0], x)
     assert all(part.min() == 0 for part in parts[1:]), "ReLU ends every convolved branch"
-    np.testing.assert_allclose(added, sum(parts), atol=1e-5)
+    np.testing.assert_allclose(sum_output, sum(parts), atol=1e-5)
 
 
 def test_a_silent_identity_block_passes_its_input_through_relu() -> None:
@@ -151,9 +151,9 @@ def test_a_silent_conv_block_is_its_projected_shortcut() -> None:
     weight = convolution.get_parameter("weight").detach().numpy()
     state = norm.state_dict()
     vectors = (state[n].numpy() for n in ("running_mean", "running_var", "weight", "bias"))
-    projected = np.einsum("ncyx,fc->nfyx", x[:, :, ::2, ::2], weight[:, :, 0, 0])
+    shortcut = np.einsum("ncyx,fc->nfyx", x[:, :, ::2, ::2], weight[:, :, 0, 0])
     mean, variance, gamma, beta = (vector[:, None, None] for vector in vectors)
-    expected = (projected - mean) / np.sqrt(variance + 1e-5) * gamma + beta
+    expected = (shortcut - mean) / np.sqrt(variance + 1e-5) * gamma + beta
     np.testing.assert_allclose(y, np.maximum(expected, 0), atol=1e-5)
 
 
@@ -174,11 +174,11 @@ def test_a_dense_block_hands_its_input_on(axes: int) -> None:
 def test_the_naive_pool_branch_keeps_the_size(axes: int) -> None:
     x, y = _run(f"inception_naive_{axes}d")
     space = tuple(range(2, 2 + axes))
-    padded = np.pad(x, [(0, 0), (0, 0), *[(1, 1)] * axes], constant_values=-np.inf)
-    pooled = sliding_window_view(padded, (3,) * axes, axis=space).max(
+    padded_input = np.pad(x, [(0, 0), (0, 0), *[(1, 1)] * axes], constant_values=-np.inf)
+    expected = sliding_window_view(padded_input, (3,) * axes, axis=space).max(
         axis=tuple(-a for a in (1, 2)[:axes])
     )
-    assert np.array_equal(y[:, 96:], pooled)
+    assert np.array_equal(y[:, 96:], expected)
     assert (y[:, :96] >= 0).all()
 
 

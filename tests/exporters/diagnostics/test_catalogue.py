@@ -37,13 +37,13 @@ def test_entries_are_complete(code: str, entry: Entry) -> None:
 
 @pytest.mark.parametrize(("code", "entry"), CATALOGUE.items())
 def test_examples_are_rendered_whole(code: str, entry: Entry) -> None:
-    one = example(code, entry)
-    text = rendering.text(one)
+    finding = example(code, entry)
+    text = rendering.text(finding)
     assert "{" not in text
     assert text.isprintable()
-    assert rendering.message(one).endswith((".", "…"))
-    assert (rendering.action(one) == "") == (entry.action == "")
-    assert rendering.message(one, one) == rendering.message(one), "a range of one value"
+    assert rendering.message(finding).endswith((".", "…"))
+    assert (rendering.action(finding) == "") == (entry.action == "")
+    assert rendering.message(finding, finding) == rendering.message(finding), "a range of one value"
 
 
 def test_parameters_are_checked_where_a_diagnostic_is_raised() -> None:

@@ -49,12 +49,13 @@ def own(
 
 
 def test_figures_have_units_and_few_digits() -> None:
-    one = own("a", 1, 12.3456, 0.0512, "up", "x; y: z", "w")
+    finding = own("a", 1, 12.3456, 0.0512, "up", "x; y: z", "w")
     assert (
-        rendering.message(one) == "a: 1 round of 'x; y: z' and 'w' took 12.3 µs, 5.12 %, and rose."
+        rendering.message(finding)
+        == "a: 1 round of 'x; y: z' and 'w' took 12.3 µs, 5.12 %, and rose."
     )
-    assert rendering.action(one) == "Look at 'x; y: z' and 'w'."
-    assert rendering.text(one) == f"{rendering.message(one)} {rendering.action(one)}"
+    assert rendering.action(finding) == "Look at 'x; y: z' and 'w'."
+    assert rendering.text(finding) == f"{rendering.message(finding)} {rendering.action(finding)}"
 
 
 def test_several_are_written_with_ranges_and_names_once() -> None:
@@ -72,21 +73,21 @@ def test_many_names_are_counted() -> None:
     "parameters", [{}, {"rounds": "two"}, {"rounds": 1, "p50_us": (), "share": 1, "nodes": 1}]
 )
 def test_parameters_of_another_version_are_shown_as_they_are(parameters: dict[str, object]) -> None:
-    one = Diagnostic("own", "warning", "a", parameters)  # type: ignore[arg-type]
-    text = rendering.text(one)
+    finding = Diagnostic("own", "warning", "a", parameters)  # type: ignore[arg-type]
+    text = rendering.text(finding)
     assert text.startswith("Own (a")
     assert all(name in text for name in parameters)
 
 
 def test_an_unknown_code_is_shown_with_its_parameters() -> None:
-    one = Diagnostic("clock_slew", "error", "", {"ticks": 4, "names": ("a", "b")})
-    assert rendering.text(one) == "Clock slew (ticks = 4, names = a and b)."
+    finding = Diagnostic("clock_slew", "error", "", {"ticks": 4, "names": ("a", "b")})
+    assert rendering.text(finding) == "Clock slew (ticks = 4, names = a and b)."
 
 
 def test_diagnostics_cross_pipes_and_journals() -> None:
-    one = own("a", 2, 12.5, 0.05, "up", "x")
-    back = from_json(Diagnostic, json.loads(json.dumps(to_json(one))))
-    assert rendering.text(back) == rendering.text(one)
+    finding = own("a", 2, 12.5, 0.05, "up", "x")
+    back = from_json(Diagnostic, json.loads(json.dumps(to_json(finding))))
+    assert rendering.text(back) == rendering.text(finding)
     assert (back.code, back.severity, back.subject) == ("own", "warning", "a")
 
 
@@ -94,7 +95,7 @@ def test_groups_are_by_code_and_name_each_case_once() -> None:
     first, second = own("a", 1, 1.0, 0.5, "up"), diagnostic("rounds_differ", spread=0.1)
     more = own("b", 2, 1.0, 0.5, "up")
     groups = grouped([("1", [first, second, more]), ("2", [second]), ("3", [])])
-    assert [(one.code, one.case_ids) for one in groups] == [
+    assert [(group.code, group.case_ids) for group in groups] == [
         ("own", ("1",)),
         ("rounds_differ", ("1", "2")),
     ]

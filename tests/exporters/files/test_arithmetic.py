@@ -16,7 +16,7 @@ FULL = np.ones((8, 8), np.float32)
 _node = helper.make_node
 
 
-def _of(nodes: Sequence[NodeProto], **weights: np.ndarray) -> Arithmetic:
+def _arithmetic_of(nodes: Sequence[NodeProto], **weights: np.ndarray) -> Arithmetic:
     return arithmetic(graph(nodes, [X], [Y], weights, vendor="com.microsoft"))
 
 
@@ -27,7 +27,7 @@ def test_a_float_graph_is_one_and_its_products_are_counted_along_its_longest_pat
         _node("MatMul", ["x", "w"], ["c"]),
         _node("Add", ["b", "c"], ["y"]),
     ]
-    assert _of(nodes, w=FULL) == Arithmetic("fp32", 2)
+    assert _arithmetic_of(nodes, w=FULL) == Arithmetic("fp32", 2)
 
 
 def test_a_half_graph_with_float_ends_is_a_half_graph() -> None:
@@ -37,7 +37,7 @@ def test_a_half_graph_with_float_ends_is_a_half_graph() -> None:
         _node("MatMul", ["h", "w"], ["m"]),
         _node("Cast", ["m"], ["y"], to=TensorProto.FLOAT),
     ]
-    assert _of(nodes, w=FULL.astype(np.float16)).narrowest == "fp16"
+    assert _arithmetic_of(nodes, w=FULL.astype(np.float16)).narrowest == "fp16"
 
 
 def test_products_in_a_narrow_type_count_where_weights_are_wide() -> None:
@@ -47,7 +47,7 @@ def test_products_in_a_narrow_type_count_where_weights_are_wide() -> None:
         _node("MatMul", ["h", "v"], ["m"]),
         _node("Cast", ["m"], ["y"], to=TensorProto.FLOAT),
     ]
-    assert _of(nodes, w=FULL).narrowest == "bf16"
+    assert _arithmetic_of(nodes, w=FULL).narrowest == "bf16"
 
 
 def test_weights_that_are_stored_narrow_count_where_products_are_wide() -> None:
@@ -56,7 +56,7 @@ def test_weights_that_are_stored_narrow_count_where_products_are_wide() -> None:
         _node("Transpose", ["v"], ["t"]),
         _node("MatMul", ["x", "t"], ["y"]),
     ]
-    assert _of(nodes, w=FULL.astype(np.float16)).narrowest == "fp16"
+    assert _arithmetic_of(nodes, w=FULL.astype(np.float16)).narrowest == "fp16"
 
 
 @pytest.mark.parametrize("form", ["qdq", "integer", "vendor"])
@@ -75,7 +75,7 @@ def test_quantised_graphs_are_found_in_each_of_their_forms(form: str) -> None:
         ]
     else:
         nodes = [_node("MatMulNBits", ["x", "w", "scale"], ["y"], domain="com.microsoft")]
-    assert _of(nodes, w=eight, scale=scale).narrowest == "int8"
+    assert _arithmetic_of(nodes, w=eight, scale=scale).narrowest == "int8"
 
 
 def test_narrow_types_beside_the_products_of_a_float_graph_do_not_count() -> None:
@@ -85,6 +85,6 @@ def test_narrow_types_beside_the_products_of_a_float_graph_do_not_count() -> Non
         _node("Relu", ["f"], ["r"]),
         _node("MatMul", ["r", "w"], ["y"]),
     ]
-    assert _of(nodes, w=FULL).narrowest == "fp32"
+    assert _arithmetic_of(nodes, w=FULL).narrowest == "fp32"
     nodes = [nodes[0], _node("Cast", ["h"], ["y"], to=TensorProto.FLOAT)]
-    assert _of(nodes) == Arithmetic("fp16", 0)
+    assert _arithmetic_of(nodes) == Arithmetic("fp16", 0)

@@ -84,8 +84,8 @@ def test_an_axis_has_the_size_that_the_graph_implies(
     node = helper.make_node(operator, inputs.split(), ["y"])
     if operator == "GRU":
         node.attribute.append(helper.make_attribute("hidden_size", 3))
-    found = sizes_of(tmp_path, one_node(node, tensor("x", shape), **weights))
-    assert found.assumed == sizes
+    inferred_sizes = sizes_of(tmp_path, one_node(node, tensor("x", shape), **weights))
+    assert inferred_sizes.assumed == sizes
 
 
 def test_the_weights_that_imply_a_size_may_be_large(tmp_path: Path) -> None:
@@ -110,29 +110,29 @@ def test_a_total_follows_from_its_parts(tmp_path: Path, total: str) -> None:
     nodes = [helper.make_node("Identity", [value.name], [f"{value.name}_y"]) for value in inputs]
     outputs = [tensor(f"{value.name}_y", None) for value in inputs]
     outputs[0].type.tensor_type.elem_type = outputs[1].type.tensor_type.elem_type = INT64
-    found = sizes_of(tmp_path, graph(nodes, inputs, outputs))
-    assert found.sums == {total: ("past_sequence", "sequence")}
-    assert found.assumed == {"batch": 1, "sequence": 128, "past_sequence": 128, total: 256}
+    sizes = sizes_of(tmp_path, graph(nodes, inputs, outputs))
+    assert sizes.sums == {total: ("past_sequence", "sequence")}
+    assert sizes.assumed == {"batch": 1, "sequence": 128, "past_sequence": 128, total: 256}
 
 
 def test_the_head_size_of_a_cache_follows_from_its_attention(tmp_path: Path) -> None:
-    found = sizes_of(tmp_path, open_head())
-    assert found.assumed["kv_cache_dim"] == 16
-    past, current = found.assumed["past_sequence_length"], found.assumed["sequence_length"]
-    assert found.assumed["total_sequence_length"] == past + current
+    sizes = sizes_of(tmp_path, open_head())
+    assert sizes.assumed["kv_cache_dim"] == 16
+    past_length, current = sizes.assumed["past_sequence_length"], sizes.assumed["sequence_length"]
+    assert sizes.assumed["total_sequence_length"] == past_length + current
 
 
 def test_a_sliding_cache_has_the_size_of_its_window(tmp_path: Path) -> None:
-    made = open_head()
-    for end in made.graph.input:
+    model = open_head()
+    for end in model.graph.input:
         if end.name.startswith("past_key_values.0"):
             end.type.tensor_type.shape.dim[2].dim_param = "past_sliding_length"
-    attention = next(node for node in made.graph.node if node.op_type == "GroupQueryAttention")
+    attention = next(node for node in model.graph.node if node.op_type == "GroupQueryAttention")
     attention.attribute.append(helper.make_attribute("sliding_window_cache", 1))
     attention.attribute.append(helper.make_attribute("local_window_size", 48))
-    found = sizes_of(tmp_path, made)
-    assert found.assumed["past_sliding_length"] == 48
-    assert set(found.sums["total_sequence_length"]) == {"past_sequence_length", "sequence_length"}
+    sizes = sizes_of(tmp_path, model)
+    assert sizes.assumed["past_sliding_length"] == 48
+    assert set(sizes.sums["total_sequence_length"]) == {"past_sequence_length", "sequence_length"}
 
 
 def test_what_is_joined_has_the_sizes_of_what_it_is_joined_to(tmp_path: Path) -> None:

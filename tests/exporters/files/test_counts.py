@@ -83,8 +83,8 @@ def test_a_fitted_estimator_that_keeps_its_numbers_in_attributes_is_not_said_to_
     domain = "ai.onnx.ml"
     ends = [tensor("x", [2, 3])], [tensor("y", [2, 1])]
     linear = helper.make_node("LinearRegressor", ["x"], ["y"], domain=domain, coefficients=[1.0])
-    fitted = graph([linear], *ends, vendor=domain, opset=20)
-    assert count(fitted, {}) == Counts(None, None, None)
+    fitted_model = graph([linear], *ends, vendor=domain, opset=20)
+    assert count(fitted_model, {}) == Counts(None, None, None)
     binary = helper.make_node("Binarizer", ["x"], ["y"], domain=domain, threshold=0.5)
     plain = graph([binary], *ends[:1], [tensor("y", [2, 3])], vendor=domain, opset=20)
     assert count(plain, {}) == Counts(0, 0, 0)
@@ -183,17 +183,22 @@ def test_a_weight_in_two_forms_counts_once(form: list[tuple[str, dict[str, Any]]
 def test_what_says_how_a_node_computes_is_no_weight(
     node: NodeProto, others: dict[str, np.ndarray]
 ) -> None:
-    found = count(_model([node], [1, 2, 3, 3], **{n: np.asarray(a) for n, a in others.items()}), {})
-    assert found == Counts(0, 0, 0)
+    counts = count(
+        _model([node], [1, 2, 3, 3], **{n: np.asarray(a) for n, a in others.items()}), {}
+    )
+    assert counts == Counts(0, 0, 0)
 
 
 def test_weights_of_inner_graphs_count_and_outer_ones_once() -> None:
     def branch(name: str, *names: str) -> onnx.GraphProto:
-        nodes = [helper.make_node("Add", ["x", one], [f"{name}{one}"]) for one in names]
-        own = helper.make_node("Add", [f"{name}{names[0]}", "own"], [f"{name}_out"])
+        nodes = [
+            helper.make_node("Add", ["x", weight_name], [f"{name}{weight_name}"])
+            for weight_name in names
+        ]
+        own_node = helper.make_node("Add", [f"{name}{names[0]}", "own"], [f"{name}_out"])
         result = helper.make_tensor_value_info(f"{name}_out", 1, None)
         weight = numpy_helper.from_array(_zeros(1, 3), "own")
-        return helper.make_graph([*nodes, own], name, [], [result], [weight])
+        return helper.make_graph([*nodes, own_node], name, [], [result], [weight])
 
     nodes = [
         helper.make_node("ReduceMax", ["x"], ["m"], keepdims=0),
@@ -202,8 +207,8 @@ def test_weights_of_inner_graphs_count_and_outer_ones_once() -> None:
             "If", ["c"], ["y"], then_branch=branch("t", "outer"), else_branch=branch("e", "outer")
         ),
     ]
-    found = count(_model(nodes, [1, 3], outer=_zeros(2, 3)), {})
-    assert (found.parameters, found.macs) == (6 + 3 + 3, 0)
+    counts = count(_model(nodes, [1, 3], outer=_zeros(2, 3)), {})
+    assert (counts.parameters, counts.macs) == (6 + 3 + 3, 0)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -235,6 +240,6 @@ def test_products_agree_with_loops_over_their_definition(seed: int) -> None:
                 operator, ["x", "w", "r"], ["y"], hidden_size=k, direction=direction
             )
             weights = {"w": _zeros(ways, gates * k, n), "r": _zeros(ways, gates * k, k)}
-            found = count(_model([node], [m, 2, n], **weights), {})
-            assert found.macs == m * 2 * ways * gates * k * (n + k)
-            assert found.parameters == ways * gates * k * (n + k)
+            counts = count(_model([node], [m, 2, n], **weights), {})
+            assert counts.macs == m * 2 * ways * gates * k * (n + k)
+            assert counts.parameters == ways * gates * k * (n + k)

@@ -29,7 +29,7 @@ from tests.operators.built import library, save_twice
 X, Y = tensor("x", ["batch", 8]), tensor("y", ["batch", 8])
 
 
-def _exported(path: Path, cache: Path, **asked: object) -> tuple[ExportedModel, Reference]:
+def _export(path: Path, cache: Path, **asked: object) -> tuple[ExportedModel, Reference]:
     request = ExportRequest(str(path), points=({"batch": 3},), cache_dir=str(cache), **asked)  # type: ignore[arg-type]
     model, _ = export(request)
     return model, load_reference(model.references["batch=3"])
@@ -43,11 +43,11 @@ def _save(path: Path, *nodes: onnx.NodeProto, vendor: str = "", opset: int = 17)
 def test_a_microsoft_operator_has_a_reference_and_says_whose(tmp_path: Path) -> None:
     node = helper.make_node("Gelu", ["x"], ["y"], domain="com.microsoft")
     path = _save(tmp_path / "gelu.onnx", node, vendor="com.microsoft")
-    model, reference = _exported(path, tmp_path / "cache")
+    model, reference = _export(path, tmp_path / "cache")
     assert (model.reference, model.uncompared) == (UNOPTIMISED, None)
     x = reference.inputs["x"]
-    wanted = [0.5 * value * (1 + erf(value / 2**0.5)) for value in x.ravel()]
-    assert reference.outputs["y"].ravel() == pytest.approx(wanted, abs=1e-6)
+    expected = [0.5 * value * (1 + erf(value / 2**0.5)) for value in x.ravel()]
+    assert reference.outputs["y"].ravel() == pytest.approx(expected, abs=1e-6)
 
 
 def test_what_the_first_evaluator_lacks_or_would_get_wrong_the_second_computes(
@@ -58,16 +58,18 @@ def test_what_the_first_evaluator_lacks_or_would_get_wrong_the_second_computes(
     pool = helper.make_node("MaxPool", ["x"], ["y"], ceil_mode=1, **attributes)
     x, y = tensor("x", ["batch", 2, 5]), tensor("y", ["batch", 2, 3])
     onnx.save(graph([pool], [x], [y]), path)
-    model, reference = _exported(path, tmp_path / "cache")
+    model, reference = _export(path, tmp_path / "cache")
     assert model.reference == UNOPTIMISED
-    given = reference.inputs["x"]
-    wanted = np.stack([given[..., :2].max(-1), given[..., 2:4].max(-1), given[..., 4]], -1)
-    assert np.array_equal(reference.outputs["y"], wanted)
+    input_values = reference.inputs["x"]
+    expected = np.stack(
+        [input_values[..., :2].max(-1), input_values[..., 2:4].max(-1), input_values[..., 4]], -1
+    )
+    assert np.array_equal(reference.outputs["y"], expected)
 
 
 def test_operators_of_a_library_are_computed_by_it(tmp_path: Path) -> None:
     path, operators = save_twice(tmp_path / "twice.onnx"), library(tmp_path)
-    model, reference = _exported(path, tmp_path / "cache", custom_ops=(operators,))
+    model, reference = _export(path, tmp_path / "cache", custom_ops=(operators,))
     assert model.custom_ops == (operators,)
     assert model.reference == UNOPTIMISED
     assert np.array_equal(reference.outputs["y"], 2 * reference.inputs["x"])
@@ -76,8 +78,8 @@ def test_operators_of_a_library_are_computed_by_it(tmp_path: Path) -> None:
 def test_operators_that_nobody_knows_ask_for_their_library(tmp_path: Path) -> None:
     path = save_twice(tmp_path / "twice.onnx")
     with pytest.raises(NotBenchmarkable, match=r"Twice.*: give --custom-ops .* --no-verify"):
-        _exported(path, tmp_path / "cache")
-    model, reference = _exported(path, tmp_path / "cache", checked=False)
+        _export(path, tmp_path / "cache")
+    model, reference = _export(path, tmp_path / "cache", checked=False)
     assert (model.reference, dict(reference.outputs)) == ("", {})
     assert model.uncompared == diagnostic("outputs_not_checked")
 
@@ -87,7 +89,7 @@ def test_a_file_that_is_no_library_is_named(tmp_path: Path) -> None:
     text.write_text("RegisterCustomOps", "ascii")
     path = save_twice(tmp_path / "twice.onnx")
     with pytest.raises(ExportError, match=r"cannot take the operators of operators\.so .*: give"):
-        _exported(path, tmp_path / "cache", custom_ops=(str(text),))
+        _export(path, tmp_path / "cache", custom_ops=(str(text),))
 
 
 @pytest.mark.parametrize("attributes", [{}, {"seed": 3.0}])
@@ -95,9 +97,9 @@ def test_a_graph_that_draws_is_told_from_one_that_is_wrong(
     tmp_path: Path, attributes: dict[str, Any]
 ) -> None:
     """Two engines make different numbers of one seed, so that a seed does not help."""
-    drawn = helper.make_node("RandomNormalLike", ["x"], ["r"], **attributes)
-    path = _save(tmp_path / "drawn.onnx", drawn, helper.make_node("Add", ["x", "r"], ["y"]))
-    model, _ = _exported(path, tmp_path / "cache")
+    random_node = helper.make_node("RandomNormalLike", ["x"], ["r"], **attributes)
+    path = _save(tmp_path / "drawn.onnx", random_node, helper.make_node("Add", ["x", "r"], ["y"]))
+    model, _ = _export(path, tmp_path / "cache")
     assert model.uncompared == diagnostic("reference_not_deterministic", references="onnx")
 
 
@@ -110,7 +112,7 @@ def test_outputs_that_repeat_are_compared_next_to_random_ones(
     constants = {"ratio": np.array(0.5, np.float32), "training": np.array(True)}
     ends = [X], [tensor("dropped", ["batch", 8]), Y]
     onnx.save(graph([drop, helper.make_node("Relu", ["x"], ["y"])], *ends, constants), path)
-    model, reference = _exported(path, tmp_path / "cache")
+    model, reference = _export(path, tmp_path / "cache")
     assert (model.random_outputs, model.uncompared) == (("dropped",), None)
     assert diagnostic("outputs_not_deterministic", outputs=("dropped",)) in model.warnings
     assert np.array_equal(reference.outputs["y"], np.maximum(reference.inputs["x"], 0))
@@ -147,7 +149,7 @@ def test_memory_is_blamed_where_it_is_short(tmp_path: Path) -> None:
     nodes = [fill, total, helper.make_node("Add", ["x", "sum"], ["y"])]
     onnx.save(graph(nodes, [X], [Y], {"size": np.array([2**46])}), path)
     with pytest.raises(ExportError, match="more memory than there is at batch=3: make it"):
-        _exported(path, tmp_path / "cache")
+        _export(path, tmp_path / "cache")
 
 
 def test_an_old_network_of_the_zoo_is_computed_as_its_makers_did(tmp_path: Path) -> None:
@@ -156,15 +158,15 @@ def test_an_old_network_of_the_zoo_is_computed_as_its_makers_did(tmp_path: Path)
         ExportRequest(str(LIGHT / "light_squeezenet.onnx"), cache_dir=str(tmp_path))
     )
     (file,) = with_data.references.values()
-    theirs = load_reference(file)
+    published_data = load_reference(file)
     assert with_data.reference == "packaged"
-    arrays: dict[str, Any] = dict(theirs.inputs)
+    arrays: dict[str, Any] = dict(published_data.inputs)
     np.savez(tmp_path / "inputs.npz", **arrays)
     alone = tmp_path / "squeezenet.onnx"
     alone.write_bytes((LIGHT / "light_squeezenet.onnx").read_bytes())
     inputs = str(tmp_path / "inputs.npz")
-    ours, _ = export(ExportRequest(str(alone), inputs=inputs, cache_dir=str(tmp_path)))
-    assert ours.reference == "onnx"
-    (file,) = ours.references.values()
-    for name, wanted in theirs.outputs.items():
-        assert load_reference(file).outputs[name] == pytest.approx(wanted, rel=1e-4)
+    model, _ = export(ExportRequest(str(alone), inputs=inputs, cache_dir=str(tmp_path)))
+    assert model.reference == "onnx"
+    (file,) = model.references.values()
+    for name, expected in published_data.outputs.items():
+        assert load_reference(file).outputs[name] == pytest.approx(expected, rel=1e-4)

@@ -23,8 +23,8 @@ def exported(path: Path, cache: Path) -> ExportedModel:
 
 def runs_as(model: ExportedModel, weights: np.ndarray) -> bool:
     reference = load_reference(model.references["batch=1"])
-    wanted = reference.inputs["x"] @ weights
-    return np.allclose(reference.outputs["y"], wanted, rtol=1e-4, atol=1e-4)
+    expected = reference.inputs["x"] @ weights
+    return np.allclose(reference.outputs["y"], expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("data", ["model.onnx_data", "./model.onnx_data", "w/../model.onnx_data"])
@@ -40,9 +40,9 @@ def test_a_model_in_a_download_cache_is_exported(data: str, tmp_path: Path) -> N
     (blobs / "model.onnx_data").rename(blobs / "2222")
     (snapshot / "model.onnx").symlink_to("../../../blobs/1111")
     (snapshot / "model.onnx_data").symlink_to("../../../blobs/2222")
-    found = exported(snapshot / "model.onnx", tmp_path / "cache")
-    assert runs_as(found, weights)
-    assert set(found.sources) == {"model.onnx", "model.onnx_data"}
+    exported_model = exported(snapshot / "model.onnx", tmp_path / "cache")
+    assert runs_as(exported_model, weights)
+    assert set(exported_model.sources) == {"model.onnx", "model.onnx_data"}
 
 
 def test_a_folder_that_is_a_link_and_a_model_that_is_one_are_followed(tmp_path: Path) -> None:

@@ -19,17 +19,17 @@ def graph(*constants: TensorProto, ir_version: int = 10) -> onnx.ModelProto:
     add = helper.make_node("Add", ["x", "w"], ["y"])
     add.metadata_props.add(key="exported_from", value="a module")
     weights = numpy_helper.from_array(np.arange(4, dtype=np.float32), "w")
-    made = helper.make_graph([add], "sum", ends[:1], ends[1:], [weights, *constants])
+    proto = helper.make_graph([add], "sum", ends[:1], ends[1:], [weights, *constants])
     opset = [helper.make_opsetid("", 20)]
-    return helper.make_model(made, opset_imports=opset, ir_version=ir_version)
+    return helper.make_model(proto, opset_imports=opset, ir_version=ir_version)
 
 
 def test_a_copy_differs_in_its_version_alone(tmp_path: Path) -> None:
     path, copy, model = tmp_path / "model.onnx", tmp_path / "copy.onnx", graph()
     onnx.save(model, path)
-    before = path.read_bytes()
+    content_before = path.read_bytes()
     assert write_copy(path, copy, 9) == ()
-    assert path.read_bytes() == before
+    assert path.read_bytes() == content_before
     model.ir_version = 9
     assert onnx.load(copy) == model
 
@@ -76,9 +76,9 @@ def test_versions_that_are_not_known_are_left_alone(
 
 
 def test_weights_in_another_file_are_linked_beside_the_copy(tmp_path: Path) -> None:
-    folder, elsewhere = tmp_path / "model", tmp_path / "copy"
+    folder, copy_folder = tmp_path / "model", tmp_path / "copy"
     folder.mkdir()
-    elsewhere.mkdir()
+    copy_folder.mkdir()
     onnx.save(
         graph(),
         folder / "model.onnx",
@@ -86,8 +86,8 @@ def test_weights_in_another_file_are_linked_beside_the_copy(tmp_path: Path) -> N
         location="model.weights",
         size_threshold=0,
     )
-    assert write_copy(folder / "model.onnx", elsewhere / "model.onnx", 9) == ()
-    assert (elsewhere / "model.weights").samefile(folder / "model.weights")
-    engine = onnxruntime.InferenceSession(elsewhere / "model.onnx")
+    assert write_copy(folder / "model.onnx", copy_folder / "model.onnx", 9) == ()
+    assert (copy_folder / "model.weights").samefile(folder / "model.weights")
+    engine = onnxruntime.InferenceSession(copy_folder / "model.onnx")
     x = np.ones(4, np.float32)
     np.testing.assert_array_equal(engine.run(None, {"x": x})[0], [1, 2, 3, 4])

@@ -39,7 +39,7 @@ def _save(
     graph = helper.make_graph(
         nodes,
         "meaning",
-        [helper.make_tensor_value_info(*one) for one in inputs],
+        [helper.make_tensor_value_info(*end) for end in inputs],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
         [numpy_helper.from_array(array, name) for name, array in arrays.items()],
     )
@@ -48,7 +48,7 @@ def _save(
     return path
 
 
-def _seen(path: Path) -> dict[str, TensorSpec]:
+def _inputs_of(path: Path) -> dict[str, TensorSpec]:
     return {spec.name: spec for spec in inspect(path).inputs}
 
 
@@ -115,7 +115,7 @@ def test_ids_are_drawn_from_the_table_that_they_index_wherever_it_lies(
     drawn: tuple[int, int],
 ) -> None:
     path = _save(tmp_path / "ids.onnx", nodes, [IDS], constants)
-    spec = _seen(path)["ids"]
+    spec = _inputs_of(path)["ids"]
     assert (spec.low, spec.high) == (drawn[0], drawn[1] + 1)
     model = worker.ask(ExportRequest(str(path), points=({"batch": 400},))).model
     assert model is not None
@@ -131,11 +131,11 @@ def test_a_language_models_inputs_are_drawn_by_their_names(tmp_path: Path) -> No
         *(_node("Gather", f"table {name}", f"e{place}") for place, name in enumerate(names)),
         _node("Sum", "e0 e1 e2 e3", "y"),
     ]
-    seen = _seen(_save(tmp_path / "bert.onnx", nodes, inputs, {}))
-    assert (seen["input_ids"].low, seen["input_ids"].high) == (0, ROWS)
-    assert (seen["attention_mask"].low, seen["attention_mask"].high) == (1, 2)
-    assert (seen["token_type_ids"].low, seen["token_type_ids"].high) == (0, 1)
-    assert seen["position_ids"].count_up
+    specs = _inputs_of(_save(tmp_path / "bert.onnx", nodes, inputs, {}))
+    assert (specs["input_ids"].low, specs["input_ids"].high) == (0, ROWS)
+    assert (specs["attention_mask"].low, specs["attention_mask"].high) == (1, 2)
+    assert (specs["token_type_ids"].low, specs["token_type_ids"].high) == (0, 1)
+    assert specs["position_ids"].count_up
 
 
 def test_positions_count_up_and_are_told(worker: WorkerProcess, tmp_path: Path) -> None:
@@ -156,8 +156,8 @@ def test_a_mask_of_what_is_padded_hides_nothing(tmp_path: Path) -> None:
         _node("Or", "src_key_padding_mask mask", "m"),
         _node("Cast", "m", "y", to=TensorProto.FLOAT),
     ]
-    seen = _seen(_save(tmp_path / "m.onnx", nodes, inputs, {}))
-    assert (seen["src_key_padding_mask"].low, seen["mask"].low) == (0, 1)
+    specs = _inputs_of(_save(tmp_path / "m.onnx", nodes, inputs, {}))
+    assert (specs["src_key_padding_mask"].low, specs["mask"].low) == (0, 1)
 
 
 def _loop(path: Path, name: str = "n") -> Path:
@@ -196,17 +196,17 @@ def test_a_loop_runs_at_least_once_and_the_row_says_that_its_count_was_a_guess(
     path = _loop(tmp_path / "loop.onnx")
     model = worker.ask(ExportRequest(str(path))).model
     assert model is not None
-    guessed = [diagnostic("input_guessed", name, values="1") for name in ("n", "go_on")]
-    assert [*model.warnings] == guessed
+    expected_findings = [diagnostic("input_guessed", name, values="1") for name in ("n", "go_on")]
+    assert [*model.warnings] == expected_findings
     (file,) = model.references.values()
     reference = load_reference(file)
     np.testing.assert_allclose(reference.outputs["y"], reference.inputs["x"] * 2, rtol=1e-6)
     ranges = {"n": (5.0, 5.0), "go_on": (1.0, 1.0)}
-    given = worker.ask(ExportRequest(str(path), input_range=ranges)).model
-    assert given is not None
-    assert given.warnings == ()
-    assert given.inputs_drawn == "n 5, go_on 1, x normal"
-    reference = load_reference(given.references["-"])
+    exported_model = worker.ask(ExportRequest(str(path), input_range=ranges)).model
+    assert exported_model is not None
+    assert exported_model.warnings == ()
+    assert exported_model.inputs_drawn == "n 5, go_on 1, x normal"
+    reference = load_reference(exported_model.references["-"])
     np.testing.assert_allclose(reference.outputs["y"], reference.inputs["x"] * 32, rtol=1e-6)
 
 
@@ -215,11 +215,11 @@ def test_a_range_and_a_shape_are_never_empty(tmp_path: Path) -> None:
     nodes = [_node("Range", " ".join(names), "r"), _node("Cast", "r", "y", to=TensorProto.FLOAT)]
     inputs: list[tuple] = [(name, TensorProto.INT64, []) for name in names]
     path = _save(tmp_path / "range.onnx", nodes, inputs, {})
-    drawn = {name: np.array(spec.low or 0, np.int64) for name, spec in _seen(path).items()}
+    values = {name: np.array(spec.low or 0, np.int64) for name, spec in _inputs_of(path).items()}
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    (y,) = session.run(None, drawn)
+    (y,) = session.run(None, values)
     assert y.shape == (1,)
-    assert all(spec.guessed for spec in _seen(path).values())
+    assert all(spec.guessed for spec in _inputs_of(path).values())
 
 
 def test_ids_that_a_table_does_not_have_are_refused_in_one_sentence(
@@ -235,10 +235,10 @@ def test_ids_that_a_table_does_not_have_are_refused_in_one_sentence(
     )
     np.savez(file, ids=np.array([[0, 1, 2, 3, -ROWS]]))
     assert worker.ask(ExportRequest(str(path), inputs=str(file))).status == "ok"
-    beyond = worker.ask(ExportRequest(str(path), input_range={"ids": (0, ROWS)})).reason
-    assert "give --input-range ids=0:39" in beyond
-    unknown = worker.ask(ExportRequest(str(path), input_range={"idx": (0, 1)})).reason
-    assert "has no input 'idx', which --input-range names: did you mean 'ids'?" in unknown
+    range_reason = worker.ask(ExportRequest(str(path), input_range={"ids": (0, ROWS)})).reason
+    assert "give --input-range ids=0:39" in range_reason
+    name_reason = worker.ask(ExportRequest(str(path), input_range={"idx": (0, 1)})).reason
+    assert "has no input 'idx', which --input-range names: did you mean 'ids'?" in name_reason
 
 
 def test_a_range_bounds_a_float_and_packaged_data_gives_way_to_it(

@@ -65,8 +65,8 @@ def test_the_part_between_two_nodes_computes_what_they_do(branched: Path) -> Non
     expected = a @ _WEIGHTS.T + np.maximum(a, 0)
     assert np.allclose(reference.outputs["d"], expected, rtol=1e-5, atol=1e-5)
     session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
-    (got,) = session.run(["d"], {"a": a})
-    assert np.allclose(got, expected, rtol=1e-5, atol=1e-5)
+    (actual,) = session.run(["d"], {"a": a})
+    assert np.allclose(actual, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_one_end_alone_goes_to_the_graphs_own(branched: Path) -> None:
@@ -116,9 +116,9 @@ def test_a_part_of_a_file_that_lists_its_weights_as_inputs(tmp_path: Path) -> No
     )
     model, _ = export(request)
     assert len(model.inputs) == len(model.outputs) == 1
-    kept = [node.op_type for node in onnx.load(model.path).graph.node]
-    assert 0 < kept.count("Conv") < operators.count("Conv")
-    assert kept.count("MaxPool") == 2
+    op_types = [node.op_type for node in onnx.load(model.path).graph.node]
+    assert 0 < op_types.count("Conv") < operators.count("Conv")
+    assert op_types.count("MaxPool") == 2
     assert model.reference == "onnx", "data packaged with the whole is not the part's"
 
 

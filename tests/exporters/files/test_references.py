@@ -37,7 +37,7 @@ CHAIN = [
 BOTH = (EVALUATED, UNOPTIMISED)
 
 
-def _exported(
+def _export(
     path: Path, cache: Path, precision: Precision = "fp32"
 ) -> tuple[ExportedModel, Reference]:
     model, _ = export(ExportRequest(str(path), precision, cache_dir=str(cache)))
@@ -64,7 +64,7 @@ def broken_relu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_both_evaluators_vouch_for_a_file(tmp_path: Path) -> None:
-    model, reference = _exported(_save(tmp_path / "chain.onnx"), tmp_path / "cache")
+    model, reference = _export(_save(tmp_path / "chain.onnx"), tmp_path / "cache")
     assert (model.reference, reference.by) == (EVALUATED, BOTH)
     assert (dict(reference.missing), reference.disagreements) == ({}, ())
 
@@ -75,13 +75,13 @@ def test_the_first_node_that_two_evaluators_compute_differently_is_named(
     tmp_path: Path, precision: Precision
 ) -> None:
     path = _save(tmp_path / "chain.onnx")
-    _, reference = _exported(path, tmp_path / "cache", precision)
+    _, reference = _export(path, tmp_path / "cache", precision)
     x = reference.inputs["x"].astype(np.float32)
     assert reference.by == (EVALUATED,)
     assert reference.others[UNOPTIMISED]["y"] == pytest.approx(np.maximum(-x, 0) + x)
-    (found,) = reference.disagreements
-    assert (found.first, found.second, found.output) == (*BOTH, "y")
-    assert (found.node, found.operator) == ("cut", "Relu")
+    (disagreement,) = reference.disagreements
+    assert (disagreement.first, disagreement.second, disagreement.output) == (*BOTH, "y")
+    assert (disagreement.node, disagreement.operator) == ("cut", "Relu")
 
 
 @pytest.mark.usefixtures("broken_relu")
@@ -97,9 +97,9 @@ def test_a_difference_in_an_inner_graph_is_one_of_the_node_that_holds_it(tmp_pat
         ),
         h.make_node("Neg", ["z"], ["y"], "last"),
     ]
-    _, reference = _exported(_save(tmp_path / "inner.onnx", nodes), tmp_path / "cache")
-    (found,) = reference.disagreements
-    assert (found.node, found.operator) == ("choose", "If")
+    _, reference = _export(_save(tmp_path / "inner.onnx", nodes), tmp_path / "cache")
+    (disagreement,) = reference.disagreements
+    assert (disagreement.node, disagreement.operator) == ("choose", "If")
 
 
 @pytest.mark.usefixtures("broken_relu")
@@ -114,9 +114,9 @@ def test_the_node_is_found_where_weights_lie_in_another_file(tmp_path: Path) -> 
         location="weights.bin",
         size_threshold=0,
     )
-    _, reference = _exported(path, tmp_path / "cache")
-    (found,) = reference.disagreements
-    assert (found.node, found.operator, found.no_node) == ("cut", "Relu", "")
+    _, reference = _export(path, tmp_path / "cache")
+    (disagreement,) = reference.disagreements
+    assert (disagreement.node, disagreement.operator, disagreement.no_node) == ("cut", "Relu", "")
 
 
 def test_an_evaluator_that_takes_too_long_is_missing_with_its_reason(
@@ -128,7 +128,7 @@ def test_an_evaluator_that_takes_too_long_is_missing_with_its_reason(
 
     monkeypatch.setattr(Relu, "_run", endless)
     monkeypatch.setattr(evaluator, "EVALUATOR_LIMIT_S", 0.3)
-    model, reference = _exported(_save(tmp_path / "chain.onnx"), tmp_path / "cache")
+    model, reference = _export(_save(tmp_path / "chain.onnx"), tmp_path / "cache")
     assert (model.reference, reference.by) == (UNOPTIMISED, (UNOPTIMISED,))
     assert "0.3 s" in reference.missing[EVALUATED]
     assert validation.EVALUATOR_LIMIT_S > 1
@@ -138,7 +138,7 @@ def test_what_onnx_runtime_lacks_is_missing_with_its_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    model, reference = _exported(_save(tmp_path / "chain.onnx"), tmp_path / "cache")
+    model, reference = _export(_save(tmp_path / "chain.onnx"), tmp_path / "cache")
     assert (model.reference, reference.by) == (EVALUATED, (EVALUATED,))
     assert list(reference.missing) == [UNOPTIMISED]
 
@@ -150,10 +150,12 @@ def test_data_beside_a_file_and_a_runtime_suffice_unless_they_disagree(tmp_path:
         folder = tmp_path / name
         path = _save(folder / "chain.onnx")
         _data(folder / "test_data_set_0", x, outputs)
-        model, reference = _exported(path, tmp_path / "cache")
+        model, reference = _export(path, tmp_path / "cache")
         assert model.reference == PACKAGED
         assert np.array_equal(reference.inputs["x"], x)
-        pairs = {(one.first, one.second) for one in reference.disagreements}
+        pairs = {
+            (disagreement.first, disagreement.second) for disagreement in reference.disagreements
+        }
         if name == "right":
             assert (reference.by, dict(reference.others)) == ((PACKAGED, UNOPTIMISED), {})
             assert pairs == set()
@@ -170,7 +172,7 @@ def test_the_evaluator_is_the_second_where_onnx_runtime_fails(
     x = np.ones((2, 3), np.float32)
     path = _save(tmp_path / "chain.onnx")
     _data(tmp_path / "test_data_set_0", x, x)
-    _, reference = _exported(path, tmp_path / "cache")
+    _, reference = _export(path, tmp_path / "cache")
     assert (reference.by, list(reference.missing)) == ((PACKAGED, EVALUATED), [UNOPTIMISED])
 
 
@@ -179,7 +181,7 @@ def test_data_suffices_where_nobody_can_compute_the_graph(tmp_path: Path) -> Non
     node = h.make_node("Unknown", ["x"], ["y"], domain="vendor")
     onnx.save(graph([node], [X], [Y], vendor="vendor"), path)
     _data(tmp_path / "test_data_set_0", np.ones((2, 3), np.float32), np.ones((2, 3), np.float32))
-    _, reference = _exported(path, tmp_path / "cache")
+    _, reference = _export(path, tmp_path / "cache")
     assert (reference.by, set(reference.missing)) == ((PACKAGED,), {*BOTH})
 
 
@@ -190,7 +192,7 @@ def test_references_of_packaged_inputs_are_of_the_same_values_in_every_precision
     x = np.full((2, 3), 1.0004, np.float32)
     path = _save(tmp_path / "chain.onnx")
     _data(tmp_path / "test_data_set_0", x, np.maximum(-x, 0) + x)
-    _, reference = _exported(path, tmp_path / "cache", "fp16")
+    _, reference = _export(path, tmp_path / "cache", "fp16")
     assert reference.inputs["x"].dtype == np.float16
     assert (reference.by, reference.disagreements) == ((PACKAGED, UNOPTIMISED), ())
 
@@ -202,11 +204,11 @@ def test_a_data_set_beside_several_models_is_of_one_of_them_and_nobody_knows_whi
     second = _save(tmp_path / "b.onnx", [h.make_node("Neg", ["x"], ["y"])])
     _data(tmp_path / "test_data_set_0", np.ones((2, 3), np.float32), np.ones((2, 3), np.float32))
     for path in (first, second):
-        model, reference = _exported(path, tmp_path / "cache")
+        model, reference = _export(path, tmp_path / "cache")
         assert (reference.by, list(reference.missing)) == (BOTH, [PACKAGED])
         assert model.inputs_drawn != "packaged"
     second.unlink()
-    model, reference = _exported(first, tmp_path / "cache")
+    model, reference = _export(first, tmp_path / "cache")
     assert (model.reference, reference.by) == (PACKAGED, (PACKAGED, UNOPTIMISED))
 
 
@@ -215,11 +217,11 @@ def test_data_that_bears_the_name_of_its_model_is_of_that_one_alone(tmp_path: Pa
         _save(tmp_path / f"{name}.onnx")
     ramp = (np.arange(6).reshape(2, 3) / 6).astype(np.float32)
     onnx.save_tensor(numpy_helper.from_array(ramp), tmp_path / "a_output_0.pb")
-    of: Mapping[str, Reference] = {
-        name: _exported(tmp_path / f"{name}.onnx", tmp_path / "cache")[1] for name in ("a", "b")
+    references: Mapping[str, Reference] = {
+        name: _export(tmp_path / f"{name}.onnx", tmp_path / "cache")[1] for name in ("a", "b")
     }
-    assert of["a"].by == (PACKAGED, UNOPTIMISED)
-    assert (of["b"].by, dict(of["b"].missing)) == (BOTH, {})
+    assert references["a"].by == (PACKAGED, UNOPTIMISED)
+    assert (references["b"].by, dict(references["b"].missing)) == (BOTH, {})
 
 
 @pytest.mark.usefixtures("broken_relu")
@@ -230,7 +232,7 @@ def test_a_size_in_which_references_differ_stays_open(
     monkeypatch.setattr(Relu, "_run", lambda self, x: (x[:1],))
     path = tmp_path / "open.onnx"
     onnx.save(graph([h.make_node("Relu", ["x"], ["y"])], [X], [tensor("y", ["rows", 3])]), path)
-    model, reference = _exported(path, tmp_path / "cache")
+    model, reference = _export(path, tmp_path / "cache")
     assert reference.disagreements[0].relative is None
     assert model.outputs[0].shape == ("rows", 3)
 

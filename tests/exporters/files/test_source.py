@@ -24,8 +24,8 @@ def _export(path: Path, cache: Path, *points: dict[str, int]) -> ExportedModel:
 
 def _save(path: Path, value: ValueInfoProto, *nodes: NodeProto) -> None:
     """A graph over the given input, which it passes on where no nodes are given."""
-    passed = helper.make_node("Identity", [value.name], ["y"])
-    onnx.save(graph(nodes or [passed], [value], [tensor("y", [None, 4])], opset=13), path)
+    node = helper.make_node("Identity", [value.name], ["y"])
+    onnx.save(graph(nodes or [node], [value], [tensor("y", [None, 4])], opset=13), path)
 
 
 def test_a_file_is_kept_as_it_is_with_the_product_as_reference(
@@ -61,31 +61,35 @@ def test_packaged_outputs_are_the_reference_and_hold(name: str, tmp_path: Path) 
     model = _export(LIGHT / f"{name}.onnx", tmp_path)
     assert (model.reference, model.batch, dict(model.axes)) == ("packaged", 1, {})
     reference = load_reference(model.references["-"])
-    packaged = numpy_helper.to_array(onnx.load_tensor(LIGHT / f"{name}_output_0.pb"))
+    packaged_output = numpy_helper.to_array(onnx.load_tensor(LIGHT / f"{name}_output_0.pb"))
     (expected,) = reference.outputs.values()
-    assert np.array_equal(expected, packaged)
+    assert np.array_equal(expected, packaged_output)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model.path, options, providers=["CPUExecutionProvider"])
-    (got,) = session.run(None, dict(reference.inputs))
-    assert np.abs(got - packaged).max() <= 1e-4 * np.abs(packaged).max()
+    (actual,) = session.run(None, dict(reference.inputs))
+    assert np.abs(actual - packaged_output).max() <= 1e-4 * np.abs(packaged_output).max()
 
 
 def test_a_packaged_data_set_is_used_only_for_its_own_sizes(affine: Path, tmp_path: Path) -> None:
     folder = tmp_path / "test_data_set_0"
     folder.mkdir()
-    given = np.ones((2, 64), np.float32)
-    claimed = np.full((2, 32), 5.0, np.float32)
-    onnx.save_tensor(numpy_helper.from_array(given), folder / "input_0.pb")
-    onnx.save_tensor(numpy_helper.from_array(claimed), folder / "output_0.pb")
+    x = np.ones((2, 64), np.float32)
+    claimed_output = np.full((2, 32), 5.0, np.float32)
+    onnx.save_tensor(numpy_helper.from_array(x), folder / "input_0.pb")
+    onnx.save_tensor(numpy_helper.from_array(claimed_output), folder / "output_0.pb")
     cache = tmp_path / "cache"
     model = _export(affine, cache, {"batch": 2})
     assert model.reference == "packaged"
-    assert np.array_equal(load_reference(model.references["batch=2"]).outputs["y"], claimed)
+    assert np.array_equal(load_reference(model.references["batch=2"]).outputs["y"], claimed_output)
     assert _export(affine, cache, {"batch": 4}).reference == "onnx"
-    asked = ExportRequest(str(affine), points=({"batch": 2},), checked=False, cache_dir=str(cache))
-    unchecked, _ = export(asked)
-    assert unchecked.inputs_drawn == model.inputs_drawn == "packaged", "what is fed is the same"
+    request = ExportRequest(
+        str(affine), points=({"batch": 2},), checked=False, cache_dir=str(cache)
+    )
+    unchecked_model, _ = export(request)
+    assert unchecked_model.inputs_drawn == model.inputs_drawn == "packaged", (
+        "what is fed is the same"
+    )
 
 
 @pytest.mark.parametrize("kind", ["BFLOAT16", "FLOAT8E4M3FN", "INT4"])
@@ -96,14 +100,14 @@ def test_packaged_data_of_a_type_that_numpy_lacks_are_used(kind: str, tmp_path: 
     ends = [helper.make_tensor_value_info(name, number, [2, 3]) for name in ("x", "y")]
     node = helper.make_node("Identity", ["x"], ["y"])
     onnx.save(graph([node], ends[:1], ends[1:], opset=21), path)
-    given = [[-8.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
-    tensor_proto = helper.make_tensor("x", number, [2, 3], np.ravel(given))
+    rows = [[-8.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    tensor_proto = helper.make_tensor("x", number, [2, 3], np.ravel(rows))
     for name in ("input_0", "output_0"):
         onnx.save_tensor(tensor_proto, folder / f"{name}.pb")
     model = _export(path, tmp_path / "cache")
     reference = load_reference(model.references["-"])
     assert model.reference == "packaged"
-    assert reference.inputs["x"].tolist() == reference.outputs["y"].tolist() == given
+    assert reference.inputs["x"].tolist() == reference.outputs["y"].tolist() == rows
 
 
 def test_external_data_is_kept_with_the_model(tmp_path: Path) -> None:
@@ -114,8 +118,8 @@ def test_external_data_is_kept_with_the_model(tmp_path: Path) -> None:
     shutil.rmtree(path.parent)
     reference = load_reference(model.references["batch=1"])
     session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
-    (got,) = session.run(None, dict(reference.inputs))
-    assert np.allclose(got, reference.inputs["x"] @ weights, rtol=1e-5, atol=1e-5)
+    (actual,) = session.run(None, dict(reference.inputs))
+    assert np.allclose(actual, reference.inputs["x"] @ weights, rtol=1e-5, atol=1e-5)
 
 
 def test_a_nameless_open_dimension_gets_a_name_that_can_be_set(tmp_path: Path) -> None:
@@ -125,8 +129,8 @@ def test_a_nameless_open_dimension_gets_a_name_that_can_be_set(tmp_path: Path) -
     model = _export(path, tmp_path / "cache", {"x_0": 6}, {"x_0": 2})
     assert (model.batch, model.axes["x_0"]) == ("x_0", 6)
     assert model.outputs[0].shape == ("x_0", 4)
-    stored = onnx.load(model.path).graph.input[0].type.tensor_type.shape.dim
-    assert stored[0].dim_param == "x_0"
+    dimension = onnx.load(model.path).graph.input[0].type.tensor_type.shape.dim
+    assert dimension[0].dim_param == "x_0"
 
 
 def test_a_nameless_dimension_counts_alike_from_the_cache(tmp_path: Path) -> None:
@@ -148,10 +152,10 @@ def test_an_index_stays_within_the_table_that_it_reads(tmp_path: Path) -> None:
     )
     path = tmp_path / "embedding.onnx"
     onnx.save(model, path)
-    exported = _export(path, tmp_path / "cache", {"batch": 50, "seq": 4})
-    tokens = load_reference(exported.references["batch=50,seq=4"]).inputs["token"]
+    exported_model = _export(path, tmp_path / "cache", {"batch": 50, "seq": 4})
+    tokens = load_reference(exported_model.references["batch=50,seq=4"]).inputs["token"]
     assert set(np.unique(tokens)) == set(range(11))
-    assert (exported.batch, exported.sequence) == ("batch", "seq")
+    assert (exported_model.batch, exported_model.sequence) == ("batch", "seq")
 
 
 def test_an_axis_left_open_or_unknown_is_named(affine: Path, tmp_path: Path) -> None:
@@ -290,12 +294,12 @@ def test_nodes_in_any_order_are_sorted_where_their_weights_lie_in_other_files_to
         model, path, save_as_external_data=True, all_tensors_to_one_file=False, size_threshold=0
     )
     assert {file.name for file in path.parent.iterdir()} == {"unsorted.onnx", "w1", "w2"}
-    kept = _export(path, tmp_path / "cache", {"batch": 2})
+    exported_model = _export(path, tmp_path / "cache", {"batch": 2})
     shutil.rmtree(path.parent)
-    reference = load_reference(kept.references["batch=2"])
-    session = onnxruntime.InferenceSession(kept.path, providers=["CPUExecutionProvider"])
-    (got,) = session.run(None, dict(reference.inputs))
-    assert np.allclose(got, reference.inputs["x"] @ twice @ twice, rtol=1e-5, atol=1e-5)
+    reference = load_reference(exported_model.references["batch=2"])
+    session = onnxruntime.InferenceSession(exported_model.path, providers=["CPUExecutionProvider"])
+    (actual,) = session.run(None, dict(reference.inputs))
+    assert np.allclose(actual, reference.inputs["x"] @ twice @ twice, rtol=1e-5, atol=1e-5)
 
 
 def test_nodes_in_a_circle_are_refused_under_the_files_name(tmp_path: Path) -> None:

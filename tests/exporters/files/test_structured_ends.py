@@ -39,13 +39,13 @@ def reference(model: ExportedModel) -> Reference:
 
 def test_texts_are_drawn_from_the_encoders_own_categories(tmp_path: Path) -> None:
     model = exported("pipeline-zipped", tmp_path, {"batch": 40})
-    found = reference(model)
-    assert set(found.inputs["city"].ravel()) == {"Berlin", "Lima", "Oslo"}
-    assert found.inputs["age"].shape == (40, 1)
-    assert set(found.outputs["label"]) <= {"no", "yes"}
-    assert found.outputs["probabilities.lengths"].tolist() == [2] * 40
-    assert found.outputs["probabilities.keys"].tolist() == ["no", "yes"] * 40
-    sums = found.outputs["probabilities.values"].reshape(40, 2).sum(1)
+    values = reference(model)
+    assert set(values.inputs["city"].ravel()) == {"Berlin", "Lima", "Oslo"}
+    assert values.inputs["age"].shape == (40, 1)
+    assert set(values.outputs["label"]) <= {"no", "yes"}
+    assert values.outputs["probabilities.lengths"].tolist() == [2] * 40
+    assert values.outputs["probabilities.keys"].tolist() == ["no", "yes"] * 40
+    sums = values.outputs["probabilities.values"].reshape(40, 2).sum(1)
     assert np.allclose(sums, 1.0, atol=1e-5)
 
 
@@ -92,18 +92,18 @@ def test_what_is_no_array_of_numbers_has_no_null_twin(name: str, axis: str, tmp_
 def test_positions_and_masks_agree_with_the_cache(past: int, tmp_path: Path) -> None:
     sizes = {"batch_size": 1, "sequence_length": 4, "past_sequence_length": past}
     sizes["total_sequence_length"] = past + 4
-    found = reference(exported("decoder-positions", tmp_path, sizes))
-    assert found.inputs["attention_mask"].tolist() == [[1] * (past + 4)]
-    assert found.inputs["position_ids"].tolist() == [[past, past + 1, past + 2, past + 3]]
-    assert found.inputs["past_key_values.0.key"].shape == (1, 2, past, 16)
-    assert found.inputs["input_ids"].max() < 97, "the vocabulary's size"
-    assert found.outputs["present.1.value"].shape == (1, 2, past + 4, 16)
+    values = reference(exported("decoder-positions", tmp_path, sizes))
+    assert values.inputs["attention_mask"].tolist() == [[1] * (past + 4)]
+    assert values.inputs["position_ids"].tolist() == [[past, past + 1, past + 2, past + 3]]
+    assert values.inputs["past_key_values.0.key"].shape == (1, 2, past, 16)
+    assert values.inputs["input_ids"].max() < 97, "the vocabulary's size"
+    assert values.outputs["present.1.value"].shape == (1, 2, past + 4, 16)
 
 
 def test_lengths_that_are_inputs_count_the_cache_and_the_new_tokens(tmp_path: Path) -> None:
-    found = reference(exported("direct-lengths", tmp_path, {"batch": 3, "sequence": 1, "past": 5}))
-    assert found.inputs["seqlens_k"].tolist() == [5, 5, 5]
-    assert found.inputs["total_sequence_length"] == 6
+    values = reference(exported("direct-lengths", tmp_path, {"batch": 3, "sequence": 1, "past": 5}))
+    assert values.inputs["seqlens_k"].tolist() == [5, 5, 5]
+    assert values.inputs["total_sequence_length"] == 6
 
 
 def test_a_contradictory_combination_of_sizes_costs_its_own_point(tmp_path: Path) -> None:
@@ -154,17 +154,17 @@ def test_structured_values_become_arrays_and_inputs_become_values(tmp_path: Path
         "s[1]": [0.0],
     }
     model = exported("map-input", tmp_path / "map")
-    given = reference(model).inputs
-    mapped: Any = values_of(model.inputs, given)["x"]
-    assert mapped.keys() == {"age", "height"}
+    input_arrays = reference(model).inputs
+    input_values: Any = values_of(model.inputs, input_arrays)["x"]
+    assert input_values.keys() == {"age", "height"}
     sequence = exported("sequence-input", tmp_path / "sequence", {"batch": 2})
     entries: Any = values_of(sequence.inputs, reference(sequence).inputs)["x"]
     assert [entry.shape for entry in entries] == [(2, 4), (2, 4)]
 
 
 def test_texts_must_be_equal() -> None:
-    wanted = np.array(["yes", "no"])
+    expected = np.array(["yes", "no"])
     bound = Bound(0.5)
-    assert bound.holds(difference(np.array(["yes", "no"]), wanted), wanted)
-    assert not bound.holds(difference(np.array(["yes", "maybe"]), wanted), wanted)
-    assert not bound.holds(difference(np.array([1.0, 2.0]), wanted), wanted)
+    assert bound.holds(difference(np.array(["yes", "no"]), expected), expected)
+    assert not bound.holds(difference(np.array(["yes", "maybe"]), expected), expected)
+    assert not bound.holds(difference(np.array([1.0, 2.0]), expected), expected)

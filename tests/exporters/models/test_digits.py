@@ -61,10 +61,10 @@ def test_training_again_elsewhere_gives_the_same_weights(tmp_path: Path) -> None
 
 
 def test_no_tested_image_was_trained_on() -> None:
-    learnt, tested = training_set()[0], data.test_set()[0]
-    assert len(learnt) + len(tested) == 1797
-    seen = {image.tobytes() for image in learnt}
-    assert not any(image.tobytes() in seen for image in tested)
+    learnt, test_images = training_set()[0], data.test_set()[0]
+    assert len(learnt) + len(test_images) == 1797
+    training_images = {image.tobytes() for image in learnt}
+    assert not any(image.tobytes() in training_images for image in test_images)
 
 
 def test_a_graph_answers_most_unseen_digits_rightly(worker: WorkerProcess) -> None:
@@ -90,8 +90,8 @@ def test_six_widths_of_each_kind_take_the_digits() -> None:
 
 def test_training_leaves_the_process_as_it_was() -> None:
     with torch.device("meta"):
-        untrained = build(find("digits_mlp_8").factory)
-    network = untrained.to_empty(device="cpu")
+        module = build(find("digits_mlp_8").factory)
+    network = module.to_empty(device="cpu")
     torch.manual_seed(7)
     expected = torch.rand(3)
     torch.manual_seed(7)
@@ -129,7 +129,7 @@ def test_without_scikit_learn_the_rows_say_what_to_install(tmp_path: Path) -> No
 
 def test_generated_inputs_are_in_the_range_of_real_ones() -> None:
     definition = find("digits_mlp_8")
-    drawn = seeded_inputs(definition.inputs, {"batch": 5}, seed=1)["x"]
-    assert drawn.dtype == np.float32
-    assert drawn.min() >= 0.0
-    assert drawn.max() < 1.0
+    random_inputs = seeded_inputs(definition.inputs, {"batch": 5}, seed=1)["x"]
+    assert random_inputs.dtype == np.float32
+    assert random_inputs.min() >= 0.0
+    assert random_inputs.max() < 1.0

@@ -65,10 +65,10 @@ def test_steps_of_a_low_latency_lstm_end_where_its_window_does() -> None:
     inputs = seeded_inputs(window.inputs, {"batch": 2, "sequence": 9}, seed=3)["x"]
     whole = ModuleEvaluator(window).outputs({"x": inputs}, {"batch": 2, "sequence": 9})["y"]
     module = ModuleEvaluator(step)
-    fed = {spec.name: np.zeros(spec.shape_at({"batch": 2}), np.float32) for spec in step.inputs}
+    feeds = {spec.name: np.zeros(spec.shape_at({"batch": 2}), np.float32) for spec in step.inputs}
     for time in range(9):
-        out = module.outputs({**fed, "x": inputs[:, time : time + 1]}, {"batch": 2})
-        fed |= {pair.input: out[pair.output] for pair in step.states}
+        out = module.outputs({**feeds, "x": inputs[:, time : time + 1]}, {"batch": 2})
+        feeds |= {pair.input: out[pair.output] for pair in step.states}
     np.testing.assert_allclose(out["y"][:, 0], whole, rtol=0, atol=1e-6)
 
 
@@ -98,11 +98,11 @@ def test_a_convolution_sees_no_later_input() -> None:
     definition = find("cnn_tiny_seq")
     module, point = ModuleEvaluator(definition), {"batch": 1, "sequence": 12}
     inputs = seeded_inputs(definition.inputs, point, seed=1)
-    before = module.outputs(inputs, point)["y"]
+    output_before = module.outputs(inputs, point)["y"]
     inputs["x"][:, :, 7:] += 1.0
-    after = module.outputs(inputs, point)["y"]
-    assert np.array_equal(before[:, :, :7], after[:, :, :7])
-    assert not np.allclose(before[:, :, 7:], after[:, :, 7:])
+    output_after = module.outputs(inputs, point)["y"]
+    assert np.array_equal(output_before[:, :, :7], output_after[:, :, :7])
+    assert not np.allclose(output_before[:, :, 7:], output_after[:, :, 7:])
 
 
 @pytest.mark.parametrize(("name", "time_axis"), [("cnn_tiny", 2), ("lstm_tiny", 1)])
@@ -133,5 +133,5 @@ def test_single_steps_equal_one_run_over_the_sequence(
         )
         state = dict(zip(state, following, strict=True))
         steps.append(y)
-    stepped = np.concatenate(steps, axis=time_axis)
-    assert np.abs(stepped - whole).max() <= 1e-5 * np.abs(whole).max()
+    step_outputs = np.concatenate(steps, axis=time_axis)
+    assert np.abs(step_outputs - whole).max() <= 1e-5 * np.abs(whole).max()

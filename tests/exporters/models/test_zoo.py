@@ -75,11 +75,11 @@ def test_the_networks_are_those_of_the_table() -> None:
 
 @pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda definition: definition.name)
 def test_parameters_equal_the_published_column(definition: Definition) -> None:
-    published = PUBLISHED[definition.name]
+    published_count = PUBLISHED[definition.name]
     network = _weightless(definition.name)
-    assert parameter_counts(network)[1] == int(published["parameters_with_running_stats"])
-    size = int(published["input_size"])
-    assert definition.family == published["family"]
+    assert parameter_counts(network)[1] == int(published_count["parameters_with_running_stats"])
+    size = int(published_count["input_size"])
+    assert definition.family == published_count["family"]
     assert definition.inputs[0].shape == ("batch", 3, size, size)
     image = torch.empty(definition.inputs[0].shape_at({"batch": 2}), device="meta")
     assert network(image).shape == (2, 1000)
@@ -88,9 +88,9 @@ def test_parameters_equal_the_published_column(definition: Definition) -> None:
 @pytest.mark.parametrize("name", PUBLISHED_MMACS)
 def test_multiply_accumulates_are_those_of_the_literature(name: str) -> None:
     image = torch.empty(find(name).inputs[0].shape_at({"batch": 1}), device="meta")
-    counted = macs(_weightless(name), [image])
-    published, tolerance = PUBLISHED_MMACS[name]
-    assert counted == pytest.approx(published * 1e6, rel=tolerance)
+    mac_count = macs(_weightless(name), [image])
+    published_macs, tolerance = PUBLISHED_MMACS[name]
+    assert mac_count == pytest.approx(published_macs * 1e6, rel=tolerance)
 
 
 @pytest.mark.parametrize(

@@ -54,13 +54,13 @@ MODELS: Mapping[str, tuple[Sequence[TensorSpec], Sequence[TensorSpec]]] = {
 }
 
 
-def fed(of: Recipe) -> dict[str, np.ndarray]:
+def fed(graph_recipe: Recipe) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(7)
-    drawn = {}
-    for one in of.inputs:
-        values = rng.uniform(70_000, 90_000, one.shape_at(AXES))
-        drawn[one.name] = np.asarray(values, one.dtype)
-    return drawn
+    feeds = {}
+    for tensor_spec in graph_recipe.inputs:
+        values = rng.uniform(70_000, 90_000, tensor_spec.shape_at(AXES))
+        feeds[tensor_spec.name] = np.asarray(values, tensor_spec.dtype)
+    return feeds
 
 
 def computed(path: Path, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -86,25 +86,25 @@ def test_the_graph_is_valid_and_its_outputs_have_the_models_types_and_sizes(
     twin: Recipe, path: Path
 ) -> None:
     check_file(path)
-    found = computed(path, fed(twin))
+    outputs = computed(path, fed(twin))
     for part in twin.parts:
         output = part.output
-        assert found[output.name].shape == output.shape_at(AXES)
-        assert found[output.name].dtype == np.dtype(output.dtype)
+        assert outputs[output.name].shape == output.shape_at(AXES)
+        assert outputs[output.name].dtype == np.dtype(output.dtype)
 
 
 def test_every_input_is_read(twin: Recipe, path: Path) -> None:
     graph = onnx.load(path).graph
     read = {name for node in graph.node for name in node.input} | {o.name for o in graph.output}
-    assert {one.name for one in twin.inputs} <= read
+    assert {tensor_spec.name for tensor_spec in twin.inputs} <= read
     assert not twin.unread
 
 
 def test_no_output_can_be_known_beforehand(twin: Recipe, path: Path) -> None:
     """An engine that folds an output away would leave its copy out."""
-    ones = fed(twin)
-    zeros = {name: np.zeros_like(array) for name, array in ones.items()}
-    first, second = computed(path, ones), computed(path, zeros)
+    feeds = fed(twin)
+    zeros = {name: np.zeros_like(array) for name, array in feeds.items()}
+    first, second = computed(path, feeds), computed(path, zeros)
     assert all((first[name] != second[name]).all() for name in first)
 
 
@@ -117,7 +117,7 @@ def test_onnx_runtime_and_the_torch_module_write_the_same(twin: Recipe, path: Pa
     for output, array in zip(session.get_outputs(), session.run(None, inputs), strict=True):
         np.testing.assert_array_equal(array, expected[output.name])
     module = NullModule(**null_factory(twin).arguments)
-    tensors = [torch.from_numpy(inputs[one.name]) for one in twin.inputs]
+    tensors = [torch.from_numpy(inputs[tensor_spec.name]) for tensor_spec in twin.inputs]
     for part, tensor in zip(twin.parts, module(*tensors), strict=True):
         np.testing.assert_array_equal(tensor.numpy(), expected[part.output.name])
 
@@ -126,25 +126,25 @@ def test_a_state_comes_out_as_it_went_in() -> None:
     inputs = [spec("x", 1, 4), spec("h", 1, 4), spec("c", 1, 4)]
     outputs = [spec("y", 1, 4), spec("c_out", 1, 4), spec("h_out", 1, 4)]
     states = [StatePair("h", "h_out"), StatePair("c", "c_out")]
-    found = {part.output.name: part for part in recipe(inputs, outputs, states).parts}
-    assert found["h_out"].reads == ("h",)
-    assert found["c_out"].reads == ("c",)
-    assert all(part.is_copy for part in found.values())
+    parts_by_output = {part.output.name: part for part in recipe(inputs, outputs, states).parts}
+    assert parts_by_output["h_out"].reads == ("h",)
+    assert parts_by_output["c_out"].reads == ("c",)
+    assert all(part.is_copy for part in parts_by_output.values())
 
 
 def test_inputs_that_no_output_can_read_are_named() -> None:
     """Where every output is a state, an engine may leave the other inputs where they are."""
     states = [StatePair("h", "h_out")]
-    made = recipe([spec("x", 4), spec("h", 2)], [spec("h_out", 2)], states)
-    assert made.unread == ("x",)
+    graph_recipe = recipe([spec("x", 4), spec("h", 2)], [spec("h_out", 2)], states)
+    assert graph_recipe.unread == ("x",)
 
 
 def test_an_input_without_elements_is_not_read(tmp_path: Path) -> None:
     """The cache of a first step is empty: there is no first element of it."""
     inputs = [spec("x", 1, 4), spec("past", 1, 0, 4)]
-    made = recipe(inputs, [spec("y", 1, 2)], empty={"past"})
+    graph_recipe = recipe(inputs, [spec("y", 1, 2)], empty={"past"})
     file = tmp_path / "null.onnx"
-    onnx.save(null_graph("null", made), file)
+    onnx.save(null_graph("null", graph_recipe), file)
     check_file(file)
-    found = computed(file, {"x": np.full((1, 4), 5, np.float32), "past": np.zeros((1, 0, 4))})
-    np.testing.assert_array_equal(found["y"], np.full((1, 2), 5))
+    outputs = computed(file, {"x": np.full((1, 4), 5, np.float32), "past": np.zeros((1, 0, 4))})
+    np.testing.assert_array_equal(outputs["y"], np.full((1, 2), 5))

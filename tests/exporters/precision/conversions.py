@@ -42,8 +42,8 @@ def export_file(
     return export(request)[0]
 
 
-def relative_error(got: np.ndarray, wanted: np.ndarray) -> float:
-    return float(np.abs(got.astype(np.float64) - wanted).max() / np.abs(wanted).max())
+def relative_error(actual: np.ndarray, expected: np.ndarray) -> float:
+    return float(np.abs(actual.astype(np.float64) - expected).max() / np.abs(expected).max())
 
 
 def run(model: ExportedModel, folder: Path) -> tuple[dict[str, np.ndarray], set[str]]:
@@ -55,8 +55,8 @@ def run(model: ExportedModel, folder: Path) -> tuple[dict[str, np.ndarray], set[
     names = [spec.name for spec in model.outputs]
     (file,) = model.references.values()
     outputs = session.run(names, dict(load_reference(file).inputs))
-    executed = {node.op_type for node in onnx.load(folder / "optimized.onnx").graph.node}
-    return dict(zip(names, outputs, strict=True)), executed
+    op_types = {node.op_type for node in onnx.load(folder / "optimized.onnx").graph.node}
+    return dict(zip(names, outputs, strict=True)), op_types
 
 
 def save(

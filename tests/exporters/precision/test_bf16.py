@@ -24,14 +24,14 @@ def _worst(model: ExportedModel) -> float:
     (file,) = model.references.values()
     reference = load_reference(file)
     names = [spec.name for spec in model.outputs]
-    got = ReferenceEvaluator(model.path).run(names, dict(reference.inputs))
-    pairs = zip(names, map(np.asarray, got), strict=True)
+    outputs = ReferenceEvaluator(model.path).run(names, dict(reference.inputs))
+    pairs = zip(names, map(np.asarray, outputs), strict=True)
     return max(relative_error(array, reference.outputs[name]) for name, array in pairs)
 
 
 def _types_of(proto: ModelProto) -> dict[str, int]:
-    found = onnx.shape_inference.infer_shapes(proto, strict_mode=True).graph
-    values = (*found.value_info, *found.output, *found.input)
+    inferred_graph = onnx.shape_inference.infer_shapes(proto, strict_mode=True).graph
+    values = (*inferred_graph.value_info, *inferred_graph.output, *inferred_graph.input)
     return {value.name: value.type.tensor_type.elem_type for value in values}
 
 
@@ -43,8 +43,8 @@ def test_a_bf16_graph_computes_what_the_module_does(worker: WorkerProcess, name:
     assert (model.precision, model.narrowest, model.precision_exceptions) == ("bf16", "bf16", ())
     assert {spec.dtype for spec in (*model.inputs, *model.outputs)} == {"float32"}
     proto = onnx.load(model.path)
-    held = {weight.data_type for weight in proto.graph.initializer}
-    assert held <= {TensorProto.BFLOAT16, TensorProto.INT64, TensorProto.INT32}
+    weight_types = {weight.data_type for weight in proto.graph.initializer}
+    assert weight_types <= {TensorProto.BFLOAT16, TensorProto.INT64, TensorProto.INT32}
     types = _types_of(proto)
     products = [n for n in proto.graph.node if n.op_type in ("Conv", "Gemm", "MatMul", "LSTM")]
     assert products
@@ -77,9 +77,9 @@ def test_an_operator_without_a_bf16_form_is_named_and_works_in_float32(tmp_path:
     assert model.precision_exceptions == ("Einsum 'between'",)
     proto = onnx.load(model.path)
     types = _types_of(proto) | {w.name: w.data_type for w in proto.graph.initializer}
-    inside = {node.name: types[node.input[0]] for node in proto.graph.node}
-    assert inside["before"] == inside["after"] == TensorProto.BFLOAT16
-    assert inside["between"] == TensorProto.FLOAT
+    input_types = {node.name: types[node.input[0]] for node in proto.graph.node}
+    assert input_types["before"] == input_types["after"] == TensorProto.BFLOAT16
+    assert input_types["between"] == TensorProto.FLOAT
     assert 0 < _worst(model) <= TOLERANCE["bf16"]
 
 
@@ -110,16 +110,18 @@ def test_whole_numbers_are_not_rounded_on_their_way_to_whole_numbers(tmp_path: P
     ids, back = (tensor(name, [4], TensorProto.INT64) for name in ("ids", "back"))
     proto = graph(nodes, [ids], [back], opset=22)
     assert narrowed(proto, _types_of(proto)) == []
-    given = np.array([255, 257, 1001, 65537])
-    (told,) = ReferenceEvaluator(proto).run(["back"], {"ids": given})
-    assert np.array_equal(np.asarray(told), given)
+    token_ids = np.array([255, 257, 1001, 65537])
+    (actual_ids,) = ReferenceEvaluator(proto).run(["back"], {"ids": token_ids})
+    assert np.array_equal(np.asarray(actual_ids), token_ids)
 
 
 @pytest.mark.parametrize("form", ["value", "value_floats"])
 def test_constants_of_the_graph_become_weights(form: str) -> None:
-    held = onnx.numpy_helper.from_array(np.ones(3, np.float32)) if form == "value" else [1.0] * 3
+    constant_value = (
+        onnx.numpy_helper.from_array(np.ones(3, np.float32)) if form == "value" else [1.0] * 3
+    )
     constant = helper.make_node("Constant", [], ["c"])
-    constant.attribute.append(helper.make_attribute(form, held))
+    constant.attribute.append(helper.make_attribute(form, constant_value))
     nodes: list[NodeProto] = [constant, helper.make_node("Add", ["x", "c"], ["y"])]
     proto = graph(nodes, [tensor("x", [3])], [tensor("y", [3])], opset=22)
     narrowed(proto, _types_of(proto))

@@ -28,19 +28,21 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProces
 def test_two_processes_write_the_same_bytes(
     worker: WorkerProcess, elsewhere: WorkerProcess, precision: Precision
 ) -> None:
-    here, there = (ask(process, "cnn_tiny", precision) for process in (worker, elsewhere))
-    assert here.path != there.path
-    assert here.sha256 == there.sha256
+    first_result, second_result = (
+        ask(process, "cnn_tiny", precision) for process in (worker, elsewhere)
+    )
+    assert first_result.path != second_result.path
+    assert first_result.sha256 == second_result.sha256
 
 
 def test_a_graph_that_is_fp16_or_int8_already_is_taken_as_it_is(
     worker: WorkerProcess, tmp_path: Path
 ) -> None:
     for precision in ("fp16", "int8"):
-        made = ask(worker, "mlp", precision)
+        result = ask(worker, "mlp", precision)
         path = tmp_path / f"{precision}.onnx"
-        path.write_bytes(Path(made.path).read_bytes())
+        path.write_bytes(Path(result.path).read_bytes())
         again = export_file(path, precision, tmp_path / "cache", point={"batch": 2})
-        assert again.sha256 == made.sha256
+        assert again.sha256 == result.sha256
     with pytest.raises(NotBenchmarkable, match="weights in fp16: give the fp32 graph"):
         export_file(tmp_path / "fp16.onnx", "int8", tmp_path / "cache", point={"batch": 2})

@@ -34,14 +34,14 @@ FORMS = ("weight", "Constant", "value_floats", "ConstantOfShape", "If", "functio
 def attention(form: str) -> ModelProto:
     """Shares of scores under a mask that the graph holds in this form; row 1 is masked whole."""
     weights: dict[str, np.ndarray] = {"seen": MASK == 0}
-    held = numpy_helper.from_array(MASK)
+    mask_constant = numpy_helper.from_array(MASK)
     domain = ""
     match form:
         case "weight":
             weights["mask"] = MASK
             nodes = []
         case "Constant":
-            nodes = [helper.make_node("Constant", [], ["mask"], value=held)]
+            nodes = [helper.make_node("Constant", [], ["mask"], value=mask_constant)]
         case "value_floats":
             weights["shape"] = np.array([2, 3])
             flat = helper.make_node("Constant", [], ["flat"], value_floats=MASK.ravel().tolist())
@@ -55,15 +55,15 @@ def attention(form: str) -> ModelProto:
             weights["yes"] = np.array(True)
             branches = [
                 helper.make_graph(
-                    [helper.make_node("Constant", [], [name], value=held)],
+                    [helper.make_node("Constant", [], [name], value=mask_constant)],
                     name,
                     [],
                     [tensor(name, [2, 3])],
                 )
                 for name in ("then", "else")
             ]
-            given = {"then_branch": branches[0], "else_branch": branches[1]}
-            nodes = [helper.make_node("If", ["yes"], ["mask"], **given)]
+            attributes = {"then_branch": branches[0], "else_branch": branches[1]}
+            nodes = [helper.make_node("If", ["yes"], ["mask"], **attributes)]
         case "function":
             domain = "own"
             nodes = [helper.make_node("Mask", [], ["mask"], domain=domain)]
@@ -77,7 +77,7 @@ def attention(form: str) -> ModelProto:
     ends = [tensor("x", [2, 3])], [tensor("y", [2, 3])]
     proto = graph(nodes, *ends, weights, vendor=domain)
     if domain:
-        body = [helper.make_node("Constant", [], ["held"], value=held)]
+        body = [helper.make_node("Constant", [], ["held"], value=mask_constant)]
         opsets = [helper.make_opsetid("", 17)]
         proto.functions.append(helper.make_function(domain, "Mask", [], ["held"], body, opsets))
     return proto
@@ -97,9 +97,9 @@ def test_attention_masked_by_the_lowest_number_is_no_nan_in_half_precision(
             continue  # float64 is no precision that the converter to fp16 touches
         folder = tmp_path / f"{narrow}"
         folder.mkdir()
-        made = onnx.load(convert(folder, "masked", path).files[MODEL])
-        (got,) = run(widened(made, narrow), {"x": SCORES})
-        assert np.allclose(got, expected, atol=1e-2)
+        half_proto = onnx.load(convert(folder, "masked", path).files[MODEL])
+        (actual,) = run(widened(half_proto, narrow), {"x": SCORES})
+        assert np.allclose(actual, expected, atol=1e-2)
 
 
 @pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
@@ -115,9 +115,9 @@ def test_only_finite_numbers_are_limited(dtype: type) -> None:
 
 def test_constants_that_fit_are_left_as_they_are() -> None:
     proto = graph([], [], [], {"w": np.array([1e38, np.inf, np.nan, 1.1], np.float32)})
-    before = proto.SerializeToString()
+    content_before = proto.SerializeToString()
     limit_constants(proto, ml_dtypes.bfloat16)
-    assert proto.SerializeToString() == before
+    assert proto.SerializeToString() == content_before
 
 
 def test_sparse_constants_are_limited() -> None:
@@ -126,13 +126,13 @@ def test_sparse_constants_are_limited() -> None:
     indices = numpy_helper.from_array(np.array([0, 3]))
     proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [4]))
     limit_constants(proto, ml_dtypes.bfloat16)
-    limited = numpy_helper.to_array(proto.graph.sparse_initializer[0].values)
-    assert limited.tolist() == [-largest_of(ml_dtypes.bfloat16), 2]
+    limited_values = numpy_helper.to_array(proto.graph.sparse_initializer[0].values)
+    assert limited_values.tolist() == [-largest_of(ml_dtypes.bfloat16), 2]
 
 
 def test_inputs_in_float16_stay_finite() -> None:
-    given = {"x": np.array([LOWEST, 70000, np.inf, np.nan, 1], np.float32)}
-    cast = cast_inputs(given, [TensorSpec("x", "float16", (5,))])["x"]
+    arrays = {"x": np.array([LOWEST, 70000, np.inf, np.nan, 1], np.float32)}
+    cast = cast_inputs(arrays, [TensorSpec("x", "float16", (5,))])["x"]
     assert cast.dtype == np.float16
     assert cast[:3].tolist() == [-65504, 65504, np.inf]
     assert np.isnan(cast[3])
@@ -145,6 +145,6 @@ def test_weights_below_the_scales_of_fp8_become_zero(tmp_path: Path) -> None:
     onnx.save(graph([node], [tensor("x", [1, 2])], [tensor("y", [1, 2])], weights), path)
     x = np.ones((1, 2), np.float32)
     samples = Calibration("one", lambda: [{"x": x}])
-    made = onnx.load(to_fp8(tmp_path, "tiny", path, samples).files[MODEL])
-    (got,) = run(made, {"x": x})
-    assert got.tolist() == [[3, 0]]
+    proto = onnx.load(to_fp8(tmp_path, "tiny", path, samples).files[MODEL])
+    (actual,) = run(proto, {"x": x})
+    assert actual.tolist() == [[3, 0]]

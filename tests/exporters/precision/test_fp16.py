@@ -28,7 +28,7 @@ from tests.exporters.support import WorkerProcess
 FP16_TOLERANCE = 0.01
 
 
-def _evaluated(path: str, x: np.ndarray) -> np.ndarray:
+def _evaluate(path: str, x: np.ndarray) -> np.ndarray:
     (y,) = ReferenceEvaluator(path).run(["y"], {"x": x})
     return np.asarray(y)
 
@@ -42,11 +42,11 @@ def test_an_fp16_lstm_is_made_and_refused_on_the_cpu_without_a_session(
     (file,) = model.references.values()
     reference = load_reference(file)
     assert reference.inputs["x"].dtype == np.float16
-    exact = _evaluated(str(lstm), reference.inputs["x"].astype("float32"))
+    exact = _evaluate(str(lstm), reference.inputs["x"].astype("float32"))
     assert np.allclose(reference.outputs["y"], exact, rtol=1e-5, atol=1e-6)
-    got = _evaluated(model.path, reference.inputs["x"])
-    assert got.dtype == np.float16
-    assert relative_error(got, exact) <= FP16_TOLERANCE
+    actual = _evaluate(model.path, reference.inputs["x"])
+    assert actual.dtype == np.float16
+    assert relative_error(actual, exact) <= FP16_TOLERANCE
     precisions: tuple[Precision, ...] = ("fp16", "fp32")
     for precision in precisions:
         with pytest.raises(Unsupported, match="fp16"):

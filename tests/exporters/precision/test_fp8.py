@@ -28,21 +28,21 @@ def test_products_read_fp8_and_compute_what_the_module_does(
     assert {spec.dtype for spec in (*model.inputs, *model.outputs)} == {"float32"}
     proto = onnx.load(model.path)
     maker = {name: node for node in proto.graph.node for name in node.output}
-    held = {weight.name: weight.data_type for weight in proto.graph.initializer}
+    weight_types = {weight.name: weight.data_type for weight in proto.graph.initializer}
     products = [node for node in proto.graph.node if node.op_type in ("Conv", "Gemm", "MatMul")]
     assert products
     for product in products:
         data, weight = (maker[operand] for operand in product.input[:2])
         assert data.op_type == weight.op_type == "DequantizeLinear"
         assert maker[data.input[0]].op_type == "QuantizeLinear"
-        assert held[weight.input[0]] == TensorProto.FLOAT8E4M3FN
+        assert weight_types[weight.input[0]] == TensorProto.FLOAT8E4M3FN
     (file,) = model.references.values()
     reference = load_reference(file)
     names = [spec.name for spec in model.outputs]
-    got = ReferenceEvaluator(model.path).run(names, dict(reference.inputs))
-    allowed = tolerance_of([model.narrowest], model.depth, model.outputs)
-    for output, array in zip(names, got, strict=True):
-        assert 0 < relative_error(np.asarray(array), reference.outputs[output]) <= allowed
+    actual_outputs = ReferenceEvaluator(model.path).run(names, dict(reference.inputs))
+    tolerance = tolerance_of([model.narrowest], model.depth, model.outputs)
+    for output, array in zip(names, actual_outputs, strict=True):
+        assert 0 < relative_error(np.asarray(array), reference.outputs[output]) <= tolerance
 
 
 def test_each_channel_of_a_weight_and_the_calibrated_extreme_fill_the_range(
@@ -54,20 +54,24 @@ def test_each_channel_of_a_weight_and_the_calibrated_extreme_fill_the_range(
     np.savez(samples, x=np.array([[1, 2, -7, 3], [0, 1, 1, 1]], np.float32))
     model = export_file(path, "fp8", tmp_path / "cache", calibration=str(samples))
     proto = onnx.load(model.path)
-    held = {w.name: numpy_helper.to_array(w).astype(np.float32) for w in proto.graph.initializer}
+    weight_arrays = {
+        w.name: numpy_helper.to_array(w).astype(np.float32) for w in proto.graph.initializer
+    }
     scales = {
-        n.op_type: held[n.input[1]] for n in proto.graph.node if n.op_type == "QuantizeLinear"
+        n.op_type: weight_arrays[n.input[1]]
+        for n in proto.graph.node
+        if n.op_type == "QuantizeLinear"
     }
     assert scales["QuantizeLinear"] == pytest.approx(7 / LARGEST)
-    stored = next(array for array in held.values() if array.shape == (4, 3))
-    assert np.abs(stored).max(axis=0).tolist() == [LARGEST] * 3
+    stored_weight = next(array for array in weight_arrays.values() if array.shape == (4, 3))
+    assert np.abs(stored_weight).max(axis=0).tolist() == [LARGEST] * 3
 
 
 def test_a_graph_in_fp8_is_taken_as_it_is(worker: WorkerProcess, tmp_path: Path) -> None:
-    made = ask(worker, "mlp", "fp8")
+    result = ask(worker, "mlp", "fp8")
     path = tmp_path / "fp8.onnx"
-    path.write_bytes(Path(made.path).read_bytes())
-    assert export_file(path, "fp8", tmp_path / "cache", point={"batch": 2}).sha256 == made.sha256
+    path.write_bytes(Path(result.path).read_bytes())
+    assert export_file(path, "fp8", tmp_path / "cache", point={"batch": 2}).sha256 == result.sha256
 
 
 def test_recurrent_nodes_and_graphs_without_products_have_no_fp8(

@@ -31,9 +31,9 @@ def test_every_matrix_node_of_an_int8_graph_runs_in_int8(
     worker: WorkerProcess, name: str, tmp_path: Path
 ) -> None:
     model = ask(worker, name, "int8")
-    outputs, executed = run(model, tmp_path)
-    assert not executed & {"Conv", "FusedConv", "Gemm", "FusedGemm", "MatMul", "FusedMatMul"}
-    assert executed & {"QLinearConv", "QGemm", "QLinearMatMul"}
+    outputs, op_types = run(model, tmp_path)
+    assert not op_types & {"Conv", "FusedConv", "Gemm", "FusedGemm", "MatMul", "FusedMatMul"}
+    assert op_types & {"QLinearConv", "QGemm", "QLinearMatMul"}
     assert model.precision == "int8"
     assert model.precision_exceptions == ()
     (file,) = model.references.values()
@@ -102,13 +102,15 @@ def test_what_shapes_alone_decide_is_added_in_float(tmp_path: Path) -> None:
     ]
     save(path, nodes, arrays, ["batch", 8], ["batch", 8])
     model = export_file(path, "int8", tmp_path / "cache", {"batch": 4})
-    made = {out: node.op_type for node in onnx.load(model.path).graph.node for out in node.output}
+    producers = {
+        out: node.op_type for node in onnx.load(model.path).graph.node for out in node.output
+    }
     (add,) = (node for node in onnx.load(model.path).graph.node if node.op_type == "Add")
-    assert made[add.input[1]] == "Gather"
+    assert producers[add.input[1]] == "Gather"
     openvino = pytest.importorskip("openvino")
-    compiled = openvino.Core().read_model(model.path)
-    compiled.reshape([4, 8])
-    openvino.Core().compile_model(compiled, "CPU")
+    openvino_model = openvino.Core().read_model(model.path)
+    openvino_model.reshape([4, 8])
+    openvino.Core().compile_model(openvino_model, "CPU")
 
 
 def test_a_graph_without_matrix_work_has_no_int8(tmp_path: Path) -> None:
@@ -128,23 +130,25 @@ def test_when_nothing_would_run_in_int8_there_is_no_int8_graph(tmp_path: Path) -
 
 @pytest.mark.usefixtures("no_sessions")
 def test_an_int8_lstm_is_refused_by_its_node_without_a_session(lstm: Path, tmp_path: Path) -> None:
-    with pytest.raises(NotBenchmarkable, match=r"LSTM 'memory' of an int8 graph in fp32") as told:
+    with pytest.raises(
+        NotBenchmarkable, match=r"LSTM 'memory' of an int8 graph in fp32"
+    ) as exc_info:
         export_file(lstm, "int8", tmp_path / "cache", point={"time": 2})
-    assert told.value.status == "unsupported"
+    assert exc_info.value.status == "unsupported"
 
 
 def test_calibration_samples_set_the_scales(tmp_path: Path) -> None:
     path, cache = tmp_path / "affine.onnx", tmp_path / "cache"
     save_affine(path)
     point = {"batch": 2}
-    seeded = export_file(path, "int8", cache, point=point)
+    seeded_model = export_file(path, "int8", cache, point=point)
     small, large = tmp_path / "small.npz", tmp_path / "large.npz"
     np.savez(small, x=normal(5, 64) * 0.01)
     np.savez(large, x=normal(5, 64) * 50)
     errors = {}
     for file in (small, large):
         model = export_file(path, "int8", cache, point=point, calibration=str(file))
-        assert model.sha256 != seeded.sha256
+        assert model.sha256 != seeded_model.sha256
         outputs, _ = run(model, tmp_path)
         (reference,) = model.references.values()
         errors[file] = relative_error(outputs["y"], load_reference(reference).outputs["y"])
@@ -175,9 +179,9 @@ def test_an_int8_lstm_of_the_catalogue_is_one_row_that_says_why(worker: WorkerPr
 def test_a_quantised_graph_with_an_operator_of_a_library_is_int8_with_it(tmp_path: Path) -> None:
     path, affine = tmp_path / "twice.onnx", tmp_path / "affine.onnx"
     save_affine(affine)
-    quantised = onnx.load(export_file(affine, "int8", tmp_path / "cache", {"batch": 2}).path)
-    _double_the_output(quantised)
-    onnx.save(quantised, path)
+    quantised_proto = onnx.load(export_file(affine, "int8", tmp_path / "cache", {"batch": 2}).path)
+    _double_the_output(quantised_proto)
+    onnx.save(quantised_proto, path)
     libraries = (library(tmp_path),)
     model = export_file(path, "int8", tmp_path / "cache", {"batch": 2}, custom_ops=libraries)
     assert (model.precision, model.precision_exceptions) == ("int8", ())

@@ -35,28 +35,28 @@ HALF = np.array([0.5], np.float32)
 
 def exported(model: Path, precision: Precision, **values: Any) -> tuple[ExportedModel, Reference]:
     request = ExportRequest(str(model), precision, cache_dir=str(model.parent / "cache"), **values)
-    made = export(request)[0]
-    (file,) = made.references.values()
-    return made, load_reference(file)
+    exported_model = export(request)[0]
+    (file,) = exported_model.references.values()
+    return exported_model, load_reference(file)
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_given_inputs_are_limited_and_the_model_says_so(model: Path, precision: Precision) -> None:
     inputs = model.with_name("inputs.npz")
     np.savez(inputs, x=VALUES)
-    made, reference = exported(model, precision, inputs=str(inputs))
+    limited_model, reference = exported(model, precision, inputs=str(inputs))
     largest = LARGEST[precision]
-    limited = [[-largest, 1.0, np.inf, -np.inf]]
-    assert reference.inputs["x"].tolist() == limited
+    limited_rows = [[-largest, 1.0, np.inf, -np.inf]]
+    assert reference.inputs["x"].tolist() == limited_rows
     assert np.isfinite(reference.inputs["x"].astype(ml_dtypes.bfloat16)[0, :2]).all()
     # What is expected follows from what is fed.
     assert reference.outputs["y"].tolist() == [[-largest / 2, 0.5, np.inf, -np.inf]]
-    (warning,) = made.warnings
+    (warning,) = limited_model.warnings
     assert (warning.code, warning.subject) == ("input_limited", "x")
     assert warning.parameters == {"precision": precision, "largest": largest}
-    wide, unlimited = exported(model, "fp32", inputs=str(inputs))
+    wide, full_reference = exported(model, "fp32", inputs=str(inputs))
     assert wide.warnings == ()
-    assert unlimited.inputs["x"].tolist() == VALUES.tolist()
+    assert full_reference.inputs["x"].tolist() == VALUES.tolist()
 
 
 def test_inputs_that_fit_share_their_reference_with_the_wide_graph(model: Path) -> None:
@@ -69,19 +69,19 @@ def test_inputs_that_fit_share_their_reference_with_the_wide_graph(model: Path) 
 
 
 def test_a_range_beyond_the_precision_is_limited_too(model: Path) -> None:
-    made, reference = exported(
+    limited_model, reference = exported(
         model, "bf16", input_range={"x": (3.395e38, 3.4e38)}, points=({"batch": 2},)
     )
     assert reference.inputs["x"].max() == LARGEST["bf16"]
-    assert len(made.warnings) == 1
+    assert len(limited_model.warnings) == 1
 
 
 def test_further_sets_of_a_rotation_are_limited(model: Path) -> None:
     paths = [model.with_name(f"{name}.npz") for name in ("first", "second")]
     np.savez(paths[0], x=np.ones((1, 4), np.float32))
     np.savez(paths[1], x=VALUES)
-    made, _ = exported(
+    limited_model, _ = exported(
         model, "bf16", inputs=str(paths[0]), more_inputs=(str(paths[1]),), rotate_inputs=True
     )
-    ((file,),) = made.rotation.values()
+    ((file,),) = limited_model.rotation.values()
     assert load_reference(file).inputs["x"][0, 0] == -LARGEST["bf16"]

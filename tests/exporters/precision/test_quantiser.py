@@ -33,17 +33,17 @@ def errors(
 ) -> dict[str, float]:
     """How far each output of the int8 graph is from float32, relative to its largest value."""
     ends = [tensor(name, shape) for name, shape in outputs.items()]
-    held = {name: np.asarray(value) for name, value in weights.items()}
-    proto = graph(nodes, [tensor("x", [ROWS, SIZE])], ends, held, opset=17)
+    weight_arrays = {name: np.asarray(value) for name, value in weights.items()}
+    proto = graph(nodes, [tensor("x", [ROWS, SIZE])], ends, weight_arrays, opset=17)
     path = folder / "given.onnx"
     onnx.save(proto, path)
     samples = [{"x": normal(ROWS, SIZE, seed=seed)} for seed in range(8)]
     calibration = Calibration("drawn", lambda: [*samples])
-    made = onnx.load(to_int8(folder, "given", path, calibration, ()).files[MODEL])
-    expected, got = run(proto, samples[0]), run(made, samples[0], optimised=True)
+    quantised_proto = onnx.load(to_int8(folder, "given", path, calibration, ()).files[MODEL])
+    expected, actual = run(proto, samples[0]), run(quantised_proto, samples[0], optimised=True)
     return {
         name: float(np.abs(a - b).max() / np.abs(b).max())
-        for name, a, b in zip(outputs, got, expected, strict=True)
+        for name, a, b in zip(outputs, actual, expected, strict=True)
     }
 
 
@@ -67,12 +67,12 @@ def test_a_tensor_that_is_limited_and_also_shown_keeps_its_range(
             )
             for name in ("then", "else")
         ]
-        given = {"then_branch": branches[0], "else_branch": branches[1]}
+        attributes = {"then_branch": branches[0], "else_branch": branches[1]}
         nodes += [
             product("k"),
             helper.make_node("ReduceSum", ["x"], ["sum"], keepdims=0),
             helper.make_node("Less", ["sum", "zero"], ["any"]),
-            helper.make_node("If", ["any"], ["z"], **given),
+            helper.make_node("If", ["any"], ["z"], **attributes),
         ]
         outputs = {"y": (ROWS, SIZE), "z": (ROWS, SIZE), "k": (ROWS, SIZE)}
     assert max(errors(tmp_path, nodes, weights, outputs).values()) <= TOLERANCE
@@ -89,9 +89,9 @@ def test_limits_that_exclude_zero_hold(tmp_path: Path, bounds: tuple[float, floa
 def test_an_input_or_a_weight_that_is_an_output_too_is_quantised_inside(tmp_path: Path) -> None:
     nodes = [product("y")]
     outputs = {"y": (ROWS, SIZE), "x": (ROWS, SIZE), "w": (SIZE, SIZE)}
-    found = errors(tmp_path, nodes, {"w": normal(SIZE, SIZE)}, outputs)
-    assert (found["x"], found["w"]) == (0, 0)
-    assert found["y"] <= TOLERANCE
+    output_errors = errors(tmp_path, nodes, {"w": normal(SIZE, SIZE)}, outputs)
+    assert (output_errors["x"], output_errors["w"]) == (0, 0)
+    assert output_errors["y"] <= TOLERANCE
 
 
 def test_shares_below_one_do_not_overflow(tmp_path: Path) -> None:

@@ -17,17 +17,17 @@ def assert_agrees(model: ExportedModel, point: Mapping[str, int]) -> None:
     model = model.at(point)
     reference = load_reference(model.references[axes_key(model.axes)])
     session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
-    got = session.run(list(reference.outputs), dict(reference.inputs))
+    actual_outputs = session.run(list(reference.outputs), dict(reference.inputs))
     with TorchCpu().compile(model, model.axes, Settings(threads=1)) as native:
         (lane,) = native.lanes
         lane.bind(reference.inputs)
         lane.run()
         by_torch = lane.outputs()
     assert list(by_torch) == [spec.name for spec in model.outputs]
-    for (name, wanted), by_ort, spec in zip(
-        reference.outputs.items(), got, model.outputs, strict=True
+    for (name, expected), by_ort, spec in zip(
+        reference.outputs.items(), actual_outputs, model.outputs, strict=True
     ):
-        assert wanted.shape == spec.shape_at(model.axes)
-        largest = np.abs(wanted).max()
-        assert np.abs(by_ort.astype(np.float64) - wanted).max() <= 1e-4 * largest, name
-        assert np.abs(by_torch[name].astype(np.float64) - wanted).max() <= 1e-5 * largest, name
+        assert expected.shape == spec.shape_at(model.axes)
+        largest = np.abs(expected).max()
+        assert np.abs(by_ort.astype(np.float64) - expected).max() <= 1e-4 * largest, name
+        assert np.abs(by_torch[name].astype(np.float64) - expected).max() <= 1e-5 * largest, name

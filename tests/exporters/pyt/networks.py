@@ -27,8 +27,8 @@ class Keywords(nn.Module):
         self.head = nn.Linear(8, 3)
 
     def forward(self, *, input_ids: torch.Tensor, keep: torch.Tensor) -> Answer:
-        hidden = self.table(input_ids) * keep[..., None]
-        return Answer(self.head(hidden.sum(1)), (hidden, {"largest": hidden.argmax(-1)}))
+        features = self.table(input_ids) * keep[..., None]
+        return Answer(self.head(features.sum(1)), (features, {"largest": features.argmax(-1)}))
 
 
 class Pair(NamedTuple):

@@ -23,7 +23,7 @@ from tests.exporters.support import WorkerProcess
 FILE = str(Path(hub_networks.__file__))
 
 
-def _exported(worker: WorkerProcess, model: str, *points: dict[str, int]) -> ExportedModel:
+def _export(worker: WorkerProcess, model: str, *points: dict[str, int]) -> ExportedModel:
     reply = worker.ask(ExportRequest(model, points=points))
     assert reply.model is not None, reply.reason
     return reply.model
@@ -33,7 +33,7 @@ def _exported(worker: WorkerProcess, model: str, *points: dict[str, int]) -> Exp
 def test_a_bert_as_it_is_gives_both_of_its_outputs_at_every_length(worker: WorkerProcess) -> None:
     pytest.importorskip("transformers")
     points = {"batch": 2, "sequence": 7}, {"batch": 1, "sequence": 70}
-    model = _exported(worker, f"{FILE}:bert", *points)
+    model = _export(worker, f"{FILE}:bert", *points)
     assert [spec.name for spec in model.outputs] == ["last_hidden_state", "pooler_output"]
     assert model.warnings == ()
     for point in points:
@@ -45,15 +45,15 @@ def test_a_t5_encoder_that_the_new_exporter_cannot_take_is_measured_and_says_why
     worker: WorkerProcess,
 ) -> None:
     pytest.importorskip("transformers")
-    model = _exported(worker, f"{FILE}:t5_encoder", {"batch": 2, "sequence": 5})
+    model = _export(worker, f"{FILE}:t5_encoder", {"batch": 2, "sequence": 5})
     assert_agrees(model, {"batch": 2, "sequence": 5})
-    assert all("modeling_t5.py:" in str(one.parameters) for one in model.warnings)
+    assert all("modeling_t5.py:" in str(warning.parameters) for warning in model.warnings)
 
 
 @pytest.mark.rare
 def test_a_segmentation_network_gives_its_dict(worker: WorkerProcess) -> None:
     pytest.importorskip("torchvision", exc_type=ImportError)
-    model = _exported(worker, f"{FILE}:segmentation", {"batch": 2})
+    model = _export(worker, f"{FILE}:segmentation", {"batch": 2})
     assert [spec.name for spec in model.outputs] == ["out"]
     assert_agrees(model, {"batch": 2})
 
@@ -61,7 +61,7 @@ def test_a_segmentation_network_gives_its_dict(worker: WorkerProcess) -> None:
 @pytest.mark.rare
 def test_a_network_of_timm_is_measured(worker: WorkerProcess) -> None:
     pytest.importorskip("timm")
-    assert_agrees(_exported(worker, f"{FILE}:regnet", {"batch": 3}), {"batch": 3})
+    assert_agrees(_export(worker, f"{FILE}:regnet", {"batch": 3}), {"batch": 3})
 
 
 @pytest.mark.rare
@@ -72,7 +72,7 @@ def test_a_folder_of_hugging_face_is_measured_by_its_path_alone(
     module, _, _ = hub_networks.bert()
     module.save_pretrained(tmp_path / "tiny-bert")
     point = {"batch": 2, "sequence": 9}
-    model = _exported(worker, f"hf:{tmp_path / 'tiny-bert'}", point)
+    model = _export(worker, f"hf:{tmp_path / 'tiny-bert'}", point)
     assert model.name == "tiny-bert"
     assert model.inputs_drawn.startswith("input_ids as in the example")
     reference = load_reference(model.references["batch=2,sequence=9"])
@@ -113,7 +113,7 @@ def test_a_folder_of_a_model_that_sees_has_a_place_for_each_feature_of_its_pictu
     """torch's new exporter has no translation of how such models check that the places fit."""
     pytest.importorskip("transformers")
     hub_networks.llava().save_pretrained(tmp_path / "tiny-llava")
-    model = _exported(worker, f"hf:{tmp_path / 'tiny-llava'}", {"batch": 2})
+    model = _export(worker, f"hf:{tmp_path / 'tiny-llava'}", {"batch": 2})
     ids = load_reference(model.references["batch=2"]).inputs["input_ids"]
     assert [list(row).count(89) for row in ids] == [16, 16]
     assert "old_exporter" not in codes(model.warnings)

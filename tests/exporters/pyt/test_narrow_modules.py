@@ -37,7 +37,7 @@ def brain_inside():
 """
 
 
-def _exported(tmp_path: Path, function: str) -> ExportedModel:
+def _export(tmp_path: Path, function: str) -> ExportedModel:
     file = tmp_path / "modules.py"
     file.write_text(_FACTORIES, "utf-8")
     return export(ExportRequest(f"{file}:{function}", cache_dir=str(tmp_path / "cache")))[0]
@@ -47,24 +47,26 @@ def _exported(tmp_path: Path, function: str) -> ExportedModel:
 def test_a_module_in_half_is_exported_though_it_rounds_more_than_a_float_one(
     function: str, tmp_path: Path
 ) -> None:
-    model = _exported(tmp_path, function)
+    model = _export(tmp_path, function)
     assert (model.narrowest, model.reference, model.warnings) == ("fp16", "torch", ())
 
 
 def test_a_graph_in_half_that_is_not_its_module_is_refused(tmp_path: Path) -> None:
-    model = _exported(tmp_path, "half_inside")
+    model = _export(tmp_path, "half_inside")
     (file,) = model.references.values()
     reference = load_reference(file)
     expected = {name: array * np.float32(1.05) for name, array in reference.outputs.items()}
     points = [(reference.inputs, expected)]
     with pytest.raises(ExportError, match=r"differs from its torch module by 0\.04"):
         check_numbers(Path(model.path), "half_inside", points, tolerance=1e-2)
-    holed = {name: array * np.float32(np.nan) for name, array in reference.outputs.items()}
+    nan_outputs = {name: array * np.float32(np.nan) for name, array in reference.outputs.items()}
     with pytest.raises(ExportError, match="is finite where that is not"):
-        check_numbers(Path(model.path), "half_inside", [(reference.inputs, holed)], tolerance=1e-2)
+        check_numbers(
+            Path(model.path), "half_inside", [(reference.inputs, nan_outputs)], tolerance=1e-2
+        )
 
 
 def test_a_module_that_computes_in_bf16_is_there_for_engines_that_do(tmp_path: Path) -> None:
-    model = _exported(tmp_path, "brain_inside")
+    model = _export(tmp_path, "brain_inside")
     assert (model.narrowest, model.reference) == ("bf16", "torch")
     assert codes(model.warnings) == ("graph_not_run",)

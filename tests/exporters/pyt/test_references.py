@@ -70,7 +70,7 @@ def test_a_graph_that_onnx_runtime_alone_computes_wrongly_is_measured_and_marked
     (file,) = model.references.values()
     reference = load_reference(file)
     assert (reference.by, list(reference.others)) == (("torch", EVALUATED), [UNOPTIMISED])
-    pairs = [(one.first, one.second) for one in reference.disagreements]
+    pairs = [(disagreement.first, disagreement.second) for disagreement in reference.disagreements]
     assert pairs == [("torch", UNOPTIMISED), (EVALUATED, UNOPTIMISED)]
     assert reference.disagreements[1].node
     assert "engine_disputes_graph" in codes(model.warnings)
@@ -93,13 +93,13 @@ def test_another_onnx_runtime_exports_a_module_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has run the graph, and whether it could is kept with the graph."""
-    found: list[bool] = []
+    stored_flags: list[bool] = []
 
-    def watched(*given: Any, **rest: Any) -> Done:
-        found.append((step := done(*given, **rest)).stored)
+    def record_step(*given: Any, **rest: Any) -> Done:
+        stored_flags.append((step := done(*given, **rest)).stored)
         return step
 
-    monkeypatch.setattr(source, "done", watched)
+    monkeypatch.setattr(source, "done", record_step)
     request = ExportRequest("mlp", cache_dir=str(tmp_path))
     export(request)
     export(request)
@@ -112,7 +112,7 @@ def test_another_onnx_runtime_exports_a_module_anew(
         export(request)
     finally:
         versions.made_by.cache_clear()
-    assert found == [False, True, False]
+    assert stored_flags == [False, True, False]
 
 
 def test_a_package_that_is_not_installed_has_no_version_and_raises_nothing() -> None:

@@ -28,8 +28,8 @@ def test_every_model_has_its_line_and_its_sizes() -> None:
 
 
 def test_the_zoo_has_the_published_parameters() -> None:
-    published = files("assets").joinpath("published", "gluon_zoo.csv").read_text("utf-8")
-    ours = {row["name"]: row for row in csv.DictReader(COMMITTED.splitlines())}
-    for row in csv.DictReader(published.splitlines()):
-        counted = ours[row["model"]]["parameters_with_buffers"]
-        assert counted == row["parameters_with_running_stats"], row["model"]
+    published_text = files("assets").joinpath("published", "gluon_zoo.csv").read_text("utf-8")
+    own_rows = {row["name"]: row for row in csv.DictReader(COMMITTED.splitlines())}
+    for row in csv.DictReader(published_text.splitlines()):
+        own_count = own_rows[row["model"]]["parameters_with_buffers"]
+        assert own_count == row["parameters_with_running_stats"], row["model"]

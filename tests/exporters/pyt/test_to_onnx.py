@@ -28,7 +28,7 @@ from tests.exporters.support import WorkerProcess
 MODELS = ["cnn_tiny", "cnn_tiny_seq", "lstm_tiny", "lstm_tiny_seq", "mlp"]
 
 
-def _exported(worker: WorkerProcess, name: str, *points: dict[str, int]) -> tuple:
+def _export(worker: WorkerProcess, name: str, *points: dict[str, int]) -> tuple:
     reply = worker.ask(ExportRequest(name, points=points))
     assert reply.model is not None, reply.reason
     return reply.model, onnx.load(reply.model.path)
@@ -38,7 +38,7 @@ def _exported(worker: WorkerProcess, name: str, *points: dict[str, int]) -> tupl
 def test_the_file_carries_its_states_and_nothing_of_where_it_was_made(
     worker: WorkerProcess, name: str
 ) -> None:
-    model, proto = _exported(worker, name)
+    model, proto = _export(worker, name)
     assert (proto.ir_version, proto.opset_import[0].version) == (10, 20)
     metadata = {entry.key: entry.value for entry in proto.metadata_props}
     assert json.loads(metadata["graphlap.states"]) == [[s.input, s.output] for s in model.states]
@@ -51,7 +51,7 @@ def test_the_file_carries_its_states_and_nothing_of_where_it_was_made(
 
 @pytest.mark.parametrize("name", MODELS)
 def test_each_declared_axis_is_symbolic_under_its_name(worker: WorkerProcess, name: str) -> None:
-    _, proto = _exported(worker, name)
+    _, proto = _export(worker, name)
     shapes = {
         value.name: tuple(d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim)
         for value in proto.graph.input
@@ -72,21 +72,21 @@ def test_each_declared_axis_is_symbolic_under_its_name(worker: WorkerProcess, na
 def test_references_hold_at_sizes_that_the_exporter_did_not_trace(
     worker: WorkerProcess, name: str, point: dict[str, int]
 ) -> None:
-    model, _ = _exported(worker, name, point)
+    model, _ = _export(worker, name, point)
     (path,) = model.references.values()
     reference = load_reference(path)
     session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
     results = session.run([spec.name for spec in model.outputs], dict(reference.inputs))
-    for spec, got in zip(model.outputs, results, strict=True):
-        assert got.shape == spec.shape_at(point)
-        wanted = reference.outputs[spec.name]
-        assert np.abs(got - wanted).max() <= 1e-4 * np.abs(wanted).max()
+    for spec, actual in zip(model.outputs, results, strict=True):
+        assert actual.shape == spec.shape_at(point)
+        expected = reference.outputs[spec.name]
+        assert np.abs(actual - expected).max() <= 1e-4 * np.abs(expected).max()
     for pair in model.states:
         assert np.all(reference.inputs[pair.input].std() > 0.5), "a state of zeros hides faults"
 
 
 def test_a_layer_of_lstm_is_one_node(worker: WorkerProcess) -> None:
-    _, proto = _exported(worker, "lstm_tiny")
+    _, proto = _export(worker, "lstm_tiny")
     operators = [node.op_type for node in proto.graph.node]
     assert operators.count("LSTM") == find("lstm_tiny").layers
     assert not {"Slice", "Shape", "Reshape"} & set(operators)
@@ -105,10 +105,10 @@ def test_two_processes_in_two_checkouts_write_the_same_bytes(
     other = WorkerProcess(tmp_path / "cache", command)
     try:
         for name in ("cnn_tiny", "lstm_tiny_seq"):
-            here, there = _exported(worker, name)[0], _exported(other, name)[0]
-            assert here.path != there.path
-            assert here.sha256 == there.sha256
-            assert list(here.references) == list(there.references)
+            first_export, second_export = _export(worker, name)[0], _export(other, name)[0]
+            assert first_export.path != second_export.path
+            assert first_export.sha256 == second_export.sha256
+            assert list(first_export.references) == list(second_export.references)
     finally:
         other.close()
 
@@ -118,7 +118,7 @@ class _Sum(nn.Module):
         return x + z
 
 
-class _Doubled(nn.Module):
+class _DoublingModule(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.cat((x, x))
 
@@ -151,7 +151,7 @@ def test_two_axes_that_the_module_makes_one_are_refused_by_name() -> None:
 
 def test_an_output_that_follows_no_axis_is_refused() -> None:
     points = ({"batch": 1}, {"batch": 3})
-    module = _Doubled()
+    module = _DoublingModule()
     shapes = [[tuple(module(torch.zeros(p["batch"], 4)).shape)] for p in points]
     with pytest.raises(ExportError, match="dimension 0 of output 'y'"):
         output_shapes(["y"], points, shapes)
@@ -189,7 +189,7 @@ def test_inputs_follow_their_seed_and_their_range() -> None:
 def test_what_is_repeated_for_a_large_batch_is_what_the_module_computes(
     worker: WorkerProcess, name: str
 ) -> None:
-    model, _ = _exported(worker, name, {"batch": 8}, {"batch": 11})
+    model, _ = _export(worker, name, {"batch": 8}, {"batch": 11})
     small, large = (model.references[f"batch={rows}"] for rows in (8, 11))
     assert Path(large).stat().st_size < 1.1 * Path(small).stat().st_size
     definition, reference = find(name), load_reference(large)

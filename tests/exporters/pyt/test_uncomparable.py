@@ -51,7 +51,7 @@ def test_a_module_that_draws_is_exported_and_said_to_draw(tmp_path: Path) -> Non
 
 
 def test_nan_on_one_side_only_is_infinitely_wrong() -> None:
-    holed = np.array([np.nan, 1], np.float32)
-    assert relative_error(holed, holed) == 0
-    assert relative_error(np.ones(2, np.float32), holed) == np.inf
-    assert relative_error(holed, np.ones(2, np.float32)) == np.inf
+    nan_array = np.array([np.nan, 1], np.float32)
+    assert relative_error(nan_array, nan_array) == 0
+    assert relative_error(np.ones(2, np.float32), nan_array) == np.inf
+    assert relative_error(nan_array, np.ones(2, np.float32)) == np.inf

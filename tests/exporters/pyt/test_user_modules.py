@@ -16,7 +16,7 @@ from tests.exporters.support import WorkerProcess
 FILE = str(Path(networks.__file__))
 
 
-def _exported(worker: WorkerProcess, factory: str, *points: dict[str, int]) -> ExportedModel:
+def _export(worker: WorkerProcess, factory: str, *points: dict[str, int]) -> ExportedModel:
     reply = worker.ask(ExportRequest(f"{FILE}:{factory}", points=points))
     assert reply.model is not None, reply.reason
     return reply.model
@@ -24,7 +24,7 @@ def _exported(worker: WorkerProcess, factory: str, *points: dict[str, int]) -> E
 
 def test_keywords_and_a_dataclass_are_measured_at_every_sequence(worker: WorkerProcess) -> None:
     points = {"batch": 1, "sequence": 3}, {"sequence": 9}
-    model = _exported(worker, "keywords", *points)
+    model = _export(worker, "keywords", *points)
     assert [spec.shape for spec in model.inputs] == [("batch", "sequence")] * 2
     assert [spec.name for spec in model.outputs] == ["score", "parts.0", "parts.1.largest"]
     assert (model.batch, model.sequence) == ("batch", "sequence")
@@ -35,14 +35,14 @@ def test_keywords_and_a_dataclass_are_measured_at_every_sequence(worker: WorkerP
 def test_nested_arguments_and_a_dict_keep_their_names_and_their_numbers(
     worker: WorkerProcess,
 ) -> None:
-    model = _exported(worker, "nested", {"batch": 3})
+    model = _export(worker, "nested", {"batch": 3})
     assert [spec.name for spec in model.inputs] == ["pair.left", "pair.right", "extra.b"]
     assert [spec.name for spec in model.outputs] == ["sum", "bias"]
     assert_agrees(model, {"batch": 3})
 
 
 def test_ids_of_tables_of_different_sizes_are_those_of_the_example(worker: WorkerProcess) -> None:
-    model = _exported(worker, "tables", {"batch": 1}, {"batch": 5})
+    model = _export(worker, "tables", {"batch": 1}, {"batch": 5})
     ids = load_reference(model.references["batch=5"]).inputs["ids"]
     assert ids.tolist() == [[2, 49, 899], [0, 20, 600]] * 2 + [[2, 49, 899]]
     assert model.inputs_drawn == "ids as in the example"
@@ -50,7 +50,7 @@ def test_ids_of_tables_of_different_sizes_are_those_of_the_example(worker: Worke
 
 
 def test_a_graph_of_nodes_and_edges_has_no_batch_and_needs_none(worker: WorkerProcess) -> None:
-    model = _exported(worker, "graph")
+    model = _export(worker, "graph")
     assert (dict(model.axes), model.batch) == ({}, None)
     assert [spec.shape for spec in model.inputs] == [(networks.ROWS, 4), (2, networks.EDGES)]
     assert_agrees(model, {})
@@ -59,7 +59,7 @@ def test_a_graph_of_nodes_and_edges_has_no_batch_and_needs_none(worker: WorkerPr
 
 
 def test_an_axis_that_is_no_batch_is_swept(worker: WorkerProcess) -> None:
-    model = _exported(worker, "graph_with_axes", {"edges": 4}, {"edges": 40})
+    model = _export(worker, "graph_with_axes", {"edges": 4}, {"edges": 40})
     for edges in (4, 40):
         assert_agrees(model, {"edges": edges})
 
@@ -71,7 +71,7 @@ def test_an_axis_that_is_no_batch_is_swept(worker: WorkerProcess) -> None:
 def test_a_module_with_its_sizes_baked_in_has_a_graph_for_each_case_and_says_so(
     worker: WorkerProcess, factory: str, points: tuple[dict[str, int], ...]
 ) -> None:
-    model = _exported(worker, factory, *points)
+    model = _export(worker, factory, *points)
     assert list(model.fixed) == [axes_key(point) for point in points]
     assert model.warnings[0].code == "sizes_fixed"
     for point in points:
@@ -82,11 +82,11 @@ def test_what_torch_cannot_export_is_told_with_the_users_own_line(worker: Worker
     reply = worker.ask(ExportRequest(f"{FILE}:branching"))
     if reply.model is not None:
         assert reply.model.warnings[0].code == "old_exporter"
-        said = str(reply.model.warnings[0].parameters["error"])
+        error_text = str(reply.model.warnings[0].parameters["error"])
     else:
-        said = reply.reason
-    assert "networks.py:" in said
-    assert "if x.sum() > 0:" in said
+        error_text = reply.reason
+    assert "networks.py:" in error_text
+    assert "if x.sum() > 0:" in error_text
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,12 @@ FAULTS = {way: ExportError(f"{way.exporter} {'fixed' if way.fixed else 'open'}")
 
 def test_each_thing_that_was_done_is_told_with_its_own_cause() -> None:
     assert told(Way("new", False), {}) == ()
-    fixed = diagnostic("sizes_fixed", error="new open")
-    assert told(Way("new", True), FAULTS) == (fixed,)
-    assert told(Way("old", True), FAULTS) == (fixed, diagnostic("old_exporter", error="new fixed"))
+    sizes_finding = diagnostic("sizes_fixed", error="new open")
+    assert told(Way("new", True), FAULTS) == (sizes_finding,)
+    assert told(Way("old", True), FAULTS) == (
+        sizes_finding,
+        diagnostic("old_exporter", error="new fixed"),
+    )
 
 
 def test_a_module_that_no_way_takes_is_told_what_fails_at_one_size() -> None:

@@ -39,14 +39,14 @@ def test_the_graph_the_reference_and_torch_have_the_users_weights(
     reply = _ask(worker, path)
     model = reply.model
     assert model is not None, reply.reason
-    seeded = worker.ask(ExportRequest("mlp", points=({"batch": 2},))).model
-    assert seeded is not None
-    assert seeded.sha256 != model.sha256
+    seeded_model = worker.ask(ExportRequest("mlp", points=({"batch": 2},))).model
+    assert seeded_model is not None
+    assert seeded_model.sha256 != model.sha256
     path.unlink()
     reference = load_reference(model.references["batch=2"])
     session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
-    (got,) = session.run(None, dict(reference.inputs))
-    assert np.abs(got - reference.outputs["y"]).max() <= 1e-4 * np.abs(got).max()
+    (actual,) = session.run(None, dict(reference.inputs))
+    assert np.abs(actual - reference.outputs["y"]).max() <= 1e-4 * np.abs(actual).max()
     assert model.factory is not None
     with torch.inference_mode():
         native = build_module(model.factory).module(torch.from_numpy(reference.inputs["x"])).numpy()

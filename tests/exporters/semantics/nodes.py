@@ -64,34 +64,36 @@ def at_older_opsets(model: onnx.ModelProto, inputs: Mapping[str, Any]) -> Iterat
         if schema.since_version in versions:
             continue
         versions.add(schema.since_version)
-        older, given = _as_attributes(node, inputs, opset)
+        older, older_inputs = _as_attributes(node, inputs, opset)
         fits = {a.name for a in older.attribute} <= set(schema.attributes)
         if not fits or not schema.min_input <= len(older.input) <= schema.max_input:
             continue
-        ends = [value for value in model.graph.input if value.name in given]
+        ends = [value for value in model.graph.input if value.name in older_inputs]
         graph = helper.make_graph([older], "node", ends, model.graph.output)
         opsets = [helper.make_opsetid("", opset)]
-        made = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        older_model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
         try:
-            onnx.checker.check_model(made)
+            onnx.checker.check_model(older_model)
         except onnx.checker.ValidationError:
             continue
-        yield opset, made, given
+        yield opset, older_model, older_inputs
 
 
 def _as_attributes(
     node: NodeProto, inputs: Mapping[str, Any], opset: int
 ) -> tuple[NodeProto, dict[str, Any]]:
-    older, given = NodeProto(), dict(inputs)
+    older, other_inputs = NodeProto(), dict(inputs)
     older.CopyFrom(node)
-    below, places = BECAME_INPUTS.get(node.op_type, (0, {}))
-    for place in sorted(places, reverse=True) if opset < below else ():
+    first_opset, places = BECAME_INPUTS.get(node.op_type, (0, {}))
+    for place in sorted(places, reverse=True) if opset < first_opset else ():
         if len(older.input) <= place:
             continue
         name = older.input.pop(place)
         if name:
-            value = np.asarray(given.pop(name))
-            told: Any = value.item() if places[place] in ("k", "min", "max", "value") else value
-            if np.size(told):
-                older.attribute.append(helper.make_attribute(places[place], told))
-    return older, given
+            value = np.asarray(other_inputs.pop(name))
+            attribute_value: Any = (
+                value.item() if places[place] in ("k", "min", "max", "value") else value
+            )
+            if np.size(attribute_value):
+                older.attribute.append(helper.make_attribute(places[place], attribute_value))
+    return older, other_inputs

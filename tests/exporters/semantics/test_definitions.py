@@ -20,18 +20,18 @@ def _normal(*shape: int) -> np.ndarray:
 def test_a_negative_axis_of_old_files_counts_from_the_end(op: str, axis: int, opset: int) -> None:
     x = _normal(2, 3, 4)
     positive = axis % 3 if axis < 0 else axis
-    (got,) = run(op, [x], opset, axis=axis)
+    (actual,) = run(op, [x], opset, axis=axis)
     (rows,) = run(op, [x.reshape(int(np.prod(x.shape[:positive])), -1)], 13, axis=-1)
-    assert np.allclose(got, rows.reshape(x.shape), atol=1e-6)
+    assert np.allclose(actual, rows.reshape(x.shape), atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [1, 3, 5, 7])
 def test_channels_are_normalised_by_their_neighbours_whatever_the_batch(size: int) -> None:
     torch = pytest.importorskip("torch")
     x = _normal(1, 8, 3, 3)
-    (got,) = run("LRN", [x], 13, size=size, alpha=0.5, beta=0.6, bias=1.5)
+    (actual,) = run("LRN", [x], 13, size=size, alpha=0.5, beta=0.6, bias=1.5)
     expected = torch.nn.functional.local_response_norm(torch.tensor(x), size, 0.5, 0.6, 1.5)
-    assert got == pytest.approx(expected.numpy(), abs=1e-6)
+    assert actual == pytest.approx(expected.numpy(), abs=1e-6)
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
@@ -40,7 +40,7 @@ def test_channels_are_normalised_by_their_neighbours_whatever_the_batch(size: in
 def test_transposed_convolutions_are_those_of_torch(groups: int, bias: bool, dilation: int) -> None:
     torch = pytest.importorskip("torch")
     x, w, b = _normal(2, 4, 5, 4), _normal(4, 3, 3, 2), _normal(3 * groups)
-    (got,) = run(
+    (actual,) = run(
         "ConvTranspose",
         [x, w, b if bias else None],
         11,
@@ -59,7 +59,7 @@ def test_transposed_convolutions_are_those_of_torch(groups: int, bias: bool, dil
         groups=groups,
         dilation=dilation,
     )
-    assert got == pytest.approx(expected.numpy(), abs=1e-5)
+    assert actual == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 def test_a_transposed_convolution_is_cut_to_the_shape_it_is_given() -> None:
@@ -68,8 +68,8 @@ def test_a_transposed_convolution_is_cut_to_the_shape_it_is_given() -> None:
     every = [1, 2, 5, 2, 5, 2, 4]
     for auto_pad, start in (("NOTSET", 2), ("SAME_LOWER", 2), ("SAME_UPPER", 1)):
         attributes: dict[str, Any] = {"strides": [2], "output_shape": [4], "auto_pad": auto_pad}
-        (got,) = run("ConvTranspose", [x, w], 11, **attributes)
-        assert got.ravel().tolist() == every[start : start + 4]
+        (actual,) = run("ConvTranspose", [x, w], 11, **attributes)
+        assert actual.ravel().tolist() == every[start : start + 4]
     (same,) = run("ConvTranspose", [x, w], 11, strides=[2], auto_pad="SAME_UPPER")
     assert same.ravel().tolist() == every[:6]
 
@@ -79,7 +79,7 @@ def test_corners_are_those_of_the_output_whose_length_is_whole(mode: str) -> Non
     torch = pytest.importorskip("torch")
     x = _normal(1, 1, 7, 5)
     scales = np.array([1, 1, 1.5, 2.3], np.float32)
-    (got,) = run(
+    (actual,) = run(
         "Resize",
         [x, None, scales],
         13,
@@ -92,7 +92,7 @@ def test_corners_are_those_of_the_output_whose_length_is_whole(mode: str) -> Non
         mode={"linear": "bilinear", "cubic": "bicubic"}[mode],
         align_corners=True,
     )
-    assert got == pytest.approx(expected.numpy(), abs=1e-5)
+    assert actual == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize("corners", [0, 1])
@@ -113,8 +113,8 @@ def test_images_are_sampled_as_torch_does(mode: str, padding: str, corners: int)
         (16, mode),
         (20, {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)),
     ):
-        (got,) = run("GridSample", [x, grid], opset, mode=mode_name, **attributes)
-        assert got == pytest.approx(expected.numpy(), abs=1e-5)
+        (actual,) = run("GridSample", [x, grid], opset, mode=mode_name, **attributes)
+        assert actual == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore:Since version 1.3.0")
@@ -123,9 +123,9 @@ def test_images_are_sampled_as_torch_does(mode: str, padding: str, corners: int)
 def test_grids_are_those_of_torch(size: tuple[int, ...], corners: int) -> None:
     torch = pytest.importorskip("torch")
     theta = _normal(size[0], len(size) - 2, len(size) - 1)
-    (got,) = run("AffineGrid", [theta, np.array(size)], 20, align_corners=corners)
+    (actual,) = run("AffineGrid", [theta, np.array(size)], 20, align_corners=corners)
     expected = torch.nn.functional.affine_grid(torch.tensor(theta), size, bool(corners))
-    assert got == pytest.approx(expected.numpy(), abs=1e-5)
+    assert actual == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -143,14 +143,14 @@ def test_bounds_beyond_an_axis_are_clamped(
     size: int, start: int, end: int, step: int, expected: list[int]
 ) -> None:
     bounds = [np.array([value]) for value in (start, end, 0, step)]
-    (got,) = run("Slice", [np.arange(size), *bounds], 13)
-    assert got.tolist() == expected
+    (actual,) = run("Slice", [np.arange(size), *bounds], 13)
+    assert actual.tolist() == expected
 
 
 def test_slices_of_old_files_have_their_bounds_as_attributes() -> None:
     x = _normal(3, 4)
-    (got,) = run("Slice", [x], 9, starts=[-9, 1], ends=[2, 99], axes=[1, 0])
-    assert np.array_equal(got, x[1:, :2])
+    (actual,) = run("Slice", [x], 9, starts=[-9, 1], ends=[2, 99], axes=[1, 0])
+    assert np.array_equal(actual, x[1:, :2])
 
 
 def test_a_part_of_a_shape_is_clamped() -> None:
@@ -160,8 +160,8 @@ def test_a_part_of_a_shape_is_clamped() -> None:
 
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
 def test_a_pool_whose_window_fits_nowhere_has_no_elements(op: str) -> None:
-    (got,) = run(op, [_normal(1, 2, 2, 5)], 18, kernel_shape=[3, 3])
-    assert got.shape == (1, 2, 0, 3)
+    (actual,) = run(op, [_normal(1, 2, 2, 5)], 18, kernel_shape=[3, 3])
+    assert actual.shape == (1, 2, 0, 3)
 
 
 def test_an_index_of_a_pool_is_never_one_of_the_padding() -> None:
@@ -184,28 +184,28 @@ def test_global_pools_take_all_axes_of_a_channel(rank: int) -> None:
 def test_a_reduction_keeps_the_type_of_its_input(op: str) -> None:
     x = np.array([[1, 2], [3, 4]], np.int32)
     for opset in (11, 18):
-        (got,) = run(op, [x], opset, keepdims=0)
-        assert got.dtype == np.int32
-        assert got.shape == ()
+        (actual,) = run(op, [x], opset, keepdims=0)
+        assert actual.dtype == np.int32
+        assert actual.shape == ()
 
 
 def test_columns_are_added_into_an_image_as_torch_does() -> None:
     torch = pytest.importorskip("torch")
     x = _normal(2, 12, 8)
     attributes: dict[str, Any] = {"dilations": [2, 1], "pads": [1, 0, 1, 0], "strides": [1, 2]}
-    (got,) = run("Col2Im", [x, np.array([6, 5]), np.array([3, 2])], 18, **attributes)
+    (actual,) = run("Col2Im", [x, np.array([6, 5]), np.array([3, 2])], 18, **attributes)
     expected = torch.nn.functional.fold(
         torch.tensor(x), (6, 5), (3, 2), dilation=(2, 1), padding=(1, 0), stride=(1, 2)
     )
-    assert got == pytest.approx(expected.numpy(), abs=1e-5)
+    assert actual == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 def test_columns_of_one_axis_are_those_of_an_image_of_one_row() -> None:
     torch = pytest.importorskip("torch")
     x = _normal(2, 6, 5)
-    (got,) = run("Col2Im", [x, np.array([7]), np.array([2])], 18, dilations=[2])
+    (actual,) = run("Col2Im", [x, np.array([7]), np.array([2])], 18, dilations=[2])
     expected = torch.nn.functional.fold(torch.tensor(x), (1, 7), (1, 2), dilation=(1, 2))
-    assert got == pytest.approx(expected.numpy()[:, :, 0], abs=1e-5)
+    assert actual == pytest.approx(expected.numpy()[:, :, 0], abs=1e-5)
 
 
 def test_a_value_is_inserted_at_the_end_of_a_sequence() -> None:
@@ -223,8 +223,8 @@ def test_a_value_is_inserted_at_the_end_of_a_sequence() -> None:
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     parts = [np.array(1, np.float32), np.array(2, np.float32)]
-    (got,) = Evaluator(model).run(None, {"s": parts, "v": np.array(3, np.float32)})
-    assert [float(part) for part in got] == [1, 2, 3]
+    (actual,) = Evaluator(model).run(None, {"s": parts, "v": np.array(3, np.float32)})
+    assert [float(part) for part in actual] == [1, 2, 3]
 
 
 def test_axes_to_remove_are_places_in_the_input() -> None:
@@ -253,14 +253,14 @@ def test_a_normalisation_gives_its_statistics_in_the_type_to_keep_them_in() -> N
     outputs = run("LayerNormalization", [x, np.ones(3, np.float16)], 17, 3)
     assert [value.dtype for value in outputs] == [np.float16, np.float32, np.float32]
     statistics = [np.zeros(3, np.float64), np.ones(3, np.float64)]
-    trained = run(
+    training_outputs = run(
         "BatchNormalization",
         [_normal(2, 3), *[np.ones(3, np.float32)] * 2, *statistics],
         15,
         3,
         training_mode=1,
     )
-    assert [value.dtype for value in trained] == [np.float32, np.float64, np.float64]
+    assert [value.dtype for value in training_outputs] == [np.float32, np.float64, np.float64]
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
@@ -282,10 +282,10 @@ def test_each_sequence_of_a_batch_ends_at_its_own_length(op: str, direction: str
 def test_recurrent_layers_compute_with_the_activations_they_are_given() -> None:
     x, w, r = np.array([[[1.0]]]), np.array([[[2.0]]]), np.array([[[1.0]]])
     single = [value.astype(np.float32) for value in (x, w, r)]
-    (got,) = run("RNN", single, 14, hidden_size=1, activations=["Relu"])
-    assert got.ravel().tolist() == [2]
-    (got,) = run("RNN", single, 14, hidden_size=1, activations=["Relu"], clip=0.5)
-    assert got.ravel().tolist() == [0.5]
+    (actual,) = run("RNN", single, 14, hidden_size=1, activations=["Relu"])
+    assert actual.ravel().tolist() == [2]
+    (actual,) = run("RNN", single, 14, hidden_size=1, activations=["Relu"], clip=0.5)
+    assert actual.ravel().tolist() == [0.5]
     with pytest.raises(NotImplementedError, match="default parameters"):
         run("RNN", single, 14, hidden_size=1, activations=["Elu"], activation_alpha=[0.3])
 
@@ -299,7 +299,7 @@ def test_offsets_move_where_a_kernel_reads(groups: int, masked: bool) -> None:
     offset = np.zeros((2, 2 * groups * 6, 3, 6))
     offset[:, 0::2] = 1  # rows: the same as an image that is one row higher
     mask = np.full((2, groups * 6, 3, 6), 0.5) if masked else None
-    (got,) = run(
+    (actual,) = run(
         "DeformConv",
         [x, w, offset, None, mask],
         19,
@@ -308,18 +308,18 @@ def test_offsets_move_where_a_kernel_reads(groups: int, masked: bool) -> None:
         strides=[2, 1],
         pads=[1, 0, 0, 0],
     )
-    moved = np.pad(x, ((0, 0), (0, 0), (0, 1), (0, 0)))
+    shifted_input = np.pad(x, ((0, 0), (0, 0), (0, 1), (0, 0)))
     expected = torch.nn.functional.conv2d(
-        torch.tensor(moved), torch.tensor(w), stride=(2, 1), groups=groups
+        torch.tensor(shifted_input), torch.tensor(w), stride=(2, 1), groups=groups
     )
-    assert got == pytest.approx(expected.numpy()[:, :, :3] * (0.5 if masked else 1), abs=1e-12)
+    assert actual == pytest.approx(expected.numpy()[:, :, :3] * (0.5 if masked else 1), abs=1e-12)
 
 
 def test_between_two_elements_an_offset_reads_their_mean_in_double_precision() -> None:
     x = np.array([1 / 3, 2 / 3]).reshape(1, 1, 1, 2)
     offset = np.array([0.0, 0.5]).reshape(1, 2, 1, 1).repeat(2, 3)
-    (got,) = run("DeformConv", [x, np.ones((1, 1, 1, 1)), offset], 19)
-    assert got.ravel() == pytest.approx([0.5, 1 / 3], abs=1e-15)
+    (actual,) = run("DeformConv", [x, np.ones((1, 1, 1, 1)), offset], 19)
+    assert actual.ravel() == pytest.approx([0.5, 1 / 3], abs=1e-15)
 
 
 def test_the_bounds_of_an_old_clip_do_not_hold_in_half_precision() -> None:
@@ -332,18 +332,18 @@ def test_channels_of_half_precision_are_normalised_in_a_wider_one() -> None:
     torch = pytest.importorskip("torch")
     x = (np.array([[[1.661, 1.665], [-2.603, -2.594]]])).astype(np.float16)
     scale, bias = np.array([1.5, 0.5], np.float16), np.array([0.25, -1.0], np.float16)
-    (got,) = run("InstanceNormalization", [x, scale, bias], 6)
+    (actual,) = run("InstanceNormalization", [x, scale, bias], 6)
     wide = (torch.tensor(a.astype(np.float64)) for a in (x, scale, bias))
     x64, scale64, bias64 = wide
     expected = torch.nn.functional.instance_norm(x64, weight=scale64, bias=bias64)
-    assert got == pytest.approx(expected.numpy(), abs=2e-3)
+    assert actual == pytest.approx(expected.numpy(), abs=2e-3)
 
 
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 def test_an_antialiased_resize_is_that_of_torch(mode: str) -> None:
     torch = pytest.importorskip("torch")
     x = _normal(1, 2, 9, 12)
-    (got,) = run(
+    (actual,) = run(
         "Resize",
         [x, None, None, np.array([1, 2, 4, 5])],
         18,
@@ -358,7 +358,7 @@ def test_an_antialiased_resize_is_that_of_torch(mode: str) -> None:
         mode={"linear": "bilinear", "cubic": "bicubic"}[mode],
         antialias=True,
     )
-    assert got == pytest.approx(expected.numpy(), abs=1e-5)
+    assert actual == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize(("policy", "size"), [("not_smaller", [7, 19]), ("not_larger", [2, 4])])
@@ -369,11 +369,11 @@ def test_proportions_are_kept_by_one_scale_for_all_axes(policy: str, size: list[
         "coordinate_transformation_mode": "asymmetric",
         "axes": [2, 3],
     }
-    (got,) = run(
+    (actual,) = run(
         "Resize", [x, None, None, np.array([7, 4])], 18, keep_aspect_ratio_policy=policy, **options
     )
     scale = 7 / 3 if policy == "not_smaller" else 4 / 8
     (expected,) = run("Resize", [x, None, np.full(2, scale + 1e-4, np.float32)], 18, **options)
-    assert list(got.shape[2:]) == size
-    rows, columns = (min(a, b) for a, b in zip(got.shape[2:], expected.shape[2:], strict=True))
-    assert got[..., :rows, :columns] == pytest.approx(expected[..., :rows, :columns], abs=5e-3)
+    assert list(actual.shape[2:]) == size
+    rows, columns = (min(a, b) for a, b in zip(actual.shape[2:], expected.shape[2:], strict=True))
+    assert actual[..., :rows, :columns] == pytest.approx(expected[..., :rows, :columns], abs=5e-3)

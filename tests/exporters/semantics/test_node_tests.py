@@ -39,7 +39,7 @@ KNOWN_AT_OLDER_OPSETS = {
     "test_scan9_sum": _SCAN_9,
     "test_scan_sum": "Scan of opset 9 has no batch, and this node has one",
 }
-_REDEFINED = {"Softmax": 13, "LogSoftmax": 13, "Hardmax": 13}
+_NEW_MEANING_OPSETS = {"Softmax": 13, "LogSoftmax": 13, "Hardmax": 13}
 """Operators that meant another thing below an opset: see test_operators."""
 
 
@@ -62,21 +62,23 @@ def test_each_node_test_holds_at_the_older_opsets_that_take_its_node(cases: list
     wrong = {
         case.name: f"at {opset}: {fault}"
         for case in cases
-        for opset, model, given in _older(case)
-        if (fault := _fault(model, case, given)) and case.name not in KNOWN
+        for opset, model, older_inputs in _older(case)
+        if (fault := _fault(model, case, older_inputs)) and case.name not in KNOWN
     }
-    known = KNOWN_AT_OLDER_OPSETS
-    assert wrong.keys() == known.keys(), {n: f for n, f in wrong.items() if n not in known}
+    known_faults = KNOWN_AT_OLDER_OPSETS
+    assert wrong.keys() == known_faults.keys(), {
+        n: f for n, f in wrong.items() if n not in known_faults
+    }
 
 
 def _older(case: Any) -> Iterator[Any]:
     nodes = case.model.graph.node
     if len(nodes) != 1 or nodes[0].domain or case.model.functions:
         return
-    least = _REDEFINED.get(nodes[0].op_type, 0)
-    for opset, model, given in at_older_opsets(case.model, _inputs(case)):
+    least = _NEW_MEANING_OPSETS.get(nodes[0].op_type, 0)
+    for opset, model, older_inputs in at_older_opsets(case.model, _inputs(case)):
         if least <= opset <= NEWEST_OPSET:
-            yield opset, model, given
+            yield opset, model, older_inputs
 
 
 def _inputs(case: Any) -> dict[str, Any]:
@@ -85,28 +87,32 @@ def _inputs(case: Any) -> dict[str, Any]:
     return {name: _plain(value) for name, value in zip(ends, values, strict=False)}
 
 
-def _fault(model: onnx.ModelProto, case: Any, given: dict[str, Any] | None = None) -> str:
+def _fault(model: onnx.ModelProto, case: Any, older_inputs: dict[str, Any] | None = None) -> str:
     """What is wrong with the outputs; empty for nothing."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            got = Evaluator(model).run(None, _inputs(case) if given is None else given)
+            outputs = Evaluator(model).run(
+                None, _inputs(case) if older_inputs is None else older_inputs
+            )
     except Exception as error:
         return f"{type(error).__name__}: {str(error)[:200]}"
-    return next(filter(None, map(_differs, got, map(_plain, case.data_sets[0][1]))), "")
+    return next(filter(None, map(_differs, outputs, map(_plain, case.data_sets[0][1]))), "")
 
 
 def _plain(value: Any) -> Any:
     return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
 
-def _differs(got: Any, wanted: Any) -> str:
-    if isinstance(wanted, list):
-        same = isinstance(got, list) and len(got) == len(wanted)
-        return next(filter(None, map(_differs, got, wanted)), "") if same else "no such sequence"
-    if wanted is None:
-        return "" if got is None else "something where nothing is expected"
-    a, b = np.asarray(got), np.asarray(wanted)
+def _differs(actual: Any, expected: Any) -> str:
+    if isinstance(expected, list):
+        same = isinstance(actual, list) and len(actual) == len(expected)
+        return (
+            next(filter(None, map(_differs, actual, expected)), "") if same else "no such sequence"
+        )
+    if expected is None:
+        return "" if actual is None else "something where nothing is expected"
+    a, b = np.asarray(actual), np.asarray(expected)
     if a.dtype.kind in "OUS":
         return "" if a.tolist() == b.tolist() else "other texts"
     if (a.shape, a.dtype) != (b.shape, b.dtype):

@@ -23,23 +23,23 @@ def test_elements_are_gathered_along_an_axis_of_any_length() -> None:
     data = _normal(3, 200, 4)
     indices = np.random.default_rng(0).integers(-200, 200, (2, 5, 3))
     for axis in (1, -2):
-        (got,) = run("GatherElements", [data, indices], 13, axis=axis)
+        (actual,) = run("GatherElements", [data, indices], 13, axis=axis)
         for i, j, k in np.ndindex(indices.shape):
-            assert got[i, j, k] == data[i, indices[i, j, k], k]
+            assert actual[i, j, k] == data[i, indices[i, j, k], k]
 
 
 def test_scatter_of_old_files_writes_where_the_indices_say() -> None:
     data, updates, indices = _normal(3, 5), _normal(1, 2), np.array([[1, 3]])
-    (got,) = run("Scatter", [data, indices, updates], 9, axis=1)
-    wanted = data.copy()
-    wanted[0, 1], wanted[0, 3] = updates[0]
-    assert np.array_equal(got, wanted)
+    (actual,) = run("Scatter", [data, indices, updates], 9, axis=1)
+    expected = data.copy()
+    expected[0, 1], expected[0, 3] = updates[0]
+    assert np.array_equal(actual, expected)
 
 
 def test_axes_to_insert_are_places_in_the_output() -> None:
     for axes, shape in (([2, 0], (1, 3, 1, 4)), ([-1, 0], (1, 3, 4, 1))):
-        (got,) = run("Unsqueeze", [_normal(3, 4)], 11, axes=axes)
-        assert got.shape == shape
+        (actual,) = run("Unsqueeze", [_normal(3, 4)], 11, axes=axes)
+        assert actual.shape == shape
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, 2])
@@ -47,39 +47,39 @@ def test_softmax_of_old_files_sums_over_all_that_follows_the_axis(axis: int | No
     """A SqueezeNet of opset 9 ends in a Softmax of [1, 1000, 1, 1]: 1 is not its answer."""
     x = _normal(2, 3, 4)
     attributes = {} if axis is None else {"axis": axis}
-    (got,) = run("Softmax", [x], 12, **attributes)
+    (actual,) = run("Softmax", [x], 12, **attributes)
     (logs,) = run("LogSoftmax", [x], 12, **attributes)
     (hard,) = run("Hardmax", [x], 12, **attributes)
     rows = int(np.prod(x.shape[: 1 if axis is None else axis]))
-    for row, soft, logarithms, one in zip(
-        *(a.reshape(rows, -1) for a in (x, got, logs, hard)), strict=True
+    for row, soft, logarithms, hard_maxima in zip(
+        *(a.reshape(rows, -1) for a in (x, actual, logs, hard)), strict=True
     ):
         total = sum(exp(value) for value in row)
         assert soft == pytest.approx([exp(value) / total for value in row], rel=1e-5)
         assert logarithms == pytest.approx([value - log(total) for value in row], abs=1e-5)
-        assert [int(value) for value in one] == [int(value == max(row)) for value in row]
+        assert [int(value) for value in hard_maxima] == [int(value == max(row)) for value in row]
 
 
 def test_softmax_of_new_files_sums_along_the_last_axis_alone() -> None:
-    (got,) = run("Softmax", [_normal(2, 3, 4)], 13)
-    assert np.allclose(got.sum(-1), 1)
-    (got,) = run("Softmax", [_normal(2, 3, 4)], 13, axis=0)
-    assert np.allclose(got.sum(0), 1)
+    (actual,) = run("Softmax", [_normal(2, 3, 4)], 13)
+    assert np.allclose(actual.sum(-1), 1)
+    (actual,) = run("Softmax", [_normal(2, 3, 4)], 13, axis=0)
+    assert np.allclose(actual.sum(0), 1)
 
 
 def test_the_logarithm_of_a_softmax_is_finite_where_the_softmax_is_not_told_from_zero() -> None:
-    (got,) = run("LogSoftmax", [np.array([[0, -200]], np.float32)], 13)
-    assert got.tolist() == [[0, -200]]
+    (actual,) = run("LogSoftmax", [np.array([[0, -200]], np.float32)], 13)
+    assert actual.tolist() == [[0, -200]]
 
 
 @pytest.mark.parametrize("opset", [7, 9, 13])
 def test_old_batch_norms_use_the_statistics_that_they_are_given(opset: int) -> None:
     x, scale, bias, mean = _normal(2, 3, 4, 4), _normal(3), _normal(3) + 1, _normal(3) - 1
     variance = np.abs(_normal(3)) + 0.1
-    (got,) = run("BatchNormalization", [x, scale, bias, mean, variance], opset, epsilon=1e-3)
+    (actual,) = run("BatchNormalization", [x, scale, bias, mean, variance], opset, epsilon=1e-3)
     for n, c, h, w in np.ndindex(x.shape):
-        wanted = scale[c] * (x[n, c, h, w] - mean[c]) / (variance[c] + 1e-3) ** 0.5 + bias[c]
-        assert got[n, c, h, w] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+        expected = scale[c] * (x[n, c, h, w] - mean[c]) / (variance[c] + 1e-3) ** 0.5 + bias[c]
+        assert actual[n, c, h, w] == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
 def test_a_norm_takes_absolute_values() -> None:
@@ -96,8 +96,8 @@ def test_a_mean_broadcasts_its_operands() -> None:
 @pytest.mark.parametrize("opset", [10, 13])
 def test_quantised_files_below_opset_19_are_understood(opset: int) -> None:
     x, scale, zero = np.array([-128, 0, 127], np.int8), np.array(0.5, np.float32), np.int8(3)
-    (got,) = run("DequantizeLinear", [x, scale, np.array(zero)], opset)
-    assert got.tolist() == [-65.5, -1.5, 62]
+    (actual,) = run("DequantizeLinear", [x, scale, np.array(zero)], opset)
+    assert actual.tolist() == [-65.5, -1.5, 62]
 
 
 _POOLS: list[dict[str, Any]] = [
@@ -129,16 +129,16 @@ def test_pools_look_at_the_windows_of_the_definition(asked: dict[str, Any]) -> N
         assert mean[n, c, i, j] == pytest.approx(np.mean(list(window.values())), abs=1e-6)
 
 
-def _windows(size: int, axis: int, asked: dict[str, Any]) -> tuple[int, int]:
+def _windows(size: int, axis: int, attributes: dict[str, Any]) -> tuple[int, int]:
     """How many windows there are along an axis, and how far the first begins before it."""
-    kernel, stride = asked["kernel_shape"][axis], asked["strides"][axis]
-    if asked.get("auto_pad", "NOTSET").startswith("SAME"):
+    kernel, stride = attributes["kernel_shape"][axis], attributes["strides"][axis]
+    if attributes.get("auto_pad", "NOTSET").startswith("SAME"):
         count = -(-size // stride)
         total = max(0, (count - 1) * stride + kernel - size)
-        return count, total // 2 if asked["auto_pad"] == "SAME_UPPER" else -(-total // 2)
-    pads = asked.get("pads", [0] * 4)
+        return count, total // 2 if attributes["auto_pad"] == "SAME_UPPER" else -(-total // 2)
+    pads = attributes.get("pads", [0] * 4)
     room = size + pads[axis] + pads[2 + axis] - kernel
-    if asked["ceil_mode"]:
+    if attributes["ceil_mode"]:
         count = -(-room // stride) + 1
         return count - ((count - 1) * stride >= size + pads[axis]), pads[axis]
     return room // stride + 1, pads[axis]
@@ -147,19 +147,19 @@ def _windows(size: int, axis: int, asked: dict[str, Any]) -> tuple[int, int]:
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool"])
 def test_a_pool_whose_windows_onnx_counts_in_two_ways_is_left_to_an_engine(op: str) -> None:
     """Its text has two windows of 2 in a row of 5, its shape inference and every engine three."""
-    asked: dict[str, Any] = {"auto_pad": "VALID", "ceil_mode": 1, "strides": [2, 2]}
+    attributes: dict[str, Any] = {"auto_pad": "VALID", "ceil_mode": 1, "strides": [2, 2]}
     with pytest.raises(NotImplementedError, match="no window over the end for VALID"):
-        run(op, [_normal(1, 1, 5, 5)], 20, kernel_shape=[2, 2], **asked)
-    (pooled,) = run(op, [_normal(1, 1, 4, 6)], 20, kernel_shape=[2, 2], **asked)
-    assert pooled.shape == (1, 1, 2, 3)
+        run(op, [_normal(1, 1, 5, 5)], 20, kernel_shape=[2, 2], **attributes)
+    (actual,) = run(op, [_normal(1, 1, 4, 6)], 20, kernel_shape=[2, 2], **attributes)
+    assert actual.shape == (1, 1, 2, 3)
 
 
 def test_a_mean_counts_the_padding_where_it_is_asked_to() -> None:
     x = np.ones((1, 1, 4), np.float32)
-    asked: dict[str, Any] = {"kernel_shape": [3], "pads": [1, 1], "strides": [1]}
-    assert run("AveragePool", [x], 11, **asked)[0].tolist() == [[[1, 1, 1, 1]]]
-    (counted,) = run("AveragePool", [x], 11, count_include_pad=1, **asked)
-    assert counted[0, 0] == pytest.approx([2 / 3, 1, 1, 2 / 3])
+    attributes: dict[str, Any] = {"kernel_shape": [3], "pads": [1, 1], "strides": [1]}
+    assert run("AveragePool", [x], 11, **attributes)[0].tolist() == [[[1, 1, 1, 1]]]
+    (actual,) = run("AveragePool", [x], 11, count_include_pad=1, **attributes)
+    assert actual[0, 0] == pytest.approx([2 / 3, 1, 1, 2 / 3])
 
 
 @pytest.mark.parametrize("size", [(9, 17), (3, 4), (12, 14)])
@@ -171,24 +171,24 @@ def test_images_are_resized_as_torch_does(size: tuple[int, int], corners: bool, 
     x = _normal(1, 2, 6, 7)
     sizes = np.array([1, 2, *size])
     coordinates = "align_corners" if corners else "pytorch_half_pixel"
-    (got,) = run(
+    (actual,) = run(
         "Resize", [x, None, None, sizes], 13, mode=mode, coordinate_transformation_mode=coordinates
     )
-    named = {"linear": "bilinear", "cubic": "bicubic"}[mode]
-    wanted = torch.nn.functional.interpolate(
-        torch.from_numpy(x), size=size, mode=named, align_corners=corners
+    torch_mode = {"linear": "bilinear", "cubic": "bicubic"}[mode]
+    expected = torch.nn.functional.interpolate(
+        torch.from_numpy(x), size=size, mode=torch_mode, align_corners=corners
     )
-    assert got == pytest.approx(wanted.numpy(), abs=1e-5)
+    assert actual == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize(("op", "opset"), [("Upsample", 7), ("Upsample", 9), ("Resize", 10)])
 def test_old_enlargements_repeat_the_element_below(op: str, opset: int) -> None:
     x, scales = _normal(1, 2, 3, 4), [1.0, 1.0, 2.0, 3.0]
     if opset < 9:
-        (got,) = run(op, [x], opset, mode="nearest", scales=scales)
+        (actual,) = run(op, [x], opset, mode="nearest", scales=scales)
     else:
-        (got,) = run(op, [x, np.array(scales, np.float32)], opset, mode="nearest")
-    assert np.array_equal(got, x.repeat(2, axis=2).repeat(3, axis=3))
+        (actual,) = run(op, [x, np.array(scales, np.float32)], opset, mode="nearest")
+    assert np.array_equal(actual, x.repeat(2, axis=2).repeat(3, axis=3))
 
 
 def test_what_the_turns_of_a_loop_give_is_stacked_whatever_its_shape() -> None:

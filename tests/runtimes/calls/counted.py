@@ -18,17 +18,17 @@ class Failed(Exception):
 def call_of(function: Callable[..., int], *arguments: int, returns_pointer: bool = False) -> Call:
     """`function` as a call; it lives as long as the test's process."""
     result = c.c_ssize_t if returns_pointer else c.c_int32
-    made = c.CFUNCTYPE(result, *WORDS[: len(arguments)])(function)
-    _KEPT.append(made)
-    address = c.cast(made, c.c_void_p).value
+    callback = c.CFUNCTYPE(result, *WORDS[: len(arguments)])(function)
+    _CALLBACKS.append(callback)
+    address = c.cast(callback, c.c_void_p).value
     assert address is not None
     return Call(address, arguments, Failed, returns_pointer)
 
 
 def room(count: int) -> tuple[array[int], array[int], array[int]]:
     """scheduled, started and finished, all -1."""
-    scheduled, started, finished = (array("q", [-1]) * count for _ in range(3))
-    return scheduled, started, finished
+    scheduled_ns, started_ns, finished_ns = (array("q", [-1]) * count for _ in range(3))
+    return scheduled_ns, started_ns, finished_ns
 
 
-_KEPT: list[object] = []
+_CALLBACKS: list[object] = []

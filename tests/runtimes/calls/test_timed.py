@@ -16,59 +16,59 @@ FOREVER = array("q", [2**63 - 1])
 
 
 def test_every_run_makes_all_calls_in_order_with_their_arguments() -> None:
-    made: list[tuple[int, ...]] = []
+    recorded_words: list[tuple[int, ...]] = []
 
-    def noted(*words: int) -> int:
-        made.append(words)
+    def record_words(*words: int) -> int:
+        recorded_words.append(words)
         return 0
 
     calls = [
-        call_of(noted),
-        call_of(noted, 7),
-        call_of(noted, 1, 2, 3),
-        call_of(noted, -4, 2**40, 0, 9),
+        call_of(record_words),
+        call_of(record_words, 7),
+        call_of(record_words, 1, 2, 3),
+        call_of(record_words, -4, 2**40, 0, 9),
     ]
     TimedCalls(calls).time(*room(2), 2)
-    assert made == [(), (7,), (1, 2, 3), (-4, 2**40, 0, 9)] * 2
+    assert recorded_words == [(), (7,), (1, 2, 3), (-4, 2**40, 0, 9)] * 2
 
 
 def test_times_are_those_of_perf_counter_around_the_calls_and_nothing_else() -> None:
-    inside: list[int] = []
+    call_times: list[int] = []
 
-    def noted() -> int:
-        inside.append(time.perf_counter_ns())
+    def note_time() -> int:
+        call_times.append(time.perf_counter_ns())
         return 0
 
     state = np.zeros(1 << 22)
-    scheduled, started, finished = room(20)
-    before = time.perf_counter_ns()
-    TimedCalls([call_of(noted)], [Copy(np.empty_like(state), state)]).time(
-        scheduled, started, finished, 20
+    scheduled_ns, started_ns, finished_ns = room(20)
+    start_ns = time.perf_counter_ns()
+    TimedCalls([call_of(note_time)], [Copy(np.empty_like(state), state)]).time(
+        scheduled_ns, started_ns, finished_ns, 20
     )
-    edges = [before]
-    for begin, within, end in zip(started, inside, finished, strict=True):
-        assert edges[-1] <= begin <= within <= end
+    edges = [start_ns]
+    for begin, call_ns, end in zip(started_ns, call_times, finished_ns, strict=True):
+        assert edges[-1] <= begin <= call_ns <= end
         edges.append(end)
     assert edges[-1] <= time.perf_counter_ns()
-    assert scheduled == started
+    assert scheduled_ns == started_ns
 
 
 def test_each_turn_makes_the_calls_of_whose_turn_it_is() -> None:
-    made: list[int] = []
+    recorded_words: list[int] = []
 
-    def noted(word: int) -> int:
-        made.append(word)
+    def record_word(word: int) -> int:
+        recorded_words.append(word)
         return 0
 
-    takers = [call_of(noted, word) for word in (0, 1, 10, 11, 20, 21)]
+    takers = [call_of(record_word, word) for word in (0, 1, 10, 11, 20, 21)]
     turns, times = np.array([2, 0, 0, 1]), room(5)
     TimedCalls(takers).turns(*times, turns, takers=3)
-    assert made == [20, 21, 0, 1, 0, 1, 10, 11]
-    scheduled, started, finished = times
-    assert scheduled == started
-    assert list(started[:4]) == sorted(started[:4])
-    assert all(map(int.__le__, started[:4], finished[:4]))
-    assert finished[4] == -1, "no more than there are turns"
+    assert recorded_words == [20, 21, 0, 1, 0, 1, 10, 11]
+    scheduled_ns, started_ns, finished_ns = times
+    assert scheduled_ns == started_ns
+    assert list(started_ns[:4]) == sorted(started_ns[:4])
+    assert all(map(int.__le__, started_ns[:4], finished_ns[:4]))
+    assert finished_ns[4] == -1, "no more than there are turns"
 
 
 def test_a_turn_that_fails_says_whose_call_it_was() -> None:
@@ -84,24 +84,24 @@ def test_states_are_fed_back_after_every_run() -> None:
         np.add(state, 1, out=output)
         return 0
 
-    timed = TimedCalls([call_of(increment)], [Copy(state, output)])
-    timed.time(*room(4), 4)
-    timed.time(*room(3), 3)
+    calls = TimedCalls([call_of(increment)], [Copy(state, output)])
+    calls.time(*room(4), 4)
+    calls.time(*room(3), 3)
     assert state.tolist() == [7, 7, 7]
 
 
 def test_sets_are_fed_in_turn_from_block_to_block() -> None:
-    fed, seen = np.array([0]), []
+    input_array, seen_values = np.array([0]), []
 
-    def noted() -> int:
-        seen.append(int(fed[0]))
+    def note_value() -> int:
+        seen_values.append(int(input_array[0]))
         return 0
 
-    sets = [[Copy(fed, np.array([number]))] for number in (1, 2, 0)]
-    timed = TimedCalls([call_of(noted)], sets=sets)
-    timed.time(*room(4), 4)
-    timed.time(*room(3), 3)
-    assert seen == [0, 1, 2, 0, 1, 2, 0]
+    sets = [[Copy(input_array, np.array([number]))] for number in (1, 2, 0)]
+    calls = TimedCalls([call_of(note_value)], sets=sets)
+    calls.time(*room(4), 4)
+    calls.time(*room(3), 3)
+    assert seen_values == [0, 1, 2, 0, 1, 2, 0]
 
 
 def test_a_copy_that_does_not_fill_its_target_is_refused() -> None:
@@ -119,43 +119,43 @@ def test_a_call_that_fails_ends_the_block_and_says_what_it_returned(
         ran.append(1)
         return status if len(ran) == 3 else 0
 
-    after: list[int] = []
+    later_calls: list[int] = []
 
-    def counted() -> int:
-        after.append(1)
+    def count_call() -> int:
+        later_calls.append(1)
         return 0
 
     calls = [
         call_of(fails_third, returns_pointer=returns_pointer),
-        call_of(counted),
+        call_of(count_call),
     ]
-    scheduled, started, finished = room(10)
-    with pytest.raises(Failed) as failed:
-        TimedCalls(calls).time(scheduled, started, finished, 10)
-    assert failed.value.args == (status,)
+    scheduled_ns, started_ns, finished_ns = room(10)
+    with pytest.raises(Failed) as exc_info:
+        TimedCalls(calls).time(scheduled_ns, started_ns, finished_ns, 10)
+    assert exc_info.value.args == (status,)
     assert len(ran) == 3
-    assert len(after) == 2
-    assert (np.array(started) >= 0).tolist() == [True] * 2 + [False] * 8
+    assert len(later_calls) == 2
+    assert (np.array(started_ns) >= 0).tolist() == [True] * 2 + [False] * 8
 
 
 @pytest.mark.parametrize("wait", ["spin", "sleep", "hybrid"])
 def test_a_paced_run_is_due_a_gap_after_the_last_and_never_begins_before(wait: str) -> None:
-    scheduled, started, finished = room(8)
+    scheduled_ns, started_ns, finished_ns = room(8)
     gap_ns = 2_000_000
-    begun = time.perf_counter_ns()
+    start_ns = time.perf_counter_ns()
     TimedCalls([call_of(lambda: 0)], gap_ns=gap_ns, wait=wait, hybrid_margin_ns=300_000).time(
-        scheduled, started, finished, 8
+        scheduled_ns, started_ns, finished_ns, 8
     )
-    assert scheduled[0] >= begun + gap_ns
-    assert scheduled[1:].tolist() == [end + gap_ns for end in finished[:-1]]
-    assert all(due <= begin for due, begin in zip(scheduled, started, strict=True))
+    assert scheduled_ns[0] >= start_ns + gap_ns
+    assert scheduled_ns[1:].tolist() == [end + gap_ns for end in finished_ns[:-1]]
+    assert all(due <= begin for due, begin in zip(scheduled_ns, started_ns, strict=True))
 
 
 def test_arrivals_are_served_once_each_in_their_order_by_whichever_lane_is_free() -> None:
     lanes, arrivals = 3, 60
     due = time.perf_counter_ns() + 20_000_000 + np.arange(arrivals) * 300_000
     following = array("q", [0])
-    served: list[list[tuple[int, int, int]]] = [[] for _ in range(lanes)]
+    served_runs: list[list[tuple[int, int, int]]] = [[] for _ in range(lanes)]
 
     def serve(lane: int) -> None:
         def busy() -> int:
@@ -163,20 +163,20 @@ def test_arrivals_are_served_once_each_in_their_order_by_whichever_lane_is_free(
             return 0
 
         times = room(arrivals)
-        done = TimedCalls([call_of(busy)]).serve(*times, due, following, FOREVER)
-        served[lane] = [(times[0][i], times[1][i], times[2][i]) for i in range(done)]
+        count = TimedCalls([call_of(busy)]).serve(*times, due, following, FOREVER)
+        served_runs[lane] = [(times[0][i], times[1][i], times[2][i]) for i in range(count)]
 
     threads = [threading.Thread(target=serve, args=(lane,)) for lane in range(lanes)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    everything = sorted(run for lane in served for run in lane)
+    everything = sorted(run for lane in served_runs for run in lane)
     assert [run[0] for run in everything] == due.tolist()
     assert all(due_ns <= begin < end for due_ns, begin, end in everything)
-    for lane in served:
+    for lane in served_runs:
         assert [run[0] for run in lane] == sorted(run[0] for run in lane)
-    assert sum(len(lane) > 0 for lane in served) > 1
+    assert sum(len(lane) > 0 for lane in served_runs) > 1
 
 
 def test_what_was_not_begun_in_time_is_left() -> None:
@@ -189,27 +189,27 @@ def test_what_was_not_begun_in_time_is_left() -> None:
         time.sleep(0.004)
         return 0
 
-    done = TimedCalls([call_of(slow)]).serve(*times, due, array("q", [0]), array("q", [until_ns]))
-    assert 0 < done < 30
-    assert all(begin < until_ns for begin in times[1][:done])
-    assert times[0][:done].tolist() == due[:done].tolist()
+    count = TimedCalls([call_of(slow)]).serve(*times, due, array("q", [0]), array("q", [until_ns]))
+    assert 0 < count < 30
+    assert all(begin < until_ns for begin in times[1][:count])
+    assert times[0][:count].tolist() == due[:count].tolist()
 
 
 @pytest.mark.parametrize("wait", ["spin", "sleep", "hybrid"])
 def test_a_lane_that_waits_for_an_arrival_hears_that_the_round_has_ended(wait: str) -> None:
-    begun = time.perf_counter_ns()
-    until = array("q", [2**63 - 1])
-    times, served = room(2), []
+    start_ns = time.perf_counter_ns()
+    deadline = array("q", [2**63 - 1])
+    times, served_counts = room(2), []
 
     def serve() -> None:
-        due = begun + np.array([10_000_000, 3_600_000_000_000])
+        due = start_ns + np.array([10_000_000, 3_600_000_000_000])
         calls = TimedCalls([call_of(lambda: 0)], wait=wait)
-        served.append(calls.serve(*times, due, array("q", [0]), until))
+        served_counts.append(calls.serve(*times, due, array("q", [0]), deadline))
 
     lane = threading.Thread(target=serve, daemon=True)
     lane.start()
     time.sleep(0.03)
-    until[0] = time.perf_counter_ns()
+    deadline[0] = time.perf_counter_ns()
     lane.join(60)
-    assert served == [1]
-    assert times[0][0] == begun + 10_000_000
+    assert served_counts == [1]
+    assert times[0][0] == start_ns + 10_000_000

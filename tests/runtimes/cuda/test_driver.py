@@ -31,9 +31,9 @@ def gpu(driver: Driver) -> Iterator[Gpu]:
 
 def test_a_call_that_may_wait_ends_the_capture_of_its_own_thread(gpu: Gpu, driver: Driver) -> None:
     stream = gpu.stream()
-    with pytest.raises(CudaError) as raised:
+    with pytest.raises(CudaError) as exc_info:
         gpu.graph(stream, lambda: gpu.device_buffer(8))
-    assert raised.value.code == UNSUPPORTED, "the cause, and not that there is no graph"
+    assert exc_info.value.code == UNSUPPORTED, "the cause, and not that there is no graph"
     gpu.synchronizing(stream)()
     live = driver.live
     gpu.graph(stream, lambda: None)
@@ -43,29 +43,29 @@ def test_a_call_that_may_wait_ends_the_capture_of_its_own_thread(gpu: Gpu, drive
 def test_ours_is_not_ended_by_what_other_threads_do(gpu: Gpu) -> None:
     """As a session opens while another one runs: our graphs are recorded for one thread."""
 
-    def elsewhere() -> None:
+    def run_in_thread() -> None:
         gpu.make_current()
         gpu.device_buffer(8)
 
     with ThreadPoolExecutor(1) as thread:
-        gpu.graph(gpu.stream(), lambda: thread.submit(elsewhere).result())
+        gpu.graph(gpu.stream(), lambda: thread.submit(run_in_thread).result())
 
 
 def test_one_that_is_recorded_for_all_threads_is(gpu: Gpu) -> None:
     """As ONNX Runtime records; the stand-in can tell the two apart."""
-    stream, recorded = gpu.stream(), c_void_p()
+    stream, graph_handle = gpu.stream(), c_void_p()
 
-    def elsewhere() -> None:
+    def run_in_thread() -> None:
         gpu.make_current()
         gpu.device_buffer(8)
 
     gpu._c.cuStreamBeginCapture_v2(stream, GLOBAL)
-    with ThreadPoolExecutor(1) as thread, pytest.raises(CudaError) as raised:
-        thread.submit(elsewhere).result()
-    assert raised.value.code == UNSUPPORTED
-    with pytest.raises(CudaError) as ended:
-        gpu._c.cuStreamEndCapture(stream, byref(recorded))
-    assert ended.value.code == INVALIDATED
+    with ThreadPoolExecutor(1) as thread, pytest.raises(CudaError) as exc_info:
+        thread.submit(run_in_thread).result()
+    assert exc_info.value.code == UNSUPPORTED
+    with pytest.raises(CudaError) as end_info:
+        gpu._c.cuStreamEndCapture(stream, byref(graph_handle))
+    assert end_info.value.code == INVALIDATED
 
 
 def test_work_that_fails_is_told_when_it_is_waited_for_and_by_every_call_after(
@@ -76,9 +76,9 @@ def test_work_that_fails_is_told_when_it_is_waited_for_and_by_every_call_after(
     driver.fail(ILLEGAL_ADDRESS)
     gpu.upload(address, array, stream)()
     for call in (gpu.synchronizing(stream), gpu.synchronizing(stream), gpu.free_bytes):
-        with pytest.raises(CudaError) as raised:
+        with pytest.raises(CudaError) as exc_info:
             call()
-        assert raised.value.code == ILLEGAL_ADDRESS
+        assert exc_info.value.code == ILLEGAL_ADDRESS
     gpu.finish()
     gpu.close()
     gpu.close()
@@ -110,18 +110,18 @@ def test_a_lack_of_memory_names_which(gpu: Gpu, driver: Driver, full: str, memor
         driver.memory(0)
     else:
         driver.refuse_host(2)
-    with pytest.raises(CudaError) as raised:
+    with pytest.raises(CudaError) as exc_info:
         gpu.pinned((4,), np.dtype(np.float32)) if full == "host" else gpu.device_buffer(16)
-    fault = compile_fault(raised.value)
+    fault = compile_fault(exc_info.value)
     assert isinstance(fault, OutOfMemory)
     assert str(fault).startswith(memory)
 
 
 def test_another_error_of_the_driver_is_no_lack_of_memory(gpu: Gpu, driver: Driver) -> None:
     driver.refuse_host(ILLEGAL_ADDRESS)
-    with pytest.raises(CudaError) as raised:
+    with pytest.raises(CudaError) as exc_info:
         gpu.pinned((4,), np.dtype(np.float32))
-    assert isinstance(compile_fault(raised.value), CompileFault)
+    assert isinstance(compile_fault(exc_info.value), CompileFault)
 
 
 @pytest.mark.parametrize("sync", ["spin", "block"])

@@ -27,10 +27,10 @@ GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "tensorrt-rtx", "torch-c
 ABSENT = Libraries(("libgraphlap_absent.so.1", "libgraphlap_absent.so.2"), CUDA_REMEDY)
 
 
-def reason(*needed: Libraries, cuda_major: int = 13) -> Unavailable:
-    told = why_not(needed, cuda_major, "the engine")
-    assert told is not None
-    return told
+def reason(*libraries_needed: Libraries, cuda_major: int = 13) -> Unavailable:
+    refusal = why_not(libraries_needed, cuda_major, "the engine")
+    assert refusal is not None
+    return refusal
 
 
 @pytest.mark.parametrize("name", GPU_RUNTIMES)
@@ -42,14 +42,14 @@ def test_a_machine_without_a_driver_says_so_and_imports_no_engine(name: str) -> 
         "print(type(state).__name__, '|', state.reason, '|', state.remedy, runtime.devices()); "
         f"print(*[name for name in {ENGINES!r} if name in sys.modules])"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    told, imported = done.stdout.split("\n")[:2]
-    assert told.startswith("Unavailable | ")
-    assert "libgraphlap_absent.so.1: cannot open shared object file" in told
-    assert "install the NVIDIA driver" in told
-    assert imported == ""
+    refusal_text, import_text = process.stdout.split("\n")[:2]
+    assert refusal_text.startswith("Unavailable | ")
+    assert "libgraphlap_absent.so.1: cannot open shared object file" in refusal_text
+    assert "install the NVIDIA driver" in refusal_text
+    assert import_text == ""
 
 
 def test_a_driver_without_devices_says_so(driver: Driver) -> None:
@@ -61,25 +61,25 @@ def test_a_driver_without_devices_says_so(driver: Driver) -> None:
 
 def test_a_driver_that_does_not_start_gives_its_own_words(driver: Driver) -> None:
     driver.set(init=803)
-    told = reason()
-    assert "system has unsupported driver" in told.reason
-    assert "nvidia-smi" in told.remedy
+    refusal = reason()
+    assert "system has unsupported driver" in refusal.reason
+    assert "nvidia-smi" in refusal.remedy
 
 
 def test_a_driver_older_than_the_library_is_told_both_releases(driver: Driver) -> None:
     driver.set(version=12040)
-    told = reason(ABSENT)
-    assert "CUDA 12.4" in told.reason
-    assert "CUDA 13" in told.reason
-    assert told.remedy == "update the driver to 580 or newer"
+    refusal = reason(ABSENT)
+    assert "CUDA 12.4" in refusal.reason
+    assert "CUDA 13" in refusal.reason
+    assert refusal.remedy == "update the driver to 580 or newer"
 
 
 def test_missing_libraries_are_all_named_with_the_loader_words(driver: Driver) -> None:
-    told = reason(ABSENT)
+    refusal = reason(ABSENT)
     for soname in ABSENT.sonames:
-        assert soname in told.reason
-    assert "cannot open shared object file" in told.reason
-    assert told.remedy == CUDA_REMEDY
+        assert soname in refusal.reason
+    assert "cannot open shared object file" in refusal.reason
+    assert refusal.remedy == CUDA_REMEDY
 
 
 @pytest.mark.parametrize("place", ["nvidia/cu13/lib", "nvidia/thing/lib", "tensorrt_libs"])
@@ -114,20 +114,20 @@ def test_a_machine_with_all_of_it_is_available(
 
 
 def test_standard_error_is_taken_from_c_code_and_given_back() -> None:
-    with libraries.standard_error_captured() as said:
+    with libraries.standard_error_captured() as error_output:
         os.write(2, b"from below\n")
-    assert said.text == "from below\n"
+    assert error_output.text == "from below\n"
     with libraries.standard_error_captured() as outer:
-        said.release()
+        error_output.release()
     assert outer.text == "from below\n"
 
 
 @pytest.mark.parametrize("name", GPU_RUNTIMES)
 def test_the_device_defaults_to_the_first(name: str, driver: Driver, graphs: Graphs) -> None:
     runtime = registry.load(name)
-    for asked, taken in (("", "0"), ("1", "1")):
-        request = runtime.request(graphs.dense, {"batch": 1}, Settings(device=asked))
-        assert request.settings.device == taken
+    for device_option, device in (("", "0"), ("1", "1")):
+        request = runtime.request(graphs.dense, {"batch": 1}, Settings(device=device_option))
+        assert request.settings.device == device
     driver.set(devices=0)
     with pytest.raises(NotAvailable, match="'0'"):
         runtime.request(graphs.dense, {"batch": 1}, Settings())
@@ -145,8 +145,8 @@ def test_a_driver_that_lacks_a_function_is_too_old(
     monkeypatch.setattr(cuda_driver, "SONAME", str(library))
     cuda_driver.library.cache_clear()
     try:
-        told = reason()
-        assert "lacks cu" in told.reason and "update the driver to 580" in told.remedy
+        refusal = reason()
+        assert "lacks cu" in refusal.reason and "update the driver to 580" in refusal.remedy
         assert "update the driver" in reason(cuda_major=0).remedy
         assert libraries.devices() == ()
         for name in GPU_RUNTIMES:

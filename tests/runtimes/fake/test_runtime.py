@@ -77,9 +77,9 @@ class TestFake(RuntimeContract):
 def test_a_run_takes_at_least_its_latency(graphs: Graphs) -> None:
     for wait in ("spin", "sleep"):
         lane = scripted(graphs, latency_us=2000, wait=wait).lanes[0]
-        begun = time.perf_counter_ns()
+        start_ns = time.perf_counter_ns()
         lane.run()
-        assert time.perf_counter_ns() - begun >= 2_000_000
+        assert time.perf_counter_ns() - start_ns >= 2_000_000
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -89,9 +89,9 @@ def test_a_run_takes_longer_for_each_of_its_inputs(graphs: Graphs, batch: int) -
     with Fake().compile(model, {"batch": batch}, settings) as session:
         lane = session.lanes[0]
         lane.bind(reference_of(graphs.dense, batch).inputs)
-        begun = time.perf_counter_ns()
+        start_ns = time.perf_counter_ns()
         lane.run()
-        assert time.perf_counter_ns() - begun >= (100 + 200 * batch) * 1000
+        assert time.perf_counter_ns() - start_ns >= (100 + 200 * batch) * 1000
 
 
 def test_the_second_mode_is_later_by_the_spread(graphs: Graphs) -> None:
@@ -123,9 +123,9 @@ def test_a_run_fails_after_the_given_number(
     run = session.lanes[0].run
     run()
     run()
-    with pytest.raises(error) as raised:
+    with pytest.raises(error) as exc_info:
         run()
-    assert session.fault(raised.value) is raised.value
+    assert session.fault(exc_info.value) is exc_info.value
 
 
 def test_wrong_outputs_are_wrong_for_every_type(graphs: Graphs) -> None:

@@ -71,7 +71,8 @@ def _output_shapes(definition: Definition) -> dict[str, tuple[int | str, ...]]:
                 for spec in definition.inputs
             )
         )
-    listed = outputs if isinstance(outputs, tuple) else (outputs,)
+    output_list = outputs if isinstance(outputs, tuple) else (outputs,)
     return {
-        name: tuple(output.shape) for name, output in zip(definition.outputs, listed, strict=True)
+        name: tuple(output.shape)
+        for name, output in zip(definition.outputs, output_list, strict=True)
     }

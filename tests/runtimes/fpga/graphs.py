@@ -74,94 +74,98 @@ def cnn_step(
     layers: int, channels: int, taps: int = 8, batch: int = 1, name: str = "graph"
 ) -> ModelBuilder:
     """Causal convolutions with ReLU and a residual, one time step, state explicit."""
-    made = ModelBuilder(name)
-    x = made.input("x", [batch, channels, 1])
+    builder = ModelBuilder(name)
+    x = builder.input("x", [batch, channels, 1])
     following: list[tuple[str, str]] = []
     for layer in range(layers):
-        state = made.input(f"s{layer}", [batch, channels, taps - 1])
-        window = made.add("Concat", state, x, axis=2)
-        ends = (made.constant(np.array([bound])) for bound in (1, 2**62, 2))
-        following.append((state, made.add("Slice", window, *ends)))
-        made_by = made.add(
-            "Conv", window, made.weights(channels, channels, taps), made.weights(channels)
+        state = builder.input(f"s{layer}", [batch, channels, taps - 1])
+        window = builder.add("Concat", state, x, axis=2)
+        ends = (builder.constant(np.array([bound])) for bound in (1, 2**62, 2))
+        following.append((state, builder.add("Slice", window, *ends)))
+        made_by = builder.add(
+            "Conv", window, builder.weights(channels, channels, taps), builder.weights(channels)
         )
-        x = made.add("Add", made.add("Relu", made_by), x)
-    made.output(x)
+        x = builder.add("Add", builder.add("Relu", made_by), x)
+    builder.output(x)
     for state, output in following:
-        made.output(output)
-        made.states.append((state, output))
-    return made
+        builder.output(output)
+        builder.states.append((state, output))
+    return builder
 
 
 def cnn_sequence(layers: int, channels: int, taps: int, length: int) -> ModelBuilder:
     """The same layers over a whole sequence, zeros on the left."""
-    made = ModelBuilder()
-    x = made.input("x", [1, channels, length])
+    builder = ModelBuilder()
+    x = builder.input("x", [1, channels, length])
     for _ in range(layers):
-        made_by = made.add("Conv", x, made.weights(channels, channels, taps), pads=[taps - 1, 0])
-        x = made.add("Add", made.add("Relu", made_by), x)
-    made.output(x)
-    return made
+        made_by = builder.add(
+            "Conv", x, builder.weights(channels, channels, taps), pads=[taps - 1, 0]
+        )
+        x = builder.add("Add", builder.add("Relu", made_by), x)
+    builder.output(x)
+    return builder
 
 
 def lstm_step(
-    layers: int, hidden: int, outputs: int = 32, batch: int = 1, name: str = "graph"
+    layers: int, hidden_size: int, outputs: int = 32, batch: int = 1, name: str = "graph"
 ) -> ModelBuilder:
     """LSTM layers and a linear one, one time step, state explicit, batch first as torch has it."""
-    made = ModelBuilder(name)
-    x = made.input("x", [batch, 1, hidden])
+    builder = ModelBuilder(name)
+    x = builder.input("x", [batch, 1, hidden_size])
     following: list[tuple[str, str]] = []
     for layer in range(layers):
-        held = [made.input(f"{part}{layer}", [1, batch, hidden]) for part in "hc"]
-        time_first = made.add("Transpose", x, perm=[1, 0, 2])
-        made.add(
+        states = [builder.input(f"{part}{layer}", [1, batch, hidden_size]) for part in "hc"]
+        time_first = builder.add("Transpose", x, perm=[1, 0, 2])
+        builder.add(
             "LSTM",
             time_first,
-            made.weights(1, 4 * hidden, hidden),
-            made.weights(1, 4 * hidden, hidden),
-            made.weights(1, 8 * hidden),
+            builder.weights(1, 4 * hidden_size, hidden_size),
+            builder.weights(1, 4 * hidden_size, hidden_size),
+            builder.weights(1, 8 * hidden_size),
             "",
-            *held,
+            *states,
             outputs=3,
-            hidden_size=hidden,
+            hidden_size=hidden_size,
         )
-        every, *last = made.last_outputs()
-        squeezed = made.add("Squeeze", every, made.constant(np.array([1])))
-        x = made.add("Transpose", squeezed, perm=[1, 0, 2])
-        following.extend(zip(held, last, strict=True))
-    product = made.add("MatMul", x, made.weights(hidden, outputs))
-    made.output(made.add("Add", product, made.weights(outputs)))
+        every, *last = builder.last_outputs()
+        last_output = builder.add("Squeeze", every, builder.constant(np.array([1])))
+        x = builder.add("Transpose", last_output, perm=[1, 0, 2])
+        following.extend(zip(states, last, strict=True))
+    product = builder.add("MatMul", x, builder.weights(hidden_size, outputs))
+    builder.output(builder.add("Add", product, builder.weights(outputs)))
     for state, output in following:
-        made.output(output)
-        made.states.append((state, output))
-    return made
+        builder.output(output)
+        builder.states.append((state, output))
+    return builder
 
 
-def lstm_sequence(layers: int, hidden: int, length: int) -> ModelBuilder:
+def lstm_sequence(layers: int, hidden_size: int, length: int) -> ModelBuilder:
     """LSTM layers over a whole sequence from zero state."""
-    made = ModelBuilder()
-    x = made.input("x", [length, 1, hidden])
+    builder = ModelBuilder()
+    x = builder.input("x", [length, 1, hidden_size])
     for _ in range(layers):
-        every = made.add(
+        every = builder.add(
             "LSTM",
             x,
-            made.weights(1, 4 * hidden, hidden),
-            made.weights(1, 4 * hidden, hidden),
+            builder.weights(1, 4 * hidden_size, hidden_size),
+            builder.weights(1, 4 * hidden_size, hidden_size),
             outputs=1,
-            hidden_size=hidden,
+            hidden_size=hidden_size,
         )
-        x = made.add("Squeeze", every, made.constant(np.array([1])))
-    made.output(x)
-    return made
+        x = builder.add("Squeeze", every, builder.constant(np.array([1])))
+    builder.output(x)
+    return builder
 
 
 def mlp(*widths: int, batch: int = 1) -> ModelBuilder:
     """Dense layers with ReLU between them."""
-    made = ModelBuilder()
-    x = made.input("x", [batch, widths[0]])
-    for layer, (before, after) in enumerate(pairwise(widths)):
-        x = made.add("Gemm", x, made.weights(after, before), made.weights(after), transB=1)
+    builder = ModelBuilder()
+    x = builder.input("x", [batch, widths[0]])
+    for layer, (width, next_width) in enumerate(pairwise(widths)):
+        x = builder.add(
+            "Gemm", x, builder.weights(next_width, width), builder.weights(next_width), transB=1
+        )
         if layer + 2 < len(widths):
-            x = made.add("Relu", x)
-    made.output(x)
-    return made
+            x = builder.add("Relu", x)
+    builder.output(x)
+    return builder

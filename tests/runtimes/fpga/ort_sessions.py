@@ -87,18 +87,18 @@ def taken(session: onnxruntime.InferenceSession, name: str = PROVIDER_NAME) -> l
     )
 
 
-def disagreement(got: np.ndarray, expected: np.ndarray) -> str:
+def disagreement(actual: np.ndarray, expected: np.ndarray) -> str:
     """Why `got` is not `expected` within bf16's tolerance; empty if it is.
 
     Infinities and NaN must be in the same places; of the rest the largest difference may
     be 2 % of the largest expected value, and the cosine at least 0.999.
     """
-    if got.shape != expected.shape:
-        return f"shape {got.shape} instead of {expected.shape}"
+    if actual.shape != expected.shape:
+        return f"shape {actual.shape} instead of {expected.shape}"
     finite = np.isfinite(expected)
-    if not np.array_equal(got[~finite], expected[~finite], equal_nan=True):
+    if not np.array_equal(actual[~finite], expected[~finite], equal_nan=True):
         return "infinities or NaN are elsewhere"
-    a, b = got[finite].astype(np.float64), expected[finite].astype(np.float64)
+    a, b = actual[finite].astype(np.float64), expected[finite].astype(np.float64)
     if not np.isfinite(a).all():
         return "infinities or NaN where there should be none"
     largest = np.abs(b).max(initial=0)

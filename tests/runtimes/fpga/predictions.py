@@ -58,23 +58,23 @@ def rows(networks: Iterable[Network]) -> Iterator[tuple[str, ...]]:
     """A row for each network and each card that holds it."""
     for model, batch, graph in networks:
         try:
-            lowered = lower(graph)
+            lowered_graph = lower(graph)
         except Unsupported as error:
             sys.stderr.write(f"{model}: {error}\n")
             continue
         for key in card_keys():
             try:
-                compiled = compile_lowered(lowered, load_card(key), RELEASE)
+                program = compile_lowered(lowered_graph, load_card(key), RELEASE)
             except Unsupported as error:
                 sys.stderr.write(f"{model} on {key}: {error}\n")
                 continue
             rng = np.random.default_rng(1)
-            samples = simulate(compiled, AfterCompletion(_REQUESTS, _SPACED_NS), rng)
+            samples = simulate(program, AfterCompletion(_REQUESTS, _SPACED_NS), rng)
             p99_us = float(np.percentile(samples.latency_ns, 99)) / 1e3
-            link = transfer(compiled)
-            figures = (f"{latency_us(compiled):.3f}", f"{p99_us:.3f}")
+            link = transfer(program)
+            figures = (f"{latency_us(program):.3f}", f"{p99_us:.3f}")
             way = link.way if link else ""
-            yield model, str(batch), key, RELEASE, way, *figures, fidelity(compiled).word
+            yield model, str(batch), key, RELEASE, way, *figures, fidelity(program).word
 
 
 def catalogue_networks(folder: Path) -> Iterator[Network]:
@@ -99,9 +99,9 @@ def text(folder: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--graphs", metavar="FOLDER", help="keep the exported graphs here")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     with TemporaryDirectory() as temporary:
-        FILE.write_text(text(Path(chosen.graphs or temporary)), encoding="utf-8")
+        FILE.write_text(text(Path(options.graphs or temporary)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -90,17 +90,17 @@ class Predicted:
 
 
 def predict(row: Row) -> Predicted:
-    compiled = row.compile()
-    mean_us = latency_us(compiled, row.idle_us)
+    program = row.compile()
+    mean_us = latency_us(program, row.idle_us)
     gap_ns = 20_000 if row.pacing == "spaced" else 0
-    samples = simulate(compiled, AfterCompletion(20_000, gap_ns), np.random.default_rng(1))
+    samples = simulate(program, AfterCompletion(20_000, gap_ns), np.random.default_rng(1))
     idle = None if row.pacing == "spaced" else 0
-    cycles = compiled.scheduler.after_idle(idle).cycles
+    cycles = program.scheduler.after_idle(idle).cycles
     return Predicted(
         row,
         mean_us,
         float(np.percentile(samples.latency_ns, 99)) / 1e3,
-        cycles / compiled.card.clock_mhz,
+        cycles / program.card.clock_mhz,
     )
 
 
@@ -111,26 +111,26 @@ def uses(row: Row) -> list[float]:
     return [0, 0, 1, 2 * row.width > 256]
 
 
-def fit(predicted: Sequence[Predicted]) -> np.ndarray:
+def fit(predictions: Sequence[Predicted]) -> np.ndarray:
     """CONSTANTS by least squares of the relative errors, microseconds."""
-    means = np.array([p.row.mean_us for p in predicted], float)
-    design = np.array([uses(p.row) for p in predicted], float) / means[:, None]
-    rest = 1 - np.array([p.cycles_us for p in predicted]) / means
+    means = np.array([p.row.mean_us for p in predictions], float)
+    design = np.array([uses(p.row) for p in predictions], float) / means[:, None]
+    rest = 1 - np.array([p.cycles_us for p in predictions]) / means
     return np.linalg.lstsq(design, rest, rcond=None)[0]
 
 
-def left_out_errors(predicted: Sequence[Predicted]) -> list[float]:
+def left_out_errors(predictions: Sequence[Predicted]) -> list[float]:
     """Per cent, each row predicted with constants that were fitted without it."""
     errors = []
-    for i, this in enumerate(predicted):
-        constants = fit([*predicted[:i], *predicted[i + 1 :]])
-        us = float(np.dot(constants, uses(this.row))) + this.cycles_us
-        errors.append((us / (this.row.mean_us or math.nan) - 1) * 100)
+    for i, prediction in enumerate(predictions):
+        constants = fit([*predictions[:i], *predictions[i + 1 :]])
+        us = float(np.dot(constants, uses(prediction.row))) + prediction.cycles_us
+        errors.append((us / (prediction.row.mean_us or math.nan) - 1) * 100)
     return errors
 
 
 def held_out_errors(
-    predicted: Sequence[Predicted], group_of: Callable[[Row], object]
+    predictions: Sequence[Predicted], group_of: Callable[[Row], object]
 ) -> list[float]:
     """Per cent, each group of rows predicted with constants that were fitted without it.
 
@@ -138,25 +138,25 @@ def held_out_errors(
     from the other one, and the V80 from the other cards.
     """
     errors = {}
-    for group in dict.fromkeys(group_of(p.row) for p in predicted):
-        rest = [p for p in predicted if group_of(p.row) != group]
+    for group in dict.fromkeys(group_of(p.row) for p in predictions):
+        rest = [p for p in predictions if group_of(p.row) != group]
         constants = dict(zip(CONSTANTS, fit(rest), strict=True))
-        used = np.array([uses(p.row) for p in rest], float).sum(axis=0).tolist()
-        known = {name for name, uses_of in zip(CONSTANTS, used, strict=True) if uses_of}
-        for p in predicted:
+        use_counts = np.array([uses(p.row) for p in rest], float).sum(axis=0).tolist()
+        known_names = {name for name, uses_of in zip(CONSTANTS, use_counts, strict=True) if uses_of}
+        for p in predictions:
             if group_of(p.row) == group:
-                us = _nearest_us(p.row, constants, known) + p.cycles_us
+                us = _nearest_us(p.row, constants, known_names) + p.cycles_us
                 errors[p.row] = (us / (p.row.mean_us or math.nan) - 1) * 100
-    return [errors[p.row] for p in predicted]
+    return [errors[p.row] for p in predictions]
 
 
-def _nearest_us(row: Row, constants: Mapping[str, float], known: Collection[str]) -> float:
+def _nearest_us(row: Row, constants: Mapping[str, float], known_names: Collection[str]) -> float:
     names = [f"V80 {release} io_us" for release in (row.release, "sdk25", "sdk26")]
-    own = [name for name in names if name in known] if row.card == "V80" else []
-    if own:
-        return constants[own[0]]
-    if "IA io_us" not in known:
-        return next(constants[name] for name in names if name in known)
+    own_names = [name for name in names if name in known_names] if row.card == "V80" else []
+    if own_names:
+        return constants[own_names[0]]
+    if "IA io_us" not in known_names:
+        return next(constants[name] for name in names if name in known_names)
     return constants["IA io_us"] + (2 * row.width > 256) * constants["IA dma_us"]
 
 
@@ -169,17 +169,17 @@ GROUPS: Mapping[str, Callable[[Row], object]] = {
 """What is left out of the fit at a time."""
 
 
-def fits_table(predicted: Sequence[Predicted]) -> str:
+def fits_table(predictions: Sequence[Predicted]) -> str:
     """The README's table of how far means are off, by what the constants were fitted to."""
-    fitted = [p.mean_error for p in predicted]
+    mean_errors = [p.mean_error for p in predictions]
     lines = ["| constants fitted to | mean error | worst |", "| --- | --- | --- |"]
     for name, errors in (
-        ("all twenty rows", fitted),
+        ("all twenty rows", mean_errors),
         *(
-            (f"the rest, {name} left out", held_out_errors(predicted, g))
+            (f"the rest, {name} left out", held_out_errors(predictions, g))
             for name, g in GROUPS.items()
         ),
-        ("all rows, every release working ahead", always_ahead_errors(predicted)),
+        ("all rows, every release working ahead", always_ahead_errors(predictions)),
     ):
         sizes = [abs(error) for error in errors]
         worst = max(errors, key=abs)
@@ -187,30 +187,30 @@ def fits_table(predicted: Sequence[Predicted]) -> str:
     return "\n".join(lines)
 
 
-def always_ahead_errors(predicted: Sequence[Predicted]) -> list[float]:
+def always_ahead_errors(predictions: Sequence[Predicted]) -> list[float]:
     """Per cent, if every release worked ahead between spaced requests, constants fitted anew."""
-    ahead = []
-    for p in predicted:
-        compiled = p.row.compile()
-        schedule = Scheduler(compiled.program).after_idle(None)
-        ahead.append(replace(p, cycles_us=schedule.cycles / compiled.card.clock_mhz))
-    constants = fit(ahead)
+    ahead_predictions = []
+    for p in predictions:
+        program = p.row.compile()
+        schedule = Scheduler(program.program).after_idle(None)
+        ahead_predictions.append(replace(p, cycles_us=schedule.cycles / program.card.clock_mhz))
+    constants = fit(ahead_predictions)
     return [
         ((float(np.dot(constants, uses(p.row))) + p.cycles_us) / (p.row.mean_us or math.nan) - 1)
         * 100
-        for p in ahead
+        for p in ahead_predictions
     ]
 
 
-def table(predicted: Sequence[Predicted]) -> str:
+def table(predictions: Sequence[Predicted]) -> str:
     """The README's table."""
     lines = [
         "| model | card | release | pacing | published mean | model | error | left out "
         "| published p99 | model | error |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    left_out = left_out_errors(predicted)
-    for p, error in zip(predicted, left_out, strict=True):
+    left_out = left_out_errors(predictions)
+    for p, error in zip(predictions, left_out, strict=True):
         row = p.row
         lines.append(
             f"| {row.model} | {row.card} | {row.release} | {row.pacing} | {row.mean_us} "
@@ -219,24 +219,24 @@ def table(predicted: Sequence[Predicted]) -> str:
         )
     means, p99s = (
         [abs(e) for e in es]
-        for es in ([p.mean_error for p in predicted], [p.p99_error for p in predicted])
+        for es in ([p.mean_error for p in predictions], [p.p99_error for p in predictions])
     )
-    without = [abs(error) for error in left_out]
+    errors = [abs(error) for error in left_out]
     lines.append(
         f"| mean of the absolute errors | | | | | | {np.mean(means):.1f} % "
-        f"| {np.mean(without):.1f} % | | | {np.mean(p99s):.1f} % |"
+        f"| {np.mean(errors):.1f} % | | | {np.mean(p99s):.1f} % |"
     )
     lines.append(
-        f"| worst | | | | | | {max(means):.1f} % | {max(without):.1f} % | | | {max(p99s):.1f} % |"
+        f"| worst | | | | | | {max(means):.1f} % | {max(errors):.1f} % | | | {max(p99s):.1f} % |"
     )
     return "\n".join(lines)
 
 
-def jitter_us(predicted: list[Predicted]) -> float:
+def jitter_us(predictions: list[Predicted]) -> float:
     """The scale of an exponential whose p99 is as far above its mean as the tables' on average."""
-    figures = [(p.row.p99_us, p.row.mean_us) for p in predicted]
-    above = [p99 - mean for p99, mean in figures if p99 is not None and mean is not None]
-    return float(np.mean(above)) / (math.log(100) - 1)
+    figures = [(p.row.p99_us, p.row.mean_us) for p in predictions]
+    margins_us = [p99 - mean for p99, mean in figures if p99 is not None and mean is not None]
+    return float(np.mean(margins_us)) / (math.log(100) - 1)
 
 
 if __name__ == "__main__":

@@ -13,33 +13,33 @@ _ACTIVATIONS = ("Relu", "Sigmoid", "Tanh", "Erf")
 def random_graph(seed: int, least_nodes: int = 5, most_nodes: int = 50) -> Graph:
     """A graph with as many nodes as drawn, of vectors with 8 to 512 elements."""
     draw = random.Random(seed)
-    made = ModelBuilder(f"random {seed}")
+    builder = ModelBuilder(f"random {seed}")
     batch = draw.choice((1, 1, 1, 2, 8))
     width = draw.choice((8, 32, 100, 256))
-    x = made.input("x", [batch, width])
+    x = builder.input("x", [batch, width])
     same_width = [x]
     nodes = draw.randint(least_nodes, most_nodes)
     if draw.random() < 0.5:
-        state = made.input("s", [batch, width])
-        following = made.add("Tanh", made.add("Add", x, state))
-        x = made.add("Add", following, state)
-        made.states.append(("s", following))
-    while len(made.nodes) < nodes:
+        state = builder.input("s", [batch, width])
+        following = builder.add("Tanh", builder.add("Add", x, state))
+        x = builder.add("Add", following, state)
+        builder.states.append(("s", following))
+    while len(builder.nodes) < nodes:
         kind = draw.choice(("dense", "dense", "activation", "activation", "residual", "softmax"))
         if kind == "dense":
             following_width = draw.choice((8, 32, 100, 256, 512))
-            x = made.add("Gemm", x, made.weights(width, following_width))
+            x = builder.add("Gemm", x, builder.weights(width, following_width))
             if following_width != width:
                 same_width = []
             width = following_width
         elif kind == "activation":
-            x = made.add(draw.choice(_ACTIVATIONS), x)
+            x = builder.add(draw.choice(_ACTIVATIONS), x)
         elif kind == "residual" and same_width:
-            x = made.add("Add", x, draw.choice(same_width))
+            x = builder.add("Add", x, draw.choice(same_width))
         elif kind == "softmax":
-            x = made.add("Softmax", x, axis=1)
+            x = builder.add("Softmax", x, axis=1)
         same_width.append(x)
-    made.output(x)
-    for _, output in made.states:
-        made.output(output)
-    return made.graph()
+    builder.output(x)
+    for _, output in builder.states:
+        builder.output(output)
+    return builder.graph()

@@ -92,28 +92,28 @@ def assert_runs_whole(proto: onnx.ModelProto, inputs: Sequence[torch.Tensor]) ->
     """Nothing that touches a float is left to others, outputs hold, and the card has a timing."""
     feeds = {v.name: t.numpy() for v, t in zip(proto.graph.input, inputs, strict=True)}
     session = card_session(proto)
-    graph, compiled = on_the_card(proto)
-    of_ids = Counter(node.op for node in graph.nodes if not touches_float(graph, node))
-    assert Counter(taken(session, CPU)) <= of_ids
+    graph, program = on_the_card(proto)
+    index_ops = Counter(node.op for node in graph.nodes if not touches_float(graph, node))
+    assert Counter(taken(session, CPU)) <= index_ops
     assert taken(session)
     expected = cpu_session(proto).run(None, feeds)
-    for ours, theirs in zip(session.run(None, feeds), expected, strict=True):
-        assert disagreement(ours, theirs) == ""
-    assert compiled.scheduler.after_idle(0).cycles > 0
+    for actual, expected_output in zip(session.run(None, feeds), expected, strict=True):
+        assert disagreement(actual, expected_output) == ""
+    assert program.scheduler.after_idle(0).cycles > 0
 
 
 @pytest.mark.rare
 @pytest.mark.parametrize("case", CASES)
 def test_attention_of_torchs_exporter_runs_whole(case: str) -> None:
-    made, inputs = CASES[case]
-    assert_runs_whole(exported(made(), inputs, dynamo=True), inputs)
+    make_module, inputs = CASES[case]
+    assert_runs_whole(exported(make_module(), inputs, dynamo=True), inputs)
 
 
 @pytest.mark.parametrize("case", [name for name in CASES if name != "encoder layer"])
 def test_attention_of_the_older_exporter_runs_whole(case: str) -> None:
     """It can't export the encoder layer: torch hands it `is_causal` as a tensor."""
-    made, inputs = CASES[case]
-    assert_runs_whole(exported(made(), inputs, dynamo=False), inputs)
+    make_module, inputs = CASES[case]
+    assert_runs_whole(exported(make_module(), inputs, dynamo=False), inputs)
 
 
 def test_a_row_that_may_look_at_nothing_is_zero_as_the_graph_says() -> None:
@@ -121,15 +121,15 @@ def test_a_row_that_may_look_at_nothing_is_zero_as_the_graph_says() -> None:
     proto = exported(Attention(), [X, MASK], dynamo=False)
     assert "IsNaN" in {node.op_type for node in proto.graph.node}
     feeds = {v.name: t.numpy() for v, t in zip(proto.graph.input, (X, MASK), strict=True)}
-    (got,) = card_session(proto).run(None, feeds)
-    assert (got[..., 2, :] == 0).all()
-    assert np.isfinite(got).all()
+    (actual,) = card_session(proto).run(None, feeds)
+    assert (actual[..., 2, :] == 0).all()
+    assert np.isfinite(actual).all()
 
 
 def test_the_guard_of_a_softmax_costs_one_pass_over_it() -> None:
     """IsNaN and Where are one activation and one choice: one pass, as ReLU and an addition."""
-    graph, compiled = on_the_card(exported(Attention(), [X, MASK], dynamo=True))
+    graph, program = on_the_card(exported(Attention(), [X, MASK], dynamo=True))
     names = {node.op: node.name for node in graph.nodes}
-    (guard,) = [s for s in compiled.lowered.steps if names["IsNaN"] in s.name]
+    (guard,) = [s for s in program.lowered.steps if names["IsNaN"] in s.name]
     assert getattr(guard, "passes", None) == 1
     assert getattr(guard, "fresh", None) == HEADS * TOKENS * TOKENS

@@ -98,9 +98,9 @@ def cases() -> Mapping[str, list[Case]]:
         warnings.simplefilter("ignore")
         from onnx.backend.test.loader import load_model_tests
 
-        loaded = load_model_tests(kind="node")
-    made: dict[str, list[Case]] = defaultdict(list)
-    for each in loaded:
+        node_tests = load_model_tests(kind="node")
+    cases_by_operator: dict[str, list[Case]] = defaultdict(list)
+    for each in node_tests:
         assert each.model is not None and each.data_sets
         model = onnx.ModelProto()
         model.CopyFrom(each.model)
@@ -114,8 +114,8 @@ def cases() -> Mapping[str, list[Case]]:
         if any(np.asarray(a).dtype == object for a in (*inputs, *outputs)):
             continue  # texts, and element types that numpy lacks
         case = _case(each.name, model, inputs, outputs)
-        made[case.ops[0] if len(case.ops) == 1 else ""].append(case)
-    return made
+        cases_by_operator[case.ops[0] if len(case.ops) == 1 else ""].append(case)
+    return cases_by_operator
 
 
 def _case(
@@ -126,7 +126,7 @@ def _case(
 ) -> Case:
     model.ir_version = min(model.ir_version, 13)
     arrays = {i.name: np.asarray(a) for i, a in zip(model.graph.input, inputs, strict=False)}
-    held = {
+    weights = {
         node.input[position]
         for node in model.graph.node
         for position in _HELD_ON_THE_CARD.get(node.op_type, ())
@@ -134,33 +134,33 @@ def _case(
     }
     gathers = {n.input[1] for n in model.graph.node if n.op_type.startswith("Gather")}
     feeds = {
-        given: array
-        for given, array in arrays.items()
-        if given not in held and (array.dtype.kind == "f" or given in gathers)
+        tensor_name: array
+        for tensor_name, array in arrays.items()
+        if tensor_name not in weights and (array.dtype.kind == "f" or tensor_name in gathers)
     }
-    kept = [value for value in model.graph.input if value.name in feeds]
+    fed_inputs = [value for value in model.graph.input if value.name in feeds]
     del model.graph.input[:]
-    model.graph.input.extend(kept)
+    model.graph.input.extend(fed_inputs)
     model.graph.initializer.extend(
-        numpy_helper.from_array(array, given)
-        for given, array in arrays.items()
-        if given not in feeds
+        numpy_helper.from_array(array, tensor_name)
+        for tensor_name, array in arrays.items()
+        if tensor_name not in feeds
     )
     return Case(name, model, feeds, tuple(map(np.asarray, outputs)))
 
 
 def _fault(case: Case, session: onnxruntime.InferenceSession) -> str:
     """What is wrong with the outputs of a case; empty if nothing is."""
-    got = session.run(None, dict(case.feeds))
+    outputs = session.run(None, dict(case.feeds))
     expected: list[np.ndarray] = list(case.outputs)
     if case.name in TOO_COARSE:
         evaluator = ReferenceEvaluator(case.model)
-        rounded = {name: round_bf16(array) for name, array in case.feeds.items()}
-        if not any(map(disagreement, got, expected)):
+        rounded_feeds = {name: round_bf16(array) for name, array in case.feeds.items()}
+        if not any(map(disagreement, outputs, expected)):
             return f"{case.name}: needs no exception any more"
-        expected = [np.asarray(array) for array in evaluator.run(None, rounded)]
-    for ours, theirs in zip(got, expected, strict=True):
-        if ours.dtype == np.float32 and (why := disagreement(ours, theirs)):
+        expected = [np.asarray(array) for array in evaluator.run(None, rounded_feeds)]
+    for actual, expected_output in zip(outputs, expected, strict=True):
+        if actual.dtype == np.float32 and (why := disagreement(actual, expected_output)):
             return f"{case.name}: {why}"
     return ""
 
@@ -192,7 +192,7 @@ def test_graphs_of_several_nodes_pass_where_the_card_takes_a_part(
     cases: Mapping[str, list[Case]],
 ) -> None:
     """Functions written out as nodes: mostly split between the card and the CPU."""
-    faults, computed = [], 0
+    faults, computed_count = [], 0
     for case in cases[""]:
         if not OPERATORS.keys() & set(case.ops):
             continue
@@ -206,7 +206,7 @@ def test_graphs_of_several_nodes_pass_where_the_card_takes_a_part(
                     cpu_session(case.model)
             continue
         if taken(session) and case.is_float32:
-            computed += 1
+            computed_count += 1
             faults += [fault] if (fault := _fault(case, session)) else []
     assert faults == []
-    assert computed > 100
+    assert computed_count > 100

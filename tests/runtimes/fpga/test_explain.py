@@ -24,8 +24,8 @@ def step(tmp_path: Path) -> str:
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     status = main(["explain", *arguments])
-    told = capsys.readouterr()
-    return status, told.out, told.err
+    captured_text = capsys.readouterr()
+    return status, captured_text.out, captured_text.err
 
 
 def test_it_runs_as_a_module_without_an_engine(step: str) -> None:
@@ -34,11 +34,11 @@ def test_it_runs_as_a_module_without_an_engine(step: str) -> None:
         f"main(['explain', {step!r}]); "
         "print(*(n for n in ('onnxruntime', 'torch') if n in sys.modules), file=sys.stderr)"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stderr.strip() == ""
-    assert "V80 at sdk26" in done.stdout
+    assert process.stderr.strip() == ""
+    assert "V80 at sdk26" in process.stdout
 
 
 def test_all_that_decides_the_latency_is_told(
@@ -47,7 +47,7 @@ def test_all_that_decides_the_latency_is_told(
     status, text, _ = run(capsys, step, "--card", "v80@sdk26")
     assert status == 0
     # 3 layers x (16 tiles / 6 cores + 32 + 1 + 25) cycles; 8 taps are 128 tiles a layer.
-    for told in (
+    for expected_text in (
         "384 of 24576 tiles",
         "256 bytes in, 256 out",
         r"spaced +2\.425 us, 183 cycles",
@@ -57,7 +57,7 @@ def test_all_that_decides_the_latency_is_told(
         "critical path: 183 cycles over 6 instructions",
         r"Conv_2 +matrix +128 +19 +3 +32 +0 +35",
     ):
-        assert re.search(told, text), told
+        assert re.search(expected_text, text), expected_text
     assert len(re.findall(r"^ +\d +64 +4\.8%$", text, re.MULTILINE)) == 6
 
 
@@ -70,13 +70,13 @@ def test_a_pause_decides_what_was_done_ahead(step: str, capsys: pytest.CaptureFi
 def test_work_that_is_wholly_done_ahead_is_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = ModelBuilder()
-    state, x = made.input("state", [1, 64]), made.input("x", [1, 64])
-    held = made.add("MatMul", state, made.weights(64, 64))
-    new = made.add("MatMul", x, made.weights(64, 64))
-    made.output(made.add("Add", held, new))
-    made.states.append((state, made.nodes[-1].output[0]))
-    onnx.save(made.model(), tmp_path / "rnn.onnx")
+    builder = ModelBuilder()
+    state, x = builder.input("state", [1, 64]), builder.input("x", [1, 64])
+    state_product = builder.add("MatMul", state, builder.weights(64, 64))
+    new = builder.add("MatMul", x, builder.weights(64, 64))
+    builder.output(builder.add("Add", state_product, new))
+    builder.states.append((state, builder.nodes[-1].output[0]))
+    onnx.save(builder.model(), tmp_path / "rnn.onnx")
     _, text, _ = run(capsys, str(tmp_path / "rnn.onnx"))
     assert re.search(r"MatMul_0 .* all of it before the request", text)
     assert "ahead      1 cycles" in text
@@ -85,9 +85,9 @@ def test_work_that_is_wholly_done_ahead_is_listed(
 def test_an_empty_program_is_explained_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = ModelBuilder()
-    made.output(made.add("Flatten", made.input("x", [1, 4, 4])))
-    onnx.save(made.model(), tmp_path / "flat.onnx")
+    builder = ModelBuilder()
+    builder.output(builder.add("Flatten", builder.input("x", [1, 4, 4])))
+    onnx.save(builder.model(), tmp_path / "flat.onnx")
     status, text, _ = run(capsys, str(tmp_path / "flat.onnx"))
     assert status == 0
     assert "0 cycles on the card" in text

@@ -34,8 +34,8 @@ Save = Callable[[ModelBuilder], ExportedModel]
 
 @pytest.fixture
 def save(tmp_path: Path) -> Save:
-    def write(made: ModelBuilder) -> ExportedModel:
-        model = made.model()
+    def write(builder: ModelBuilder) -> ExportedModel:
+        model = builder.model()
         path = tmp_path / "model.onnx"
         onnx.save(model, path)
         return ExportedModel(
@@ -56,7 +56,7 @@ def save(tmp_path: Path) -> Save:
             },
             references={},
             reference="onnx",
-            states=tuple(StatePair(*pair) for pair in made.states),
+            states=tuple(StatePair(*pair) for pair in builder.states),
         )
 
     return write
@@ -82,31 +82,31 @@ def test_outputs_are_computed_in_bf16(save: Save, made: ModelBuilder) -> None:
         lane = session.lanes[0]
         lane.bind(inputs)
         lane.run()
-        found = lane.outputs()
+        outputs = lane.outputs()
         assert session.execution.precision == "bf16"
         assert session.execution.elsewhere == ()
-    for output, wanted in zip(model.outputs, expected, strict=True):
-        error = np.abs(found[output.name] - wanted).max() / np.abs(wanted).max()
-        assert 0 < error < 2e-2 or (found[output.name] == wanted).all()
+    for output, expected_output in zip(model.outputs, expected, strict=True):
+        error = np.abs(outputs[output.name] - expected_output).max() / np.abs(expected_output).max()
+        assert 0 < error < 2e-2 or (outputs[output.name] == expected_output).all()
 
 
 def test_state_advances_from_run_to_run(save: Save) -> None:
     model = save(cnn_step(2, 32))
     inputs = numbers(model)
     evaluator = ReferenceEvaluator(model.path)
-    held = dict(inputs)
+    state_inputs = dict(inputs)
     with Fpga().compile(model, {}, CARD) as session:
         lane = session.lanes[0]
         lane.bind(inputs)
         for _ in range(3):
             lane.run()
             expected = dict(
-                zip((o.name for o in model.outputs), evaluator.run(None, held), strict=True)
+                zip((o.name for o in model.outputs), evaluator.run(None, state_inputs), strict=True)
             )
-            for name, wanted in expected.items():
-                assert np.allclose(lane.outputs()[name], wanted, atol=3e-2), name
+            for name, expected_output in expected.items():
+                assert np.allclose(lane.outputs()[name], expected_output, atol=3e-2), name
             lane.advance()
-            held |= {pair.input: expected[pair.output] for pair in model.states}
+            state_inputs |= {pair.input: expected[pair.output] for pair in model.states}
 
 
 def test_facts_are_those_of_the_arrivals(save: Save) -> None:
@@ -138,14 +138,16 @@ def test_facts_are_those_of_the_arrivals(save: Save) -> None:
 def test_options_make_a_hypothetical_card(save: Save) -> None:
     model = save(mlp(256, 256))
     rng = np.random.default_rng(0)
-    found = []
+    card_facts = []
     for options in ({}, {"clock": 600.0}, {"cores": 8}, {"block": 16, "tiles": 3000}):
         with Fpga().compile(model, {}, replace(CARD, options=options)) as session:
             session.simulate(AfterCompletion(1), rng)
-            found.append((session.execution.facts["cycles"], session.execution.facts["fidelity"]))
+            card_facts.append(
+                (session.execution.facts["cycles"], session.execution.facts["fidelity"])
+            )
     # 64 tiles on 6 cores and on 8; 256 smaller ones on 6; 37 cycles deep.
-    assert [cycles for cycles, _ in found] == [11 + 37, 11 + 37, 8 + 37, 43 + 37]
-    assert [word for _, word in found] == ["extrapolated"] * 4
+    assert [cycles for cycles, _ in card_facts] == [11 + 37, 11 + 37, 8 + 37, 43 + 37]
+    assert [word for _, word in card_facts] == ["extrapolated"] * 4
 
 
 def test_a_card_that_cannot_exist_is_unsupported(save: Save) -> None:
@@ -178,10 +180,10 @@ def test_a_card_file_is_a_device(save: Save, tmp_path: Path) -> None:
 
 
 def test_a_graph_that_the_cpu_shares_is_partial_and_has_no_latency(save: Save) -> None:
-    made = ModelBuilder()
-    x = made.add("Relu", made.input("x", [1, 3, 3]))
-    made.output(made.add("Det", x))
-    with Fpga().compile(save(made), {}, CARD) as session:
+    builder = ModelBuilder()
+    x = builder.add("Relu", builder.input("x", [1, 3, 3]))
+    builder.output(builder.add("Det", x))
+    with Fpga().compile(save(builder), {}, CARD) as session:
         assert [(n.node, n.op) for n in session.execution.elsewhere] == [("Det_1", "Det")]
         assert session.execution.facts == {}
         with pytest.raises(RunFault, match="part of the graph runs elsewhere"):
@@ -189,13 +191,13 @@ def test_a_graph_that_the_cpu_shares_is_partial_and_has_no_latency(save: Save) -
 
 
 def test_integer_arithmetic_on_the_host_is_listed_and_does_not_count(save: Save) -> None:
-    made = ModelBuilder()
-    x = made.input("x", [2, 4])
-    made.output(made.add("Relu", x))
-    index = made.input("index", [3], TensorProto.INT64)
-    doubled = made.add("Mul", index, made.constant(np.array([2])))
-    made.output(doubled, kind=TensorProto.INT64)
-    with Fpga().compile(save(made), {}, CARD) as session:
+    builder = ModelBuilder()
+    x = builder.input("x", [2, 4])
+    builder.output(builder.add("Relu", x))
+    index = builder.input("index", [3], TensorProto.INT64)
+    doubled_index = builder.add("Mul", index, builder.constant(np.array([2])))
+    builder.output(doubled_index, kind=TensorProto.INT64)
+    with Fpga().compile(save(builder), {}, CARD) as session:
         assert session.execution.elsewhere == ()
         (host,) = [n for n in session.execution.placement if not n.counts]
         assert (host.op, host.provider) == ("Mul", "CPUExecutionProvider")
@@ -207,10 +209,10 @@ def test_a_graph_that_does_not_fit_is_unsupported(save: Save) -> None:
 
 
 def test_axes_are_fixed_for_outputs_and_timings_alike(save: Save) -> None:
-    made = ModelBuilder()
-    x = made.input("x", ["batch", 64])
-    made.output(made.add("MatMul", x, made.weights(64, 32)), ["batch", 32])
-    model = save(made)
+    builder = ModelBuilder()
+    x = builder.input("x", ["batch", 64])
+    builder.output(builder.add("MatMul", x, builder.weights(64, 32)), ["batch", 32])
+    model = save(builder)
     with Fpga().compile(model, {"batch": 5}, CARD) as session:
         lane = session.lanes[0]
         lane.bind({"x": np.ones((5, 64), np.float32)})
@@ -223,15 +225,15 @@ def test_axes_are_fixed_for_outputs_and_timings_alike(save: Save) -> None:
 
 def test_a_graph_with_its_sizes_baked_in_runs_at_the_sizes_of_its_case(save: Save) -> None:
     """As that of a module is which torch exports at one size only."""
-    made = ModelBuilder()
-    x = made.input("x", [5, 64])
-    made.output(made.add("MatMul", x, made.weights(64, 32)), [5, 32])
-    baked = save(made)
+    builder = ModelBuilder()
+    x = builder.input("x", [5, 64])
+    builder.output(builder.add("MatMul", x, builder.weights(64, 32)), [5, 32])
+    static_model = save(builder)
     model = replace(
-        baked,
+        static_model,
         inputs=(TensorSpec("x", "float32", ("batch", 64)),),
         axes={"batch": 1},
-        fixed={"batch=5": FixedGraph(baked.path, baked.outputs)},
+        fixed={"batch=5": FixedGraph(static_model.path, static_model.outputs)},
     ).at({"batch": 5})
     with Fpga().compile(model, model.axes, CARD) as session:
         assert session.execution.facts["cycles"] == 5 * 1 + 37
@@ -282,10 +284,10 @@ def test_availability_and_refusals_need_no_engine() -> None:
         "r.availability(); print([d.key for d in r.devices()]); "
         "print(*(n for n in ('onnxruntime', 'onnx', 'torch') if n in sys.modules))"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout.split("\n")[:2] == ["['ia-420f', 'ia-840f', 'v80']", ""]
+    assert process.stdout.split("\n")[:2] == ["['ia-420f', 'ia-840f', 'v80']", ""]
 
 
 def test_a_later_ir_version_that_nothing_needs_is_opened_as_a_copy(save: Save) -> None:

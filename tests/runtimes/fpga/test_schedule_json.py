@@ -16,28 +16,28 @@ from tests.runtimes.fpga.graphs import cnn_step, lstm_step
 
 def asked(path: Path, **changes: Any) -> dict[str, Any]:
     """The answer of a process of its own, which steps back behind all others."""
-    made = cnn_step(3, 128)
+    builder = cnn_step(3, 128)
     if not path.exists():
-        onnx.save(made.model(), path)
+        onnx.save(builder.model(), path)
     question = {
         "model": "cnn_small",
         "path": str(path),
         "axes": {},
-        "states": [list(pair) for pair in made.states],
+        "states": [list(pair) for pair in builder.states],
         "card": "v80",
         "release": "",
         "options": {},
         "gap_us": 20.0,
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "runtimes.fpga", "schedule", "--json"],
         input=json.dumps(question | changes) + "\n",
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stderr == ""
-    (line,) = done.stdout.splitlines()
+    assert process.stderr == ""
+    (line,) = process.stdout.splitlines()
     answer: dict[str, Any] = json.loads(line)
     return answer
 

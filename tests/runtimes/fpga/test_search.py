@@ -46,8 +46,8 @@ def every_configuration(public: Card) -> Iterator[Card]:
 
 def brute_force(graph: Graph, release: str, idle_us: float) -> list[tuple[Key, float]]:
     """The order and the p99 of all that fit, each compiled by itself."""
-    timed = []
-    lowered = lower(graph)
+    timings = []
+    lowered_graph = lower(graph)
     for public in CARDS:
         part = public.part
         assert part is not None
@@ -56,18 +56,23 @@ def brute_force(graph: Graph, release: str, idle_us: float) -> list[tuple[Key, f
             if products > part.dsp_blocks * part.multiplications_per_dsp:
                 continue
             try:
-                compiled = compile_lowered(lowered, card, release)
+                program = compile_lowered(lowered_graph, card, release)
             except Unsupported:
                 continue
-            p99 = latency_us(compiled, idle_us) + jitter_us(compiled) * (math.log(100) - 1)
-            timed.append(((part.dsp_blocks, products, card.clock_mhz, card.cores), round(p99, 6)))
-    return sorted(timed)
+            p99 = latency_us(program, idle_us) + jitter_us(program) * (math.log(100) - 1)
+            timings.append(((part.dsp_blocks, products, card.clock_mhz, card.cores), round(p99, 6)))
+    return sorted(timings)
 
 
-def key_of(found: Configuration) -> Key:
-    part = load_card(found.card).part
+def key_of(configuration: Configuration) -> Key:
+    part = load_card(configuration.card).part
     assert part is not None
-    return part.dsp_blocks, found.cores * found.block**2, found.clock_mhz, found.cores
+    return (
+        part.dsp_blocks,
+        configuration.cores * configuration.block**2,
+        configuration.clock_mhz,
+        configuration.cores,
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -75,30 +80,30 @@ def test_the_search_equals_brute_force(seed: int) -> None:
     draw = random.Random(seed)
     graph = random_graph(seed)
     release, idle_us = draw.choice(("", "sdk27")), draw.choice((0.0, math.inf))
-    timed = brute_force(graph, release, idle_us)
-    target_us = draw.choice(timed)[1]
-    found = search(lower(graph), CARDS, target_us, release, idle_us)
-    assert found.tried == len(timed)
-    assert found.smallest is not None
-    meeting = [(key, us) for key, us in timed if us <= target_us]
-    assert (key_of(found.smallest), found.smallest.p99_us) == min(meeting)
+    timings = brute_force(graph, release, idle_us)
+    target_us = draw.choice(timings)[1]
+    result = search(lower(graph), CARDS, target_us, release, idle_us)
+    assert result.tried == len(timings)
+    assert result.smallest is not None
+    meeting = [(key, us) for key, us in timings if us <= target_us]
+    assert (key_of(result.smallest), result.smallest.p99_us) == min(meeting)
     curve = [
         (key, us)
-        for number, (key, us) in enumerate(timed)
-        if all(us < smaller for _, smaller in timed[:number])
+        for number, (key, us) in enumerate(timings)
+        if all(us < smaller for _, smaller in timings[:number])
     ]
-    assert [(key_of(point), point.p99_us) for point in found.curve] == curve
+    assert [(key_of(point), point.p99_us) for point in result.curve] == curve
 
 
 def test_a_target_below_every_configuration_has_the_curve_and_no_smallest() -> None:
-    found = search(lower(cnn_step(3, 128).graph()), CARDS, 0.5)
-    assert found.smallest is None
-    assert min(point.p99_us for point in found.curve) > 0.5
+    result = search(lower(cnn_step(3, 128).graph()), CARDS, 0.5)
+    assert result.smallest is None
+    assert min(point.p99_us for point in result.curve) > 0.5
 
 
 def test_the_public_design_alone_is_calibrated() -> None:
-    found = search(lower(cnn_step(3, 128).graph()), [load_card("v80")], 2.7)
-    for point in found.curve:
+    result = search(lower(cnn_step(3, 128).graph()), [load_card("v80")], 2.7)
+    for point in result.curve:
         public = (point.cores, point.block, point.clock_mhz) == (6, 32, 300)
         assert (point.fidelity == "calibrated") == public
         assert public == (point.fidelity_reason == "")
@@ -110,6 +115,6 @@ def test_what_fits_no_card_at_any_size_is_refused() -> None:
 
 
 def test_a_card_without_a_part_has_no_size() -> None:
-    with pytest.raises(CardError) as raised:
+    with pytest.raises(CardError) as exc_info:
         search(lower(mlp(32, 32).graph()), [replace(CARDS[0], part=None)], 10.0)
-    assert "[part]" in raised.value.remedy
+    assert "[part]" in exc_info.value.remedy

@@ -60,9 +60,9 @@ def test_activations_of_all_models_share_one_memory() -> None:
 
 
 def test_equal_cards_divide_a_query() -> None:
-    compiled = compile_graph(mlp(256, 384, 128).graph(), STILL)
+    program = compile_graph(mlp(256, 384, 128).graph(), STILL)
     ends = [
-        int(simulate(compiled, Queries(1, 1200), np.random.default_rng(1), cards).finished_ns[-1])
+        int(simulate(program, Queries(1, 1200), np.random.default_rng(1), cards).finished_ns[-1])
         for cards in (1, 2, 3)
     ]
     assert ends[0] / ends[1] == pytest.approx(2, rel=0.01)
@@ -70,11 +70,11 @@ def test_equal_cards_divide_a_query() -> None:
 
 
 def test_equal_cards_answer_arrivals_at_once_and_one_request_no_faster() -> None:
-    compiled = compile_graph(mlp(256, 384, 128).graph(), STILL)
+    program = compile_graph(mlp(256, 384, 128).graph(), STILL)
     times = Scheduled(np.array([0, 0, 0]))
-    one_ns = round(latency_us(compiled) * 1e3)
+    one_ns = round(latency_us(program) * 1e3)
     rng = np.random.default_rng(1)
-    assert simulate(compiled, times, rng).finished_ns.tolist() == [one_ns, 2 * one_ns, 3 * one_ns]
-    assert simulate(compiled, times, rng, 2).finished_ns.tolist() == [one_ns, one_ns, 2 * one_ns]
-    loops = [simulate(compiled, AfterCompletion(3), rng, cards).finished_ns for cards in (1, 2)]
+    assert simulate(program, times, rng).finished_ns.tolist() == [one_ns, 2 * one_ns, 3 * one_ns]
+    assert simulate(program, times, rng, 2).finished_ns.tolist() == [one_ns, one_ns, 2 * one_ns]
+    loops = [simulate(program, AfterCompletion(3), rng, cards).finished_ns for cards in (1, 2)]
     assert loops[0].tolist() == loops[1].tolist()

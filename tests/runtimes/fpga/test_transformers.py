@@ -44,8 +44,10 @@ def factories() -> ModuleType:
 @pytest.mark.filterwarnings("ignore")
 def test_a_transformer_runs_whole(name: str, factories: ModuleType) -> None:
     torch.manual_seed(0)
-    made: Callable[[], tuple[nn.Module, Mapping[str, torch.Tensor]]] = getattr(factories, name)
-    module, inputs = made()
+    make_module: Callable[[], tuple[nn.Module, Mapping[str, torch.Tensor]]] = getattr(
+        factories, name
+    )
+    module, inputs = make_module()
     tensors = tuple(inputs.values())
     proto = exported(Positional(module, tuple(inputs)), tensors, dynamo=True)
     assert_runs_whole(proto, tensors)

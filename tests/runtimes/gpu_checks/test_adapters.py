@@ -62,19 +62,19 @@ def test_every_check_runs_to_a_verdict_or_a_reason(
         adapter(), CudaDevice(), Models(tmp_path, STAND_IN_SIZES, MODULES), str(tmp_path)
     )
     # Inductor would compile for a minute, and has no part in what is held against the host here.
-    planned = [task for task in tasks(adapter.name) if "mode" not in task.options]
-    computed = 0
-    for task in planned:
+    planned_tasks = [task for task in tasks(adapter.name) if "mode" not in task.options]
+    computed_count = 0
+    for task in planned_tasks:
         try:
             finding = task.check.measure(subject, task.options)
         except (NotRun, Unsupported, NotAvailable):
             continue
         if task.check.name in COMPUTED:
             assert finding.passed, (task.key, finding)
-            computed += 1
+            computed_count += 1
     subject.close()
     subject.device.close()
-    assert computed >= 6
+    assert computed_count >= 6
     assert driver.live == 0
 
 

@@ -43,15 +43,15 @@ def verdicts(folder: Path) -> Counter[str]:
 
 
 def test_a_correct_runtime_passes_and_is_not_checked_again(tmp_path: Path) -> None:
-    done = run(tmp_path, "correct")
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = run(tmp_path, "correct")
+    assert process.returncode == 0, process.stdout + process.stderr
     # The engine's own benchmark is in no wheel, so where it is not installed that is not run.
     counts = verdicts(tmp_path)
     assert counts["fail"] == 0 and counts["pass"] >= ALL - 1
-    assert len(done.stdout.splitlines()) == ALL + 1
-    written = (tmp_path / FILE_NAME).read_text("utf-8")
+    assert len(process.stdout.splitlines()) == ALL + 1
+    written_text = (tmp_path / FILE_NAME).read_text("utf-8")
     # A kill while the last line was written leaves a part of it.
-    (tmp_path / FILE_NAME).write_text(f"{written[:-20]}", "utf-8")
+    (tmp_path / FILE_NAME).write_text(f"{written_text[:-20]}", "utf-8")
     again = run(tmp_path, "correct")
     assert again.returncode == 0, again.stdout + again.stderr
     assert verdicts(tmp_path) == counts
@@ -73,8 +73,10 @@ def test_what_ends_a_process_fails_one_check_at_a_time(stand_in: str, tmp_path: 
 def test_an_error_is_reported_by_the_check_that_met_it(tmp_path: Path) -> None:
     """The process ends after it, which is no failure of the check that comes next."""
     run(tmp_path, "error")
-    failed = [line["got"] for line in lines(tmp_path) if line["verdict"] == "fail"]
-    assert len(failed) == MOST_ENDS and all("CUDA failure 700" in got for got in failed)
+    failed_ends = [line["got"] for line in lines(tmp_path) if line["verdict"] == "fail"]
+    assert len(failed_ends) == MOST_ENDS and all(
+        "CUDA failure 700" in end_text for end_text in failed_ends
+    )
 
 
 @pytest.mark.rare
@@ -88,7 +90,7 @@ def test_a_folder_of_another_machine_is_refused_and_kept(tmp_path: Path) -> None
     machine = {"python": "3.0", "stand_in": "correct", "device": "a card", "uuid": ""}
     (tmp_path / "machine.json").write_text(json.dumps(machine), "utf-8")
     (tmp_path / FILE_NAME).write_text(",".join(COLUMNS) + "\n", "utf-8")
-    done = run(tmp_path, "correct")
-    assert done.returncode == 2
-    assert "a card" in done.stderr
+    process = run(tmp_path, "correct")
+    assert process.returncode == 2
+    assert "a card" in process.stderr
     assert lines(tmp_path) == []

@@ -49,16 +49,16 @@ def planned() -> list[Task]:
     return [task for task in tasks("torch-cuda") if task.check.name not in TOOLS]
 
 
-def findings(defect: str, models: Models, chosen: list[Task], folder: Path) -> list[Finding]:
-    found = []
-    for task in chosen:
+def findings(defect: str, models: Models, chosen_tasks: list[Task], folder: Path) -> list[Finding]:
+    results = []
+    for task in chosen_tasks:
         device = StandInDevice(defect)  # as in a process of its own
         subject = Subject(StandInRuntime(device), device, models, str(folder))
         try:
-            found.append(task.check.measure(subject, task.options))
+            results.append(task.check.measure(subject, task.options))
         finally:
             subject.close()
-    return found
+    return results
 
 
 def test_every_defect_has_a_check() -> None:
@@ -67,20 +67,20 @@ def test_every_defect_has_a_check() -> None:
 
 
 def test_a_correct_runtime_passes_all(models: Models, tmp_path: Path) -> None:
-    chosen = planned()
-    found = zip(chosen, findings("correct", models, chosen, tmp_path), strict=True)
-    assert [(task.key, finding) for task, finding in found if not finding.passed] == []
+    chosen_tasks = planned()
+    results = zip(chosen_tasks, findings("correct", models, chosen_tasks, tmp_path), strict=True)
+    assert [(task.key, finding) for task, finding in results if not finding.passed] == []
 
 
 @pytest.mark.parametrize("defect", FOUND_BY)
 def test_a_defect_is_found(defect: str, models: Models, tmp_path: Path) -> None:
     for name in FOUND_BY[defect]:
-        chosen = [task for task in planned() if task.check.name == name]
-        found = findings(defect, models, chosen, tmp_path)
-        assert not all(finding.passed for finding in found), name
+        chosen_tasks = [task for task in planned() if task.check.name == name]
+        results = findings(defect, models, chosen_tasks, tmp_path)
+        assert not all(finding.passed for finding in results), name
 
 
 def test_without_events_the_check_of_them_is_not_run(models: Models, tmp_path: Path) -> None:
-    chosen = [task for task in planned() if task.check.name == "host clock and events"]
+    chosen_tasks = [task for task in planned() if task.check.name == "host clock and events"]
     with pytest.raises(NotRun):
-        findings("no-events", models, chosen, tmp_path)
+        findings("no-events", models, chosen_tasks, tmp_path)

@@ -27,10 +27,10 @@ LINES = [
 
 
 def results(folder: Path, **machine: str) -> Path:
-    of_run = folder / "results" / "h100"
-    of_run.mkdir(parents=True)
-    (of_run / MACHINE_FILE).write_text(json.dumps({**MACHINE, **machine}), "utf-8")
-    with Record(of_run) as record:
+    run_folder = folder / "results" / "h100"
+    run_folder.mkdir(parents=True)
+    (run_folder / MACHINE_FILE).write_text(json.dumps({**MACHINE, **machine}), "utf-8")
+    with Record(run_folder) as record:
         for line in LINES:
             record.add(line)
     return folder / "results"

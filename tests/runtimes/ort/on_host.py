@@ -71,12 +71,12 @@ class AsOnGpu:
         binding = self._engine.io_binding()
         bind = binding.bind_ortvalue_input
 
-        def copied(name: str, value: onnxruntime.OrtValue) -> None:
+        def bind_copy(name: str, value: onnxruntime.OrtValue) -> None:
             if name in self._on_host:
                 value = onnxruntime.OrtValue.ortvalue_from_numpy(value.numpy().copy())
             bind(name, value)
 
-        binding.bind_ortvalue_input = copied
+        binding.bind_ortvalue_input = bind_copy
         return binding
 
     def _place(self, name: str, on_host: str) -> SimpleNamespace:

@@ -27,10 +27,10 @@ def test_a_graph_of_one_type_needs_no_recording_which_would_say_the_same(
         with monkeypatch.context() as patch:
             patch.setattr(execution, "_keeps_type", lambda op, domain: False)
             with OrtCpu().compile(model, {"batch": 1}, ONE_THREAD) as session:
-                recorded = session.execution
-        assert recorded.inspection_ms > 0
-        assert quick.precision == recorded.precision == "fp32"
-        assert {node.provider for node in recorded.placement} == {"CPUExecutionProvider"}
+                second_execution = session.execution
+        assert second_execution.inspection_ms > 0
+        assert quick.precision == second_execution.precision == "fp32"
+        assert {node.provider for node in second_execution.placement} == {"CPUExecutionProvider"}
 
 
 def test_quantised_convolutions_run_in_int8(graphs: Graphs) -> None:

@@ -24,7 +24,7 @@ Install = Callable[..., Path]
 def install(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     """A folder in the place of the installed module: its libraries, and for which CUDA it is."""
 
-    def installed(*providers: str, cuda: str | None = None) -> Path:
+    def install_wheel(*providers: str, cuda: str | None = None) -> Path:
         folder = tmp_path / "onnxruntime"
         (folder / "capi").mkdir(parents=True)
         (folder / "__init__.py").write_text('__version__ = "1.30.0"\n')
@@ -36,7 +36,7 @@ def install(driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(opening, "_folder", lambda: folder)
         return folder
 
-    return installed
+    return install_wheel
 
 
 def reason(name: str) -> str:
@@ -69,9 +69,9 @@ def test_a_build_is_asked_for_the_cuda_that_it_says_it_is_for(
     assert "libcufft" not in reason("ort-cuda"), "it is opened where a graph needs it"
     assert "libcudnn" not in reason("ort-cuda")
     driver.set(version=1000 * major - 1000)
-    told = reason("ort-cuda")
-    assert f"knows CUDA {major - 1}.0" in told
-    assert f"built for CUDA {major}" in told
+    refusal = reason("ort-cuda")
+    assert f"knows CUDA {major - 1}.0" in refusal
+    assert f"built for CUDA {major}" in refusal
 
 
 def test_a_cuda_12_build_runs_with_a_driver_of_cuda_12(

@@ -28,9 +28,9 @@ REFUSALS = [
 @pytest.mark.parametrize(("text", "name", "number"), FAILURES)
 def test_a_failure_of_the_gpu_is_reported_as_the_gpus(text: str, name: str, number: str) -> None:
     error = RuntimeError(f"{RAISED}{text}{PLACE}")
-    compiled, ran = compile_fault(error), run_fault(error)
-    assert type(compiled) is CompileFault and type(ran) is RunFault
-    for fault in (compiled, ran):
+    compile_error, ran = compile_fault(error), run_fault(error)
+    assert type(compile_error) is CompileFault and type(ran) is RunFault
+    for fault in (compile_error, ran):
         assert name in fault.cause and number in fault.cause
         assert "nvidia-smi" in fault.remedy
         assert "hostname" not in fault.cause and "--inputs" not in fault.remedy

@@ -37,9 +37,9 @@ def test_both_boundaries_agree_and_a_run_that_writes_nothing_shows(
         lane.run()
         assert agrees(lane.outputs(), reference)
         lane.poison()
-        poisoned = lane.outputs()
-        for output, wanted in reference.outputs.items():
-            assert not np.array_equal(poisoned[output], wanted)
+        poisoned_outputs = lane.outputs()
+        for output, expected_output in reference.outputs.items():
+            assert not np.array_equal(poisoned_outputs[output], expected_output)
         lane.run()
         assert agrees(lane.outputs(), reference)
 
@@ -142,9 +142,9 @@ def test_a_recording_tells_the_operators_and_leaves_no_file(
         lane = session.lanes[0]
         lane.bind(reference.inputs)
         lane.run()
-        begun = time.perf_counter()
+        start_s = time.perf_counter()
         ops = session.operator_times(20)
-        whole_us = (time.perf_counter() - begun) * 1e6 / 20
+        whole_us = (time.perf_counter() - start_s) * 1e6 / 20
         assert recording.folder.is_dir()
         lane.run()
         assert agrees(lane.outputs(), reference)
@@ -191,9 +191,9 @@ def test_what_each_run_finds_is_told_whole_on_the_host(graphs: Graphs) -> None:
             x[np.random.default_rng(2).random((2, 4)) >= share] = 0
             lane.bind({"x": x, "older": older})
             lane.run()
-            told = lane.outputs()
-            assert np.array_equal(told["where"], np.array(np.nonzero(x)))
-            assert np.array_equal(told["oldest"], older)
+            outputs = lane.outputs()
+            assert np.array_equal(outputs["where"], np.array(np.nonzero(x)))
+            assert np.array_equal(outputs["oldest"], older)
         lane.advance()
         lane.run()
         assert np.array_equal(lane.outputs()["oldest"], x)
@@ -204,9 +204,9 @@ def test_what_each_run_finds_is_told_whole_on_the_host(graphs: Graphs) -> None:
 
 
 def test_nothing_can_be_laid_out_on_the_device_for_what_a_run_finds(graphs: Graphs) -> None:
-    with pytest.raises(Unsupported, match="'where' is known only after a run") as raised:
+    with pytest.raises(Unsupported, match="'where' is known only after a run") as exc_info:
         on_host(finder(graphs), 1, "device")
-    assert raised.value.remedy == "set boundary=host"
+    assert exc_info.value.remedy == "set boundary=host"
 
 
 def test_runs_that_are_queued_on_the_device_are_waited_for_once(
@@ -223,17 +223,17 @@ def test_runs_that_are_queued_on_the_device_are_waited_for_once(
         entry = "disable_synchronize_execution_providers"
         assert enqueue.args[1].get_run_config_entry(entry) == "1"
 
-        def queued() -> None:
+        def count_enqueue() -> None:
             nonlocal order
             order += "x"
             enqueue()
 
-        def waited() -> None:
+        def count_wait() -> None:
             nonlocal order
             order += "w"
             synchronize()
 
-        lane.enqueue, lane.synchronize = queued, waited
+        lane.enqueue, lane.synchronize = count_enqueue, count_wait
         lane.bind(reference.inputs)
         lane.poison()
         queued_timing(lane, 5)(Block(3), 3)

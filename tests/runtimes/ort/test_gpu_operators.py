@@ -54,22 +54,22 @@ def test_operator_times_are_the_kept_engines_and_none_is_kept_for_them(
     monkeypatch.setattr(_OnHost, "asked", [])
     runtime = _OnHost()
     settings = Settings(cache_dir=str(tmp_path), operator_times=True)
-    kept = engine_folder(runtime.request(graphs.dense, {"batch": 1}, settings))
-    assert kept is not None
-    (kept / "graph.engine").write_bytes(b"timed")
-    (kept.parent / "sm90.timing").write_bytes(b"timings")
+    kept_folder = engine_folder(runtime.request(graphs.dense, {"batch": 1}, settings))
+    assert kept_folder is not None
+    (kept_folder / "graph.engine").write_bytes(b"timed")
+    (kept_folder.parent / "sm90.timing").write_bytes(b"timings")
 
     with runtime.compile(graphs.dense, {"batch": 1}, settings) as session:
-        (wanted,) = runtime.asked
-        own = Path(wanted["trt_engine_cache_path"])
-        assert (own / "graph.engine").read_bytes() == b"timed"
-        assert (own.parent / "sm90.timing").read_bytes() == b"timings"
-        (own / "graph.engine").write_bytes(b"tuned while launches waited")
+        (provider_options,) = runtime.asked
+        engine_cache = Path(provider_options["trt_engine_cache_path"])
+        assert (engine_cache / "graph.engine").read_bytes() == b"timed"
+        assert (engine_cache.parent / "sm90.timing").read_bytes() == b"timings"
+        (engine_cache / "graph.engine").write_bytes(b"tuned while launches waited")
         session.lanes[0].bind(reference_of(graphs.dense, 1).inputs)
         assert session.operator_times(2)
-    assert not own.exists()
-    assert (kept / "graph.engine").read_bytes() == b"timed"
-    assert tmp_path not in own.parents
+    assert not engine_cache.exists()
+    assert (kept_folder / "graph.engine").read_bytes() == b"timed"
+    assert tmp_path not in engine_cache.parents
 
 
 @pytest.mark.usefixtures("pretended", "driver")
@@ -84,8 +84,8 @@ def test_engines_and_timings_are_kept_for_each_kind_of_gpu(
     for device in devices:
         settings = Settings(cache_dir=str(tmp_path), device=device.key)
         folders.append(engine_folder(_OnHost().request(graphs.dense, {"batch": 1}, settings)))
-    one, two, same = (folder for folder in folders if folder is not None)
-    assert one == same and one != two and one.parent != two.parent
+    first_folder, two, same = (folder for folder in folders if folder is not None)
+    assert first_folder == same and first_folder != two and first_folder.parent != two.parent
 
 
 @pytest.mark.usefixtures("pretended", "driver")
@@ -97,7 +97,7 @@ def test_a_provider_that_tells_operators_is_asked_for_no_cuda_graph(
     monkeypatch.setattr(_OnHost, "asked", [])
     monkeypatch.setattr(driver.Gpu, "kind", "cpu")
     options: dict[str, OptionValue] = {"boundary": "device", "cuda_graph": True}
-    for tells, asked in ((False, "1"), (True, "0")):
+    for tells, graph_option in ((False, "1"), (True, "0")):
         settings = Settings(options=options, operator_times=tells)
         _OnHost().compile(graphs.dense, {"batch": 1}, settings).close()
-        assert _OnHost.asked[-1]["trt_cuda_graph_enable"] == asked
+        assert _OnHost.asked[-1]["trt_cuda_graph_enable"] == graph_option

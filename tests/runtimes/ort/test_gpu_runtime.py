@@ -50,12 +50,12 @@ def test_a_provider_that_falls_back_is_unavailable_with_the_loader_words(
     if loads(runtime.provider):
         pytest.skip("this machine has what the provider needs")
     settings = Settings(options={"boundary": boundary})
-    with pytest.raises(NotAvailable) as raised:
+    with pytest.raises(NotAvailable) as exc_info:
         runtime.compile(graphs.dense, {"batch": 1}, settings)
-    assert runtime.provider in str(raised.value)
-    assert "cannot open shared object file" in str(raised.value)
-    assert "\n" not in str(raised.value)
-    assert raised.value.remedy
+    assert runtime.provider in str(exc_info.value)
+    assert "cannot open shared object file" in str(exc_info.value)
+    assert "\n" not in str(exc_info.value)
+    assert exc_info.value.remedy
 
 
 @pytest.mark.usefixtures("pretended")
@@ -101,14 +101,14 @@ def test_tf32_is_off_unless_asked_and_fixed_for_a_process() -> None:
 @pytest.mark.usefixtures("pretended")
 def test_a_processs_environment_forbids_tf32_before_anything_is_loaded() -> None:
     runtime = OrtTensorRt()
-    allowed = Settings(options={"tf32": True})
+    tf32_settings = Settings(options={"tf32": True})
     assert runtime.environment(Settings()) == {tf32.VARIABLE: "0"}
-    assert runtime.environment(allowed) == {tf32.VARIABLE: None}
-    profiled = runtime.environment(Settings(operator_times=True))
-    assert profiled == {tf32.VARIABLE: "0", **runtime.operator_environment}
+    assert runtime.environment(tf32_settings) == {tf32.VARIABLE: None}
+    profile_variables = runtime.environment(Settings(operator_times=True))
+    assert profile_variables == {tf32.VARIABLE: "0", **runtime.operator_environment}
     assert prepare(runtime, Settings()) == {tf32.VARIABLE: "0"}
     assert os.environ[tf32.VARIABLE] == "0"
-    prepare(runtime, allowed)
+    prepare(runtime, tf32_settings)
     assert tf32.VARIABLE not in os.environ
 
 
@@ -123,10 +123,10 @@ def test_what_was_forbidden_after_libraries_were_loaded_is_not_called_fp32(
     libraries.open_libraries(["libgraphlap_absent.so.1"])
     set_tf32_of_process(False)
     request = runtime.request(graphs.dense, {"batch": 1}, Settings())
-    executed = ort_execution.Executed("fp32", ())
-    precision, said = runtime._precision(request, executed, (9, 0))
+    execution = ort_execution.Executed("fp32", ())
+    precision, finding = runtime._precision(request, execution, (9, 0))
     assert precision == told
-    assert bool(said) == (told == "unknown")
+    assert bool(finding) == (told == "unknown")
 
 
 def test_a_precision_that_is_read_beside_no_other_session_where_two_are_too_many(
@@ -143,7 +143,7 @@ def test_a_precision_that_is_read_beside_no_other_session_where_two_are_too_many
         references=[({"batch": 1}, Reference({"x": np.ones((1, CHANNELS), np.float32)}, {}))],
     )
 
-    def opened(prefix: Path | None = None) -> onnxruntime.InferenceSession:
+    def open_session(prefix: Path | None = None) -> onnxruntime.InferenceSession:
         if open_now[0]:
             raise RuntimeError("CUDA failure 2: out of memory")
         options = onnxruntime.SessionOptions()
@@ -156,9 +156,11 @@ def test_a_precision_that_is_read_beside_no_other_session_where_two_are_too_many
         finalize(session, lambda: open_now.__setitem__(0, open_now[0] - 1))
         return session
 
-    session, executed = ort_execution.opened_and_read(opened, opened, request_of(model))
-    assert executed.precision != "unknown"
-    assert not executed.warnings
+    session, execution = ort_execution.opened_and_read(
+        open_session, open_session, request_of(model)
+    )
+    assert execution.precision != "unknown"
+    assert not execution.warnings
     assert most == [1, 1, 1], "the session, the one that is recorded, and the session again"
     assert session.get_inputs()[0].name == "x"
 
@@ -211,9 +213,13 @@ def test_a_graph_on_two_providers_is_recorded_for_its_types(graphs: Graphs) -> N
         options.profile_file_prefix = str(prefix)
         return onnxruntime.InferenceSession(model.path, options, providers=[CPU])
 
-    executed = ort_execution.read(session, open_recording, request_of(model))
-    marked = mark_shape_arithmetic(executed.placement, OrtCuda.provider)
-    assert {node.op: node.counts for node in marked} == {"Shape": False, "Add": False, "Relu": True}
+    execution = ort_execution.read(session, open_recording, request_of(model))
+    marked_nodes = mark_shape_arithmetic(execution.placement, OrtCuda.provider)
+    assert {node.op: node.counts for node in marked_nodes} == {
+        "Shape": False,
+        "Add": False,
+        "Relu": True,
+    }
 
 
 @pytest.mark.parametrize(
@@ -252,13 +258,13 @@ def test_precision_flags_follow_the_case(graphs: Graphs) -> None:
 
 @pytest.mark.usefixtures("pretended")
 def test_a_convolutions_layout_and_memory_are_the_cases(graphs: Graphs) -> None:
-    runtime, told = OrtCuda(), {}
-    for chosen in (False, True):
-        options = {"prefer_nhwc": chosen, "cudnn_conv_use_max_workspace": not chosen}
+    runtime, option_values = OrtCuda(), {}
+    for is_preferred in (False, True):
+        options = {"prefer_nhwc": is_preferred, "cudnn_conv_use_max_workspace": not is_preferred}
         request = runtime.request(graphs.dense, {"batch": 1}, Settings(options=options))
         ((_, values),) = runtime._providers(request, 0)
-        told[chosen] = values["prefer_nhwc"], values["cudnn_conv_use_max_workspace"]
-    assert told == {False: ("0", "1"), True: ("1", "0")}
+        option_values[is_preferred] = values["prefer_nhwc"], values["cudnn_conv_use_max_workspace"]
+    assert option_values == {False: ("0", "1"), True: ("1", "0")}
 
 
 @pytest.mark.usefixtures("pretended")
@@ -267,24 +273,24 @@ def test_runs_are_queued_by_the_cuda_provider_alone_and_as_graphs_since_a_releas
     graphs: Graphs, release: str, graphs_queued: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opening, "installed_release", lambda: release)
-    for runtime, cuda_graph, queued in (
+    for runtime, cuda_graph, has_queue in (
         (OrtCuda(), False, True),
         (OrtCuda(), True, graphs_queued),
         (OrtTensorRt(), False, False),
     ):
         settings = Settings(options={"boundary": "device", "cuda_graph": cuda_graph})
         request = runtime.request(graphs.dense, {"batch": 1}, settings)
-        assert runtime._has_queue(request) == queued
+        assert runtime._has_queue(request) == has_queue
 
 
 @pytest.mark.usefixtures("pretended")
 def test_an_engine_folder_that_cannot_be_made_is_said(graphs: Graphs, tmp_path: Path) -> None:
     runtime = OrtTensorRt()
-    blocked = tmp_path / "a file"
-    blocked.write_text("in the way")
-    for folder, kept in ((tmp_path / "cache", True), (blocked, False)):
+    blocked_path = tmp_path / "a file"
+    blocked_path.write_text("in the way")
+    for folder, is_kept in ((tmp_path / "cache", True), (blocked_path, False)):
         settings = Settings(cache_dir=str(folder))
         request = runtime.request(graphs.dense, {"batch": 1}, settings)
         providers = runtime._providers(request, 0)
-        assert ("trt_engine_cache_path" in providers[0][1]) is kept
-        assert (cache_warning(providers, request) == ()) is kept
+        assert ("trt_engine_cache_path" in providers[0][1]) is is_kept
+        assert (cache_warning(providers, request) == ()) is is_kept

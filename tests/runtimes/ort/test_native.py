@@ -41,8 +41,10 @@ def opened(
 
 def time_in_c(session: Session, count: int) -> None:
     lane = session.lanes[0]
-    scheduled, started, finished = (array("q", bytes(8 * count)) for _ in range(3))
-    TimedCalls(lane.calls, lane.advancing() or ()).time(scheduled, started, finished, count)
+    scheduled_ns, started_ns, finished_ns = (array("q", bytes(8 * count)) for _ in range(3))
+    TimedCalls(lane.calls, lane.advancing() or ()).time(
+        scheduled_ns, started_ns, finished_ns, count
+    )
 
 
 @BUILDS
@@ -52,7 +54,7 @@ def test_the_row_can_say_which_build_ran_and_in_which_precision(graphs: Graphs, 
         where = {"module": "Python module", "library": "libonnxruntime"}[build]
         assert where in execution.call_path
         assert execution.precision == "fp32"
-        assert {placed.provider for placed in execution.placement} == {"CPUExecutionProvider"}
+        assert {placement.provider for placement in execution.placement} == {"CPUExecutionProvider"}
 
 
 @BUILDS
@@ -99,10 +101,10 @@ def test_an_output_of_unknown_size_is_the_engine_s_and_is_read_and_poisoned(
     )
     with opened(model, {}, call="c", build=build) as session:
         lane = session.lanes[0]
-        for values, found in (([0, 1, 0, 2, 3, 0], [1, 3, 4]), ([0] * 6, [])):
+        for values, expected_positions in (([0, 1, 0, 2, 3, 0], [1, 3, 4]), ([0] * 6, [])):
             lane.bind({"x": np.array(values, np.float32)})
             time_in_c(session, 2)
-            assert lane.outputs()["y"].tolist() == [found]
+            assert lane.outputs()["y"].tolist() == [expected_positions]
         lane.poison()
         assert lane.outputs().get("y", np.empty(0)).size == 0
         assert "allocated by the engine" in session.execution.call_path
@@ -119,9 +121,9 @@ def test_a_run_that_fails_in_c_names_the_node(graphs: Graphs, build: str) -> Non
     )
     with opened(model, {}, call="c", build=build) as session:
         session.lanes[0].bind({"x": np.array([7])})
-        with pytest.raises(Exception, match="indices element out of data bounds") as raised:
+        with pytest.raises(Exception, match="indices element out of data bounds") as exc_info:
             time_in_c(session, 3)
-        fault = session.fault(raised.value)
+        fault = session.fault(exc_info.value)
         assert isinstance(fault, RunFault)
         assert "y_node" in str(fault)
         session.lanes[0].bind({"x": np.array([3])})
@@ -134,20 +136,20 @@ def test_a_file_that_is_no_graph_is_a_compile_fault(graphs: Graphs, build: str) 
     model = graphs.save("damaged", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
     with open(model.path, "wb") as file:  # noqa: PTH123
         file.write(b"no graph")
-    with pytest.raises(CompileFault) as raised:
+    with pytest.raises(CompileFault) as exc_info:
         opened(model, {}, call="c", build=build)
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(exc_info.value)
 
 
 @BUILDS
 def test_options_reach_the_c_interface(graphs: Graphs, build: str) -> None:
-    counted = {}
+    call_counts = {}
     for level in ("off", "all"):
         with opened(
             graphs.step, {"batch": 1}, call="c", build=build, graph_optimization=level
         ) as session:
-            counted[level] = len(session.execution.placement)
-    assert counted["all"] < counted["off"], "fused or folded nodes are gone"
+            call_counts[level] = len(session.execution.placement)
+    assert call_counts["all"] < call_counts["off"], "fused or folded nodes are gone"
     reference = reference_of(graphs.dense, 1)
     for name, value in (
         ("execution_mode", "parallel"),
@@ -187,10 +189,10 @@ with opened(model, {}, call="c", flush_denormals=sys.argv[2] == "True") as sessi
     lane.run()
     print(bool(np.any(lane.outputs()["y"].view(np.int32))))
 """
-    told = json.dumps(to_json(model))
-    command = [sys.executable, "-c", code, told, str(flushed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.strip() == str(not flushed)
+    model_json = json.dumps(to_json(model))
+    command = [sys.executable, "-c", code, model_json, str(flushed)]
+    process = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert process.stdout.strip() == str(not flushed)
 
 
 def test_what_the_library_does_not_have_is_refused_with_the_way_out(graphs: Graphs) -> None:
@@ -208,8 +210,8 @@ def test_without_the_loop_in_c_python_times_and_asking_for_c_is_refused(
     with opened(graphs.dense, {"batch": 1}) as session:
         assert not session.lanes[0].calls
         assert session.execution.call_path == "run_with_iobinding of the C binding"
-    asked: list[dict[str, OptionValue]] = [{"call": "c"}, {"build": "library"}]
-    for options in asked:
-        with pytest.raises(Unsupported, match="was not built") as refused:
+    option_sets: list[dict[str, OptionValue]] = [{"call": "c"}, {"build": "library"}]
+    for options in option_sets:
+        with pytest.raises(Unsupported, match="was not built") as exc_info:
             opened(graphs.dense, {"batch": 1}, 1, **options)
-        assert "C compiler" in refused.value.remedy
+        assert "C compiler" in exc_info.value.remedy

@@ -46,8 +46,8 @@ def test_placement_and_precision_come_from_the_profile(graphs: Graphs, call: str
         execution = session.execution
     assert execution.precision == "fp32"
     assert execution.placement and execution.elsewhere == ()
-    assert {one.provider for one in execution.placement} == {"CPUExecutionProvider"}
-    assert all(one.node and one.op for one in execution.placement)
+    assert {placement.provider for placement in execution.placement} == {"CPUExecutionProvider"}
+    assert all(placement.node and placement.op for placement in execution.placement)
     model = quantised_conv(graphs, "quantised")
     with OrtCpu().compile(model, {"batch": 1}, replace(settings, precision="int8")) as session:
         assert session.execution.precision == "int8"
@@ -67,10 +67,10 @@ def test_where_no_run_can_be_recorded_nothing_is_elsewhere(graphs: Graphs, call:
 def test_a_module_that_lends_no_c_functions_is_called_from_python(
     graphs: Graphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(_build: str) -> native_api.Native:
+    def refuse(_build: str) -> native_api.Native:
         raise Unsupported("the Python module lends its C functions to nobody", "use call=python")
 
-    monkeypatch.setattr(native_api, "native", refused)
+    monkeypatch.setattr(native_api, "native", refuse)
     with OrtCpu().compile(graphs.dense, {"batch": 1}, Settings()) as session:
         assert "C binding" in session.execution.call_path
     with pytest.raises(Unsupported, match="call=python"):
@@ -105,7 +105,7 @@ def test_a_later_ir_version_that_nothing_needs_is_opened_as_a_copy(
     if newest_ir >= onnx.IR_VERSION:
         pytest.skip("this engine opens every version that onnx knows")
     model = at_version(graphs.dense, newest_ir + 1)
-    before = Path(model.path).read_bytes()
+    content_before = Path(model.path).read_bytes()
     settings = Settings(threads=1, options={"call": call})
     with OrtCpu().compile(model, {"batch": 1}, settings) as session:
         (warning,) = session.execution.warnings
@@ -116,7 +116,7 @@ def test_a_later_ir_version_that_nothing_needs_is_opened_as_a_copy(
         assert agrees(lane.outputs(), expected)
     assert warning.code == "ir_version_lowered"
     assert warning.parameters == {"of_file": newest_ir + 1, "opened": newest_ir}
-    assert Path(model.path).read_bytes() == before
+    assert Path(model.path).read_bytes() == content_before
 
 
 def test_a_file_that_needs_its_ir_version_is_refused_with_what_needs_it(

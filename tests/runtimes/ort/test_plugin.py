@@ -36,11 +36,11 @@ def opened(model: ExportedModel, target: str = OURS, **options: OptionValue) -> 
 
 def refusal(target: str, model: ExportedModel) -> RuntimeFault:
     """The fault that opening ends with: one line, with a remedy."""
-    with pytest.raises(RuntimeFault) as raised:
+    with pytest.raises(RuntimeFault) as exc_info:
         opened(model, target)
-    assert raised.value.remedy
-    assert "\n" not in str(raised.value)
-    return raised.value
+    assert exc_info.value.remedy
+    assert "\n" not in str(exc_info.value)
+    return exc_info.value
 
 
 @pytest.mark.parametrize("call", ["c", "python"])
@@ -71,24 +71,24 @@ def test_the_precision_of_a_provider_is_not_guessed_from_the_types_of_its_tensor
 def test_what_the_provider_leaves_to_the_cpu_is_elsewhere(graphs: Graphs) -> None:
     nodes = [node("Relu", ["x"], ["r"]), node("CumSum", ["r", "axis"], ["y"])]
     axis = [constant("axis", np.array(0))]
-    mixed = graphs.save("ep_mixed", nodes, [vector("x")], [vector("y")], axis)
+    mixed_model = graphs.save("ep_mixed", nodes, [vector("x")], [vector("y")], axis)
     alone = graphs.save("ep_alone", nodes[1:], [vector("r")], [vector("y")], axis)
-    for model, taken in ((mixed, ["Relu"]), (alone, [])):
+    for model, expected_ops in ((mixed_model, ["Relu"]), (alone, [])):
         with OrtEp().compile(model, {}, Settings(threads=1, device=OURS)) as session:
             execution = session.execution
         assert execution.provider == PROVIDER_NAME
         assert [n.op for n in execution.elsewhere] == ["CumSum"]
-        own = [n for n in execution.placement if n.provider == PROVIDER_NAME]
-        assert len(own) == len(taken)
-        assert all(n.precision == "unknown" for n in own)
+        provider_nodes = [n for n in execution.placement if n.provider == PROVIDER_NAME]
+        assert len(provider_nodes) == len(expected_ops)
+        assert all(n.precision == "unknown" for n in provider_nodes)
 
 
 def test_options_of_any_name_reach_the_provider(graphs: Graphs) -> None:
     with opened(graphs.dense, card="ia-420f", cores="1", nothing=""):
         pass
-    for options, told in (({"card": "v8"}, "'v80'"), ({"speed": "1"}, "'speed'")):
+    for options, error_text in (({"card": "v8"}, "'v80'"), ({"speed": "1"}, "'speed'")):
         for call in ("c", "python"):
-            with pytest.raises(CompileFault, match=told):
+            with pytest.raises(CompileFault, match=error_text):
                 opened(graphs.dense, call=call, **options)
 
 
@@ -97,9 +97,9 @@ def test_a_device_is_chosen_by_its_number_or_its_kind(graphs: Graphs) -> None:
         with opened(graphs.dense, device=device) as session:
             assert session.execution.provider == PROVIDER_NAME
     for device in ("1", "gpu"):
-        with pytest.raises(NotAvailable, match=f"no device {device}") as raised:
+        with pytest.raises(NotAvailable, match=f"no device {device}") as exc_info:
             opened(graphs.dense, device=device)
-        assert f"0 {PROVIDER_NAME} on the npu, simulated low-latency" in raised.value.remedy
+        assert f"0 {PROVIDER_NAME} on the npu, simulated low-latency" in exc_info.value.remedy
 
 
 @pytest.fixture
@@ -135,13 +135,13 @@ def test_operator_times_are_those_of_the_parts_that_the_provider_took(graphs: Gr
     with OrtEp().compile(graphs.dense, {"batch": 1}, settings) as session:
         session.lanes[0].bind(reference_of(graphs.dense, 1).inputs)
         times = session.operator_times(5)
-    assert [PROVIDER_NAME in told.engine_name for told in times] == [True]
+    assert [PROVIDER_NAME in operator.engine_name for operator in times] == [True]
     assert times[0].time_us > 0
 
 
 def test_what_is_no_provider_is_refused_with_its_reason(graphs: Graphs, tmp_path: Path) -> None:
     (tmp_path / "empty.so").write_bytes(b"nothing")
-    for target, told in (
+    for target, error_text in (
         (str(tmp_path / "gone.so"), "there is no file"),
         ("onnxruntime-ep-of-nobody", "did you mean onnxruntime_ep_of_nobody"),
         ("onnxruntime_ep_of_nobody", "pip install onnxruntime-ep-of-nobody"),
@@ -151,7 +151,7 @@ def test_what_is_no_provider_is_refused_with_its_reason(graphs: Graphs, tmp_path
     ):
         fault = refusal(target, graphs.dense)
         assert isinstance(fault, NotAvailable)
-        assert told in str(fault)
+        assert error_text in str(fault)
 
 
 @pytest.mark.skipif(

@@ -38,12 +38,12 @@ def opened(model: ExportedModel, settings: Settings = ONE_THREAD, **axes: int) -
 
 def refusal(model: ExportedModel, **axes: int) -> RuntimeFault:
     """The fault that compiling ends with: one line, with a remedy."""
-    with pytest.raises(RuntimeFault) as raised:
+    with pytest.raises(RuntimeFault) as exc_info:
         opened(model, ONE_THREAD, **axes)
-    assert raised.value.remedy
-    assert "\n" not in str(raised.value)
-    assert "onnxruntime_src" not in str(raised.value)
-    return raised.value
+    assert exc_info.value.remedy
+    assert "\n" not in str(exc_info.value)
+    assert "onnxruntime_src" not in str(exc_info.value)
+    return exc_info.value
 
 
 def test_an_operator_without_a_kernel_is_unsupported_and_named(graphs: Graphs) -> None:
@@ -108,8 +108,8 @@ def test_missing_external_data_is_a_compile_fault_that_names_the_file(graphs: Gr
         [vector("y", "float32", 1, 64)],
         [constant("w", weights(64, 64))],
     )
-    loaded = onnx.load(model.path)
-    onnx.save(loaded, model.path, save_as_external_data=True, location="external.weights")
+    proto = onnx.load(model.path)
+    onnx.save(proto, model.path, save_as_external_data=True, location="external.weights")
     (graphs.folder / "external.weights").unlink()
     assert "external.weights" in refusal(model).cause
 
@@ -125,9 +125,9 @@ def test_an_axis_that_the_graph_cannot_take_fails_in_the_run_and_names_the_node(
         [constant("shape", np.array([4, 4]))],
         axes={"batch": 4},
     )
-    with opened(model, batch=3) as session, pytest.raises(Exception) as raised:
+    with opened(model, batch=3) as session, pytest.raises(Exception) as exc_info:
         session.lanes[0].run()
-    fault = session.fault(raised.value)
+    fault = session.fault(exc_info.value)
     assert isinstance(fault, RunFault)
     assert "y_node" in fault.cause
 
@@ -146,26 +146,26 @@ def test_running_out_of_memory_is_told_apart(graphs: Graphs) -> None:
     with opened(model) as session:
         lane = session.lanes[0]
         lane.bind({"x": np.ones(1, np.float32), "size": np.array([2**44])})
-        with pytest.raises(Exception) as raised:
+        with pytest.raises(Exception) as exc_info:
             lane.run()
-        assert isinstance(session.fault(raised.value), OutOfMemory)
+        assert isinstance(session.fault(exc_info.value), OutOfMemory)
 
 
 def test_texts_are_timed_through_the_plain_call(graphs: Graphs) -> None:
     text = [vector(name, "str") for name in ("x", "y")]
     model = graphs.save("text", [node("Identity", ["x"], ["y"])], text[:1], text[1:])
-    given = np.array(["a", "bb", "", "量"])
+    texts = np.array(["a", "bb", "", "量"])
     with opened(model) as session:
         assert "Python values" in session.execution.call_path
         lane = session.lanes[0]
-        lane.bind({"x": given})
+        lane.bind({"x": texts})
         assert not lane.outputs()
         lane.run()
-        assert lane.outputs()["y"].tolist() == given.tolist()
-        lane.feed({"x": given[::-1]})
+        assert lane.outputs()["y"].tolist() == texts.tolist()
+        lane.feed({"x": texts[::-1]})
         lane.poison()
         lane.run()
-        assert lane.outputs()["y"].tolist() == given[::-1].tolist()
+        assert lane.outputs()["y"].tolist() == texts[::-1].tolist()
 
 
 @pytest.mark.parametrize("options", [{"call": "c"}, {"build": "library"}])
@@ -266,12 +266,12 @@ for line in sys.stdin:
         print(error.node, "|", error)
 assert "onnxruntime" not in sys.modules
 """
-    asked = [(halves, "fp16"), (halves, "fp32"), (floats, "int8"), (floats, "fp32")]
-    lines = "".join(json.dumps([to_json(model), how]) + "\n" for model, how in asked)
-    done = subprocess.run(
+    requests = [(halves, "fp16"), (halves, "fp32"), (floats, "int8"), (floats, "fp32")]
+    lines = "".join(json.dumps([to_json(model), how]) + "\n" for model, how in requests)
+    process = subprocess.run(
         [sys.executable, "-c", script], input=lines, capture_output=True, text=True, check=True
     )
-    fp16, half_lstm, int8_lstm, fp32 = done.stdout.splitlines()
+    fp16, half_lstm, int8_lstm, fp32 = process.stdout.splitlines()
     assert "fp32 behind casts" in fp16
     assert half_lstm.startswith("y_node | ") and "crashes" in half_lstm
     assert int8_lstm.startswith("y_node | ") and "leaves" in int8_lstm

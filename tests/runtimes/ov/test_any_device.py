@@ -56,19 +56,19 @@ def test_more_streams_than_the_chosen_device_makes_are_refused(graphs: Graphs) -
 def test_sessions_on_the_same_cores_are_told_which_runtime_leaves_them_free(graphs: Graphs) -> None:
     settings = Settings(threads=1, device="CPU", options={"sessions": 2})
     with compile_sessions(OpenVino(), graphs.dense, {"batch": 1}, settings) as session:
-        (said,) = session.execution.warnings
+        (finding,) = session.execution.warnings
     cores = usable_cores()
-    assert said == diagnostic("threads_pinned_together", sessions=2, threads=1, cores=cores)
+    assert finding == diagnostic("threads_pinned_together", sessions=2, threads=1, cores=cores)
 
 
 def test_a_device_that_is_not_here_is_named_with_those_that_are(graphs: Graphs) -> None:
-    here = library().devices()
-    if any(name.startswith("GPU") for name in here):
+    local_devices = library().devices()
+    if any(name.startswith("GPU") for name in local_devices):
         pytest.skip("this machine has a GPU that OpenVINO computes on")
     for device in ("GPU", "GPU.1", "AUTO:GPU+CPU", "HETERO:CPU+GPU"):
-        with pytest.raises(NotAvailable, match=r"finds no GPU(\.1)? on this machine") as raised:
+        with pytest.raises(NotAvailable, match=r"finds no GPU(\.1)? on this machine") as exc_info:
             opened(graphs.dense, device)
-        assert "CPU" in raised.value.remedy
+        assert "CPU" in exc_info.value.remedy
 
 
 @pytest.mark.parametrize(
@@ -83,25 +83,29 @@ def test_a_device_that_is_not_here_is_named_with_those_that_are(graphs: Graphs) 
     ],
 )
 def test_what_is_no_device_is_refused_by_its_words_alone(device: str, told: str) -> None:
-    with pytest.raises(NotAvailable, match=told) as raised:
+    with pytest.raises(NotAvailable, match=told) as exc_info:
         OpenVino().refuse_device(device, "")
-    assert "openvino:" in raised.value.remedy
+    assert "openvino:" in exc_info.value.remedy
 
 
 def test_the_loaded_engine_lists_its_devices() -> None:
     assert OpenVino().devices() == ()
-    found = OpenVino().loaded_devices()
-    assert Device("CPU", library().device_name("CPU")) in found
-    assert found[-1].key == "AUTO"
+    devices = OpenVino().loaded_devices()
+    assert Device("CPU", library().device_name("CPU")) in devices
+    assert devices[-1].key == "AUTO"
 
 
 def test_float32_is_stated_unless_the_type_is_left_to_the_device(graphs: Graphs) -> None:
     """A processor with bf16 would take that on its own."""
     flags = Path("/proc/cpuinfo").read_text("utf-8")
-    own = "bf16" if "avx512_bf16" in flags or "amx_bf16" in flags else "fp32"
-    for asked, executed in (("graph", "fp32"), ("f32", "fp32"), ("device", own)):
-        with opened(graphs.dense, "AUTO", inference_precision=asked) as session:
-            assert session.execution.precision == executed
+    device_precision = "bf16" if "avx512_bf16" in flags or "amx_bf16" in flags else "fp32"
+    for inference_type, precision in (
+        ("graph", "fp32"),
+        ("f32", "fp32"),
+        ("device", device_precision),
+    ):
+        with opened(graphs.dense, "AUTO", inference_precision=inference_type) as session:
+            assert session.execution.precision == precision
 
 
 def test_a_device_without_float32_says_how_it_is_measured() -> None:

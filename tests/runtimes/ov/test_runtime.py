@@ -40,12 +40,12 @@ def opened(model: ExportedModel, settings: Settings = ONE_THREAD, **axes: int) -
 
 def refusal(model: ExportedModel, **axes: int) -> RuntimeFault:
     """The fault that compiling ends with: one line, with a remedy."""
-    with pytest.raises(RuntimeFault) as raised:
+    with pytest.raises(RuntimeFault) as exc_info:
         opened(model, ONE_THREAD, **axes)
-    assert raised.value.remedy
-    assert "\n" not in str(raised.value)
-    assert ".cpp" not in str(raised.value)
-    return raised.value
+    assert exc_info.value.remedy
+    assert "\n" not in str(exc_info.value)
+    assert ".cpp" not in str(exc_info.value)
+    return exc_info.value
 
 
 def test_an_operator_that_it_does_not_know_is_unsupported_and_named(graphs: Graphs) -> None:
@@ -90,9 +90,9 @@ def test_what_fails_in_a_step_of_its_own_names_the_step_and_the_node(graphs: Gra
             "ConstantOfShape", ["sizes"], ["ones"], value=numpy_helper.from_array(np.ones(1, "f4"))
         ),
         *(
-            made
+            proto
             for name in ("x", "ones")
-            for made in (
+            for proto in (
                 node("QuantizeLinear", [name, "s", "z"], [f"{name}_8"]),
                 node("DequantizeLinear", [f"{name}_8", "s", "z"], [f"{name}_32"]),
             )
@@ -117,10 +117,10 @@ def test_a_file_that_is_no_onnx_or_gone_is_a_compile_fault(graphs: Graphs) -> No
 
 
 def test_a_run_that_the_library_refuses_is_raised_and_becomes_a_fault(graphs: Graphs) -> None:
-    with pytest.raises(OpenVinoError) as raised:
+    with pytest.raises(OpenVinoError) as exc_info:
         library().timed(c_void_p())()
     with opened(graphs.dense, batch=1) as session:
-        assert isinstance(session.fault(raised.value), RunFault)
+        assert isinstance(session.fault(exc_info.value), RunFault)
         assert isinstance(session.fault(OpenVinoError("std::bad_alloc")), OutOfMemory)
 
 
@@ -155,12 +155,12 @@ def test_reading_the_kernels_is_kept_apart_from_compiling(graphs: Graphs) -> Non
 
 def test_bf16_runs_only_when_asked_and_where_the_processor_has_it(graphs: Graphs) -> None:
     flags = Path("/proc/cpuinfo").read_text()
-    executed = "bf16" if "avx512_bf16" in flags or "amx_bf16" in flags else "fp32"
+    precision = "bf16" if "avx512_bf16" in flags or "amx_bf16" in flags else "fp32"
     settings = Settings(threads=1, options={"inference_precision": "bf16"})
     reference = reference_of(graphs.dense, 3)
     with opened(graphs.dense, settings, batch=3) as session:
         lane = session.lanes[0]
-        assert session.execution.precision == executed
+        assert session.execution.precision == precision
         lane.bind(reference.inputs)
         lane.run()
         assert agrees(lane.outputs(), reference, tolerance=0.05)
@@ -191,7 +191,7 @@ def test_without_inputs_to_run_with_the_precision_is_unknown(graphs: Graphs) -> 
 
 def test_floats_of_a_loop_or_of_constants_are_not_called_integers(graphs: Graphs) -> None:
     """Neither has a kernel of a float type that the engine tells of."""
-    ones = np.ones((1, 4), np.float32)
+    unit_input = np.ones((1, 4), np.float32)
     body = helper.make_graph(
         [node("MatMul", ["h", "w"], ["next"]), node("Identity", ["go"], ["on"])],
         "turn",
@@ -206,23 +206,23 @@ def test_floats_of_a_loop_or_of_constants_are_not_called_integers(graphs: Graphs
         ],
     )
     spec = {name: TensorSpec(name, "float32", (1, 4)) for name in "xy"}
-    looped = graphs.save(
+    loop_model = graphs.save(
         "ov_looped",
         [helper.make_node("Loop", ["turns", "", "x"], ["y"], body=body)],
         [spec["x"]],
         [spec["y"]],
         [numpy_helper.from_array(np.array(3), "turns"), constant("w", np.eye(4, dtype=np.float32))],
-        references=[({}, Reference({"x": ones}, {"y": ones}))],
+        references=[({}, Reference({"x": unit_input}, {"y": unit_input}))],
     )
-    folded = graphs.save(
+    constant_model = graphs.save(
         "ov_folded",
         [node("Add", ["w", "w"], ["y"])],
         [],
         [spec["y"]],
-        [constant("w", ones)],
-        references=[({}, Reference({}, {"y": 2 * ones}))],
+        [constant("w", unit_input)],
+        references=[({}, Reference({}, {"y": 2 * unit_input}))],
     )
-    for model in (looped, folded):
+    for model in (loop_model, constant_model):
         with opened(model) as session:
             assert session.execution.precision == "unknown"
             assert codes(session.execution.warnings) == ("precision_not_reported",)
@@ -243,16 +243,16 @@ for node in compiled.get_runtime_model().get_ordered_ops():
 
 
 def test_the_executed_types_are_those_of_the_engines_own_runtime_graph(graphs: Graphs) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", OWN_INTERFACE, graphs.step.path],
         capture_output=True,
         text=True,
         check=True,
     )
-    told = dict(line.split() for line in done.stdout.splitlines())
+    executed_types = dict(line.split() for line in process.stdout.splitlines())
     with opened(graphs.step, batch=1) as session:
         matrices = {node.precision for node in session.execution.placement if "Fully" in node.op}
-    assert told["FullyConnected"] == "f32"
+    assert executed_types["FullyConnected"] == "f32"
     assert matrices == {"fp32"}
 
 
@@ -279,14 +279,14 @@ with OpenVinoCpu().compile(model, {"batch": 1}, Settings(threads=1)) as session:
 def test_it_sends_no_usage_report_and_leaves_no_second_thread(
     graphs: Graphs, tmp_path: Path
 ) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", QUIET, json.dumps(to_json(graphs.dense))],
         capture_output=True,
         text=True,
         check=True,
         env={**os.environ, "HOME": str(tmp_path)},
     )
-    assert done.stdout.splitlines() == ["1 []"]
+    assert process.stdout.splitlines() == ["1 []"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -306,7 +306,9 @@ def test_several_sessions_that_are_pinned_to_the_same_cores_are_warned_of(
     graphs: Graphs, threads: int, options: dict[str, OptionValue], warned: bool
 ) -> None:
     settings = Settings(threads=threads, options=options)
-    pinned = diagnostic("threads_pinned_together", sessions=2, threads=1, cores=usable_cores())
+    pinned_finding = diagnostic(
+        "threads_pinned_together", sessions=2, threads=1, cores=usable_cores()
+    )
     with compile_sessions(OpenVinoCpu(), graphs.dense, {"batch": 1}, settings) as session:
-        said = [one for one in session.execution.warnings if one == pinned]
-    assert len(said) == warned, "once, however many sessions say it"
+        findings = [finding for finding in session.execution.warnings if finding == pinned_finding]
+    assert len(findings) == warned, "once, however many sessions say it"

@@ -26,7 +26,7 @@ PLAIN: dict[str, OptionValue] = {
     "host_memory": "pinned",
     "call": "auto",
 }
-_CALLED = ctypes.CFUNCTYPE(ctypes.c_int)
+_CALL_TYPE = ctypes.CFUNCTYPE(ctypes.c_int)
 
 
 class HostPlace:
@@ -39,7 +39,7 @@ class HostPlace:
         self.waits = 0
         self.entered_by: list[int] = []
         self.locked = self.in_c = 0
-        self._kept: list[Any] = []
+        self._references: list[Any] = []
 
     def make_current(self) -> None:
         self.entered_by.append(threading.get_ident())
@@ -52,8 +52,8 @@ class HostPlace:
         return torch.zeros(shape, dtype=dtype)
 
     def record(self, call: Callable[[], Any]) -> Recording:
-        kept = call()
-        tensors = kept if isinstance(kept, tuple) else (kept,)
+        result = call()
+        tensors = result if isinstance(result, tuple) else (result,)
 
         def replay() -> None:
             again = call()
@@ -62,7 +62,7 @@ class HostPlace:
             ):
                 tensor.copy_(new)
 
-        return Recording(replay, self._as_call(replay), kept)
+        return Recording(replay, self._as_call(replay), result)
 
     def copying(self, target: torch.Tensor, source: torch.Tensor) -> Call:
         def copy() -> None:
@@ -75,8 +75,8 @@ class HostPlace:
 
     def _as_call(self, part: Callable[[], object]) -> Call:
         """A C function that runs `part`, as the driver's functions run theirs."""
-        function = _CALLED(lambda: part() is not None)
-        self._kept.append(function)
+        function = _CALL_TYPE(lambda: part() is not None)
+        self._references.append(function)
         address = ctypes.cast(function, ctypes.c_void_p).value
         assert address is not None
         return Call(address, (), RuntimeError)
@@ -112,7 +112,7 @@ def opened(
     place: HostPlace | None = None,
     call: str = "auto",
     precision: Precision = "fp32",
-    **others: OptionValue,
+    **other_options: OptionValue,
 ) -> TorchCudaSession:
     options: dict[str, OptionValue] = {
         **PLAIN,
@@ -120,7 +120,7 @@ def opened(
         "cuda_graph": cuda_graph,
         "tf32": tf32,
         "call": call,
-        **others,
+        **other_options,
     }
     request = request_of(model, 1, Settings(precision=precision), **options)
     return TorchCudaSession(request, place or HostPlace())

@@ -52,17 +52,17 @@ def event(
     name: str,
     begun_us: float,
     ended_us: float,
-    *called: FunctionEvent,
+    *children: FunctionEvent,
     kernels: Sequence[tuple[str, float]] = (),
 ) -> FunctionEvent:
     """One of the profiler's events, with what it called and the kernels that it launched."""
-    untyped: Any = FunctionEvent
-    made = untyped(0, name, 0, begun_us, ended_us, use_device="cuda")
-    for child in called:
-        made.append_cpu_child(child)
+    event_class: Any = FunctionEvent
+    raw_event = event_class(0, name, 0, begun_us, ended_us, use_device="cuda")
+    for child in children:
+        raw_event.append_cpu_child(child)
     for kernel, duration_us in kernels:
-        made.append_kernel(kernel, 0, duration_us)
-    event: FunctionEvent = made
+        raw_event.append_kernel(kernel, 0, duration_us)
+    event: FunctionEvent = raw_event
     return event
 
 

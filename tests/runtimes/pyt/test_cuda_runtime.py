@@ -104,8 +104,8 @@ def test_what_closing_raises_after_a_fault_does_not_hide_the_fault(
     monkeypatch.setattr(torch.cuda, "empty_cache", again)
     place = CudaPlace.__new__(CudaPlace)
     place.device = torch.device("cuda", 0)
-    untyped: Any = place
-    untyped._stream = SimpleNamespace(cuda_stream=7)
+    untyped_place: Any = place
+    untyped_place._stream = SimpleNamespace(cuda_stream=7)
     place.release()
 
 
@@ -137,9 +137,9 @@ def test_state_is_advanced_where_the_run_reads_it(
 def test_each_run_waits_once_for_the_device(graphs: Graphs, boundary: str) -> None:
     place = HostPlace()
     with opened(graphs.dense, boundary, place=place) as session:
-        before = place.waits
+        waits_before = place.waits
         session.lanes[0].run()
-        assert place.waits == before + 1
+        assert place.waits == waits_before + 1
 
 
 @pytest.mark.parametrize("name", ["step", "lookup"])
@@ -166,9 +166,9 @@ def test_runs_that_are_queued_wait_once(
         (lane,) = session.lanes
         lane.bind(reference.inputs)
         lane.poison()
-        before = place.waits
+        waits_before = place.waits
         queued_timing(lane, 5)(Block(3), 3)
-        assert place.waits == before + 3
+        assert place.waits == waits_before + 3
         assert agrees(lane.outputs(), reference)
 
 
@@ -209,12 +209,12 @@ def test_what_a_run_finds_is_told_whole_in_either_layout(
             x[x < seed / 2] = 0
             lane.bind({"x": x})
             lane.run()
-            told = lane.outputs()
-            assert np.array_equal(told["y"], np.maximum(x, 0))
-            assert np.array_equal(told["at"], np.argwhere(x))
+            outputs = lane.outputs()
+            assert np.array_equal(outputs["y"], np.maximum(x, 0))
+            assert np.array_equal(outputs["at"], np.argwhere(x))
         assert isinstance(lane, TorchCudaLane)
-        (inside,) = lane.device_inputs
-        assert inside.is_contiguous(memory_format=torch.channels_last) == channels_last
+        (device_input,) = lane.device_inputs
+        assert device_input.is_contiguous(memory_format=torch.channels_last) == channels_last
 
 
 def test_cudnn_is_told_whether_to_time_its_algorithms(graphs: Graphs) -> None:
@@ -227,9 +227,9 @@ def test_cudnn_is_told_whether_to_time_its_algorithms(graphs: Graphs) -> None:
 @pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
 def test_a_mode_that_records_no_graph_where_it_should_is_unsupported(graphs: Graphs) -> None:
     """The host has none, and torch goes on without a word."""
-    with pytest.raises(Unsupported, match="records no CUDA graph") as raised:
+    with pytest.raises(Unsupported, match="records no CUDA graph") as exc_info:
         opened(graphs.dense, "host", mode="reduce-overhead")
-    assert "mode=compile" in raised.value.remedy
+    assert "mode=compile" in exc_info.value.remedy
 
 
 def test_graphs_are_not_recorded_in_one_another(graphs: Graphs, driver: Driver) -> None:
@@ -251,10 +251,10 @@ def test_a_recorded_graph_is_run_by_the_loop_in_c(graphs: Graphs, boundary: str)
         (lane,) = session.lanes
         lane.bind(reference.inputs)
         lane.poison()
-        before = place.waits
+        waits_before = place.waits
         times = [array("q", bytes(24)) for _ in range(3)]
         TimedCalls(lane.calls).time(times[0], times[1], times[2], 3)
-        assert place.waits == before + 3, "each run waits once for the device"
+        assert place.waits == waits_before + 3, "each run waits once for the device"
         assert agrees(lane.outputs(), reference)
         assert loop_of(lane, streaming=False) == "C"
     assert not lane.calls, "what a closed session gave back is called no more"
@@ -269,17 +269,17 @@ def test_python_times_what_is_no_graph_or_was_asked_for_or_keeps_states_on_the_d
     with opened(graphs.dense, boundary, cuda_graph=True, call="python") as session:
         assert loop_of(session.lanes[0], streaming=False) == "Python"
     with opened(graphs.step, boundary, cuda_graph=True) as session:
-        told = loop_of(session.lanes[0], streaming=True)
-        assert told == ("C" if boundary == "host" else "Python")
+        loop_name = loop_of(session.lanes[0], streaming=True)
+        assert loop_name == ("C" if boundary == "host" else "Python")
 
 
 @needs_c
 def test_a_result_whose_order_is_not_its_memorys_is_copied_by_torch(graphs: Graphs) -> None:
     options = PLAIN | {"boundary": "host", "cuda_graph": True}
     request = request_of(graphs.dense, 1, Settings(), **options)
-    kept = torch.arange(6.0).reshape(2, 3).t()
+    transposed_tensor = torch.arange(6.0).reshape(2, 3).t()
     lane = TorchCudaLane(request, HostPlace())
-    lane.prepare(lambda: kept, recorded=True)
+    lane.prepare(lambda: transposed_tensor, recorded=True)
     assert not lane.calls
     lane.run()
     (output,) = lane.outputs().values()

@@ -108,14 +108,18 @@ def test_a_state_goes_on_in_bf16(graphs: Graphs) -> None:
 def test_a_processor_that_must_widen_bf16_is_told_of(
     graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = {"flags\t\t: fpu avx2": 1, "flags\t\t: fpu avx512_bf16": 0, "Features\t: bf16 i8mm": 0}
-    for number, (line, warned) in enumerate(told.items()):
+    warnings_by_flags = {
+        "flags\t\t: fpu avx2": 1,
+        "flags\t\t: fpu avx512_bf16": 0,
+        "Features\t: bf16 i8mm": 0,
+    }
+    for number, (line, warning_count) in enumerate(warnings_by_flags.items()):
         file = tmp_path / str(number)
         file.write_text(f"processor\t: 0\n{line}\n")
         monkeypatch.setattr(host_cpu, "CPU_INFO", file)
         host_cpu.multiplies_bf16.cache_clear()
         with TorchCpu().compile(graphs.dense, {"batch": 1}, Settings("bf16")) as session:
-            assert len(session.execution.warnings) == warned
+            assert len(session.execution.warnings) == warning_count
     host_cpu.multiplies_bf16.cache_clear()
 
 
@@ -130,15 +134,15 @@ def test_pictures_lie_as_the_option_says(
         outputs=(TensorSpec("y", "float32", shapes["y"]),),
     )
     x = weights(2, 4, 6, 5)
-    found = []
+    layouts = []
     for last in (False, True):
         settings = Settings(precision, threads=1, options={"channels_last": last})
         with TorchCpu().compile(model, {"batch": 2}, settings) as session:
             (lane,) = session.lanes
             lane.bind({"x": x})
             lane.run()
-            found.append(lane.outputs()["y"])
-    assert np.allclose(found[0], found[1] + 1, atol=2e-2 if precision == "bf16" else 1e-5)
+            layouts.append(lane.outputs()["y"])
+    assert np.allclose(layouts[0], layouts[1] + 1, atol=2e-2 if precision == "bf16" else 1e-5)
 
 
 def from_text(graphs: Graphs, tmp_path: Path, name: str) -> ExportedModel:
@@ -203,10 +207,10 @@ def test_a_module_that_cannot_be_compiled_whole_is_unsupported(
     graphs: Graphs, tmp_path: Path, compiled: Settings
 ) -> None:
     model = from_text(graphs, tmp_path, "branching")
-    with pytest.raises(Unsupported, match="whole") as raised:
+    with pytest.raises(Unsupported, match="whole") as exc_info:
         TorchCpu().compile(model, {"batch": 1}, compiled)
-    assert "eager" in raised.value.remedy
-    assert "\n" not in str(raised.value)
+    assert "eager" in exc_info.value.remedy
+    assert "\n" not in str(exc_info.value)
     assert not torch.is_inference_mode_enabled()
 
 
@@ -228,14 +232,14 @@ with TorchCpu().compile(model, {{"batch": 1}}, settings) as session:
     session.lanes[0].run()
     print(threading.active_count(), len(psutil.Process().children()))
 """
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script],
         input=json.dumps(to_json(graphs.dense)),
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.split() == ["1", "0"]
+    assert process.stdout.split() == ["1", "0"]
 
 
 def test_a_machine_without_a_compiler_is_told_what_to_install(
@@ -272,11 +276,13 @@ def test_a_factory_of_the_catalogue_gets_its_arguments_seed_and_weights(
         expected = linear(torch.from_numpy(x)).numpy()
     assert np.array_equal(result(factory), expected)
 
-    trained = tmp_path / "trained.safetensors"
-    ones, zeros = torch.ones(OUTPUTS, CHANNELS), torch.zeros(OUTPUTS)
-    save_file({"linears.0.weight": ones, "linears.0.bias": zeros}, trained)
-    summed = np.repeat(x.sum(axis=1, keepdims=True), OUTPUTS, axis=1)
-    assert np.allclose(result(replace(factory, weights=str(trained))), summed, atol=1e-6)
+    weights_path = tmp_path / "trained.safetensors"
+    unit_weights, zeros = torch.ones(OUTPUTS, CHANNELS), torch.zeros(OUTPUTS)
+    save_file({"linears.0.weight": unit_weights, "linears.0.bias": zeros}, weights_path)
+    expected_sums = np.repeat(x.sum(axis=1, keepdims=True), OUTPUTS, axis=1)
+    assert np.allclose(
+        result(replace(factory, weights=str(weights_path))), expected_sums, atol=1e-6
+    )
 
 
 def test_a_factory_that_raises_is_a_compile_fault(graphs: Graphs) -> None:

@@ -76,9 +76,9 @@ def repeats(lane: Lane, reference: Reference, tolerance: float) -> bool:
     for _ in range(3):
         lane.poison()
         lane.run()
-    given = lane.outputs()
+    outputs = lane.outputs()
     return all(
-        np.allclose(given[name], array, rtol=tolerance, atol=tolerance)
+        np.allclose(outputs[name], array, rtol=tolerance, atol=tolerance)
         for name, array in reference.outputs.items()
     )
 
@@ -106,8 +106,8 @@ def test_every_run_computes_on_what_was_bound(
         with TorchCpu().compile(model, {"batch": 1}, settings) as session:
             (lane,) = session.lanes
             assert repeats(lane, reference, tolerance)
-            copied = diagnostic("inputs_copied", inputs=written)
-            assert (copied in session.execution.warnings) == bool(written)
+            copy_finding = diagnostic("inputs_copied", inputs=written)
+            assert (copy_finding in session.execution.warnings) == bool(written)
 
 
 @pytest.mark.parametrize("boundary", ["host", "device"])

@@ -21,12 +21,12 @@ def test_each_element_gets_another_value_each_time(dtype: str, value: float) -> 
     if np.isnan(value) and np.dtype(dtype).kind not in "fc":
         return
     array = np.full((2, 3), abs(value) if dtype in ("bool", "uint8") else value).astype(dtype)
-    seen = [array.copy()]
+    seen_arrays = [array.copy()]
     for _ in range(2):
         poison(array)
-        assert not np.equal(array, seen[-1]).any()
-        assert not (np.isnan(array) & np.isnan(seen[-1])).any()
-        seen.append(array.copy())
+        assert not np.equal(array, seen_arrays[-1]).any()
+        assert not (np.isnan(array) & np.isnan(seen_arrays[-1])).any()
+        seen_arrays.append(array.copy())
 
 
 def filled(number: float, dtype: str) -> np.ndarray:

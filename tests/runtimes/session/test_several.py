@@ -42,15 +42,17 @@ def test_lanes_that_run_at_once_keep_their_inputs_and_outputs_apart(
     with opened(name, graphs.step, **options) as session:
         assert len(session.lanes) == 2
         inputs = bind_apart(session)
-        wanted = [streamed(x[None])[0] for x in inputs]
-        assert not np.allclose(wanted[0], wanted[1], atol=1e-3)
-        for results, y in zip(run_all_at_once(session, 50), wanted, strict=True):
+        expected_outputs = [streamed(x[None])[0] for x in inputs]
+        assert not np.allclose(expected_outputs[0], expected_outputs[1], atol=1e-3)
+        for results, y in zip(run_all_at_once(session, 50), expected_outputs, strict=True):
             assert np.allclose(results, y, atol=1e-5)
         first, second = session.lanes
         second.poison()
-        kept, poisoned = first.outputs(), second.outputs()
-        assert np.allclose(kept["y"], wanted[0], atol=1e-5)
-        assert "y" not in poisoned or not np.allclose(poisoned["y"], wanted[1], atol=1e-5)
+        first_outputs, poisoned_outputs = first.outputs(), second.outputs()
+        assert np.allclose(first_outputs["y"], expected_outputs[0], atol=1e-5)
+        assert "y" not in poisoned_outputs or not np.allclose(
+            poisoned_outputs["y"], expected_outputs[1], atol=1e-5
+        )
 
 
 @pytest.mark.parametrize(("name", "options"), SIDES)
@@ -98,19 +100,19 @@ def test_sessions_and_streams_multiply(graphs: Graphs) -> None:
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
 def test_where_one_does_not_compile_none_is_left_open(graphs: Graphs, failing: int) -> None:
-    before = FakeSession.open
+    open_before = FakeSession.open
     with pytest.raises(CompileFault):
-        opened("fake", graphs.dense, sessions=3, fail="compile", fail_session=before + failing)
-    assert FakeSession.open == before
+        opened("fake", graphs.dense, sessions=3, fail="compile", fail_session=open_before + failing)
+    assert FakeSession.open == open_before
 
 
 def test_closing_closes_all_of_them(graphs: Graphs) -> None:
-    before = FakeSession.open
+    open_before = FakeSession.open
     session = opened("fake", graphs.dense, sessions=3)
-    assert FakeSession.open == before + 3
+    assert FakeSession.open == open_before + 3
     session.close()
     session.close()
-    assert FakeSession.open == before
+    assert FakeSession.open == open_before
     with pytest.raises(RunFault):
         session.lanes[0].run()
 
@@ -153,6 +155,6 @@ def test_names_that_an_engine_makes_up_make_no_difference(graphs: Graphs) -> Non
 def test_a_session_that_the_engine_did_not_take_whole_is_the_one_that_is_told(
     graphs: Graphs,
 ) -> None:
-    strayed = (NodePlacement("n", "Relu", "elsewhere", "fp32"),)
-    with Several(fakes(graphs, placement=strayed)) as session:
-        assert session.execution.elsewhere == strayed
+    foreign_nodes = (NodePlacement("n", "Relu", "elsewhere", "fp32"),)
+    with Several(fakes(graphs, placement=foreign_nodes)) as session:
+        assert session.execution.elsewhere == foreign_nodes

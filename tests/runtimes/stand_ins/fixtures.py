@@ -34,8 +34,8 @@ class Driver:
     def told(self) -> str:
         """What was asked of it since it was last asked, as `driver.c` has it."""
         self.library.stand_in_told.restype = ctypes.c_char_p
-        told: bytes = self.library.stand_in_told()
-        return told.decode()
+        message: bytes = self.library.stand_in_told()
+        return message.decode()
 
     def refuse_host(self, code: int) -> None:
         """Let page-locked memory be refused with this code."""
@@ -110,9 +110,9 @@ def installed(
     package: Package, release: tuple[str, int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Have a package tell this (version, CUDA major) as its own; None for one that is not there."""
-    of_others = Package.installed
+    read_installed = Package.installed
 
-    def told(self: Package) -> tuple[str, int] | None:
-        return release if self is package else of_others(self)
+    def installed_release(self: Package) -> tuple[str, int] | None:
+        return release if self is package else read_installed(self)
 
-    monkeypatch.setattr(Package, "installed", told)
+    monkeypatch.setattr(Package, "installed", installed_release)

@@ -255,7 +255,7 @@ def _types(session: onnxruntime.InferenceSession) -> dict[str, str]:
 _calls: list[Any] = []
 
 
-def _computed(context: IExecutionContext | None) -> None:
+def _compute_context(context: IExecutionContext | None) -> None:
     if context is None:
         late.append("a run")
     else:
@@ -277,15 +277,15 @@ class IExecutionContext:
         self._addresses: dict[str, int] = {}
         self._allocators: dict[str, Any] = {}
         # TensorRT reads the addresses when work is given to it, and writes when it is done.
-        mine = ref(self)
-        self._call = _CALL(lambda _: _computed(mine()))
+        context_ref = ref(self)
+        self._call = _CALL(lambda _: _compute_context(context_ref()))
         _calls.append(self._call)  # the driver has its address for as long as work is queued
 
     def set_input_shape(self, name: str, shape: Shape) -> bool:
         self._shapes[name] = tuple(shape)
         return True
 
-    def _opened(self) -> onnxruntime.InferenceSession:
+    def _open_session(self) -> onnxruntime.InferenceSession:
         if self._session is None:
             options = onnxruntime.SessionOptions()
             for value in onnxruntime.InferenceSession(self._graph).get_inputs():
@@ -296,7 +296,7 @@ class IExecutionContext:
         return self._session
 
     def get_tensor_shape(self, name: str) -> Shape:
-        (value,) = [v for v in self._opened().get_outputs() if v.name == name]
+        (value,) = [v for v in self._open_session().get_outputs() if v.name == name]
         return tuple(size if isinstance(size, int) else -1 for size in value.shape)
 
     def get_max_output_size(self, name: str) -> int:
@@ -316,9 +316,9 @@ class IExecutionContext:
         self._spent_ms = None
         launch = ctypes.CDLL(driver.SONAME).cuLaunchHostFunc
         launch.argtypes = (ctypes.c_void_p, _CALL, ctypes.c_void_p)
-        queued = launch(stream_handle, self._call, None) == 0
+        is_enqueued = launch(stream_handle, self._call, None) == 0
         # A shape that a run finds is told before the call returns.
-        return bool(queued and (not self._allocators or _wait_for(stream_handle)))
+        return bool(is_enqueued and (not self._allocators or _wait_for(stream_handle)))
 
     def report_to_profiler(self) -> bool:
         """Each layer's share of the last run; nothing can be told before that is complete."""
@@ -330,8 +330,8 @@ class IExecutionContext:
         return True
 
     def _compute(self) -> None:
-        begun = time.perf_counter()
-        session = self._opened()
+        start_s = time.perf_counter()
+        session = self._open_session()
         feeds = {
             v.name: self._view(v.name, self._shapes[v.name], v.type) for v in session.get_inputs()
         }
@@ -343,7 +343,7 @@ class IExecutionContext:
                 )
                 allocator.notify_shape(value.name, result.shape)
             self._view(value.name, result.shape, value.type)[...] = result
-        self._spent_ms = (time.perf_counter() - begun) * 1e3
+        self._spent_ms = (time.perf_counter() - start_s) * 1e3
 
     def _view(self, name: str, shape: Shape, kind: str) -> np.ndarray:
         dtype = np.dtype({"FLOAT": "f4", "HALF": "f2", "INT64": "i8", "BOOL": "?"}[_TYPES[kind]])

@@ -61,8 +61,8 @@ class ICudaEngine(tensorrt.ICudaEngine):
     def create_execution_context(
         self, runtime_config: IRuntimeConfig | None = None
     ) -> tensorrt.IExecutionContext:
-        asked = runtime_config or IRuntimeConfig()
-        strategies.append(asked.dynamic_shapes_kernel_specialization_strategy)
+        config = runtime_config or IRuntimeConfig()
+        strategies.append(config.dynamic_shapes_kernel_specialization_strategy)
         return super().create_execution_context()
 
 

@@ -31,7 +31,7 @@ _MODULE_PATH = re.compile(
     r"\b(?:tensorrt(?:_rtx)?_bindings\.)?tensorrt(?:_rtx)?\.(?=[A-Za-z_])"
     r"|\bnvinfer1::|\bnvonnxparser::"
 )
-_LINKED = re.compile(r"(?:create|get|init)\w*(?:Nv|Infer|Plugin)\w*")
+_LINKED_NAME = re.compile(r"(?:create|get|init)\w*(?:Nv|Infer|Plugin)\w*")
 _SIGNATURE = re.compile(r"^(?:\d+\. )?(?P<name>\w+)(?P<rest>\(.*\) -> .*)$", re.MULTILINE)
 
 # Run in the child, which prints one JSON list of (class, member, kind, documentation).
@@ -117,23 +117,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Write the table of TensorRT's Python interface.")
     parser.add_argument("versions", nargs="+", help="releases of the bindings, as 10.16.1.11")
     versions = parser.parse_args().versions
-    found: dict[tuple[str, str, str, str], list[str]] = {}
+    releases_by_member: dict[tuple[str, str, str, str], list[str]] = {}
     for version in versions:
-        for row in _of_release(version):
-            found.setdefault(row, []).append(version)
+        for row in _release_members(version):
+            releases_by_member.setdefault(row, []).append(version)
     with TABLE.open("w", encoding="utf-8", newline="") as file:
-        _write(file, found)
+        _write(file, releases_by_member)
     return 0
 
 
-def _write(file: TextIO, found: dict[tuple[str, str, str, str], list[str]]) -> None:
+def _write(file: TextIO, releases_by_member: dict[tuple[str, str, str, str], list[str]]) -> None:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for row in sorted(found):
-        writer.writerow([*row, " ".join(found[row])])
+    for row in sorted(releases_by_member):
+        writer.writerow([*row, " ".join(releases_by_member[row])])
 
 
-def _of_release(version: str) -> set[tuple[str, str, str, str]]:
+def _release_members(version: str) -> set[tuple[str, str, str, str]]:
     wheel = _TENSORRT_RTX if version.startswith(RTX) else _TENSORRT
     with tempfile.TemporaryDirectory(prefix="graphlap-") as name:
         folder, number = Path(name), version.removeprefix(RTX)
@@ -151,7 +151,9 @@ def _tell(folder: Path, wheel: Wheel, major: str) -> set[tuple[str, str, str, st
     libraries = folder / "libraries"
     libraries.mkdir()
     source = folder / "empty.c"
-    source.write_text("".join(f"void *{name}(void) {{ return 0; }}\n" for name in _wanted(module)))
+    source.write_text(
+        "".join(f"void *{name}(void) {{ return 0; }}\n" for name in _linked_names(module))
+    )
     for library in wheel.libraries:
         soname = f"lib{library}.so.{major}"
         compile_one = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}"]
@@ -160,31 +162,31 @@ def _tell(folder: Path, wheel: Wheel, major: str) -> set[tuple[str, str, str, st
         "LD_LIBRARY_PATH": str(libraries),
         "PYTHONPATH": str(folder / "unpacked"),
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _TELL, wheel.module],
         env=environment,
         capture_output=True,
         check=True,
         text=True,
     )
-    return {(o, n, kind, _signatures(kind, doc)) for o, n, kind, doc in json.loads(done.stdout)}
+    return {(o, n, kind, _signatures(kind, doc)) for o, n, kind, doc in json.loads(process.stdout)}
 
 
-def _wanted(module: Path) -> list[str]:
+def _linked_names(module: Path) -> list[str]:
     """The functions that the bindings expect of TensorRT: all that bear no library's version."""
     done = subprocess.run(
         ["nm", "--dynamic", "--undefined-only", module], capture_output=True, check=True, text=True
     )
     names = (line.split()[-1] for line in done.stdout.splitlines())
-    return sorted(name for name in names if _LINKED.fullmatch(name))
+    return sorted(name for name in names if _LINKED_NAME.fullmatch(name))
 
 
 def _signatures(kind: str, documentation: str) -> str:
     """The arguments and the result of each overload, module names left out."""
     if kind != "method":
         return ""
-    found: Iterable[re.Match[str]] = _SIGNATURE.finditer(documentation)
-    plain = (_MODULE_PATH.sub("", match["rest"]) for match in found)
+    matches: Iterable[re.Match[str]] = _SIGNATURE.finditer(documentation)
+    plain = (_MODULE_PATH.sub("", match["rest"]) for match in matches)
     return " | ".join(dict.fromkeys(text for text in plain if "*args, **kwargs" not in text))
 
 

@@ -39,10 +39,10 @@ def built(model: ExportedModel, device: str = "sm89", batch: int = 1) -> tuple[i
     """The size of the engine, and what its builder said of it."""
     settings = Settings(device=device, precision=model.precision)
     axes = {"batch": batch} if "batch" in model.axes else {}
-    checked = TensorRtRtx().check(model, axes, settings)
-    assert checked.checked_as == "built"
-    assert checked.plan_bytes is not None and checked.execution is not None
-    return checked.plan_bytes, checked.execution
+    check_result = TensorRtRtx().check(model, axes, settings)
+    assert check_result.checked_as == "built"
+    assert check_result.plan_bytes is not None and check_result.execution is not None
+    return check_result.plan_bytes, check_result.execution
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +108,10 @@ def test_each_gpu_that_can_be_named_is_built_for(graphs: Graphs, device: str) ->
 
 
 def test_the_gpus_that_can_be_named_are_those_of_the_package(rtx: ModuleType) -> None:
-    known = {name.lower() for name in rtx.ComputeCapability.__members__ if name.startswith("SM")}
-    assert known == set(NAMED)
+    known_capabilities = {
+        name.lower() for name in rtx.ComputeCapability.__members__ if name.startswith("SM")
+    }
+    assert known_capabilities == set(NAMED)
 
 
 def test_a_large_weight_is_in_the_engine(graphs: Graphs) -> None:
@@ -161,34 +163,34 @@ def test_every_node_that_the_parser_refuses_is_named(graphs: Graphs) -> None:
         node("StringNormalizer", ["d"], ["y"]),
     ]
     model = graphs.save("refused", nodes, [vector("x")], [vector("y")])
-    with pytest.raises(Unsupported) as raised:
+    with pytest.raises(Unsupported) as exc_info:
         plan_bytes(model)
-    told = raised.value.cause
+    cause = exc_info.value.cause
     for words in ("Teleport nodes 'a_node', 'd_node'", "Unique node 'c_node'", "'y_node'"):
-        assert words in told
-    assert "Relu" not in told
-    assert raised.value.node == "a_node"
+        assert words in cause
+    assert "Relu" not in cause
+    assert exc_info.value.node == "a_node"
 
 
 def test_of_very_many_refused_nodes_the_rest_is_counted(graphs: Graphs) -> None:
-    one = [node("Teleport", ["x"], [f"t{k}"]) for k in range(20)]
-    others = [node(f"Warp{k}", ["x"], [f"w{k}"]) for k in range(30)]
-    model = graphs.save("many", [*one, *others], [vector("x")], [vector("w0")])
-    with pytest.raises(Unsupported) as raised:
+    teleport_nodes = [node("Teleport", ["x"], [f"t{k}"]) for k in range(20)]
+    warp_nodes = [node(f"Warp{k}", ["x"], [f"w{k}"]) for k in range(30)]
+    model = graphs.save("many", [*teleport_nodes, *warp_nodes], [vector("x")], [vector("w0")])
+    with pytest.raises(Unsupported) as exc_info:
         plan_bytes(model)
-    told = raised.value.cause
-    assert "the Teleport nodes 't0_node', 't1_node', 't2_node' and 17 more" in told
-    assert told.endswith(", and 19 more operators")
-    assert len(told) < 2000
+    cause = exc_info.value.cause
+    assert "the Teleport nodes 't0_node', 't1_node', 't2_node' and 17 more" in cause
+    assert cause.endswith(", and 19 more operators")
+    assert len(cause) < 2000
 
 
 def test_shapes_that_do_not_fit_are_told_with_the_node_and_the_sizes(graphs: Graphs) -> None:
     nodes = [node("MatMul", ["x", "w"], ["y"])]
     model = graphs.save("misfit", nodes, [vector("x")], [vector("y")], [constant("w", weights(5))])
-    with pytest.raises(CompileFault, match=r"MatMul node 'y_node' \(.*4.*5") as raised:
+    with pytest.raises(CompileFault, match=r"MatMul node 'y_node' \(.*4.*5") as exc_info:
         plan_bytes(model)
-    assert "Error" not in raised.value.cause.replace("API Usage Error", "")
-    assert ".cpp" not in raised.value.cause
+    assert "Error" not in exc_info.value.cause.replace("API Usage Error", "")
+    assert ".cpp" not in exc_info.value.cause
 
 
 def test_a_type_that_tensorrt_lacks_is_told_of_the_graph(graphs: Graphs) -> None:
@@ -207,10 +209,10 @@ def test_a_file_that_is_no_graph_is_a_compile_fault(graphs: Graphs, tmp_path: Pa
 
 def test_what_a_gpu_cannot_compute_is_unsupported_with_its_node(graphs: Graphs) -> None:
     """Turing, for which TensorRT for RTX has no products of matrices in fp32."""
-    with pytest.raises(Unsupported, match="FP32 GEMM is not supported") as raised:
+    with pytest.raises(Unsupported, match="FP32 GEMM is not supported") as exc_info:
         plan_bytes(graphs.dense, "sm75")
-    assert raised.value.node == "z_node"
-    assert ".cpp" not in raised.value.cause
+    assert exc_info.value.node == "z_node"
+    assert ".cpp" not in exc_info.value.cause
 
 
 def test_an_input_that_is_a_shape_is_unsupported_with_its_name(graphs: Graphs) -> None:

@@ -30,7 +30,7 @@ def test_it_becomes_an_engine_that_holds_its_weights(worker: WorkerProcess, name
     model = worker.ask(ExportRequest(name)).model
     assert model is not None
     settings = Settings(device="sm89")
-    checked = registry.load("tensorrt-rtx").check(model, model.axes, settings)
-    assert checked.checked_as == "built"
-    assert checked.plan_bytes is not None
-    assert checked.plan_bytes > Path(model.path).stat().st_size
+    check_result = registry.load("tensorrt-rtx").check(model, model.axes, settings)
+    assert check_result.checked_as == "built"
+    assert check_result.plan_bytes is not None
+    assert check_result.plan_bytes > Path(model.path).stat().st_size

@@ -42,9 +42,9 @@ def test_what_each_run_finds_is_told_whole(
             x[np.random.default_rng(2).random((2, 4)) >= share] = 0
             lane.bind({"x": x})
             lane.run()
-            told = lane.outputs()
-            assert np.array_equal(told["where"], np.array(np.nonzero(x)))
-            assert np.array_equal(told["y"], np.maximum(x, 0))
+            outputs = lane.outputs()
+            assert np.array_equal(outputs["where"], np.array(np.nonzero(x)))
+            assert np.array_equal(outputs["y"], np.maximum(x, 0))
         lane.poison()
         assert lane.outputs().keys() == {"y"}
         lane.run()
@@ -63,7 +63,7 @@ def test_nothing_can_be_laid_out_for_it_on_the_device_or_recorded(
     options: dict[str, OptionValue],
     remedy: str,
 ) -> None:
-    with pytest.raises(Unsupported, match="'where' is known only after a run") as raised:
+    with pytest.raises(Unsupported, match="'where' is known only after a run") as exc_info:
         TensorRt().compile(finder(graphs), {"batch": 1}, Settings(options=options))
-    assert remedy in raised.value.remedy
+    assert remedy in exc_info.value.remedy
     assert driver.live == 0

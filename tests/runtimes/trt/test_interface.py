@@ -55,8 +55,10 @@ def versions_of(use: Use) -> set[str]:
 
 
 def signatures(use: Use) -> list[str]:
-    found = [m.signature for m in TABLE if (m.owner, m.name) == use and m.kind == "method"]
-    return [text for signature in found for text in signature.split(" | ") if text]
+    member_signatures = [
+        m.signature for m in TABLE if (m.owner, m.name) == use and m.kind == "method"
+    ]
+    return [text for signature in member_signatures for text in signature.split(" | ") if text]
 
 
 @dataclass
@@ -79,8 +81,10 @@ class Reader:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 owner = self.type_of(node.func.value)
                 if owner is not None:
-                    constructed = owner == "" and any(m.owner == node.func.attr for m in TABLE)
-                    use = (node.func.attr, "__init__") if constructed else (owner, node.func.attr)
+                    is_constructor = owner == "" and any(m.owner == node.func.attr for m in TABLE)
+                    use = (
+                        (node.func.attr, "__init__") if is_constructor else (owner, node.func.attr)
+                    )
                     self.calls.append((use, node))
 
     def type_of(self, node: ast.AST) -> str | None:
@@ -172,20 +176,20 @@ def test_every_call_fits_a_signature_of_every_release(reader: Reader) -> None:
 
 def _fits(signature: str, call: ast.Call) -> bool:
     """Whether the arguments have the number and the names that the signature asks."""
-    inside = re.sub(r"<[^>]*>", "DEFAULT", signature.partition(" -> ")[0])
-    function = ast.parse(f"def f{inside}: pass").body[0]
+    parameters = re.sub(r"<[^>]*>", "DEFAULT", signature.partition(" -> ")[0])
+    function = ast.parse(f"def f{parameters}: pass").body[0]
     assert isinstance(function, ast.FunctionDef)
     names = [a.arg for a in function.args.args if a.arg != "self"]
     optional = len(function.args.defaults)
     assert isinstance(call.func, ast.Attribute)
     # A base class's own is called with the object itself.
-    given = len(call.args) + len(call.keywords) - (call.func.attr == "__init__")
-    named = {keyword.arg for keyword in call.keywords}
-    return len(names) - optional <= given <= len(names) and named <= set(names)
+    argument_count = len(call.args) + len(call.keywords) - (call.func.attr == "__init__")
+    keyword_names = {keyword.arg for keyword in call.keywords}
+    return len(names) - optional <= argument_count <= len(names) and keyword_names <= set(names)
 
 
 def test_annotated_results_are_what_the_signatures_give() -> None:
-    checked = 0
+    checked_count = 0
     for tree in sources():
         local = Reader()
         local.read(tree)
@@ -193,19 +197,19 @@ def test_annotated_results_are_what_the_signatures_give() -> None:
             if not (isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Call)):
                 continue
             function = node.value.func
-            declared = local.types.get(ast.unparse(node.target))
-            if declared is None or not isinstance(function, ast.Attribute):
+            declared_type = local.types.get(ast.unparse(node.target))
+            if declared_type is None or not isinstance(function, ast.Attribute):
                 continue
             owner = local.type_of(function.value)
             if owner == "":
-                assert function.attr == declared
+                assert function.attr == declared_type
             elif owner is not None:
                 results = {
                     text.rpartition(" -> ")[2] for text in signatures((owner, function.attr))
                 }
-                assert {_ALIASES.get(r, r) for r in results} == {declared}, ast.unparse(node)
-            checked += owner is not None
-    assert checked > 12
+                assert {_ALIASES.get(r, r) for r in results} == {declared_type}, ast.unparse(node)
+            checked_count += owner is not None
+    assert checked_count > 12
 
 
 @pytest.mark.parametrize(
@@ -214,15 +218,17 @@ def test_annotated_results_are_what_the_signatures_give() -> None:
 def test_what_not_all_have_is_used_where_they_do(
     reader: Reader, uses: set[Use], functions: set[str]
 ) -> None:
-    found = [
+    function_nodes = [
         node
         for tree in sources()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef) and node.name in functions
     ]
-    assert {function.name for function in found} == functions
-    inside = {node.lineno for function in found for node in ast.walk(function) if _is_use(node)}
-    assert {node.lineno for use in uses for node in reader.uses[use]} <= inside
+    assert {function.name for function in function_nodes} == functions
+    lines_inside = {
+        node.lineno for function in function_nodes for node in ast.walk(function) if _is_use(node)
+    }
+    assert {node.lineno for use in uses for node in reader.uses[use]} <= lines_inside
 
 
 def _is_use(node: ast.AST) -> TypeGuard[ast.Attribute]:
@@ -231,14 +237,14 @@ def _is_use(node: ast.AST) -> TypeGuard[ast.Attribute]:
 
 @pytest.mark.parametrize("stand_in", [stand_in, rtx_stand_in])
 def test_the_stand_in_offers_nothing_that_tensorrt_does_not(stand_in: ModuleType) -> None:
-    known = {(m.owner, m.name) for m in TABLE}
+    known_members = {(m.owner, m.name) for m in TABLE}
     classes = {m.name for m in TABLE if m.kind == "class"}
     for name, value in vars(stand_in).items():
         if name not in classes or not inspect.isclass(value):
             continue
         for member in vars(value):
             if not member.startswith("_") and member not in {"failing", "Severity", "log"}:
-                assert (name, member) in known, f"{name}.{member}"
+                assert (name, member) in known_members, f"{name}.{member}"
 
 
 def test_a_member_has_a_kind_and_at_least_one_release() -> None:

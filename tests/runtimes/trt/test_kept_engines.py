@@ -86,9 +86,9 @@ def test_a_damaged_or_stale_engine_is_built_again_and_said_so(
 def test_a_cache_that_cannot_be_written_is_said_and_the_engine_runs(
     graphs: Graphs, tensorrt: ModuleType, tmp_path: Path
 ) -> None:
-    blocked = tmp_path / "a file"
-    blocked.write_text("in the way")
-    with compiled(graphs, blocked) as session:
+    blocked_path = tmp_path / "a file"
+    blocked_path.write_text("in the way")
+    with compiled(graphs, blocked_path) as session:
         (warning,) = session.execution.warnings
-        assert warning == diagnostic("engine_not_stored", folder=str(blocked))
+        assert warning == diagnostic("engine_not_stored", folder=str(blocked_path))
         session.lanes[0].run()

@@ -43,9 +43,9 @@ def test_a_product_decides_whatever_case_and_name_tensorrt_gives_it(kind: str) -
 
 
 def test_a_fused_layer_is_a_product_if_a_node_in_it_is_one() -> None:
-    fused = Layer("a", "kgen", nodes=("mm", "relu"), reads=("fp32",))
+    fused_layer = Layer("a", "kgen", nodes=("mm", "relu"), reads=("fp32",))
     narrow = Layer("b", "gemm", reads=("int8",))
-    assert claim(fused, narrow) == "int8+fp32"
+    assert claim(fused_layer, narrow) == "int8+fp32"
     assert claim(Layer("a", "kgen", nodes=("relu",), reads=("fp32",)), narrow) == "int8"
 
 
@@ -116,17 +116,17 @@ def test_rounded_operands_are_told_in_a_mixed_claim_too() -> None:
 
 
 def test_the_nodes_of_a_fused_layer_are_found_whatever_stands_between_them() -> None:
-    one = "[ONNX Layer: c[0]/Conv]"
-    for between in ("", "\\u001e", "\\u001f"):
-        metadata = f"{one}{between}[ONNX Layer: n]"
+    layer_text = "[ONNX Layer: c[0]/Conv]"
+    for separator in ("", "\\u001e", "\\u001f"):
+        metadata = f"{layer_text}{separator}[ONNX Layer: n]"
         text = f'{{"Layers": [{{"Name": "a", "LayerType": "kgen", "Metadata": "{metadata}"}}]}}'
         (layer,) = described_layers(text)
         assert layer.nodes == ("c[0]/Conv", "n")
 
 
 def test_the_operators_are_read_from_the_file_that_was_compiled(graphs: Graphs) -> None:
-    found = graph_operators(request_of(graphs.dense))
-    assert sorted(found.values()) == ["MatMul", "Relu"]
+    operators = graph_operators(request_of(graphs.dense))
+    assert sorted(operators.values()) == ["MatMul", "Relu"]
 
 
 def test_a_file_that_cannot_be_read_leaves_the_doubt(graphs: Graphs) -> None:

@@ -38,9 +38,9 @@ def test_without_a_driver_it_checks_for_a_gpu_that_is_named(
     installed(TENSORRT_RTX, TESTED_RTX_RELEASE, monkeypatch)
     assert isinstance(runtime.availability(), Unavailable)
     assert runtime.check_availability("sm89") == Available(TESTED_RTX_RELEASE[0])
-    unnamed = runtime.check_availability("")
-    assert isinstance(unnamed, Unavailable)
-    assert "tensorrt-rtx:sm89" in unnamed.remedy
+    availability = runtime.check_availability("")
+    assert isinstance(availability, Unavailable)
+    assert "tensorrt-rtx:sm89" in availability.remedy
     by_number = runtime.check_availability("0")
     assert isinstance(by_number, Unavailable)
     assert "driver" in by_number.remedy
@@ -50,42 +50,42 @@ def test_where_it_is_not_installed_the_extra_is_named(
     runtime: Runtime, driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed(TENSORRT_RTX, None, monkeypatch)
-    for told in (runtime.availability(), runtime.check_availability("sm89")):
-        assert isinstance(told, Unavailable)
-        assert "graphlap[tensorrt-rtx]" in told.remedy
+    for refusal in (runtime.availability(), runtime.check_availability("sm89")):
+        assert isinstance(refusal, Unavailable)
+        assert "graphlap[tensorrt-rtx]" in refusal.remedy
 
 
 @pytest.mark.usefixtures("no_driver")
 def test_a_gpu_that_is_not_here_cannot_be_measured(runtime: Runtime, graphs: Graphs) -> None:
-    with pytest.raises(NotAvailable, match="to build for alone") as raised:
+    with pytest.raises(NotAvailable, match="to build for alone") as exc_info:
         runtime.compile(graphs.dense, {"batch": 1}, SM89)
-    assert "--check" in raised.value.remedy
+    assert "--check" in exc_info.value.remedy
 
 
 @pytest.mark.usefixtures("no_driver")
 def test_a_compute_capability_that_does_not_exist_is_answered_with_those_that_do(
     runtime: Runtime,
 ) -> None:
-    with pytest.raises(NotAvailable, match="'sm90'") as raised:
+    with pytest.raises(NotAvailable, match="'sm90'") as exc_info:
         runtime.refuse_device("sm90", "")
     for name in ("sm75", "sm80", "sm86", "sm89", "sm120", "sm121"):
-        assert f"tensorrt-rtx:{name} " in raised.value.remedy
+        assert f"tensorrt-rtx:{name} " in exc_info.value.remedy
 
 
 def test_a_gpu_that_is_here_is_opened_and_told_with_the_size_of_its_engine(
     runtime: Runtime, graphs: Graphs, tensorrt_rtx: ModuleType
 ) -> None:
-    checked = runtime.check(graphs.dense, {"batch": 1}, HERE)
-    assert checked.checked_as == "opened"
-    assert checked.execution is not None
-    assert checked.execution.provider == "TensorRT for RTX"
-    assert checked.execution.precision == "fp32"
-    assert checked.memory.device_peak_bytes
-    assert checked.plan_bytes is not None
-    assert checked.plan_bytes > Path(graphs.dense.path).stat().st_size
-    (built,) = tensorrt_rtx.built
-    assert built["compute_capability"] == 90, "that of the stand-in's GPU"
-    assert built["strong"]
+    check_result = runtime.check(graphs.dense, {"batch": 1}, HERE)
+    assert check_result.checked_as == "opened"
+    assert check_result.execution is not None
+    assert check_result.execution.provider == "TensorRT for RTX"
+    assert check_result.execution.precision == "fp32"
+    assert check_result.memory.device_peak_bytes
+    assert check_result.plan_bytes is not None
+    assert check_result.plan_bytes > Path(graphs.dense.path).stat().st_size
+    (engine,) = tensorrt_rtx.built
+    assert engine["compute_capability"] == 90, "that of the stand-in's GPU"
+    assert engine["strong"]
 
 
 def test_kernels_are_there_before_the_first_run_and_a_kept_engine_is_used_again(
@@ -102,8 +102,8 @@ def test_kernels_are_there_before_the_first_run_and_a_kept_engine_is_used_again(
             assert agrees(lane.outputs(), reference)
     assert tensorrt_rtx.strategies == ["eager"] * 4
     assert len(tensorrt_rtx.built) == 1
-    (kept,) = (tmp_path / "tensorrt-rtx").iterdir()
-    assert kept.suffix == ".engine", "its builder times nothing that could be kept"
+    (engine_path,) = (tmp_path / "tensorrt-rtx").iterdir()
+    assert engine_path.suffix == ".engine", "its builder times nothing that could be kept"
     assert driver.live == 0
 
 

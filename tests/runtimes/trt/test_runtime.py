@@ -51,10 +51,10 @@ class TestTensorRt(RuntimeContract):
             "runtime = registry.load('tensorrt'); runtime.availability(); runtime.devices(); "
             f"print(*[name for name in {ENGINES!r} if name in sys.modules])"
         )
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True
         )
-        assert done.stdout.strip() == ""
+        assert process.stdout.strip() == ""
 
 
 @pytest.mark.parametrize("boundary", ["host", "device"])
@@ -84,10 +84,10 @@ def test_a_thread_that_has_not_entered_cannot_run_a_stream(
 ) -> None:
     with compiled(graphs, streams=2) as session, ThreadPoolExecutor(1) as thread:
         lane = session.lanes[1]
-        raised = thread.submit(lane.run).exception()
-        assert isinstance(raised, CudaError)
-        assert raised.code == INVALID_CONTEXT
-        assert isinstance(session.fault(raised), RunFault)
+        error = thread.submit(lane.run).exception()
+        assert isinstance(error, CudaError)
+        assert error.code == INVALID_CONTEXT
+        assert isinstance(session.fault(error), RunFault)
         thread.submit(lane.enter).result()
         thread.submit(lane.run).result()
 
@@ -163,9 +163,9 @@ def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
         lane.bind(reference.inputs)
         for _ in range(3):
             lane.run()
-        begun = time.perf_counter()
+        start_s = time.perf_counter()
         ops = session.operator_times(7)
-        whole_us = (time.perf_counter() - begun) * 1e6 / 7
+        whole_us = (time.perf_counter() - start_s) * 1e6 / 7
         assert session.execution.clock == "device"
         assert session.execution.call_path.startswith("execute_async_v3"), "not a recorded graph"
         assert agrees(lane.outputs(), reference)
@@ -191,11 +191,11 @@ def test_a_recorded_graph_is_launched_and_waited_for_by_the_loop_in_c(
         TimedCalls(lane.calls).time(times[0], times[1], times[2], 1)
         assert agrees(lane.outputs(), reference)
         assert loop_of(lane, streaming=True) == "C"
-    without: list[dict[str, OptionValue]] = [
+    python_options: list[dict[str, OptionValue]] = [
         {"cuda_graph": False},
         {"cuda_graph": True, "call": "python"},
     ]
-    for options in without:
+    for options in python_options:
         with TensorRt().compile(graphs.step, {"batch": 1}, Settings(options=options)) as session:
             assert loop_of(session.lanes[0], streaming=True) == "Python"
     on_device = Settings(options={"cuda_graph": True, "boundary": "device"})
@@ -227,14 +227,16 @@ def test_operator_times_are_of_the_engine_that_was_timed_and_leave_it(
     graphs: Graphs, tensorrt: ModuleType, tmp_path: Path
 ) -> None:
     compiled(graphs, tmp_path, cuda_graph=True).close()
-    kept = {path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()}
+    engine_contents = {path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()}
     options = {"cuda_graph": True}
     settings = Settings(options=options, cache_dir=str(tmp_path), operator_times=True)
     with TensorRt().compile(graphs.dense, {"batch": 1}, settings) as session:
         assert session.execution.facts["engine_cache"] == "hit"
         session.operator_times(2)
     assert len(tensorrt.built) == 1
-    assert {path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()} == kept
+    assert {
+        path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()
+    } == engine_contents
 
 
 def test_a_full_gpu_is_out_of_memory_and_leaves_nothing(
@@ -284,9 +286,9 @@ def test_a_fault_of_the_device_is_the_cause_that_is_told(
     with compiled(graphs) as session:
         session.lanes[0].bind(reference.inputs)
         driver.fail(700)
-        with pytest.raises(CudaError) as raised:
+        with pytest.raises(CudaError) as exc_info:
             session.lanes[0].run()
-        assert "error 700" in str(session.fault(raised.value))
+        assert "error 700" in str(session.fault(exc_info.value))
 
 
 @pytest.mark.parametrize(
@@ -304,8 +306,11 @@ def test_what_a_run_copies_from_and_how_it_is_waited_for_is_told(
     with compiled(graphs, **options) as session:
         execution = session.execution
         assert execution.call_path.endswith(path)
-        told = host_memory if boundary == "host" else None
-        assert (execution.facts["sync"], execution.facts.get("host_memory")) == ("block", told)
+        expected_memory = host_memory if boundary == "host" else None
+        assert (execution.facts["sync"], execution.facts.get("host_memory")) == (
+            "block",
+            expected_memory,
+        )
         assert execution.warnings == ()
         (lane,) = session.lanes
         reference = reference_of(graphs.dense, 1)
@@ -314,8 +319,8 @@ def test_what_a_run_copies_from_and_how_it_is_waited_for_is_told(
         assert agrees(lane.outputs(), reference)
         with compiled(graphs, sync="spin") as second:
             assert second.execution.facts["sync"] == "block", "one context for the process"
-            refused = diagnostic("sync_not_granted", requested="spin", actual="block")
-            assert refused in second.execution.warnings
+            finding = diagnostic("sync_not_granted", requested="spin", actual="block")
+            assert finding in second.execution.warnings
 
 
 def test_at_the_devices_boundary_no_memory_of_the_host_is_locked(
@@ -350,9 +355,9 @@ def test_a_product_in_a_wider_type_is_named_in_what_the_row_claims(
         {"Name": "a", "LayerType": "gemm", "Inputs": [{"Format/Datatype": "Half"}]},
         {"Name": "b", "LayerType": "kgen", "Inputs": [{"Format/Datatype": "Int8"}]},
     ]
-    described = json.dumps({"Layers": layers})
+    description = json.dumps({"Layers": layers})
     monkeypatch.setattr(
-        stand_in.EngineInspector, "get_engine_information", lambda self, form: described
+        stand_in.EngineInspector, "get_engine_information", lambda self, form: description
     )
     with compiled(graphs) as session:
         assert session.execution.precision == "fp16"

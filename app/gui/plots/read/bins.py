@@ -39,8 +39,8 @@ class Grid:
     def edges_s(self) -> np.ndarray:
         """The edges in seconds [bins + 1]."""
         edges = self.first + self.step * np.arange(self.bins + 1)
-        found: np.ndarray = 10.0**edges if self.log else edges * 1e-9
-        return found
+        seconds: np.ndarray = 10.0**edges if self.log else edges * 1e-9
+        return seconds
 
     @property
     def text(self) -> str:
@@ -78,17 +78,17 @@ def grid_for(
 ) -> Grid | None:
     """Bins for nanoseconds [n] of each case over what is seen, that many pixels wide; half a
     screen more lies to either side. None where there is nothing to bin."""
-    seen = [v[(v >= low_s * 1e9) & (v <= high_s * 1e9)] for v in cases]
-    seen = [values for values in seen if len(values) > 1]
-    if not seen or not 0.0 < low_s < high_s or width_px < _LEAST_PX:
+    visible_values = [v[(v >= low_s * 1e9) & (v <= high_s * 1e9)] for v in cases]
+    visible_values = [values for values in visible_values if len(values) > 1]
+    if not visible_values or not 0.0 < low_s < high_s or width_px < _LEAST_PX:
         return None
     tick = max(1, min(tick_ns(values) for values in cases if len(values)))
     decades = math.log10(high_s / low_s)
     margin = 10.0 ** (decades / 2.0)
     if decades > _LINEAR_DECADES:
-        return _log_grid(seen, tick, low_s / margin, high_s * margin, decades, width_px)
+        return _log_grid(visible_values, tick, low_s / margin, high_s * margin, decades, width_px)
     widest_ns = max(1.0, (high_s - low_s) * 1e9 / 4.0)
-    rough = min(max(_rule(values), float(tick)) for values in seen)
+    rough = min(max(_rule(values), float(tick)) for values in visible_values)
     # On a logarithmic axis the last bin is the narrowest one to be seen.
     per_px = high_s * 1e9 * math.log(10.0) * decades / width_px
     step = _whole_ticks(
@@ -100,14 +100,19 @@ def grid_for(
 
 
 def _log_grid(
-    seen: Sequence[np.ndarray], tick: int, low_s: float, high_s: float, decades: float, px: float
+    visible_values: Sequence[np.ndarray],
+    tick: int,
+    low_s: float,
+    high_s: float,
+    decades: float,
+    px: float,
 ) -> Grid:
-    logs = [np.log10(np.maximum(values, 1) * 1e-9) for values in seen]
+    logs = [np.log10(np.maximum(values, 1) * 1e-9) for values in visible_values]
     least_s = 10.0 ** min(float(values.min()) for values in logs)
     # Where they begin a bin still holds a tick, or some would be empty for the clock's sake.
-    of_tick = math.log10(1.0 + tick * 1e-9 / least_s)
-    step = max(min(map(_rule, logs)), of_tick, _LEAST_PX * decades / px, 1e-4)
-    step = min(step, max(decades / 20.0, of_tick))
+    tick_step = math.log10(1.0 + tick * 1e-9 / least_s)
+    step = max(min(map(_rule, logs)), tick_step, _LEAST_PX * decades / px, 1e-4)
+    step = min(step, max(decades / 20.0, tick_step))
     first = math.log10(low_s)
     return Grid(first, step, math.ceil((math.log10(high_s) - first) / step), log=True)
 
@@ -147,12 +152,12 @@ class Binned:
         """Seconds [n + 1]."""
         return EDGES_S if self.grid is None else self.grid.edges_s
 
-    def counted(self, spent: Spent) -> np.ndarray:
+    def counted(self, durations: Spent) -> np.ndarray:
         """Counts [n] of other samples in the same bins."""
         if self.grid is not None:
-            return self.grid.count(spent.ns, spent.log_s)[0]
+            return self.grid.count(durations.ns, durations.log_s)[0]
         histogram = Histogram()
-        histogram.add(spent.ns)
+        histogram.add(durations.ns)
         return histogram.counts
 
 
@@ -192,18 +197,18 @@ class BinReader:
         title = f"{time_text(10.0**place.x, 4)} in the bin {range_text(low_s, high_s)}"
         mark = self._mark_near(place)
         pairs = zip(self._cases, self._names, strict=True)
-        here = [(case, name) for case, name in pairs if case.bins.counts[number]]
-        here.sort(key=lambda pair: -int(pair[0].bins.counts[number]))
-        lines = [_line(case, name, number) for case, name in here]
+        case_pairs = [(case, name) for case, name in pairs if case.bins.counts[number]]
+        case_pairs.sort(key=lambda pair: -int(pair[0].bins.counts[number]))
+        lines = [_line(case, name, number) for case, name in case_pairs]
         if mark is not None:
             case, name, seconds = mark
             lines.append(Line(f"{name} of {case.label}: {time_text(seconds, 4)}", case.color))
             brush = Brush(self._part, low_s=seconds, keys=(case.key,))
             return Reading(title, tuple(lines), place.x, None, (case.key,), brush)
         cases = [case for case in self._cases if case.bins.counts[number]]
-        over = [case for case in cases if case.tops[number] >= place.y]
-        meant = min(over, key=lambda case: float(case.tops[number])) if over else None
-        keys = (meant.key,) if meant else ()
+        candidates = [case for case in cases if case.tops[number] >= place.y]
+        target = min(candidates, key=lambda case: float(case.tops[number])) if candidates else None
+        keys = (target.key,) if target else ()
         brush = Brush(self._part, low_s, high_s, keys=keys)
         return Reading(title, tuple(lines), place.x, None, keys, brush if cases else None)
 
@@ -212,11 +217,11 @@ class BinReader:
         number = self._bin_of(place.x)
         if number is None or not right:
             return None
-        occupied = np.flatnonzero(np.sum([case.bins.counts for case in self._cases], axis=0))
-        ahead = occupied[occupied > number] if right > 0 else occupied[occupied < number][::-1]
-        if not len(ahead):
+        indices = np.flatnonzero(np.sum([case.bins.counts for case in self._cases], axis=0))
+        next_indices = indices[indices > number] if right > 0 else indices[indices < number][::-1]
+        if not len(next_indices):
             return None
-        low_s, high_s = self._edges_s[ahead[0]], self._edges_s[ahead[0] + 1]
+        low_s, high_s = self._edges_s[next_indices[0]], self._edges_s[next_indices[0] + 1]
         return math.log10(math.sqrt(low_s * high_s)), place.y
 
     def _bin_of(self, x: float) -> int | None:
@@ -226,12 +231,12 @@ class BinReader:
         return number if 0 <= number < len(self._edges_s) - 1 else None
 
     def _mark_near(self, place: Place) -> tuple[DrawnBins, str, float] | None:
-        known = [
+        distances = [
             (abs(math.log10(seconds) - place.x) / place.pixel[0], case, name, seconds)
             for case in self._cases
             for name, seconds in case.marks
         ]
-        nearest = min(known, key=lambda found: found[0], default=None)
+        nearest = min(distances, key=lambda entry: entry[0], default=None)
         return nearest[1:] if nearest and nearest[0] <= _ON_MARK_PX else None
 
 
@@ -239,9 +244,9 @@ def _line(case: DrawnBins, name: str, number: int) -> Line:
     bins = case.bins
     count = int(bins.counts[number])
     faster = (bins.below + int(bins.counts[:number].sum())) / max(1, bins.total)
-    told = f"{count:,} samples" if count != 1 else "1 sample"
+    count_text = f"{count:,} samples" if count != 1 else "1 sample"
     part = f", {share(count / bins.total)}" if count else ""
-    return Line(f"{name}: {told}{part}, slower than {rank_text(faster)}", case.color)
+    return Line(f"{name}: {count_text}{part}, slower than {rank_text(faster)}", case.color)
 
 
 _CHUNK = 1 << 18
@@ -279,7 +284,7 @@ class Tally:
     def __init__(self, grid: Grid, part: Part) -> None:
         self._grid, self._part = grid, part
         self._counts = np.zeros(grid.bins, np.int64)
-        self._below = self._total = 0
+        self._below_count = self._total = 0
         self._read: list[int] = []
 
     def follow(self, series: Series) -> bool:
@@ -298,14 +303,14 @@ class Tally:
         return True
 
     def _add(self, values_ns: np.ndarray) -> None:
-        counts, below = self._grid.count(values_ns)
+        counts, below_count = self._grid.count(values_ns)
         self._counts = self._counts + counts
-        self._below += below
+        self._below_count += below_count
         self._total += len(values_ns)
 
     @property
     def binned(self) -> Binned:
-        return Binned(self._counts, self._below, self._total, self._grid)
+        return Binned(self._counts, self._below_count, self._total, self._grid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,40 +329,40 @@ class FineBins(QObject):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self._asked: tuple[object, ...] = ()
+        self._last_question: tuple[object, ...] = ()
         self._question: _Question | None = None
         self._answer: Answer | None = None
 
-    def of(self, seen: Seen) -> dict[str, Binned] | None:
+    def of(self, view: Seen) -> dict[str, Binned] | None:
         """By the key of each case; None while only the fixed bins are known."""
-        if seen.question != self._asked and self._question is None:
-            self._ask(seen)
+        if view.question != self._last_question and self._question is None:
+            self._ask(view)
         answer = self._answer
-        if answer is None or not answer.grid.covers(10.0**seen.low, 10.0**seen.high):
+        if answer is None or not answer.grid.covers(10.0**view.low, 10.0**view.high):
             return None
-        if answer.part != seen.part or {case_series.key for case_series in seen.series} - set(
+        if answer.part != view.part or {case_series.key for case_series in view.series} - set(
             answer.tallies
         ):
             return None
         if not all(
-            answer.tallies[case_series.key].follow(case_series) for case_series in seen.series
+            answer.tallies[case_series.key].follow(case_series) for case_series in view.series
         ):
-            self._answer, self._asked = None, ()
+            self._answer, self._last_question = None, ()
             return None
-        found = {
-            case_series.key: answer.tallies[case_series.key].binned for case_series in seen.series
+        bins_by_key = {
+            case_series.key: answer.tallies[case_series.key].binned for case_series in view.series
         }
         # A round that was measured again in the meantime is told by its counts alone.
-        if seen.part == "latency" and any(
-            found[case_series.key].total != int(case_series.counts.sum())
-            for case_series in seen.series
+        if view.part == "latency" and any(
+            bins_by_key[case_series.key].total != int(case_series.counts.sum())
+            for case_series in view.series
         ):
             return None
-        return found
+        return bins_by_key
 
-    def _ask(self, seen: Seen) -> None:
-        self._asked = seen.question
-        self._question = _Question(seen)
+    def _ask(self, view: Seen) -> None:
+        self._last_question = view.question
+        self._question = _Question(view)
         self._question.done.connect(self._take)
         QThreadPool.globalInstance().start(_Job(self._question))
 
@@ -371,9 +376,9 @@ class _Question(QObject):
 
     done = Signal(object)
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, view: Seen) -> None:
         super().__init__()
-        self.seen = seen
+        self.seen = view
 
 
 class _Job(QRunnable):
@@ -382,28 +387,28 @@ class _Job(QRunnable):
         self._question = question
 
     def run(self) -> None:
-        self._question.done.emit(_found(self._question.seen))
+        self._question.done.emit(_compute_answer(self._question.seen))
 
 
 def _chunks(records: np.ndarray, begin: int = 0) -> Iterator[np.ndarray]:
     """The records from one on, piece by piece; what was read of a large map is given back."""
-    for at in range(begin, len(records), _CHUNK):
-        chunk = records[at : at + _CHUNK]
+    for start in range(begin, len(records), _CHUNK):
+        chunk = records[start : start + _CHUNK]
         large = len(chunk) == _CHUNK
         yield np.array(chunk) if large else chunk
         if large:
             give_back(records)
 
 
-def _found(seen: Seen) -> Answer | None:
-    cases = [_for_the_rule(case_series, seen.part) for case_series in seen.series]
-    grid = grid_for(cases, 10.0**seen.low, 10.0**seen.high, seen.width_px)
+def _compute_answer(view: Seen) -> Answer | None:
+    cases = [_for_the_rule(case_series, view.part) for case_series in view.series]
+    grid = grid_for(cases, 10.0**view.low, 10.0**view.high, view.width_px)
     if grid is None:
         return None
-    tallies = {case_series.key: Tally(grid, seen.part) for case_series in seen.series}
-    for case_series in seen.series:
+    tallies = {case_series.key: Tally(grid, view.part) for case_series in view.series}
+    for case_series in view.series:
         tallies[case_series.key].follow(case_series)
-    return Answer(seen.part, grid, tallies)
+    return Answer(view.part, grid, tallies)
 
 
 def _for_the_rule(series: Series, part: Part) -> np.ndarray:
@@ -412,6 +417,9 @@ def _for_the_rule(series: Series, part: Part) -> np.ndarray:
         return np.empty(0, np.int64)
     due = series.case.scenario.is_open_loop
     step = 1 + sum(map(len, series.rounds)) // _FOR_THE_RULE
-    chosen = [chunk[::step].copy() for records in series.rounds for chunk in _chunks(records)]
-    values = [part_ns(one[one["phase"] == MEASURED], part, due) for one in chosen]
+    chunks = [chunk[::step].copy() for records in series.rounds for chunk in _chunks(records)]
+    values = [
+        part_ns(part_records[part_records["phase"] == MEASURED], part, due)
+        for part_records in chunks
+    ]
     return np.concatenate([np.empty(0, np.int64), *values])

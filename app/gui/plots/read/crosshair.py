@@ -56,19 +56,19 @@ class Hands(QObject):
     def __init__(self, canvas: QGraphicsView) -> None:
         super().__init__(canvas)
         self._canvas, self._viewport = canvas, canvas.viewport()
-        self._pressed: QPoint | None = None
+        self._press_point: QPoint | None = None
         self._button = Qt.MouseButton.NoButton
         self._marking = False
         canvas.installEventFilter(self)
         self._viewport.installEventFilter(self)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+    def eventFilter(self, target: QObject, event: QEvent) -> bool:  # noqa: N802
         if isinstance(event, QContextMenuEvent):
             # The mouse's comes with the press, when nobody knows yet whether it will be a drag.
             if event.reason() == QContextMenuEvent.Reason.Keyboard:
                 self.menu_asked.emit(event.pos())
             return True
-        if watched is self._canvas:
+        if target is self._canvas:
             return isinstance(event, QKeyEvent) and self._key(event)
         if isinstance(event, QMouseEvent):
             return self._mouse(event)
@@ -80,52 +80,54 @@ class Hands(QObject):
         if event.type() != QEvent.Type.KeyPress:
             return False
         step = _STEPS.get(Qt.Key(event.key()))
-        held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        if step is not None and held == Qt.KeyboardModifier.NoModifier:
+        modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if step is not None and modifiers == Qt.KeyboardModifier.NoModifier:
             self.stepped.emit(*step)
             return True
-        if event.key() in _ENTER and held == Qt.KeyboardModifier.NoModifier:
+        if event.key() in _ENTER and modifiers == Qt.KeyboardModifier.NoModifier:
             self.entered.emit()
             return True
-        if step is not None and step[0] and held == Qt.KeyboardModifier.ShiftModifier:
+        if step is not None and step[0] and modifiers == Qt.KeyboardModifier.ShiftModifier:
             self.stretched.emit(step[0])
             return True
         return False
 
     def _mouse(self, event: QMouseEvent) -> bool:
-        at, kind = event.position().toPoint(), event.type()
+        position, kind = event.position().toPoint(), event.type()
         if kind == QEvent.Type.MouseMove:
-            return self._move(at)
+            return self._move(position)
         if kind == QEvent.Type.MouseButtonDblClick and event.button() == Qt.MouseButton.LeftButton:
-            self._pressed = None
-            self.double_clicked.emit(at)
+            self._press_point = None
+            self.double_clicked.emit(position)
         elif kind == QEvent.Type.MouseButtonPress:
-            self._pressed, self._button = at, event.button()
+            self._press_point, self._button = position, event.button()
             shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self._marking = shift and event.button() == Qt.MouseButton.LeftButton
             if self._marking:
                 self._canvas.setFocus(Qt.FocusReason.MouseFocusReason)
             return self._marking
         elif kind == QEvent.Type.MouseButtonRelease:
-            return self._release(at, bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier))
+            return self._release(
+                position, bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+            )
         return False
 
     def _move(self, point: QPoint) -> bool:
-        if self._marking and self._pressed is not None:
-            self.marked.emit(self._pressed, point, False)
+        if self._marking and self._press_point is not None:
+            self.marked.emit(self._press_point, point, False)
             return True
         self.moved.emit(point)
         return False
 
     def _release(self, point: QPoint, control: bool) -> bool:
-        begun, self._pressed = self._pressed, None
-        if begun is None:
+        start, self._press_point = self._press_point, None
+        if start is None:
             return False
-        still = (point - begun).manhattanLength() < QApplication.startDragDistance()
+        still = (point - start).manhattanLength() < QApplication.startDragDistance()
         if self._marking:
             self._marking = False
             if not still:
-                self.marked.emit(begun, point, True)
+                self.marked.emit(start, point, True)
             return True
         if still and self._button == Qt.MouseButton.LeftButton:
             self.clicked.emit(point, control)
@@ -161,9 +163,9 @@ class Crosshair(QObject):
         self._readers: dict[pg.PlotItem, Reader] = {}
         self._layers: dict[pg.PlotItem, CrossLayer] = {}
         self._framed: dict[pg.PlotItem, ChosenLayer] = {}
-        self._selected: frozenset[str] = frozenset()
-        self._told: tuple[Line, ...] = ()
-        self._at: tuple[int, float, float] | None = None
+        self._selected_keys: frozenset[str] = frozenset()
+        self._extra_lines: tuple[Line, ...] = ()
+        self._position: tuple[int, float, float] | None = None
         self._anchor: float | None = None
         self._drawn = True
         self.reading: Reading | None = None
@@ -183,20 +185,20 @@ class Crosshair(QObject):
 
     def frame(self, keys: frozenset[str]) -> None:
         """Frame the marks of the cases that are selected."""
-        self._selected = keys
+        self._selected_keys = keys
         self._frame()
 
     def _frame(self) -> None:
         """Frames around all marks would set none apart, and hide what they stand around."""
-        found: dict[ChosenLayer, list[Spot]] = {}
-        others = 0
+        spots_by_layer: dict[ChosenLayer, list[Spot]] = {}
+        other_count = 0
         for plot, layer in self._framed.items():
             reader = self._readers[plot]
             if isinstance(reader, SpotReader):
-                found[layer] = reader.of(self._selected)
-                others += reader.of_cases - len(found[layer])
-        for layer, spots in found.items():
-            layer.set_spots(spots if others else ())
+                spots_by_layer[layer] = reader.of(self._selected_keys)
+                other_count += reader.of_cases - len(spots_by_layer[layer])
+        for layer, spots in spots_by_layer.items():
+            layer.set_spots(spots if other_count else ())
 
     def clear(self) -> None:
         """The plots are gone; where it stood is read again once there are as many anew."""
@@ -210,21 +212,21 @@ class Crosshair(QObject):
     def forget(self) -> None:
         """Read nothing."""
         self.pinned = False
-        self._at = None
+        self._position = None
         self._show(None)
 
     def tell(self, lines: Sequence[Line]) -> None:
         """What is said of a marked range, below what is read."""
-        self._told = tuple(lines)
+        self._extra_lines = tuple(lines)
         self._show(self.reading)
 
     def renew(self) -> None:
         """Frame and read the same again, as there may be other data now."""
         self._frame()
-        if self._at is None:
+        if self._position is None:
             return
-        if self._at[0] < len(self._readers):
-            self._read(*self._at)
+        if self._position[0] < len(self._readers):
+            self._read(*self._position)
         else:
             self.forget()
 
@@ -233,30 +235,30 @@ class Crosshair(QObject):
         plots, self._anchor = list(self._readers), None
         if not plots:
             return
-        if self._at is None:
-            found: tuple[int, float, float] | None = (0, *middle(plots[0]))
+        if self._position is None:
+            target: tuple[int, float, float] | None = (0, *middle(plots[0]))
         else:
-            number, x, y = self._at
-            there = self._readers[plots[number]].beyond(place(plots[number], x, y), right, up)
-            found = (number, *there) if there else None
-            if found is None and up and 0 <= number - up < len(plots):
-                found = (number - up, x, y)
-        if found is not None:
+            number, x, y = self._position
+            position = self._readers[plots[number]].beyond(place(plots[number], x, y), right, up)
+            target = (number, *position) if position else None
+            if target is None and up and 0 <= number - up < len(plots):
+                target = (number - up, x, y)
+        if target is not None:
             self.pinned = False
-            if bring(plots[found[0]], found[1], found[2]):
+            if bring(plots[target[0]], target[1], target[2]):
                 self.scrolled.emit()
-            self._read(*found)
+            self._read(*target)
             self.box.speak()
 
     def stretch(self, right: int) -> None:
         """Step, and mark all from where the first such step began."""
-        begun = self._at[1] if self._anchor is None and self._at else self._anchor
+        start = self._position[1] if self._anchor is None and self._position else self._anchor
         self.step(right, 0)
-        self._anchor = begun
-        if begun is not None and self._at is not None and self._readers:
-            number, x, _ = self._at
+        self._anchor = start
+        if start is not None and self._position is not None and self._readers:
+            number, x, _ = self._position
             plot = list(self._readers)[number]
-            self.marked.emit(plot, min(begun, x), max(begun, x), True)
+            self.marked.emit(plot, min(start, x), max(start, x), True)
 
     def press(self) -> None:
         """What a click does, where the crosshair stands."""
@@ -264,9 +266,9 @@ class Crosshair(QObject):
             self._pin(False)
 
     def _follow(self, point: QPoint) -> None:
-        found = None if self.pinned else self._under(point)
-        if found is not None:
-            self._read(*found)
+        position = None if self.pinned else self._find_position(point)
+        if position is not None:
+            self._read(*position)
         elif not self.pinned:
             self.forget()
 
@@ -275,11 +277,11 @@ class Crosshair(QObject):
             self.forget()
 
     def _click(self, point: QPoint, add: bool) -> None:
-        found = self._under(point)
-        if found is None:
+        position = self._find_position(point)
+        if position is None:
             self.forget()
             return
-        self._read(*found)
+        self._read(*position)
         if self.reading is not None:
             self._pin(add)
 
@@ -291,43 +293,49 @@ class Crosshair(QObject):
             self.picked.emit(self.reading.keys, add)
 
     def _open(self, point: QPoint) -> None:
-        found = self._under(point)
-        if found is not None:
-            self._read(*found)
+        position = self._find_position(point)
+        if position is not None:
+            self._read(*position)
         if self.reading is not None and self.reading.keys:
             self.opened.emit(self.reading)
 
-    def _mark(self, point: QPoint, ended: QPoint, let_go: bool) -> None:
-        found = self._under(point)
-        if found is None:
+    def _mark(self, point: QPoint, end: QPoint, let_go: bool) -> None:
+        position = self._find_position(point)
+        if position is None:
             return
-        number, x, _ = found
+        number, x, _ = position
         plot = list(self._readers)[number]
-        far = coordinates(self._canvas, plot, ended)[0]
+        far = coordinates(self._canvas, plot, end)[0]
         self.marked.emit(plot, min(x, far), max(x, far), let_go)
 
     def _read(self, number: int, x: float, y: float) -> None:
         plot, reader = list(self._readers.items())[number]
-        self._at = (number, x, y)
+        self._position = (number, x, y)
         reading = reader.at(place(plot, x, y))
         if reading is not None:
             x = x if reading.x is None else reading.x
-            self._at = (number, x, y if reading.y is None else reading.y)
+            self._position = (number, x, y if reading.y is None else reading.y)
         self._show(reading)
 
     def _show(self, reading: Reading | None) -> None:
         self.reading = reading
         plots = list(self._readers)
-        here = plots[self._at[0]] if self._at and self._at[0] < len(plots) else None
+        current_plot = (
+            plots[self._position[0]] if self._position and self._position[0] < len(plots) else None
+        )
         for plot, layer in self._layers.items():
-            if plot is here and reading is not None and self._drawn:
+            if plot is current_plot and reading is not None and self._drawn:
                 layer.move_to(reading.x, reading.y, self.pinned)
             else:
                 layer.move_to(None, None, False)
-        pointer = column(self._canvas, here, self._at[1]) if self._at and here else None
-        self.box.tell(reading, self._told, room(self._canvas, plots), pointer)
+        pointer = (
+            column(self._canvas, current_plot, self._position[1])
+            if self._position and current_plot
+            else None
+        )
+        self.box.tell(reading, self._extra_lines, room(self._canvas, plots), pointer)
 
-    def _under(self, point: QPoint) -> tuple[int, float, float] | None:
+    def _find_position(self, point: QPoint) -> tuple[int, float, float] | None:
         scene = self._canvas.mapToScene(point)
         for number, plot in enumerate(self._readers):
             if plot.getViewBox().sceneBoundingRect().contains(scene):

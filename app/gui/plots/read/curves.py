@@ -53,16 +53,16 @@ class CumulativeReader:
 
     def at(self, place: Place) -> Reading | None:
         heights = [curve.height(place.x) for curve in self._curves]
-        here = sorted(zip(self._curves, self._names, heights, strict=True), key=lambda one: -one[2])
+        rows = sorted(zip(self._curves, self._names, heights, strict=True), key=lambda row: -row[2])
         lines = tuple(
             Line(f"{name}: {rank_text(percent / 100.0)} at most so slow", curve.color)
-            for curve, name, percent in here
+            for curve, name, percent in rows
         )
-        meant = _nearest(self._curves, heights, place)
-        seconds, keys = 10.0**place.x, (meant[0].key,) if meant else ()
-        opened = Brush(self._part, low_s=seconds, keys=keys) if meant else None
-        height = meant[1] if meant else None
-        return Reading(time_text(seconds, 4), lines, place.x, height, keys, opened)
+        nearest = _nearest(self._curves, heights, place)
+        seconds, keys = 10.0**place.x, (nearest[0].key,) if nearest else ()
+        brush = Brush(self._part, low_s=seconds, keys=keys) if nearest else None
+        height = nearest[1] if nearest else None
+        return Reading(time_text(seconds, 4), lines, place.x, height, keys, brush)
 
     def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
         """The next edge of the bins that the curves are made of."""
@@ -85,35 +85,37 @@ class PercentileReader:
         if place.x < 0.0:
             return None
         pairs = zip(self._curves, self._names, strict=True)
-        told = [self._told(curve, name, place) for curve, name in pairs]
+        texts = [self._describe_curve(curve, name, place) for curve, name in pairs]
         slowest_first = sorted(
-            zip(told, self._curves, strict=True),
-            key=lambda one: -one[0][1] if math.isfinite(one[0][1]) else math.inf,
+            zip(texts, self._curves, strict=True),
+            key=lambda pair: -pair[0][1] if math.isfinite(pair[0][1]) else math.inf,
         )
         lines = tuple(Line(text, curve.color) for (text, _), curve in slowest_first)
-        heights = [height for _, height in told]
-        meant = _nearest(self._curves, heights, place)
+        heights = [height for _, height in texts]
+        nearest = _nearest(self._curves, heights, place)
         title = f"p{rank_text(1.0 - 10.0**-place.x).removesuffix(' %')}"
-        if meant is None:
+        if nearest is None:
             return Reading(title, lines, place.x)
-        brush = Brush("latency", low_s=10.0 ** meant[1], keys=(meant[0].key,))
-        return Reading(title, lines, place.x, meant[1], (meant[0].key,), brush)
+        brush = Brush("latency", low_s=10.0 ** nearest[1], keys=(nearest[0].key,))
+        return Reading(title, lines, place.x, nearest[1], (nearest[0].key,), brush)
 
     def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
-        ahead = [(x - place.x) * right for x in _STOPS if (x - place.x) * right > 1e-6]
-        if not ahead:
+        distances = [(x - place.x) * right for x in _STOPS if (x - place.x) * right > 1e-6]
+        if not distances:
             return None
-        x = place.x + right * min(ahead)
+        x = place.x + right * min(distances)
         return (x, self._curves[0].height(x)) if x <= self._curves[0].x[-1] + 0.5 else None
 
     @staticmethod
-    def _told(curve: DrawnCurve, text: str, place: Place) -> tuple[str, float]:
+    def _describe_curve(curve: DrawnCurve, text: str, place: Place) -> tuple[str, float]:
         for x, name, seconds, interval in curve.known:
             if abs(x - place.x) / place.pixel[0] <= _NEAR_PX / 2.0:
-                told = f"{text}: {name} {time_text(seconds, 4)}"
+                line_text = f"{text}: {name} {time_text(seconds, 4)}"
                 if interval:
-                    told += f" (95 %: {interval_text(interval.low * 1e6, interval.high * 1e6)})"
-                return told, math.log10(seconds)
+                    line_text += (
+                        f" (95 %: {interval_text(interval.low * 1e6, interval.high * 1e6)})"
+                    )
+                return line_text, math.log10(seconds)
         if place.x > curve.x[-1]:
             return f"{text}: not bounded by its samples", math.inf
         height = curve.height(place.x)
@@ -124,10 +126,10 @@ def _nearest(
     curves: Sequence[DrawnCurve], heights: Sequence[float], place: Place
 ) -> tuple[DrawnCurve, float] | None:
     """The curve that is meant, and its height there; one alone is always meant."""
-    known = [(abs(h - place.y), k) for k, h in enumerate(heights) if math.isfinite(h)]
-    if not known:
+    distances = [(abs(h - place.y), k) for k, h in enumerate(heights) if math.isfinite(h)]
+    if not distances:
         return None
-    away, number = min(known)
+    away, number = min(distances)
     if len(curves) > 1 and away / place.pixel[1] > _NEAR_PX:
         return None
     return curves[number], heights[number]
@@ -159,8 +161,8 @@ class DrawnRound:
     def index(self, at_s: float) -> int:
         """The first record that starts at this second of the axis or later."""
         starts = self.records["started_ns"]
-        wanted = int(starts[0]) + (at_s - self.offset_s) * 1e9
-        return bisect_left(range(len(starts)), wanted, key=lambda k: int(starts[k]))
+        target_ns = int(starts[0]) + (at_s - self.offset_s) * 1e9
+        return bisect_left(range(len(starts)), target_ns, key=lambda k: int(starts[k]))
 
     def at_s(self, index: int) -> float:
         starts = self.records["started_ns"]
@@ -170,90 +172,95 @@ class DrawnRound:
         """Where these records lie on the axis [n]."""
         starts = self.records["started_ns"]
         first = starts[:1].sum()  # of a round whose samples are damaged there may be none
-        found: np.ndarray = (starts[indices] - first) * 1e-9 + self.offset_s
-        return found
+        places: np.ndarray = (starts[indices] - first) * 1e-9 + self.offset_s
+        return places
 
     def log_s(self, index: int) -> float:
-        spent = float(self.taken_ns(self.records[index : index + 1])[0])
-        return math.log10(max(spent, 1.0) * 1e-9)
+        duration_ns = float(self.taken_ns(self.records[index : index + 1])[0])
+        return math.log10(max(duration_ns, 1.0) * 1e-9)
 
 
 class SampleReader:
     """Iteration, round, time, latency, phase, and what was recorded beside."""
 
     def __init__(self, rounds: Sequence[DrawnRound], part: Part) -> None:
-        self._rounds = tuple(one for one in rounds if len(one.records))
+        self._rounds = tuple(drawn_round for drawn_round in rounds if len(drawn_round.records))
         self._part = part
 
     def at(self, place: Place) -> Reading | None:
-        found = self._nearest(place)
-        if found is None:
+        nearest = self._nearest(place)
+        if nearest is None:
             return None
-        drawn, index = found
-        record = drawn.records[index]
-        spent_s = 10.0 ** drawn.log_s(index)
-        since_s = drawn.at_s(index) - drawn.offset_s
-        told = [f"{since_s:.6f} s after the round began, {PHASES[int(record['phase'])]}"]
+        drawn_round, index = nearest
+        record = drawn_round.records[index]
+        spent_s = 10.0 ** drawn_round.log_s(index)
+        since_s = drawn_round.at_s(index) - drawn_round.offset_s
+        texts = [f"{since_s:.6f} s after the round began, {PHASES[int(record['phase'])]}"]
         if index:
-            before = int(drawn.records["finished_ns"][index - 1])
-            gap_s = (int(record["started_ns"]) - before) * 1e-9
-            told.append(f"{time_text(gap_s)} after the one before" if gap_s > 0.0 else "")
-        told.append(drawn.told(drawn.at_s(index)))
+            last_finish_ns = int(drawn_round.records["finished_ns"][index - 1])
+            gap_s = (int(record["started_ns"]) - last_finish_ns) * 1e-9
+            texts.append(f"{time_text(gap_s)} after the one before" if gap_s > 0.0 else "")
+        texts.append(drawn_round.told(drawn_round.at_s(index)))
         return Reading(
-            f"iteration {index:,} of {round_name(drawn.number)}",
+            f"iteration {index:,} of {round_name(drawn_round.number)}",
             (
-                Line(f"{drawn.label}: {time_text(spent_s, 4)}", drawn.color),
-                *(Line(text) for text in told if text),
+                Line(f"{drawn_round.label}: {time_text(spent_s, 4)}", drawn_round.color),
+                *(Line(text) for text in texts if text),
             ),
-            drawn.at_s(index),
-            drawn.log_s(index),
-            (drawn.key,),
-            Brush(self._part, spans=(Span(drawn.key, drawn.number, index, index),)),
+            drawn_round.at_s(index),
+            drawn_round.log_s(index),
+            (drawn_round.key,),
+            Brush(self._part, spans=(Span(drawn_round.key, drawn_round.number, index, index),)),
         )
 
     def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
         """The next sample of the same round, or the first of the next round."""
-        found = self._nearest(place)
-        if found is None or not right:
+        nearest = self._nearest(place)
+        if nearest is None or not right:
             return None
-        drawn, index = found
-        if 0 <= index + right < len(drawn.records):
-            return drawn.at_s(index + right), drawn.log_s(index + right)
-        rounds = [one for one in self._rounds if one.key == drawn.key]
-        there = rounds.index(drawn) + right
-        if not 0 <= there < len(rounds):
+        drawn_round, index = nearest
+        if 0 <= index + right < len(drawn_round.records):
+            return drawn_round.at_s(index + right), drawn_round.log_s(index + right)
+        rounds = [candidate for candidate in self._rounds if candidate.key == drawn_round.key]
+        round_index = rounds.index(drawn_round) + right
+        if not 0 <= round_index < len(rounds):
             return None
-        drawn = rounds[there]
-        index = 0 if right > 0 else len(drawn.records) - 1
-        return drawn.at_s(index), drawn.log_s(index)
+        drawn_round = rounds[round_index]
+        index = 0 if right > 0 else len(drawn_round.records) - 1
+        return drawn_round.at_s(index), drawn_round.log_s(index)
 
     def spans(self, low_s: float, high_s: float) -> tuple[Span, ...]:
         """The iterations that start from one second of the axis to another, both included."""
-        found = []
-        for one in self._rounds:
-            first, last = one.index(low_s - _HALF_NS_S), one.index(high_s + _HALF_NS_S) - 1
+        result = []
+        for drawn_round in self._rounds:
+            first, last = (
+                drawn_round.index(low_s - _HALF_NS_S),
+                drawn_round.index(high_s + _HALF_NS_S) - 1,
+            )
             if first <= last:
-                found.append(Span(one.key, one.number, first, last))
-        return tuple(found)
+                result.append(Span(drawn_round.key, drawn_round.number, first, last))
+        return tuple(result)
 
     def _nearest(self, place: Place) -> tuple[DrawnRound, int] | None:
         """Of the samples in these few columns of pixels the one nearest to the pointer, else the
         next one before or after them."""
         reach = _REACH_PX * place.pixel[0]
-        found: list[tuple[float, int, int]] = []
-        for number, one in enumerate(self._rounds):
-            first = one.index(place.x - reach)
-            last = min(one.index(place.x + reach), first + _MOST_NEAR)
+        candidates: list[tuple[float, int, int]] = []
+        for number, drawn_round in enumerate(self._rounds):
+            first = drawn_round.index(place.x - reach)
+            last = min(drawn_round.index(place.x + reach), first + _MOST_NEAR)
             if first == last:
-                first, last = max(0, first - 1), min(len(one.records), last + 1)
-            near = one.records[first:last]
-            starts_s = (near["started_ns"] - one.records["started_ns"][0]) * 1e-9 + one.offset_s
-            high = np.log10(np.maximum(one.taken_ns(near), 1) * 1e-9)
+                first, last = max(0, first - 1), min(len(drawn_round.records), last + 1)
+            near_records = drawn_round.records[first:last]
+            starts_s = (
+                near_records["started_ns"] - drawn_round.records["started_ns"][0]
+            ) * 1e-9 + drawn_round.offset_s
+            high = np.log10(np.maximum(drawn_round.taken_ns(near_records), 1) * 1e-9)
             dx, dy = (starts_s - place.x) / place.pixel[0], (high - place.y) / place.pixel[1]
             away = dx * dx + dy * dy
             best = int(np.argmin(away))
-            found.append((float(away[best]), number, first + best))
-        if not found:
+            candidates.append((float(away[best]), number, first + best))
+        if not candidates:
             return None
-        _, number, index = min(found)
+        _, number, index = min(candidates)
         return self._rounds[number], index

@@ -27,8 +27,8 @@ class Spent:
     @cached_property
     def log_s(self) -> np.ndarray:
         """log10 seconds [n]; less than a nanosecond counts as one."""
-        found: np.ndarray = np.log10(np.maximum(self.ns, 1)) - 9.0
-        return found
+        logarithms: np.ndarray = np.log10(np.maximum(self.ns, 1)) - 9.0
+        return logarithms
 
     @cached_property
     def places(self) -> np.ndarray:
@@ -73,7 +73,7 @@ class LitSamples:
     def gaps_s(self) -> np.ndarray:
         """From the start of one lit sample to that of the next in its round [k]."""
         pairs = zip(self.starts_ns, self.rounds, strict=True)
-        return np.concatenate([np.empty(0), *(np.diff(s[lit]) * 1e-9 for s, lit in pairs)])
+        return np.concatenate([np.empty(0), *(np.diff(s[indices]) * 1e-9 for s, indices in pairs)])
 
 
 class Lit:
@@ -81,55 +81,63 @@ class Lit:
 
     def __init__(self, brush: Brush) -> None:
         self.brush = brush
-        self._found: dict[str, tuple[list[int], LitSamples]] = {}
+        self._sample_cache: dict[str, tuple[list[int], LitSamples]] = {}
         self._other: dict[tuple[str, Part], tuple[LitSamples, Spent]] = {}
 
     def of(self, series: Series) -> LitSamples:
         lengths = [len(records) for records in series.rounds]
-        known = self._found.get(series.key)
-        if known is None or known[0] != lengths:
-            known = lengths, self._find(series)
-            self._found[series.key] = known
-        return known[1]
+        entry = self._sample_cache.get(series.key)
+        if entry is None or entry[0] != lengths:
+            entry = lengths, self._find(series)
+            self._sample_cache[series.key] = entry
+        return entry[1]
 
     def spent(self, series: Series, part: Part) -> Spent:
         """What the lit samples of a case took, or waited: the part that a view shows."""
         lit_samples = self.of(series)
         if part == self.brush.part:
             return lit_samples.spent
-        before, spent = self._other.get((series.key, part), (None, None))
-        if before is not lit_samples or spent is None:
+        cached_samples, durations = self._other.get((series.key, part), (None, None))
+        if cached_samples is not lit_samples or durations is None:
             due = series.case.scenario.is_open_loop
             pairs = zip(series.rounds, lit_samples.rounds, strict=True)
-            values = [part_ns(records[lit], part, due) for records, lit in pairs]
-            spent = Spent(np.concatenate([_NONE, *values]))
-            self._other[series.key, part] = lit_samples, spent
-        return spent
+            values = [part_ns(records[indices], part, due) for records, indices in pairs]
+            durations = Spent(np.concatenate([_NONE, *values]))
+            self._other[series.key, part] = lit_samples, durations
+        return durations
 
     def _find(self, series: Series) -> LitSamples:
         due = series.case.scenario.is_open_loop
-        wanted = not self.brush.keys or series.key in self.brush.keys
-        rounds, taken = [], [_NONE]
+        is_included = not self.brush.keys or series.key in self.brush.keys
+        rounds, all_durations = [], [_NONE]
         total, total_ns = 0, 0
         for number, records in enumerate(series.rounds):
-            spent = part_ns(records, self.brush.part, due)
-            measured = records["phase"] == MEASURED
-            total += int(np.count_nonzero(measured))
-            total_ns += int(spent.sum(where=measured))
-            lit = self._within(spent, measured, series.key, number) if wanted else _NONE
-            rounds.append(lit)
-            taken.append(spent[lit])
+            durations = part_ns(records, self.brush.part, due)
+            is_measured = records["phase"] == MEASURED
+            total += int(np.count_nonzero(is_measured))
+            total_ns += int(durations.sum(where=is_measured))
+            indices = (
+                self._select_indices(durations, is_measured, series.key, number)
+                if is_included
+                else _NONE
+            )
+            rounds.append(indices)
+            all_durations.append(durations[indices])
         starts = tuple(records["started_ns"] for records in series.rounds)
-        return LitSamples(tuple(rounds), starts, Spent(np.concatenate(taken)), total, total_ns)
+        return LitSamples(
+            tuple(rounds), starts, Spent(np.concatenate(all_durations)), total, total_ns
+        )
 
-    def _within(self, spent: np.ndarray, measured: np.ndarray, key: str, number: int) -> np.ndarray:
+    def _select_indices(
+        self, durations: np.ndarray, is_measured: np.ndarray, key: str, number: int
+    ) -> np.ndarray:
         brush = self.brush
         low_ns, high_ns = brush.low_s * 1e9, brush.high_s * 1e9
-        inside = measured & (spent >= low_ns - _HALF_NS) & (spent < high_ns - _HALF_NS)
+        mask = is_measured & (durations >= low_ns - _HALF_NS) & (durations < high_ns - _HALF_NS)
         if not brush.spans:
-            return np.flatnonzero(inside)
+            return np.flatnonzero(mask)
         parts = [
-            span.first + np.flatnonzero(inside[span.first : span.last + 1])
+            span.first + np.flatnonzero(mask[span.first : span.last + 1])
             for span in brush.spans
             if (span.key, span.round) == (key, number)
         ]
@@ -137,30 +145,30 @@ class Lit:
 
 
 def lit_places(
-    lit: Lit | None, series: Sequence[Series], part: Part, colors: Mapping[str, QColor]
+    highlight: Lit | None, series: Sequence[Series], part: Part, colors: Mapping[str, QColor]
 ) -> list[tuple[np.ndarray, QColor]]:
     """Where the lit samples of each drawn case lie, in log10 seconds [n], to 1/400 of a decade."""
-    if lit is None:
+    if highlight is None:
         return []
-    found = [
-        (lit.spent(case_series, part), colors[case_series.key])
+    pairs = [
+        (highlight.spent(case_series, part), colors[case_series.key])
         for case_series in series
         if case_series.key in colors
     ]
-    return [(spent.places, color) for spent, color in found if len(spent.ns)]
+    return [(durations.places, color) for durations, color in pairs if len(durations.ns)]
 
 
-def samples_table(lit: Lit, series: Sequence[Series]) -> Table:
+def samples_table(highlight: Lit, series: Sequence[Series]) -> Table:
     """Every lit sample as a row; times are the run's own, of its clock."""
-    part = lit.brush.part
+    part = highlight.brush.part
     rows: list[list[object]] = []
     for case_series in series:
         due = case_series.case.scenario.is_open_loop
-        pairs = zip(case_series.rounds, lit.of(case_series).rounds, strict=True)
+        pairs = zip(case_series.rounds, highlight.of(case_series).rounds, strict=True)
         for number, (records, indices) in enumerate(pairs):
-            found = records[indices]
-            spent_us = part_ns(found, part, due) / 1e3
-            columns = (indices, found["started_ns"], found["finished_ns"], spent_us)
+            samples = records[indices]
+            spent_us = part_ns(samples, part, due) / 1e3
+            columns = (indices, samples["started_ns"], samples["finished_ns"], spent_us)
             rows += [
                 [case_series.label, case_series.clock, number, *values]
                 for values in zip(*(column.tolist() for column in columns), strict=True)

@@ -30,11 +30,11 @@ class CrossLayer(Overlay):
         self._theme = theme
         self._x: float | None = None
         self._y: float | None = None
-        self._pinned = False
+        self._is_pinned = False
 
     def move_to(self, x: float | None, y: float | None, pinned: bool) -> None:
         self._repaint()
-        self._x, self._y, self._pinned = x, y, pinned
+        self._x, self._y, self._is_pinned = x, y, pinned
         self._repaint()
 
     def _repaint(self) -> None:
@@ -54,7 +54,7 @@ class CrossLayer(Overlay):
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        color = QColor(self._theme.accent if self._pinned else self._theme.text)
+        color = QColor(self._theme.accent if self._is_pinned else self._theme.text)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(QPen(color, 1.0, Qt.PenStyle.SolidLine))
         painter.drawLines(self._lines())
@@ -113,9 +113,9 @@ class BandLayer(Overlay):
             columns = np.unique(np.round(self.x_px(places)))
             ends = [(QPointF(x, far - _RUG_PX), QPointF(x, far)) for x in columns.tolist()]
         else:
-            near = box.left() + number * (_RUG_PX + 1.0)
+            start_x = box.left() + number * (_RUG_PX + 1.0)
             rows = np.unique(np.round(self.y_px(places)))
-            ends = [(QPointF(near, y), QPointF(near + _RUG_PX, y)) for y in rows.tolist()]
+            ends = [(QPointF(start_x, y), QPointF(start_x + _RUG_PX, y)) for y in rows.tolist()]
         return [QLineF(*pair) for pair in ends]
 
 
@@ -179,11 +179,11 @@ class LitPoints(Overlay):
         self.setZValue(20)
         self._theme = theme
         self._points: tuple[tuple[np.ndarray, np.ndarray, QColor], ...] = ()
-        self._kept: tuple[object, list[tuple[np.ndarray, np.ndarray, QColor]]] | None = None
+        self._pixel_cache: tuple[object, list[tuple[np.ndarray, np.ndarray, QColor]]] | None = None
 
     def set_points(self, points: Sequence[tuple[np.ndarray, np.ndarray, QColor]]) -> None:
         self._points = tuple(point for point in points if len(point[0]))
-        self._kept = None
+        self._pixel_cache = None
         self.update()
 
     def paint(
@@ -202,27 +202,27 @@ class LitPoints(Overlay):
             painter.setPen(QPen(QColor(self._theme.text), 1.0))
             painter.setBrush(color)
             for x, y in zip(columns.tolist(), rows.tolist(), strict=True):
-                at = QPointF(box.left() + x, box.top() + y)
-                painter.drawEllipse(at, _DOT_PX, _DOT_PX)
+                point = QPointF(box.left() + x, box.top() + y)
+                painter.drawEllipse(point, _DOT_PX, _DOT_PX)
         self._paint_gaps(painter, box)
 
     def _pixels(self, box: QRectF) -> list[tuple[np.ndarray, np.ndarray, QColor]]:
         """The pixels [n, n] of this box that have a sample, each once; kept until it moves."""
         state = (self._box.viewRange(), box)
-        if self._kept is None or self._kept[0] != state:
-            self._kept = state, [self._seen(*points, box) for points in self._points]
-        return self._kept[1]
+        if self._pixel_cache is None or self._pixel_cache[0] != state:
+            self._pixel_cache = state, [self._find_pixels(*points, box) for points in self._points]
+        return self._pixel_cache[1]
 
-    def _seen(
+    def _find_pixels(
         self, at_s: np.ndarray, log_s: np.ndarray, color: QColor, box: QRectF
     ) -> tuple[np.ndarray, np.ndarray, QColor]:
         wide, high = int(box.width()) + 1, int(box.height()) + 1
         columns = np.rint(self.x_px(at_s) - box.left()).astype(np.int64)
         rows = np.rint(self.y_px(log_s) - box.top()).astype(np.int64)
-        inside = (columns >= 0) & (columns < wide) & (rows >= 0) & (rows < high)
-        taken = np.zeros(wide * high, bool)
-        taken[rows[inside] * wide + columns[inside]] = True
-        found_rows, found_columns = np.divmod(np.flatnonzero(taken), wide)
+        is_inside = (columns >= 0) & (columns < wide) & (rows >= 0) & (rows < high)
+        is_filled = np.zeros(wide * high, bool)
+        is_filled[rows[is_inside] * wide + columns[is_inside]] = True
+        found_rows, found_columns = np.divmod(np.flatnonzero(is_filled), wide)
         return found_columns, found_rows, color
 
     def _paint_gaps(self, painter: QPainter, box: QRectF) -> None:
@@ -232,12 +232,15 @@ class LitPoints(Overlay):
         foot = box.bottom() - 3.0
         for at_s, _, color in self._points:
             columns = self.x_px(at_s)
-            seen = np.flatnonzero((columns >= box.left()) & (columns <= box.right()))
-            if len(seen) < 2 or len(seen) * metrics.averageCharWidth() * 4 > box.width():
+            visible_indices = np.flatnonzero((columns >= box.left()) & (columns <= box.right()))
+            if (
+                len(visible_indices) < 2
+                or len(visible_indices) * metrics.averageCharWidth() * 4 > box.width()
+            ):
                 continue
-            for here, there in pairwise(seen.tolist()):
-                left, right = float(columns[here]), float(columns[there])
-                text = time_text(max(1e-9, float(at_s[there] - at_s[here])))
+            for index, next_index in pairwise(visible_indices.tolist()):
+                left, right = float(columns[index]), float(columns[next_index])
+                text = time_text(max(1e-9, float(at_s[next_index] - at_s[index])))
                 if right - left < metrics.horizontalAdvance(text) + 10.0:
                     continue
                 painter.setPen(QPen(color, 1.0))
@@ -246,8 +249,10 @@ class LitPoints(Overlay):
                 for end in ends:
                     painter.drawLine(QLineF(end.x(), foot - 3.0, end.x(), foot + 2.0))
                 painter.setPen(QColor(self._theme.text))
-                above = QRectF(left, foot - metrics.height() - 1.0, right - left, metrics.height())
-                painter.drawText(above, Qt.AlignmentFlag.AlignCenter, text)
+                text_area = QRectF(
+                    left, foot - metrics.height() - 1.0, right - left, metrics.height()
+                )
+                painter.drawText(text_area, Qt.AlignmentFlag.AlignCenter, text)
 
 
 def _dots(columns: np.ndarray, rows: np.ndarray, box: QRectF, color: QColor) -> QImage:
@@ -255,7 +260,7 @@ def _dots(columns: np.ndarray, rows: np.ndarray, box: QRectF, color: QColor) -> 
     wide, high = int(box.width()) + 3, int(box.height()) + 3
     canvas = np.zeros((high, wide), np.uint32)
     for down in (0, 1, 2):
-        for across in (0, 1, 2):
-            canvas[rows + down, columns + across] = color.rgba()
+        for column_step in (0, 1, 2):
+            canvas[rows + down, columns + column_step] = color.rgba()
     image = QImage(canvas.tobytes(), wide, high, wide * 4, QImage.Format.Format_ARGB32)
     return image.copy()

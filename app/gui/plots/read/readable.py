@@ -93,19 +93,22 @@ class ReadableView(QWidget):
         if self.lit is None:
             return []
         series = [case_series for case_series in self.series if any(map(len, case_series.rounds))]
-        found = [
-            (case_series, lit)
+        pairs = [
+            (case_series, highlight)
             for case_series in series
-            if (lit := self.lit.of(case_series)).samples
+            if (highlight := self.lit.of(case_series)).samples
         ]
         head = Line(f"Marked: {brush_text(self.lit.brush)}")
-        if len(found) == 1:
-            (case_series, lit), *_ = found
-            named = f"{case_series.label}: " if len(series) > 1 else ""
-            return [head, Line(f"{named}{lit_text(lit)}")]
-        names = short_names([case_series.label for case_series, _ in found])
-        told = zip(names, found, strict=True)
-        return [head, *(Line(f"{name}: {lit_in_short(lit)}") for name, (_, lit) in told)]
+        if len(pairs) == 1:
+            (case_series, highlight), *_ = pairs
+            prefix = f"{case_series.label}: " if len(series) > 1 else ""
+            return [head, Line(f"{prefix}{lit_text(highlight)}")]
+        names = short_names([case_series.label for case_series, _ in pairs])
+        named_pairs = zip(names, pairs, strict=True)
+        return [
+            head,
+            *(Line(f"{name}: {lit_in_short(highlight)}") for name, (_, highlight) in named_pairs),
+        ]
 
     def _open(self, reading: Reading) -> None:
         if reading.opens is not None:

@@ -146,20 +146,23 @@ class SpotReader:
     def at(self, place: Place) -> Reading | None:
         if not self._spots:
             return None
-        across, up = (self._x - place.x) / place.pixel[0], (self._y - place.y) / place.pixel[1]
+        x_distance, up = (self._x - place.x) / place.pixel[0], (self._y - place.y) / place.pixel[1]
         # How far it is from a mark's edge, 0 within.
-        beside = np.maximum(0.0, np.abs(across) - self._wide / place.pixel[0])
-        above = np.maximum(0.0, np.abs(up) - self._high / abs(place.pixel[1]))
-        gap = np.hypot(beside, above)
+        x_gap = np.maximum(0.0, np.abs(x_distance) - self._wide / place.pixel[0])
+        y_gap = np.maximum(0.0, np.abs(up) - self._high / abs(place.pixel[1]))
+        gap = np.hypot(x_gap, y_gap)
         if self._by_row:
-            gap[above > 0.0] = np.inf
-        nearest = int(np.lexsort((np.hypot(across, up), gap))[0])
-        near = np.isfinite(gap[nearest]) if self._by_row else gap[nearest] <= _REACH_PX
-        return _read(self._spots[nearest]) if near else None
+            gap[y_gap > 0.0] = np.inf
+        nearest = int(np.lexsort((np.hypot(x_distance, up), gap))[0])
+        is_near = np.isfinite(gap[nearest]) if self._by_row else gap[nearest] <= _REACH_PX
+        return _read(self._spots[nearest]) if is_near else None
 
     def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
-        across, high = (self._x - place.x) / place.pixel[0], (self._y - place.y) / place.pixel[1]
-        forward, aside = (across * right, high) if right else (high * up, across)
+        x_distance, high = (
+            (self._x - place.x) / place.pixel[0],
+            (self._y - place.y) / place.pixel[1],
+        )
+        forward, aside = (x_distance * right, high) if right else (high * up, x_distance)
         away = np.where(forward > 0.5, forward + _ASIDE * np.abs(aside), np.inf)
         if not len(away) or not np.isfinite(away.min()):
             return None
@@ -178,10 +181,10 @@ def coordinates(canvas: QGraphicsView, plot: pg.PlotItem, point: QPoint) -> tupl
     view, scene = plot.getViewBox(), canvas.mapToScene(point)
     box = view.sceneBoundingRect()
     (left, right), (low, high) = plot.viewRange()
-    across = (scene.x() - box.left()) / box.width()
+    x_share = (scene.x() - box.left()) / box.width()
     down = (scene.y() - box.top()) / box.height()
     up = down if view.yInverted() else 1.0 - down
-    return left + across * (right - left), low + up * (high - low)
+    return left + x_share * (right - left), low + up * (high - low)
 
 
 def place(plot: pg.PlotItem, x: float, y: float) -> Place:
@@ -197,8 +200,8 @@ def column(canvas: QGraphicsView, plot: pg.PlotItem, x: float) -> QPoint:
     """Where a value of the x axis lies on the canvas, half-way up the plot."""
     (left, right), _ = plot.viewRange()
     box = plot.getViewBox().sceneBoundingRect()
-    across = (x - left) / (right - left) * box.width()
-    return canvas.mapFromScene(QPointF(box.left() + across, box.center().y()))
+    x_px = (x - left) / (right - left) * box.width()
+    return canvas.mapFromScene(QPointF(box.left() + x_px, box.center().y()))
 
 
 def middle(plot: pg.PlotItem) -> tuple[float, float]:
@@ -220,15 +223,15 @@ def room(canvas: QGraphicsView, plots: Sequence[pg.PlotItem]) -> QRect:
 
 def bring(plot: pg.PlotItem, x: float, y: float) -> bool:
     """Move the plot if a place would be out of sight, a fifth farther; whether it was moved."""
-    across, up = (
-        _beyond(value, ends) for value, ends in zip((x, y), plot.viewRange(), strict=True)
+    x_shift, up = (
+        _compute_shift(value, ends) for value, ends in zip((x, y), plot.viewRange(), strict=True)
     )
-    if across or up:
-        plot.getViewBox().translateBy(x=across, y=up)
-    return bool(across or up)
+    if x_shift or up:
+        plot.getViewBox().translateBy(x=x_shift, y=up)
+    return bool(x_shift or up)
 
 
-def _beyond(value: float, ends: Sequence[float]) -> float:
+def _compute_shift(value: float, ends: Sequence[float]) -> float:
     low, high = ends
-    ahead = 0.2 * (high - low)
-    return value - high + ahead if value > high else value - low - ahead if value < low else 0.0
+    margin = 0.2 * (high - low)
+    return value - high + margin if value > high else value - low - margin if value < low else 0.0

@@ -45,18 +45,24 @@ class Readout(QLabel):
         )
 
     def tell(
-        self, reading: Reading | None, marked: Sequence[Line], rect: QRect, pointer: QPoint | None
+        self,
+        reading: Reading | None,
+        marked_lines: Sequence[Line],
+        rect: QRect,
+        pointer: QPoint | None,
     ) -> None:
         """Show both, or nothing if there is neither; `within` is where the box may stand."""
-        lines = [*_head(reading), *(reading.lines if reading else ()), *marked]
+        lines = [*_head(reading), *(reading.lines if reading else ()), *marked_lines]
         self.plain = "\n".join(line.text for line in lines)
         self.setAccessibleDescription(self.plain)
         if not lines:
             self.hide()
             return
         left_out = len(lines) - _MOST_LINES
-        shown = lines[:_MOST_LINES] if left_out > 0 else lines
-        rows = [_html(line, bold=not k and reading is not None) for k, line in enumerate(shown)]
+        visible_lines = lines[:_MOST_LINES] if left_out > 0 else lines
+        rows = [
+            _html(line, bold=not k and reading is not None) for k, line in enumerate(visible_lines)
+        ]
         if left_out > 0:
             rows.append(f"and {left_out} more")
         self.setText("<br>".join(rows))
@@ -74,16 +80,16 @@ class Readout(QLabel):
         width = min(characters, rect.width() - 2 * _MARGIN_PX)
         self.setMaximumWidth(max(80, width))
         self.adjustSize()
-        below = self._canvas.height() - rect.top() - 2 * _MARGIN_PX
-        self.resize(self.width(), min(self.height(), max(40, below)))
+        room_below = self._canvas.height() - rect.top() - 2 * _MARGIN_PX
+        self.resize(self.width(), min(self.height(), max(40, room_below)))
         corner = rect.left() + _MARGIN_PX
         if not self._at_left or pointer is not None:
             corner = rect.right() - _MARGIN_PX - self.width()
         if pointer is not None:
-            beside = pointer.x() + _ASIDE_PX
-            if beside > corner:
-                beside = pointer.x() - _ASIDE_PX - self.width()
-            corner = max(rect.left() + _MARGIN_PX, min(beside, corner))
+            left_px = pointer.x() + _ASIDE_PX
+            if left_px > corner:
+                left_px = pointer.x() - _ASIDE_PX - self.width()
+            corner = max(rect.left() + _MARGIN_PX, min(left_px, corner))
         self.move(corner, rect.top() + _MARGIN_PX)
 
 
@@ -105,16 +111,16 @@ _PERIODIC = 1.25
 """Times of which the middle half differ by no more than this are a period."""
 
 
-def rank_text(below: float) -> str:
+def rank_text(share_below: float) -> str:
     """The share of samples that are faster, with as many nines as it has: 62.1 %, 99.98 %.
 
     Cut off and not rounded: 99.996 % are not all.
     """
-    if below >= 1.0:
+    if share_below >= 1.0:
         return "100 %"
-    nines = -math.log10(1.0 - below)
+    nines = -math.log10(1.0 - share_below)
     digits = max(1, math.floor(nines + 1e-9))
-    cut = math.floor(below * 10.0 ** (digits + 2) + 1e-6) / 10.0**digits
+    cut = math.floor(share_below * 10.0 ** (digits + 2) + 1e-6) / 10.0**digits
     return f"{cut:.{digits}f} %"
 
 
@@ -144,36 +150,39 @@ def brush_text(brush: Brush) -> str:
 def short_names(labels: Sequence[str]) -> list[str]:
     """Of `cnn_tiny · ort-cpu · batch 4` what not all of these labels have: a box is narrow."""
     words = [label.split(_BETWEEN_WORDS) for label in labels]
-    shared = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
-    kept = [_BETWEEN_WORDS.join(word for word in one if word not in shared) for one in words]
-    return [short or label for short, label in zip(kept, labels, strict=True)]
-
-
-def lit_in_short(lit: LitSamples) -> str:
-    """`412 samples, 0.9 %, 31 % of the time, every 4.00 ms`: beside those of other cases."""
-    told = [f"{_samples(lit)}, {_part_text(lit.share)}"]
-    told.append(f"{_part_text(lit.time_share)} of the time")
-    if lit.share <= _RARE and len(lit.gaps_s) >= 2:
-        told.append(gaps_text(lit.gaps_s).partition(",")[0])
-    return ", ".join(told)
-
-
-def lit_text(lit: LitSamples) -> str:
-    """`412 samples, 0.9 % of the samples, 31 % of the time; 380 in round 2; every 4.00 ms`."""
-    if not lit.samples:
-        return "no samples"
-    told = [
-        f"{_samples(lit)}, {_part_text(lit.share)} of the samples, "
-        f"{_part_text(lit.time_share)} of the time"
+    common_words = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
+    short_texts = [
+        _BETWEEN_WORDS.join(word for word in label_words if word not in common_words)
+        for label_words in words
     ]
-    told += _by_round([len(lit_of_round) for lit_of_round in lit.rounds])
-    if lit.share <= _RARE and len(lit.gaps_s) >= 2:
-        told.append(gaps_text(lit.gaps_s))
-    return "; ".join(told)
+    return [short or label for short, label in zip(short_texts, labels, strict=True)]
 
 
-def _samples(lit: LitSamples) -> str:
-    return f"{lit.samples:,} {'sample' if lit.samples == 1 else 'samples'}"
+def lit_in_short(highlight: LitSamples) -> str:
+    """`412 samples, 0.9 %, 31 % of the time, every 4.00 ms`: beside those of other cases."""
+    texts = [f"{_samples(highlight)}, {_part_text(highlight.share)}"]
+    texts.append(f"{_part_text(highlight.time_share)} of the time")
+    if highlight.share <= _RARE and len(highlight.gaps_s) >= 2:
+        texts.append(gaps_text(highlight.gaps_s).partition(",")[0])
+    return ", ".join(texts)
+
+
+def lit_text(highlight: LitSamples) -> str:
+    """`412 samples, 0.9 % of the samples, 31 % of the time; 380 in round 2; every 4.00 ms`."""
+    if not highlight.samples:
+        return "no samples"
+    texts = [
+        f"{_samples(highlight)}, {_part_text(highlight.share)} of the samples, "
+        f"{_part_text(highlight.time_share)} of the time"
+    ]
+    texts += _by_round([len(lit_of_round) for lit_of_round in highlight.rounds])
+    if highlight.share <= _RARE and len(highlight.gaps_s) >= 2:
+        texts.append(gaps_text(highlight.gaps_s))
+    return "; ".join(texts)
+
+
+def _samples(highlight: LitSamples) -> str:
+    return f"{highlight.samples:,} {'sample' if highlight.samples == 1 else 'samples'}"
 
 
 def gaps_text(gaps_s: np.ndarray) -> str:

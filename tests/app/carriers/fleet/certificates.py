@@ -45,30 +45,30 @@ class Certificates:
 def make(folder: Path, days: int = 2) -> Certificates:
     """An authority of its own and a certificate that it signed."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = Certificates(folder / "ca.pem", folder / "cert.pem", folder / "key.pem")
+    certificates = Certificates(folder / "ca.pem", folder / "cert.pem", folder / "key.pem")
     authority_key, request = folder / "ca-key.pem", folder / "request.pem"
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
     _openssl(
         *("req", "-x509", *curve, "-days", str(days), "-subj", "/CN=graphlap cluster"),
-        *("-keyout", str(authority_key), "-out", str(made.ca)),
+        *("-keyout", str(authority_key), "-out", str(certificates.ca)),
     )
     _openssl(
         *("req", *curve, "-subj", "/CN=graphlap"),
-        *("-keyout", str(made.key), "-out", str(request)),
+        *("-keyout", str(certificates.key), "-out", str(request)),
     )
     _openssl(
         *("x509", "-req", "-in", str(request), "-days", str(days)),
         *(
             "-CA",
-            str(made.ca),
+            str(certificates.ca),
             "-CAkey",
             str(authority_key),
             "-CAcreateserial",
             "-out",
-            str(made.cert),
+            str(certificates.cert),
         ),
     )
-    return made
+    return certificates
 
 
 def _openssl(*arguments: str) -> None:

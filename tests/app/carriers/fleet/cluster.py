@@ -43,8 +43,8 @@ class Cluster:
         flags = self.certificates.flags() if self.certificates else []
         how = ["-c", code] if code else ["-m", "tests.app.carriers.fleet.worker_process"]
         command = [sys.executable, *how, self.address, "--name", name, *flags, *arguments]
-        own = {"GRAPHLAP_CACHE": str(self.folder / f"cache-{name}"), **(environ or {})}
-        process = self.start(command, own, name)
+        variables = {"GRAPHLAP_CACHE": str(self.folder / f"cache-{name}"), **(environ or {})}
+        process = self.start(command, variables, name)
         if not code:
             self.until_says(name, "measures for")
         return process
@@ -66,13 +66,13 @@ class Cluster:
 
     def until_says(self, name: str, words: str) -> str:
         """What the process of this name has written once the words are in it."""
-        until = time.monotonic() + _WAIT_S
-        while time.monotonic() < until:
-            said = (self.folder / f"{name}.log").read_text("utf-8", "replace")
-            if words in said:
-                return said
+        deadline = time.monotonic() + _WAIT_S
+        while time.monotonic() < deadline:
+            log_text = (self.folder / f"{name}.log").read_text("utf-8", "replace")
+            if words in log_text:
+                return log_text
             time.sleep(0.02)
-        raise AssertionError(f"{name} has not said {words!r}: {said}")
+        raise AssertionError(f"{name} has not said {words!r}: {log_text}")
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def cluster(
     folder: Path, certificates: Certificates | None, ours: bool = True
 ) -> Iterator[Cluster]:
     """A scheduler that is ready, started as docs/cluster.md says; not `ours`: with its defaults."""
-    made = Cluster(folder, certificates, _free_port())
+    dask_cluster = Cluster(folder, certificates, _free_port())
     flags = certificates.flags() if certificates else []
     command = [
         *(sys.executable, "-m", "dask"),
@@ -88,13 +88,19 @@ def cluster(
         "--dashboard-address",
         "127.0.0.1:0",
     ]
-    command += ["--host", made.address.rpartition(":")[0], "--port", str(made.port), *flags]
+    command += [
+        "--host",
+        dask_cluster.address.rpartition(":")[0],
+        "--port",
+        str(dask_cluster.port),
+        *flags,
+    ]
     try:
-        made.start(command, as_environment(SCHEDULER) if ours else {}, "scheduler")
-        made.until_says("scheduler", "Scheduler at:")
-        yield made
+        dask_cluster.start(command, as_environment(SCHEDULER) if ours else {}, "scheduler")
+        dask_cluster.until_says("scheduler", "Scheduler at:")
+        yield dask_cluster
     finally:
-        for process in made.processes:
+        for process in dask_cluster.processes:
             process.send_signal(signal.SIGCONT)
             process.kill()
             process.wait()

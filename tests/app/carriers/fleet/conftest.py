@@ -24,26 +24,29 @@ def scheduler(
     tmp_path_factory: pytest.TempPathFactory, certificates: Certificates
 ) -> Iterator[Cluster]:
     """A scheduler with certificates and no worker."""
-    with cluster(tmp_path_factory.mktemp("cluster"), certificates) as made:
-        yield made
+    with cluster(tmp_path_factory.mktemp("cluster"), certificates) as dask_cluster:
+        yield dask_cluster
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """One without certificates, with the worker `alpha`, which is not to be ended."""
-    with cluster(tmp_path_factory.mktemp("measured"), None) as made:
-        made.worker("alpha")
-        yield made
+    with cluster(tmp_path_factory.mktemp("measured"), None) as dask_cluster:
+        dask_cluster.worker("alpha")
+        yield dask_cluster
 
 
 @pytest.fixture(autouse=True)
 def _dask_as_it_was(certificates: Certificates) -> Iterator[None]:
     # Named by its module, since its defaults are in the settings once it is imported.
-    own = distributed.__name__, f"{distributed.__name__}.client"
-    levels, kept = [logging.getLogger(name).level for name in own], deepcopy(dask.config.config)
+    logger_names = distributed.__name__, f"{distributed.__name__}.client"
+    levels, old_config = (
+        [logging.getLogger(name).level for name in logger_names],
+        deepcopy(dask.config.config),
+    )
     dask.config.set(certificates.settings())
     yield
     dask.config.config.clear()
-    dask.config.config.update(kept)
-    for name, level in zip(own, levels, strict=True):
+    dask.config.config.update(old_config)
+    for name, level in zip(logger_names, levels, strict=True):
         logging.getLogger(name).setLevel(level)

@@ -15,15 +15,15 @@ BLOCK = 1000
 def job(
     name: str, blocks: int = 3, pause_s: float = 0.0, files: tuple[HostFile, ...] = ()
 ) -> HostJob:
-    told: dict[str, Any] = {
+    message: dict[str, Any] = {
         "samples": SAMPLES,
         "blocks": blocks,
         "block_bytes": BLOCK,
         "pause_s": pause_s,
     }
     if files:
-        told["file"] = f"{FILE}{files[0].sha256}/{files[0].name}"
-    return HostJob(id=name, kind="talk", line=json.dumps(told), files=files)
+        message["file"] = f"{FILE}{files[0].sha256}/{files[0].name}"
+    return HostJob(id=name, kind="talk", line=json.dumps(message), files=files)
 
 
 def samples(blocks: int) -> bytes:
@@ -63,8 +63,8 @@ class Heard:
         """The event of this name that the child told; it has said it, or will within a minute."""
         assert self.any.wait(60.0)
         lines = [json.loads(m.line) for m in self.messages if isinstance(m, Said)]
-        found: dict[str, Any] = next(line for line in lines if line["event"] == event)
-        return found
+        message: dict[str, Any] = next(line for line in lines if line["event"] == event)
+        return message
 
     def data(self) -> bytes:
         """All samples; each block must begin where the last one ended."""

@@ -44,10 +44,10 @@ def test_what_is_no_address_is_told_how_to_write_one(text: str) -> None:
 
 
 def test_nothing_that_listens() -> None:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
+    with socket.socket() as bound_socket:
+        bound_socket.bind(("127.0.0.1", 0))
         with pytest.raises(Unreached, match=r"no scheduler is at .*refused.*dask scheduler"):
-            reach(parse_address(f"tcp://127.0.0.1:{held.getsockname()[1]}"), None)
+            reach(parse_address(f"tcp://127.0.0.1:{bound_socket.getsockname()[1]}"), None)
 
 
 def test_no_such_machine() -> None:
@@ -70,18 +70,18 @@ def test_a_server_that_says_nothing() -> None:
 def _server(greeting: bytes | None) -> Iterator[int]:
     """One that says this to whoever comes and goes, or for None says nothing and stays."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        over = threading.Event()
+        stop_event = threading.Event()
 
         def serve() -> None:
             stream, _ = listening.accept()
             with stream:
                 if greeting is None:
-                    over.wait(30)
+                    stop_event.wait(30)
                 else:
                     stream.sendall(greeting)
 
         thread = threading.Thread(target=serve)
         thread.start()
         yield listening.getsockname()[1]
-        over.set()
+        stop_event.set()
         thread.join()

@@ -36,16 +36,16 @@ def workers(scheduler: Cluster) -> Cluster:
 
 @pytest.fixture
 def carrier(workers: Cluster) -> Iterator[DaskCarrier]:
-    opened = DaskCarrier(workers.address, silence_s=3.0)
-    yield opened
-    opened.close()
+    dask_carrier = DaskCarrier(workers.address, silence_s=3.0)
+    yield dask_carrier
+    dask_carrier.close()
 
 
 def test_a_host_is_what_its_agent_tells(carrier: DaskCarrier) -> None:
     (host,) = carrier.doctor()
     assert host.name == "alpha"
-    told = logging.getLogger("distributed.client").isEnabledFor(logging.ERROR)
-    assert not told, "what matters is said by us, and once"
+    is_enabled = logging.getLogger("distributed.client").isEnabledFor(logging.ERROR)
+    assert not is_enabled, "what matters is said by us, and once"
     assert host.cores == tuple(sorted(os.sched_getaffinity(0)))
     assert "ort-cpu" in host.runtimes
     assert carrier._hosts["alpha"].startswith("tls://")
@@ -80,9 +80,9 @@ def test_the_end_of_a_job_cancels_nothing_of_the_next(
         await asyncio.sleep(1.0)
         return await fetch(*arguments)
 
-    async def ask_slowly(worker: str, what: str, within_s: float, **values: Any) -> Any:
-        answer = await ask(worker, what, within_s, **values)
-        if what == "hear":
+    async def ask_slowly(worker: str, request: str, within_s: float, **values: Any) -> Any:
+        answer = await ask(worker, request, within_s, **values)
+        if request == "hear":
             await asyncio.sleep(0.5)
         return answer
 
@@ -90,41 +90,41 @@ def test_the_end_of_a_job_cancels_nothing_of_the_next(
     monkeypatch.setattr(carrier._link, "ask", ask_slowly)
     carrier.doctor()
     for number in range(2):
-        heard = Heard()
-        carrier.run("alpha", job(f"after.{number}.0"), heard)
-        assert heard.ended().how == "exit code 0"
+        listener = Heard()
+        carrier.run("alpha", job(f"after.{number}.0"), listener)
+        assert listener.ended().how == "exit code 0"
 
 
 def test_the_child_finds_what_a_local_one_finds(carrier: DaskCarrier, tmp_path: Path) -> None:
     """Neither a launcher's thread counts nor anything of Dask's reaches an engine."""
     carrier.doctor()
-    heard = Heard()
-    carrier.run("alpha", job("same.0.0"), heard)
-    heard.ended()
-    there, here = heard.said("began"), _said_here(tmp_path)
-    assert not there["environ"].keys() & OF_LAUNCHERS.keys()
-    of_this_test = {"GRAPHLAP_CACHE", "GRAPHLAP_PARENT", "GRAPHLAP_PYTHONPATH"}
-    for told in (there, here):
+    listener = Heard()
+    carrier.run("alpha", job("same.0.0"), listener)
+    listener.ended()
+    remote_start, local_start = listener.said("began"), _said_here(tmp_path)
+    assert not remote_start["environ"].keys() & OF_LAUNCHERS.keys()
+    cache_names = {"GRAPHLAP_CACHE", "GRAPHLAP_PARENT", "GRAPHLAP_PYTHONPATH"}
+    for report in (remote_start, local_start):
         # torch leaves KMP_… in the environment of whichever test has imported it.
-        ours = [n for n in told["environ"] if n.startswith(("PYTEST_", "KMP_"))]
-        for name in {*ours, *of_this_test & told["environ"].keys()}:
-            del told["environ"][name]
-    assert there["environ"] == here["environ"]
-    assert there["cores"] == here["cores"]
+        extra_names = [n for n in report["environ"] if n.startswith(("PYTEST_", "KMP_"))]
+        for name in {*extra_names, *cache_names & report["environ"].keys()}:
+            del report["environ"][name]
+    assert remote_start["environ"] == local_start["environ"]
+    assert remote_start["cores"] == local_start["cores"]
 
 
 def _said_here(folder: Path) -> dict[str, Any]:
     """What the same child says when a sweep of this machine starts it."""
     child = Child((sys.executable, str(CHILD)))
-    told = job("here").line.replace(SAMPLES, str(folder / "samples"))
-    child.send(told)
+    job_line = job("here").line.replace(SAMPLES, str(folder / "samples"))
+    child.send(job_line)
     lines: list[str] = []
     while not lines:
         lines = child.lines()
         time.sleep(0.01)
     child.close()
-    said: dict[str, Any] = json.loads(lines[0])
-    return said
+    message: dict[str, Any] = json.loads(lines[0])
+    return message
 
 
 def test_a_job_runs_once_however_often_it_is_handed_over(carrier: DaskCarrier) -> None:
@@ -139,13 +139,13 @@ def test_a_job_runs_once_however_often_it_is_handed_over(carrier: DaskCarrier) -
 
 def test_a_job_is_ended_when_it_is_asked_to(carrier: DaskCarrier) -> None:
     carrier.doctor()
-    heard = Heard()
-    carrier.run("alpha", job("cancelled.0.0", blocks=10_000, pause_s=0.01), heard)
-    heard.said("began")
+    listener = Heard()
+    carrier.run("alpha", job("cancelled.0.0", blocks=10_000, pause_s=0.01), listener)
+    listener.said("began")
     carrier.cancel("alpha", "cancelled.0.0", "terminate")
-    ended = heard.ended()
-    assert ended.killed
-    assert "SIGTERM" in ended.how
+    outcome = listener.ended()
+    assert outcome.killed
+    assert "SIGTERM" in outcome.how
 
 
 def test_a_job_that_is_cancelled_while_its_files_are_brought_does_not_begin(
@@ -156,37 +156,37 @@ def test_a_job_that_is_cancelled_while_its_files_are_brought_does_not_begin(
     path.write_bytes(os.urandom(1 << 20) * 300)
     file = HostFile(file_sha256(path), path.stat().st_size, path.name, path)
     carrier.doctor()
-    heard = Heard()
-    carrier.run("alpha", job("large.0.0", files=(file,)), heard)
-    (own,) = (workers.folder / "cache-alpha" / "worker" / "agents").iterdir()
-    until = time.monotonic() + 60.0
-    while not [part for part in own.iterdir() if part.name != "lock"]:
-        assert time.monotonic() < until
+    listener = Heard()
+    carrier.run("alpha", job("large.0.0", files=(file,)), listener)
+    (agent_folder,) = (workers.folder / "cache-alpha" / "worker" / "agents").iterdir()
+    deadline = time.monotonic() + 60.0
+    while not [part for part in agent_folder.iterdir() if part.name != "lock"]:
+        assert time.monotonic() < deadline
         time.sleep(0.01)
     carrier.cancel("alpha", "large.0.0", "stop")
-    assert heard.ended().killed
-    assert not (own.parents[1] / "files" / file.sha256).exists()
+    assert listener.ended().killed
+    assert not (agent_folder.parents[1] / "files" / file.sha256).exists()
 
 
 def test_samples_come_while_the_round_runs(carrier: DaskCarrier) -> None:
     carrier.doctor()
-    heard = Heard()
-    carrier.run("alpha", job("streams.0.0", blocks=10_000, pause_s=0.01), heard)
+    listener = Heard()
+    carrier.run("alpha", job("streams.0.0", blocks=10_000, pause_s=0.01), listener)
     until_s = time.monotonic() + 30
-    while not heard.data() and time.monotonic() < until_s:
+    while not listener.data() and time.monotonic() < until_s:
         time.sleep(0.05)
-    assert heard.data()
-    assert not heard.over.is_set()
+    assert listener.data()
+    assert not listener.over.is_set()
     carrier.cancel("alpha", "streams.0.0", "kill")
-    heard.ended()
+    listener.ended()
 
 
 def test_jobs_of_one_worker_take_turns(carrier: DaskCarrier) -> None:
     """Whoever else uses the scheduler waits: a worker has one `measure`."""
     other = DaskCarrier(str(carrier._address), silence_s=3.0)
     try:
-        for opened in (carrier, other):
-            opened.doctor()
+        for dask_carrier in (carrier, other):
+            dask_carrier.doctor()
         first, second = Heard(), Heard()
         carrier.run("alpha", job("turn.0.0", blocks=10_000, pause_s=0.01), first)
         first.said("began")
@@ -203,23 +203,23 @@ def test_jobs_of_one_worker_take_turns(carrier: DaskCarrier) -> None:
 def test_a_sweep_that_goes_takes_its_job_with_it(workers: Cluster) -> None:
     leaving = DaskCarrier(workers.address)
     leaving.doctor()
-    heard = Heard()
-    leaving.run("alpha", job("left.0.0", blocks=10_000, pause_s=0.01), heard)
-    pid = heard.said("began")["pid"]
+    listener = Heard()
+    leaving.run("alpha", job("left.0.0", blocks=10_000, pause_s=0.01), listener)
+    pid = listener.said("began")["pid"]
     leaving.close()
     leaving.close()
-    assert heard.over.is_set()
+    assert listener.over.is_set()
     _until_gone(pid)
 
 
 def test_a_worker_that_falls_silent_is_given_up(workers: Cluster, carrier: DaskCarrier) -> None:
     """Its connections stay open: only that nothing comes tells of it."""
     carrier.doctor()
-    heard = Heard()
-    carrier.run("alpha", job("silent.0.0", blocks=10_000, pause_s=0.01), heard)
-    pid = heard.said("began")["pid"]
+    listener = Heard()
+    carrier.run("alpha", job("silent.0.0", blocks=10_000, pause_s=0.01), listener)
+    pid = listener.said("began")["pid"]
     workers.processes[-1].send_signal(signal.SIGSTOP)
-    assert "no answer" in heard.lost().reason
+    assert "no answer" in listener.lost().reason
     workers.processes[-1].send_signal(signal.SIGCONT)
     _until_gone(pid)  # what is given up does not go on measuring
 
@@ -229,18 +229,18 @@ def test_a_worker_that_is_killed_loses_its_job_once_and_takes_the_child_along(
 ) -> None:
     """The last here, since the others have that worker too."""
     carrier.doctor()
-    heard = Heard()
-    carrier.run("alpha", job("killed.0.0", blocks=10_000, pause_s=0.01), heard)
-    pid = heard.said("began")["pid"]
+    listener = Heard()
+    carrier.run("alpha", job("killed.0.0", blocks=10_000, pause_s=0.01), listener)
+    pid = listener.said("began")["pid"]
     workers.processes[-1].kill()
-    assert "gone" in heard.lost().reason
+    assert "gone" in listener.lost().reason
     _until_gone(pid)
-    assert [type(m) for m in heard.messages].count(Lost) == 1
+    assert [type(m) for m in listener.messages].count(Lost) == 1
     with pytest.raises(CarrierError, match="no worker that measures"):
         carrier.doctor()
-    after = Heard()
-    carrier.run("alpha", job("killed.1.0"), after)
-    assert "no worker that measures" in after.lost().reason
+    next_listener = Heard()
+    carrier.run("alpha", job("killed.1.0"), next_listener)
+    assert "no worker that measures" in next_listener.lost().reason
 
 
 def _until_gone(pid: int) -> None:

@@ -32,11 +32,11 @@ runpy.run_module("tests.app.carriers.fleet.worker_process", run_name="__main__")
 
 @pytest.mark.rare
 def test_a_job_whose_sweep_was_killed_is_ended(tmp_path: Path) -> None:
-    with cluster(tmp_path, None) as made:
-        made.worker("alpha", code=IMPATIENT)
-        made.until_says("alpha", "measures for")
-        sweep = made.start([sys.executable, "-c", SWEEP, made.address], {}, "sweep")
-        pid = int(made.until_says("sweep", "there").rpartition("began ")[2].split()[0])
+    with cluster(tmp_path, None) as dask_cluster:
+        dask_cluster.worker("alpha", code=IMPATIENT)
+        dask_cluster.until_says("alpha", "measures for")
+        sweep = dask_cluster.start([sys.executable, "-c", SWEEP, dask_cluster.address], {}, "sweep")
+        pid = int(dask_cluster.until_says("sweep", "there").rpartition("began ")[2].split()[0])
         child = psutil.Process(pid)
         time.sleep(4.0)
         assert child.is_running()  # who is asked about is left alone

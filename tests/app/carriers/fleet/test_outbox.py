@@ -46,11 +46,11 @@ def test_many_samples_come_in_several_answers() -> None:
             box.hear(Block(number * size, bytes(size)))
         box.hear(DONE)
         await asyncio.sleep(0)
-        taken = 0
-        while said := await box.after(taken, 0.0):
-            assert len(said) <= 3
-            taken += len(said)
-        assert taken == 6
+        position = 0
+        while messages := await box.after(position, 0.0):
+            assert len(messages) <= 3
+            position += len(messages)
+        assert position == 6
 
     asyncio.run(ask())
 

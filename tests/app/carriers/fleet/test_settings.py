@@ -30,14 +30,14 @@ def asked(measured: Cluster) -> Iterator[Client]:
 
 def test_a_worker_has_its_settings(asked: Client) -> None:
     names = [setting.name for setting in WORKER]
-    (told,) = asked.run(lambda: {name: dask.config.get(name) for name in names}).values()
-    assert told == configuration(WORKER)
+    (settings,) = asked.run(lambda: {name: dask.config.get(name) for name in names}).values()
+    assert settings == configuration(WORKER)
 
 
 def test_a_scheduler_has_its_settings(asked: Client) -> None:
     names = [setting.name for setting in SCHEDULER]
-    told = asked.run_on_scheduler(lambda: {name: dask.config.get(name) for name in names})
-    assert told == configuration(SCHEDULER)
+    settings = asked.run_on_scheduler(lambda: {name: dask.config.get(name) for name in names})
+    assert settings == configuration(SCHEDULER)
 
 
 def test_what_ticks_in_a_worker(asked: Client) -> None:
@@ -54,16 +54,16 @@ def test_what_ticks_in_a_worker(asked: Client) -> None:
             "gil": dask_worker.monitor.monitor_gil_contention,
         }
 
-    (told,) = asked.run(look).values()
-    assert min(told["calls"].values()) >= 1000.0, told
-    assert not {"profile", "memory_monitor"} & told["calls"].keys()
-    assert told["calls"]["tick"] == 2000.0
-    assert told["calls"]["heartbeat"] == HEARTBEAT_S * 1000
-    assert told["threads"] == 1
-    assert told["resources"] == {RESOURCE: 1}
-    assert told["nanny"] is None
-    assert told["memory_limit"] is None
-    assert not told["gil"]
+    (worker_state,) = asked.run(look).values()
+    assert min(worker_state["calls"].values()) >= 1000.0, worker_state
+    assert not {"profile", "memory_monitor"} & worker_state["calls"].keys()
+    assert worker_state["calls"]["tick"] == 2000.0
+    assert worker_state["calls"]["heartbeat"] == HEARTBEAT_S * 1000
+    assert worker_state["threads"] == 1
+    assert worker_state["resources"] == {RESOURCE: 1}
+    assert worker_state["nanny"] is None
+    assert worker_state["memory_limit"] is None
+    assert not worker_state["gil"]
 
 
 def test_nothing_is_stolen_or_moved(asked: Client) -> None:

@@ -40,16 +40,16 @@ def _sweep(folder: Path, address: str, *flags: str) -> tuple[int, str, str]:
 
 @pytest.mark.alone
 def test_a_row_names_its_worker(measured: Cluster, tmp_path: Path) -> None:
-    code, _, told = _sweep(tmp_path, measured.address, "--rounds", "1")
-    assert code == 0, told
+    code, _, errors = _sweep(tmp_path, measured.address, "--rounds", "1")
+    assert code == 0, errors
     (row,) = rows(tmp_path / "run")
     assert (row["status"], row["host"]) == ("ok", "alpha")
 
 
 def test_nothing_is_written_where_no_scheduler_is(tmp_path: Path) -> None:
-    code, _, told = _sweep(tmp_path, "tcp://127.0.0.1:1")
+    code, _, errors = _sweep(tmp_path, "tcp://127.0.0.1:1")
     assert code == 2
-    assert "no scheduler is at tcp://127.0.0.1:1" in told
+    assert "no scheduler is at tcp://127.0.0.1:1" in errors
     assert not (tmp_path / "run").exists()
 
 
@@ -60,20 +60,22 @@ def test_four_workers_one_killed_and_one_cut_off(
 ) -> None:
     impatient = partial(DaskCarrier, silence_s=5.0)
     monkeypatch.setattr("app.remote.dask_cluster.transport.DaskCarrier", impatient)
-    with cluster(tmp_path, certificates) as made:
-        workers = [made.worker(name, "--machine", name) for name in NAMES]
-        with _broken_while_they_measure(workers[:2]) as broken:
+    with cluster(tmp_path, certificates) as dask_cluster:
+        workers = [dask_cluster.worker(name, "--machine", name) for name in NAMES]
+        with _broken_while_they_measure(workers[:2]) as signals_sent:
             options = "fake.latency_us=50,60,70,80"
-            code, _, told = _sweep(tmp_path, made.address, "--option", options, "--rounds", "3")
-    assert broken == [signal.SIGKILL, signal.SIGSTOP]
-    assert code == 0, told
+            code, _, errors = _sweep(
+                tmp_path, dask_cluster.address, "--option", options, "--rounds", "3"
+            )
+    assert signals_sent == [signal.SIGKILL, signal.SIGSTOP]
+    assert code == 0, errors
     told_rows = rows(tmp_path / "run")
     assert [row["status"] for row in told_rows] == ["ok"] * 4
     rounds = read_run(tmp_path / "run").rounds.values()
     assert Counter(map(len, rounds)) == {3: 4}
     assert {row["host"] for row in told_rows} <= {"three", "four"}
     assert sum(int(row["attempts"]) - 1 for row in told_rows) >= 2
-    assert told.count("was lost") >= 2
+    assert errors.count("was lost") >= 2
 
 
 @contextmanager
@@ -81,22 +83,22 @@ def _broken_while_they_measure(
     workers: Sequence[Popen[bytes]],
 ) -> Iterator[list[signal.Signals]]:
     """The first is killed and the second stopped, each when a child of its is at work."""
-    done: list[signal.Signals] = []
-    over = threading.Event()
+    signals_sent: list[signal.Signals] = []
+    stop_event = threading.Event()
 
     def watch() -> None:
         for worker, how in zip(workers, (signal.SIGKILL, signal.SIGSTOP), strict=True):
-            here = psutil.Process(worker.pid)
-            while not over.is_set() and not here.children():
+            process = psutil.Process(worker.pid)
+            while not stop_event.is_set() and not process.children():
                 time.sleep(0.02)
             time.sleep(0.5)
             worker.send_signal(how)
-            done.append(how)
+            signals_sent.append(how)
 
     thread = threading.Thread(target=watch)
     thread.start()
     try:
-        yield done
+        yield signals_sent
     finally:
-        over.set()
+        stop_event.set()
         thread.join()

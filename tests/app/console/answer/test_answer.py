@@ -54,8 +54,8 @@ def ended(path: Path, cases: Sequence[Case], fill: Fill, rounds: int = 3) -> Run
         folder.begin(ENVIRONMENT)
         fill(folder)
     run = read_run(path)
-    measured = Rows().measured(run)
-    return run_result(run, measured, Comparer().outcome_of(run, measured))
+    results = Rows().measured(run)
+    return run_result(run, results, Comparer().outcome_of(run, results))
 
 
 def measured(
@@ -114,10 +114,10 @@ def test_simulated_and_published_figures_stand_right_of_a_bar_and_lead_nothing(
 
 
 def test_settings_tell_lines_apart_and_failures_stand_in_their_line(tmp_path: Path) -> None:
-    paced = Scenario("paced", 20.0)
+    paced_scenario = Scenario("paced", 20.0)
     cases = [
         Case("mlp", runtime, scenario=scenario)
-        for scenario in (Scenario(), paced)
+        for scenario in (Scenario(), paced_scenario)
         for runtime in RUNTIMES[:2]
     ]
 
@@ -279,8 +279,8 @@ def test_commands_are_understood_and_quoted(tmp_path: Path) -> None:
     folder.mkdir()
     run = measured(folder / "run", [(Case("mlp", name), 20.0) for name in RUNTIMES[:2]], noise=0.2)
     lines = [block.line for block in run_document(run, 80) if isinstance(block, Command)]
-    shown = [line for line in lines if " show " in line]
-    (command,) = shown
+    show_lines = [line for line in lines if " show " in line]
+    (command,) = show_lines
     words = shlex.split(command)
     show, *rest = words[words.index("show") :]
     flags = parse(BY_NAME[show], rest)

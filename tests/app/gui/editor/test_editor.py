@@ -101,14 +101,16 @@ def test_clicks_in_one_list_are_undone_one_by_one(editor: SweepEditor, qtbot: Qt
     tree = editor.grid_form.runtimes.tree
     tree.setFocus()
     runtimes = editor.draft.sweeps[0].runtimes
-    wanted = [name for name in ("ort-cpu", "openvino-cpu", "torch-cpu") if name not in runtimes]
-    for name in wanted:
+    new_runtimes = [
+        name for name in ("ort-cpu", "openvino-cpu", "torch-cpu") if name not in runtimes
+    ]
+    for name in new_runtimes:
         tree.setCurrentItem(editor.grid_form.runtimes._items[name])
         QTest.keyClick(tree, Qt.Key.Key_Space)
-    assert set(editor.draft.sweeps[0].runtimes) == {*runtimes, *wanted}
+    assert set(editor.draft.sweeps[0].runtimes) == {*runtimes, *new_runtimes}
     editor.undo_stack.undo()
-    assert set(editor.draft.sweeps[0].runtimes) == {*runtimes, *wanted[:-1]}
-    assert editor.undo_stack.count() == len(wanted)
+    assert set(editor.draft.sweeps[0].runtimes) == {*runtimes, *new_runtimes[:-1]}
+    assert editor.undo_stack.count() == len(new_runtimes)
 
 
 def test_what_is_typed_after_another_field_is_another_step(
@@ -162,10 +164,11 @@ def test_the_number_of_cases_is_the_one_that_will_be_measured(
     editor.set_draft(FIRST, "first")
     QTest.keyClicks(editor.grid_form.batch, "1,2,4")
     plan = editor.plan()
-    wanted = (len(expand(plan)), True)
+    expected = (len(expand(plan)), True)
     qtbot.waitUntil(
         lambda: (
-            editor.estimate is not None and (editor.estimate.cases, editor.estimate.exact) == wanted
+            editor.estimate is not None
+            and (editor.estimate.cases, editor.estimate.exact) == expected
         )
     )
     assert editor.footer.verdict.text().startswith(f"{len(expand(plan))} cases")
@@ -180,18 +183,18 @@ def test_a_hundred_thousand_cases_are_counted_without_being_made(
         field.setText("")
         field.insert(many)
         field.textEdited.emit(many)
-    with qtbot.waitSignal(editor.run_asked) as asked:
+    with qtbot.waitSignal(editor.run_asked) as blocker:
         editor.ask_to_run()
-    found = asked.args[1]
-    assert found.cases == 2 * 1000 * 1000
-    assert found.cases > ASK_ABOVE
-    assert not found.exact
+    estimate = blocker.args[1]
+    assert estimate.cases == 2 * 1000 * 1000
+    assert estimate.cases > ASK_ABOVE
+    assert not estimate.exact
 
 
 def test_models_are_found_by_name_suite_and_family(editor: SweepEditor) -> None:
     picker = editor.grid_form.models
 
-    def seen() -> set[str]:
+    def list_models() -> set[str]:
         return {
             name
             for name, item in picker._items.items()
@@ -199,13 +202,13 @@ def test_models_are_found_by_name_suite_and_family(editor: SweepEditor) -> None:
         }
 
     picker.search.setText("lstm tiny")
-    assert seen() == {"lstm_tiny", "lstm_tiny_seq"}
+    assert list_models() == {"lstm_tiny", "lstm_tiny_seq"}
     picker.search.clear()
     picker.suite.setCurrentText("mlp")
-    assert seen() == {"mlp"}
+    assert list_models() == {"mlp"}
     picker.suite.setCurrentIndex(0)
     picker.family.setCurrentText("squeezenet")
-    assert seen() and all("squeezenet" in name for name in seen())
+    assert list_models() and all("squeezenet" in name for name in list_models())
 
 
 def test_a_dropped_model_is_chosen_and_anything_else_is_refused(
@@ -216,9 +219,9 @@ def test_a_dropped_model_is_chosen_and_anything_else_is_refused(
     _drop(tree, model)
     assert editor.draft.sweeps[0].models == (str(model),)
     (tmp_path / "notes.txt").write_text("hello")
-    with qtbot.waitSignal(editor.failed) as told:
+    with qtbot.waitSignal(editor.failed) as blocker:
         _drop(tree, tmp_path / "notes.txt")
-    assert "'notes.txt' is no .onnx file" in str(told.args[0])
+    assert "'notes.txt' is no .onnx file" in str(blocker.args[0])
     assert editor.draft.sweeps[0].models == (str(model),)
 
 
@@ -234,9 +237,9 @@ def test_a_file_that_cannot_be_read_is_told_before_a_run(
     assert "half.onnx" in picker.fault.text()
     assert not picker._items[str(half)].icon(0).isNull()
     assert not editor.footer.run_button.isEnabled(), "there is nothing to measure"
-    with qtbot.waitSignal(editor.failed, timeout=20_000) as told:
+    with qtbot.waitSignal(editor.failed, timeout=20_000) as blocker:
         editor.ask_to_run()
-    assert "half.onnx" in str(told.args[0]), "F5 says the same"
+    assert "half.onnx" in str(blocker.args[0]), "F5 says the same"
     _drop(picker.tree, whole)
     qtbot.waitUntil(editor.footer.run_button.isEnabled, timeout=20_000)
     assert picker.fault.isVisible(), "the others are measured, and it is still told"
@@ -272,15 +275,15 @@ def test_a_dropped_model_with_an_open_batch_axis_can_be_run_at_once_with_the_ass
         value.type.tensor_type.shape.dim[0].dim_param = "batch"
     onnx.save(model, tmp_path / "open.onnx")
     _drop(editor.grid_form.models.tree, tmp_path / "open.onnx")
-    assumed = editor.grid_form.models.assumed
-    qtbot.waitUntil(assumed.isVisible, timeout=20_000)
-    assert "open.onnx with batch = 1" in assumed.text()
-    with qtbot.waitSignal(editor.run_asked, timeout=20_000) as asked:
+    size_label = editor.grid_form.models.assumed
+    qtbot.waitUntil(size_label.isVisible, timeout=20_000)
+    assert "open.onnx with batch = 1" in size_label.text()
+    with qtbot.waitSignal(editor.run_asked, timeout=20_000) as blocker:
         editor.footer.run_button.click()
-    assert asked.args[0].sweeps[0].models == (str(tmp_path / "open.onnx"),)
+    assert blocker.args[0].sweeps[0].models == (str(tmp_path / "open.onnx"),)
     editor.grid_form.batch.setFocus()
     QTest.keyClicks(editor.grid_form.batch, "2")
-    qtbot.waitUntil(lambda: not assumed.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: not size_label.isVisible(), timeout=20_000)
 
 
 def test_to_measure_without_a_model_asks_for_one(editor: SweepEditor, qtbot: QtBot) -> None:
@@ -294,8 +297,8 @@ def test_no_two_letters_with_alt_are_the_same(editor: SweepEditor) -> None:
     labels = [w for w in editor.findChildren(QLabel) if w.isVisible() and w.buddy() is not None]
     buttons = [w for w in editor.findChildren(QAbstractButton) if w.isVisible()]
     texts = [*(w.text() for w in labels), *(w.text() for w in buttons)]
-    marked = [text for text in texts if "&" in text.replace("&&", "")]
-    letters = [text[text.index("&") + 1].lower() for text in marked]
+    mnemonic_texts = [text for text in texts if "&" in text.replace("&&", "")]
+    letters = [text[text.index("&") + 1].lower() for text in mnemonic_texts]
     assert len(letters) > 5
     assert len(set(letters)) == len(letters)
     assert not menus & set(letters)
@@ -310,12 +313,12 @@ def test_every_runtime_is_listed_with_its_version_or_its_reason(
     from app.machine.installed_runtimes import availability
 
     for name in registry.names():
-        told = availability(name)
-        if isinstance(told, Available):
-            assert items[name].text(1) == told.version
+        status = availability(name)
+        if isinstance(status, Available):
+            assert items[name].text(1) == status.version
         else:
-            assert items[name].text(1) == told.reason
-            assert told.remedy in items[name].toolTip(0)
+            assert items[name].text(1) == status.reason
+            assert status.remedy in items[name].toolTip(0)
 
 
 def test_a_runtime_of_an_environment_or_of_several_devices_is_typed_and_then_listed(
@@ -325,8 +328,8 @@ def test_a_runtime_of_an_environment_or_of_several_devices_is_typed_and_then_lis
     picker._items["ort-cpu"].setCheckState(0, Qt.CheckState.Checked)
     QTest.keyClicks(picker.another, "ort-cpu@spring, openvino-cpu@spring, fake:0+1")
     QTest.keyClick(picker.another, Qt.Key.Key_Return)
-    chosen = ("ort-cpu", "ort-cpu@spring", "openvino-cpu@spring", "fake:0+1")
-    assert editor.draft.sweeps[0].runtimes == chosen
+    runtimes = ("ort-cpu", "ort-cpu@spring", "openvino-cpu@spring", "fake:0+1")
+    assert editor.draft.sweeps[0].runtimes == runtimes
     item = picker._items["ort-cpu@spring"]
     assert item.parent() is picker._items["ort-cpu"] and not picker.another.text()
     assert picker._items["fake:0+1"].parent() is picker._items["fake"]
@@ -359,8 +362,8 @@ def test_a_preset_that_is_kept_comes_back(editor: SweepEditor, tmp_path: Path) -
 
     editor.set_draft(FIRST, "first")
     editor.preset_button.keep("mine")
-    kept = load_preset("My presets", "mine", Preferences(tmp_path / "window.ini"))
-    assert kept == FIRST
+    preset = load_preset("My presets", "mine", Preferences(tmp_path / "window.ini"))
+    assert preset == FIRST
 
 
 def test_every_control_has_a_name_for_screen_readers(editor: SweepEditor) -> None:
@@ -378,12 +381,12 @@ def test_every_control_has_a_name_for_screen_readers(editor: SweepEditor) -> Non
 def test_no_length_of_a_round_is_rounded_to_nothing(qtbot: QtBot) -> None:
     bar = PlanBar()
     qtbot.addWidget(bar)
-    told = [bar.profile.itemText(place) for place in range(bar.profile.count())]
+    item_texts = [bar.profile.itemText(place) for place in range(bar.profile.count())]
     keys = [bar.profile.itemData(place) for place in range(bar.profile.count())]
     assert keys == list(named_lengths())
-    for text, lengths in zip(told, named_lengths().values(), strict=True):
-        shown = float(text.partition(" rounds of at least ")[2].removesuffix(" s"))
-        assert shown == lengths.limits.min_s
+    for text, lengths in zip(item_texts, named_lengths().values(), strict=True):
+        length_s = float(text.partition(" rounds of at least ")[2].removesuffix(" s"))
+        assert length_s == lengths.limits.min_s
 
 
 def test_the_list_of_runtimes_is_as_high_as_its_rows_before_any_has_told_of_itself(

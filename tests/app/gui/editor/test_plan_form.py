@@ -95,9 +95,9 @@ def test_a_plan_that_is_opened_shows_what_it_sets(qtbot: QtBot, tmp_path: Path) 
 
 
 def test_every_key_of_a_plan_has_a_field_in_the_editor(editor: SweepEditor) -> None:
-    held = {*editor.plan_form.fields, *editor.plan_form.boxes}
+    field_keys = {*editor.plan_form.fields, *editor.plan_form.boxes}
     bar = {"name", "seed", "profile", "rounds", "profile_ops", "largest_batch", "memory_limit"}
-    assert held | bar | {"sweeps"} == set(Plan.model_fields)
+    assert field_keys | bar | {"sweeps"} == set(Plan.model_fields)
 
 
 @pytest.mark.parametrize(

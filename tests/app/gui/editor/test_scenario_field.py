@@ -46,9 +46,9 @@ def test_every_kind_of_scenario_can_be_chosen_by_one_click(
     for kind, box in field.boxes.items():
         if kind != "closed_loop":
             box.click()
-    told = [Scenario.parse(text).kind for text in editor.plan().sweeps[0].scenarios]
-    assert told == list(get_args(ScenarioKind))
-    assert len(expand(editor.plan())) == 2 * len(told)
+    kinds = [Scenario.parse(text).kind for text in editor.plan().sweeps[0].scenarios]
+    assert kinds == list(get_args(ScenarioKind))
+    assert len(expand(editor.plan())) == 2 * len(kinds)
 
 
 def test_several_figures_of_a_kind_are_as_many_scenarios(
@@ -72,9 +72,9 @@ def test_several_figures_of_a_kind_are_as_many_scenarios(
 def test_figures_that_mean_nothing_are_refused_in_the_scenarios_own_words(
     editor: SweepEditor, field: ScenarioField, qtbot: QtBot, kind: ScenarioKind, text: str
 ) -> None:
-    with pytest.raises(ValueError) as refused:
+    with pytest.raises(ValueError) as error:
         Scenario.parse(f"{kind}:{text}")
-    cause, _, remedy = str(refused.value).partition("; ")
+    cause, _, remedy = str(error.value).partition("; ")
     field.boxes[kind].click()
     _type(field, kind, text)
     field.figures[kind].textEdited.emit(text)

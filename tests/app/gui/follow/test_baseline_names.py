@@ -54,7 +54,7 @@ def _names(window: MainWindow) -> list[str]:
     return [rows.item(row).text() for row in range(rows.count())]
 
 
-def _typed(window: MainWindow, text: str) -> None:
+def _type_name(window: MainWindow, text: str) -> None:
     """Into the line that stands over the row whose name is asked for."""
     (line,) = window.series_list.baselines.rows.findChildren(QLineEdit)
     line.selectAll()
@@ -82,29 +82,29 @@ def test_a_name_is_typed_taken_everywhere_undone_and_redone(
     texts = _names(monday)
     assert texts == ["mlp · fake · 1 thread", "mlp · fake · 2 threads", "tuesday"]
     QTest.keyClick(monday, Qt.Key.Key_F2)
-    _typed(monday, "  after   the patch ")
-    named = [*texts[:2], "after the patch"]
-    qtbot.waitUntil(lambda: _names(monday) == named, timeout=10_000)
+    _type_name(monday, "  after   the patch ")
+    new_names = [*texts[:2], "after the patch"]
+    qtbot.waitUntil(lambda: _names(monday) == new_names, timeout=10_000)
     assert "baseline after the patch" in _legend(monday)
     assert "p50 / after the patch" in _headings(monday)
     QTest.keyClick(monday, Qt.Key.Key_Z, CONTROL)
     qtbot.waitUntil(lambda: _names(monday) == texts, timeout=10_000)
     assert "p50 / tuesday" in _headings(monday) and "baseline tuesday" in _legend(monday)
     QTest.keyClick(monday, Qt.Key.Key_Z, CONTROL | SHIFT)
-    qtbot.waitUntil(lambda: _names(monday) == named, timeout=10_000)
+    qtbot.waitUntil(lambda: _names(monday) == new_names, timeout=10_000)
 
 
 def test_a_row_is_named_from_its_menu_and_the_name_outlives_the_window(
     monday: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
     rows = monday.series_list.baselines.rows
-    at = rows.visualItemRect(rows.item(0)).center()
-    QTest.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    asked_for_menu(rows.viewport(), QContextMenuEvent.Reason.Mouse, at)
+    position = rows.visualItemRect(rows.item(0)).center()
+    QTest.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=position)
+    asked_for_menu(rows.viewport(), QContextMenuEvent.Reason.Mouse, position)
     menu = menu_of(qtbot)
     assert words(menu) == ["Rename baseline…", "Clear baselines"]
     do(menu, "Rename")
-    _typed(monday, "one thread")
+    _type_name(monday, "one thread")
     qtbot.waitUntil(lambda: _names(monday)[0] == "one thread", timeout=10_000)
     monday.close()
     later = MainWindow(Preferences(tmp_path / "window.ini"))
@@ -123,17 +123,17 @@ def test_the_palette_finds_a_baseline_and_an_empty_name_is_its_own_again(
         monday.series_list.baselines.baselines[1].key, "two threads"
     )
     qtbot.waitUntil(lambda: _names(monday)[1] == "two threads", timeout=10_000)
-    opened = palette(monday)
-    QTest.keyClicks(opened.line, "rename baseline two")
-    QTest.keyClick(opened.line, Qt.Key.Key_Return)
-    _typed(monday, "")
+    dialog = palette(monday)
+    QTest.keyClicks(dialog.line, "rename baseline two")
+    QTest.keyClick(dialog.line, Qt.Key.Key_Return)
+    _type_name(monday, "")
     qtbot.waitUntil(lambda: _names(monday)[1] == "mlp · fake · 2 threads", timeout=10_000)
 
 
 def test_a_name_that_another_has_is_refused_with_a_remedy(monday: MainWindow, qtbot: QtBot) -> None:
     texts = _names(monday)
     QTest.keyClick(monday, Qt.Key.Key_F2)
-    _typed(monday, texts[0])
+    _type_name(monday, texts[0])
     qtbot.waitUntil(lambda: bool(dialogs(monday)), timeout=10_000)
     (dialog,) = dialogs(monday)
     assert "nother baseline is called" in dialog.text and "tells them apart" in dialog.text
@@ -150,6 +150,6 @@ def test_without_a_baseline_there_is_none_to_rename(window: MainWindow) -> None:
 
 def test_names_that_are_damaged_count_as_not_there(tmp_path: Path) -> None:
     preferences = Preferences(tmp_path / "window.ini")
-    for damaged in ("{", "[1]", '{"a": 2}'):
-        preferences._store.setValue("baseline_names", damaged)
+    for content in ("{", "[1]", '{"a": 2}'):
+        preferences._store.setValue("baseline_names", content)
         assert preferences.baseline_names() == {}

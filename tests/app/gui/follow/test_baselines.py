@@ -43,7 +43,7 @@ def monday(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> HistogramView:
     return view
 
 
-def _told(window: MainWindow, column: str) -> list[str]:
+def _read_column(window: MainWindow, column: str) -> list[str]:
     """The cells below this heading, from top to bottom; none where no such column is shown."""
     table = window.table
     places = [k for k, one in enumerate(table.model.columns) if one.title == column]
@@ -79,18 +79,18 @@ def test_cases_of_the_run_are_baselines_several_and_named(
     assert len(monday.plots) == 2, "the strip of ratios is below"
     qtbot.waitUntil(lambda: bool(monday.strip.layer.moved), timeout=20_000)
     by_key = dict(
-        zip([one.key for one in monday.series[1:]], monday.strip.layer.moved, strict=True)
+        zip([entry.key for entry in monday.series[1:]], monday.strip.layer.moved, strict=True)
     )
     for key, times in ((CASES[1].case_id, 2.0), (CASES[2].case_id, 3.0)):
-        median = next(one for one in by_key[key].shifts if one.quantile == 0.5)
+        median = next(entry for entry in by_key[key].shifts if entry.quantile == 0.5)
         assert median.ratio == pytest.approx((100.0 * times + 3) / 103.0, rel=2e-3)
         assert median.interval is not None
         assert median.interval.low <= median.ratio <= median.interval.high
     _press_baseline(window, 1)
     qtbot.waitUntil(lambda: len(_grey(monday)) == 2, timeout=20_000)
-    told = partial(_told, window, "p50 / mlp · fake · 1 thread")
-    qtbot.waitUntil(lambda: sum("slower" in cell for cell in told()) == 2, timeout=60_000)
-    cells = told()
+    read_cells = partial(_read_column, window, "p50 / mlp · fake · 1 thread")
+    qtbot.waitUntil(lambda: sum("slower" in cell for cell in read_cells()) == 2, timeout=60_000)
+    cells = read_cells()
     assert cells[0] == "", "nothing is held against itself"
     assert math.isclose(float(cells[2].split()[0]), 303.0 / 103.0, rel_tol=5e-3)
     _press_baseline(window, 1)
@@ -116,22 +116,22 @@ def test_another_run_is_a_baseline_of_the_cases_that_it_has(
         Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
     )
     qtbot.waitUntil(lambda: _grey(monday) == ["baseline tuesday"], timeout=20_000)
-    behind = [baseline.key for baseline in monday._grey(monday.series)]
-    assert behind == [CASES[0].case_id, CASES[1].case_id], "the third is not in that run"
+    grey_keys = [baseline.key for baseline in monday._grey(monday.series)]
+    assert grey_keys == [CASES[0].case_id, CASES[1].case_id], "the third is not in that run"
     qtbot.waitUntil(lambda: bool(monday.strip.layer.moved), timeout=20_000)
     for view in ("cumulative", "percentiles", "boxes"):
         window.frame.show_key(view)
-        shown = window.views.by_key[view]
-        qtbot.waitUntil(partial(_has_plots, shown), timeout=20_000)
+        plot_view = window.views.by_key[view]
+        qtbot.waitUntil(partial(_has_plots, plot_view), timeout=20_000)
         assert [baseline.name for baseline in window.series_list.baselines.baselines] == ["tuesday"]
     window.frame.show_key("histogram")
-    qtbot.waitUntil(lambda: any(_told(window, "p50 / tuesday")), timeout=60_000)
-    ratio = float(_told(window, "p50 / tuesday")[0].split()[0])
+    qtbot.waitUntil(lambda: any(_read_column(window, "p50 / tuesday")), timeout=60_000)
+    ratio = float(_read_column(window, "p50 / tuesday")[0].split()[0])
     assert ratio == pytest.approx(103.0 / 153.0, rel=5e-3)
-    assert _told(window, "p50 / tuesday")[2] == ""
+    assert _read_column(window, "p50 / tuesday")[2] == ""
     window.actions_by_key["drop_baselines"].trigger()
     qtbot.waitUntil(lambda: _grey(monday) == [], timeout=20_000)
-    assert _told(window, "p50 / tuesday") == []
+    assert _read_column(window, "p50 / tuesday") == []
 
 
 def test_a_folder_that_is_no_run_is_told_and_is_no_baseline(

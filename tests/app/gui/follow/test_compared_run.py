@@ -43,8 +43,8 @@ def test_the_second_run_is_asked_for_and_its_ratios_are_shown(
     assert window.frame.current == "compare"
     header, rows = view.table()
     assert len(rows) == 1, "only what both runs measured"
-    told = dict(zip(header, rows[0], strict=True))
-    low, ratio, high = (told[f"p50_{name}"] for name in ("ci_low", "ratio", "ci_high"))
+    values = dict(zip(header, rows[0], strict=True))
+    low, ratio, high = (values[f"p50_{name}"] for name in ("ci_low", "ratio", "ci_high"))
     assert ratio == pytest.approx(200.33 / 103.33, rel=1e-3)
     assert isinstance(low, float) and isinstance(ratio, float) and isinstance(high, float)
     assert low <= ratio <= high
@@ -79,10 +79,10 @@ def test_a_run_that_is_opened_is_judged_within_its_plans_band(
     view = window.views.by_key["compare"]
     qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
     header, (row,) = view.table()
-    told = dict(zip(header, row, strict=True))
-    assert (told["p50_verdict"], told["p50_why"]) == ("same", ""), "20 % lies within half"
-    shown = [a.data() for a in window.table.columns.menu.actions() if a.isChecked()]
-    assert "baseline_p50_verdict" in shown
+    values = dict(zip(header, row, strict=True))
+    assert (values["p50_verdict"], values["p50_why"]) == ("same", ""), "20 % lies within half"
+    visible_keys = [a.data() for a in window.table.columns.menu.actions() if a.isChecked()]
+    assert "baseline_p50_verdict" in visible_keys
 
 
 def test_without_an_open_run_the_remedy_is_told(window: MainWindow) -> None:

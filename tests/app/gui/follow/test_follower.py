@@ -14,16 +14,16 @@ CASE = Case("cnn_tiny", "fake")
 def test_a_follower_tells_what_is_added_and_leaves_nothing_behind(
     qtbot: QtBot, tmp_path: Path
 ) -> None:
-    threads, before = threading.active_count(), psutil.Process().children(recursive=True)
+    threads, children = threading.active_count(), psutil.Process().children(recursive=True)
     with new_run(tmp_path / "run", [CASE], rounds=2) as folder:
         record_round(folder, CASE, 0, records([50.0] * 400))
         follower = Follower(tmp_path / "run")
-        counted: list[int] = []
+        counts: list[int] = []
 
         def has_counted(samples: int) -> bool:
             if (state := follower.take()) is not None:
-                counted.append(int(state.series[0].counts.sum()))
-            return samples in counted
+                counts.append(int(state.series[0].counts.sum()))
+            return samples in counts
 
         follower.start()
         qtbot.waitUntil(lambda: has_counted(400), timeout=10_000)
@@ -32,12 +32,12 @@ def test_a_follower_tells_what_is_added_and_leaves_nothing_behind(
         follower.close()
     assert follower.isFinished()
     assert threading.active_count() == threads
-    assert psutil.Process().children(recursive=True) == before
+    assert psutil.Process().children(recursive=True) == children
 
 
 def test_a_folder_that_is_no_run_is_told(qtbot: QtBot, tmp_path: Path) -> None:
     follower = Follower(tmp_path)
-    with qtbot.waitSignal(follower.failed) as told:
+    with qtbot.waitSignal(follower.failed) as blocker:
         follower.start()
     follower.close()
-    assert "is no run folder" in str(told.args[0])
+    assert "is no run folder" in str(blocker.args[0])

@@ -44,7 +44,7 @@ def _folder(control: RunControl) -> Path:
     return control.folder
 
 
-def _recorded(folder: Path) -> int:
+def _count_rounds(folder: Path) -> int:
     try:
         return sum(len(rounds) for rounds in read_run(folder).rounds.values())
     except Exception:
@@ -54,14 +54,14 @@ def _recorded(folder: Path) -> int:
 def test_a_sweep_is_measured_and_the_next_one_of_the_queue_after_it(
     control: RunControl, qtbot: QtBot, model: Path
 ) -> None:
-    ended: list[tuple[str, int]] = []
-    control.ended.connect(lambda folder, code: ended.append((folder.name, code)))
+    endings: list[tuple[str, int]] = []
+    control.ended.connect(lambda folder, code: endings.append((folder.name, code)))
     control.run(fake_plan(model, "first"))
     control.run(fake_plan(model, "second", fail=["crash"]))
     assert len(control.queue.plans) == 1
-    qtbot.waitUntil(lambda: len(ended) == 2, timeout=TIMEOUT_MS)
-    assert [name.split("-", 2)[2] for name, _ in ended] == ["first", "second"]
-    assert [code for _, code in ended] == [0, 1], "a crashed worker is a failed row"
+    qtbot.waitUntil(lambda: len(endings) == 2, timeout=TIMEOUT_MS)
+    assert [name.split("-", 2)[2] for name, _ in endings] == ["first", "second"]
+    assert [code for _, code in endings] == [0, 1], "a crashed worker is a failed row"
     assert control.state == "idle"
 
 
@@ -70,20 +70,20 @@ def test_pause_holds_between_rounds_and_stop_leaves_a_run_that_resumes(
 ) -> None:
     control.run(fake_plan(model, rounds=4))
     folder = _folder(control)
-    qtbot.waitUntil(lambda: _recorded(folder) >= 1, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: _count_rounds(folder) >= 1, timeout=TIMEOUT_MS)
     control.pause()
     live = folder / "live.json"
     qtbot.waitUntil(lambda: '"paused"' in live.read_text(), timeout=TIMEOUT_MS)
-    held = _recorded(folder)
+    round_count = _count_rounds(folder)
     qtbot.wait(500)
-    assert _recorded(folder) == held < 4
-    with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS) as ended:
+    assert _count_rounds(folder) == round_count < 4
+    with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS) as blocker:
         control.stop()
-    assert ended.args[1] == 130
-    with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS) as ended:
+    assert blocker.args[1] == 130
+    with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS) as blocker:
         control.resume_folder(folder)
-    assert ended.args[1] == 0
-    assert _recorded(folder) == 4
+    assert blocker.args[1] == 0
+    assert _count_rounds(folder) == 4
 
 
 def test_a_stopped_sweep_holds_the_queue(control: RunControl, qtbot: QtBot, model: Path) -> None:
@@ -102,9 +102,9 @@ def test_what_the_batch_process_refuses_comes_back_as_its_sentence(
 ) -> None:
     folder = tmp_path / "run: monday"
     folder.mkdir()
-    with qtbot.waitSignal(control.refused, timeout=TIMEOUT_MS) as told:
+    with qtbot.waitSignal(control.refused, timeout=TIMEOUT_MS) as blocker:
         control.resume_folder(folder)
-    error = told.args[0]
+    error = blocker.args[0]
     assert error.cause.startswith(f"{folder} is no run folder"), "all of it, colons and all"
     assert error.remedy and error.remedy not in error.cause
     assert str(error) in log_of(folder).read_text(), "people read one sentence"
@@ -116,15 +116,15 @@ def test_a_disk_that_is_full_is_told_as_such(
 ) -> None:
     control.run(fake_plan(model, rounds=50))
     folder, child = _folder(control), control.child
-    qtbot.waitUntil(lambda: _recorded(folder) >= 1, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: _count_rounds(folder) >= 1, timeout=TIMEOUT_MS)
     size = max(path.stat().st_size for path in (folder / "journal").iterdir())
-    told: list[GraphlapError] = []
-    control.refused.connect(told.append)
-    with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS) as ended:
+    errors: list[GraphlapError] = []
+    control.refused.connect(errors.append)
+    with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS) as blocker:
         assert child is not None
         psutil.Process(child.pid).rlimit(psutil.RLIMIT_FSIZE, (size, size))
-    assert ended.args[1] == 1
-    (error,) = told
+    assert blocker.args[1] == 1
+    (error,) = errors
     # The journal's line or a round's samples: whichever comes first says it in the same words.
     assert "can't be written any more (File too large)" in error.cause
     assert error.remedy.startswith("raise the limit on a file's size")
@@ -173,9 +173,9 @@ def test_the_run_goes_on_when_the_window_is_killed(
     window.wait()
     window.stdout.close()
     deadline = time.monotonic() + 60
-    while _recorded(folder) < 2 and time.monotonic() < deadline:
+    while _count_rounds(folder) < 2 and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert _recorded(folder) == 2
+    assert _count_rounds(folder) == 2
     while is_being_written(folder) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert '"finished"' in (folder / "live.json").read_text()

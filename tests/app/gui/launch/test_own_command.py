@@ -29,8 +29,8 @@ def command(qtbot: QtBot) -> Iterator[OwnCommand]:
 def test_a_process_that_does_not_start_is_an_error_and_blocks_no_other(
     qtbot: QtBot, command: OwnCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as changed:
-        changed.setattr(sys, "executable", str(tmp_path / "python"))
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(tmp_path / "python"))
         with qtbot.waitSignal(command.failed, timeout=TIMEOUT_MS):
             command.start(["--version"])
     with qtbot.waitSignal(command.ended, timeout=TIMEOUT_MS) as end:
@@ -42,8 +42,8 @@ def test_a_signal_whose_number_is_a_good_exit_code_is_an_error(
     qtbot: QtBot, command: OwnCommand
 ) -> None:
     assert int(signal.SIGHUP) == LEFT_OUT
-    before = psutil.Process().children()
+    children = psutil.Process().children()
     with qtbot.waitSignal(command.failed, timeout=TIMEOUT_MS):
         command.start(["--version"], (0, LEFT_OUT))
-        (child,) = set(psutil.Process().children()) - set(before)
+        (child,) = set(psutil.Process().children()) - set(children)
         child.send_signal(signal.SIGHUP)

@@ -27,8 +27,8 @@ from tests.app.gui.look.seen import linear
 _WEIGHTS = np.array([0.2126, 0.7152, 0.0722])
 
 
-def _contrast(one: QColor, other: QColor) -> float:
-    low, high = sorted(float(_WEIGHTS @ linear(color)) for color in (one, other))
+def _contrast(first_color: QColor, other: QColor) -> float:
+    low, high = sorted(float(_WEIGHTS @ linear(color)) for color in (first_color, other))
     return (high + 0.05) / (low + 0.05)
 
 
@@ -55,8 +55,8 @@ def test_texts_and_outlines_stand_out_on_the_screen(qtbot: QtBot, name: str) -> 
     texts = (QLabel("words"), label, wrong, off)
     box = QComboBox()
     box.addItem("")
-    outlined = (QLineEdit(), QPushButton(""), box, QCheckBox(""))
-    for widget in (*texts, *outlined):
+    outlined_widgets = (QLineEdit(), QPushButton(""), box, QCheckBox(""))
+    for widget in (*texts, *outlined_widgets):
         column.addWidget(widget)
     holder.resize(240, 400)
     holder.show()
@@ -65,7 +65,7 @@ def test_texts_and_outlines_stand_out_on_the_screen(qtbot: QtBot, name: str) -> 
         image = text.grab().toImage()
         ground = image.pixelColor(image.width() // 2, image.height() - 4)
         assert _strongest(image, ground) >= 4.5, text.text()
-    for control in outlined:
+    for control in outlined_widgets:
         image = control.grab().toImage()
         assert _strongest(image, QColor(theme.window)) >= 3.0, control
     apply_theme("light")
@@ -89,10 +89,10 @@ def test_the_focus_is_seen_on_every_kind_of_control(window: MainWindow, qtbot: Q
         control.setEnabled(True)
         form.close_button.setFocus()
         QApplication.processEvents()
-        before = control.grab().toImage()
+        image_before = control.grab().toImage()
         control.setFocus()
         QApplication.processEvents()
-        assert control.grab().toImage() != before, control.accessibleName()
+        assert control.grab().toImage() != image_before, control.accessibleName()
 
 
 def test_the_licence_of_the_typeface_ships_beside_it() -> None:

@@ -38,7 +38,7 @@ def test_a_fault_of_the_program_brings_its_traceback(window: QWidget) -> None:
 def test_both_hooks_lead_to_one_dialog_and_are_put_back(
     window: QWidget, qtbot: QtBot, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = sys.excepthook, threading.excepthook
+    hooks_before = sys.excepthook, threading.excepthook
     hooks = ErrorHooks(window)
     try:
         thread = threading.Thread(target=lambda: 1 / 0)
@@ -55,5 +55,5 @@ def test_both_hooks_lead_to_one_dialog_and_are_put_back(
         qtbot.waitUntil(lambda: hooks.dialog is None)
     finally:
         hooks.remove()
-    assert (sys.excepthook, threading.excepthook) == before
+    assert (sys.excepthook, threading.excepthook) == hooks_before
     assert "second" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.overlay import Overlay
 
 
-class _Told(Overlay):
+class _RecordingOverlay(Overlay):
     """Writes down the bounds at which Qt is told that they are about to change."""
 
     def __init__(self, plot: pg.PlotItem) -> None:
@@ -28,13 +28,13 @@ def test_bounds_change_after_qt_was_told(qtbot: QtBot) -> None:
     canvas.resize(400, 300)
     canvas.show()
     qtbot.waitExposed(canvas)
-    overlay = _Told(plot)
-    before = overlay.boundingRect()
-    assert before == plot.getViewBox().rect()
+    overlay = _RecordingOverlay(plot)
+    bounds = overlay.boundingRect()
+    assert bounds == plot.getViewBox().rect()
     canvas.resize(700, 500)
-    qtbot.waitUntil(lambda: overlay.boundingRect() != before)
-    assert overlay.at[0] == before
+    qtbot.waitUntil(lambda: overlay.boundingRect() != bounds)
+    assert overlay.at[0] == bounds
     assert overlay.boundingRect() == plot.getViewBox().rect()
-    told = len(overlay.at)
+    call_count = len(overlay.at)
     plot.setXRange(3, 4, padding=0)
-    assert len(overlay.at) == told, "other data, the same place"
+    assert len(overlay.at) == call_count, "other data, the same place"

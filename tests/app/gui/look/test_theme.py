@@ -17,19 +17,19 @@ from tests.app.gui.look.seen import VISIONS, linear, seen_as
 from tests.app.gui.synthetic import series
 
 
-def _contrast(one: QColor, other: QColor) -> float:
+def _contrast(first_color: QColor, other: QColor) -> float:
     """WCAG 2's ratio of relative luminances."""
     weights = np.array([0.2126, 0.7152, 0.0722])
-    low, high = sorted([float(weights @ linear(one)), float(weights @ linear(other))])
+    low, high = sorted([float(weights @ linear(first_color)), float(weights @ linear(other))])
     return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
 @pytest.mark.parametrize("vision", VISIONS.values(), ids=VISIONS)
 def test_no_two_runtimes_look_alike(theme: Theme, vision: np.ndarray) -> None:
-    seen = {name: seen_as(runtime_color(name, theme), vision) for name in theme.runtimes}
-    for (name, one), (other, two) in combinations(seen.items(), 2):
-        assert np.linalg.norm(one - two) > 0.05, (name, other)
+    colors = {name: seen_as(runtime_color(name, theme), vision) for name in theme.runtimes}
+    for (name, first_color), (other, two) in combinations(colors.items(), 2):
+        assert np.linalg.norm(first_color - two) > 0.05, (name, other)
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)

@@ -12,10 +12,10 @@ def test_the_bundled_typeface_has_figures_of_one_width(qapp: QApplication) -> No
     prepare_application()
     apply_theme("light")
     for bold in (False, True):
-        made = font("body", bold=bold)
-        assert QFontInfo(made).family() == FAMILY
+        typeface = font("body", bold=bold)
+        assert QFontInfo(typeface).family() == FAMILY
         widths = {
-            round(QFontMetricsF(made).horizontalAdvance(figure), 3) for figure in "0123456789"
+            round(QFontMetricsF(typeface).horizontalAdvance(figure), 3) for figure in "0123456789"
         }
         assert len(widths) == 1
 
@@ -23,13 +23,13 @@ def test_the_bundled_typeface_has_figures_of_one_width(qapp: QApplication) -> No
 def test_sizes_follow_a_larger_desktop_font(qapp: QApplication) -> None:
     prepare_application()
     apply_theme("light")
-    before = QApplication.font()
-    larger = QFont(before)
-    larger.setPointSizeF(1.75 * before.pointSizeF())
+    old_font = QApplication.font()
+    larger = QFont(old_font)
+    larger.setPointSizeF(1.75 * old_font.pointSizeF())
     body = points("body")
     QApplication.setFont(larger)
     try:
         assert abs(points("body") / body - 1.75) < 1e-6
         assert [points(size) for size in SIZES] == sorted(points(size) for size in SIZES)
     finally:
-        QApplication.setFont(before)
+        QApplication.setFont(old_font)

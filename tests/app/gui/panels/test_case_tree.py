@@ -30,7 +30,7 @@ from tests.app.gui.plots.views import live, on_screen
 Views = tuple[HistogramView, CumulativeView]
 
 
-def _listed(qtbot: QtBot, cases: Sequence[Series]) -> CaseTree:
+def _show_cases(qtbot: QtBot, cases: Sequence[Series]) -> CaseTree:
     panel = CaseTree()
     qtbot.addWidget(panel)
     panel.resize(300, 400)
@@ -42,7 +42,7 @@ def _listed(qtbot: QtBot, cases: Sequence[Series]) -> CaseTree:
 
 def _with_views(qtbot: QtBot, cases: Sequence[Series]) -> tuple[CaseTree, Views]:
     views = (HistogramView(), CumulativeView())
-    panel = _listed(qtbot, cases)
+    panel = _show_cases(qtbot, cases)
     for view in views:
         on_screen(qtbot, view, cases)
         panel.arranged.connect(view.arrange)
@@ -67,25 +67,25 @@ def _drawn(views: Views) -> list[list[str]]:
 
 
 def test_it_says_what_sets_series_apart_and_their_figures(qtbot: QtBot) -> None:
-    panel = _listed(qtbot, grid(("cnn", "lstm"), batches=(4,), finished=True))
+    panel = _show_cases(qtbot, grid(("cnn", "lstm"), batches=(4,), finished=True))
     assert panel.shared_label.text() == "ort-cpu · batch 4"
     first, second = panel.rows.lines
     assert (first.name, second.name) == ("cnn", "lstm")
     assert first.p50.endswith(" µs") and 19.0 < float(first.p50.split()[0]) < 21.0
     assert 24.0 < float(second.p50.split()[0]) < 26.0
-    measuring = _listed(qtbot, many(2))
+    measuring = _show_cases(qtbot, many(2))
     assert measuring.rows.lines[0].p50.startswith("~"), "known from bins alone"
 
 
 def test_a_remark_says_what_is_simulated_among_others(qtbot: QtBot) -> None:
-    panel = _listed(qtbot, live())
+    panel = _show_cases(qtbot, live())
     assert [line.text.endswith("(simulated)") for line in panel.rows.lines] == [False, False, True]
     assert "simulated" in _row(panel, live()[2].key).data(NAME, Qt.ItemDataRole.AccessibleTextRole)
 
 
 def test_a_check_mark_hides_a_series_in_every_view(qtbot: QtBot) -> None:
     panel, views = _with_views(qtbot, many(3))
-    keys = [one.key for one in many(3)]
+    keys = [case_series.key for case_series in many(3)]
     panel.rows.setCurrentItem(_row(panel, keys[1]))
     panel.rows.setFocus()
     QTest.keyClick(panel.rows, Qt.Key.Key_Space)
@@ -96,20 +96,20 @@ def test_a_check_mark_hides_a_series_in_every_view(qtbot: QtBot) -> None:
 
 def test_hiding_all_says_how_to_see_them_again(qtbot: QtBot) -> None:
     panel, views = _with_views(qtbot, many(2))
-    for one in many(2):
-        panel.rows.setCurrentItem(_row(panel, one.key))
+    for case_series in many(2):
+        panel.rows.setCurrentItem(_row(panel, case_series.key))
         QTest.keyClick(panel.rows, Qt.Key.Key_Space)
     assert _drawn(views) == [[]] * 2
     assert all("hidden" in view._missing.text() for view in views)
     panel.all_button.click()
-    assert _drawn(views) == [[one.key for one in many(2)]] * 2
+    assert _drawn(views) == [[case_series.key for case_series in many(2)]] * 2
     assert not any(view._missing.isVisible() for view in views)
 
 
 @pytest.mark.parametrize("gesture", ["mouse", "keys"])
 def test_one_is_shown_alone_and_then_what_was_shown_before(qtbot: QtBot, gesture: str) -> None:
     panel, views = _with_views(qtbot, many(4))
-    keys = [one.key for one in many(4)]
+    keys = [case_series.key for case_series in many(4)]
     panel.rows.setCurrentItem(_row(panel, keys[0]))
     QTest.keyClick(panel.rows, Qt.Key.Key_Space)
     alt = Qt.KeyboardModifier.AltModifier
@@ -130,7 +130,7 @@ def test_one_is_shown_alone_and_then_what_was_shown_before(qtbot: QtBot, gesture
 
 def test_series_are_moved_by_keys_and_by_dragging(qtbot: QtBot) -> None:
     panel, views = _with_views(qtbot, many(3))
-    first, second, third = (one.key for one in many(3))
+    first, second, third = (case_series.key for case_series in many(3))
     panel.rows.setCurrentItem(_row(panel, third))
     QTest.keyClick(panel.rows, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
     assert _drawn(views) == [[first, third, second]] * 2
@@ -156,23 +156,23 @@ def _drag(panel: CaseTree, key: str, point: QPoint) -> None:
 
 def test_pointing_at_a_series_lights_it_and_lets_the_others_fade(qtbot: QtBot) -> None:
     panel, views = _with_views(qtbot, many(4))
-    own = {key: style.color.name() for key, style in series_styles(many(4), LIGHT).items()}
-    lit = many(4)[2].key
-    at = QPointF(_place(panel, lit))
+    base_colors = {key: style.color.name() for key, style in series_styles(many(4), LIGHT).items()}
+    lit_key = many(4)[2].key
+    pos = QPointF(_place(panel, lit_key))
     mouse_event = QMouseEvent(
-        QEvent.Type.MouseMove, at, panel.rows.viewport().mapToGlobal(at), Qt.MouseButton.NoButton,
+        QEvent.Type.MouseMove, pos, panel.rows.viewport().mapToGlobal(pos), Qt.MouseButton.NoButton,
         Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
     )  # fmt: skip
     QApplication.sendEvent(panel.rows.viewport(), mouse_event)
-    assert panel.arrangement.lit == lit
+    assert panel.arrangement.lit == lit_key
     for view in views:
         view.refresh()
         colors = {key: style.color.name() for key, style in view.styles().items()}
-        assert [key for key in own if colors[key] == own[key]] == [lit]
+        assert [key for key in base_colors if colors[key] == base_colors[key]] == [lit_key]
     shades = {
         key: outline._style.color.name() for key, outline in views[0].outlined.outlines.items()
     }
-    assert [key for key in own if shades[key] == own[key]] == [lit]
+    assert [key for key in base_colors if shades[key] == base_colors[key]] == [lit_key]
     panel.rows.leaveEvent(QEvent(QEvent.Type.Leave))
     assert views[0].styles() == series_styles(many(4), LIGHT)
 
@@ -184,8 +184,8 @@ def test_every_view_of_distributions_is_arranged(qtbot: QtBot, view_class: type[
     view.arrange(Arrangement(frozenset({first}), (third,), lit=second))
     view.refresh()
     assert [case_series.key for case_series in view.series] == [third, second]
-    own = series_styles(many(3), LIGHT)
-    assert view.styles()[second] == own[second] and view.styles()[third] != own[third]
+    styles = series_styles(many(3), LIGHT)
+    assert view.styles()[second] == styles[second] and view.styles()[third] != styles[third]
 
 
 def test_colours_are_the_same_in_the_list_and_in_every_view(qtbot: QtBot) -> None:
@@ -213,19 +213,19 @@ def test_the_legend_leaves_to_the_list_what_the_list_says(qtbot: QtBot) -> None:
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 def test_a_swatch_has_a_ground_of_its_own(qtbot: QtBot, theme: object) -> None:
-    panel = _listed(qtbot, many(2))
-    wanted = DARK if theme is DARK else LIGHT
-    panel.apply_theme(wanted)
+    panel = _show_cases(qtbot, many(2))
+    current_theme = DARK if theme is DARK else LIGHT
+    panel.apply_theme(current_theme)
     item = _row(panel, many(2)[0].key)
     image = item.icon(NAME).pixmap(14, 14).toImage()
-    assert image.pixelColor(0, 0) == QColor(wanted.base)
+    assert image.pixelColor(0, 0) == QColor(current_theme.base)
     middle = image.pixelColor(image.width() // 2, image.height() // 2)
     assert middle == panel.rows.lines[0].style.color
 
 
 def test_what_is_hidden_or_moved_stays_so_while_samples_arrive(qtbot: QtBot) -> None:
     panel, views = _with_views(qtbot, many(3))
-    first, second, third = (one.key for one in many(3))
+    first, second, third = (case_series.key for case_series in many(3))
     panel.rows.setCurrentItem(_row(panel, first))
     QTest.keyClick(panel.rows, Qt.Key.Key_Space)
     QTest.keyClick(panel.rows, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
@@ -238,10 +238,10 @@ def test_what_is_hidden_or_moved_stays_so_while_samples_arrive(qtbot: QtBot) -> 
 def test_long_names_are_made_shorter_together_and_are_told_apart(qtbot: QtBot) -> None:
     """Cut at their beginning they were all `…ad · batch 1`."""
     cases = [
-        replace(one, label=f"{one.label} · {threads} threads of a long name")
-        for threads, one in enumerate(grid(("cnn", "lstm"), ("ort-cpu", "openvino-cpu")), 1)
+        replace(case_series, label=f"{case_series.label} · {threads} threads of a long name")
+        for threads, case_series in enumerate(grid(("cnn", "lstm"), ("ort-cpu", "openvino-cpu")), 1)
     ]
-    panel = _listed(qtbot, cases)
+    panel = _show_cases(qtbot, cases)
     for width in (220, 260, 400):
         panel.resize(width, 400)
         QApplication.processEvents()

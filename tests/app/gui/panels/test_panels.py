@@ -46,10 +46,10 @@ def state(tmp_path: Path) -> RunState:
     with new_run(tmp_path / "run", [CASE], rounds=4) as folder:
         LiveFile(folder).write(live, always=True)
         reader = RunReader(tmp_path / "run")
-        made = reader.poll()
+        run_state = reader.poll()
         reader.close()
-    assert made is not None
-    return made
+    assert run_state is not None
+    return run_state
 
 
 def test_progress_is_never_wider_than_the_window(qtbot: QtBot, state: RunState) -> None:
@@ -87,8 +87,8 @@ def test_a_run_in_which_every_case_failed_is_not_just_finished(
     panel = ProgressLine()
     qtbot.addWidget(panel)
     live = replace(state.live or Live("finished"), state="finished", cases_failed=1)
-    crashed = tuple(replace(case_series, status="crashed") for case_series in state.series)
-    panel.show_run(replace(state, live=live, alive=False, series=crashed))
+    failed_series = tuple(replace(case_series, status="crashed") for case_series in state.series)
+    panel.show_run(replace(state, live=live, alive=False, series=failed_series))
     assert "every case failed" in panel.bar.format()
     assert panel.bar.property("tone") == "error", "and its bar is not that of a success"
 
@@ -99,12 +99,12 @@ def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> N
     panel.resize(1200, 90)
     panel.show()
     panel.show_run(state)
-    shown = {key: label.text() for key, label in panel.values.items()}
-    assert shown["case"] == "cnn_tiny · fake"
-    assert shown["phase"] == "measuring"
-    assert shown["rounds"] == "2 of 4"
-    assert shown["missing"] == f"{needed_samples(0.99) - 100} samples"
-    assert shown["eta"] == "3 min 20 s"
+    texts = {key: label.text() for key, label in panel.values.items()}
+    assert texts["case"] == "cnn_tiny · fake"
+    assert texts["phase"] == "measuring"
+    assert texts["rounds"] == "2 of 4"
+    assert texts["missing"] == f"{needed_samples(0.99) - 100} samples"
+    assert texts["eta"] == "3 min 20 s"
     assert panel.bar.value() == 1 and panel.bar.maximum() == 4
     panel.show_run(replace(state, samples_in_flight=100_000))
     assert panel.values["missing"].text() == "3 more rounds for an interval"
@@ -125,19 +125,24 @@ def test_the_bar_says_how_a_run_ended(qtbot: QtBot, state: RunState) -> None:
     qtbot.addWidget(panel)
     live = state.live or Live("finished")
 
-    def told(ended: Live, *statuses: Standing) -> tuple[str, str]:
+    def show_end(ended: Live, *statuses: Standing) -> tuple[str, str]:
         series = tuple(replace(state.series[0], status=status) for status in statuses)
         panel.show_run(replace(state, live=ended, alive=False, series=series))
         return panel.bar.format().partition(" rounds, ")[2], panel.bar.property("tone")
 
-    finished = replace(live, state="finished")
-    assert told(finished, "ok", "partial") == ("finished", "ok")
-    assert told(finished, "ok", "wrong_output") == ("finished, 1 of 2 cases failed", "error")
-    assert told(finished, "ok", "cancelled") == ("finished, 1 not measured", "warning")
-    assert told(finished, "unavailable")[0].startswith("finished: nothing could be measured")
-    stopped = replace(live, state="stopped", exit_code=130)
-    assert told(stopped, "ok") == ("stopped, can be resumed", "warning")
-    full = told(replace(stopped, exit_code=1), "ok")
+    finished_live = replace(live, state="finished")
+    assert show_end(finished_live, "ok", "partial") == ("finished", "ok")
+    assert show_end(finished_live, "ok", "wrong_output") == (
+        "finished, 1 of 2 cases failed",
+        "error",
+    )
+    assert show_end(finished_live, "ok", "cancelled") == ("finished, 1 not measured", "warning")
+    assert show_end(finished_live, "unavailable")[0].startswith(
+        "finished: nothing could be measured"
+    )
+    stopped_live = replace(live, state="stopped", exit_code=130)
+    assert show_end(stopped_live, "ok") == ("stopped, can be resumed", "warning")
+    full = show_end(replace(stopped_live, exit_code=1), "ok")
     assert full == ("ended by an error, which is in the log; can be resumed", "error")
 
 
@@ -167,9 +172,9 @@ def test_a_word_says_at_a_glance_what_is_amiss(qtbot: QtBot, state: RunState) ->
     panel.show()
     live = state.live or Live("measuring")
 
-    def word(alive: bool, asked: str = "", **told: Any) -> str:
-        shown = replace(state, alive=alive, live=replace(live, **told))
-        panel.show_run(shown, asked)
+    def word(alive: bool, request: str = "", **live_values: Any) -> str:
+        run_state = replace(state, alive=alive, live=replace(live, **live_values))
+        panel.show_run(run_state, request)
         return panel.word.text() if panel.word.isVisible() else ""
 
     assert word(True) == "", "a run that goes on needs none"
@@ -195,8 +200,8 @@ def test_an_action_speaks_for_some_seconds_and_leaves_the_word(
     qtbot.addWidget(panel)
     panel.resize(1200, panel.sizeHint().height())
     panel.show()
-    paused = replace(state.live or Live("paused"), state="paused")
-    panel.show_run(replace(state, alive=True, live=paused))
+    paused_live = replace(state.live or Live("paused"), state="paused")
+    panel.show_run(replace(state, alive=True, live=paused_live))
     panel.say("Copied", for_ms=50)
     assert not panel.line.isVisible() and panel.word.isVisible() and panel.bar.isVisible()
     qtbot.waitUntil(panel.line.isVisible, timeout=5_000)
@@ -223,8 +228,8 @@ def test_exports_are_counted_and_their_time_is_no_promise(
     monkeypatch.setattr(time, "monotonic", lambda: later + 30.0)
     panel.tick()
     assert panel.values["eta"].text() == "longer than expected"
-    one = replace(live, exports_done=1, eta_s=20.0)
-    panel.show_run(replace(state, alive=True, live=one))
+    export_live = replace(live, exports_done=1, eta_s=20.0)
+    panel.show_run(replace(state, alive=True, live=export_live))
     assert (panel.bar.value(), panel.bar.maximum()) == (1, 3)
     assert panel.values["eta"].text() == "20 s"
 

@@ -20,10 +20,10 @@ def grid(
     finished: bool = False,
 ) -> list[Series]:
     """A case for each, its key `model/runtime/batch`; they differ in their latency."""
-    made = []
+    cells = []
     for place, (model, runtime, batch) in enumerate(product(models, runtimes, batches)):
         clock: Clock = "simulated" if runtime.startswith("fpga") else "wall"
-        one = series(
+        case_series = series(
             runtime,
             model,
             key=f"{model}/{runtime}/{batch}",
@@ -36,8 +36,8 @@ def grid(
             finished=finished,
         )
         case = Case(model, runtime, axes={"batch": batch})
-        made.append(replace(one, case=case, label=f"{model} · {runtime} · batch {batch}"))
-    return made
+        cells.append(replace(case_series, case=case, label=f"{model} · {runtime} · batch {batch}"))
+    return cells
 
 
 def many(count: int, *, finished: bool = False) -> list[Series]:

@@ -90,8 +90,8 @@ def test_the_svg_is_well_formed_and_holds_the_heading_as_text(
     view = shown(name)
     export_svg(view, tmp_path / "plot.svg")
     root = ElementTree.parse(tmp_path / "plot.svg").getroot()
-    told = " ".join(text for element in root.iter() if (text := element.text))
-    assert view.title in told
+    svg_text = " ".join(text for element in root.iter() if (text := element.text))
+    assert view.title in svg_text
     assert len(list(root.iter())) > 30
     assert "#15181d" not in (tmp_path / "plot.svg").read_text(encoding="utf-8")
 
@@ -120,9 +120,9 @@ def test_exports_are_laid_out_as_the_window_shows_them(
     painter = QPainter(svg)
     QSvgRenderer(str(tmp_path / "plot.svg")).render(painter)
     painter.end()
-    for exported in (QImage(str(tmp_path / "plot.png")), svg):
-        misplaced = np.abs(_ink(exported) - _ink(screen)) > 0.25
-        assert misplaced.mean() < 0.004
+    for image in (QImage(str(tmp_path / "plot.png")), svg):
+        is_misplaced = np.abs(_ink(image) - _ink(screen)) > 0.25
+        assert is_misplaced.mean() < 0.004
 
 
 @filled
@@ -178,19 +178,19 @@ def test_nothing_is_drawn_for_a_view_that_nobody_sees(
 ) -> None:
     view = FILLED["histogram"](Path())
     qtbot.addWidget(view)
-    drawn = []
+    draw_calls = []
 
     def draw() -> str:
-        drawn.append(1)
+        draw_calls.append(1)
         return ""
 
     monkeypatch.setattr(view, "draw", draw)
     view.refresh()
-    assert not drawn
+    assert not draw_calls
     view.show()
     view.refresh()
     view.refresh()
-    assert drawn == [1]
+    assert draw_calls == [1]
 
 
 def test_a_file_that_cannot_be_written_is_one_sentence(shown: Show, tmp_path: Path) -> None:
@@ -206,9 +206,9 @@ def test_thirty_frames_lose_no_reference_to_none(shown: Show) -> None:
     view = shown("histogram")
     for _ in range(3):
         view.canvas.grab()
-    before = sys.getrefcount(None)
+    count_before = sys.getrefcount(None)
     for seed in range(30):
         view.set_series(live()[: 1 + seed % 3])
         view.refresh()
         view.canvas.grab()
-    assert sys.getrefcount(None) >= before
+    assert sys.getrefcount(None) >= count_before

@@ -31,9 +31,9 @@ def test_a_click_on_a_place_chooses_its_case(qtbot: QtBot) -> None:
         middle = view.canvas.mapFromScene(
             layer.mapToScene(layer.rect_of(place.row, place.column).center())
         )
-        with qtbot.waitSignal(view.picked) as picked:
+        with qtbot.waitSignal(view.picked) as blocker:
             QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(middle))
-        assert picked.args == [(place.key,), False]
+        assert blocker.args == [(place.key,), False]
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])

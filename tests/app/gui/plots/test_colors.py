@@ -36,9 +36,9 @@ def test_neighbouring_series_stay_apart(
     sweep: Sequence[Series], theme: Theme, vision: np.ndarray
 ) -> None:
     colors = series_colors(sweep, theme)
-    for (one, first), (other, second) in pairwise(colors.items()):
+    for (first_key, first), (other, second) in pairwise(colors.items()):
         distance = np.linalg.norm(seen_as(first, vision) - seen_as(second, vision))
-        assert distance > 0.05, (one, other)  # as much as two runtimes are apart
+        assert distance > 0.05, (first_key, other)  # as much as two runtimes are apart
 
 
 @pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
@@ -53,8 +53,8 @@ def test_each_series_has_a_colour_of_its_own_that_stands_out(
 
 def test_the_first_example_is_not_two_nearly_equal_blues() -> None:
     first, second = series_colors(grid(("cnn_tiny", "lstm_tiny")), LIGHT).values()
-    turned = abs(first.hslHue() - second.hslHue())
-    assert min(turned, 360 - turned) > 60
+    hue_distance = abs(first.hslHue() - second.hslHue())
+    assert min(hue_distance, 360 - hue_distance) > 60
 
 
 def _hues(sweep: Sequence[Series], text: str = "") -> dict[str, int]:

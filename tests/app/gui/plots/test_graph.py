@@ -78,21 +78,21 @@ def test_a_layout_points_down_and_no_two_nodes_overlap(
 
 def test_an_edge_past_other_nodes_goes_around_them(tmp_path: Path) -> None:
     layout = lay_out(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
-    past = layout.bends[3]
-    assert len(past) == 2
-    for x, y in past:
+    bend = layout.bends[3]
+    assert len(bend) == 2
+    for x, y in bend:
         for ax, ay in layout.places:
             assert abs(x - ax) > NODE_WIDTH / 2 or abs(y - ay) > NODE_HEIGHT / 2
 
 
 def _open(
-    qtbot: QtBot, path: Path, engine: str = "", elsewhere: Mapping[str, str] | None = None
+    qtbot: QtBot, path: Path, engine: str = "", node_engines: Mapping[str, str] | None = None
 ) -> GraphView:
     view = GraphView()
     qtbot.addWidget(view)
     view.resize(900, 700)
     view.show()
-    view.open_model(path, engine, elsewhere)
+    view.open_model(path, engine, node_engines)
     return view
 
 
@@ -105,16 +105,16 @@ def _drawn(view: GraphView) -> tuple[LaidGraph, GraphItem]:
 def test_nodes_that_ran_elsewhere_are_told_by_colour_and_in_words(
     qtbot: QtBot, tmp_path: Path
 ) -> None:
-    elsewhere = {"/block1/Relu": "CPUExecutionProvider", "fused_7": "CPUExecutionProvider"}
+    node_engines = {"/block1/Relu": "CPUExecutionProvider", "fused_7": "CPUExecutionProvider"}
     path = residual_model(3, tmp_path / "net.onnx")
-    view = _open(qtbot, path, "CUDAExecutionProvider", elsewhere)
+    view = _open(qtbot, path, "CUDAExecutionProvider", node_engines)
     qtbot.waitUntil(lambda: bool(view.plots))
     engines = {row[0]: row[3] for row in view.table()[1]}
     assert engines["/block1/Relu"] == "CPUExecutionProvider"
     assert engines["/block0/Relu"] == "CUDAExecutionProvider"
-    laid, item = _drawn(view)
+    graph_layout, item = _drawn(view)
     assert item._colors[3] != item._colors[1]
-    assert "not in the file" in view._note(laid.graph)
+    assert "not in the file" in view._note(graph_layout.graph)
 
 
 def test_the_window_lives_on_while_a_file_is_read(
@@ -134,8 +134,8 @@ def test_the_window_lives_on_while_a_file_is_read(
     assert view._missing.text() == "Reading deep.onnx …"
     may_go_on.set()
     qtbot.waitUntil(lambda: bool(view.plots), timeout=20_000)
-    laid, item = _drawn(view)
-    assert len(laid.graph.nodes) == 2002
+    graph_layout, item = _drawn(view)
+    assert len(graph_layout.graph.nodes) == 2002
     assert len(item.found) == 1000
 
 
@@ -143,11 +143,13 @@ def test_finding_a_node_marks_and_shows_it(qtbot: QtBot, tmp_path: Path) -> None
     view = _open(qtbot, residual_model(200, tmp_path / "net.onnx"))
     qtbot.waitUntil(lambda: bool(view.plots))
     QTest.keyClicks(view.find_box, "block150/relu")
-    laid, item = _drawn(view)
-    wanted = next(k for k, n in enumerate(laid.graph.nodes) if n.name == "/block150/Relu")
-    assert item.found == {wanted}
+    graph_layout, item = _drawn(view)
+    node_index = next(
+        k for k, n in enumerate(graph_layout.graph.nodes) if n.name == "/block150/Relu"
+    )
+    assert item.found == {node_index}
     (left, right), (top, bottom) = view.plots[0].viewRange()
-    x, y = laid.layout.places[wanted]
+    x, y = graph_layout.layout.places[node_index]
     assert left < x < right and min(top, bottom) < y < max(top, bottom)
 
 

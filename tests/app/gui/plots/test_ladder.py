@@ -21,10 +21,10 @@ def test_a_bar_for_each_step_says_its_gain_and_what_to_doubt(qtbot: QtBot) -> No
     (layer,) = view._layers
     assert isinstance(layer, BarLayer)
     assert [bar.value for bar in layer._bars] == [130.0, 260.0, 262.0]
-    first, better, doubted = (bar.text for bar in layer._bars)
+    first, better, doubtful_step = (bar.text for bar in layer._bars)
     assert "times" not in first
     assert better.endswith("2.00 (1.900 to 2.100) times")
-    assert doubted.endswith("times, undecided")
+    assert doubtful_step.endswith("times, undecided")
     assert view.table()[1][1][:3] == ["vgg16", "batch 16", 260.0]
 
 

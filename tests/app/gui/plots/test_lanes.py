@@ -77,12 +77,14 @@ def test_lanes_hold_what_was_told_from_one_reading_to_the_next(recorded: Series)
         "CPU clock", "gpu:0 clock", "gpu:0 temperature", "gpu:0 throttle", "came between", "load",
     }  # fmt: skip
     assert lanes["gpu:0 clock"].at(0.005) is None, "nothing was recorded in the first round"
-    told = [stretch.text for at in (0.012, 0.017) if (stretch := lanes["gpu:0 clock"].at(at))]
-    assert told == ["1800 MHz", "1500 MHz"]
+    texts = [
+        stretch.text for time_s in (0.012, 0.017) if (stretch := lanes["gpu:0 clock"].at(time_s))
+    ]
+    assert texts == ["1800 MHz", "1500 MHz"]
     throttle = lanes["gpu:0 throttle"]
     assert [s.amiss for s in throttle.stretches] == [False, True]
-    between = lanes["came between"].at(0.0125)
-    assert between is not None and between.text == "4.0 ms stolen, 1 switch"
+    interruption = lanes["came between"].at(0.0125)
+    assert interruption is not None and interruption.text == "4.0 ms stolen, 1 switch"
     assert "load 0.50" in told_at(tuple(lanes.values()), 0.013)
     assert told_at(tuple(lanes.values()), 0.001) == ""
 
@@ -92,12 +94,12 @@ def test_the_timeline_has_lanes_below_the_samples_and_reads_them(
 ) -> None:
     view = on_screen(qtbot, TimelineView(), [recorded])
     assert len(view.plots) == 2 and view._lanes
-    told = hover(view, at(view, 0.0125, 0.0, plot=1))
-    assert told.startswith("CPU clock\n2400 MHz")
-    over, under = (plot.viewRange()[0] for plot in view.plots)
-    assert under == pytest.approx(over), "over the same time"
-    told = hover(view, at(view, 0.0125, -4.0))
-    assert "4.0 ms stolen" in told, "a sample says what was beside it"
+    readout = hover(view, at(view, 0.0125, 0.0, plot=1))
+    assert readout.startswith("CPU clock\n2400 MHz")
+    upper_range, lower_range = (plot.viewRange()[0] for plot in view.plots)
+    assert lower_range == pytest.approx(upper_range), "over the same time"
+    readout = hover(view, at(view, 0.0125, -4.0))
+    assert "4.0 ms stolen" in readout, "a sample says what was beside it"
     view.lanes_box.setChecked(False)
     assert len(view.plots) == 1
 
@@ -112,16 +114,16 @@ def test_a_range_marked_over_the_lanes_is_of_the_samples_above(
 
 
 def test_a_machine_that_tells_nothing_has_no_lanes(qtbot: QtBot) -> None:
-    one = series(count=300, rounds=2)
+    case_series = series(count=300, rounds=2)
     view = on_screen(
-        qtbot, TimelineView(), [replace(one, watched=(RoundTelemetry(), RoundTelemetry()))]
+        qtbot, TimelineView(), [replace(case_series, watched=(RoundTelemetry(), RoundTelemetry()))]
     )
     assert len(view.plots) == 1 and not view._lanes
 
 
 def test_many_cases_leave_no_room_for_lanes(qtbot: QtBot) -> None:
-    told = (RoundTelemetry(cpu_mhz=2400.0),)
-    cases = [replace(series(key=str(k), count=50, rounds=1), watched=told) for k in range(4)]
+    telemetry = (RoundTelemetry(cpu_mhz=2400.0),)
+    cases = [replace(series(key=str(k), count=50, rounds=1), watched=telemetry) for k in range(4)]
     view = on_screen(qtbot, TimelineView(), cases)
     assert not view._lanes
     view.set_series(cases[:3])

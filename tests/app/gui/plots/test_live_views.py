@@ -27,14 +27,14 @@ from tests.app.gui.synthetic import series, summary_of
 
 def test_percentiles_are_provisional_until_the_raw_samples_are_summarised() -> None:
     measuring = series(finished=False, count=60_000)
-    finished = series(finished=True, count=60_000)
-    for early, late in zip(percentiles(measuring), percentiles(finished), strict=True):
+    finished_series = series(finished=True, count=60_000)
+    for early, late in zip(percentiles(measuring), percentiles(finished_series), strict=True):
         assert early.provisional and early.interval_s is None
         assert not late.provisional and late.interval_s is not None
         assert early.seconds == pytest.approx(late.seconds, rel=0.0125)
     color = QColor(LIGHT.text)
     assert all("~" in mark.text for mark in percentile_marks(measuring, color))
-    assert not any("~" in mark.text for mark in percentile_marks(finished, color))
+    assert not any("~" in mark.text for mark in percentile_marks(finished_series, color))
     assert mark_pen(color, "provisional").style() == Qt.PenStyle.DotLine
     assert mark_pen(color, "measured").style() == Qt.PenStyle.SolidLine
 
@@ -47,20 +47,20 @@ def test_a_percentile_that_the_samples_cannot_bound_is_not_marked() -> None:
 
 
 def test_published_figures_are_told_once_and_called_published() -> None:
-    marks = published_marks([series(published=[PUBLISHED]), series(published=[PUBLISHED])], LIGHT)
+    marks = published_marks([series(references=[PUBLISHED]), series(references=[PUBLISHED])], LIGHT)
     assert [mark.text for mark in marks] == ["published mean 2.50 µs, V80, sdk26"]
     assert marks[0].seconds == pytest.approx(2.5e-6)
 
 
 def test_simulated_series_are_drawn_and_told_differently() -> None:
-    measured, _, simulated = live()
-    styles = series_styles([measured, simulated], LIGHT)
-    assert styles[measured.key].pen().style() == Qt.PenStyle.SolidLine
+    wall_series, _, simulated = live()
+    styles = series_styles([wall_series, simulated], LIGHT)
+    assert styles[wall_series.key].pen().style() == Qt.PenStyle.SolidLine
     assert styles[simulated.key].pen().style() == Qt.PenStyle.CustomDashLine
-    assert styles[measured.key].fill().style() == Qt.BrushStyle.SolidPattern
+    assert styles[wall_series.key].fill().style() == Qt.BrushStyle.SolidPattern
     assert styles[simulated.key].fill().style() == Qt.BrushStyle.BDiagPattern
     assert legend_text(simulated).endswith("(simulated)")
-    assert legend_text(measured).endswith("(wall clock)")
+    assert legend_text(wall_series).endswith("(wall clock)")
 
 
 def test_series_of_one_runtime_are_told_apart_by_shade() -> None:
@@ -73,9 +73,9 @@ def test_the_histogram_spans_all_samples_and_published_figures(qtbot: QtBot) -> 
     far = ReferenceLine("V80", "mean", 0.9, "tables")
     view = on_screen(qtbot, HistogramView(), [replace(live()[0], published=(far,))])
     low, high = view.plots[0].viewRange()[0]
-    occupied = np.nonzero(view.series[0].counts)[0]
+    filled_bins = np.nonzero(view.series[0].counts)[0]
     assert low < math.log10(0.9e-6)
-    assert high > math.log10(EDGES_S[occupied[-1] + 1])
+    assert high > math.log10(EDGES_S[filled_bins[-1] + 1])
 
 
 def test_a_histogram_of_one_sample_in_the_last_bin_is_drawn(qtbot: QtBot) -> None:
@@ -92,7 +92,9 @@ def test_a_histogram_of_one_sample_in_the_last_bin_is_drawn(qtbot: QtBot) -> Non
 def test_density_makes_series_of_different_length_comparable(qtbot: QtBot) -> None:
     short, long = series(key="a", count=500, rounds=1), series(key="b", count=50_000, rounds=1)
     view = on_screen(qtbot, HistogramView(), [short, long])
-    tallest = max((one.counts / one.counts.sum()).max() for one in (short, long))
+    tallest = max(
+        (case_series.counts / case_series.counts.sum()).max() for case_series in (short, long)
+    )
     view.log_box.setChecked(False)
     view.height_choice.choose("density")
     assert tallest < view.plots[0].viewRange()[1][1] < 2.0 * tallest
@@ -117,20 +119,20 @@ def test_the_keyboard_zooms_moves_and_shows_all(qtbot: QtBot) -> None:
     view.published_box.setFocus()
     whole = view.plots[0].viewRange()[0]
     QTest.keyClick(view.published_box, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
-    zoomed = view.plots[0].viewRange()[0]
-    assert zoomed[1] - zoomed[0] < 0.9 * (whole[1] - whole[0])
+    zoomed_range = view.plots[0].viewRange()[0]
+    assert zoomed_range[1] - zoomed_range[0] < 0.9 * (whole[1] - whole[0])
     QTest.keyClick(view.published_box, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
-    assert view.plots[0].viewRange()[0][0] > zoomed[0]
+    assert view.plots[0].viewRange()[0][0] > zoomed_range[0]
     QTest.keyClick(view.published_box, Qt.Key.Key_0, Qt.KeyboardModifier.ControlModifier)
     assert view.plots[0].viewRange()[0] == pytest.approx(whole)
 
 
 def test_the_cumulative_curve_passes_the_median_at_half(qtbot: QtBot) -> None:
-    one = series(count=10_000, tail=0.0)
-    log_s, percent = cumulative_percent(one.counts)
+    case_series = series(count=10_000, tail=0.0)
+    log_s, percent = cumulative_percent(case_series.counts)
     at_half = 10.0 ** np.interp(50.0, percent, log_s) * 1e6
     assert percent[0] == 0.0 and percent[-1] == 100.0
-    assert at_half == pytest.approx(summary_of(one).pooled["p50"], rel=0.0125)
+    assert at_half == pytest.approx(summary_of(case_series).pooled["p50"], rel=0.0125)
 
 
 def test_the_percentile_curve_ends_where_the_samples_no_longer_bound_it() -> None:
@@ -143,12 +145,12 @@ def test_the_percentile_curve_ends_where_the_samples_no_longer_bound_it() -> Non
 
 
 def test_percentiles_and_boxes_tell_what_they_draw_as_numbers(qtbot: QtBot) -> None:
-    one = series(count=5000)
-    curve = on_screen(qtbot, PercentileView(), [one])
+    case_series = series(count=5000)
+    curve = on_screen(qtbot, PercentileView(), [case_series])
     header, rows = curve.table()
     p99 = next(row for row in rows if row[2] == pytest.approx(99.0))
-    assert p99[header.index("latency_us")] == pytest.approx(summary_of(one).value_us("p99"))
-    boxes = on_screen(qtbot, BoxesView(), [one])
+    assert p99[header.index("latency_us")] == pytest.approx(summary_of(case_series).value_us("p99"))
+    boxes = on_screen(qtbot, BoxesView(), [case_series])
     names, values = boxes.table()
     p50 = values[0][names.index("p50_us")]
-    assert p50 == pytest.approx(summary_of(one).pooled["p50"], rel=0.0125)
+    assert p50 == pytest.approx(summary_of(case_series).pooled["p50"], rel=0.0125)

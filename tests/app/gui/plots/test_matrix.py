@@ -25,9 +25,9 @@ ONE = series("ort-cpu", "m", count=10, rounds=1, finished=False)
 
 
 def _case(model: str, option: int, p50_us: float, batch: int = 1) -> Series:
-    given = {"batch_size": batch, "options": f"distribution=normal_{option}_us"}
-    row = {**ONE.row, **given, "model": model, "latency_p50_us": p50_us}
-    key, case = f"{model} {option} {batch}", case_of(model, "ort-cpu", given)
+    settings = {"batch_size": batch, "options": f"distribution=normal_{option}_us"}
+    row = {**ONE.row, **settings, "model": model, "latency_p50_us": p50_us}
+    key, case = f"{model} {option} {batch}", case_of(model, "ort-cpu", settings)
     return replace(ONE, key=key, label=key, model=model, case=case, row=row)
 
 
@@ -63,21 +63,21 @@ def test_headings_stand_upright_and_none_touches_the_next(view: MatrixView) -> N
     headings = view._headings
     assert headings is not None and headings._upright
     layer = _layer(view)
-    apart = layer.x_px(1.0) - layer.x_px(0.0)
-    assert QFontMetricsF(plot_font()).height() <= apart
+    row_distance = layer.x_px(1.0) - layer.x_px(0.0)
+    assert QFontMetricsF(plot_font()).height() <= row_distance
 
 
 def test_bars_wheel_and_keys_scroll_to_what_is_out_of_sight(qtbot: QtBot, view: MatrixView) -> None:
-    across, down = view._bars
-    assert across.isVisible() and down.isVisible()
-    across.setFocus()
-    QTest.keyClick(across, Qt.Key.Key_End)
+    horizontal, down = view._bars
+    assert horizontal.isVisible() and down.isVisible()
+    horizontal.setFocus()
+    QTest.keyClick(horizontal, Qt.Key.Key_End)
     (_, right), _ = view.plots[0].viewRange()
     assert right == COLUMNS - 0.5
     for _ in range(ROWS):
-        at = QPointF(view.canvas.rect().center())
+        pos = QPointF(view.canvas.rect().center())
         turn = QWheelEvent(
-            at, view.canvas.mapToGlobal(at), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
+            pos, view.canvas.mapToGlobal(pos), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
             Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
         )  # fmt: skip
         QApplication.sendEvent(view.canvas.viewport(), turn)
@@ -89,9 +89,9 @@ def test_bars_wheel_and_keys_scroll_to_what_is_out_of_sight(qtbot: QtBot, view: 
     middle = view.canvas.mapFromScene(
         layer.mapToScene(layer.rect_of(ROWS - 1, COLUMNS - 1).center())
     )
-    with qtbot.waitSignal(view.picked) as picked:
+    with qtbot.waitSignal(view.picked) as blocker:
         QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(middle))
-    assert picked.args == [tuple(keys), False]
+    assert blocker.args == [tuple(keys), False]
 
 
 def test_what_fits_has_no_bars(qtbot: QtBot) -> None:
@@ -102,16 +102,16 @@ def test_what_fits_has_no_bars(qtbot: QtBot) -> None:
 
 def test_rows_and_columns_are_whatever_was_chosen(qtbot: QtBot) -> None:
     cases = [_case("m", option, 10.0 * option * b, b) for option in (1, 2) for b in (8, 1)]
-    chosen = on_screen(qtbot, MatrixView(), cases)
-    chosen.rows_choice.choose("batch_size")
-    chosen.columns_choice.choose("option:distribution")
-    assert chosen.batch_choice.isHidden(), "every batch is a row"
-    header, rows = chosen.table()
+    new_view = on_screen(qtbot, MatrixView(), cases)
+    new_view.rows_choice.choose("batch_size")
+    new_view.columns_choice.choose("option:distribution")
+    assert new_view.batch_choice.isHidden(), "every batch is a row"
+    header, rows = new_view.table()
     assert header == ["batch_size", "normal_1_us", "normal_2_us"]
     assert rows == [["1", "10.0 µs", "20.0 µs"], ["8", "80.0 µs", "160 µs"]]
-    assert chosen.heading._title == "p50 latency of each batch by distribution"
-    chosen.columns_choice.choose("batch_size")
-    assert "not the same" in chosen._missing.text()
+    assert new_view.heading._title == "p50 latency of each batch by distribution"
+    new_view.columns_choice.choose("batch_size")
+    assert "not the same" in new_view._missing.text()
 
 
 def test_a_tile_says_its_distance_where_that_fits() -> None:
@@ -127,6 +127,6 @@ def test_headings_leave_room_for_tiles_in_a_low_window(qtbot: QtBot, view: Matri
     layer, least = _layer(view), QFontMetricsF(plot_font()).height()
     room = view.plots[0].getViewBox().rect()
     assert room.height() >= 0.4 * view.body.geometry().height()
-    seen = layer.in_sight(layer._tiles)
-    assert seen
-    assert all(layer.rect_of(tile.row, tile.column).height() >= least for tile in seen)
+    visible_tiles = layer.in_sight(layer._tiles)
+    assert visible_tiles
+    assert all(layer.rect_of(tile.row, tile.column).height() >= least for tile in visible_tiles)

@@ -33,15 +33,18 @@ _FIGURE = re.compile(r"(?<!pooled )\b(p50|p90|p99\.9|p99)[: ]+(~?[\d.,]+ (?:ns|Â
 
 def uneven(key: str = "a", runtime: str = "ort-cpu", factor: float = 1.0) -> Series:
     """A case whose rounds run at different speeds, with the row that it comes to."""
-    made = [
+    round_records = [
         records(latencies_ns(level * factor, 4_000, place + 1))
         for place, level in enumerate(LEVELS_US)
     ]
     histogram = Histogram()
-    for rows in made:
+    for rows in round_records:
         histogram.add(rows["finished_ns"] - rows["started_ns"])
     summary = summarise(
-        [Samples(r["scheduled_ns"], r["started_ns"], r["finished_ns"], "wall") for r in made]
+        [
+            Samples(r["scheduled_ns"], r["started_ns"], r["finished_ns"], "wall")
+            for r in round_records
+        ]
     )
     assert summary is not None
     row: dict[str, object] = {}
@@ -55,7 +58,11 @@ def uneven(key: str = "a", runtime: str = "ort-cpu", factor: float = 1.0) -> Ser
     base = series(runtime, "mlp", key=key, count=10, rounds=3, batch_size=2 if key == "b" else 1)
     row |= {"throughput_per_s": 1e6 / median, "precision": "fp32", "valid": True}
     return replace(
-        base, counts=histogram.counts, rounds=tuple(made), summary=summary, row={**base.row, **row}
+        base,
+        counts=histogram.counts,
+        rounds=tuple(round_records),
+        summary=summary,
+        row={**base.row, **row},
     )
 
 
@@ -85,27 +92,27 @@ def _drawn_texts(view: PlotView) -> Iterator[tuple[str, str]]:
 def test_every_figure_that_a_view_shows_under_a_name_is_the_rows(
     qtbot: QtBot, spec: object
 ) -> None:
-    view = next(one for one in VIEWS if one is spec).make()
+    view = next(case_series for case_series in VIEWS if case_series is spec).make()
     cases = CASES[:1] if isinstance(view, HistogramView) else CASES
     on_screen(qtbot, view, cases)
-    by_key = {one.key: one for one in cases}
+    by_key = {case_series.key: case_series for case_series in cases}
     wrong = []
     for key, text in _drawn_texts(view):
-        for name, shown in _FIGURE.findall(text):
+        for name, figure_text in _FIGURE.findall(text):
             value = by_key[key].row[f"latency_{NAMES[name]}_us"]
             assert isinstance(value, float)
             texts = {time_text(value * 1e-6, digits) for digits in (3, 4)}
-            if shown not in texts:
-                wrong.append((key, name, shown, texts))
+            if figure_text not in texts:
+                wrong.append((key, name, figure_text, texts))
     assert not wrong
     header, rows = view.table()
-    labels = {one.label: one for one in cases} if len(cases) == 1 else {}
+    labels = {case_series.label: case_series for case_series in cases} if len(cases) == 1 else {}
     for place, column in enumerate(header):
         name = next((n for n in NAMES.values() if column in (f"{n}_us", f"latency_{n}_us")), "")
         for line in rows if name else ():
-            one = labels.get(str(line[0]))
-            own = [one] if one else cases
-            values = [case.row[f"latency_{name}_us"] for case in own]
+            case_series = labels.get(str(line[0]))
+            own_cases = [case_series] if case_series else cases
+            values = [case.row[f"latency_{name}_us"] for case in own_cases]
             assert line[place] is None or any(line[place] == pytest.approx(v) for v in values)
 
 
@@ -127,6 +134,6 @@ def test_the_figures_of_all_samples_pooled_are_called_so() -> None:
 
 def test_another_part_of_the_time_has_no_figure_of_the_latency() -> None:
     """Queueing is no latency: its marks are of its own samples."""
-    waited = open_loop(40_000)
-    (queue,) = PartBins().of([waited], "queue")
+    queued_series = open_loop(40_000)
+    (queue,) = PartBins().of([queued_series], "queue")
     assert all(percentile.label.startswith("pooled ") for percentile in percentiles(queue))

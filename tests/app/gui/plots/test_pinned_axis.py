@@ -14,10 +14,10 @@ from tests.app.gui.plots.views import on_screen
 
 @pytest.fixture
 def view(qtbot: QtBot) -> BoxesView:
-    shown = on_screen(qtbot, BoxesView(), many(40))
-    shown.resize(900, 400)
-    qtbot.waitUntil(shown.pinned_axis.isVisible)
-    return shown
+    boxes_view = on_screen(qtbot, BoxesView(), many(40))
+    boxes_view.resize(900, 400)
+    qtbot.waitUntil(boxes_view.pinned_axis.isVisible)
+    return boxes_view
 
 
 def _scroll(view: BoxesView) -> QScrollArea:
@@ -26,22 +26,24 @@ def _scroll(view: BoxesView) -> QScrollArea:
 
 
 def test_it_shows_what_stands_below_the_last_row(view: BoxesView) -> None:
-    pinned, scroll = view.pinned_axis, _scroll(view)
+    axis_widget, scroll = view.pinned_axis, _scroll(view)
     high = scroll.viewport().height()
-    assert pinned.geometry().bottom() == high - 1
-    shown = pinned.grab().toImage()
+    assert axis_widget.geometry().bottom() == high - 1
+    axis_image = axis_widget.grab().toImage()
     axis = view.plots[0].getAxis("bottom")
     place = view.canvas.mapFromScene(axis.mapToScene(0.0, 0.0))
-    below = view.canvas.viewport().grab().toImage()
+    view_image = view.canvas.viewport().grab().toImage()
     bars = range(place.x(), place.x() + round(axis.size().width()))
-    rows = range(1, pinned.height() - 1)  # at its first row the grid ends
+    rows = range(1, axis_widget.height() - 1)  # at its first row the grid ends
     differing = sum(
-        shown.pixelColor(x, y) != below.pixelColor(x, place.y() + y) for x in bars for y in rows
+        axis_image.pixelColor(x, y) != view_image.pixelColor(x, place.y() + y)
+        for x in bars
+        for y in rows
     )
     assert differing == 0
     ground = view.theme.base
-    drawn = sum(shown.pixelColor(x, y).name() != ground for x in bars for y in rows)
-    assert drawn > 100, "numbers and not the ground alone"
+    ink_pixels = sum(axis_image.pixelColor(x, y).name() != ground for x in bars for y in rows)
+    assert ink_pixels > 100, "numbers and not the ground alone"
 
 
 def test_it_goes_where_the_axis_itself_is_in_sight(view: BoxesView, qtbot: QtBot) -> None:
@@ -59,7 +61,7 @@ class _Paints(QObject):
         super().__init__()
         self.count = 0
 
-    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802
+    def eventFilter(self, _target: QObject, event: QEvent) -> bool:  # noqa: N802
         self.count += event.type() == QEvent.Type.Paint
         return False
 
@@ -67,8 +69,8 @@ class _Paints(QObject):
 def test_what_rests_is_not_painted_again(view: BoxesView, qtbot: QtBot) -> None:
     qtbot.wait(200)
     paints = _Paints()
-    for one in (view.canvas.viewport(), view.pinned_axis):
-        one.installEventFilter(paints)
+    for widget in (view.canvas.viewport(), view.pinned_axis):
+        widget.installEventFilter(paints)
     qtbot.wait(300)
     assert paints.count == 0
     view.canvas.viewport().update()

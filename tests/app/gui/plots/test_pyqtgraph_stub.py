@@ -13,7 +13,7 @@ from tests.checkout import ROOT
 STUB = ROOT / "tests" / "stubs" / "pyqtgraph" / "__init__.pyi"
 
 
-def _declared() -> dict[str, ast.FunctionDef]:
+def _read_stub() -> dict[str, ast.FunctionDef]:
     """Every function of the stub by its dotted name."""
     body = ast.parse(STUB.read_text("utf-8")).body
     owned = [("", node) for node in body]
@@ -26,20 +26,20 @@ def _declared() -> dict[str, ast.FunctionDef]:
     return {owner + node.name: node for owner, node in owned if isinstance(node, ast.FunctionDef)}
 
 
-DECLARED = _declared()
+DECLARED = _read_stub()
 
 
 @pytest.mark.parametrize("name", DECLARED)
 def test_a_call_that_the_type_checker_allows_is_one_that_pyqtgraph_takes(name: str) -> None:
-    stub, found = DECLARED[name], pyqtgraph
+    stub, value = DECLARED[name], pyqtgraph
     for part in name.split("."):
-        found = getattr(found, part)
-    assert callable(found)
+        value = getattr(value, part)
+    assert callable(value)
     try:
-        real = inspect.signature(found).parameters.values()
+        real = inspect.signature(value).parameters.values()
     except ValueError:
         return  # Qt's own: PySide brings no signature that Python could read
-    if any(one.kind is one.VAR_KEYWORD for one in real):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in real):
         return
-    declared = {one.arg for one in (*stub.args.args, *stub.args.kwonlyargs)}
-    assert declared <= {one.name for one in real}
+    stub_names = {parameter.arg for parameter in (*stub.args.args, *stub.args.kwonlyargs)}
+    assert stub_names <= {parameter.name for parameter in real}

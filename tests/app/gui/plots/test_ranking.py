@@ -19,7 +19,7 @@ from tests.app.gui.synthetic import failed, series
 
 
 def _case(runtime: str, p50_us: float, clock: Clock = "wall", **row: object) -> Series:
-    one = series(runtime, "m", key=runtime, count=20, rounds=1, clock=clock, finished=False)
+    base_series = series(runtime, "m", key=runtime, count=20, rounds=1, clock=clock, finished=False)
     figures: dict[str, object] = {
         "latency_p50_us": p50_us,
         "latency_p50_ci_low_us": 0.9 * p50_us,
@@ -27,8 +27,8 @@ def _case(runtime: str, p50_us: float, clock: Clock = "wall", **row: object) -> 
         "latency_p99_us": 3.0 * p50_us,
         "throughput_per_s": 1e6 / p50_us,
     }
-    named = replace(one, label=f"m · {runtime}")
-    return replace(named, row={**one.row, **figures, **row})
+    labelled_series = replace(base_series, label=f"m · {runtime}")
+    return replace(labelled_series, row={**base_series.row, **figures, **row})
 
 
 @pytest.fixture
@@ -92,8 +92,8 @@ def test_p50_and_p99_stand_beside_each_row_as_the_table_has_them(
     labels = [mark.label for mark in _layers(view)[0].figure.marks]
     assert labels == ["25.0 µs", "75.0 µs"]
     header, rows = view.table()
-    told = dict(zip(header, rows[0], strict=True))
-    assert (told["latency_p50_us"], told["latency_p50_ci_low_us"]) == (25.0, 22.5)
+    values = dict(zip(header, rows[0], strict=True))
+    assert (values["latency_p50_us"], values["latency_p50_ci_low_us"]) == (25.0, 22.5)
 
 
 def test_a_case_has_the_colour_that_it_has_elsewhere(qtbot: QtBot, cases: list[Series]) -> None:

@@ -36,44 +36,46 @@ def test_only_whole_and_right_rows_are_ranked() -> None:
     partial = replace(good, key="partial", status="partial")
     wrong = replace(good, key="wrong", status="wrong_output")
     invalid = replace(good, key="invalid", row={**good.row, "valid": "False"})
-    assert [one.key for one in ranked([good, partial, wrong, invalid])] == ["good"]
+    assert [case_series.key for case_series in ranked([good, partial, wrong, invalid])] == ["good"]
 
 
 def test_numbers_are_read_from_csv_texts_as_from_values() -> None:
-    one = replace(series(count=20), row={"a": "2.5", "b": 3, "c": "", "d": "nan", "e": None})
-    assert [number(one, name) for name in "abcdef"] == [2.5, 3.0, None, None, None, None]
+    case_series = replace(
+        series(count=20), row={"a": "2.5", "b": 3, "c": "", "d": "nan", "e": None}
+    )
+    assert [number(case_series, name) for name in "abcdef"] == [2.5, 3.0, None, None, None, None]
 
 
 def test_variants_name_only_what_differs() -> None:
-    one = series(key="1", count=20, threads=1, precision="fp32")
+    case_series = series(key="1", count=20, threads=1, precision="fp32")
     two = series(key="2", count=20, threads=2, precision="fp32", batch_size=4)
-    assert variants([one, two]) == {"1": "ort-cpu 1 thread", "2": "ort-cpu 2 threads"}
-    assert variants([one]) == {"1": "ort-cpu"}
+    assert variants([case_series, two]) == {"1": "ort-cpu 1 thread", "2": "ort-cpu 2 threads"}
+    assert variants([case_series]) == {"1": "ort-cpu"}
 
 
 def test_the_largest_batch_says_what_stopped_it(qtbot: QtBot) -> None:
     view = on_screen(qtbot, LargestBatchView(), finished())
-    found = {(row[0], row[1]): row[2:] for row in view.table()[1]}
-    assert found["vgg16", "ort-cuda"] == [4, "4, out of memory at 8"]
-    assert found["vgg16", "ort-cpu"] == [4, "4, none larger was tried"]
+    largest_batches = {(row[0], row[1]): row[2:] for row in view.table()[1]}
+    assert largest_batches["vgg16", "ort-cuda"] == [4, "4, out of memory at 8"]
+    assert largest_batches["vgg16", "ort-cpu"] == [4, "4, none larger was tried"]
 
 
 def test_accuracy_colours_families_and_names_each_model_once(qtbot: QtBot) -> None:
     view = on_screen(qtbot, AccuracyView(), finished())
     view.batch_choice.choose("2")
-    drawn = view.plots[0].listDataItems()
-    assert len(drawn) == 4
-    assert len({item.opts["symbolBrush"].color().name() for item in drawn}) == 2
+    data_items = view.plots[0].listDataItems()
+    assert len(data_items) == 4
+    assert len({item.opts["symbolBrush"].color().name() for item in data_items}) == 2
     (layer,) = view._layers
     assert isinstance(layer, NameLayer)
     assert sorted(name for _, _, name in layer._points) == ["alexnet", "vgg16"]
-    rates = sorted(10.0 ** item.xData[0] for item in drawn)
-    wanted = [
-        number(one, "throughput_per_s") or 0.0
-        for one in finished()
-        if number(one, "batch_size") == 2
+    rates = sorted(10.0 ** item.xData[0] for item in data_items)
+    expected_rates = [
+        number(case_series, "throughput_per_s") or 0.0
+        for case_series in finished()
+        if number(case_series, "batch_size") == 2
     ]
-    assert rates == pytest.approx(sorted(wanted))
+    assert rates == pytest.approx(sorted(expected_rates))
 
 
 def test_heat_map_tiles_tell_the_distance_to_the_rows_best_and_failures_their_status(
@@ -123,9 +125,9 @@ def test_memory_and_waiting_of_operators_are_drawn_where_they_are_known(qtbot: Q
     assert view.draw() == ""
     view.group_choice.choose("op")
     names, table = view.table()
-    found = {row[0]: dict(zip(names, row, strict=True)) for row in table}
-    assert (found["Conv"]["peak_bytes"], found["Conv"]["pool_wait_us"]) == (3_000_000, 5.0)
-    assert (found["Relu"]["peak_bytes"], found["Relu"]["pool_wait_us"]) == (None, None)
+    operators = {row[0]: dict(zip(names, row, strict=True)) for row in table}
+    assert (operators["Conv"]["peak_bytes"], operators["Conv"]["pool_wait_us"]) == (3_000_000, 5.0)
+    assert (operators["Relu"]["peak_bytes"], operators["Relu"]["pool_wait_us"]) == (None, None)
     view.set_operators([replace(row, pool_wait_us=None) for row in rows], "net", "wall")
     view.figure_choice.choose("waiting")
     assert view.draw(), "a sentence in place of bars that would all be zero"
@@ -144,9 +146,9 @@ def test_runs_are_paired_by_case_and_never_across_clocks(qtbot: QtBot) -> None:
         series("fpga:v80", key="y", count=500, clock="simulated"),
         series("ort-cpu", key="z", count=500, threads=2),
     ]
-    found = compare_runs(side("a", a, {}), side("b", b, {}))
-    assert [case.label for case in found.cases] == ["cnn_tiny · ort-cpu"]
-    assert set(found.cases[0].percentiles) == {"p50", "p99"}
+    comparison = compare_runs(side("a", a, {}), side("b", b, {}))
+    assert [case.label for case in comparison.cases] == ["cnn_tiny · ort-cpu"]
+    assert set(comparison.cases[0].percentiles) == {"p50", "p99"}
     view = on_screen(qtbot, CompareView())
     view.set_runs(side("a", a, {}), side("b", (), {}))
     view.refresh()
@@ -162,9 +164,9 @@ def test_the_window_says_of_two_runs_what_the_command_line_says(qtbot: QtBot) ->
     view = on_screen(qtbot, CompareView())
     view.set_runs(side("a", a, {}), side("b", b, {}))
     header, rows = view.table()
-    told = [dict(zip(header, row, strict=True)) for row in rows]
-    assert [one["p50_verdict"] for one in told] == ["slower", "undecided"]
-    assert "measured apart" in str(told[1]["p50_why"]), "3 % may be the machine's own"
+    comparisons = [dict(zip(header, row, strict=True)) for row in rows]
+    assert [comparison["p50_verdict"] for comparison in comparisons] == ["slower", "undecided"]
+    assert "measured apart" in str(comparisons[1]["p50_why"]), "3 % may be the machine's own"
 
 
 def test_the_two_lines_of_a_row_always_have_room(qtbot: QtBot) -> None:
@@ -194,12 +196,12 @@ def test_verdicts_of_a_run_that_was_looked_at_again_and_again_ask_for_more(qtbot
     widths = []
     for confidence in (0.95, 0.99):
         b = series(count=2000, seed=7, median_us=26.0)
-        looked = replace(b, summary=replace(summary_of(b), confidence=confidence))
+        repeated_series = replace(b, summary=replace(summary_of(b), confidence=confidence))
         view = on_screen(qtbot, CompareView())
-        view.set_runs(side("a", [series(count=2000)], {}), side("b", [looked], {}))
+        view.set_runs(side("a", [series(count=2000)], {}), side("b", [repeated_series], {}))
         header, (row,) = view.table()
-        told = dict(zip(header, row, strict=True))
-        low, high = told["p50_ci_low"], told["p50_ci_high"]
+        values = dict(zip(header, row, strict=True))
+        low, high = values["p50_ci_low"], values["p50_ci_high"]
         assert isinstance(low, float) and isinstance(high, float)
         widths.append(high / low)
     assert widths[1] > widths[0]
@@ -219,13 +221,14 @@ def test_plots_of_ratios_are_of_one_width_whatever_the_names_take(qtbot: QtBot) 
 def test_percentiles_that_both_plans_chose_are_compared(qtbot: QtBot) -> None:
     a, b = [series(count=2000)], [series(count=2000, seed=7)]
     view = on_screen(qtbot, CompareView())
-    chosen = (50.0, 90.0, 99.9)
+    percentiles = (50.0, 90.0, 99.9)
     view.set_runs(
-        replace(side("a", a, {}), percentiles=chosen), replace(side("b", b, {}), percentiles=chosen)
+        replace(side("a", a, {}), percentiles=percentiles),
+        replace(side("b", b, {}), percentiles=percentiles),
     )
     view.refresh()
-    judged = [name for name in view.table()[0] if name.endswith("_verdict")]
-    assert judged == ["p50_verdict", "p90_verdict", "p999_verdict"]
+    verdict_columns = [name for name in view.table()[0] if name.endswith("_verdict")]
+    assert verdict_columns == ["p50_verdict", "p90_verdict", "p999_verdict"]
     assert len(view.plots) == 3
 
 
@@ -269,13 +272,13 @@ def test_a_run_without_an_interval_is_an_open_dot_of_the_history(
     qtbot: QtBot, tmp_path: Path
 ) -> None:
     nights_at(tmp_path / "nights", [1.0, 1.0])
-    found = read_history(tmp_path / "nights")
+    history = read_history(tmp_path / "nights")
     view = on_screen(qtbot, HistoryView())
-    view.set_history(found)
+    view.set_history(history)
     view.set_case(CASE.identity_id, "mlp")
     view.refresh()
     (item,) = (i for i in view.plots[0].listDataItems() if i.opts.get("symbol") == "o")
     styles = [brush.style() for brush in item.opts["symbolBrush"]]
-    points = next(t for t in found.trends if t.percentile == "p50").points
+    points = next(t for t in history.trends if t.percentile == "p50").points
     solid, none = Qt.BrushStyle.SolidPattern, Qt.BrushStyle.NoBrush
     assert styles == [solid if point.low_us else none for point in points]

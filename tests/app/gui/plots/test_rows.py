@@ -26,7 +26,7 @@ from tests.app.gui.plots.grids import many
 from tests.app.gui.plots.views import on_screen
 
 
-def _stacked(qtbot: QtBot, count: int) -> HistogramView:
+def _show_rows(qtbot: QtBot, count: int) -> HistogramView:
     view = on_screen(qtbot, HistogramView(), many(count))
     view.layout_choice.choose("stacked")
     view.refresh()
@@ -36,14 +36,14 @@ def _stacked(qtbot: QtBot, count: int) -> HistogramView:
 def _turn_wheel(view: RowsView, steps: int, *, ctrl: bool = False) -> None:
     """The wheel over the middle of the plot, towards the user for what is below."""
     middle = QPointF(view.canvas.viewport().rect().center())
-    held = Qt.KeyboardModifier.ControlModifier if ctrl else Qt.KeyboardModifier.NoModifier
+    modifier = Qt.KeyboardModifier.ControlModifier if ctrl else Qt.KeyboardModifier.NoModifier
     wheel_event = QWheelEvent(
         middle,
         view.canvas.viewport().mapToGlobal(middle),
         QPoint(),
         QPoint(0, -120 * steps),
         Qt.MouseButton.NoButton,
-        held,
+        modifier,
         Qt.ScrollPhase.NoScrollPhase,
         False,
     )
@@ -68,7 +68,7 @@ def test_more_series_than_can_be_told_apart_over_each_other_stand_in_rows(qtbot:
 
 
 def test_twelve_rows_are_named_high_enough_and_share_one_title_and_axis(qtbot: QtBot) -> None:
-    view = _stacked(qtbot, 12)
+    view = _show_rows(qtbot, 12)
     (plot,) = view.plots
     names = plot.getAxis("left")
     assert isinstance(names, NamesAxis)
@@ -80,7 +80,7 @@ def test_twelve_rows_are_named_high_enough_and_share_one_title_and_axis(qtbot: Q
 
 
 def test_forty_rows_are_scrolled_through_by_bar_wheel_and_keys(qtbot: QtBot) -> None:
-    view = _stacked(qtbot, 40)
+    view = _show_rows(qtbot, 40)
     assert view.row_bar.isVisible()
     first, last = view.plots[0].viewRange()[1]
     assert last - first < 20
@@ -97,17 +97,17 @@ def test_forty_rows_are_scrolled_through_by_bar_wheel_and_keys(qtbot: QtBot) -> 
 
 
 def test_the_wheel_zooms_with_ctrl_and_where_nothing_is_to_be_scrolled(qtbot: QtBot) -> None:
-    many_rows, few = _stacked(qtbot, 40), _stacked(qtbot, 2)
+    many_rows, few = _show_rows(qtbot, 40), _show_rows(qtbot, 2)
     for view, ctrl in ((many_rows, True), (few, False)):
         low, high = view.plots[0].viewRange()[0]
         _turn_wheel(view, -2, ctrl=ctrl)
-        zoomed = view.plots[0].viewRange()[0]
-        assert zoomed[1] - zoomed[0] < high - low
+        zoomed_range = view.plots[0].viewRange()[0]
+        assert zoomed_range[1] - zoomed_range[0] < high - low
         assert view.row_bar.value() == 0
 
 
 def test_a_ridge_is_as_high_as_its_samples_on_the_scale_of_all(qtbot: QtBot) -> None:
-    view = _stacked(qtbot, 3)
+    view = _show_rows(qtbot, 3)
     highest = [float(ridge.heights.max()) for ridge in view.rows.ridges.ridges]
     assert max(highest) == pytest.approx(1.0)
     view.log_box.setChecked(False)
@@ -173,8 +173,8 @@ def test_a_low_plot_with_large_letters_has_half_of_its_view(qtbot: QtBot) -> Non
 def test_rows_whose_names_begin_and_end_alike_are_told_apart_in_large_letters(qtbot: QtBot) -> None:
     """Of forty, each lost its middle, and with it all that set it apart."""
     view = on_screen(qtbot, BoxesView(), many(40))
-    alike = [f"a_network · openvino-cpu · batch {k} · 16 threads" for k in range(40)]
-    plot = view.show_rows([f"{name} (wall clock, doubted)" for name in alike], None, "")
+    long_names = [f"a_network · openvino-cpu · batch {k} · 16 threads" for k in range(40)]
+    plot = view.show_rows([f"{name} (wall clock, doubted)" for name in long_names], None, "")
     names = plot.getAxis("left")
     assert isinstance(names, NamesAxis)
     assert len(set(names.names)) == 40
@@ -187,14 +187,14 @@ def test_a_wide_view_leaves_its_names_whole(qtbot: QtBot) -> None:
         f"{case_series.label} with an option of its own that is long" for case_series in view.series
     ]
 
-    def told(width: int) -> str:
+    def axis_label(width: int) -> str:
         view.resize(width, 500)
         names = view.show_rows(long, None, "").getAxis("left")
         assert isinstance(names, NamesAxis)
         return names.names[0]
 
-    assert told(2400) == long[0]
-    assert told(700) != long[0]
+    assert axis_label(2400) == long[0]
+    assert axis_label(700) != long[0]
     view.refresh()
     view.resize(2400, 500)
     assert view._dirty, "there is other room for names"
@@ -202,8 +202,8 @@ def test_a_wide_view_leaves_its_names_whole(qtbot: QtBot) -> None:
 
 def test_marks_name_their_series_where_there_are_several(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), many(2))
-    told = [mark.text for mark in view.outlined.marks._marks]
-    assert all(text.startswith(("batch 1 p", "batch 2 p")) for text in told)
+    texts = [mark.text for mark in view.outlined.marks._marks]
+    assert all(text.startswith(("batch 1 p", "batch 2 p")) for text in texts)
     view.set_series(many(1))
     view.refresh()
     assert all(mark.text.startswith("p") for mark in view.outlined.marks._marks)
@@ -220,20 +220,20 @@ def test_intervals_of_two_series_do_not_fuse(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), many(2))
     layer = view.outlined.marks
     assert isinstance(layer, MarkLayer)
-    painted: list[tuple[float, float]] = []
+    bands: list[tuple[float, float]] = []
     plain = layer._band
 
-    def seen(mark: Mark, x: float, top: float, height: float) -> object:
+    def paint_band(mark: Mark, x: float, top: float, height: float) -> object:
         band = plain(mark, x, top, height)
         if height > 1.0:
-            painted.append((band.top(), band.left()))
+            bands.append((band.top(), band.left()))
         return band
 
-    layer._band = seen  # type: ignore[method-assign, assignment]
+    layer._band = paint_band  # type: ignore[method-assign, assignment]
     layer.set_marks(_marks(150.0, 200.0, 250.0))
     view.plots[0].setXRange(-4.5, -3.2, padding=0)
     view.canvas.grab()
-    rows = {top for top, _ in painted}
+    rows = {top for top, _ in bands}
     assert len(rows) == 3, "each has a row of its own"
 
 
@@ -242,16 +242,16 @@ def test_a_percentile_keeps_its_text_beside_published_figures(qtbot: QtBot) -> N
     layer = view.outlined.marks
     color = QColor(LIGHT.text)
     crowd = [Mark((99.0 + k) * 1e-6, "published " * 6, color, "published") for k in range(8)]
-    own = Mark(103.5e-6, "p50 103 µs", color, "measured")
-    placed: dict[str, object] = {}
+    wide_mark = Mark(103.5e-6, "p50 103 µs", color, "measured")
+    placements: dict[str, object] = {}
     plain = layer._place
 
-    def seen(mark: Mark, *rest: object) -> object:
-        found = placed[mark.text] = plain(mark, *rest)  # type: ignore[arg-type]
+    def place_mark(mark: Mark, *rest: object) -> object:
+        found = placements[mark.text] = plain(mark, *rest)  # type: ignore[arg-type]
         return found
 
-    layer._place = seen  # type: ignore[method-assign, assignment]
-    layer.set_marks([*crowd, own])
+    layer._place = place_mark  # type: ignore[method-assign, assignment]
+    layer.set_marks([*crowd, wide_mark])
     view.plots[0].setXRange(-4.5, -3.5, padding=0)
     view.canvas.grab()
-    assert placed["p50 103 µs"] is not None
+    assert placements["p50 103 µs"] is not None

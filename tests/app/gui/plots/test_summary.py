@@ -20,13 +20,15 @@ from tests.app.gui.synthetic import failed, series, summary_of
 def _case(
     runtime: str, median_us: float, rounds: int = 4, clock: Clock = "wall", **row: Any
 ) -> Series:
-    one = series(
+    case_series = series(
         runtime, "m", key=f"key of {runtime}", count=2_000, rounds=rounds, median_us=median_us,
         clock=clock, seed=int(median_us), **row,
     )  # fmt: skip
-    summary = summary_of(one)
+    summary = summary_of(case_series)
     figures = {f"latency_{name}_us": summary.value_us(name) for name in ("p50", "p99")}
-    return replace(one, label=f"m · {runtime}", row={**one.row, "valid": True, **figures})
+    return replace(
+        case_series, label=f"m · {runtime}", row={**case_series.row, "valid": True, **figures}
+    )
 
 
 def _cards(view: SummaryView) -> tuple[Card, ...]:

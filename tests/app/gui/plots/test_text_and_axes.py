@@ -54,7 +54,7 @@ def test_rates_and_counts() -> None:
     assert [count_tick(v) for v in (1.0, 200.0, 1e4, 1e6)] == ["1", "200", "10k", "1M"]
 
 
-def _told(axis: LogAxis, low: float, high: float, size: float = 800.0) -> list[str]:
+def _tick_labels(axis: LogAxis, low: float, high: float, size: float = 800.0) -> list[str]:
     """The labels that the axis prints between two values."""
     spacing, values = axis.tickValues(math.log10(low), math.log10(high), size)[0]
     return axis.tickStrings(values, 1.0, spacing)
@@ -62,9 +62,9 @@ def _told(axis: LogAxis, low: float, high: float, size: float = 800.0) -> list[s
 
 def test_a_time_axis_prints_units_at_every_zoom(qapp: QApplication) -> None:
     axis = time_axis("bottom")
-    assert _told(axis, 1e-7, 1e2, 400.0) == ["1 µs", "100 µs", "10 ms", "1 s", "100 s"]
-    assert _told(axis, 9e-6, 2.1e-4) == ["10 µs", "20 µs", "50 µs", "100 µs", "200 µs"]
-    assert _told(axis, 1.01e-5, 1.055e-5, 350.0) == [
+    assert _tick_labels(axis, 1e-7, 1e2, 400.0) == ["1 µs", "100 µs", "10 ms", "1 s", "100 s"]
+    assert _tick_labels(axis, 9e-6, 2.1e-4) == ["10 µs", "20 µs", "50 µs", "100 µs", "200 µs"]
+    assert _tick_labels(axis, 1.01e-5, 1.055e-5, 350.0) == [
         "10.1 µs",
         "10.2 µs",
         "10.3 µs",
@@ -77,7 +77,7 @@ def test_labels_never_crowd_an_axis(qapp: QApplication) -> None:
     for axis in (time_axis("bottom"), count_axis("bottom")):
         for decades in (0.01, 0.3, 1.0, 2.0, 5.0, 9.0):
             for size in (120.0, 400.0, 1200.0):
-                labels = _told(axis, 1e-6, 1e-6 * 10**decades, size)
+                labels = _tick_labels(axis, 1e-6, 1e-6 * 10**decades, size)
                 assert len(labels) * 45.0 <= size + 90.0, (decades, size, labels)
 
 
@@ -94,8 +94,10 @@ def test_a_batch_axis_tells_powers_of_two_and_a_percent_axis_ends_at_100(
     axis = BatchAxis("bottom")
     spacing, values = axis.tickValues(0.0, math.log10(128.0), 400.0)[0]
     assert axis.tickStrings(values, 1.0, spacing) == ["1", "2", "4", "8", "16", "32", "64", "128"]
-    of_one = axis.tickValues(math.log10(0.3), math.log10(3.0), 400.0)[0]
-    assert axis.tickStrings(of_one[1], 1.0, of_one[0]) == ["1", "2"], "half an input is no batch"
+    narrow_ticks = axis.tickValues(math.log10(0.3), math.log10(3.0), 400.0)[0]
+    assert axis.tickStrings(narrow_ticks[1], 1.0, narrow_ticks[0]) == ["1", "2"], (
+        "half an input is no batch"
+    )
     levels = PercentAxis("left").tickValues(0.0, 124.0, 400.0)
     assert max(v for _, values in levels for v in values) == 100.0
 

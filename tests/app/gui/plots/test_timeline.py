@@ -39,17 +39,17 @@ def _highest(view: TimelineView) -> float:
 
 def test_an_envelope_that_follows_equals_one_of_the_whole() -> None:
     rows = records(latencies_ns(20.0, 20_000, 3), warmup=700)
-    followed, whole = Envelope(SERVICE), Envelope(SERVICE)
+    incremental, whole = Envelope(SERVICE), Envelope(SERVICE)
     for end in (0, 100, 5000, 5001, 12_345, 20_000):
-        followed.follow(rows[:end])
+        incremental.follow(rows[:end])
     whole.follow(rows)
     latency_s = (rows["finished_ns"] - rows["started_ns"]) * 1e-9
     blocks = latency_s[: 20_000 // BLOCK * BLOCK].reshape(-1, BLOCK)
     assert whole.greatest_s == pytest.approx(blocks.max(axis=1))
     assert whole.least_s == pytest.approx(blocks.min(axis=1))
     for name in ("start_s", "least_s", "greatest_s", "median_s"):
-        assert np.array_equal(getattr(followed, name), getattr(whole, name))
-    assert followed.warmup_end_s == whole.warmup_end_s
+        assert np.array_equal(getattr(incremental, name), getattr(whole, name))
+    assert incremental.warmup_end_s == whole.warmup_end_s
     assert whole.warmup_end_s == pytest.approx(rows["finished_ns"][699] * 1e-9, rel=1e-3)
     rows["phase"][:3] = FIRST_OF_SHAPE
     shapes = Envelope(SERVICE)
@@ -70,8 +70,8 @@ def test_a_long_round_that_is_shown_late_does_not_stay_in_memory(tmp_path: Path)
 def _held_bytes(path: Path) -> int:
     """How much of a mapped file is in this process' memory."""
     lines = Path("/proc/self/smaps").read_text().splitlines()
-    (at,) = (number for number, line in enumerate(lines) if line.endswith(str(path)))
-    rss = next(line for line in lines[at:] if line.startswith("Rss:"))
+    (line_index,) = (number for number, line in enumerate(lines) if line.endswith(str(path)))
+    rss = next(line for line in lines[line_index:] if line.startswith("Rss:"))
     return int(rss.split()[1]) * 1024
 
 
@@ -102,9 +102,9 @@ def test_zooming_in_draws_the_samples_themselves(qtbot: QtBot) -> None:
     view.plots[0].setXRange(middle, middle + 0.01, padding=0)
     view.refresh()
     assert coarse < RAW_LIMIT
-    inside = (samples.xData >= middle) & (samples.xData <= middle + 0.01)
+    is_inside = (samples.xData >= middle) & (samples.xData <= middle + 0.01)
     starts = (rows["started_ns"] - rows["started_ns"][0]) * 1e-9
-    assert int(inside.sum()) == int(((starts >= middle) & (starts <= middle + 0.01)).sum())
+    assert int(is_inside.sum()) == int(((starts >= middle) & (starts <= middle + 0.01)).sum())
 
 
 def test_rounds_stand_one_after_another_with_their_warm_up_shaded(qtbot: QtBot) -> None:
@@ -124,11 +124,11 @@ def test_a_memory_map_of_a_file_being_written_is_followed(qtbot: QtBot, tmp_path
     rows = records(latencies_ns(20.0, 6000, 1))
     rows[:2000].tofile(path)
     view = _view(qtbot, [np.memmap(path, RECORD, "r")])
-    before = view.plots[0].viewRange()[0][1]
+    right_end = view.plots[0].viewRange()[0][1]
     rows.tofile(path)
     view.set_series([replace(view.series[0], rounds=(np.memmap(path, RECORD, "r"),))])
     view.refresh()
-    assert view.plots[0].viewRange()[0][1] > 2.5 * before
+    assert view.plots[0].viewRange()[0][1] > 2.5 * right_end
 
 
 def test_an_empty_round_beside_a_full_one_is_no_obstacle(qtbot: QtBot) -> None:
@@ -163,10 +163,14 @@ def test_by_the_clock_a_disturbance_is_at_one_place_in_all_cases(qtbot: QtBot) -
     view.set_series([*cases, simulated])
     view.show()
     view.time_choice.choose("clock")
-    begins = {key: drawn[0].offset_s for key, drawn in view._drawn.items()}
+    begins = {key: envelopes[0].offset_s for key, envelopes in view._drawn.items()}
     assert begins == pytest.approx({"a": 0.0, "b": 1.5}), "a simulated card has no clock time"
     high = view.plots[0].viewRange()[0][1]
     assert 1.5 < high < 2.0
     view.time_choice.choose("rounds")
-    assert {key: drawn[0].offset_s for key, drawn in view._drawn.items()}.keys() == {"a", "b", "c"}
-    assert all(drawn[0].offset_s == 0.0 for drawn in view._drawn.values())
+    assert {key: envelopes[0].offset_s for key, envelopes in view._drawn.items()}.keys() == {
+        "a",
+        "b",
+        "c",
+    }
+    assert all(envelopes[0].offset_s == 0.0 for envelopes in view._drawn.values())

@@ -29,20 +29,20 @@ P50 = "latency_p50_us"
 
 def _case(p50_us: float, spread: float, threads: int = 1, **row: Any) -> Series:
     """A case with an option that is a number, and an interval of 10 % about its median."""
-    one = series(
+    case_series = series(
         "ort-cpu", "m", key=f"{spread} {threads} {row}", count=10, rounds=1, finished=False,
         threads=threads, options=f"spread={spread:g}", **row,
     )  # fmt: skip
     ends = {"latency_p50_ci_low_us": 0.9 * p50_us, "latency_p50_ci_high_us": 1.1 * p50_us}
-    return replace(one, row={**one.row, P50: p50_us, **ends})
+    return replace(case_series, row={**case_series.row, P50: p50_us, **ends})
 
 
 def _loaded_at(scenario: str, p50: float, p99: float, **row: object) -> Series:
     """A case with these figures and nothing else."""
-    one = series(key=f"{scenario} {row}", count=1, rounds=1, finished=False)
-    case = replace(one.case, scenario=Scenario.parse(scenario))
+    case_series = series(key=f"{scenario} {row}", count=1, rounds=1, finished=False)
+    case = replace(case_series.case, scenario=Scenario.parse(scenario))
     figures_of_it = {"latency_p50_us": p50, "latency_p99_us": p99}
-    return replace(one, case=case, row={**one.row, **figures_of_it, **row})
+    return replace(case_series, case=case, row={**case_series.row, **figures_of_it, **row})
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def test_every_number_that_varies_can_go_across_and_every_figure_up(cases: list[
 
 
 def test_what_else_differs_is_a_line_of_its_own_by_rising_x(cases: list[Series]) -> None:
-    found = {line.name: [x for x, _ in line.points] for line in lines(cases, "option:spread")}
-    assert found == {
+    x_by_line = {line.name: [x for x, _ in line.points] for line in lines(cases, "option:spread")}
+    assert x_by_line == {
         "ort-cpu threads 1": [1.0, 3.0, 30.0],
         "ort-cpu threads 2": [1.0, 3.0, 30.0],
     }
@@ -75,9 +75,9 @@ def test_what_else_differs_is_a_line_of_its_own_by_rising_x(cases: list[Series])
 
 
 def test_a_rate_or_a_gap_goes_across_though_the_scenarios_are_several() -> None:
-    paced = [_loaded_at(f"paced:{gap}us", 10.0, 20.0) for gap in (20, 40, 80)]
-    assert "gap_us" in numeric_settings(paced)
-    (line,) = lines(paced, "gap_us")
+    paced_cases = [_loaded_at(f"paced:{gap}us", 10.0, 20.0) for gap in (20, 40, 80)]
+    assert "gap_us" in numeric_settings(paced_cases)
+    (line,) = lines(paced_cases, "gap_us")
     assert [x for x, _ in line.points] == [20.0, 40.0, 80.0]
 
 
@@ -86,15 +86,15 @@ def test_points_and_intervals_lie_where_the_rows_say(qtbot: QtBot, cases: list[S
     view.over_choice.choose("option:spread")
     (layer,) = _layers(view)
     assert isinstance(view.plots[0].getAxis("bottom"), LogAxis), "thirty times apart"
-    found = {series.name: series.marks for series in layer.figure.series}
-    assert [mark.x for mark in found[f"m ort-cpu threads 1 {P50}"]] == [1.0, 3.0, 30.0]
-    assert [mark.y for mark in found[f"m ort-cpu threads 2 {P50}"]] == [5.0, 15.0, 150.0]
-    ends = [(mark.low, mark.high) for mark in found[f"m ort-cpu threads 1 {P50}"]]
+    marks = {series.name: series.marks for series in layer.figure.series}
+    assert [mark.x for mark in marks[f"m ort-cpu threads 1 {P50}"]] == [1.0, 3.0, 30.0]
+    assert [mark.y for mark in marks[f"m ort-cpu threads 2 {P50}"]] == [5.0, 15.0, 150.0]
+    ends = [(mark.low, mark.high) for mark in marks[f"m ort-cpu threads 1 {P50}"]]
     assert ends[0] == pytest.approx((9.0, 11.0))
     header, rows = view.table()
-    told = [dict(zip(header, row, strict=True)) for row in rows]
-    assert len(told) == 6
-    assert (told[0]["option:spread"], told[0][P50]) == (1.0, 10.0)
+    values = [dict(zip(header, row, strict=True)) for row in rows]
+    assert len(values) == 6
+    assert (values[0]["option:spread"], values[0][P50]) == (1.0, 10.0)
     view.over_choice.choose("threads")
     assert not isinstance(view.plots[0].getAxis("bottom"), LogAxis), "1 and 2 are near"
 
@@ -105,8 +105,8 @@ def test_a_plot_for_each_model_with_p50_and_p99_of_each_runtime(qtbot: QtBot) ->
     assert [first.figure.title, second.figure.title] == ["alexnet", "vgg16"]
     assert len(first.figure.series) == 4, "two percentiles of two runtimes"
     (p99,) = (s for s in first.figure.series if s.name == "alexnet ort-cpu latency_p99_us")
-    wanted = [number(one, "latency_p99_us") for one in finished()[:3]]
-    assert [mark.y for mark in p99.marks] == wanted
+    expected = [number(case_series, "latency_p99_us") for case_series in finished()[:3]]
+    assert [mark.y for mark in p99.marks] == expected
     assert view.plots[0].viewRange() == view.plots[1].viewRange(), "on one scale"
 
 
@@ -141,17 +141,17 @@ def test_the_readout_has_all_lines_at_a_place_the_slowest_first(
 ) -> None:
     view = on_screen(qtbot, TrendsView(), cases)
     view.over_choice.choose("option:spread")
-    told = hover(view, at(view, math.log10(3.0), math.log10(30e-6))).splitlines()
-    assert told[0] == "spread 3"
-    figures_told = [line.rpartition(": ")[2].split(" (")[0] for line in told[1:]]
+    readout = hover(view, at(view, math.log10(3.0), math.log10(30e-6))).splitlines()
+    assert readout[0] == "spread 3"
+    figures_told = [line.rpartition(": ")[2].split(" (")[0] for line in readout[1:]]
     assert figures_told == ["p50 30.0 µs", "p50 15.0 µs"]
 
 
 def test_a_single_round_is_open(qtbot: QtBot) -> None:
     """Without an interval a point looked as sure as one of many rounds."""
-    bounded, bare = _case(10.0, 1.0), _case(20.0, 2.0)
+    bounded_case, bare = _case(10.0, 1.0), _case(20.0, 2.0)
     row = {**bare.row, "latency_p50_ci_low_us": None, "latency_p50_ci_high_us": None}
-    view = on_screen(qtbot, TrendsView(), [bounded, replace(bare, row=row)])
+    view = on_screen(qtbot, TrendsView(), [bounded_case, replace(bare, row=row)])
     (series_,) = _layers(view)[0].figure.series
     assert [mark.is_hollow for mark in series_.marks] == [False, True]
 
@@ -159,8 +159,8 @@ def test_a_single_round_is_open(qtbot: QtBot) -> None:
 def test_a_figure_with_a_zero_is_not_on_a_logarithmic_axis(
     qtbot: QtBot, cases: list[Series]
 ) -> None:
-    counted = [replace(case, row={**case.row, "outliers": k}) for k, case in enumerate(cases)]
-    view = on_screen(qtbot, TrendsView(), counted)
+    count_cases = [replace(case, row={**case.row, "outliers": k}) for k, case in enumerate(cases)]
+    view = on_screen(qtbot, TrendsView(), count_cases)
     view.figure_choice.choose("outliers")
     assert not isinstance(view.plots[0].getAxis("left"), LogAxis)
     assert view.heading._title.startswith("Outliers over")
@@ -196,19 +196,21 @@ def _tick_texts(axis: pg.AxisItem) -> list[str]:
 def test_a_case_that_broke_its_own_protocol_is_crossed_out(qtbot: QtBot) -> None:
     rates = [_loaded_at(f"rate:{rate}/s", 10.0, 20.0) for rate in (100, 200, 400)]
     late = _loaded_at("rate:800/s", 90.0, 200.0, valid=False)
-    failed = replace(_loaded_at("rate:1600/s", 1.0, 1.0), status="timeout")
-    view = on_screen(qtbot, TrendsView(), [*rates, late, failed])
+    failed_case = replace(_loaded_at("rate:1600/s", 1.0, 1.0), status="timeout")
+    view = on_screen(qtbot, TrendsView(), [*rates, late, failed_case])
     assert "not valid, see its warnings" in [entry.text for entry in view.legend._entries]
     header, rows = view.table()
     assert [row[header.index("valid")] for row in rows] == [True, True, True, False]
-    crossed = [s for s in _layers(view)[0].figure.series if s.symbol == "cross"]
-    assert {mark.x for series in crossed for mark in series.marks} == {800.0}
+    cross_series = [s for s in _layers(view)[0].figure.series if s.symbol == "cross"]
+    assert {mark.x for series in cross_series for mark in series.marks} == {800.0}
 
 
 def test_over_a_rate_the_knee_and_what_a_search_found_are_marked(qtbot: QtBot) -> None:
     sentence = "ort-cpu holds 38,000/s at p99 <= 2.00 ms (limit: 38,000/s to 42,000/s)"
     rate_answer = RateAnswer("p99", 2000.0, sentence, 38_000.0, 42_000.0)
-    view = on_screen(qtbot, TrendsView(), [replace(one, sought=rate_answer) for one in loaded()])
+    view = on_screen(
+        qtbot, TrendsView(), [replace(case_series, sought=rate_answer) for case_series in loaded()]
+    )
     assert view.over_choice.value == "offered_rate_hz"
     assert sentence in view.heading._note
     (target,) = _layers(view)[0].figure.references
@@ -218,7 +220,9 @@ def test_over_a_rate_the_knee_and_what_a_search_found_are_marked(qtbot: QtBot) -
     (marks,) = [layer for layer in view._layers if isinstance(layer, RateMarks)]
     assert "holds 38.0k/s" in [mark.text for mark in marks._marks]
     assert any(mark.text.startswith("knee") for mark in marks._marks)
-    view.set_series([replace(one, sought=RateAnswer("p99", 2000.0)) for one in loaded()])
+    view.set_series(
+        [replace(case_series, sought=RateAnswer("p99", 2000.0)) for case_series in loaded()]
+    )
     view.refresh()
     (marks,) = [layer for layer in view._layers if isinstance(layer, RateMarks)]
     assert not any("holds" in mark.text for mark in marks._marks), "it goes on"

@@ -24,22 +24,24 @@ BUSY = "more was running than this machine has cores: stop other work to trust t
 
 
 def _case(runtime: str, p50_us: float, clock: Clock = "wall", **row: object) -> Series:
-    one = series(runtime, "m", key=runtime, count=20, rounds=1, clock=clock, finished=False)
+    case_series = series(runtime, "m", key=runtime, count=20, rounds=1, clock=clock, finished=False)
     figures: dict[str, Any] = {"latency_p50_us": p50_us, "throughput_per_s": 1e6 / p50_us, **row}
-    return replace(one, row={**one.row, "precision": "fp32", **figures})
+    return replace(case_series, row={**case_series.row, "precision": "fp32", **figures})
 
 
 def test_doubted_series_are_hollow_and_wrong_ones_crossed_out() -> None:
-    sound, doubted = series(key="a", count=50), series(key="b", count=50, warnings=BUSY)
+    sound, doubtful = series(key="a", count=50), series(key="b", count=50, warnings=BUSY)
     wrong = series(key="c", count=50, status="wrong_output")
-    styles = series_styles([sound, doubted, wrong], LIGHT)
+    styles = series_styles([sound, doubtful, wrong], LIGHT)
     brush = Qt.BrushStyle
     fills = [styles[key].fill().style() for key in "abc"]
     assert fills == [brush.SolidPattern, brush.NoBrush, brush.DiagCrossPattern]
     dots = [styles[key].solid().style() for key in "abc"]
     assert dots == [brush.SolidPattern, brush.NoBrush, brush.NoBrush]
-    told = [legend_text(one).partition(" (")[2] for one in (sound, doubted, wrong)]
-    assert told == ["wall clock)", "wall clock, doubted)", "wall clock, wrong output)"]
+    descriptions = [
+        legend_text(case_series).partition(" (")[2] for case_series in (sound, doubtful, wrong)
+    ]
+    assert descriptions == ["wall clock)", "wall clock, doubted)", "wall clock, wrong output)"]
 
 
 def test_a_wrong_output_is_told_at_its_percentiles(qtbot: QtBot) -> None:
@@ -72,9 +74,9 @@ def test_the_heading_says_that_only_a_part_is_shown(qtbot: QtBot) -> None:
 
 
 def test_samples_that_are_not_there_are_not_promised(qtbot: QtBot) -> None:
-    gone = series(count=10)
-    gone = replace(gone, counts=gone.counts * 0, rounds=())
-    view = on_screen(qtbot, HistogramView(), [gone])
+    empty_series = series(count=10)
+    empty_series = replace(empty_series, counts=empty_series.counts * 0, rounds=())
+    view = on_screen(qtbot, HistogramView(), [empty_series])
     assert "not in the run folder" in view._missing.text()
 
 
@@ -93,14 +95,14 @@ def test_the_best_of_a_row_is_of_one_clock_and_one_precision(
     qtbot: QtBot, rivals: list[Series]
 ) -> None:
     view = on_screen(qtbot, MatrixView(), rivals)
-    found = view._pivot()
-    columns = list(found.columns)
+    pivot = view._pivot()
+    columns = list(pivot.columns)
     assert columns == ["ort-cpu", "torch-cpu", "openvino-cpu", "fpga:v80"], "simulated ones last"
-    by_name = {columns[cell.column]: cell for cell in found.cells}
+    by_name = {columns[cell.column]: cell for cell in pivot.cells}
     ratios = {name: cell.ratio for name, cell in by_name.items()}
     assert ratios == {"ort-cpu": 1.0, "torch-cpu": 2.5, "openvino-cpu": None, "fpga:v80": None}
-    doubted = {name: view._tile(cell).doubted for name, cell in by_name.items()}
-    assert doubted["ort-cpu"] and not doubted["torch-cpu"]
+    is_doubtful = {name: view._tile(cell).doubted for name, cell in by_name.items()}
+    assert is_doubtful["ort-cpu"] and not is_doubtful["torch-cpu"]
     view.simulated_box.setChecked(False)
     assert "fpga:v80" not in view._pivot().columns
 
@@ -109,9 +111,9 @@ def test_comparing_has_the_words_and_colours_of_the_verdicts(qtbot: QtBot) -> No
     view = on_screen(qtbot, CompareView())
     view.set_runs(side("a", [series(count=500)], {}), side("b", [series(count=500, seed=2)], {}))
     view.refresh()
-    told = {entry.text: entry for entry in view.legend._entries}
-    assert list(told) == ["second faster", "second slower", "same", "undecided"]
-    pen = told["second slower"].pen
+    entries = {entry.text: entry for entry in view.legend._entries}
+    assert list(entries) == ["second faster", "second slower", "same", "undecided"]
+    pen = entries["second slower"].pen
     assert pen is not None and pen.color() == verdict_color("slower", LIGHT)
-    fills = [entry.brush.color().name() for entry in told.values() if entry.brush is not None]
+    fills = [entry.brush.color().name() for entry in entries.values() if entry.brush is not None]
     assert len(set(fills)) == 4, "what is undecided is not what is the same"

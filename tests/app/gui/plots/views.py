@@ -67,7 +67,7 @@ def live() -> list[Series]:
         series("ort-cpu", seed=1, count=4000),
         series("openvino-cpu", seed=2, count=4000, median_us=31.0, finished=False),
         series(
-            "fpga:v80", seed=3, count=4000, median_us=2.5, clock="simulated", published=[PUBLISHED]
+            "fpga:v80", seed=3, count=4000, median_us=2.5, clock="simulated", references=[PUBLISHED]
         ),
     ]
 
@@ -78,12 +78,12 @@ def finished() -> list[Series]:
     for number, (model, accuracy) in enumerate((("alexnet", 0.549), ("vgg16", 0.732))):
         for runtime in ("ort-cpu", "ort-cuda"):
             for batch in (1, 2, 4):
-                one = series(
+                case_series = series(
                     runtime, model, key=f"{model}{runtime}{batch}", count=6000, warmup=10,
                     seed=number * 10 + batch, median_us=100.0 * batch, batch_size=batch,
                     family=model.rstrip("0123456789"), accuracy_top1=accuracy,
                 )  # fmt: skip
-                cases.append(_with_figures(one, batch))
+                cases.append(_with_figures(case_series, batch))
     return [*cases, failed("ort-cuda", "vgg16", "out_of_memory", "no room", batch_size=8)]
 
 
@@ -100,11 +100,11 @@ def checks() -> list[Series]:
         "tensorrt-rtx:sm89": ("compiles", "unsupported"),
         "openvino-cpu": ("compile_failed", "waiting"),
     }
-    made = {"tensorrt-rtx:sm89": "built"}
+    outcomes = {"tensorrt-rtx:sm89": "built"}
     return [
-        failed(runtime, model, end, f"{model} {end}", check_level=made.get(runtime, "opened"))
-        for runtime, of in ends.items()
-        for model, end in zip(("alexnet", "vgg16"), of, strict=True)
+        failed(runtime, model, end, f"{model} {end}", check_level=outcomes.get(runtime, "opened"))
+        for runtime, model_ends in ends.items()
+        for model, end in zip(("alexnet", "vgg16"), model_ends, strict=True)
     ]
 
 

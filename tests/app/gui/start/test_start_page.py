@@ -25,9 +25,9 @@ def test_a_recent_run_is_opened_by_its_row(qtbot: QtBot, tmp_path: Path) -> None
     page.show()
     page.show_recent([tmp_path / "one", tmp_path / "two"])
     qtbot.waitUntil(lambda: "open two" in _rows(page))
-    with qtbot.waitSignal(page.open_asked) as asked:
+    with qtbot.waitSignal(page.open_asked) as blocker:
         _rows(page)["open two"].click()
-    assert asked.args == [tmp_path / "two"]
+    assert blocker.args == [tmp_path / "two"]
 
 
 def test_a_sweep_that_is_being_measured_is_offered_until_it_ends(
@@ -41,9 +41,9 @@ def test_a_sweep_that_is_being_measured_is_offered_until_it_ends(
         assert running_sweeps(tmp_path) == ((tmp_path / "tuesday").resolve(),)
         page.show()
         qtbot.waitUntil(lambda: "open tuesday" in _rows(page), timeout=10_000)
-        with qtbot.waitSignal(page.open_asked) as asked:
+        with qtbot.waitSignal(page.open_asked) as blocker:
             _rows(page)["open tuesday"].click()
-        assert asked.args == [(tmp_path / "tuesday").resolve()]
+        assert blocker.args == [(tmp_path / "tuesday").resolve()]
     page.look()
     assert "open tuesday" not in _rows(page)
     assert running_sweeps(tmp_path / "none") == ()

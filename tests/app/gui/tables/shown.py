@@ -8,10 +8,10 @@ from app.plot_data.series import Series
 
 def series_shown(table: ResultsTable) -> list[Series]:
     """The case of each row; none of them may be a group's own."""
-    found = [table.filter.series_at(row) for row in range(table.filter.rowCount())]
-    assert None not in found
-    return [one for one in found if one is not None]
+    all_series = [table.filter.series_at(row) for row in range(table.filter.rowCount())]
+    assert None not in all_series
+    return [case_series for case_series in all_series if case_series is not None]
 
 
 def keys_shown(table: ResultsTable) -> list[str]:
-    return [one.key for one in series_shown(table)]
+    return [case_series.key for case_series in series_shown(table)]

@@ -25,9 +25,9 @@ P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_u
 def _case(
     key: str, p50_us: float, runtime: str = "ort-cpu", clock: Clock = "wall", **row: Any
 ) -> Series:
-    one = series(runtime, key=key, count=10, rounds=1, finished=False, clock=clock, **row)
+    case_series = series(runtime, key=key, count=10, rounds=1, finished=False, clock=clock, **row)
     figures = {"latency_p50_us": p50_us, "latency_p99_us": 2 * p50_us, "precision": "fp32"}
-    return replace(one, row={**one.row, **figures, **row})
+    return replace(case_series, row={**case_series.row, **figures, **row})
 
 
 CASES = [
@@ -53,11 +53,15 @@ def table(qtbot: QtBot) -> ResultsTable:
 
 def _rows(table: ResultsTable) -> list[str]:
     """The key of each case, and what a group's own row begins with, from top to bottom."""
-    found = []
+    keys = []
     for row in range(table.filter.rowCount()):
-        one = table.filter.series_at(row)
-        found.append(one.key if one else str(table.filter.index(row, 0).data()).partition(":")[0])
-    return found
+        case_series = table.filter.series_at(row)
+        keys.append(
+            case_series.key
+            if case_series
+            else str(table.filter.index(row, 0).data()).partition(":")[0]
+        )
+    return keys
 
 
 def test_groups_come_in_the_order_of_their_setting_and_keep_the_sorting(
@@ -147,8 +151,8 @@ def test_the_keyboard_stays_on_its_case_through_filter_and_sorting(table: Result
 def test_each_term_is_a_chip_that_can_be_taken_away(table: ResultsTable) -> None:
     QTest.keyClicks(table.filter_box, 'ort-cpu p50>8 status:"ok"')
     assert table.chips.isVisible()
-    told = [chip.accessibleName() for chip in table.chips.buttons]
-    assert told == [
+    chip_names = [chip.accessibleName() for chip in table.chips.buttons]
+    assert chip_names == [
         f"Take {term} out of the filter" for term in ("ort-cpu", "p50>8", 'status:"ok"')
     ]
     QTest.mouseClick(table.chips.buttons[1], Qt.MouseButton.LeftButton)

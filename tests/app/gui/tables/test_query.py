@@ -25,13 +25,13 @@ from tests.app.gui.tables.shown import keys_shown
 BUSY = diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2)
 
 
-def _warned(diagnostics: Sequence[Diagnostic]) -> dict[str, Any]:
+def _warning_values(diagnostics: Sequence[Diagnostic]) -> dict[str, Any]:
     return {**diagnostic_columns(diagnostics)}
 
 
 def _case(key: str, model: str = "cnn_tiny", runtime: str = "ort-cpu", **row: object) -> Series:
-    one = series(runtime, model, key=key, count=10, rounds=1, finished=False)
-    return replace(one, row={**one.row, "rounds": 1, **row})
+    case_series = series(runtime, model, key=key, count=10, rounds=1, finished=False)
+    return replace(case_series, row={**case_series.row, "rounds": 1, **row})
 
 
 def _with_options(key: str, model: str, **options: float | str) -> Series:
@@ -58,7 +58,7 @@ def table(qtbot: QtBot) -> ResultsTable:
     return table
 
 
-def _found(table: ResultsTable, query: str) -> list[str]:
+def _find_keys(table: ResultsTable, query: str) -> list[str]:
     table.filter_box.clear()
     QTest.keyClicks(table.filter_box, query)
     return keys_shown(table)
@@ -85,7 +85,7 @@ def _found(table: ResultsTable, query: str) -> list[str]:
 def test_a_filter_finds_settings_and_figures(
     table: ResultsTable, query: str, keys: list[str]
 ) -> None:
-    assert _found(table, query) == keys
+    assert _find_keys(table, query) == keys
 
 
 def test_options_that_a_sweep_varies_are_columns_before_the_status(table: ResultsTable) -> None:
@@ -104,8 +104,11 @@ def test_options_that_a_sweep_varies_are_columns_before_the_status(table: Result
 def test_an_option_that_a_case_leaves_to_its_runtime_has_the_value_that_held(
     table: ResultsTable,
 ) -> None:
-    left, given = _case("a", options="arena=True streams=1"), _with_options("b", "m", arena="False")
-    table.set_series([left, given])
+    left, explicit = (
+        _case("a", options="arena=True streams=1"),
+        _with_options("b", "m", arena="False"),
+    )
+    table.set_series([left, explicit])
     arena = next(k for k, c in enumerate(table.model.columns) if c.key == "option:arena")
     assert [table.filter.index(row, arena).data() for row in (0, 1)] == ["True", "False"]
     assert "option:streams" not in {column.key for column in table.model.columns}
@@ -121,7 +124,7 @@ def test_sizes_of_a_models_own_axes_are_columns_where_they_differ(table: Results
     table.set_series([rows("a", 4), rows("b", 8)])
     keys = [column.key for column in table.model.columns if ":" in column.key]
     assert keys == ["axis:rows"], "the batch has a column as it is"
-    assert _found(table, "rows=8") == ["b"]
+    assert _find_keys(table, "rows=8") == ["b"]
 
 
 def test_what_names_no_column_is_a_word() -> None:
@@ -139,18 +142,18 @@ def test_each_doubt_of_a_run_finds_the_rows_that_it_counts(table: ResultsTable) 
     cause = diagnostic("outliers_from_steal", outliers=1, all=2)
     table.set_series(
         [
-            _case("a", **_warned([BUSY, spread[0], cause])),
-            _case("b", **_warned([spread[1], diagnostic("outliers", share=0.1)])),
+            _case("a", **_warning_values([BUSY, spread[0], cause])),
+            _case("b", **_warning_values([spread[1], diagnostic("outliers", share=0.1)])),
             _case("c", valid=False),
             _case("d", warnings=None),
             failed("fpga:v80", "m", "wrong_output", "off by 0.5"),
             failed("fpga:v80", "m", "cancelled", "not come to"),
         ]
     )
-    found = issues_of(
+    issues = issues_of(
         table.model.series, {"here": {"virtual_machine": True, "governor": None}}, True
     )
-    by_code = {one.code or one.title: one for one in found}
+    by_code = {issue.code or issue.title: issue for issue in issues}
     assert set(by_code) == {
         "wrong output", "cancelled", "not valid", "cpu_oversubscribed", "rounds_differ",
         "outliers", "outliers_from_steal", "few_rounds", "virtual_machine", "governor_unknown",
@@ -158,33 +161,33 @@ def test_each_doubt_of_a_run_finds_the_rows_that_it_counts(table: ResultsTable) 
     assert by_code["wrong output"].remedy == "off by 0.5"
     assert by_code["rounds_differ"].detail == rendering.message(*spread)
     assert by_code["rounds_differ"].remedy == rendering.action(*spread)
-    for one in found:
-        assert len(_found(table, one.query)) == one.rows, one
+    for issue in issues:
+        assert len(_find_keys(table, issue.query)) == issue.rows, issue
 
 
 def test_a_code_is_found_whole_and_not_within_a_longer_one(table: ResultsTable) -> None:
     cause = diagnostic("outliers_from_steal", outliers=1, all=2)
     table.set_series(
         [
-            _case("a", **_warned([cause])),
-            _case("b", **_warned([BUSY, diagnostic("outliers", share=0.1)])),
+            _case("a", **_warning_values([cause])),
+            _case("b", **_warning_values([BUSY, diagnostic("outliers", share=0.1)])),
             _case("c"),
         ]
     )
-    assert _found(table, "code:outliers") == ["b"]
-    assert _found(table, "code:outliers*") == ["a", "b"]
-    assert _found(table, "code=cpu_oversubscribed") == ["b"]
-    assert _found(table, "code!=outliers") == ["a", "c"]
+    assert _find_keys(table, "code:outliers") == ["b"]
+    assert _find_keys(table, "code:outliers*") == ["a", "b"]
+    assert _find_keys(table, "code=cpu_oversubscribed") == ["b"]
+    assert _find_keys(table, "code!=outliers") == ["a", "c"]
 
 
 def test_nothing_is_said_of_what_a_run_may_still_come_to() -> None:
     cases = [_case("a"), failed("fpga:v80", "m", "cancelled", "not come to")]
     assert issues_of(cases, {}, is_over=False) == []
-    assert next(one.title for one in issues_of(cases, {}, is_over=True)) == "cancelled"
+    assert next(issue.title for issue in issues_of(cases, {}, is_over=True)) == "cancelled"
 
 
 def test_doubted_rows_are_marked_and_say_why(table: ResultsTable) -> None:
-    table.set_series([_case("a", **_warned([BUSY])), _case("b")])
+    table.set_series([_case("a", **_warning_values([BUSY])), _case("b")])
     status = next(k for k, c in enumerate(table.model.columns) if c.key == "status")
     cells = [table.filter.index(row, status) for row in (0, 1)]
     assert [cell.data() for cell in cells] == ["ok !", "ok"]
@@ -198,7 +201,7 @@ def test_the_interval_stands_beside_p50_unasked(table: ResultsTable) -> None:
     table.set_series([_case("a", latency_p50_us=10.0, **interval), _case("b", latency_p50_us=10.0)])
     p50 = next(k for k, c in enumerate(table.model.columns) if c.key == "latency_p50_us")
     assert not table.view.isColumnHidden(p50)
-    told = [table.filter.index(row, p50).data() for row in (0, 1)]
-    assert told == ["10.00 µs  (9.800 to 10.30 µs)", "10.00 µs"]
-    room = table.view.fontMetrics().horizontalAdvance(told[0])
+    texts = [table.filter.index(row, p50).data() for row in (0, 1)]
+    assert texts == ["10.00 µs  (9.800 to 10.30 µs)", "10.00 µs"]
+    room = table.view.fontMetrics().horizontalAdvance(texts[0])
     assert table.view.columnWidth(p50) > room

@@ -33,8 +33,10 @@ REASON = next(k for k, column in enumerate(COLUMNS) if column.key == "reason")
 
 
 def _case(key: str, p50: float, runtime: str = "ort-cpu", **row: object) -> Series:
-    one = series(runtime, key=key, count=10, rounds=1, finished=False)
-    return replace(one, row={**one.row, "latency_p50_us": p50, "batch_size": 1, **row})
+    case_series = series(runtime, key=key, count=10, rounds=1, finished=False)
+    return replace(
+        case_series, row={**case_series.row, "latency_p50_us": p50, "batch_size": 1, **row}
+    )
 
 
 @pytest.fixture
@@ -71,10 +73,14 @@ def test_whatever_a_column_holds_is_shown(table: ResultsTable, tmp_path: Path) -
     rows = read_rows(filled_csv(tmp_path / "run")[1])
     for row in rows.values():
         table.set_series([replace(series(count=10, rounds=1, finished=False), row=row)])
-        hidden = [c.key for k, c in enumerate(COLUMNS) if row[c.key] and not _text(table, 0, k)]
-        assert not hidden
-    filled = {name for row in rows.values() for name, value in row.items() if value is not None}
-    assert filled | NEVER_FILLED == {column.key for column in COLUMNS}
+        hidden_columns = [
+            c.key for k, c in enumerate(COLUMNS) if row[c.key] and not _text(table, 0, k)
+        ]
+        assert not hidden_columns
+    filled_columns = {
+        name for row in rows.values() for name, value in row.items() if value is not None
+    }
+    assert filled_columns | NEVER_FILLED == {column.key for column in COLUMNS}
 
 
 def test_what_is_shown_until_somebody_chooses_are_columns() -> None:
@@ -93,7 +99,7 @@ def test_filtering_needs_every_word(qtbot: QtBot, table: ResultsTable) -> None:
     assert keys_shown(table) == ["b"]
     table.filter_box.clear()
     QTest.keyClicks(table.filter_box, "signal 11")
-    assert [one.status for one in series_shown(table)] == ["crashed"]
+    assert [case_series.status for case_series in series_shown(table)] == ["crashed"]
     assert table.count_label.text() == "1 of 4 cases"
 
 
@@ -108,8 +114,8 @@ def test_whatever_ended_without_being_ok_is_found_with_its_reason(table: Results
         ]
     )
     table.status_choice.choose("not_ok")
-    found = [_text(table, row, REASON) for row in range(table.filter.rowCount())]
-    assert found == [f"why {status}" for status in ends]
+    reasons = [_text(table, row, REASON) for row in range(table.filter.rowCount())]
+    assert reasons == [f"why {status}" for status in ends]
     table.status_choice.choose("ok")
     assert keys_shown(table) == ["a"]
 
@@ -127,12 +133,12 @@ def test_a_baseline_gives_every_other_row_its_distance(table: ResultsTable) -> N
 
 def test_only_a_verdict_from_pairs_of_rounds_is_told_as_one(table: ResultsTable) -> None:
     medians = {"a": 20.0, "b": 30.0, "c": 12.0, "d": 20.0}
-    measured = [
+    verdict_series = [
         series(runtime, key=key, median_us=median, count=2000, seed=seed)
         for seed, (key, median) in enumerate(medians.items(), start=1)
         for runtime in ("ort-cpu",)
     ]
-    table.set_series([*measured, _case("e", 40.0)])
+    table.set_series([*verdict_series, _case("e", 40.0)])
     table.view.setCurrentIndex(table.filter.index(0, 0))
     table.toggle_baseline()
     words = [_text(table, row, P50).split()[-1] for row in range(1, 4)]
@@ -153,13 +159,13 @@ def test_a_change_within_the_plans_band_is_none(table: ResultsTable) -> None:
     table.set_series(cases)
     table.view.setCurrentIndex(table.filter.index(0, 0))
     table.toggle_baseline()
-    told = []
+    verdicts = []
     for band in (0.02, 0.25):
         table.show_plan(Plan(sweeps=grid, band=band))
-        told.append(_text(table, 1, P50).split()[-1])
+        verdicts.append(_text(table, 1, P50).split()[-1])
         tip = table.filter.index(1, P50).data(Qt.ItemDataRole.ToolTipRole)
         assert f"within {100 * band:g}% does not count" in tip
-    assert told == ["slower", "same"]
+    assert verdicts == ["slower", "same"]
 
 
 def test_a_verdict_that_comes_later_is_told_as_well(table: ResultsTable) -> None:
@@ -176,23 +182,25 @@ def test_a_plan_with_a_baseline_shows_its_verdicts_and_keeps_no_preference(
     table: ResultsTable,
 ) -> None:
     grid = (Sweep(models=("cnn_tiny",)),)
-    before = table.visible_columns()
+    columns_before = table.visible_columns()
     table.set_series([_case("a", 9.5, baseline_p50_verdict="slower")])
     table.show_plan(Plan(sweeps=grid, baseline="ort-cpu"))
     verdict = next(k for k, column in enumerate(COLUMNS) if column.key == "baseline_p50_verdict")
     assert not table.view.isColumnHidden(verdict)
     color = table.filter.index(0, verdict).data(Qt.ItemDataRole.ForegroundRole)
     assert (_text(table, 0, verdict), color) == ("slower", QColor(LIGHT.slower))
-    assert table.visible_columns() == before
+    assert table.visible_columns() == columns_before
     table.show_plan(Plan(sweeps=grid))
     assert table.view.isColumnHidden(verdict)
 
 
 def test_what_tells_rows_apart_is_shown_while_it_does(table: ResultsTable) -> None:
-    before = table.visible_columns()
+    columns_before = table.visible_columns()
 
-    def shown() -> set[str]:
-        return {a.data() for a in table.columns.menu.actions() if a.isChecked()} - set(before)
+    def new_columns() -> set[str]:
+        return {a.data() for a in table.columns.menu.actions() if a.isChecked()} - set(
+            columns_before
+        )
 
     table.set_series(
         [
@@ -201,15 +209,15 @@ def test_what_tells_rows_apart_is_shown_while_it_does(table: ResultsTable) -> No
             _case("c", 9.5, "torch-cpu", scenario="paced", options="mode=eager", gap_us=200.0),
         ]
     )
-    assert shown() == {"scenario", "gap_us"}
-    assert table.visible_columns() == before, "nothing of it is kept as the user's choice"
+    assert new_columns() == {"scenario", "gap_us"}
+    assert table.visible_columns() == columns_before, "nothing of it is kept as the user's choice"
     table.set_series([_case("a", 9.5, condition=None), _case("b", 9.5, condition="cold:64MB")])
-    assert shown() == {"condition"}
+    assert new_columns() == {"condition"}
     on, off = _case("a", 9.5), _case("b", 9.5)
     table.set_series([on, replace(off, case=replace(off.case, options={"arena": False}))])
-    assert shown() == {"option:arena"}
+    assert new_columns() == {"option:arena"}
     table.set_series([_case("a", 9.5)])
-    assert shown() == set()
+    assert new_columns() == set()
 
 
 def test_a_measurement_that_broke_its_own_protocol_is_not_just_ok(table: ResultsTable) -> None:
@@ -217,8 +225,8 @@ def test_a_measurement_that_broke_its_own_protocol_is_not_just_ok(table: Results
     status = next(k for k, column in enumerate(COLUMNS) if column.key == "status")
     assert [_text(table, row, status) for row in (0, 1)] == ["ok", "ok, not valid"]
     role = Qt.ItemDataRole.ForegroundRole
-    well, broken = (table.filter.index(row, status).data(role) for row in (0, 1))
-    assert (well, broken) == (QColor(LIGHT.good), QColor(LIGHT.warning))
+    well, broken_status = (table.filter.index(row, status).data(role) for row in (0, 1))
+    assert (well, broken_status) == (QColor(LIGHT.good), QColor(LIGHT.warning))
 
 
 def test_a_verdict_is_read_in_full(table: ResultsTable) -> None:
@@ -292,17 +300,17 @@ def test_columns_can_be_chosen_and_kept(table: ResultsTable) -> None:
     table.set_series([_case("a", 1.0, macs=1000)])
     table.set_visible_columns(["model", "macs", "of_a_later_version"])
     assert table.visible_columns() == ["model", "macs"]
-    shown = [k for k in range(len(COLUMNS)) if not table.view.isColumnHidden(k)]
-    assert [COLUMNS[k].key for k in shown] == ["model", "macs"]
+    visible_indices = [k for k in range(len(COLUMNS)) if not table.view.isColumnHidden(k)]
+    assert [COLUMNS[k].key for k in visible_indices] == ["model", "macs"]
     action = next(a for a in table.columns.menu.actions() if a.data() == "opset")
     action.trigger()
     assert "opset" in table.visible_columns()
 
 
 def test_selection_is_told_and_survives_new_rows(qtbot: QtBot, table: ResultsTable) -> None:
-    with qtbot.waitSignal(table.selected) as told:
+    with qtbot.waitSignal(table.selected) as blocker:
         table.view.selectRow(2)
-    assert told.args == [["c"]]
+    assert blocker.args == [["c"]]
     table.set_series([_case("z", 1.0), *table.model.series])
     assert table.selected_keys() == ["c"]
 
@@ -315,10 +323,10 @@ def test_a_theme_reaches_the_cells(table: ResultsTable) -> None:
 
 
 def test_percentiles_that_a_plan_chose_are_columns_of_that_run(table: ResultsTable) -> None:
-    chosen = {"latency_p9999_us": 31.5, "latency_p9999_ci_low_us": 30.0, "ci_method": "t_ranks"}
-    table.set_series([_case(key, 9.5, "ort-cpu", **chosen) for key in ("a", "b")])
-    added = table.model.columns[len(COLUMNS) :]
-    assert [column.title for column in added] == ["p99.99", "p99.99 from"]
+    row_values = {"latency_p9999_us": 31.5, "latency_p9999_ci_low_us": 30.0, "ci_method": "t_ranks"}
+    table.set_series([_case(key, 9.5, "ort-cpu", **row_values) for key in ("a", "b")])
+    extra_columns = table.model.columns[len(COLUMNS) :]
+    assert [column.title for column in extra_columns] == ["p99.99", "p99.99 from"]
     assert _text(table, 0, len(COLUMNS)) == "31.50 µs"
     assert "latency_p9999_us" in table.visible_columns()
     assert "latency_p9999_ci_low_us" not in table.visible_columns()
@@ -328,14 +336,14 @@ def test_percentiles_that_a_plan_chose_are_columns_of_that_run(table: ResultsTab
 
 
 def test_columns_without_any_value_are_hidden_until_they_have_one(table: ResultsTable) -> None:
-    def shown() -> set[str]:
+    def visible_columns() -> set[str]:
         return {column.key for column in table.columns.shown()}
 
     table.set_series([_case("a", 1.0)])
-    assert "throughput_per_s" not in shown() and "reason" not in shown()
-    assert {"model", "runtime", "latency_p50_us", "latency_p99_us"} <= shown()
+    assert "throughput_per_s" not in visible_columns() and "reason" not in visible_columns()
+    assert {"model", "runtime", "latency_p50_us", "latency_p99_us"} <= visible_columns()
     table.set_series([_case("a", 1.0), failed("ort-cpu", "cnn_tiny", "crashed", "signal 11")])
-    assert "reason" in shown()
+    assert "reason" in visible_columns()
 
 
 def test_p50_and_p99_stand_right_after_the_runtime(table: ResultsTable) -> None:

@@ -34,9 +34,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     path = tmp_path_factory.mktemp("exports") / "run"
     with RunFolder.create(path, manifest_of((CASE, HOSTILE, WAITED))) as folder:
         # Runs stand back to back from 0 on, two of warm-up of 9,999 us before them.
-        seen = Disturbance(19_998_000, 20_058_000, steal_ms=4.0, major_faults=2)
-        told = Interference(0.001, disturbances=(seen,))
-        record(folder, CASE, 0, LATENCIES_US, warmup=2, interference=told)
+        disturbance = Disturbance(19_998_000, 20_058_000, steal_ms=4.0, major_faults=2)
+        interference = Interference(0.001, disturbances=(disturbance,))
+        record(folder, CASE, 0, LATENCIES_US, warmup=2, interference=interference)
         record(folder, CASE, 1, [50.0])
         record(folder, HOSTILE, 0, status="crashed", reason="signal SIGSEGV: <b>|`</b>")
         late = OpenLoop("0" * 64, due=2, left=0, seconds=2e-5, utilisation=0.5)
@@ -60,23 +60,26 @@ def test_csv_has_every_iteration_with_its_times_and_its_latency(run: Run) -> Non
         assert [row["status"] for row in csv.DictReader(file)] == ["ok", "crashed", "ok"]
     with samples.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    own = [row for row in rows if row["case_id"] == CASE.case_id]
-    assert [row["phase"] for row in own] == ["warmup"] * 2 + ["measured"] * 6
-    assert [float(row["latency_ns"]) / 1e3 for row in own] == [9999.0] * 2 + [*LATENCIES_US, 50.0]
-    waited = [row for row in rows if row["case_id"] == WAITED.case_id]
-    assert [row["latency_ns"] for row in waited] == ["10000", "18000"], "from when it was due"
+    case_rows = [row for row in rows if row["case_id"] == CASE.case_id]
+    assert [row["phase"] for row in case_rows] == ["warmup"] * 2 + ["measured"] * 6
+    assert [float(row["latency_ns"]) / 1e3 for row in case_rows] == [9999.0] * 2 + [
+        *LATENCIES_US,
+        50.0,
+    ]
+    waited_rows = [row for row in rows if row["case_id"] == WAITED.case_id]
+    assert [row["latency_ns"] for row in waited_rows] == ["10000", "18000"], "from when it was due"
 
 
 def test_json_tells_the_type_and_the_unit_of_each_column(run: Run) -> None:
     (path,) = made(run, "json")
-    told = json.loads(path.read_text())
-    columns = {column["name"]: column for column in told["columns"]}
+    document = json.loads(path.read_text())
+    columns = {column["name"]: column for column in document["columns"]}
     assert columns["latency_p50_us"]["unit"] == "us"
-    first, crashed, _ = told["rows"]
+    first, crashed_row, _ = document["rows"]
     assert set(first) == set(columns)
     assert first["valid"] is True
-    assert crashed["latency_p50_us"] is None
-    assert crashed["model"] == HOSTILE.model
+    assert crashed_row["latency_p50_us"] is None
+    assert crashed_row["model"] == HOSTILE.model
 
 
 def test_an_error_that_is_no_number_is_told_by_every_format(tmp_path: Path) -> None:
@@ -101,8 +104,8 @@ def test_markdown_shows_hostile_names_as_text_and_keeps_its_table_whole(run: Run
     table = ElementTree.fromstring(html[html.index("<table>") : html.index("</table>") + 8])
     rows = [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
     assert {len(row) for row in rows} == {len(rows[0])}
-    crashed = next(row for row in rows if row[-1] == "crashed")
-    assert crashed[0].startswith("a|b"), "a bar in a name ends no cell"
+    crashed_row = next(row for row in rows if row[-1] == "crashed")
+    assert crashed_row[0].startswith("a|b"), "a bar in a name ends no cell"
     for tag in ("<script", "<code", "<a ", "<b>", "\x1b["):
         assert tag not in html
     assert "signal SIGSEGV" in html, "and why it crashed"
@@ -116,7 +119,9 @@ def test_a_log_of_histograms_has_each_round_with_its_samples(run: Run) -> None:
     lines = [line for line in log.read_text().splitlines() if line.startswith("Tag=")]
     assert [line.split(",")[0] for line in lines] == [f"Tag={c}" for c in CASES_OF_ROUNDS]
     histograms = [HdrHistogram.decode(line.split(",")[4]) for line in lines]
-    assert [one.get_total_count() for one in histograms] == [5, 1, 2], "no warm-up among them"
+    assert [histogram.get_total_count() for histogram in histograms] == [5, 1, 2], (
+        "no warm-up among them"
+    )
     first = histograms[0]
     for percentile, latency_us in ((20, 10.0), (60, 30.0), (100, 1000.0)):
         assert first.get_value_at_percentile(percentile) == pytest.approx(latency_us * 1e3, 1e-3)
@@ -138,20 +143,20 @@ def test_a_trace_has_runs_waits_and_what_came_between_at_their_times(run: Run) -
     assert [event["name"] for event in runs] == ["warmup"] * 2 + ["measured"] * 5
     assert [event["ts"] for event in runs][:3] == [0.0, 9999.0, 19998.0]
     assert [event["dur"] for event in runs][2:] == LATENCIES_US
-    (between,) = [e for e in first["traceEvents"] if e.get("cat") == "interference"]
-    assert (between["ts"], between["dur"]) == (19998.0, 60.0)
-    assert between["args"] == {"steal_ms": 4.0, "major_faults": 2}
-    waited = _trace(paths[f"{WAITED.case_id}.0.json.gz"])["traceEvents"]
-    waits = [(e["ph"], e["ts"]) for e in waited if e.get("cat") == "queue"]
+    (interference,) = [e for e in first["traceEvents"] if e.get("cat") == "interference"]
+    assert (interference["ts"], interference["dur"]) == (19998.0, 60.0)
+    assert interference["args"] == {"steal_ms": 4.0, "major_faults": 2}
+    waited_events = _trace(paths[f"{WAITED.case_id}.0.json.gz"])["traceEvents"]
+    waits = [(e["ph"], e["ts"]) for e in waited_events if e.get("cat") == "queue"]
     assert waits == [("b", 0.0), ("e", 0.0), ("b", 5.0), ("e", 13.0)]
-    (pause,) = [event for event in waited if event.get("cat") == "gap"]
+    (pause,) = [event for event in waited_events if event.get("cat") == "gap"]
     assert (pause["ts"], pause["dur"]) == (10.0, 3.0)
 
 
 def _trace(path: Path) -> dict[str, Any]:
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        told: dict[str, Any] = json.load(file)
-    return told
+        trace: dict[str, Any] = json.load(file)
+    return trace
 
 
 def test_a_device_that_is_read_before_the_first_run_begins_the_trace(run: Run) -> None:

@@ -19,15 +19,15 @@ ROW = st.tuples(
 @given(st.lists(ROW, min_size=1, max_size=30))
 def test_a_block_is_what_single_lines_would_be(rows: list[tuple[int, int, int]]) -> None:
     word, lane, time_ns = (np.array(column) for column in zip(*rows, strict=True))
-    written = join_cells(
+    block = join_cells(
         [word_cells(WORDS, word), number_cells(lane.astype(np.int32)), number_cells(time_ns)]
     )
-    expected = "".join(f"{WORDS[place]},{own},{time}\n" for place, own, time in rows)
-    assert written.decode() == expected
+    expected = "".join(f"{WORDS[place]},{owner},{time}\n" for place, owner, time in rows)
+    assert block.decode() == expected
 
 
 def test_powers_of_ten_and_their_neighbours_have_all_digits() -> None:
-    values = np.array([10**power + beside for power in range(19) for beside in (-1, 0, 1)])
+    values = np.array([10**power + offset for power in range(19) for offset in (-1, 0, 1)])
     assert join_cells([number_cells(values)]).decode().split() == [
         str(value) for value in values.tolist()
     ]

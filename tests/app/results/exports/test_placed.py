@@ -26,7 +26,7 @@ def run(tmp_path: Path) -> Path:
     return path
 
 
-def _exported(path: Path, name: str) -> list[Path]:
+def _export_run(path: Path, name: str) -> list[Path]:
     run = read_run(path)
     return export(run, [name])
 
@@ -35,7 +35,7 @@ def _exported(path: Path, name: str) -> list[Path]:
 def test_an_export_replaces_a_link_and_never_follows_it(
     run: Path, tmp_path: Path, name: str
 ) -> None:
-    files = _exported(run, name)
+    files = _export_run(run, name)
     for number, file in enumerate(files):
         victim = tmp_path / f"victim{number}"
         victim.write_bytes(PRECIOUS)
@@ -66,22 +66,22 @@ def test_a_folder_of_an_export_that_is_a_link_is_refused(
 def test_a_disk_that_fills_up_leaves_the_export_before_and_no_part_of_the_new_one(
     run: Path, name: str
 ) -> None:
-    before = {file: file.read_bytes() for file in _exported(run, name)}
-    there = set(run.rglob("*"))
+    contents = {file: file.read_bytes() for file in _export_run(run, name)}
+    files = set(run.rglob("*"))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200, limits[1]))
     try:
         with pytest.raises(DiskError):
-            _exported(run, name)
+            _export_run(run, name)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert set(run.rglob("*")) == there
-    assert {file: file.read_bytes() for file in before} == before
+    assert set(run.rglob("*")) == files
+    assert {file: file.read_bytes() for file in contents} == contents
 
 
 def test_a_round_with_a_damaged_time_of_its_start_is_exported(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", manifest_of((CASE,), rounds=1)) as folder:
         record(folder, CASE, 0, [10.0], started_at_utc="yesterday")
-    log, _ = _exported(tmp_path / "run", "hdr")
+    log, _ = _export_run(tmp_path / "run", "hdr")
     (line,) = [line for line in log.read_text().splitlines() if line.startswith("Tag=")]
     assert line.split(",")[1] == "0.000"

@@ -26,16 +26,16 @@ from tests.app.gui.runs import new_run, record_round, records, sample_path
 CASES = (Case("cnn_tiny", "ort-cpu", axes={"batch": 1}), Case("cnn_tiny", "fake"))
 
 
-def _polled(reader: RunReader) -> RunState:
+def _poll_state(reader: RunReader) -> RunState:
     """The new state, where there must be one."""
     state = reader.poll()
     assert state is not None
     return state
 
 
-def _settled(reader: RunReader) -> RunState:
+def _wait_for_summaries(reader: RunReader) -> RunState:
     """Poll until every summary is there."""
-    state = _polled(reader)
+    state = _poll_state(reader)
     deadline = time.monotonic() + 30
     while reader.is_moving and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -66,7 +66,7 @@ def test_a_finished_run_has_its_summaries_from_raw_samples(tmp_path: Path, close
     with new_run(tmp_path / "run", CASES) as folder:
         record_round(folder, CASES[0], 0, records([900.0, *latency], warmup=1))
         record_round(folder, CASES[1], 0, records([]), status="crashed")
-    state = _settled(close(RunReader(tmp_path / "run")))
+    state = _wait_for_summaries(close(RunReader(tmp_path / "run")))
     good, bad = state.series
     assert good.status == "ok"
     assert good.counts.sum() == 500
@@ -85,7 +85,7 @@ def test_a_round_in_flight_is_seen_before_it_is_recorded(tmp_path: Path, close: 
         live.write(now, always=True)
         sample_path(folder, CASES[0], 1).write_bytes(records([50.0] * 7).tobytes())
         reader = close(RunReader(tmp_path / "run"))
-        state = _polled(reader)
+        state = _poll_state(reader)
         first, second = state.series
         assert state.alive
         assert (first.status, second.status) == ("measuring", "waiting")
@@ -94,16 +94,16 @@ def test_a_round_in_flight_is_seen_before_it_is_recorded(tmp_path: Path, close: 
         assert state.samples_in_flight == 17
         with sample_path(folder, CASES[0], 1).open("ab") as file:
             file.write(records([50.0] * 3).tobytes())
-        assert _polled(reader).series[0].counts.sum() == 20
+        assert _poll_state(reader).series[0].counts.sum() == 20
 
 
 def test_an_interrupted_run_says_so_of_what_was_not_measured(tmp_path: Path, close: Close) -> None:
     folder = new_run(tmp_path / "run", CASES)
     reader = close(RunReader(tmp_path / "run"))
-    assert [one.status for one in _polled(reader).series] == ["waiting", "waiting"]
+    assert [series.status for series in _poll_state(reader).series] == ["waiting", "waiting"]
     folder.close()
-    state = _polled(reader)
-    assert [one.status for one in state.series] == ["not_run", "not_run"]
+    state = _poll_state(reader)
+    assert [series.status for series in state.series] == ["not_run", "not_run"]
     assert "resume" in state.series[0].row["reason"]
 
 
@@ -112,10 +112,10 @@ def test_rows_come_from_results_csv_as_they_were_written(tmp_path: Path, close: 
         record_round(folder, CASES[0], 0, records(np.linspace(40.0, 60.0, 400).round(2)))
         rows = Rows().of(read_run(tmp_path / "run"))
         write_tables(folder, rows)
-    state = _settled(close(RunReader(tmp_path / "run")))
-    shown = state.series[0].row
+    state = _wait_for_summaries(close(RunReader(tmp_path / "run")))
+    row = state.series[0].row
     for name, value in rows[0].items():
-        assert shown[name] == value, name
+        assert row[name] == value, name
 
 
 def test_of_many_cases_the_one_in_flight_is_shown_with_its_rivals(
@@ -129,11 +129,11 @@ def test_of_many_cases_the_one_in_flight_is_shown_with_its_rivals(
     with new_run(tmp_path / "run", cases) as folder:
         LiveFile(folder).write(Live("measuring", case_id=cases[5].case_id, round=0), always=True)
         reader = close(RunReader(tmp_path / "run"))
-        shown = _polled(reader).visible_keys
-        assert len(shown) == DEFAULT_VISIBLE
-        assert {case.case_id for case in cases[4:8]} <= set(shown)
+        keys = _poll_state(reader).visible_keys
+        assert len(keys) == DEFAULT_VISIBLE
+        assert {case.case_id for case in cases[4:8]} <= set(keys)
         reader.choose([cases[0].case_id])
-        assert _polled(reader).visible_keys == (cases[0].case_id,)
+        assert _poll_state(reader).visible_keys == (cases[0].case_id,)
 
 
 def test_a_folder_that_vanishes_is_one_sentence_and_what_was_seen_stays(
@@ -144,7 +144,7 @@ def test_a_folder_that_vanishes_is_one_sentence_and_what_was_seen_stays(
     reader = close(RunReader(tmp_path / "run"))
     reader.poll()
     shutil.rmtree(tmp_path / "run")
-    state = _polled(reader)
+    state = _poll_state(reader)
     assert state.problem is not None and "is gone" in state.problem.cause
     assert state.series[0].counts.sum() == 10
     assert reader.poll() is None
@@ -156,9 +156,9 @@ def test_a_folder_that_comes_back_is_followed_again(tmp_path: Path, close: Close
     reader = close(RunReader(tmp_path / "run"))
     reader.poll()
     (tmp_path / "run").rename(tmp_path / "away")
-    assert _polled(reader).problem
+    assert _poll_state(reader).problem
     (tmp_path / "away").rename(tmp_path / "run")
-    assert _polled(reader).problem is None
+    assert _poll_state(reader).problem is None
 
 
 @pytest.mark.parametrize("damage", ["no manifest", "no JSON", "not ours"])
@@ -175,14 +175,14 @@ def test_a_damaged_journal_line_is_told_and_the_rest_read(tmp_path: Path, close:
     journal = next((tmp_path / "run" / "journal").glob("*.jsonl"))
     journal.write_bytes(journal.read_bytes() + b'{"kind": "round"}\n')
     reader = close(RunReader(tmp_path / "run"))
-    state = _polled(reader)
+    state = _poll_state(reader)
     assert state.problem is None
-    (damaged,) = state.damaged
-    assert "is damaged (RoundResult has no 'case_id')" in damaged.cause
+    (damage,) = state.damaged
+    assert "is damaged (RoundResult has no 'case_id')" in damage.cause
     assert reader.poll() is None, "it stays told"
     with journal.open("ab") as file:
         file.write(b"5\n")
-    assert len(_polled(reader).damaged) == 2
+    assert len(_poll_state(reader).damaged) == 2
 
 
 def test_rounds_that_are_still_to_come_are_no_warning_until_the_run_has_ended(
@@ -191,15 +191,15 @@ def test_rounds_that_are_still_to_come_are_no_warning_until_the_run_has_ended(
     with new_run(tmp_path / "run", CASES[:1], rounds=2) as folder:
         record_round(folder, CASES[0], 0, records([50.0] * 400))
         reader = close(RunReader(tmp_path / "run"))
-        state = _polled(reader)
+        state = _poll_state(reader)
         deadline = time.monotonic() + 30
         while state.series[0].summary is None and time.monotonic() < deadline:
             time.sleep(0.02)
             state = reader.poll() or state
         assert state.alive and state.series[0].row["rounds"] == 1
         assert not state.series[0].row["warnings"]
-    ended = _settled(reader)
-    assert "rounds_missing" in codes(diagnostics_of(ended.series[0].row))
+    final_state = _wait_for_summaries(reader)
+    assert "rounds_missing" in codes(diagnostics_of(final_state.series[0].row))
 
 
 def test_a_case_keeps_how_it_ended_while_its_operators_are_timed(
@@ -213,6 +213,6 @@ def test_a_case_keeps_how_it_ended_while_its_operators_are_timed(
         for case in CASES:
             live.write(Live("measuring", case_id=case.case_id, phase="operators"), always=True)
             reader = close(RunReader(tmp_path / "run"))
-            state = _polled(reader)
+            state = _poll_state(reader)
             assert state.alive
-            assert [one.status for one in state.series] == ["ok", "wrong_output"]
+            assert [entry.status for entry in state.series] == ["ok", "wrong_output"]

@@ -16,20 +16,20 @@ def trtexec_times(
 ) -> str:
     """What `exportJSONTrace` of TensorRT's samples/common/sampleReporting.cpp writes: copies of
     0.25 and 0.5 ms around each compute, a query every 10 ms."""
-    before, copy_in, after, copy_out = words
+    input_copy, copy_in, output_copy, copy_out = words
     queries = []
     for number, compute in enumerate(computes_ms):
-        begun = 300.0 + 10.0 * number
+        start_ms = 300.0 + 10.0 * number
         queries.append(
             {
-                "startEnqMs": begun - 0.01,
-                "endEnqMs": begun,
-                f"start{before}Ms": begun,
-                f"end{before}Ms": begun + 0.25,
-                "startComputeMs": begun + 0.25,
-                "endComputeMs": begun + 0.25 + compute,
-                f"start{after}Ms": begun + 0.25 + compute,
-                f"end{after}Ms": begun + 0.75 + compute,
+                "startEnqMs": start_ms - 0.01,
+                "endEnqMs": start_ms,
+                f"start{input_copy}Ms": start_ms,
+                f"end{input_copy}Ms": start_ms + 0.25,
+                "startComputeMs": start_ms + 0.25,
+                "endComputeMs": start_ms + 0.25 + compute,
+                f"start{output_copy}Ms": start_ms + 0.25 + compute,
+                f"end{output_copy}Ms": start_ms + 0.75 + compute,
                 f"{copy_in}Ms": 0.25,
                 "computeMs": compute,
                 f"{copy_out}Ms": 0.5,

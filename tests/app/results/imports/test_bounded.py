@@ -39,9 +39,9 @@ def test_a_pipe_or_a_device_is_refused_where_a_file_is_read(
         assert main(command(Path("/dev/zero") if device else pipe, tmp_path / "out")) == 2
     finally:
         os.close(holder)
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert "is no file" in told
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 1
+    assert "is no file" in errors
     assert not (tmp_path / "out").exists()
 
 

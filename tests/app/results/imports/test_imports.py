@@ -47,15 +47,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture(scope="module")
 def rows(run: Run) -> dict[str, Row]:
     """By the file that each was read from."""
-    found: dict[str, Row] = {}
+    rows_by_name: dict[str, Row] = {}
     for row in read_rows(run.path / "results.full.csv").values():
         name = str(row["imported_file"])
-        found[name] = row
-    return found
+        rows_by_name[name] = row
+    return rows_by_name
 
 
 _MS, _NS = 1e3, 1e-3
-_OF_LOADGEN = [
+_LOADGEN_FORMATS = [
     ("latency_min_us", r"^Min latency \(ns\) +: (\d+)", _NS),
     ("latency_mean_us", r"^Mean latency \(ns\) +: (\d+)", _NS),
     ("latency_max_us", r"^Max latency \(ns\) +: (\d+)", _NS),
@@ -91,20 +91,20 @@ PRINTED = {
         ("iterations", r"Total number of values: (\d+)", 1.0),
     ],
     "loadgen_SingleStream.txt": [
-        *_OF_LOADGEN,
+        *_LOADGEN_FORMATS,
         ("throughput_per_s", r"^QPS w/ loadgen overhead +: ([\d.]+)", 1.0),
     ],
     "loadgen_Server.txt": [
-        *_OF_LOADGEN,
+        *_LOADGEN_FORMATS,
         ("throughput_per_s", r"^Completed samples per second +: ([\d.]+)", 1.0),
         ("offered_rate_hz", r"^target_qps : ([\d.]+)", 1.0),
     ],
     "loadgen_MultiStream.txt": [
-        *_OF_LOADGEN,
+        *_LOADGEN_FORMATS,
         ("burst_size", r"^samples_per_query : (\d+)", 1.0),
     ],
     "loadgen_Offline.txt": [
-        *_OF_LOADGEN,
+        *_LOADGEN_FORMATS,
         ("throughput_per_s", r"^Samples per second: ([\d.]+)", 1.0),
     ],
 }
@@ -139,20 +139,22 @@ def test_a_row_names_its_program_and_that_ones_clock_and_boundary_and_claims_not
         assert str(row["runtime"]).startswith("imported:"), name
         assert row["clock"] not in ("wall", "device", "simulated"), name
         assert "not by Graphlap" in str(row["reason"]), name
-        claimed = ("_ci_low", "_ci_high", "upper_bound_us", "required_rounds", "mlperf_p")
-        told = [column for column, value in row.items() if value is not None]
-        assert not [column for column in told if any(word in column for word in claimed)], name
+        forbidden = ("_ci_low", "_ci_high", "upper_bound_us", "required_rounds", "mlperf_p")
+        columns = [column for column, value in row.items() if value is not None]
+        assert not [column for column in columns if any(word in column for word in forbidden)], name
         assert row["output_ok"] is row["threads"] is row["seed"] is row["host"] is None, name
 
 
 def test_single_timings_are_kept_and_the_folder_is_whole(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = {case.runtime: run.rounds_of(case) for case in run.cases}
-    assert [one.iterations for one in kept["imported:pyperf"]] == [6] * 4, "a round for each worker"
-    (polygraphy,) = kept["imported:polygraphy"]
-    told = json.loads((FILES / "polygraphy.json").read_text())
-    seconds = [one["runtime"] for one in told["lst"][0][1]]
+    rounds = {case.runtime: run.rounds_of(case) for case in run.cases}
+    assert [entry.iterations for entry in rounds["imported:pyperf"]] == [6] * 4, (
+        "a round for each worker"
+    )
+    (polygraphy,) = rounds["imported:polygraphy"]
+    document = json.loads((FILES / "polygraphy.json").read_text())
+    seconds = [entry["runtime"] for entry in document["lst"][0][1]]
     assert np.allclose(run.samples_of(polygraphy).latency_ns, np.array(seconds) * 1e9, atol=1.0)
     assert main(["--verify", str(run.path)]) == 0, capsys.readouterr()
     assert main(["--export", "csv,json,markdown,trace", str(run.path)]) == 0
@@ -270,13 +272,13 @@ _BAD = {
 def test_what_is_no_such_file_is_refused_in_one_sentence(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    content, said = _BAD[kind]
+    content, message = _BAD[kind]
     file = tmp_path / "file"
     file.write_text(content)
     assert main(["--import", str(file), "--out", str(tmp_path / "run")]) == 2
-    told = capsys.readouterr().err
-    assert said in told
-    assert told.count("\n") == 1
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert errors.count("\n") == 1
     assert not (tmp_path / "run").exists()
 
 
@@ -300,14 +302,14 @@ def test_an_imported_run_is_compared_with_its_like_alone(
     with RunFolder.create(tmp_path / "ours", manifest_of()) as folder:
         record(folder, CASE, 0, [10.0] * 400)
     assert main(["--compare", str(run.path), str(tmp_path / "ours")]) == 2
-    said = capsys.readouterr().err
-    assert "have no case in common" in said
-    assert "on a clock and within a boundary of its own" in said
+    errors = capsys.readouterr().err
+    assert "have no case in common" in errors
+    assert "on a clock and within a boundary of its own" in errors
     imported(tmp_path / "sort", FILES / "pyperf.json")
     assert main(["--compare", str(run.path), str(tmp_path / "sort")]) == 0
-    told = capsys.readouterr().out
-    assert "sort" in told
-    assert "same" in told or "undecided" in told
+    output = capsys.readouterr().out
+    assert "sort" in output
+    assert "same" in output or "undecided" in output
     imported(tmp_path / "stated", FILES / "loadgen_Server.txt")
     assert main(["--compare", str(run.path), str(tmp_path / "stated")]) == 2
     assert "no single timings, which no verdict can be made of" in capsys.readouterr().err
@@ -316,8 +318,8 @@ def test_an_imported_run_is_compared_with_its_like_alone(
 def test_nobody_measures_on_in_an_imported_run(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    copied = shutil.copytree(run.path, tmp_path / "run")
-    for command in (["--resume", str(copied)], ["--headless", "--plan", str(copied)]):
+    copy = shutil.copytree(run.path, tmp_path / "run")
+    for command in (["--resume", str(copy)], ["--headless", "--plan", str(copy)]):
         assert main(command) == 2
         assert "was imported: another program measured it" in capsys.readouterr().err
 
@@ -325,15 +327,15 @@ def test_nobody_measures_on_in_an_imported_run(
 def test_a_name_that_would_harm_a_terminal_or_a_spreadsheet_is_shown_and_does_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = json.loads((FILES / "pyperf.json").read_text())
-    told["metadata"]["name"] = "=cmd|'/C calc'!A0\x1b[2J\u202e<script>\nx"
+    document = json.loads((FILES / "pyperf.json").read_text())
+    document["metadata"]["name"] = "=cmd|'/C calc'!A0\x1b[2J\u202e<script>\nx"
     file = tmp_path / "file.json"
-    file.write_text(json.dumps(told))
+    file.write_text(json.dumps(document))
     (row,) = imported(tmp_path / "run", file)
-    shown = capsys.readouterr().out
-    assert "\x1b" not in shown
-    assert "\u202e" not in shown
-    assert row["model"] == told["metadata"]["name"]
+    output = capsys.readouterr().out
+    assert "\x1b" not in output
+    assert "\u202e" not in output
+    assert row["model"] == document["metadata"]["name"]
     assert "\n'=cmd" not in (tmp_path / "run" / "results.full.csv").read_text()
     assert ",\"'=cmd" in (tmp_path / "run" / "results.full.csv").read_text()
 
@@ -353,15 +355,15 @@ def test_a_file_in_another_encoding_is_read_too(encoding: str, told: str, tmp_pa
 def test_a_cut_file_and_a_folder_are_told_as_what_they_are(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    torn = tmp_path / "torn.csv"
-    torn.write_bytes((FILES / "benchmark_report.csv").read_text().encode("utf-16")[:-1])
-    for path, said in (
-        (torn, "is damaged (it is no whole utf-16-le"),
+    cut_file = tmp_path / "torn.csv"
+    cut_file.write_bytes((FILES / "benchmark_report.csv").read_text().encode("utf-16")[:-1])
+    for path, message in (
+        (cut_file, "is damaged (it is no whole utf-16-le"),
         (tmp_path, "is a folder, and no file: name the files in it"),
         (run.path, "is a run folder of Graphlap, and no file: give it to graphlap report"),
     ):
         assert main(["--import", str(path), "--out", str(tmp_path / "made")]) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     assert not (tmp_path / "made").exists()
 
 

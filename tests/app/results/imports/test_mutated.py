@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 _WORDS = ("nan", "-1", "1e999", "9" * 5000, "", "\0", "1e18", "-0.0", "x" * 5000, "0")
 
 
-def _changed(text: str, draw: random.Random) -> str:
+def _mutate(text: str, draw: random.Random) -> str:
     try:
         data: Any = json.loads(text)
     except ValueError:
@@ -36,7 +36,7 @@ def _changed(text: str, draw: random.Random) -> str:
     return json.dumps(changed_anywhere(data, draw))
 
 
-def _tried(text: str, folder: Path) -> str:
+def _try_import(text: str, folder: Path) -> str:
     """What came of it; anything but an error of ours is a fault."""
     file = folder / "file"
     file.write_text(text, errors="surrogatepass")
@@ -53,11 +53,11 @@ def test_a_damaged_file_is_a_run_or_one_sentence(name: str, tmp_path: Path) -> N
     for number in range(25):
         folder = tmp_path / str(number)
         folder.mkdir()
-        assert _tried(_changed(_TEXTS[name], draw), folder)
+        assert _try_import(_mutate(_TEXTS[name], draw), folder)
 
 
 def test_a_percentile_of_absurd_length_is_passed_over(tmp_path: Path) -> None:
     report = json.loads((FILES / "benchmark_report.json").read_text())
     results = report["execution_results"]
     results[f"latency ({'9' * 5000} percentile) (ms)"] = 1.0
-    assert _tried(json.dumps(report), tmp_path) == "1"
+    assert _try_import(json.dumps(report), tmp_path) == "1"

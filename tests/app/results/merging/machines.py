@@ -34,18 +34,22 @@ def made(
     cases: Sequence[Case] = (CASE,),
     us: float = 10.0,
     rounds: int = 3,
-    **planned: Any,
+    **plan_changes: Any,
 ) -> Path:
     """A run in which every case has `rounds` rounds, or none, of eight runs of about `us` each.
 
     `planned` are other values of the plan, or of the manifest.
     """
     manifest = replace(manifest_of(cases, max(rounds, 1)), environment=environment)
-    own = {name: planned.pop(name) for name in ("seed", "graphlap_version") if name in planned}
+    manifest_values = {
+        name: plan_changes.pop(name)
+        for name in ("seed", "graphlap_version")
+        if name in plan_changes
+    }
     plan = manifest.requested_plan.model_copy(
-        update=planned | {k: own[k] for k in ("seed",) if k in own}
+        update=plan_changes | {k: manifest_values[k] for k in ("seed",) if k in manifest_values}
     )
-    manifest = replace(manifest, plan=plan.model_dump(mode="json"), **own)
+    manifest = replace(manifest, plan=plan.model_dump(mode="json"), **manifest_values)
     with RunFolder.create(path, manifest) as folder:
         folder.begin(environment)
         for number in range(rounds):
@@ -61,8 +65,8 @@ def measured(folder: RunFolder, case: Case, number: int, us: float) -> RoundResu
 
 
 def merged(path: Path, *folders: Path | tuple[str, Path]) -> MergeResult:
-    named = (one if isinstance(one, tuple) else ("", one) for one in folders)
-    return merge([read_source(folder, name) for name, folder in named], lambda _: path)
+    named_folders = (entry if isinstance(entry, tuple) else ("", entry) for entry in folders)
+    return merge([read_source(folder, name) for name, folder in named_folders], lambda _: path)
 
 
 def hosts(run: Run) -> list[tuple[str, str, str]]:

@@ -53,16 +53,16 @@ def test_machines_of_a_merged_run_are_added_and_one_under_two_names_is_not(
     a = made(tmp_path / "a", machine("board"))
     b = made(tmp_path / "b", machine("server", LARGE), us=5.0)
     assert main(["--merge", str(a), str(b), "--out", str(tmp_path / "both")]) == 0
-    told = capsys.readouterr().out
-    assert "hosts together" in told
-    shares = dict(re.findall(r"^ *(server|board) +\S+/s +(\d+)%", told, re.MULTILINE))
+    output = capsys.readouterr().out
+    assert "hosts together" in output
+    shares = dict(re.findall(r"^ *(server|board) +\S+/s +(\d+)%", output, re.MULTILINE))
     assert shares == {"server": "67", "board": "33"}
     assert (tmp_path / "both" / "hosts.csv").read_text().count("\n") == 4
     again = made(tmp_path / "friday", machine("board"), us=12.0)
     words = [f"monday={a}", f"friday={again}"]
     assert main(["--merge", *words, "--out", str(tmp_path / "week")]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "monday and friday are board both and alike: they may be one machine" in told
+    output = " ".join(capsys.readouterr().out.split())
+    assert "monday and friday are board both and alike: they may be one machine" in output
 
 
 def test_the_same_case_on_two_hosts_stands_side_by_side(tmp_path: Path) -> None:
@@ -80,21 +80,23 @@ def test_the_same_case_on_two_hosts_stands_side_by_side(tmp_path: Path) -> None:
         "add · fake · on server",
     ]
     assert [run.environment_of(case)["cpu"] for case in run.cases[:2]] == ["A76", "EPYC"]
-    found = verify(run.path)
-    assert not found.findings
-    assert found.rounds == 2 * 2 * 3
+    report = verify(run.path)
+    assert not report.findings
+    assert report.rounds == 2 * 2 * 3
 
 
 def test_a_sample_is_what_was_measured_and_takes_no_room(tmp_path: Path) -> None:
     a = made(tmp_path / "a", machine("board"))
     b = made(tmp_path / "b", machine("server", LARGE))
     run = merged(tmp_path / "c", a, b).run
-    of = {case.host: run.rounds_of(case)[0] for case in run.cases}
-    theirs = read_run(a).rounds_of(CASE)[0]
-    mine = run.path / "samples" / of["board"].samples
-    assert mine.read_bytes() == (a / "samples" / theirs.samples).read_bytes()
-    assert mine.stat().st_nlink == 2
-    assert of["board"] == replace(theirs, case_id=of["board"].case_id, samples=mine.name)
+    first_rounds = {case.host: run.rounds_of(case)[0] for case in run.cases}
+    source_round = read_run(a).rounds_of(CASE)[0]
+    sample = run.path / "samples" / first_rounds["board"].samples
+    assert sample.read_bytes() == (a / "samples" / source_round.samples).read_bytes()
+    assert sample.stat().st_nlink == 2
+    assert first_rounds["board"] == replace(
+        source_round, case_id=first_rounds["board"].case_id, samples=sample.name
+    )
 
 
 def test_what_was_measured_on_one_host_has_no_host_in_its_name(tmp_path: Path) -> None:
@@ -136,10 +138,10 @@ def test_rounds_of_two_runs_are_not_one_measurement(tmp_path: Path) -> None:
     """An interval tells how processes of one run differ, and these lie at other times."""
     a = made(tmp_path / "a", machine("board"))
     b = made(tmp_path / "b", machine("board"))
-    with pytest.raises(ResultsError, match="measured twice on one host") as refused:
+    with pytest.raises(ResultsError, match="measured twice on one host") as exc_info:
         merged(tmp_path / "c", a, b)
-    assert str(a) in str(refused.value)
-    assert str(b) in str(refused.value)
+    assert str(a) in str(exc_info.value)
+    assert str(b) in str(exc_info.value)
     assert not (tmp_path / "c").exists()
     run = merged(tmp_path / "c", ("monday", a), ("friday", b)).run
     assert [host for _, _, host in hosts(run)] == ["monday", "friday"]
@@ -171,19 +173,19 @@ def test_a_copy_that_was_resumed_is_the_same_run_and_two_that_were_are_not(tmp_p
         merged(tmp_path / "d", tmp_path / "b", tmp_path / "b2")
 
 
-def copied(path: Path, to: Path) -> None:
+def copied(path: Path, target: Path) -> None:
     for file in path.rglob("*"):
         if file.is_file():
-            (to / file.relative_to(path)).parent.mkdir(parents=True, exist_ok=True)
-            (to / file.relative_to(path)).write_bytes(file.read_bytes())
+            (target / file.relative_to(path)).parent.mkdir(parents=True, exist_ok=True)
+            (target / file.relative_to(path)).write_bytes(file.read_bytes())
 
 
 def test_two_machines_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     a = made(tmp_path / "a", machine("localhost"))
     b = made(tmp_path / "b", machine("localhost", LARGE))
-    found = merged(tmp_path / "c", a, b)
-    assert [host for _, _, host in hosts(found.run)] == ["localhost (a)", "localhost (b)"]
-    assert "NAME=FOLDER" in found.sentences[0]
+    merge_result = merged(tmp_path / "c", a, b)
+    assert [host for _, _, host in hosts(merge_result.run)] == ["localhost (a)", "localhost (b)"]
+    assert "NAME=FOLDER" in merge_result.sentences[0]
     little_less = machine("localhost", {**SMALL, "memory_bytes": (4 << 30) - (64 << 20)})
     d = made(tmp_path / "d", little_less, [OTHER])
     assert {host for _, _, host in hosts(merged(tmp_path / "e", a, d).run)} == {"localhost"}
@@ -212,20 +214,23 @@ def test_a_run_that_went_on_elsewhere_has_a_row_for_each_host(tmp_path: Path) ->
 def test_each_row_is_read_under_the_plan_that_it_was_measured_by(tmp_path: Path) -> None:
     a = made(tmp_path / "a", machine("board"), seed=1, deadline_us=9.0, graphlap_version="0.1.7")
     b = made(tmp_path / "b", machine("server", LARGE), seed=2, rounds=2, percentiles=(50.0, 75.0))
-    found = merged(tmp_path / "c", a, b)
-    board, server = Rows().of(found.run)
+    merge_result = merged(tmp_path / "c", a, b)
+    board, server = Rows().of(merge_result.run)
     assert (board["seed"], server["seed"]) == (1, 2)
     assert (board["deadline_miss_rate"], server["deadline_miss_rate"]) == (1.0, None)
     assert board["graphlap_version"] == "0.1.7"
     assert "rounds_missing" not in f"{board['warning_codes']}{server['warning_codes']}"
     assert board["latency_p75_us"] is not None
-    for told in (
+    for sentence in (
         "differs: seed is 1 in a, 2 in b",
         "differs: deadline_us is 9.0 in a, none in b",
         "differs: rounds is 3 in a, 2 in b",
     ):
-        assert told in found.sentences
-    assert any(one.startswith("differs: graphlap_version is 0.1.7 in a") for one in found.sentences)
+        assert sentence in merge_result.sentences
+    assert any(
+        line.startswith("differs: graphlap_version is 0.1.7 in a")
+        for line in merge_result.sentences
+    )
 
 
 def test_a_check_is_not_merged_with_what_was_measured(tmp_path: Path) -> None:
@@ -236,15 +241,17 @@ def test_a_check_is_not_merged_with_what_was_measured(tmp_path: Path) -> None:
 
 
 def test_what_is_known_beside_the_rounds_goes_with_them(tmp_path: Path) -> None:
-    model, tried = exported_add(tmp_path), Case("add.onnx", "fake", axes={"batch": 8})
+    model, search_case = exported_add(tmp_path), Case("add.onnx", "fake", axes={"batch": 8})
     case = Case("add.onnx", "fake", axes={"batch": 4})
     a = made(tmp_path / "a", machine("board"), [case])
     with RunFolder.reopen(a) as folder:
         folder.begin(machine("board"))
         folder.record(ModelExported("add.onnx", "fp32", model))
-        folder.record(SearchCase(tried))
-        record(folder, tried, 0, [20.0] * 4)
-        folder.record_readings(tried.case_id, 0, [Reading(time_ns=1, device="cpu", power_w=3.0)])
+        folder.record(SearchCase(search_case))
+        record(folder, search_case, 0, [20.0] * 4)
+        folder.record_readings(
+            search_case.case_id, 0, [Reading(time_ns=1, device="cpu", power_w=3.0)]
+        )
         folder.record(AccuracyResult(subject_of(case, model).case_id, "digits", 0.5, 10))
         folder.record(ColdStart(cold_subject_of(case).case_id, 0, dict.fromkeys(PHASES, 1.0)))
         times = OperatorTimes(case.case_id, ops=(Operator("n", "Add", 1.0, "add"),), runs=2)
@@ -272,11 +279,11 @@ def test_models_are_those_of_their_own_folders(tmp_path: Path) -> None:
             folder.begin(host)
             folder.record(ModelExported("add.onnx", "fp32", replace(model, sha256=name * 64)))
             measured(folder, case, 0, 10.0)
-    found = merged(tmp_path / "c", tmp_path / "a", tmp_path / "b")
-    rows = Rows().of(found.run)
+    merge_result = merged(tmp_path / "c", tmp_path / "a", tmp_path / "b")
+    rows = Rows().of(merge_result.run)
     assert [row["model_sha256"] for row in rows] == ["a" * 64, "b" * 64]
     assert "differs: the graph of add.onnx in fp32 is aaaaaaaaaaaa in a, bbbbbbbbbbbb in b" in (
-        found.sentences
+        merge_result.sentences
     )
 
 
@@ -287,11 +294,11 @@ def test_what_is_damaged_is_left_out_and_told(tmp_path: Path) -> None:
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join([*lines[:2], "{damaged\n", *lines[3:]]))
     next((b / "samples").glob("*.1.bin")).unlink()
-    found = merged(tmp_path / "c", a, b)
-    assert [row["rounds"] for row in Rows().of(found.run)] == [2, 2]
-    assert len(found.damage) == 2
-    assert f"{journal} line 3 is damaged" in found.damage[0]
-    assert "can't be read" in found.damage[1]
+    merge_result = merged(tmp_path / "c", a, b)
+    assert [row["rounds"] for row in Rows().of(merge_result.run)] == [2, 2]
+    assert len(merge_result.damage) == 2
+    assert f"{journal} line 3 is damaged" in merge_result.damage[0]
+    assert "can't be read" in merge_result.damage[1]
 
 
 def test_a_link_that_leads_out_of_its_folder_is_not_followed(tmp_path: Path) -> None:
@@ -307,14 +314,14 @@ def test_a_link_that_leads_out_of_its_folder_is_not_followed(tmp_path: Path) -> 
     (a / "inputs" / "x.npz").symlink_to(secret)
     second.rename(a / "kept.bin")
     second.symlink_to("../kept.bin")
-    found = merged(tmp_path / "c", a)
-    assert found.damage == (
+    merge_result = merged(tmp_path / "c", a)
+    assert merge_result.damage == (
         f"{a}/inputs/x.npz leads out of the run's folder",
         f"{a}/telemetry/{first.stem}.jsonl leads out of the run's folder",
     )
     shutil.rmtree(a)
-    assert [row["rounds"] for row in Rows().of(read_run(found.run.path))] == [3]
-    files = [path for path in found.run.path.rglob("*") if path.is_file()]
+    assert [row["rounds"] for row in Rows().of(read_run(merge_result.run.path))] == [3]
+    files = [path for path in merge_result.run.path.rglob("*") if path.is_file()]
     assert not any(path.is_symlink() for path in files)
     assert not any(b"mine alone" in path.read_bytes() for path in files)
 
@@ -324,15 +331,17 @@ def test_a_run_of_schema_1_and_what_was_imported_are_merged_too(tmp_path: Path) 
         archive.extractall(tmp_path, filter="data")
     b = made(tmp_path / "b", machine("server", LARGE))
     old = read_run(tmp_path / "finished")
-    found = merged(tmp_path / "c", tmp_path / "finished", b)
-    assert found.run.manifest.schema_version == SCHEMA_VERSION
-    assert any("schema_version is" in one for one in found.sentences)
-    before = {r["runtime"]: r["latency_p50_us"] for r in Rows().of(old)}
-    after = {
-        r["runtime"]: r["latency_p50_us"] for r in Rows().of(found.run) if r["host"] != "server"
+    merge_result = merged(tmp_path / "c", tmp_path / "finished", b)
+    assert merge_result.run.manifest.schema_version == SCHEMA_VERSION
+    assert any("schema_version is" in sentence for sentence in merge_result.sentences)
+    expected = {r["runtime"]: r["latency_p50_us"] for r in Rows().of(old)}
+    actual = {
+        r["runtime"]: r["latency_p50_us"]
+        for r in Rows().of(merge_result.run)
+        if r["host"] != "server"
     }
-    assert after == before
-    assert not verify(found.run.path).findings
+    assert actual == expected
+    assert not verify(merge_result.run.path).findings
 
 
 @pytest.mark.parametrize("name", ["../../evil", ".hidden", "a/b", "x" * 300])
@@ -344,9 +353,9 @@ def test_a_folder_of_a_stranger_writes_nothing_beside_the_new_one(
     first, rest = journal.read_text().split("\n", 1)
     journal.write_text(json.dumps(json.loads(first) | {"writer": name}) + "\n" + rest)
     reseal_journal(journal)
-    kept = {"path": "w.npz", "sha256": "0" * 64, "kept": f"files/../../{name}"}
+    entry = {"path": "w.npz", "sha256": "0" * 64, "kept": f"files/../../{name}"}
     manifest = json.loads((a / "manifest.json").read_text())
-    (a / "manifest.json").write_text(json.dumps(manifest | {"files": [kept]}))
+    (a / "manifest.json").write_text(json.dumps(manifest | {"files": [entry]}))
     reseal_manifest(a / "manifest.json")
     run = merged(tmp_path / "out" / "c", a).run
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["c"]
@@ -379,11 +388,11 @@ def test_nothing_is_made_where_it_can_not_be(tmp_path: Path) -> None:
 def test_the_fastest_is_told_for_each_host_and_over_them(tmp_path: Path) -> None:
     a = made(tmp_path / "a", machine("board"), NETS)
     b = made(tmp_path / "b", machine("server", LARGE), NETS, us=5.0)
-    found = fastest(Rows().measured(merged(tmp_path / "c", a, b).run), 0.02)
-    assert [(one.label, one.first, one.is_unpaired) for one in found] == [
+    contests = fastest(Rows().measured(merged(tmp_path / "c", a, b).run), 0.02)
+    assert [(contest.label, contest.first, contest.is_unpaired) for contest in contests] == [
         ("add.onnx · on board", "fake", False),
         ("add.onnx · on server", "fake", False),
         ("add.onnx · fake", "on server", True),
         ("add.onnx · ort-cpu", "on server", True),
     ]
-    assert not any(one.needed for one in found if one.is_unpaired)
+    assert not any(contest.needed for contest in contests if contest.is_unpaired)

@@ -46,29 +46,29 @@ def state_of(run: Path) -> RunState:
 
 def test_a_host_is_one_more_thing_by_which_rows_differ(run: Path) -> None:
     series = state_of(run).series
-    (host,) = (one for one in settings(series) if one.key == "host")
-    assert [host.value(one) for one in series] == ["board", "server"] * 2
+    (host,) = (entry for entry in settings(series) if entry.key == "host")
+    assert [host.value(entry) for entry in series] == ["board", "server"] * 2
     assert set(facets(series)["host"].values()) == {"on board", "on server"}
     table = pivot(series, "runtime", "host", "latency_p50_us", highest=False)
     assert table.columns == ("board", "server")
     assert [round(cell.ratio or 0, 2) for cell in table.cells if cell.row == 0] == [2.0, 1.0]
-    told = CaseSet([one.case for one in series]).text([one.key for one in series[:2]])
-    assert told == "2 cases (fake; on board, server)"
+    text = CaseSet([entry.case for entry in series]).text([entry.key for entry in series[:2]])
+    assert text == "2 cases (fake; on board, server)"
 
 
 def test_a_label_tells_the_host_only_where_cases_differ_in_it() -> None:
-    here, there = replace(CASE, host="board"), replace(CASE, host="server")
-    assert case_label(here) == "add.onnx fake batch 4 on board"
-    assert labels([here]) == {here.case_id: "add · fake"}
-    assert labels([here, there])[there.case_id] == "add · fake · on server"
+    board_case, server_case = replace(CASE, host="board"), replace(CASE, host="server")
+    assert case_label(board_case) == "add.onnx fake batch 4 on board"
+    assert labels([board_case]) == {board_case.case_id: "add · fake"}
+    assert labels([board_case, server_case])[server_case.case_id] == "add · fake · on server"
 
 
 def test_a_machine_is_doubted_for_its_own_rows(run: Path) -> None:
     state = state_of(run)
     (virtual,) = (
-        one
-        for one in issues_of(state.series, state.environments, True)
-        if one.code == "virtual_machine"
+        issue
+        for issue in issues_of(state.series, state.environments, True)
+        if issue.code == "virtual_machine"
     )
     assert virtual.rows == 2
     assert "server" in virtual.detail
@@ -76,14 +76,14 @@ def test_a_machine_is_doubted_for_its_own_rows(run: Path) -> None:
 
 
 def test_a_baseline_is_that_of_the_same_host(run: Path) -> None:
-    measured = Rows().measured(read_run(run))
-    names = {one.case.case_id: one.row["host"] for one in measured}
-    told = baseline_columns(read_run(run).manifest.requested_plan, measured)
-    assert len(told) == 2
-    assert all(names[key] == names[str(row["baseline_case_id"])] for key, row in told.items())
-    found = compare_with_baseline(read_run(run).manifest.requested_plan, measured, "")
-    assert found is not None
-    assert [one.label[-9:] for one in found.cases] == [" on board", "on server"]
+    rows = Rows().measured(read_run(run))
+    names = {entry.case.case_id: entry.row["host"] for entry in rows}
+    columns = baseline_columns(read_run(run).manifest.requested_plan, rows)
+    assert len(columns) == 2
+    assert all(names[key] == names[str(row["baseline_case_id"])] for key, row in columns.items())
+    comparison = compare_with_baseline(read_run(run).manifest.requested_plan, rows, "")
+    assert comparison is not None
+    assert [entry.label[-9:] for entry in comparison.cases] == [" on board", "on server"]
 
 
 def test_cases_that_were_not_measured_in_turn_are_no_pairs(tmp_path: Path) -> None:
@@ -100,21 +100,21 @@ def test_cases_that_were_not_measured_in_turn_are_no_pairs(tmp_path: Path) -> No
 
 def test_a_merged_run_is_compared_with_one_of_its_hosts_own(run: Path, tmp_path: Path) -> None:
     a, both = side_of(read_run(tmp_path / "runs" / "a")), side_of(read_run(run))
-    found = compare_runs(a, both)
-    assert len(found.cases) == 2
-    assert found.only_second == ("add · fake · on server", "add · ort-cpu · on server")
-    assert ("hosts", "board", "board, server") in found.environment
+    comparison = compare_runs(a, both)
+    assert len(comparison.cases) == 2
+    assert comparison.only_second == ("add · fake · on server", "add · ort-cpu · on server")
+    assert ("hosts", "board", "board, server") in comparison.environment
     assert len(compare_runs(both, both).cases) == 4
     same = identity_test([(NETS[0], "board")])
-    assert [same(one.case, one.row["host"]) for one in both.cases] == [True, False, False, False]
+    assert [same(case.case, case.row["host"]) for case in both.cases] == [True, False, False, False]
 
 
 def test_history_counts_a_measurement_once(run: Path, tmp_path: Path) -> None:
-    found = read_history(tmp_path)
-    assert len(found.runs) == 2
-    (passed_over,) = found.passed_over
+    history = read_history(tmp_path)
+    assert len(history.runs) == 2
+    (passed_over,) = history.passed_over
     assert passed_over.reason == f"{run} was merged of runs that are here themselves"
-    assert {(trend.host, trend.cpu) for trend in found.trends} == {
+    assert {(trend.host, trend.cpu) for trend in history.trends} == {
         ("board", "A76"),
         ("server", "EPYC"),
     }
@@ -124,11 +124,11 @@ def test_history_counts_a_measurement_once(run: Path, tmp_path: Path) -> None:
 
 
 def test_pages_name_every_host(run: Path) -> None:
-    found = read_run(run)
-    measured = Rows().measured(found)
-    page = "\n".join(as_markdown(found, measured))
+    merged_run = read_run(run)
+    rows = Rows().measured(merged_run)
+    page = "\n".join(as_markdown(merged_run, rows))
     assert "on board, A76 and server, EPYC" in page
-    assert "A76 and EPYC" in "\n".join(check_page(found, measured))
+    assert "A76 and EPYC" in "\n".join(check_page(merged_run, rows))
 
 
 def test_a_case_without_a_host_has_the_id_that_it_always_had() -> None:

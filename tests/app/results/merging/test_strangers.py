@@ -20,19 +20,19 @@ def test_samples_of_somebody_else_are_not_taken_along(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "evil", manifest) as folder:
         folder.begin(machine("evil"))
         measured(folder, CASE, 0, 10.0)
-        linked = RoundResult(CASE.case_id, 1, "ok", samples=f"{CASE.case_id}.1.bin")
-        (folder.samples / linked.samples).touch()
+        linked_round = RoundResult(CASE.case_id, 1, "ok", samples=f"{CASE.case_id}.1.bin")
+        (folder.samples / linked_round.samples).touch()
         bare = RoundResult(OTHER.case_id, 0, "ok", samples=f"{OTHER.case_id}.0.bin")
         (folder.samples / bare.samples).write_bytes(secret.read_bytes()[:32])
-        folder.record(linked, bare)
-    sample = tmp_path / "evil" / "samples" / linked.samples
+        folder.record(linked_round, bare)
+    sample = tmp_path / "evil" / "samples" / linked_round.samples
     sample.unlink()
     sample.symlink_to(secret)
     whole = merged(tmp_path / "c", tmp_path / "evil")
-    assert any(str(sample) in one for one in whole.damage)
-    assert any(bare.samples in one for one in whole.damage)
-    kept = [path.read_bytes() for path in (tmp_path / "c").rglob("*") if path.is_file()]
-    assert not any(b"SECRET" in content for content in kept)
+    assert any(str(sample) in damage for damage in whole.damage)
+    assert any(bare.samples in damage for damage in whole.damage)
+    contents = [path.read_bytes() for path in (tmp_path / "c").rglob("*") if path.is_file()]
+    assert not any(b"SECRET" in content for content in contents)
     assert secret.stat().st_nlink == 1
     assert len(list((tmp_path / "c" / "samples").iterdir())) == 1
 

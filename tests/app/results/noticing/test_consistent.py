@@ -33,9 +33,9 @@ def summary_of(rounds_us: np.ndarray) -> Summary:
     figure = Estimate(
         typical(rounds_us), interval_between(rounds_us), "", tuple(rounds_us.tolist())
     )
-    empty = dict.fromkeys((one.name for one in fields(Summary)), None)
-    known = {"figures": {"p50": figure}, "warnings": (), "confidence": 0.95, "drift": ""}
-    return Summary(**{**empty, **known})  # type: ignore[arg-type]
+    empty = dict.fromkeys((field.name for field in fields(Summary)), None)
+    values = {"figures": {"p50": figure}, "warnings": (), "confidence": 0.95, "drift": ""}
+    return Summary(**{**empty, **values})  # type: ignore[arg-type]
 
 
 def measured_of(case: Case, options: str, rounds_us: np.ndarray) -> MeasuredCase:
@@ -52,45 +52,51 @@ def measured_of(case: Case, options: str, rounds_us: np.ndarray) -> MeasuredCase
     return MeasuredCase(case, row, summary, tuple(range(len(rounds_us))), turn="one run")
 
 
-def run_of(rng: np.random.Generator, rounds: int, shared: float, own: float) -> list[MeasuredCase]:
+def run_of(
+    rng: np.random.Generator, rounds: int, shared_noise: float, own_noise: float
+) -> list[MeasuredCase]:
     """Two models on three runtimes, of which one has two values of an option; what the machine does
     in a round all of them share."""
-    found = []
+    cases = []
     for model in ("mlp", "cnn"):
-        machine = shared * rng.standard_normal(rounds)
+        machine = shared_noise * rng.standard_normal(rounds)
         variants = [(runtime, "") for runtime in RUNTIMES]
         variants += [("ort-cpu", "graph=all"), ("ort-cpu", "graph=off")]
         for runtime, options in variants:
             level = 100.0 * rng.choice(RATIOS)
-            noise = machine + own * rng.standard_normal(rounds)
+            noise = machine + own_noise * rng.standard_normal(rounds)
             case = Case(model, runtime, options={"graph": options[6:]} if options else {})
-            found.append(measured_of(case, options, level * np.exp(noise)))
-    return found
+            cases.append(measured_of(case, options, level * np.exp(noise)))
+    return cases
 
 
 def contradictions(contests: Sequence[Fastest], notices: Sequence[Insight]) -> list[str]:
     """What two sentences say differently of the same cases."""
     wrong = []
-    parted = {(one.case_ids[0], other) for one in contests for other in one.slower}
-    undecided = {one.case_ids for one in contests if one.verdict.word == "undecided"}
+    decided_pairs = {
+        (contest.case_ids[0], other) for contest in contests for other in contest.slower
+    }
+    undecided_pairs = {
+        contest.case_ids for contest in contests if contest.verdict.word == "undecided"
+    }
     for notice in notices:
         ids = notice.case_ids
         if notice.kind == "not_told_apart":
             pairs = set(zip(ids[::2], ids[1::2], strict=True))
-            wrong += [f"not told apart: {pair}" for pair in pairs - undecided]
+            wrong += [f"not told apart: {pair}" for pair in pairs - undecided_pairs]
         elif notice.kind == "best":
-            known = {one.case_ids[0] for one in contests if one.parted}
-            wrong += [] if ids[0] in known else [f"best: {ids[0]}"]
+            clear_winners = {contest.case_ids[0] for contest in contests if contest.parted}
+            wrong += [] if ids[0] in clear_winners else [f"best: {ids[0]}"]
         elif notice.kind == "no_effect":
-            wrong += [f"no effect: {a} {b}" for a in ids for b in ids if (a, b) in parted]
-    for one in contests:
-        interval, word = one.verdict.interval, one.verdict.word
-        if one.parted and (interval is None or interval.low < 1.0 + BAND):
-            wrong.append(f"parted: {one.label}")
+            wrong += [f"no effect: {a} {b}" for a in ids for b in ids if (a, b) in decided_pairs]
+    for contest in contests:
+        interval, word = contest.verdict.interval, contest.verdict.word
+        if contest.parted and (interval is None or interval.low < 1.0 + BAND):
+            wrong.append(f"parted: {contest.label}")
         if word == "same" and not (
             interval and 1.0 / (1.0 + BAND) <= interval.low <= interval.high <= 1.0 + BAND
         ):
-            wrong.append(f"same: {one.label}")
+            wrong.append(f"same: {contest.label}")
     return wrong
 
 
@@ -101,20 +107,23 @@ def test_nothing_in_a_run_contradicts_anything_else(rounds: int, shared: float, 
     rng = np.random.default_rng(rounds)
     kinds: set[str] = set()
     for _ in range(RUNS):
-        measured = run_of(rng, rounds, shared, own)
-        contests = fastest(measured, BAND)
-        notices = find_insights(measured, contests=contests)
+        rows = run_of(rng, rounds, shared, own)
+        contests = fastest(rows, BAND)
+        notices = find_insights(rows, contests=contests)
         assert contradictions(contests, notices) == []
-        kinds |= {one.kind for one in notices}
+        kinds |= {notice.kind for notice in notices}
     if rounds == 8 and own == 0.03:
         assert {"best", "not_told_apart"} <= kinds, "the sentences are made at all"
 
 
-def moves(shared: float, own: float, tries: int) -> float:
+def moves(shared_noise: float, own_noise: float, tries: int) -> float:
     """In which share of simulated runs the machine is said to have moved."""
     rng = np.random.default_rng(12)
-    kinds = [{one.kind for one in find_insights(run_of(rng, 8, shared, own))} for _ in range(tries)]
-    return sum("machine_moves" in one for one in kinds) / tries
+    kinds = [
+        {trial_kinds.kind for trial_kinds in find_insights(run_of(rng, 8, shared_noise, own_noise))}
+        for _ in range(tries)
+    ]
+    return sum("machine_moves" in trial_kinds for trial_kinds in kinds) / tries
 
 
 def test_a_machine_that_moves_all_cases_is_noticed_and_independent_processes_are_not() -> None:
@@ -128,12 +137,14 @@ def test_other_work_is_noticed_by_the_means_alone() -> None:
     work = np.exp(rng.standard_normal(8))
     run = run_of(rng, 8, 0.0, 0.03)
     for means, is_noticed in ((work, True), (np.ones(8), False)):
-        measured = []
-        for one in run:
-            assert one.summary is not None
-            own = means * np.exp(0.1 * rng.standard_normal(8))
-            mean = Estimate(typical(own), interval_between(own), "", tuple(own.tolist()))
-            figures = {**one.summary.figures, "mean": mean}
-            measured.append(replace(one, summary=replace(one.summary, figures=figures)))
-        kinds = {notice.kind for notice in find_insights(measured)}
+        rows = []
+        for case in run:
+            assert case.summary is not None
+            noisy_means = means * np.exp(0.1 * rng.standard_normal(8))
+            mean = Estimate(
+                typical(noisy_means), interval_between(noisy_means), "", tuple(noisy_means.tolist())
+            )
+            figures = {**case.summary.figures, "mean": mean}
+            rows.append(replace(case, summary=replace(case.summary, figures=figures)))
+        kinds = {notice.kind for notice in find_insights(rows)}
         assert ("machine_moves" in kinds) == is_noticed

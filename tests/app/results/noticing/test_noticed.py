@@ -41,30 +41,33 @@ def steady(median_us: float, runs: int = 40) -> list[list[float]]:
     ]
 
 
-def measured(path: Path, *timed: Timed) -> Path:
-    cases = [case for case, _, _ in timed]
+def measured(path: Path, *timed_cases: Timed) -> Path:
+    cases = [case for case, _, _ in timed_cases]
     with RunFolder.create(path, manifest_of(cases, 4)) as folder:
         folder.begin(ENVIRONMENT)
-        for case, rounds, facts in timed:
+        for case, rounds, facts in timed_cases:
             for number, latencies in enumerate(rounds):
                 record(folder, case, number, latencies, **{"precision": case.precision, **facts})
     return path
 
 
 def by_kind(path: Path) -> Mapping[str, Insight]:
-    return {one.kind: one for one in find_insights(Rows().measured(read_run(path)))}
+    return {insight.kind: insight for insight in find_insights(Rows().measured(read_run(path)))}
 
 
 def test_rows_whose_pairs_of_rounds_disagree_are_only_not_told_apart(path: Path) -> None:
-    def at(*levels: float) -> list[list[float]]:
+    def make_rounds(*levels: float) -> list[list[float]]:
         return [[level * (1.0 + k / 1e5) for k in range(40)] for level in levels]
 
-    rows: tuple[Timed, ...] = ((ORT, at(47, 53, 48, 52), {}), (OV, at(53, 47, 52, 48.2), {}))
-    found = by_kind(measured(path, *rows))
-    assert list(found) == ["not_told_apart"]
-    one = found["not_told_apart"]
-    assert one.sentence.startswith("mlp: ort-cpu and openvino-cpu can't be distinguished")
-    assert one.case_ids == (ORT.case_id, OV.case_id)
+    rows: tuple[Timed, ...] = (
+        (ORT, make_rounds(47, 53, 48, 52), {}),
+        (OV, make_rounds(53, 47, 52, 48.2), {}),
+    )
+    insights = by_kind(measured(path, *rows))
+    assert list(insights) == ["not_told_apart"]
+    insight = insights["not_told_apart"]
+    assert insight.sentence.startswith("mlp: ort-cpu and openvino-cpu can't be distinguished")
+    assert insight.case_ids == (ORT.case_id, OV.case_id)
 
 
 def test_rows_whose_intervals_overlap_and_whose_pairs_agree_are_told_apart(path: Path) -> None:
@@ -72,8 +75,8 @@ def test_rows_whose_intervals_overlap_and_whose_pairs_agree_are_told_apart(path:
     levels = (50.0, 55.0, 52.0, 49.0)
     slower = [[1.05 * level * (1.0 + k / 1e5) for k in range(40)] for level in levels]
     quicker = [[level * (1.0 + k / 1e5) for k in range(40)] for level in levels]
-    found = by_kind(measured(path, (ORT, quicker, {}), (OV, slower, {})))
-    assert "not_told_apart" not in found
+    insights = by_kind(measured(path, (ORT, quicker, {}), (OV, slower, {})))
+    assert "not_told_apart" not in insights
 
 
 def test_a_single_row_and_an_empty_run_have_nothing_to_say(path: Path) -> None:
@@ -85,18 +88,20 @@ def test_two_levels_and_stalls_are_told_with_their_figures(path: Path) -> None:
     rng = np.random.default_rng(31)
     jumping = [TWO_LEVELS["1.36 times, even, 5 %"](rng, 4000).tolist() for _ in range(4)]
     plain = [25.0 * np.exp(0.05 * rng.standard_normal(4000)) for _ in range(4)]
-    stalled = [with_stalls(rng, one, 3_000.0, 10_000.0).tolist() for one in plain]
-    many = [with_stalls(rng, one, 1_000.0, 8_000.0).tolist() for one in plain]
+    stall_rounds = [with_stalls(rng, latencies, 3_000.0, 10_000.0).tolist() for latencies in plain]
+    many = [with_stalls(rng, latencies, 1_000.0, 8_000.0).tolist() for latencies in plain]
     torch = Case("mlp", "torch-cpu")
-    found = by_kind(measured(path, (ORT, jumping, {}), (OV, stalled, {}), (torch, many, {})))
-    assert found["bimodal"].sentence.startswith("mlp · ort-cpu: bimodal, 25.")
-    assert " and 34." in found["bimodal"].sentence
-    assert (found["bimodal"].view, found["bimodal"].case_ids) == ("histogram", (ORT.case_id,))
-    told = found["stalls"].sentence
-    assert told.startswith("2 cases (openvino-cpu, torch-cpu): stalls at even distances")
-    assert "mlp · openvino-cpu: stalls of " in told
-    assert "every 10.0 ms" in told
-    assert (found["stalls"].view, found["stalls"].case_ids) == (
+    insights = by_kind(
+        measured(path, (ORT, jumping, {}), (OV, stall_rounds, {}), (torch, many, {}))
+    )
+    assert insights["bimodal"].sentence.startswith("mlp · ort-cpu: bimodal, 25.")
+    assert " and 34." in insights["bimodal"].sentence
+    assert (insights["bimodal"].view, insights["bimodal"].case_ids) == ("histogram", (ORT.case_id,))
+    sentence = insights["stalls"].sentence
+    assert sentence.startswith("2 cases (openvino-cpu, torch-cpu): stalls at even distances")
+    assert "mlp · openvino-cpu: stalls of " in sentence
+    assert "every 10.0 ms" in sentence
+    assert (insights["stalls"].view, insights["stalls"].case_ids) == (
         "timeline",
         (OV.case_id, torch.case_id),
     )
@@ -118,12 +123,12 @@ def test_what_a_round_recorded_of_the_machine_is_not_the_models(
 ) -> None:
     rng = np.random.default_rng(5)
     plain = [25.0 * np.exp(0.05 * rng.standard_normal(4000)) for _ in range(4)]
-    stalled = [with_stalls(rng, one, 3_000.0, 10_000.0).tolist() for one in plain]
+    stall_rounds = [with_stalls(rng, latencies, 3_000.0, 10_000.0).tolist() for latencies in plain]
     jumping = [TWO_LEVELS["1.36 times, even, 5 %"](rng, 4000).tolist() for _ in range(4)]
-    seen = {"interference": Interference(seconds=1.0, **recorded)}
-    found = by_kind(measured(path, (ORT, jumping, seen), (OV, stalled, seen)))
+    facts = {"interference": Interference(seconds=1.0, **recorded)}
+    insights = by_kind(measured(path, (ORT, jumping, facts), (OV, stall_rounds, facts)))
     for kind in ("bimodal", "stalls"):
-        assert ("may be the machine" in found[kind].sentence) == disturbed
+        assert ("may be the machine" in insights[kind].sentence) == disturbed
 
 
 def test_outliers_with_a_recorded_cause_are_the_machines(path: Path) -> None:
@@ -139,37 +144,39 @@ def test_outliers_with_a_recorded_cause_are_the_machines(path: Path) -> None:
 
 def test_a_tail_is_told_of_a_closed_loop_alone(path: Path) -> None:
     far = [[20.0] * 950 + [900.0] * 50] * 4
-    found = by_kind(measured(path, (ORT, far, {})))
-    assert "the slowest 1 % take 45 times the median, 900 µs or more" in found["tail"].sentence
-    queued = replace(ORT, scenario=Scenario.parse("poisson:100/s"))
-    assert "tail" not in by_kind(measured(path.with_name("open"), (queued, far, {})))
+    insights = by_kind(measured(path, (ORT, far, {})))
+    assert "the slowest 1 % take 45 times the median, 900 µs or more" in insights["tail"].sentence
+    poisson_case = replace(ORT, scenario=Scenario.parse("poisson:100/s"))
+    assert "tail" not in by_kind(measured(path.with_name("open"), (poisson_case, far, {})))
 
 
 @pytest.mark.parametrize(("int8_us", "told"), [(90.0, True), (50.0, False), (51.0, False)])
 def test_a_narrow_precision_that_is_slower_is_told(path: Path, int8_us: float, told: bool) -> None:
     int8 = replace(ORT, precision="int8")
-    found = by_kind(measured(path, (ORT, steady(50.0), {}), (int8, steady(int8_us), {})))
-    assert ("precision" in found) == told
+    insights = by_kind(measured(path, (ORT, steady(50.0), {}), (int8, steady(int8_us), {})))
+    assert ("precision" in insights) == told
     if told:
-        one = found["precision"]
-        assert one.sentence == "mlp · ort-cpu · int8: 1.80 times as slow as in fp32"
-        assert one.case_ids == (int8.case_id, ORT.case_id)
+        insight = insights["precision"]
+        assert insight.sentence == "mlp · ort-cpu · int8: 1.80 times as slow as in fp32"
+        assert insight.case_ids == (int8.case_id, ORT.case_id)
 
 
 def test_threads_that_cost_are_told(path: Path) -> None:
     more = replace(ORT, threads=4)
-    found = by_kind(measured(path, (ORT, steady(50.0), {}), (more, steady(75.0), {})))
-    assert found["threads"].sentence.endswith("1.50 times as slow as on 1")
+    insights = by_kind(measured(path, (ORT, steady(50.0), {}), (more, steady(75.0), {})))
+    assert insights["threads"].sentence.endswith("1.50 times as slow as on 1")
 
 
 def test_batches_that_gain_nothing_are_told_from_the_first_on(path: Path) -> None:
     latency = {1: 10.0, 4: 20.0, 16: 80.0, 64: 318.0}
     cases = {size: replace(ORT, axes={"batch": size}) for size in latency}
     rows: list[Timed] = [(cases[size], steady(median), {}) for size, median in latency.items()]
-    one = by_kind(measured(path, *rows))["batch"]
-    assert one.sentence.startswith("mlp · ort-cpu · batch 4: gains nothing beyond batch 4: at most")
-    assert one.view == "trends"
-    assert set(one.case_ids) == {case.case_id for case in cases.values()}
+    insight = by_kind(measured(path, *rows))["batch"]
+    assert insight.sentence.startswith(
+        "mlp · ort-cpu · batch 4: gains nothing beyond batch 4: at most"
+    )
+    assert insight.view == "trends"
+    assert set(insight.case_ids) == {case.case_id for case in cases.values()}
 
 
 def test_batches_that_gain_are_not_told(path: Path) -> None:
@@ -193,15 +200,15 @@ def test_an_option_that_changes_nothing_is_told_and_one_that_does_is_not(path: P
         for mode in ("all", "off")
         for arena in ("on", "off")
     ]
-    found = by_kind(measured(path, *rows))
-    assert "arena changes nothing, p50 is the same within" in found["no_effect"].sentence
-    assert len(found["no_effect"].case_ids) == 4
+    insights = by_kind(measured(path, *rows))
+    assert "arena changes nothing, p50 is the same within" in insights["no_effect"].sentence
+    assert len(insights["no_effect"].case_ids) == 4
 
 
 def test_much_the_best_is_told_with_whom_it_beats(path: Path) -> None:
-    found = by_kind(measured(path, (ORT, steady(50.0), {}), (OV, steady(110.0), {})))
-    one = found["best"]
-    assert one.sentence == "mlp · ort-cpu: 2.20 times as fast as the next, openvino-cpu"
+    insights = by_kind(measured(path, (ORT, steady(50.0), {}), (OV, steady(110.0), {})))
+    insight = insights["best"]
+    assert insight.sentence == "mlp · ort-cpu: 2.20 times as fast as the next, openvino-cpu"
     simulated = Case("mlp", "fpga:v80")
     other = measured(
         path.with_name("card"),
@@ -221,18 +228,18 @@ def test_two_rounds_compare_nothing(path: Path) -> None:
 
 def test_five_sentences_at_most_and_settings_are_heard_of(path: Path) -> None:
     rng = np.random.default_rng(32)
-    stalled = with_stalls(rng, np.full(4000, 25.0), 2_000.0, 9_000.0)
+    stall_latencies = with_stalls(rng, np.full(4000, 25.0), 2_000.0, 9_000.0)
     jumping = TWO_LEVELS["1.36 times, even, 5 %"](rng, 4000)
     slowing = np.linspace(40.0, 60.0, 4000) + 0.1 * rng.standard_normal(4000)
     tail = np.where(rng.random(4000) < 0.05, 5_000.0, 25.0 + 0.1 * rng.standard_normal(4000))
     rows: list[Timed] = [
-        (replace(ORT, threads=number), [own.tolist()] * 4, {})
-        for number, own in enumerate((stalled, jumping, slowing, tail), start=1)
+        (replace(ORT, threads=number), [latencies.tolist()] * 4, {})
+        for number, latencies in enumerate((stall_latencies, jumping, slowing, tail), start=1)
     ]
     rows += [(Case("cnn", name), steady(us), {}) for name, us in (("ort-cpu", 9.0), ("x", 20.0))]
     rows += [(Case("gru", name), steady(us), {}) for name, us in (("ort-cpu", 9.0), ("x", 9.0))]
-    found = find_insights(Rows().measured(read_run(measured(path, *rows))))
-    kinds = [one.kind for one in found]
+    insights = find_insights(Rows().measured(read_run(measured(path, *rows))))
+    kinds = [insight.kind for insight in insights]
     assert kinds[:3] == ["bimodal", "stalls", "tail"]
     assert len(kinds) == MAXIMUM
     assert {"threads", "best"} <= set(kinds)
@@ -248,13 +255,19 @@ def test_rows_that_were_written_say_the_same_as_rows_that_are_made_but_of_rivals
     run = read_run(
         measured(path, (ORT, jumping, {}), (OV, steady(9.0), {}), (int8, steady(90.0), {}))
     )
-    made = Rows().measured(run)
-    (path / RESULTS).write_bytes(to_csv([one.row for one in made]))
-    written = read_rows(path / RESULTS)
-    read = [MeasuredCase(one.case, written[one.case.case_id], None) for one in made]
-    of_rounds = {"best", "not_told_apart"}
-    assert find_insights(read) == [one for one in find_insights(made) if one.kind not in of_rounds]
-    assert len(find_insights(read)) >= 2 and of_rounds & {one.kind for one in find_insights(made)}
+    computed_rows = Rows().measured(run)
+    (path / RESULTS).write_bytes(to_csv([entry.row for entry in computed_rows]))
+    stored_rows = read_rows(path / RESULTS)
+    read = [
+        MeasuredCase(entry.case, stored_rows[entry.case.case_id], None) for entry in computed_rows
+    ]
+    round_kinds = {"best", "not_told_apart"}
+    assert find_insights(read) == [
+        entry for entry in find_insights(computed_rows) if entry.kind not in round_kinds
+    ]
+    assert len(find_insights(read)) >= 2 and round_kinds & {
+        entry.kind for entry in find_insights(computed_rows)
+    }
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.03, 0.1])
@@ -263,8 +276,8 @@ def test_what_is_the_same_is_hardly_ever_said_to_differ(spread: float) -> None:
     rng = np.random.default_rng(51)
     false = 0
     for _ in range(300):
-        found = find_insights([drawn_row(case, 50.0, spread, rng) for case in EQUAL])
-        false += bool({"precision", "threads", "best"} & {one.kind for one in found})
+        insights = find_insights([drawn_row(case, 50.0, spread, rng) for case in EQUAL])
+        false += bool({"precision", "threads", "best"} & {insight.kind for insight in insights})
     assert false <= 6
 
 
@@ -274,14 +287,14 @@ def test_a_gain_is_hardly_ever_said_to_be_none() -> None:
     cases = {size: Case("mlp", "ort-cpu", axes={"batch": size}) for size in (1, 16)}
     for _ in range(200):
         rows = [drawn_row(cases[1], 10.0, 0.05, rng), drawn_row(cases[16], 80.0, 0.05, rng)]
-        assert "batch" not in {one.kind for one in find_insights(rows)}
+        assert "batch" not in {insight.kind for insight in find_insights(rows)}
 
 
 def test_a_precision_that_costs_a_quarter_more_is_found_where_processes_agree() -> None:
     rng = np.random.default_rng(53)
     int8 = replace(ORT, precision="int8")
-    found = 0
+    count = 0
     for _ in range(200):
         rows = [drawn_row(ORT, 40.0, 0.02, rng), drawn_row(int8, 50.0, 0.02, rng)]
-        found += "precision" in {one.kind for one in find_insights(rows)}
-    assert found >= 180
+        count += "precision" in {insight.kind for insight in find_insights(rows)}
+    assert count >= 180

@@ -30,14 +30,14 @@ FAST, SLOW = fake_case(latency_us=1.0), fake_case(latency_us=2.0)
 
 def source_of(
     cases: Sequence[Case],
-    given: str = "data.npz",
-    recorded: Mapping[str, Mapping[int, Status]] | None = None,
-    done: Sequence[str] = (),
+    images: str = "data.npz",
+    statuses: Mapping[str, Mapping[int, Status]] | None = None,
+    assessed_ids: Sequence[str] = (),
 ) -> AccuracyFollowUp:
-    recorded = recorded or {}
+    statuses = statuses or {}
     schedule = Schedule(cases, 2, SHORT, 60.0, 5, Path("samples"))
-    fixed = FixedSweep(schedule, recorded, FixedRounds(2))
-    return AccuracyFollowUp(fixed, cases, given, list(recorded), done, 60.0)
+    fixed_sweep = FixedSweep(schedule, statuses, FixedRounds(2))
+    return AccuracyFollowUp(fixed_sweep, cases, images, list(statuses), assessed_ids, 60.0)
 
 
 def run_through(
@@ -46,17 +46,17 @@ def run_through(
     statuses: Mapping[str, Status] | None = None,
 ) -> list[Work]:
     """Play the engine, which asks for the next work while some is still in flight."""
-    done: list[Work] = []
-    finished: list[Work] = []
-    while (work := source.next(finished)) is not None:
-        done.append(work)
+    works: list[Work] = []
+    ended_work: list[Work] = []
+    while (work := source.next(ended_work)) is not None:
+        works.append(work)
         early = source.next([])
         assert early is None or not isinstance(early, AccuracyWork)
-        finished = [one for one in (work, early) if one]
-        for one in finished:
-            end(one, model, statuses or {})
-        done += [early] if early else []
-    return done
+        ended_work = [work_item for work_item in (work, early) if work_item]
+        for work_item in ended_work:
+            end(work_item, model, statuses or {})
+        works += [early] if early else []
+    return works
 
 
 def end(work: Work, model: ExportedModel | None, statuses: Mapping[str, Status]) -> None:
@@ -71,13 +71,13 @@ def end(work: Work, model: ExportedModel | None, statuses: Mapping[str, Status])
             work.result = AccuracyResult(work.job.subject.case_id, "data.npz", 0.5)
 
 
-def assessed(done: Sequence[Work]) -> list[str]:
-    return [work.case_id for work in done if isinstance(work, AccuracyWork)]
+def assessed(works: Sequence[Work]) -> list[str]:
+    return [work.case_id for work in works if isinstance(work, AccuracyWork)]
 
 
 def test_accuracy_comes_after_the_last_round_has_ended(model: ExportedModel) -> None:
     work = run_through(source_of((FAST, SLOW)), model)
-    kinds = [one.kind for one in work]
+    kinds = [item.kind for item in work]
     assert kinds == ["export"] + ["round"] * 4 + ["accuracy"] * 2
 
 
@@ -107,17 +107,17 @@ def test_a_model_that_was_not_exported_has_no_accuracy() -> None:
 
 
 def test_a_resumed_run_measures_what_is_missing_only(model: ExportedModel) -> None:
-    recorded: dict[str, dict[int, Status]] = {
+    statuses: dict[str, dict[int, Status]] = {
         case.case_id: {0: "ok", 1: "ok"} for case in (FAST, SLOW)
     }
-    done = [subject_of(FAST, model).case_id]
-    work = run_through(source_of((FAST, SLOW), recorded=recorded, done=done), model)
-    assert [one.kind for one in work] == ["export", "accuracy"]
+    assessed_ids = [subject_of(FAST, model).case_id]
+    work = run_through(source_of((FAST, SLOW), statuses=statuses, assessed_ids=assessed_ids), model)
+    assert [item.kind for item in work] == ["export", "accuracy"]
     assert assessed(work) == [SLOW.case_id]
 
 
 def test_without_labelled_data_nothing_is_added(model: ExportedModel) -> None:
-    assert assessed(run_through(source_of((FAST,), given=""), model)) == []
+    assert assessed(run_through(source_of((FAST,), images=""), model)) == []
 
 
 def test_a_definition_with_data_of_its_own_needs_none_given() -> None:

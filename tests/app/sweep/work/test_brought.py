@@ -65,10 +65,10 @@ def test_a_neighbour_brings_its_own(model: ExportedModel, tmp_path: Path) -> Non
     (tmp_path / "beside").mkdir()
     second = exported_add(tmp_path / "beside")
     job = replace(a_job(model, tmp_path), neighbour=NeighbourJob(second, "fake", Settings()))
-    there, _ = prepare_job(job, send_code=False)
-    assert there.neighbour is not None
-    assert there.neighbour.model.path.startswith(FILE)
-    assert there.neighbour.settings.cache_dir == "", "which keeps nothing"
+    remote_job, _ = prepare_job(job, send_code=False)
+    assert remote_job.neighbour is not None
+    assert remote_job.neighbour.model.path.startswith(FILE)
+    assert remote_job.neighbour.settings.cache_dir == "", "which keeps nothing"
 
 
 @pytest.mark.parametrize("send_code", [False, True])

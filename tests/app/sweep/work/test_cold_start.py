@@ -20,20 +20,20 @@ FILES = ("/lib/engine.so",)
 
 
 def source_of(
-    done: dict[str, dict[int, ColdStart]] | None = None, page_cache: PageCache = "warm"
+    results: dict[str, dict[int, ColdStart]] | None = None, page_cache: PageCache = "warm"
 ) -> ColdStartFollowUp:
     cases = (ONE, TWO)
     ran = [case.case_id for case in cases]
-    return ColdStartFollowUp(Given([]), cases, ran, done or {}, 30.0, 3, page_cache, seed=1)
+    return ColdStartFollowUp(Given([]), cases, ran, results or {}, 30.0, 3, page_cache, seed=1)
 
 
 def run_through(
     source: ColdStartFollowUp, model: ExportedModel, failing: str = ""
 ) -> list[ColdStartWork]:
     """Play the engine; processes of the subject `failing` give no answer."""
-    done: list[ColdStartWork] = []
-    finished: list[Work] = []
-    while (work := source.next(finished)) is not None:
+    works: list[ColdStartWork] = []
+    ended_work: list[Work] = []
+    while (work := source.next(ended_work)) is not None:
         if isinstance(work, ExportWork):
             work.reply = ok_reply(model)
         else:
@@ -42,43 +42,43 @@ def run_through(
             reason = "it crashed" if subject == failing else ""
             files = FILES if number == SCOUT else ()
             work.result = ColdStart(subject, number, files=files, reason=reason)
-            done.append(work)
-        finished = [work]
-    return done
+            works.append(work)
+        ended_work = [work]
+    return works
 
 
 def test_subjects_take_turns_and_a_scout_of_each_comes_first(model: ExportedModel) -> None:
-    told = run_through(source_of(), model)
-    numbers = [work.job.process for work in told]
+    works = run_through(source_of(), model)
+    numbers = [work.job.process for work in works]
     assert numbers == [SCOUT, SCOUT, 0, 0, 1, 1, 2, 2]
-    for turn in range(0, len(told), 2):
-        assert len({work.job.subject.case_id for work in told[turn : turn + 2]}) == 2
+    for turn in range(0, len(works), 2):
+        assert len({work.job.subject.case_id for work in works[turn : turn + 2]}) == 2
 
 
 def test_what_the_scout_has_used_is_dropped_before_all_others(model: ExportedModel) -> None:
-    told = run_through(source_of(page_cache="dropped"), model)
-    assert [work.job.dropped for work in told] == [(), (), *[FILES] * 6]
+    works = run_through(source_of(page_cache="dropped"), model)
+    assert [work.job.dropped for work in works] == [(), (), *[FILES] * 6]
     assert all(not work.job.dropped for work in run_through(source_of(), model))
 
 
 def test_a_subject_without_an_answer_gets_no_more(model: ExportedModel) -> None:
     failing = cold_start_subject_of(ONE).case_id
-    told = run_through(source_of(), model, failing)
-    assert [w.job.subject.case_id for w in told].count(failing) == 1
-    assert len(told) == 5
+    works = run_through(source_of(), model, failing)
+    assert [w.job.subject.case_id for w in works].count(failing) == 1
+    assert len(works) == 5
 
 
 def test_a_resumed_source_gives_what_is_missing(model: ExportedModel) -> None:
-    one, two = (cold_start_subject_of(case).case_id for case in (ONE, TWO))
-    done = {one: {n: ColdStart(one, n) for n in range(3)}, two: {0: ColdStart(two, 0)}}
-    told = run_through(source_of(done), model)
-    assert [(w.job.subject.case_id, w.job.process) for w in told] == [
+    first_id, two = (cold_start_subject_of(case).case_id for case in (ONE, TWO))
+    results = {first_id: {n: ColdStart(first_id, n) for n in range(3)}, two: {0: ColdStart(two, 0)}}
+    works = run_through(source_of(results), model)
+    assert [(w.job.subject.case_id, w.job.process) for w in works] == [
         (two, SCOUT),
         (two, 1),
         (two, 2),
     ]
-    failed = {one: {0: ColdStart(one, 0, reason="it crashed")}, two: done[one]}
-    assert run_through(source_of(failed), model) == []
+    failures = {first_id: {0: ColdStart(first_id, 0, reason="it crashed")}, two: results[first_id]}
+    assert run_through(source_of(failures), model) == []
 
 
 def test_a_process_that_crashes_or_hangs_is_told_as_that(
@@ -87,13 +87,13 @@ def test_a_process_that_crashes_or_hangs_is_told_as_that(
     job = ColdStartJob(cold_start_subject_of(ONE), 0, model, begun_ns=0)
     crashing = script(tmp_path / "crash.py", "os.kill(os.getpid(), signal.SIGSEGV)")
     hanging = script(tmp_path / "hang.py", "time.sleep(600)")
-    for command, said in ((crashing, "SIGSEGV"), (hanging, "took longer than 0.5 s")):
+    for command, expected in ((crashing, "SIGSEGV"), (hanging, "took longer than 0.5 s")):
         work = ColdStartWork(job, 0.5 if command is hanging else 30.0, EXCLUSIVE_CPU)
         place = ThisMachine(Telemetry(), {"cold_start": command})
         with Engine(Given([work]), place) as engine:
             drive(engine)
         assert work.result is not None
-        assert said in work.result.reason
+        assert expected in work.result.reason
         assert work.failed and "gave no answer" in work.text()
 
 

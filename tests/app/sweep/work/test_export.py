@@ -83,11 +83,11 @@ def test_an_export_that_somebody_kills_is_tried_again_and_not_the_models_fault(
     tmp_path: Path,
 ) -> None:
     command = script(tmp_path / "hangs.py", "sys.stdin.readline(); time.sleep(600)")
-    others = children()
+    initial = children()
 
     def kill(event: Event) -> None:
         if isinstance(event, Started):
-            for child in children() - others:
+            for child in children() - initial:
                 os.kill(child, signal.SIGKILL)
 
     place = ThisMachine(commands={"export": command})

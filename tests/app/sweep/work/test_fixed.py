@@ -31,10 +31,10 @@ def sweep_of(
     *,
     rounds: int = 3,
     seed: int = 5,
-    done: Mapping[str, Mapping[int, Status]] | None = None,
+    results: Mapping[str, Mapping[int, Status]] | None = None,
 ) -> FixedSweep:
     schedule = Schedule(cases, rounds, SHORT, 60.0, seed, Path("samples"))
-    return FixedSweep(schedule, done or {}, FixedRounds(rounds))
+    return FixedSweep(schedule, results or {}, FixedRounds(rounds))
 
 
 def run_through(
@@ -43,22 +43,22 @@ def run_through(
     statuses: Mapping[tuple[str, int], Status] | None = None,
 ) -> list[Work]:
     """Play the engine: every export gives `model`, every round ends as `statuses` says."""
-    done: list[Work] = []
-    finished: list[Work] = []
-    while (work := sweep.next(finished)) is not None:
-        done.append(work)
-        finished = [work]
+    works: list[Work] = []
+    ended_work: list[Work] = []
+    while (work := sweep.next(ended_work)) is not None:
+        works.append(work)
+        ended_work = [work]
         if isinstance(work, ExportWork):
             ok = model is not None
             work.reply = ExportReply("ok" if ok else "export_failed", model, "" if ok else "no")
         elif isinstance(work, RoundWork):
             key = work.job.case_id, work.job.round
             work.result = RoundResult(*key, status=(statuses or {}).get(key, "ok"))
-    return done
+    return works
 
 
-def rounds_in(done: list[Work]) -> list[tuple[str, int]]:
-    return [(work.job.case_id, work.job.round) for work in done if isinstance(work, RoundWork)]
+def rounds_in(works: list[Work]) -> list[tuple[str, int]]:
+    return [(work.job.case_id, work.job.round) for work in works if isinstance(work, RoundWork)]
 
 
 def test_exports_come_first_and_each_model_once(model: ExportedModel) -> None:
@@ -79,8 +79,8 @@ def test_an_export_asks_for_every_point_of_the_axes_once(model: ExportedModel) -
 
 
 def test_every_round_of_every_case_is_measured_once(model: ExportedModel) -> None:
-    done = rounds_in(run_through(sweep_of(), model))
-    assert sorted(done) == sorted((case.case_id, n) for case in CASES for n in range(3))
+    rounds = rounds_in(run_through(sweep_of(), model))
+    assert sorted(rounds) == sorted((case.case_id, n) for case in CASES for n in range(3))
 
 
 def test_rounds_interleave_so_that_drift_hits_all_cases_alike(model: ExportedModel) -> None:
@@ -114,22 +114,24 @@ def test_partial_rounds_are_all_measured(model: ExportedModel) -> None:
 
 
 def test_a_resumed_sweep_measures_what_is_missing_and_nothing_else(model: ExportedModel) -> None:
-    done: dict[str, dict[int, Status]] = {c.case_id: {0: "ok", 2: "ok"} for c in CASES}
-    done[CASES[0].case_id] = {0: "crashed"}
-    left = rounds_in(run_through(sweep_of(done=done), model))
+    statuses: dict[str, dict[int, Status]] = {c.case_id: {0: "ok", 2: "ok"} for c in CASES}
+    statuses[CASES[0].case_id] = {0: "crashed"}
+    left = rounds_in(run_through(sweep_of(results=statuses), model))
     assert sorted(left) == sorted((case.case_id, 1) for case in CASES[1:])
 
 
 def test_a_finished_sweep_exports_nothing() -> None:
-    done: dict[str, dict[int, Status]] = {c.case_id: dict.fromkeys(range(3), "ok") for c in CASES}
-    assert sweep_of(done=done).next([]) is None
+    statuses: dict[str, dict[int, Status]] = {
+        c.case_id: dict.fromkeys(range(3), "ok") for c in CASES
+    }
+    assert sweep_of(results=statuses).next([]) is None
 
 
 def test_a_failed_export_ends_each_of_its_cases_with_a_reason() -> None:
     jobs = run_through(sweep_of(), None)
-    settled = [job.result for job in jobs if isinstance(job, SettledRound)]
-    assert {result.case_id for result in settled} == {case.case_id for case in CASES}
-    assert all(r.status == "export_failed" and r.reason == "no" for r in settled)
+    results = [job.result for job in jobs if isinstance(job, SettledRound)]
+    assert {result.case_id for result in results} == {case.case_id for case in CASES}
+    assert all(r.status == "export_failed" and r.reason == "no" for r in results)
     assert not rounds_in(jobs)
 
 
@@ -174,6 +176,6 @@ def test_what_is_compared_and_how_closely_reaches_exports_and_rounds(
     schedule = Schedule(
         CASES[:1], 1, SHORT, 60.0, 5, Path("samples"), checked=checked, tolerance=0.5
     )
-    done = run_through(FixedSweep(schedule, {}, FixedRounds(1)), model)
-    assert [w.request.checked for w in done if isinstance(w, ExportWork)] == [checked]
-    assert [w.job.tolerance for w in done if isinstance(w, RoundWork)] == [0.5]
+    works = run_through(FixedSweep(schedule, {}, FixedRounds(1)), model)
+    assert [w.request.checked for w in works if isinstance(w, ExportWork)] == [checked]
+    assert [w.job.tolerance for w in works if isinstance(w, RoundWork)] == [0.5]

@@ -122,7 +122,7 @@ def test_one_that_holds_too_much_memory_is_ended_for_good(
 def test_a_peak_of_memory_between_two_looks_counts_too(
     make: Make, tmp_path: Path, model: ExportedModel
 ) -> None:
-    limited = make(model, 60.0, 299 << 20)
-    command = script(tmp_path / "burst.py", f"RESULT = {RESULTS[limited.kind]}\n{BURST}")
-    assert "--memory-limit" in result_of(limited, command).reason
+    work_limited = make(model, 60.0, 299 << 20)
+    command = script(tmp_path / "burst.py", f"RESULT = {RESULTS[work_limited.kind]}\n{BURST}")
+    assert "--memory-limit" in result_of(work_limited, command).reason
     assert not result_of(make(model, 60.0, 301 << 20), command).reason

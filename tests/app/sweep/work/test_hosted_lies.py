@@ -40,17 +40,17 @@ def _short_limits(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
 @pytest.fixture(scope="module")
 def carrier() -> Iterator[PipedCarrier]:
     """One agent for all lies, started anew where a lie has ended it."""
-    with pytest.MonkeyPatch.context() as patch, carrier_of("h") as made:
+    with pytest.MonkeyPatch.context() as patch, carrier_of("h") as carrier_made:
         patch.setattr(pipe_transport, "Frames", LyingFrames)
-        yield made
+        yield carrier_made
 
 
 def _round_on(carrier: PipedCarrier, model: ExportedModel, folder: Path) -> HostedRound:
     """The round as it ended on the carrier's host; its samples lie in `folder/samples`."""
     (folder / "samples").mkdir()
-    known = round_work(model, folder / "samples")
+    local_work = round_work(model, folder / "samples")
     way = Way(carrier, "h", lambda: None, folder.name)
-    work = HostedRound(known.case, known.job, 10.0, way=way)
+    work = HostedRound(local_work.case, local_work.job, 10.0, way=way)
     with Engine(Given([work])) as engine:
         drive(engine)
     return work
@@ -60,8 +60,8 @@ def _refuse(work: HostedRound, folder: Path) -> None:
     assert work.over
     assert work.result is None
     assert work.lost
-    sent = sum(path.stat().st_size for path in (folder / "samples").iterdir())
-    assert sent <= remote_channel.MAXIMUM_SAMPLES_BYTES
+    byte_count = sum(path.stat().st_size for path in (folder / "samples").iterdir())
+    assert byte_count <= remote_channel.MAXIMUM_SAMPLES_BYTES
 
 
 def test_an_honest_host_loses_nothing(
@@ -111,21 +111,21 @@ def test_a_sweep_ends_with_the_rows_of_the_other_hosts(
     stand_in.write_text(f'#!/bin/sh\ncase "$*" in *liar*) exec {liar};; *) exec {honest};; esac\n')
     stand_in.chmod(0o755)
     monkeypatch.setenv("GRAPHLAP_SSH_COMMAND", str(stand_in))
-    changed = _of_host("liar", LIES["says nan"])
-    monkeypatch.setattr(pipe_transport.Connection, "_take_all", changed)
+    take_all = _lie_for_host("liar", LIES["says nan"])
+    monkeypatch.setattr(pipe_transport.Connection, "_take_all", take_all)
     graph = write_add_graph(tmp_path / "add.onnx")
-    asked = ["--headless", "--models", str(graph), "--runtimes", "fake", "--profile", "glance"]
+    arguments = ["--headless", "--models", str(graph), "--runtimes", "fake", "--profile", "glance"]
     cases = ["--option", "fake.latency_us=50,60", "--rounds", "1"]
     hosts = ["--cluster", "ssh:liar,honest", "--out", str(tmp_path / "run")]
-    code, _, errors = run(*asked, *cases, *hosts)
+    code, _, errors = run(*arguments, *cases, *hosts)
     assert code == 0, errors
-    told = [(row["status"], row["host"]) for row in rows(tmp_path / "run")]
-    assert told == [("ok", "honest")] * 2
+    outcomes = [(row["status"], row["host"]) for row in rows(tmp_path / "run")]
+    assert outcomes == [("ok", "honest")] * 2
     journals = (tmp_path / "run" / "journal").iterdir()
     assert not any(b"NaN" in journal.read_bytes() for journal in journals)
 
 
-def _of_host(host: str, lie: Lie) -> Callable[..., str]:
+def _lie_for_host(host: str, lie: Lie) -> Callable[..., str]:
     """`Connection._take_all`, with the frames of one host changed."""
     take_all = pipe_transport.Connection._take_all
 
@@ -141,20 +141,20 @@ def test_a_round_names_the_limit_at_which_its_host_ends_it(
     model: ExportedModel, tmp_path: Path
 ) -> None:
     """It lies beyond those of the sweep itself, and crosses to the host with the job."""
-    sent: list[HostJob] = []
+    jobs: list[HostJob] = []
 
     class Taking:
         def run(self, host: str, job: HostJob, hear: Hear) -> None:
-            sent.append(job_read(job_written(job)))
+            jobs.append(job_read(job_written(job)))
             hear(Ended("killed", killed=True, too_late=True))
 
     (tmp_path / "samples").mkdir()
-    known = round_work(model, tmp_path / "samples")
+    local_work = round_work(model, tmp_path / "samples")
     way = Way(cast("Carrier", Taking()), "h", lambda: None, "mark")
-    work = HostedRound(known.case, known.job, 10.0, compile_limit_s=20.0, way=way)
+    work = HostedRound(local_work.case, local_work.job, 10.0, compile_limit_s=20.0, way=way)
     with Engine(Given([work])) as engine:
         drive(engine)
-    (job,) = sent
+    (job,) = jobs
     assert job.limit_s == 10.0 + 20.0 + remote_channel.AGENT_MARGIN_S
     _refuse(work, tmp_path)
 

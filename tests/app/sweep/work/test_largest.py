@@ -24,13 +24,13 @@ MIB = 1 << 20
 
 def test_a_repeated_reference_has_its_entries_in_turn(tmp_path: Path) -> None:
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
-    stored, larger = tmp_path / "small.npz", tmp_path / "large.npz"
-    save_reference(str(stored), Reference({"x": x}, {"y": x.T}))
-    repeat_reference(str(stored), str(larger), {"input:x": 0, "output:y": 1}, 7)
-    found = load_reference(str(larger))
-    assert np.array_equal(found.inputs["x"], np.concatenate([x, x, x[:1]]))
-    assert np.array_equal(found.outputs["y"], np.concatenate([x, x, x[:1]]).T)
-    assert larger.stat().st_size < 2 * stored.stat().st_size + 1024
+    small, larger = tmp_path / "small.npz", tmp_path / "large.npz"
+    save_reference(str(small), Reference({"x": x}, {"y": x.T}))
+    repeat_reference(str(small), str(larger), {"input:x": 0, "output:y": 1}, 7)
+    reference = load_reference(str(larger))
+    assert np.array_equal(reference.inputs["x"], np.concatenate([x, x, x[:1]]))
+    assert np.array_equal(reference.outputs["y"], np.concatenate([x, x, x[:1]]).T)
+    assert larger.stat().st_size < 2 * small.stat().st_size + 1024
 
 
 @pytest.fixture
@@ -46,41 +46,41 @@ def schedule(case: Case, samples: Path, limit_mib: int = 0) -> Schedule:
 
 
 def run_search(
-    case: Case, samples: Path, limit_mib: int, done: Sequence[Try] = ()
+    case: Case, samples: Path, limit_mib: int, tries: Sequence[Try] = ()
 ) -> tuple[dict[int, RoundResult], LargestBatch]:
-    source = LargestBatch(schedule(case, samples, limit_mib), done)
+    source = LargestBatch(schedule(case, samples, limit_mib), tries)
     with Engine(source) as engine:
-        heard = drive(engine)
-    found = {work.case.axes.get("batch", 0): result for work, result in heard.rounds()}
-    return found, source
+        record = drive(engine)
+    results = {work.case.axes.get("batch", 0): result for work, result in record.rounds()}
+    return results, source
 
 
 @pytest.mark.rare
 def test_a_real_search_ends_where_the_limit_is(tmp_path: Path, samples: Path) -> None:
     path = write_wide_graph(tmp_path / "wide.onnx")
     case = Case(model=str(path), runtime="ort-cpu", axes={"batch": 32})
-    found, _ = run_search(case, samples, limit_mib=300)
-    statuses = {batch: result.status for batch, result in found.items()}
+    results, _ = run_search(case, samples, limit_mib=300)
+    statuses = {batch: result.status for batch, result in results.items()}
     assert set(statuses.values()) == {"ok", "out_of_memory"}
     largest = max(batch for batch, status in statuses.items() if status == "ok")
     smallest = min(batch for batch, status in statuses.items() if status == "out_of_memory")
     assert largest < smallest <= largest + max(1, largest // 32)
     # Between one and three MiB an entry, over an engine that takes 60 MiB or more itself.
     assert 50 <= largest <= 240
-    for result in found.values():
+    for result in results.values():
         if result.status == "ok":
             assert result.check is not None
             assert result.check.output_ok
             assert (result.rss_peak_mb or 0) <= 300
             assert result.warmup_iterations == 0
 
-    done = [Try(replace(case, axes={"batch": batch}), result) for batch, result in found.items()]
-    again, source = run_search(case, samples, 300, done)
+    tries = [Try(replace(case, axes={"batch": batch}), result) for batch, result in results.items()]
+    again, source = run_search(case, samples, 300, tries)
     assert not again, "a resumed search that is over tries nothing"
     assert source.exports_left == 0
 
-    without = [one for one in done if one.result is not found[largest]]
-    again, _ = run_search(case, samples, 300, without)
+    fewer_tries = [attempt for attempt in tries if attempt.result is not results[largest]]
+    again, _ = run_search(case, samples, 300, fewer_tries)
     assert again, "a resumed search tries what it lacks"
     assert largest * 31 / 32 - 1 <= max(b for b, result in again.items() if result.status == "ok")
     assert 32 not in again
@@ -98,8 +98,8 @@ def test_a_model_is_searched_before_later_models_are_exported(
     ]
     source = LargestBatch(replace(schedule(cases[0], samples), cases=cases), [])
     with Engine(source) as engine:
-        heard = drive(engine)
-    works = [event.work for event in heard.events if isinstance(event, Completed)]
+        record = drive(engine)
+    works = [event.work for event in record.events if isinstance(event, Completed)]
     kinds = [work.kind for work in works]
     assert kinds.count("export") == kinds.count("round") == len(paths)
     assert kinds.index("round") < len(paths), "the first search does not wait for every export"
@@ -107,8 +107,8 @@ def test_a_model_is_searched_before_later_models_are_exported(
 
 def test_a_fixed_batch_cannot_be_searched(tmp_path: Path, samples: Path) -> None:
     path = write_add_graph(tmp_path / "fixed.onnx")
-    found, _ = run_search(Case(model=str(path), runtime="ort-cpu"), samples, 0)
-    (result,) = found.values()
+    results, _ = run_search(Case(model=str(path), runtime="ort-cpu"), samples, 0)
+    (result,) = results.values()
     assert result.status == "unsupported"
     assert "no open batch axis" in result.reason
 
@@ -116,5 +116,5 @@ def test_a_fixed_batch_cannot_be_searched(tmp_path: Path, samples: Path) -> None
 def test_a_runtime_that_crashes_ends_the_search_there(tmp_path: Path, samples: Path) -> None:
     path = write_add_graph(tmp_path / "add.onnx", ("batch", 3))
     case = Case(model=str(path), runtime="fake", axes={"batch": 1}, options={"fail": "crash"})
-    found, _ = run_search(case, samples, 0)
-    assert [result.status for result in found.values()] == ["crashed"]
+    results, _ = run_search(case, samples, 0)
+    assert [result.status for result in results.values()] == ["crashed"]

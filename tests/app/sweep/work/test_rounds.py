@@ -82,7 +82,7 @@ def test_a_round_on_two_gpus_has_both_alone_and_both_are_read(
             {"event": "device", "device": "0", "uuid": "a"},
         ]
         work.advance()
-        read = {one.device: one.clock_mhz for one in read_at_once(work._eye)}
+        read = {reading.device: reading.clock_mhz for reading in read_at_once(work._eye)}
         assert read == {"gpu:0": 1500, "gpu:1": 1501}
         result = RoundResult(case.case_id, 0, "ok")
         worker.said, worker.over = [{"event": "result", **to_json(result)}], True
@@ -153,8 +153,8 @@ class Told:
     def send(self, line: str) -> None: ...
 
     def lines(self) -> list[str]:
-        said, self.said = self.said, []
-        return [json.dumps(event) for event in said]
+        events, self.said = self.said, []
+        return [json.dumps(event) for event in events]
 
     def begun(self) -> bool:
         return True
@@ -205,17 +205,17 @@ def test_compiling_has_a_limit_of_its_own_and_is_no_part_of_the_rounds(
     with Hears(worker, Telemetry()) as place:
         work.start(place)
 
-        def at(seconds: float, phase: str = "") -> bool:
+        def advance_to(seconds: float, phase: str = "") -> bool:
             now[0] = seconds
             worker.said += [{"event": "phase", "phase": phase}] if phase else []
             work.advance()
             return worker.asked_to_end
 
-        assert not at(10, "compile"), "ten seconds of its sixty are gone"
-        assert not at(309)
-        assert not at(309, "first_inference")
-        assert not at(358, "measure"), "fifty were left when it began to compile"
-        assert at(360)
+        assert not advance_to(10, "compile"), "ten seconds of its sixty are gone"
+        assert not advance_to(309)
+        assert not advance_to(309, "first_inference")
+        assert not advance_to(358, "measure"), "fifty were left when it began to compile"
+        assert advance_to(360)
         worker.over = True
         work.advance()
     assert work.result is not None
@@ -269,11 +269,11 @@ def test_the_gpu_that_a_process_says_it_computes_on_is_the_one_of_its_row(
 @contextmanager
 def moving(counter: Path) -> Iterator[None]:
     """A counter that goes up by 1 mJ every 5 ms, as the system's own would by itself."""
-    over = threading.Event()
+    stop_event = threading.Event()
 
     def climb() -> None:
         value = 0
-        while not over.wait(0.005):
+        while not stop_event.wait(0.005):
             value += 1000
             draft = counter.with_suffix(".new")
             draft.write_text(str(value))
@@ -284,7 +284,7 @@ def moving(counter: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        over.set()
+        stop_event.set()
         thread.join()
 
 
@@ -300,8 +300,8 @@ def test_the_energy_of_a_round_is_in_its_row(
     telemetry = Telemetry(rapl=Rapl(tmp_path / "powercap"))
     with (
         moving(folder / "energy_uj"),
-        create_run(plan, tmp_path / "run") as written,
-        SweepRun(written, describe_host(), place=ThisMachine(telemetry)) as run,
+        create_run(plan, tmp_path / "run") as run_folder,
+        SweepRun(run_folder, describe_host(), place=ThisMachine(telemetry)) as run,
     ):
         while not run.finished:
             run.step(0.2)

@@ -68,7 +68,7 @@ def begun_at(
     round_s: float = 2.0,
     slow_round_s: float = 0.0,
     budget_s: float = 1e9,
-    done: dict[str, dict[int, Status]] | None = None,
+    statuses: dict[str, dict[int, Status]] | None = None,
     contended_s: float = 0.0,
     first_contended: int = 0,
 ) -> list[tuple[int, float]]:
@@ -78,12 +78,12 @@ def begun_at(
         CASES, rounds, SHORT, 60.0, 5, Path("samples"),
         budget=Budget(budget_s), spread=Spread(spread_s, rounds, contended_s),
     )  # fmt: skip
-    sweep = FixedSweep(schedule, done or {}, FixedRounds(rounds))
+    sweep = FixedSweep(schedule, statuses or {}, FixedRounds(rounds))
     began: list[tuple[int, float]] = []
-    finished: list[object] = []
+    ended_work: list[object] = []
     begun_s = clock.now_s
-    while (work := sweep.next(finished)) is not None:  # type: ignore[arg-type]
-        finished = [work]
+    while (work := sweep.next(ended_work)) is not None:  # type: ignore[arg-type]
+        ended_work = [work]
         if isinstance(work, ExportWork):
             work.reply = ExportReply("ok", model)
         elif isinstance(work, RoundWork):
@@ -106,14 +106,16 @@ def test_the_passes_are_spread_and_every_case_is_in_each(
 ) -> None:
     began = begun_at(clock, model, 120.0, 4)
     assert [number for number, _ in began] == [number for number in range(4) for _ in CASES]
-    assert [at for _, at in began[:: len(CASES)]] == [0.0, 40.0, 80.0, 120.0]
+    assert [start_s for _, start_s in began[:: len(CASES)]] == [0.0, 40.0, 80.0, 120.0]
 
 
 def test_without_a_spread_or_with_rounds_that_take_longer_nothing_waits(
     clock: Clock, model: ExportedModel
 ) -> None:
-    assert [at for _, at in begun_at(clock, model, 0.0, 3)] == [2.0 * n for n in range(9)]
-    assert [at for _, at in begun_at(clock, model, 10.0, 3)] == [2.0 * n for n in range(9)]
+    assert [start_s for _, start_s in begun_at(clock, model, 0.0, 3)] == [2.0 * n for n in range(9)]
+    assert [start_s for _, start_s in begun_at(clock, model, 10.0, 3)] == [
+        2.0 * n for n in range(9)
+    ]
 
 
 def test_a_budget_is_not_spent_on_waiting(clock: Clock, model: ExportedModel) -> None:
@@ -133,9 +135,9 @@ def test_a_last_round_that_is_slow_still_fits_into_the_budget(
 def test_a_resumed_run_keeps_the_distances_of_what_it_lacks(
     clock: Clock, model: ExportedModel
 ) -> None:
-    done: dict[str, dict[int, Status]] = {case.case_id: {0: "ok", 1: "ok"} for case in CASES}
-    began = begun_at(clock, model, 120.0, 4, done=done)
-    assert [(number, at) for number, at in began[:: len(CASES)]] == [(2, 0.0), (3, 40.0)]
+    statuses: dict[str, dict[int, Status]] = {case.case_id: {0: "ok", 1: "ok"} for case in CASES}
+    began = begun_at(clock, model, 120.0, 4, statuses=statuses)
+    assert [(number, start_s) for number, start_s in began[:: len(CASES)]] == [(2, 0.0), (3, 40.0)]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_a_resumed_run_beside_other_work_keeps_the_longer_distances(
     clock: Clock, model: ExportedModel
 ) -> None:
     statuses: dict[str, dict[int, Status]] = {case.case_id: {0: "ok", 1: "ok"} for case in CASES}
-    began = begun_at(clock, model, 120.0, 4, done=statuses, contended_s=600.0)
+    began = begun_at(clock, model, 120.0, 4, statuses=statuses, contended_s=600.0)
     assert [(number, begin_s) for number, begin_s in began[:: len(CASES)]] == [(2, 0.0), (3, 200.0)]
 
 
@@ -190,8 +192,8 @@ def test_how_long_is_left_counts_the_waiting(clock: Clock) -> None:
     assert Spread().left_s(0) == Spread(60.0, 1).left_s(0) == 0.0
 
 
-def _is_of(number: int, case: Case, of: int) -> bool:
-    return of == number
+def _is_of(number: int, case: Case, expected_number: int) -> bool:
+    return expected_number == number
 
 
 def test_a_host_waits_as_long_as_was_settled_when_its_pass_was_queued(clock: Clock) -> None:
@@ -272,8 +274,8 @@ def arrivals_of(tmp_path: Path, graph: str, name: str, **values: object) -> int 
 
 
 def test_each_run_draws_its_own_arrivals_and_a_seed_fixes_them(tmp_path: Path, graph: str) -> None:
-    drawn = {arrivals_of(tmp_path, graph, name) for name in ("a", "b", "c")}
-    assert len(drawn) == 3 and None not in drawn
+    seeds = {arrivals_of(tmp_path, graph, name) for name in ("a", "b", "c")}
+    assert len(seeds) == 3 and None not in seeds
     assert arrivals_of(tmp_path, graph, "d", seed=0) == 0
     assert arrivals_of(tmp_path, graph, "e", seed=7) == 7
 

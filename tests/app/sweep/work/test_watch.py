@@ -57,8 +57,8 @@ def test_a_peak_between_two_looks_counts_too(
     model: ExportedModel, samples: Path, tmp_path: Path
 ) -> None:
     command = script(tmp_path / "burst.py", BURST)
-    limited = round_work(model, samples, memory_limit_bytes=299 << 20)
-    assert only_result(limited, command).status == "out_of_memory"
+    work = round_work(model, samples, memory_limit_bytes=299 << 20)
+    assert only_result(work, command).status == "out_of_memory"
     roomy = round_work(model, samples, memory_limit_bytes=301 << 20)
     assert only_result(roomy, command).status == "ok"
 
@@ -74,10 +74,10 @@ def test_devices_are_read_ten_times_a_second_while_the_round_runs(
     package(tmp_path / "powercap", 0, 1_000)
     telemetry = Telemetry(rapl=Rapl(tmp_path / "powercap"))
     work, folder = round_work(model, samples, min_s=1.0), Kept()
-    begun = time.monotonic()
+    start_s = time.monotonic()
     with Engine(Given([work]), ThisMachine(telemetry)) as engine:
         drive(engine, folder.note)
-    most = (time.monotonic() - begun) / LOOK_EVERY_S + 2
+    most = (time.monotonic() - start_s) / LOOK_EVERY_S + 2
     assert 8 <= len(folder.readings) <= most
     times = [reading.time_ns for reading in folder.readings]
     assert times == sorted(times)

@@ -31,11 +31,11 @@ def with_memory(limit_bytes: int, external_bytes: int = 2**30, rate: float = 300
 
 def image(size: int) -> ModelBuilder:
     """A convolution with ReLU: 64 channels from 3."""
-    made = ModelBuilder()
-    x = made.input("x", [1, 3, size, size])
-    conv = made.add("Conv", x, made.weights(64, 3, 3, 3), pads=[1, 1, 1, 1])
-    made.output(made.add("Relu", conv))
-    return made
+    builder = ModelBuilder()
+    x = builder.input("x", [1, 3, size, size])
+    conv = builder.add("Conv", x, builder.weights(64, 3, 3, 3), pads=[1, 1, 1, 1])
+    builder.output(builder.add("Relu", conv))
+    return builder
 
 
 def test_the_peak_is_what_a_step_reads_and_gives() -> None:
@@ -49,8 +49,8 @@ def test_the_peak_is_what_a_step_reads_and_gives() -> None:
 def test_held_state_stays_and_views_take_no_memory() -> None:
     """Two layers of 64 channels: 2 x 7 x 64 states, and what is new in the next states: the input
     and the first layer's output. Beside them the second convolution's output and the sum."""
-    held = compile_graph(cnn_step(2, 64).graph(), V80).memory.peak_bytes
-    assert held == 2 * (2 * 7 * 64 + 64 + 64 + 64 + 64)
+    peak_bytes = compile_graph(cnn_step(2, 64).graph(), V80).memory.peak_bytes
+    assert peak_bytes == 2 * (2 * 7 * 64 + 64 + 64 + 64 + 64)
 
 
 def test_every_published_model_fits() -> None:
@@ -61,14 +61,14 @@ def test_every_published_model_fits() -> None:
 
 def test_what_does_not_fit_the_chip_spills_and_costs_its_transfers() -> None:
     graph = mlp(256, 384, 128).graph()
-    inside, outside = (compile_graph(graph, with_memory(limit)) for limit in (1536, 1535))
-    assert inside.memory.spilled_bytes == 0
+    fitting_program, outside = (compile_graph(graph, with_memory(limit)) for limit in (1536, 1535))
+    assert fitting_program.memory.spilled_bytes == 0
     # One of the two tensors of 768 bytes: written by one step, read by the next.
     assert outside.memory.spilled_bytes == 768
     assert sum(outside.memory.moved_bytes.values()) == 2 * 768
-    cycles = [compiled.scheduler.after_idle(None).cycles for compiled in (inside, outside)]
+    cycles = [program.scheduler.after_idle(None).cycles for program in (fitting_program, outside)]
     assert cycles[1] - cycles[0] == 2 * 768
-    assert latency_us(outside) - latency_us(inside) == pytest.approx(2 * 768 / 300)
+    assert latency_us(outside) - latency_us(fitting_program) == pytest.approx(2 * 768 / 300)
     assert fidelity(outside).word == "extrapolated"
 
 
@@ -86,10 +86,10 @@ def test_a_large_image_spills_on_the_v80_and_is_refused_where_no_memory_is_descr
     assert memory.limit_bytes is not None
     assert memory.peak_bytes >= 2 * 128 * 2**20 > memory.limit_bytes
     assert memory.spilled_bytes >= 2 * 128 * 2**20
-    with pytest.raises(Unsupported) as raised:
+    with pytest.raises(Unsupported) as exc_info:
         compile_graph(graph, load_card("ia-420f"))
-    assert str(memory.peak_bytes) in raised.value.cause
-    assert raised.value.remedy
+    assert str(memory.peak_bytes) in exc_info.value.cause
+    assert exc_info.value.remedy
 
 
 def test_memory_outside_the_chip_can_be_full_too() -> None:

@@ -27,13 +27,13 @@ def weights(*tiles: int, recurrent: bool = False) -> Lowered:
 
 @given(st.lists(st.integers(1, 100), max_size=12), st.booleans())
 def test_all_tiles_are_placed_within_every_cores_memory(tiles: list[int], recurrent: bool) -> None:
-    lowered = weights(*tiles, recurrent=recurrent)
+    lowered_graph = weights(*tiles, recurrent=recurrent)
     if sum(tiles) > CARD.tiles:
         with pytest.raises(Unsupported, match=f"needs {sum(tiles)} tiles, the card has 384"):
-            place(lowered, CARD, BOUND)
+            place(lowered_graph, CARD, BOUND)
         return
-    placement = place(lowered, CARD, BOUND)
-    assert [sum(held) for held in placement.tiles] == tiles
+    placement = place(lowered_graph, CARD, BOUND)
+    assert [sum(core_tiles) for core_tiles in placement.tiles] == tiles
     assert (placement.used, placement.total) == (sum(tiles), 384)
     assert all(sum(core) <= CARD.tiles_per_core for core in zip(*placement.tiles, strict=True))
 
@@ -41,8 +41,8 @@ def test_all_tiles_are_placed_within_every_cores_memory(tiles: list[int], recurr
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=6))
 def test_cores_are_filled_evenly(tiles: list[int]) -> None:
     placement = place(weights(*tiles), CARD, FREE)
-    filled = [sum(core) for core in zip(*placement.tiles, strict=True)]
-    assert max(filled) - min(filled) <= 1
+    core_totals = [sum(core) for core in zip(*placement.tiles, strict=True)]
+    assert max(core_totals) - min(core_totals) <= 1
 
 
 def test_a_full_card_still_fits() -> None:

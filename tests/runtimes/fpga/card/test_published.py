@@ -75,10 +75,10 @@ def test_constants_in_the_card_files_are_the_fit_of_the_tables(
 ) -> None:
     v80, big, small = (load_card(key) for key in ("v80", "ia-840f", "ia-420f"))
     releases = [card.release(name) for card in (big, small) for name in ("sdk21", "sdk26")]
-    held = [v80.release("sdk25").io_us, v80.release("sdk26").io_us]
+    io_constants = [v80.release("sdk25").io_us, v80.release("sdk26").io_us]
     assert len({(r.io_us, r.dma_us) for r in releases}) == 1
     assert fit(predicted) == pytest.approx(
-        [*held, releases[0].io_us, releases[0].dma_us], abs=5.1e-4
+        [*io_constants, releases[0].io_us, releases[0].dma_us], abs=5.1e-4
     )
     for card in (v80, big, small):
         assert card.jitter_us == pytest.approx(jitter_us(predicted), abs=2e-4)
@@ -86,12 +86,12 @@ def test_constants_in_the_card_files_are_the_fit_of_the_tables(
 
 def test_at_most_six_numbers_are_fitted() -> None:
     """Every fitted line of the card files says so; equal lines are one number."""
-    fitted = set()
+    fitted_names = set()
     for path in sorted((FOLDER / "cards").glob("*.toml")):
         for line in path.read_text("utf-8").splitlines():
             if "# fitted" in line:
-                fitted.add(line.strip())
-    assert 0 < len(fitted) <= 6
+                fitted_names.add(line.strip())
+    assert 0 < len(fitted_names) <= 6
 
 
 def test_left_out_rows_are_predicted_nearly_as_well(predicted: list[Predicted]) -> None:
@@ -109,18 +109,18 @@ def test_the_readme_shows_these_very_figures(predicted: list[Predicted]) -> None
 @pytest.mark.parametrize("row", [row for row in ROWS if row.fits], ids=label)
 def test_a_name_changes_nothing(row: Row) -> None:
     card = load_card(row.card.lower())
-    named = compile_graph(row.builder(name=row.model).graph(), card, row.release)
+    renamed_program = compile_graph(row.builder(name=row.model).graph(), card, row.release)
     other = compile_graph(row.builder(name="anything else").graph(), card, row.release)
     for idle_us in (0.0, math.inf):
-        assert latency_us(named, idle_us) == latency_us(other, idle_us)
+        assert latency_us(renamed_program, idle_us) == latency_us(other, idle_us)
 
 
 def test_no_model_is_named_in_code_or_cards() -> None:
     names = {row.model for row in ROWS} | {definition.name for definition in DEFINITIONS}
     pattern = re.compile(rf"\b({'|'.join(sorted(names))})\b", re.IGNORECASE)
     for path in (*FOLDER.rglob("*.py"), *FOLDER.rglob("*.toml"), *FOLDER.rglob("*.c")):
-        found = pattern.search(path.read_text("utf-8"))
-        assert found is None, f"{path.name} names {found and found[0]}"
+        match = pattern.search(path.read_text("utf-8"))
+        assert match is None, f"{path.name} names {match and match[0]}"
 
 
 def test_the_cards_are_those_of_the_tables() -> None:
@@ -129,25 +129,29 @@ def test_the_cards_are_those_of_the_tables() -> None:
 
 def test_the_predictions_are_those_of_the_model() -> None:
     """Of the networks that need no torch; those of the others are made by the same command."""
-    written = [
+    written_rows = [
         tuple(row.values())
         for row in csv.DictReader(predictions.FILE.read_text("utf-8").splitlines())
     ]
     for network in (*predictions.table_networks(), *predictions.batches()):
-        ours = list(predictions.rows([network]))
-        assert [row for row in written if row[:2] == (network[0], str(network[1]))] == ours
+        predicted_rows = list(predictions.rows([network]))
+        assert [
+            row for row in written_rows if row[:2] == (network[0], str(network[1]))
+        ] == predicted_rows
 
 
 def test_every_catalogue_network_is_predicted_where_a_card_holds_it() -> None:
     """Those without a row have more weights than any card."""
-    written = {
+    written_rows = {
         row["model"] for row in csv.DictReader(predictions.FILE.read_text("utf-8").splitlines())
     }
-    assert written <= set(catalogue.names())
+    assert written_rows <= set(catalogue.names())
     most = max(load_card(key).tiles * load_card(key).block ** 2 for key in card_keys())
-    listed = csv.DictReader(install_layout.asset("catalogue.csv").read_text("utf-8").splitlines())
-    parameters = {row["name"]: int(row["parameters"] or 0) for row in listed}
-    assert all(parameters[name] <= most for name in written)
+    catalogue_rows = csv.DictReader(
+        install_layout.asset("catalogue.csv").read_text("utf-8").splitlines()
+    )
+    parameters = {row["name"]: int(row["parameters"] or 0) for row in catalogue_rows}
+    assert all(parameters[name] <= most for name in written_rows)
 
 
 @pytest.mark.rare
@@ -155,13 +159,15 @@ def test_every_catalogue_network_is_predicted_where_a_card_holds_it() -> None:
 def test_both_of_torchs_exporters_give_the_card_the_same_steps(name: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     definition = catalogue.find(name)
-    lowered = []
+    lowered_graphs = []
     for exporter in ("new", "old"):
         path = tmp_path / f"{exporter}.onnx"
         export(definition, path, exporter)
-        lowered.append(lower(load(path, definition.axes)))
+        lowered_graphs.append(lower(load(path, definition.axes)))
     for field in ("input_bytes", "output_bytes", "buffers", "rows"):
-        assert getattr(lowered[0], field) == getattr(lowered[1], field)
+        assert getattr(lowered_graphs[0], field) == getattr(lowered_graphs[1], field)
     for card in map(load_card, card_keys()):
-        times = [latency_us(compile_lowered(one, card)) for one in lowered]
+        times = [
+            latency_us(compile_lowered(lowered_graph, card)) for lowered_graph in lowered_graphs
+        ]
         assert times[0] == times[1]

@@ -19,13 +19,13 @@ FITTING = [row for row in read_rows() if row.fits]
 HUGE = replace(load_card("v80"), tiles_per_core=10**6)
 
 
-def compiled(made: ModelBuilder, card: Card = HUGE) -> Compiled:
-    return compile_graph(made.graph(), card)
+def compiled(builder: ModelBuilder, card: Card = HUGE) -> Compiled:
+    return compile_graph(builder.graph(), card)
 
 
-def cycles(made: ModelBuilder, card: Card = HUGE) -> tuple[int, int]:
+def cycles(builder: ModelBuilder, card: Card = HUGE) -> tuple[int, int]:
     """Spaced and contiguous."""
-    scheduler = compiled(made, card).scheduler
+    scheduler = compiled(builder, card).scheduler
     return scheduler.after_idle(None).cycles, scheduler.after_idle(0).cycles
 
 
@@ -59,13 +59,15 @@ def test_the_critical_path_accounts_for_every_cycle(row: Row) -> None:
     path = schedule.critical_path()
     assert path[0].begun == 0
     assert path[-1].done == schedule.cycles
-    for before, after in pairwise(path):
-        assert after.begun in (before.issued, before.done)
+    for event, next_event in pairwise(path):
+        assert next_event.begun in (event.issued, event.done)
 
 
-def instruction(unit: Unit, issue: int, depth: int, *after: int, ahead: int = 0) -> Instruction:
-    left = issue - ahead
-    return Instruction(unit, unit, issue, left, ahead, depth, issue, after)
+def instruction(
+    unit: Unit, issue: int, depth: int, *predecessors: int, ahead_cycles: int = 0
+) -> Instruction:
+    left = issue - ahead_cycles
+    return Instruction(unit, unit, issue, left, ahead_cycles, depth, issue, predecessors)
 
 
 def test_units_overlap_and_each_keeps_its_order() -> None:
@@ -89,19 +91,21 @@ def test_units_overlap_and_each_keeps_its_order() -> None:
 
 def test_work_ahead_goes_in_order_and_stops_where_the_request_arrives() -> None:
     program = [
-        instruction("matrix", 12, 30, ahead=8),
-        instruction("matrix", 12, 30, 0, ahead=8),
+        instruction("matrix", 12, 30, ahead_cycles=8),
+        instruction("matrix", 12, 30, 0, ahead_cycles=8),
     ]
     scheduler = Scheduler(program)
     assert scheduler.ahead_cycles == 16
-    found = [[e.ahead for e in scheduler.after_idle(idle).events] for idle in (0, 5, 8, 11, 16)]
-    assert found == [[0, 0], [5, 0], [8, 0], [8, 3], [8, 8]]
+    ahead_events = [
+        [e.ahead for e in scheduler.after_idle(idle).events] for idle in (0, 5, 8, 11, 16)
+    ]
+    assert ahead_events == [[0, 0], [5, 0], [8, 0], [8, 3], [8, 8]]
     lengths = [scheduler.after_idle(idle).cycles for idle in (0, 5, 8, 11, 16, 99)]
     assert lengths == [84, 79, 76, 73, 68, 68]
 
 
 def test_a_result_that_is_still_in_the_pipeline_is_waited_for() -> None:
-    program = [instruction("matrix", 10, 30, ahead=10), instruction("element", 1, 5, 0)]
+    program = [instruction("matrix", 10, 30, ahead_cycles=10), instruction("element", 1, 5, 0)]
     scheduler = Scheduler(program)
     assert [scheduler.after_idle(idle).cycles for idle in (0, 10, 25, 40, 50)] == [46, 36, 21, 6, 6]
 
@@ -113,8 +117,8 @@ QUICK = settings(max_examples=30, deadline=None)
 
 
 def never_lower(small: ModelBuilder, large: ModelBuilder) -> None:
-    for before, after in zip(cycles(small), cycles(large), strict=True):
-        assert before <= after
+    for small_cycles, large_cycles in zip(cycles(small), cycles(large), strict=True):
+        assert small_cycles <= large_cycles
 
 
 @QUICK
@@ -145,9 +149,11 @@ def test_more_layers_never_take_fewer_cycles(layers: int, width: int) -> None:
 @given(LAYERS, WIDTHS, st.integers(1, 8))
 def test_double_cores_never_take_more_cycles(layers: int, width: int, cores: int) -> None:
     few, many = replace(HUGE, cores=cores), replace(HUGE, cores=2 * cores)
-    for made in (cnn_step(layers, width), lstm_step(layers, width), mlp(width, width)):
-        for before, after in zip(cycles(made, few), cycles(made, many), strict=True):
-            assert after <= before
+    for builder in (cnn_step(layers, width), lstm_step(layers, width), mlp(width, width)):
+        for few_cycles, many_cycles in zip(
+            cycles(builder, few), cycles(builder, many), strict=True
+        ):
+            assert many_cycles <= few_cycles
 
 
 @QUICK
@@ -155,12 +161,12 @@ def test_double_cores_never_take_more_cycles(layers: int, width: int, cores: int
 def test_a_longer_pause_never_makes_a_request_slower(
     layers: int, width: int, taps: int, pauses: list[int]
 ) -> None:
-    for made in (cnn_step(layers, width, taps + 1), lstm_step(layers, width)):
-        scheduler = compiled(made).scheduler
+    for builder in (cnn_step(layers, width, taps + 1), lstm_step(layers, width)):
+        scheduler = compiled(builder).scheduler
         lengths = [scheduler.after_idle(idle).cycles for idle in sorted(pauses)]
         assert lengths == sorted(lengths, reverse=True)
-        spaced, contiguous = (scheduler.after_idle(i).cycles for i in (None, 0))
-        assert spaced <= lengths[-1] <= lengths[0] <= contiguous
+        spaced_cycles, contiguous = (scheduler.after_idle(i).cycles for i in (None, 0))
+        assert spaced_cycles <= lengths[-1] <= lengths[0] <= contiguous
 
 
 @QUICK
@@ -168,10 +174,10 @@ def test_a_longer_pause_never_makes_a_request_slower(
 def test_a_batch_never_takes_longer_than_its_rows_in_turn(
     layers: int, width: int, batch: int
 ) -> None:
-    for one, many in (
+    for single_cycles, many in (
         (cnn_step(layers, width), cnn_step(layers, width, batch=batch)),
         (lstm_step(layers, width), lstm_step(layers, width, batch=batch)),
         (mlp(width, width, 8), mlp(width, width, 8, batch=batch)),
     ):
-        for single, several in zip(cycles(one), cycles(many), strict=True):
+        for single, several in zip(cycles(single_cycles), cycles(many), strict=True):
             assert single <= several <= batch * single

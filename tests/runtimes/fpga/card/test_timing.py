@@ -28,8 +28,8 @@ V80 = load_card("v80")
 STILL = replace(V80, jitter_us=0.0)
 
 
-def compiled(made: ModelBuilder, card: Card = STILL) -> Compiled:
-    return compile_graph(made.graph(), card)
+def compiled(builder: ModelBuilder, card: Card = STILL) -> Compiled:
+    return compile_graph(builder.graph(), card)
 
 
 def rng() -> np.random.Generator:
@@ -45,36 +45,38 @@ def test_the_link_turns_to_dma_beyond_the_register_bytes() -> None:
 
 
 def test_large_transfers_take_the_links_rate() -> None:
-    plain, beyond = compiled(mlp(1024, 32)), compiled(mlp(1024 + 31_500, 32))
+    plain, large_program = compiled(mlp(1024, 32)), compiled(mlp(1024 + 31_500, 32))
     assert io_us(plain) == V80.release().io_us
-    assert io_us(beyond) - io_us(plain) == pytest.approx(2.0)
+    assert io_us(large_program) - io_us(plain) == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("made", [cnn_step(3, 128), lstm_step(2, 128)])
 def test_spaced_and_contiguous_are_the_ends_of_one_scale(made: ModelBuilder) -> None:
-    this = compiled(made)
+    program = compiled(made)
     gaps_ns = (0, 50, 100, 200, 20_000)
-    found = [int(simulate(this, AfterCompletion(3, gap), rng()).latency_ns[0]) for gap in gaps_ns]
-    assert found == sorted(found, reverse=True)
-    assert found[0] == round(latency_us(this, 0) * 1e3)
-    assert found[-1] == round(latency_us(this, math.inf) * 1e3)
-    assert found[0] > found[1] > found[-1]
+    latencies = [
+        int(simulate(program, AfterCompletion(3, gap), rng()).latency_ns[0]) for gap in gaps_ns
+    ]
+    assert latencies == sorted(latencies, reverse=True)
+    assert latencies[0] == round(latency_us(program, 0) * 1e3)
+    assert latencies[-1] == round(latency_us(program, math.inf) * 1e3)
+    assert latencies[0] > latencies[1] > latencies[-1]
 
 
 @pytest.mark.parametrize("hundredths", [7, 14, 28, 29, 57, 58])
 def test_a_pause_is_counted_in_whole_cycles(hundredths: int) -> None:
     """As floats, 0.29 us x 100 MHz is 28.999999999999996."""
-    this = compiled(lstm_step(2, 256), replace(STILL, clock_mhz=100.0))
-    assert this.scheduler.ahead_cycles > hundredths
-    assert idle_cycles(this, hundredths / 100) == hundredths
-    assert idle_cycles(this, hundredths / 100 - 0.001) == hundredths - 1
-    assert idle_cycles(this, -1.0) == 0
-    assert idle_cycles(this, math.inf) == this.scheduler.ahead_cycles
+    program = compiled(lstm_step(2, 256), replace(STILL, clock_mhz=100.0))
+    assert program.scheduler.ahead_cycles > hundredths
+    assert idle_cycles(program, hundredths / 100) == hundredths
+    assert idle_cycles(program, hundredths / 100 - 0.001) == hundredths - 1
+    assert idle_cycles(program, -1.0) == 0
+    assert idle_cycles(program, math.inf) == program.scheduler.ahead_cycles
 
 
 def test_a_stateless_graph_is_the_same_at_any_pace() -> None:
-    this = compiled(mlp(256, 384, 128))
-    assert latency_us(this, 0) == latency_us(this, math.inf)
+    program = compiled(mlp(256, 384, 128))
+    assert latency_us(program, 0) == latency_us(program, math.inf)
 
 
 def test_a_closed_loop_keeps_its_gap() -> None:
@@ -86,36 +88,36 @@ def test_a_closed_loop_keeps_its_gap() -> None:
 
 
 def test_jitter_moves_the_percentiles_and_not_the_mean() -> None:
-    this = compiled(cnn_step(2, 64), V80)
-    latency_ns = simulate(this, AfterCompletion(200_000, 20_000), rng()).latency_ns
-    mean_us = latency_us(this)
+    program = compiled(cnn_step(2, 64), V80)
+    latency_ns = simulate(program, AfterCompletion(200_000, 20_000), rng()).latency_ns
+    mean_us = latency_us(program)
     assert latency_ns.mean() / 1e3 == pytest.approx(mean_us, abs=1e-3)
     assert np.percentile(latency_ns, 99) / 1e3 - mean_us == pytest.approx(0.175, abs=5e-3)
     assert latency_ns.min() / 1e3 == pytest.approx(mean_us - V80.jitter_us, abs=2e-3)
 
 
 def test_a_seed_gives_the_same_samples_again() -> None:
-    this = compiled(cnn_step(2, 64), V80)
-    first, again = (simulate(this, AfterCompletion(50), rng()).finished_ns for _ in range(2))
+    program = compiled(cnn_step(2, 64), V80)
+    first, again = (simulate(program, AfterCompletion(50), rng()).finished_ns for _ in range(2))
     assert (first == again).all()
 
 
 def test_scheduled_requests_wait_for_the_one_before() -> None:
-    this = compiled(lstm_step(2, 128))
-    spaced, contiguous = (round(latency_us(this, idle) * 1e3) for idle in (math.inf, 0))
-    times = np.array([0, 10, 100_000, 100_000 + spaced + 60])
-    samples = simulate(this, Scheduled(times), rng())
-    between = round(latency_us(this, 0.06) * 1e3)
-    assert samples.latency_ns.tolist() == [spaced, contiguous, spaced, between]
-    assert samples.started_ns.tolist() == [0, spaced, 100_000, 100_000 + spaced + 60]
+    program = compiled(lstm_step(2, 128))
+    spaced_ns, contiguous = (round(latency_us(program, idle) * 1e3) for idle in (math.inf, 0))
+    times = np.array([0, 10, 100_000, 100_000 + spaced_ns + 60])
+    samples = simulate(program, Scheduled(times), rng())
+    middle_ns = round(latency_us(program, 0.06) * 1e3)
+    assert samples.latency_ns.tolist() == [spaced_ns, contiguous, spaced_ns, middle_ns]
+    assert samples.started_ns.tolist() == [0, spaced_ns, 100_000, 100_000 + spaced_ns + 60]
     assert samples.scheduled_ns.tolist() == times.tolist()
-    assert contiguous > between > spaced
+    assert contiguous > middle_ns > spaced_ns
 
 
 def test_no_arrivals_give_no_samples() -> None:
-    this = compiled(cnn_step(1, 32))
-    assert len(simulate(this, AfterCompletion(0), rng()).latency_ns) == 0
-    assert len(simulate(this, Scheduled(np.array([], np.int64)), rng()).latency_ns) == 0
+    program = compiled(cnn_step(1, 32))
+    assert len(simulate(program, AfterCompletion(0), rng()).latency_ns) == 0
+    assert len(simulate(program, Scheduled(np.array([], np.int64)), rng()).latency_ns) == 0
 
 
 def test_fidelity_says_why() -> None:
@@ -125,8 +127,8 @@ def test_fidelity_says_why() -> None:
 
 
 def test_calibrated_is_a_claim_about_release_family_pace_and_size() -> None:
-    def word(made: ModelBuilder, release: str, idle_us: float = math.inf) -> str:
-        return fidelity(compile_graph(made.graph(), V80, release), idle_us).word
+    def word(builder: ModelBuilder, release: str, idle_us: float = math.inf) -> str:
+        return fidelity(compile_graph(builder.graph(), V80, release), idle_us).word
 
     assert word(cnn_step(3, 128), "sdk26") == "calibrated"
     assert word(cnn_step(5, 200), "sdk26") == "calibrated"
@@ -158,18 +160,18 @@ def test_at_sdk27_the_link_is_the_published_table(key: str) -> None:
     small = compile_graph(mlp(128, 128).graph(), card, "sdk27")
     assert io_us(small) - release.io_us == pytest.approx(0.91)  # MMIO, 256 bytes in and out
     assert transfer(small) == Transfer("register writes", 0.91, 0.93)
-    above = 3.605 * jitter_us(small)
-    assert above == pytest.approx(0.02, abs=1e-3)
+    p99_margin_us = 3.605 * jitter_us(small)
+    assert p99_margin_us == pytest.approx(0.02, abs=1e-3)
 
 
 def test_the_way_over_the_link_follows_from_the_sizes() -> None:
     table = link_table("sdk27")
     assert table.transfer(8192, 8192) == Transfer("register writes", 2.49, 2.50)
     assert table.transfer(16384, 64) == Transfer("DMA", 2.77, 2.92)
-    between = table.transfer(256, 720).mean_us
-    assert 0.94 < between < 1.01
+    middle_us = table.transfer(256, 720).mean_us
+    assert 0.94 < middle_us < 1.01
     assert table.transfer(1, 1).mean_us == 0.89
     # Beyond the table at the rate of its last two sizes.
-    beyond = table.transfer(2 * 16384, 64)
-    assert beyond.mean_us == pytest.approx(2.77 + 2 * (2.77 - 2.15))
-    assert beyond.p99_us - beyond.mean_us == pytest.approx(2.92 - 2.77)
+    far_us = table.transfer(2 * 16384, 64)
+    assert far_us.mean_us == pytest.approx(2.77 + 2 * (2.77 - 2.15))
+    assert far_us.p99_us - far_us.mean_us == pytest.approx(2.92 - 2.77)

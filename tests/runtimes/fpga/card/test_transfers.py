@@ -28,8 +28,8 @@ V80 = load_card("v80")
 STILL = replace(V80, jitter_us=0.0)
 
 
-def compiled(made: ModelBuilder, release: str = "", card: Card = STILL) -> Compiled:
-    return compile_graph(made.graph(), card, release)
+def compiled(builder: ModelBuilder, release: str = "", card: Card = STILL) -> Compiled:
+    return compile_graph(builder.graph(), card, release)
 
 
 def rng() -> np.random.Generator:
@@ -65,9 +65,9 @@ def test_both_directions_of_the_published_transfers_add_up() -> None:
 def test_rows_that_arrive_while_the_first_product_issues_cost_nothing() -> None:
     """8 rows of 512 bytes: 2048 bytes beyond the calibrated ones take 0.065 us each way. The
     product of 64 tiles issues 8 x 11 cycles at 300 MHz, 0.257 us of them after the first row."""
-    one, eight = compiled(mlp(256, 256)), compiled(mlp(256, 256, batch=8))
+    single_program, eight = compiled(mlp(256, 256)), compiled(mlp(256, 256, batch=8))
     assert hidden_us(eight) == pytest.approx(2 * 2048 / 31_500)
-    assert io_us(eight) == pytest.approx(io_us(one))
+    assert io_us(eight) == pytest.approx(io_us(single_program))
 
 
 def test_rows_that_arrive_later_are_waited_for() -> None:
@@ -101,8 +101,8 @@ def test_a_larger_batch_never_hides_more_than_it_moves(release: str) -> None:
 def test_requests_overlap_as_two_buffers_allow(
     parts: Stages, started: list[int], finished: list[int]
 ) -> None:
-    begun, answered = overlapped(parts, 4)
-    assert (begun.tolist(), answered.tolist()) == (started, finished)
+    start_times, answer_times = overlapped(parts, 4)
+    assert (start_times.tolist(), answer_times.tolist()) == (started, finished)
 
 
 @pytest.mark.parametrize(
@@ -110,30 +110,30 @@ def test_requests_overlap_as_two_buffers_allow(
 )
 @pytest.mark.parametrize("release", ["sdk26", "sdk27"])
 def test_throughput_is_that_of_the_slowest_part(made: ModelBuilder, release: str) -> None:
-    this = compiled(made, release)
-    parts = stages(this)
+    program = compiled(made, release)
+    parts = stages(program)
     one_us = parts.input_us + parts.compute_us + parts.output_us
-    assert one_us == pytest.approx(latency_us(this, 0.0))
-    still = replace(this, card=STILL)
-    finished = simulate(still, Queries(1, 1000), rng()).finished_ns
+    assert one_us == pytest.approx(latency_us(program, 0.0))
+    still = replace(program, card=STILL)
+    finish_ns = simulate(still, Queries(1, 1000), rng()).finished_ns
     slowest_us = max(parts.input_us, parts.compute_us, parts.output_us)
-    interval_us = (finished[-1] - finished[99]) / 900 / 1e3
+    interval_us = (finish_ns[-1] - finish_ns[99]) / 900 / 1e3
     assert interval_us == pytest.approx(slowest_us, rel=0.01)
     assert interval_us < one_us
 
 
 @pytest.mark.parametrize("key", card_keys())
 def test_a_query_of_one_is_a_closed_loop(key: str) -> None:
-    this = compile_graph(cnn_step(3, 128).graph(), load_card(key))
+    program = compile_graph(cnn_step(3, 128).graph(), load_card(key))
     loop, queries = (
-        simulate(this, arrivals, rng()) for arrivals in (AfterCompletion(500), Queries(500, 1))
+        simulate(program, arrivals, rng()) for arrivals in (AfterCompletion(500), Queries(500, 1))
     )
     assert loop.finished_ns.tolist() == queries.finished_ns.tolist()
 
 
 def test_answers_come_in_order_and_queries_after_each_other() -> None:
-    this = compile_graph(cnn_step(3, 128).graph(), V80)
-    samples = simulate(this, Queries(50, 8), rng())
+    program = compile_graph(cnn_step(3, 128).graph(), V80)
+    samples = simulate(program, Queries(50, 8), rng())
     by_query = samples.finished_ns.reshape(50, 8)
     assert (np.diff(by_query, axis=1) >= 0).all()
     assert (samples.started_ns.reshape(50, 8)[1:, 0] == by_query[:-1, -1]).all()

@@ -46,15 +46,15 @@ def test_the_plain_release_is_the_newest_with_a_table_of_networks() -> None:
     ("wrong", "near"), [("v8", "'v80'"), ("ia-420", "'ia-420f'"), ("", "no card ''")]
 )
 def test_an_unknown_card_names_the_nearest(wrong: str, near: str) -> None:
-    with pytest.raises(CardError, match=near) as raised:
+    with pytest.raises(CardError, match=near) as exc_info:
         load_card(wrong)
-    assert all(key in raised.value.remedy for key in card_keys())
+    assert all(key in exc_info.value.remedy for key in card_keys())
 
 
 def test_an_unknown_release_names_the_nearest() -> None:
-    with pytest.raises(CardError, match=r"sdk28.*'sdk2") as raised:
+    with pytest.raises(CardError, match=r"sdk28.*'sdk2") as exc_info:
         load_card("v80").release("sdk28")
-    assert "sdk25" in raised.value.remedy
+    assert "sdk25" in exc_info.value.remedy
 
 
 def test_a_file_is_a_card(tmp_path: Path) -> None:
@@ -95,9 +95,9 @@ def test_a_wrong_file_is_refused_with_the_field(
     tmp_path: Path, before: str, after: str, named: str
 ) -> None:
     assert before in GOOD
-    with pytest.raises(CardError, match=named) as raised:
+    with pytest.raises(CardError, match=named) as exc_info:
         load_card(write(tmp_path, GOOD.replace(before, after)))
-    assert raised.value.remedy
+    assert exc_info.value.remedy
 
 
 def test_a_card_without_a_release_or_a_file_is_refused(tmp_path: Path) -> None:
@@ -118,10 +118,10 @@ def test_a_card_without_a_release_or_a_file_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_card_that_its_part_cannot_hold_is_refused(card: str, figures: dict[str, str]) -> None:
-    with pytest.raises(Unsupported) as raised:
+    with pytest.raises(Unsupported) as exc_info:
         read_target({"card": card, **figures})
-    assert all(f"{name}={value}" in raised.value.cause for name, value in figures.items())
-    assert raised.value.remedy
+    assert all(f"{name}={value}" in exc_info.value.cause for name, value in figures.items())
+    assert exc_info.value.remedy
 
 
 def test_a_card_whose_part_holds_it_is_accepted() -> None:
@@ -130,8 +130,8 @@ def test_a_card_whose_part_holds_it_is_accepted() -> None:
 
 
 def test_without_a_part_nothing_is_refused(tmp_path: Path) -> None:
-    before, _, after = GOOD.partition("[part]")
-    path = write(tmp_path, before + after[after.index("[releases") :])
+    head, _, tail = GOOD.partition("[part]")
+    path = write(tmp_path, head + tail[tail.index("[releases") :])
     card = load_card(path)
     assert (card.part, card.activation_bytes, card.excess) == (None, None, "")
     assert read_target({"card": path, "cores": "100"}).card.cores == 100

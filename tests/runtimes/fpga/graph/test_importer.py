@@ -18,14 +18,14 @@ from tests.runtimes.fpga.ort_sessions import model
 
 def dynamic() -> ModelBuilder:
     """A reshape whose target is computed from the input's own shape."""
-    made = ModelBuilder()
-    x = made.input("x", ["batch", 4, 6])
-    shape = made.add("Shape", x)
-    batch = made.add("Gather", shape, made.constant(np.array([0])))
-    target = made.add("Concat", batch, made.constant(np.array([24])), axis=0)
-    flat = made.add("Reshape", x, target)
-    made.output(made.add("MatMul", flat, made.weights(24, 8)), ["batch", 8])
-    return made
+    builder = ModelBuilder()
+    x = builder.input("x", ["batch", 4, 6])
+    shape = builder.add("Shape", x)
+    batch = builder.add("Gather", shape, builder.constant(np.array([0])))
+    target = builder.add("Concat", batch, builder.constant(np.array([24])), axis=0)
+    flat = builder.add("Reshape", x, target)
+    builder.output(builder.add("MatMul", flat, builder.weights(24, 8)), ["batch", 8])
+    return builder
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_a_constant_node_that_the_evaluator_cannot_compute_remains_a_node() -> N
         helper.make_node("MaxPool", ["w"], ["pooled"], "pool", **UNDEFINED),
         helper.make_node("Add", ["x", "pooled"], ["y"], "add"),
     ]
-    held = {"w": np.ones((1, 2, 3, 3), np.float32)}
-    graph = import_model(model(nodes, {"x": [1, 2, 1, 1]}, {"y": None}, held), {})
+    weights = {"w": np.ones((1, 2, 3, 3), np.float32)}
+    graph = import_model(model(nodes, {"x": [1, 2, 1, 1]}, {"y": None}, weights), {})
     assert [node.op for node in graph.nodes] == ["MaxPool", "Add"]
 
 
@@ -76,13 +76,13 @@ def test_shape_arithmetic_is_folded_once_the_axes_are_fixed() -> None:
 
 def test_a_long_table_of_positions_is_gathered_beforehand() -> None:
     """As each BERT does with its token types; onnx's own evaluator stops at 64 entries."""
-    made = ModelBuilder()
+    builder = ModelBuilder()
     table, places = np.arange(512.0, dtype=np.float32)[None], np.arange(511, 447, -1)[None]
-    gathered = made.add("GatherElements", made.constant(table), made.constant(places), axis=1)
-    made.output(made.add("Add", made.input("x", [1, 64]), gathered), [1, 64])
-    graph = import_model(made.model(), {})
+    rows = builder.add("GatherElements", builder.constant(table), builder.constant(places), axis=1)
+    builder.output(builder.add("Add", builder.input("x", [1, 64]), rows), [1, 64])
+    graph = import_model(builder.model(), {})
     assert [node.op for node in graph.nodes] == ["Add"]
-    assert np.array_equal(graph.constants[gathered], table[:, 511:447:-1])
+    assert np.array_equal(graph.constants[rows], table[:, 511:447:-1])
 
 
 def test_an_open_dimension_is_named_with_the_flag_that_sets_it() -> None:
@@ -96,10 +96,10 @@ def test_an_axis_that_there_is_not_is_named_with_those_there_are() -> None:
 
 
 def test_an_unnamed_open_dimension_can_be_set_too() -> None:
-    made = ModelBuilder()
-    x = made.input("x", ["batch", 4])
-    made.output(made.add("Relu", x), ["batch", 4])
-    model = made.model()
+    builder = ModelBuilder()
+    x = builder.input("x", ["batch", 4])
+    builder.output(builder.add("Relu", x), ["batch", 4])
+    model = builder.model()
     model.graph.input[0].type.tensor_type.shape.dim[0].Clear()
     with pytest.raises(Unsupported, match=r"--axis x_0=1"):
         import_model(model, {})
@@ -124,34 +124,34 @@ def test_states_come_from_the_file_and_axes_from_its_usual_sizes(tmp_path: Path)
 
 
 def test_constants_are_computed_and_unused_ones_dropped() -> None:
-    made = ModelBuilder()
-    x = made.input("x", [2, 4])
-    scale = made.add(
+    builder = ModelBuilder()
+    x = builder.input("x", [2, 4])
+    scale = builder.add(
         "Mul",
-        made.constant(np.array([2.0], np.float32)),
-        made.constant(np.array([3.0], np.float32)),
+        builder.constant(np.array([2.0], np.float32)),
+        builder.constant(np.array([3.0], np.float32)),
     )
-    made.add("Relu", x)
-    made.output(made.add("Mul", x, scale), [2, 4])
-    graph = made.graph()
+    builder.add("Relu", x)
+    builder.output(builder.add("Mul", x, scale), [2, 4])
+    graph = builder.graph()
     assert [node.op for node in graph.nodes] == ["Mul"]
     assert [array.tolist() for array in graph.constants.values()] == [[6.0]]
 
 
 def test_attributes_have_their_own_types() -> None:
-    made = ModelBuilder()
-    x = made.input("x", [1, 1, 8])
-    made.add(
+    builder = ModelBuilder()
+    x = builder.input("x", [1, 1, 8])
+    builder.add(
         "LSTM",
         x,
-        made.weights(1, 16, 8),
-        made.weights(1, 16, 4),
+        builder.weights(1, 16, 8),
+        builder.weights(1, 16, 4),
         hidden_size=4,
         clip=2.5,
         activations=["Sigmoid", "Tanh", "Tanh"],
     )
-    made.output(made.last_outputs()[0], [1, 1, 1, 4])
-    attributes = made.graph().nodes[0].attributes
+    builder.output(builder.last_outputs()[0], [1, 1, 1, 4])
+    attributes = builder.graph().nodes[0].attributes
     assert attributes == {
         "hidden_size": 4,
         "clip": 2.5,
@@ -160,11 +160,11 @@ def test_attributes_have_their_own_types() -> None:
 
 
 def test_a_local_function_is_taken_apart() -> None:
-    made = ModelBuilder()
-    x = made.input("x", [2, 4])
-    made.output("y", [2, 4])
-    made.nodes.append(helper.make_node("Twice", [x], ["y"], domain="mine"))
-    graph = helper.make_graph(made.nodes, "graph", made.inputs, made.outputs)
+    builder = ModelBuilder()
+    x = builder.input("x", [2, 4])
+    builder.output("y", [2, 4])
+    builder.nodes.append(helper.make_node("Twice", [x], ["y"], domain="mine"))
+    graph = helper.make_graph(builder.nodes, "graph", builder.inputs, builder.outputs)
     opset = helper.make_opsetid("", 20)
     function = helper.make_function(
         "mine", "Twice", ["a"], ["b"], [helper.make_node("Add", ["a", "a"], ["b"])], [opset]
@@ -176,34 +176,34 @@ def test_a_local_function_is_taken_apart() -> None:
 
 
 def test_what_depends_on_data_is_named() -> None:
-    made = ModelBuilder()
-    x = made.input("x", [4])
-    made.output(made.add("NonZero", x), [1, "n"], TensorProto.INT64)
-    with pytest.raises(Unsupported, match=r"NonZero_0.*depends on data") as raised:
-        made.graph()
-    assert raised.value.node == "NonZero_0"
+    builder = ModelBuilder()
+    x = builder.input("x", [4])
+    builder.output(builder.add("NonZero", x), [1, "n"], TensorProto.INT64)
+    with pytest.raises(Unsupported, match=r"NonZero_0.*depends on data") as exc_info:
+        builder.graph()
+    assert exc_info.value.node == "NonZero_0"
 
 
 def test_control_flow_is_named() -> None:
-    made = ModelBuilder()
-    flag = made.input("flag", [], TensorProto.BOOL)
+    builder = ModelBuilder()
+    flag = builder.input("flag", [], TensorProto.BOOL)
     body = helper.make_graph(
         [helper.make_node("Constant", [], ["k"], value_float=1.0)],
         "body",
         [],
         [helper.make_tensor_value_info("k", FLOAT, [])],
     )
-    made.output(made.add("If", flag, then_branch=body, else_branch=body), [])
+    builder.output(builder.add("If", flag, then_branch=body, else_branch=body), [])
     with pytest.raises(Unsupported, match="If node 'If_0'"):
-        made.graph()
+        builder.graph()
 
 
 def test_an_operator_of_another_domain_is_named() -> None:
-    made = ModelBuilder()
-    x = made.input("x", [4])
-    made.nodes.append(helper.make_node("Magic", [x], ["y"], name="wand", domain="com.magic"))
-    made.output("y", [4])
-    graph = helper.make_graph(made.nodes, "graph", made.inputs, made.outputs)
+    builder = ModelBuilder()
+    x = builder.input("x", [4])
+    builder.nodes.append(helper.make_node("Magic", [x], ["y"], name="wand", domain="com.magic"))
+    builder.output("y", [4])
+    graph = helper.make_graph(builder.nodes, "graph", builder.inputs, builder.outputs)
     opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.magic", 1)]
     with pytest.raises(Unsupported, match=r"com\.magic\.Magic \(node 'wand'\)"):
         import_model(helper.make_model(graph, opset_imports=opsets), {})

@@ -14,22 +14,22 @@ from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step
 
 def window() -> tuple[ModelBuilder, str]:
     """Three held steps and one new one, four channels."""
-    made = ModelBuilder()
-    state = made.input("state", [1, 4, 3])
-    x = made.input("x", [1, 4, 1])
-    joined = made.add("Concat", state, x, axis=2)
-    made.states.append(("state", "never"))
-    return made, joined
+    builder = ModelBuilder()
+    state = builder.input("state", [1, 4, 3])
+    x = builder.input("x", [1, 4, 1])
+    joined_input = builder.add("Concat", state, x, axis=2)
+    builder.states.append(("state", "never"))
+    return builder, joined_input
 
 
-def mask_of(made: ModelBuilder, name: str) -> np.ndarray:
-    made.output(name)
-    return Freshness(made.graph()).elements(name)
+def mask_of(builder: ModelBuilder, name: str) -> np.ndarray:
+    builder.output(name)
+    return Freshness(builder.graph()).elements(name)
 
 
 def test_a_joined_state_stays_apart_from_the_new_input() -> None:
-    made, joined = window()
-    assert mask_of(made, joined).tolist() == [[[False, False, False, True]] * 4]
+    builder, joined_input = window()
+    assert mask_of(builder, joined_input).tolist() == [[[False, False, False, True]] * 4]
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_a_joined_state_stays_apart_from_the_new_input() -> None:
     ],
 )
 def test_slices_keep_what_they_cut(bounds: tuple[int, int, int, int], fresh: list[bool]) -> None:
-    made, joined = window()
-    cut = made.add("Slice", joined, *(made.constant(np.array([b])) for b in bounds))
-    assert mask_of(made, cut).tolist() == [[fresh] * 4]
+    builder, joined_input = window()
+    cut = builder.add("Slice", joined_input, *(builder.constant(np.array([b])) for b in bounds))
+    assert mask_of(builder, cut).tolist() == [[fresh] * 4]
 
 
 @pytest.mark.parametrize(
@@ -64,67 +64,71 @@ def test_movement_moves_freshness_as_it_moves_numbers(
     """The mask must be what the operator itself makes of the mask as numbers."""
     from onnx.reference import ReferenceEvaluator
 
-    made, joined = window()
-    moved = made.add(op, joined, *(made.constant(np.array(e)) for e in extra), **attributes)
-    made.output(moved)
+    builder, joined_input = window()
+    moved_tensor = builder.add(
+        op, joined_input, *(builder.constant(np.array(e)) for e in extra), **attributes
+    )
+    builder.output(moved_tensor)
     numbers = {"state": np.zeros((1, 4, 3), np.float32), "x": np.ones((1, 4, 1), np.float32)}
-    (expected,) = ReferenceEvaluator(made.model()).run(None, numbers)
-    assert (Freshness(made.graph()).elements(moved) == (np.asarray(expected) > 0)).all()
+    (expected,) = ReferenceEvaluator(builder.model()).run(None, numbers)
+    assert (Freshness(builder.graph()).elements(moved_tensor) == (np.asarray(expected) > 0)).all()
 
 
 def test_a_slice_that_ends_before_the_axis_is_empty() -> None:
-    made, joined = window()
-    newest_first = made.add("Gather", joined, made.constant(np.array([3, 2, 1, 0])), axis=2)
-    bounds = [made.constant(np.array([bound])) for bound in (0, -6, 2)]
-    assert mask_of(made, made.add("Slice", newest_first, *bounds)).shape == (1, 4, 0)
+    builder, joined_input = window()
+    newest_first = builder.add(
+        "Gather", joined_input, builder.constant(np.array([3, 2, 1, 0])), axis=2
+    )
+    bounds = [builder.constant(np.array([bound])) for bound in (0, -6, 2)]
+    assert mask_of(builder, builder.add("Slice", newest_first, *bounds)).shape == (1, 4, 0)
 
 
 def test_elements_are_counted_in_the_shape_that_operands_are_spread_to() -> None:
-    made, joined = window()
-    spread = made.add("Add", joined, made.constant(np.zeros((3, 4, 4), np.float32)))
-    made.output(spread)
-    assert Freshness(made.graph()).count(spread) == 3 * 4
+    builder, joined_input = window()
+    spread = builder.add("Add", joined_input, builder.constant(np.zeros((3, 4, 4), np.float32)))
+    builder.output(spread)
+    assert Freshness(builder.graph()).count(spread) == 3 * 4
 
 
 def test_a_split_gives_each_part_its_own() -> None:
-    made, joined = window()
-    made.add("Split", joined, made.constant(np.array([3, 1])), outputs=2, axis=2)
-    older, newer = made.last_outputs()
-    made.output(older)
-    made.output(newer)
-    freshness = Freshness(made.graph())
+    builder, joined_input = window()
+    builder.add("Split", joined_input, builder.constant(np.array([3, 1])), outputs=2, axis=2)
+    older, newer = builder.last_outputs()
+    builder.output(older)
+    builder.output(newer)
+    freshness = Freshness(builder.graph())
     assert freshness.mask(older) is False
     assert freshness.mask(newer) is True
 
 
 def test_a_convolution_is_fresh_where_its_window_sees_the_new_input() -> None:
-    made, joined = window()
-    convolved = made.add("Conv", joined, made.weights(6, 4, 2))
-    assert mask_of(made, convolved).tolist() == [[[False, False, True]] * 6]
+    builder, joined_input = window()
+    convolution = builder.add("Conv", joined_input, builder.weights(6, 4, 2))
+    assert mask_of(builder, convolution).tolist() == [[[False, False, True]] * 6]
 
 
 def test_elementwise_work_is_fresh_where_any_operand_is() -> None:
-    made, joined = window()
-    scaled = made.add("Mul", joined, made.constant(np.ones((4, 1), np.float32)))
-    assert mask_of(made, scaled)[0, 0].tolist() == [False, False, False, True]
+    builder, joined_input = window()
+    scaled_tensor = builder.add("Mul", joined_input, builder.constant(np.ones((4, 1), np.float32)))
+    assert mask_of(builder, scaled_tensor)[0, 0].tolist() == [False, False, False, True]
 
 
 def test_an_operator_that_mixes_elements_makes_all_fresh() -> None:
-    made, joined = window()
-    assert mask_of(made, made.add("Softmax", joined, axis=-1)).all()
+    builder, joined_input = window()
+    assert mask_of(builder, builder.add("Softmax", joined_input, axis=-1)).all()
 
 
 def test_a_product_of_state_alone_is_stale_and_of_any_input_fresh() -> None:
-    made = ModelBuilder()
-    state = made.input("state", [1, 4])
-    x = made.input("x", [1, 4])
-    made.states.append(("state", "never"))
-    held = made.add("MatMul", state, made.weights(4, 4))
-    summed = made.add("Add", held, x)
-    made.output(held)
-    made.output(summed)
-    freshness = Freshness(made.graph())
-    assert (freshness.count(held), freshness.count(summed)) == (0, 4)
+    builder = ModelBuilder()
+    state = builder.input("state", [1, 4])
+    x = builder.input("x", [1, 4])
+    builder.states.append(("state", "never"))
+    state_product = builder.add("MatMul", state, builder.weights(4, 4))
+    total = builder.add("Add", state_product, x)
+    builder.output(state_product)
+    builder.output(total)
+    freshness = Freshness(builder.graph())
+    assert (freshness.count(state_product), freshness.count(total)) == (0, 4)
 
 
 @pytest.mark.parametrize("made", [cnn_step(2, 8), lstm_step(2, 8)])

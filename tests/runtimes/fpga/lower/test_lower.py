@@ -17,8 +17,8 @@ from runtimes.fpga.numerics.operator import OPERATORS
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_sequence, lstm_step, mlp
 
 
-def lowered(made: ModelBuilder) -> Lowered:
-    return lower(made.graph())
+def lowered(builder: ModelBuilder) -> Lowered:
+    return lower(builder.graph())
 
 
 def shapes(result: Lowered) -> list[tuple[int, int, tuple[int, ...]]]:
@@ -30,10 +30,10 @@ def vectors(result: Lowered) -> list[tuple[Vectors, ...]]:
 
 
 def single(op: str, *extra: np.ndarray) -> ModelBuilder:
-    made = ModelBuilder()
-    x = made.input("x", [1, 4])
-    made.output(made.add(op, x, *(made.constant(e) for e in extra)))
-    return made
+    builder = ModelBuilder()
+    x = builder.input("x", [1, 4])
+    builder.output(builder.add(op, x, *(builder.constant(e) for e in extra)))
+    return builder
 
 
 def weights(*shape: int) -> np.ndarray:
@@ -41,11 +41,11 @@ def weights(*shape: int) -> np.ndarray:
 
 
 def one(op: str, shape: list[int], *extra: np.ndarray | str, **attributes: Any) -> Lowered:
-    made = ModelBuilder()
-    x = made.input("x", shape)
-    names = [e if isinstance(e, str) else made.constant(e) for e in extra]
-    made.output(made.add(op, x, *names, **attributes))
-    return lowered(made)
+    builder = ModelBuilder()
+    x = builder.input("x", shape)
+    names = [e if isinstance(e, str) else builder.constant(e) for e in extra]
+    builder.output(builder.add(op, x, *names, **attributes))
+    return lowered(builder)
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_products(
 
 
 def test_a_second_operand_that_is_computed_is_written_to_tiles_first() -> None:
-    made = ModelBuilder()
-    a, b = made.input("a", [2, 3, 16]), made.input("b", [2, 16, 8])
-    made.output(made.add("MatMul", a, b))
-    result = lowered(made)
+    builder = ModelBuilder()
+    a, b = builder.input("a", [2, 3, 16]), builder.input("b", [2, 16, 8])
+    builder.output(builder.add("MatMul", a, b))
+    result = lowered(builder)
     write, product = result.steps
     assert isinstance(write, ElementStep)
     assert (write.fresh, write.passes) == (256, 1)
@@ -113,10 +113,10 @@ def test_a_second_operand_that_is_computed_is_written_to_tiles_first() -> None:
 
 
 def test_constant_vectors_swap_the_operands() -> None:
-    made = ModelBuilder()
-    b = made.input("b", [16, 8])
-    made.output(made.add("MatMul", made.weights(4, 16), b))
-    result = lowered(made)
+    builder = ModelBuilder()
+    b = builder.input("b", [16, 8])
+    builder.output(builder.add("MatMul", builder.weights(4, 16), b))
+    result = lowered(builder)
     assert shapes(result) == [(1, 4, (16,))]
     assert vectors(result) == [(Vectors(8, (16,)),)]
 
@@ -128,12 +128,12 @@ def test_a_streaming_convolution_is_split_at_the_held_taps() -> None:
 
 
 def test_several_new_steps_at_once_have_fewer_held_taps_each() -> None:
-    made = ModelBuilder()
-    state, x = made.input("state", [1, 4, 2]), made.input("x", [1, 4, 3])
-    made.states.append((state, "never"))
-    joined = made.add("Concat", state, x, axis=2)
-    made.output(made.add("Conv", joined, made.weights(8, 4, 3)))
-    assert vectors(lowered(made)) == [
+    builder = ModelBuilder()
+    state, x = builder.input("state", [1, 4, 2]), builder.input("x", [1, 4, 3])
+    builder.states.append((state, "never"))
+    joined_input = builder.add("Concat", state, x, axis=2)
+    builder.output(builder.add("Conv", joined_input, builder.weights(8, 4, 3)))
+    assert vectors(lowered(builder)) == [
         (Vectors(1, (4,), (8,)), Vectors(1, (8,), (4,)), Vectors(1, (12,), (0,)))
     ]
 
@@ -271,41 +271,41 @@ def test_every_operator_that_the_card_computes_can_be_timed() -> None:
 
 
 def test_a_node_without_a_lowering_is_named() -> None:
-    made = ModelBuilder()
-    made.output(made.add("Det", made.input("x", [2, 3, 3])))
-    with pytest.raises(Unsupported, match=r"Det \(node 'Det_0'\)") as raised:
-        lowered(made)
-    assert raised.value.node == "Det_0"
+    builder = ModelBuilder()
+    builder.output(builder.add("Det", builder.input("x", [2, 3, 3])))
+    with pytest.raises(Unsupported, match=r"Det \(node 'Det_0'\)") as exc_info:
+        lowered(builder)
+    assert exc_info.value.node == "Det_0"
 
 
 def test_a_type_without_a_path_is_named() -> None:
-    made = ModelBuilder()
-    x = made.input("x", [2, 3], TensorProto.DOUBLE)
-    made.output(made.add("Relu", x), kind=TensorProto.DOUBLE)
+    builder = ModelBuilder()
+    x = builder.input("x", [2, 3], TensorProto.DOUBLE)
+    builder.output(builder.add("Relu", x), kind=TensorProto.DOUBLE)
     with pytest.raises(Unsupported, match=r"no path for float64.*'Relu_0'"):
-        lowered(made)
+        lowered(builder)
 
 
 @pytest.mark.parametrize(("indices", "steps"), [([1, 2], 0), ([-2, -1], 0), ([-1, 0], 1)])
 def test_a_gather_of_one_stretch_is_free(indices: list[int], steps: int) -> None:
-    made = ModelBuilder()
-    x = made.input("x", [1, 8, 4])
-    made.output(made.add("Gather", x, made.constant(np.array(indices)), axis=1))
-    assert len(lowered(made).steps) == steps
+    builder = ModelBuilder()
+    x = builder.input("x", [1, 8, 4])
+    builder.output(builder.add("Gather", x, builder.constant(np.array(indices)), axis=1))
+    assert len(lowered(builder).steps) == steps
 
 
 def test_arithmetic_on_indices_is_the_hosts() -> None:
-    made = ModelBuilder()
-    x, index = made.input("x", [1, 8, 4]), made.input("index", [2], TensorProto.INT64)
-    doubled = made.add("Mul", index, made.constant(np.array([2])))
-    made.output(made.add("Gather", x, doubled, axis=1))
-    (gather,) = lowered(made).steps
+    builder = ModelBuilder()
+    x, index = builder.input("x", [1, 8, 4]), builder.input("index", [2], TensorProto.INT64)
+    doubled_index = builder.add("Mul", index, builder.constant(np.array([2])))
+    builder.output(builder.add("Gather", x, doubled_index, axis=1))
+    (gather,) = lowered(builder).steps
     assert (gather.name, gather.after) == ("Gather_1", ())
 
 
 def test_weights_that_are_computed_are_named() -> None:
-    made = ModelBuilder()
-    x, w = made.input("x", [1, 4, 8]), made.input("w", [4, 4, 3])
-    made.output(made.add("Conv", x, w))
+    builder = ModelBuilder()
+    x, w = builder.input("x", [1, 4, 8]), builder.input("w", [4, 4, 3])
+    builder.output(builder.add("Conv", x, w))
     with pytest.raises(Unsupported, match="weights of Conv node 'Conv_0' are computed"):
-        lowered(made)
+        lowered(builder)

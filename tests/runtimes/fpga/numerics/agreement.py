@@ -48,8 +48,8 @@ def room(expected: np.ndarray, roundings: int, magnitude: np.ndarray | float) ->
     half a spacing; where the two lie on different sides of a power of two, and so on different
     spacings, at most the distance between them once more.
     """
-    apart = 2 * roundings * FLOAT32_ROUNDING * np.maximum(np.abs(expected), magnitude)
-    return bf16_spacing(expected) / 2 + 2 * apart
+    rounding_room = 2 * roundings * FLOAT32_ROUNDING * np.maximum(np.abs(expected), magnitude)
+    return bf16_spacing(expected) / 2 + 2 * rounding_room
 
 
 def agree(
@@ -66,9 +66,9 @@ def agree(
     """
     card = card_session(proto)
     assert len(taken(card)) == len(proto.graph.node)
-    got = card.run(None, dict(feeds))
-    for ours, theirs in zip(got, on_cpu(proto, feeds, round_bf16), strict=True):
-        assert_within(ours, theirs, roundings, magnitude)
+    outputs = card.run(None, dict(feeds))
+    for actual, cpu_output in zip(outputs, on_cpu(proto, feeds, round_bf16), strict=True):
+        assert_within(actual, cpu_output, roundings, magnitude)
 
 
 def agree_as_sums(proto: onnx.ModelProto, feeds: Mapping[str, np.ndarray], terms: int) -> None:
@@ -81,11 +81,11 @@ def agree_as_sums(proto: onnx.ModelProto, feeds: Mapping[str, np.ndarray], terms
 
 
 def assert_within(
-    got: np.ndarray, expected: np.ndarray, roundings: int, magnitude: np.ndarray | float = 0.0
+    actual: np.ndarray, expected: np.ndarray, roundings: int, magnitude: np.ndarray | float = 0.0
 ) -> None:
-    assert got.shape == expected.shape
-    apart = np.abs(got.astype(np.float64) - expected)
-    assert (apart <= room(expected, roundings, magnitude)).all()
+    assert actual.shape == expected.shape
+    distance = np.abs(actual.astype(np.float64) - expected)
+    assert (distance <= room(expected, roundings, magnitude)).all()
 
 
 def on_cpu(

@@ -18,13 +18,13 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def node(
-    op: str, x: np.ndarray, held: Arrays, kind: int = TensorProto.FLOAT, **attributes: Any
+    op: str, x: np.ndarray, weights: Arrays, kind: int = TensorProto.FLOAT, **attributes: Any
 ) -> Any:
     """A model of one node that reads `x` and constants."""
-    made = helper.make_node(op, ["x", *held], ["y"], **attributes)
+    graph_node = helper.make_node(op, ["x", *weights], ["y"], **attributes)
     element = helper.np_dtype_to_tensor_dtype(x.dtype)
     types = {"x": element, "y": kind}
-    return model([made], {"x": x.shape}, {"y": None}, held, types=types)
+    return model([graph_node], {"x": x.shape}, {"y": None}, weights, types=types)
 
 
 COMPUTED: dict[str, tuple[str, np.ndarray, Arrays, dict[str, Any]]] = {
@@ -92,25 +92,25 @@ LEFT: dict[str, tuple[str, np.ndarray, Arrays, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("case", COMPUTED)
 def test_the_card_computes_what_it_claims(case: str) -> None:
-    op, x, held, attributes = COMPUTED[case]
+    op, x, weights, attributes = COMPUTED[case]
     kind = TensorProto.BOOL if x.dtype == np.bool_ else TensorProto.FLOAT
-    proto = node(op, x, held, kind, **attributes)
+    proto = node(op, x, weights, kind, **attributes)
     session = card_session(proto)
     assert taken(session) == [op]
-    (got,), (expected,) = (s.run(None, {"x": x}) for s in (session, cpu_session(proto)))
-    assert got.shape == expected.shape
-    assert got.dtype == expected.dtype
+    (actual,), (expected,) = (s.run(None, {"x": x}) for s in (session, cpu_session(proto)))
+    assert actual.shape == expected.shape
+    assert actual.dtype == expected.dtype
     if kind == TensorProto.BOOL:
-        assert np.array_equal(got, expected)
+        assert np.array_equal(actual, expected)
     else:
-        assert np.allclose(got, expected, rtol=2e-2, atol=2e-2)
+        assert np.allclose(actual, expected, rtol=2e-2, atol=2e-2)
 
 
 @pytest.mark.parametrize("case", LEFT)
 def test_forms_with_two_meanings_are_left_to_the_cpu(case: str) -> None:
-    op, x, held, attributes = LEFT[case]
-    proto = node(op, x, held, **attributes)
+    op, x, weights, attributes = LEFT[case]
+    proto = node(op, x, weights, **attributes)
     session = card_session(proto)
     assert taken(session) == []
-    (got,), (expected,) = (s.run(None, {"x": x}) for s in (session, cpu_session(proto)))
-    assert np.array_equal(got, expected)
+    (actual,), (expected,) = (s.run(None, {"x": x}) for s in (session, cpu_session(proto)))
+    assert np.array_equal(actual, expected)

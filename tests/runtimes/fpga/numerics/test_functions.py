@@ -55,7 +55,7 @@ def standardised(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     The variance may have been taken as the mean square less the squared mean.
     """
     wide = x.astype(np.float64)
-    mean, variance = (of(wide, axis=axes, keepdims=True) for of in (np.mean, np.var))
+    mean, variance = (statistic(wide, axis=axes, keepdims=True) for statistic in (np.mean, np.var))
     squares = np.square(wide).mean(axis=axes, keepdims=True)
     return np.asarray((np.abs(wide) + np.abs(mean)) / np.sqrt(variance) * (1 + squares / variance))
 
@@ -71,13 +71,15 @@ def test_a_normalisation_is_within_one_rounding_of_the_cpu(
 ) -> None:
     x = random(seed, 2, channels, 5, 8)
     size = 8 if op == "LayerNormalization" else channels
-    held = {"scale": random(seed + 1, size), "bias": random(seed + 2, size)}
+    weights = {"scale": random(seed + 1, size), "bias": random(seed + 2, size)}
     if op == "BatchNormalization":
-        held |= {"mean": random(seed + 3, size), "var": np.abs(random(seed + 4, size)) + 0.1}
-    proto = model([helper.make_node(op, ["x", *held], ["y"])], {"x": x.shape}, {"y": x.shape}, held)
+        weights |= {"mean": random(seed + 3, size), "var": np.abs(random(seed + 4, size)) + 0.1}
+    proto = model(
+        [helper.make_node(op, ["x", *weights], ["y"])], {"x": x.shape}, {"y": x.shape}, weights
+    )
     # Scale and bias stand along the last axis or along the channels.
-    along = (size,) if op == "LayerNormalization" else (size, 1, 1)
-    values = {name: np.abs(array).reshape(along) for name, array in held.items()}
+    parameter_shape = (size,) if op == "LayerNormalization" else (size, 1, 1)
+    values = {name: np.abs(array).reshape(parameter_shape) for name, array in weights.items()}
     if op == "BatchNormalization":
         parts, terms = (np.abs(x) + values["mean"]) / np.sqrt(values["var"]), 1
     else:

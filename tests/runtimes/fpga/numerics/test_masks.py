@@ -88,8 +88,8 @@ def test_a_mask_of_whole_numbers_becomes_truth_and_a_truth_a_number() -> None:
     )
     session = card_session(proto)
     assert taken(session) == ["Add", "Cast", "Cast", "Cast"]
-    (got,) = session.run(None, {"mask": np.array([0, 1, 3, 0])})
-    assert got.tolist() == [0.0, 2.0, 4.0, 0.0]
+    (actual,) = session.run(None, {"mask": np.array([0, 1, 3, 0])})
+    assert actual.tolist() == [0.0, 2.0, 4.0, 0.0]
 
 
 def test_a_cast_to_whole_numbers_is_left_to_others() -> None:
@@ -112,8 +112,8 @@ def test_the_lowest_float32_masks_and_does_not_turn_a_row_into_nan() -> None:
         {"low": np.array([[lowest] * 4, [0, 0, lowest, lowest]], np.float32)},
     )
     feeds = {"x": np.zeros((2, 4), np.float32)}
-    (got,) = card_session(proto).run(None, feeds)
-    np.testing.assert_array_equal(got, [[0.25] * 4, [0.5, 0.5, 0, 0]])
+    (actual,) = card_session(proto).run(None, feeds)
+    np.testing.assert_array_equal(actual, [[0.25] * 4, [0.5, 0.5, 0, 0]])
     (infinite,) = card_session(
         model([helper.make_node("Neg", ["x"], ["y"])], {"x": [1]}, {"y": [1]})
     ).run(None, {"x": np.array([np.inf], np.float32)})

@@ -32,11 +32,9 @@ ALL = tuple(d.name for suite, group in by_suite().items() if suite != "zoo" for 
 def large_card(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Options of a card with more tiles than any FPGA holds, its file without the part that would
     refuse them: what fits is not this test's question."""
-    before, _, after = (
-        (ROOT / "runtimes/fpga/cards/v80.toml").read_text("utf-8").partition("[part]")
-    )
+    head, _, tail = (ROOT / "runtimes/fpga/cards/v80.toml").read_text("utf-8").partition("[part]")
     path = tmp_path_factory.mktemp("cards") / "large.toml"
-    path.write_text(before + after[after.index("[releases") :], "utf-8")
+    path.write_text(head + tail[tail.index("[releases") :], "utf-8")
     return {"card": str(path), "tiles": "100000"}
 
 
@@ -46,15 +44,15 @@ def large_card(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_card_agrees_with_torch(name: str, cache: Path, large_card: dict[str, str]) -> None:
-    exported, _ = export(ExportRequest(model=name, cache_dir=str(cache)))
+    model, _ = export(ExportRequest(model=name, cache_dir=str(cache)))
     options = quiet_options()
-    for axis, size in exported.axes.items():
+    for axis, size in model.axes.items():
         options.add_free_dimension_override_by_name(axis, size)
     options.add_provider_for_devices([provider.device()], large_card)
-    session = onnxruntime.InferenceSession(exported.path, options)
+    session = onnxruntime.InferenceSession(model.path, options)
     assert taken(session, CPU) == []
-    reference = load_reference(exported.references[axes_key(exported.axes)])
-    got = session.run(list(reference.outputs), dict(reference.inputs))
-    assert [disagreement(a, b) for a, b in zip(got, reference.outputs.values(), strict=True)] == [
-        ""
-    ] * len(got)
+    reference = load_reference(model.references[axes_key(model.axes)])
+    actual_outputs = session.run(list(reference.outputs), dict(reference.inputs))
+    assert [
+        disagreement(a, b) for a, b in zip(actual_outputs, reference.outputs.values(), strict=True)
+    ] == [""] * len(actual_outputs)

@@ -50,7 +50,7 @@ def moves(draw: st.DrawFn) -> Moves:
 @given(moves(), seeds)
 def test_moved_values_arrive_where_the_cpu_puts_them(move: Moves, seed: int) -> None:
     x = random(seed, *move.shape)
-    held = {
+    weights = {
         "pads": np.array(move.pads),
         "start": np.array(move.start),
         "end": np.array(move.end),
@@ -63,4 +63,4 @@ def test_moved_values_arrive_where_the_cpu_puts_them(move: Moves, seed: int) -> 
         helper.make_node("Concat", ["s", "s"], ["c"], axis=move.joined),
         helper.make_node("Transpose", ["c"], ["y"], perm=move.order),
     ]
-    agree(model(nodes, {"x": move.shape}, {"y": None}, held), {"x": x}, roundings=0)
+    agree(model(nodes, {"x": move.shape}, {"y": None}, weights), {"x": x}, roundings=0)

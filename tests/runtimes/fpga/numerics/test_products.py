@@ -45,17 +45,17 @@ def test_a_product_with_factors_and_a_bias_is_within_one_rounding_of_the_cpu(
 ) -> None:
     m, k, n = sizes
     a = random(seed, *((k, m) if transposed[0] else (m, k)))
-    held = {"b": random(seed + 1, *((n, k) if transposed[1] else (k, n)))}
+    weights = {"b": random(seed + 1, *((n, k) if transposed[1] else (k, n)))}
     if bias is not None:
-        named = {"m": m, "n": n}
-        held["c"] = random(seed + 2, *(named.get(str(s), 1) for s in bias))
+        symbolic_sizes = {"m": m, "n": n}
+        weights["c"] = random(seed + 2, *(symbolic_sizes.get(str(s), 1) for s in bias))
     node = helper.make_node(
         "Gemm",
-        ["a", *held],
+        ["a", *weights],
         ["y"],
         transA=int(transposed[0]),
         transB=int(transposed[1]),
         alpha=factors[0],
         beta=factors[1],
     )
-    agree_as_sums(model([node], {"a": a.shape}, {"y": [m, n]}, held), {"a": a}, k + 1)
+    agree_as_sums(model([node], {"a": a.shape}, {"y": [m, n]}, weights), {"a": a}, k + 1)

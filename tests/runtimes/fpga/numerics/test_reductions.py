@@ -67,14 +67,14 @@ def test_a_reduction_is_within_one_rounding_of_the_cpu(reduction: Reduction, see
     # A positive sum has a logarithm and does not cancel.
     x = np.abs(random(seed, *reduction.shape)) + np.float32(0.25)
     attributes: dict[str, Any] = {"keepdims": reduction.keepdims}
-    held = {}
+    weights = {}
     if reduction.axes and reduction.axes_are_attributes:
         attributes["axes"] = list(reduction.axes)
     elif reduction.axes:
-        held["axes"] = np.array(reduction.axes)
-    node = helper.make_node(reduction.op, ["x", *held], ["y"], **attributes)
+        weights["axes"] = np.array(reduction.axes)
+    node = helper.make_node(reduction.op, ["x", *weights], ["y"], **attributes)
     opset = 13 if reduction.axes_are_attributes else 20
-    proto = model([node], {"x": x.shape}, {"y": None}, held, opset=opset)
+    proto = model([node], {"x": x.shape}, {"y": None}, weights, opset=opset)
     roundings = 2 * prod(reduction.shape) + FUNCTION
     agree(proto, {"x": x}, roundings, magnitude_of(reduction, x))
 
@@ -126,5 +126,5 @@ def test_nothing_is_reduced_to_what_onnx_says(
     node = helper.make_node(op, ["x", "axes"], ["y"], keepdims=keepdims)
     session = card_session(model([node], {"x": (0, 2)}, {"y": None}, {"axes": np.array(axes)}))
     assert taken(session) == [op]
-    (got,) = session.run(None, {"x": np.zeros((0, 2), np.float32)})
-    np.testing.assert_array_equal(got, np.full(shape, value, np.float32), strict=True)
+    (actual,) = session.run(None, {"x": np.zeros((0, 2), np.float32)})
+    np.testing.assert_array_equal(actual, np.full(shape, value, np.float32), strict=True)

@@ -74,10 +74,10 @@ def test_a_convolution_is_within_one_rounding_of_the_cpu(
 ) -> None:
     space, size, attributes = window
     x = random(seed, 2, groups * channels, *space)
-    held = {"w": random(seed + 1, groups * filters, channels, *size)}
-    held |= {"b": random(seed + 2, groups * filters)} if biased else {}
-    node = helper.make_node("Conv", ["x", *held], ["y"], group=groups, **attributes)
-    proto = model([node], {"x": x.shape}, {"y": None}, held)
+    weights = {"w": random(seed + 1, groups * filters, channels, *size)}
+    weights |= {"b": random(seed + 2, groups * filters)} if biased else {}
+    node = helper.make_node("Conv", ["x", *weights], ["y"], group=groups, **attributes)
+    proto = model([node], {"x": x.shape}, {"y": None}, weights)
     agree_as_sums(proto, {"x": x}, channels * prod(size) + 1)
 
 
@@ -88,9 +88,9 @@ def test_a_transposed_convolution_is_within_one_rounding_of_the_cpu(
 ) -> None:
     space, size, attributes = window
     x = random(seed, 2, groups * channels, *space)
-    held = {"w": random(seed + 1, groups * channels, filters, *size)}
+    weights = {"w": random(seed + 1, groups * channels, filters, *size)}
     node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], group=groups, **attributes)
-    proto = model([node], {"x": x.shape}, {"y": None}, held)
+    proto = model([node], {"x": x.shape}, {"y": None}, weights)
     agree_as_sums(proto, {"x": x}, channels * prod(size))
 
 
@@ -127,8 +127,8 @@ def test_a_window_that_fits_nowhere_takes_nothing() -> None:
     window = geometry.Window(
         size=(3,), stride=(2,), dilation=(2,), begin=(1,), end=(0,), output=(0,)
     )
-    padded = window.pad(np.ones((1, 2), np.float32), 0.0)
-    assert [tap.shape for tap in window.taps(padded)] == [(1, 0)] * 3
+    padded_array = window.pad(np.ones((1, 2), np.float32), 0.0)
+    assert [tap.shape for tap in window.taps(padded_array)] == [(1, 0)] * 3
 
 
 @pytest.mark.parametrize(("size", "kernel", "is_taken"), [(2, 3, False), (3, 3, True)])

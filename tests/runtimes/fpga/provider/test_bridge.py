@@ -46,8 +46,8 @@ def test_the_device_says_that_it_is_simulated() -> None:
 def test_registering_again_changes_nothing() -> None:
     provider.register()
     provider.register()
-    ours = [d for d in onnxruntime.get_ep_devices() if d.ep_name == PROVIDER_NAME]
-    assert len(ours) == 1
+    card_devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == PROVIDER_NAME]
+    assert len(card_devices) == 1
 
 
 def test_a_second_library_of_that_name_is_refused_and_the_first_lives_on() -> None:
@@ -67,8 +67,8 @@ provider.register()
 onnxruntime.unregister_execution_provider_library(PROVIDER_NAME)
 assert taken(card_session(mlp())) == ["MatMul", "Relu"]
 """
-    ended = run_python(code)
-    assert (ended.returncode, ended.stderr) == (0, "")
+    process = run_python(code)
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
@@ -89,11 +89,11 @@ def test_the_card_takes_the_whole_graph_and_computes_in_bf16() -> None:
     session = card_session(mlp())
     assert taken(session) == ["MatMul", "Relu"]
     x = rows()
-    (got,) = session.run(None, x)
+    (actual,) = session.run(None, x)
     (expected,) = cpu_session(mlp()).run(None, x)
-    assert not disagreement(got, expected)
-    assert not (got.view(np.uint32) & 0xFFFF).any()
-    assert np.abs(got - expected).max() > 0
+    assert not disagreement(actual, expected)
+    assert not (actual.view(np.uint32) & 0xFFFF).any()
+    assert np.abs(actual - expected).max() > 0
 
 
 def test_the_name_alone_selects_the_provider() -> None:
@@ -292,13 +292,13 @@ def test_bound_inputs_and_outputs_need_no_copies_by_the_caller() -> None:
 
 
 def test_four_threads_share_a_session_and_make_their_own() -> None:
-    shared = card_session(mlp())
-    expected = [shared.run(None, rows(seed))[0] for seed in range(4)]
+    shared_session = card_session(mlp())
+    expected = [shared_session.run(None, rows(seed))[0] for seed in range(4)]
     wrong: list[int] = []
 
     def work(seed: int) -> None:
         for turn in range(60):
-            session = card_session(mlp()) if turn % 20 == 0 else shared
+            session = card_session(mlp()) if turn % 20 == 0 else shared_session
             if not np.array_equal(session.run(None, rows(seed))[0], expected[seed]):
                 wrong.append(seed)
 
@@ -313,21 +313,21 @@ def test_four_threads_share_a_session_and_make_their_own() -> None:
 def test_sessions_leave_nothing_behind() -> None:
     """GRAPHLAP_SESSIONS sets how many; 10,000 are the figure that is promised."""
     count = int(os.environ.get("GRAPHLAP_SESSIONS", "1000"))
-    before = len(provider.compiled_graphs())
+    count_before = len(provider.compiled_graphs())
     process = psutil.Process()
     x = rows()
     proto = mlp()
-    for made in range(count):
+    for session_index in range(count):
         session = card_session(proto)
         session.run(None, x)
-        if made == 0:
-            assert len(provider.compiled_graphs()) == before + 1
-        if made == count // 4:
-            settled = process.memory_info().rss
+        if session_index == 0:
+            assert len(provider.compiled_graphs()) == count_before + 1
+        if session_index == count // 4:
+            settled_rss = process.memory_info().rss
     del session
-    assert len(provider.compiled_graphs()) == before
+    assert len(provider.compiled_graphs()) == count_before
     # A set of callbacks for each session would be 11 KB of it.
-    assert (process.memory_info().rss - settled) / count < 1024
+    assert (process.memory_info().rss - settled_rss) / count < 1024
 
 
 def test_compiled_graphs_show_what_the_card_was_given() -> None:
@@ -349,16 +349,16 @@ kept = card_session(mlp())
 kept.run(None, rows())
 {ending}
 """
-    ended = run_python(code)
+    process = run_python(code)
     expected = {"": 0, "import sys; sys.exit(3)": 3, "raise SystemExit(4)": 4}[ending]
-    assert (ended.returncode, ended.stderr) == (expected, "")
+    assert (process.returncode, process.stderr) == (expected, "")
 
 
 def test_the_example_runs_as_it_is_printed(tmp_path: Path) -> None:
     path = tmp_path / "mlp.onnx"
     onnx.save(mlp("batch"), path)
     example = ROOT / "assets" / "examples" / "fpga_plain_onnxruntime.py"
-    ended = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(example), str(path), "batch=2"],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
@@ -366,6 +366,6 @@ def test_the_example_runs_as_it_is_printed(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert "y (2, 8)" in ended.stdout
-    assert "simulated on V80" in ended.stdout
+    assert (process.returncode, process.stderr) == (0, "")
+    assert "y (2, 8)" in process.stdout
+    assert "simulated on V80" in process.stdout

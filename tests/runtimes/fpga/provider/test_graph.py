@@ -69,10 +69,12 @@ def test_every_kind_of_attribute_and_input_arrives() -> None:
     proto = all_attribute_kinds()
     session, read = unoptimised(proto)
     expected = import_model(proto, {})
-    for ours, theirs in zip(read.nodes, expected.nodes, strict=True):
+    for actual, expected_node in zip(read.nodes, expected.nodes, strict=True):
         # ONNX Runtime writes defaults out, and the importer names nodes that have no name.
-        assert ours.attributes.items() >= theirs.attributes.items()
-        assert replace(ours, name="", attributes={}) == replace(theirs, name="", attributes={})
+        assert actual.attributes.items() >= expected_node.attributes.items()
+        assert replace(actual, name="", attributes={}) == replace(
+            expected_node, name="", attributes={}
+        )
     assert read.nodes[0].name == "conv"
     assert read.inputs == expected.inputs
     assert read.outputs == expected.outputs
@@ -103,11 +105,11 @@ def test_the_state_that_a_model_declares_is_held_on_the_card() -> None:
     pairs = [["h", "h2"], ["c", "c2"]]
     session, read = unoptimised(step(json.dumps(pairs)))
     assert read.states == (("h", "h2"), ("c", "c2"))
-    held = latency_us(provider.compiled()[-1])
+    state_latency_us = latency_us(provider.compiled()[-1])
     del session
     session, read = unoptimised(step("[]"))
     assert read.states == ()
-    assert latency_us(provider.compiled()[-1]) > held
+    assert latency_us(provider.compiled()[-1]) > state_latency_us
     del session
 
 

@@ -26,11 +26,11 @@ def oldest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("oldest")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
     where = ["--only-binary", ":all:", "--retries", "1", "--timeout", "20", "--target", str(folder)]
-    done = subprocess.run(
+    process = subprocess.run(
         [*pip, *where, f"onnxruntime=={OLDEST}.*"], capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
+    if process.returncode:
+        reason = (process.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
         pytest.skip(f"onnxruntime {OLDEST} can't be fetched: {reason}")
     return folder
 
@@ -50,7 +50,7 @@ def test_the_bridge_works_on_the_oldest_onnxruntime(oldest: Path) -> None:
     )
     assert version.stdout.startswith(f"{OLDEST}.")
     tests = [str(Path(__file__).parents[1] / name) for name in TESTS]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
         cwd=ROOT,
         env=environment,
@@ -58,4 +58,4 @@ def test_the_bridge_works_on_the_oldest_onnxruntime(oldest: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout[-4000:]
+    assert process.returncode == 0, process.stdout[-4000:]

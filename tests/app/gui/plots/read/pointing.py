@@ -25,8 +25,8 @@ def at(view: PlotView, x: float, y: float, plot: int = 0) -> QPoint:
     rect = box.sceneBoundingRect()
     up = (y - low) / (high - low)
     down = up if box.yInverted() else 1.0 - up
-    across = (x - left) / (right - left)
-    scene = QPointF(rect.left() + across * rect.width(), rect.top() + down * rect.height())
+    x_share = (x - left) / (right - left)
+    scene = QPointF(rect.left() + x_share * rect.width(), rect.top() + down * rect.height())
     return view.canvas.mapFromScene(scene)
 
 
@@ -36,10 +36,10 @@ def hover(view: PlotView, where: QPoint) -> str:
     return view.crosshair.box.plain
 
 
-def drag(view: PlotView, point: QPoint, ended: QPoint) -> None:
+def drag(view: PlotView, point: QPoint, end_point: QPoint) -> None:
     """With Shift held."""
     canvas, shift = view.canvas.viewport(), Qt.KeyboardModifier.ShiftModifier
     QTest.mousePress(canvas, LEFT, shift, point)
-    QTest.mouseMove(canvas, (point + ended) / 2)
-    QTest.mouseMove(canvas, ended)
-    QTest.mouseRelease(canvas, LEFT, shift, ended)
+    QTest.mouseMove(canvas, (point + end_point) / 2)
+    QTest.mouseMove(canvas, end_point)
+    QTest.mouseRelease(canvas, LEFT, shift, end_point)

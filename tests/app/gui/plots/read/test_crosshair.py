@@ -42,22 +42,22 @@ def test_every_view_is_read_by_the_arrow_keys(qtbot: QtBot, name: str, tmp_path:
 
 
 def test_the_histogram_tells_bin_count_share_and_rank(qtbot: QtBot) -> None:
-    one = series(count=5000, finished=False)
-    view = on_screen(qtbot, HistogramView(), [one])
-    number = int(np.argmax(one.counts))
+    case_series = series(count=5000, finished=False)
+    view = on_screen(qtbot, HistogramView(), [case_series])
+    number = int(np.argmax(case_series.counts))
     middle = 0.5 * (np.log10(EDGES_S[number]) + np.log10(EDGES_S[number + 1]))
-    told = hover(view, at(view, middle, 1.0))
-    latency = np.concatenate([r["finished_ns"] - r["started_ns"] for r in one.rounds])
-    latency = latency[np.concatenate([r["phase"] for r in one.rounds]) == 1]
+    readout = hover(view, at(view, middle, 1.0))
+    latency = np.concatenate([r["finished_ns"] - r["started_ns"] for r in case_series.rounds])
+    latency = latency[np.concatenate([r["phase"] for r in case_series.rounds]) == 1]
     bins = view.outlined._drawn[0].bins
     k = int(np.searchsorted(bins.edges_s, 10.0**middle, side="right")) - 1
     low, high = bins.edges_s[k : k + 2] * 1e9
     count = int(((latency >= low) & (latency < high)).sum())
     faster = 100.0 * float((latency < low).mean())
-    assert f"{count:,} samples" in told
-    assert f"slower than {faster:.1f}"[:-1] in told
+    assert f"{count:,} samples" in readout
+    assert f"slower than {faster:.1f}"[:-1] in readout
     # To a pixel: the plot is over a thousand of them wide, for less than a decade.
-    assert float(told.partition(" µs")[0]) == pytest.approx(10.0**middle * 1e6, rel=0.005)
+    assert float(readout.partition(" µs")[0]) == pytest.approx(10.0**middle * 1e6, rel=0.005)
 
 
 def test_a_click_pins_what_is_read_and_escape_lets_go(qtbot: QtBot) -> None:
@@ -79,11 +79,11 @@ def test_a_click_pins_what_is_read_and_escape_lets_go(qtbot: QtBot) -> None:
 def test_a_pin_stays_where_it_is_while_samples_arrive(qtbot: QtBot) -> None:
     view = on_screen(qtbot, BoxesView(), live()[:1])
     QTest.mouseClick(view.canvas.viewport(), LEFT, pos=at(view, np.log10(20e-6), 0.0))
-    before = view.crosshair.box.plain
+    text_before = view.crosshair.box.plain
     view.set_series([series("ort-cpu", seed=1, count=5000, median_us=20.5)])
     view.refresh()
     assert view.crosshair.pinned and view.crosshair.box.isVisible()
-    assert view.crosshair.box.plain != before, "and reads what is there now"
+    assert view.crosshair.box.plain != text_before, "and reads what is there now"
 
 
 def test_the_readout_is_a_corner_box_that_makes_way_for_the_pointer(qtbot: QtBot) -> None:
@@ -97,27 +97,32 @@ def test_the_readout_is_a_corner_box_that_makes_way_for_the_pointer(qtbot: QtBot
 
 
 def test_the_percentile_plot_reads_percentiles_with_their_intervals(qtbot: QtBot) -> None:
-    one = series(count=5000)
-    view = on_screen(qtbot, PercentileView(), [one])
-    told = hover(view, at(view, 2.0, np.log10(20e-6)))
-    value, interval = summary_of(one).value_us("p99"), summary_of(one).interval_us("p99")
+    case_series = series(count=5000)
+    view = on_screen(qtbot, PercentileView(), [case_series])
+    readout = hover(view, at(view, 2.0, np.log10(20e-6)))
+    value, interval = (
+        summary_of(case_series).value_us("p99"),
+        summary_of(case_series).interval_us("p99"),
+    )
     assert value is not None and interval is not None
-    assert told.startswith("p99") and f"{value:.2f} µs" in told
-    assert f"{interval.low:.2f} to {interval.high:.2f} µs" in told
+    assert readout.startswith("p99") and f"{value:.2f} µs" in readout
+    assert f"{interval.low:.2f} to {interval.high:.2f} µs" in readout
 
 
 def test_the_timeline_reads_the_sample_that_is_pointed_at(qtbot: QtBot) -> None:
-    one = series(count=3000, rounds=2, tail=0.0)
-    one.rounds[1]["finished_ns"][1500] += 900_000
-    one.rounds[1]["started_ns"][1501:] += 900_000
-    one.rounds[1]["finished_ns"][1501:] += 900_000
-    view = on_screen(qtbot, TimelineView(), [one])
-    starts = one.rounds[1]["started_ns"]
-    length = (one.rounds[0]["finished_ns"][-1] - one.rounds[0]["started_ns"][0]) * 1e-9
+    case_series = series(count=3000, rounds=2, tail=0.0)
+    case_series.rounds[1]["finished_ns"][1500] += 900_000
+    case_series.rounds[1]["started_ns"][1501:] += 900_000
+    case_series.rounds[1]["finished_ns"][1501:] += 900_000
+    view = on_screen(qtbot, TimelineView(), [case_series])
+    starts = case_series.rounds[1]["started_ns"]
+    length = (
+        case_series.rounds[0]["finished_ns"][-1] - case_series.rounds[0]["started_ns"][0]
+    ) * 1e-9
     x = length + (starts[1500] - starts[0]) * 1e-9
-    told = hover(view, at(view, x, np.log10(920e-6)))
-    assert told.startswith("iteration 1,500 of round 2")
-    assert "measured" in told and f"{(starts[1500] - starts[0]) * 1e-9:.6f} s" in told
+    readout = hover(view, at(view, x, np.log10(920e-6)))
+    assert readout.startswith("iteration 1,500 of round 2")
+    assert "measured" in readout and f"{(starts[1500] - starts[0]) * 1e-9:.6f} s" in readout
     QTest.keyClick(view.canvas, Qt.Key.Key_Right)
     assert view.crosshair.box.plain.startswith("iteration 1,501 of round 2")
     QTest.keyClick(view.canvas, Qt.Key.Key_Left)
@@ -158,12 +163,12 @@ def test_views_with_samples_can_be_marked_and_say_what_is_in_it(
     view.brushed.connect(lambda brush: view.show_brush(Lit(brush) if brush else None))
     (left, right), (low, high) = view.plots[0].viewRange()
     middle = 0.5 * (low + high)
-    before = view.canvas.grab().toImage()
+    image_before = view.canvas.grab().toImage()
     drag(view, at(view, left + 0.2 * (right - left), middle), at(view, right, middle))
     view.refresh()
     assert view.lit is not None
     assert f"{view.lit.of(view.series[0]).samples:,} samples" in view.crosshair.box.plain
-    assert view.canvas.grab().toImage() != before
+    assert view.canvas.grab().toImage() != image_before
     view.drop_readout()
     view.refresh()
     assert view.lit is None and not view.crosshair.box.isVisible()
@@ -178,28 +183,28 @@ def test_a_click_on_a_mark_picks_its_case_and_ctrl_adds(qtbot: QtBot) -> None:
     assert [case_series.model for case_series in view.series if case_series.key in keys] == [
         "vgg16"
     ]
-    with qtbot.waitSignal(view.picked) as picked:
+    with qtbot.waitSignal(view.picked) as blocker:
         QTest.keyClick(view.canvas, Qt.Key.Key_Return)
-    assert picked.args == [keys, False]
+    assert blocker.args == [keys, False]
     for modifier in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier):
-        with qtbot.waitSignal(view.picked) as picked:
+        with qtbot.waitSignal(view.picked) as blocker:
             QTest.mouseClick(view.canvas.viewport(), LEFT, modifier, where)
-        assert picked.args == [keys, modifier == Qt.KeyboardModifier.ControlModifier]
+        assert blocker.args == [keys, modifier == Qt.KeyboardModifier.ControlModifier]
 
 
 def test_a_double_click_on_a_percentile_opens_the_iterations_behind_it(qtbot: QtBot) -> None:
-    one = series(count=5000)
-    view = on_screen(qtbot, BoxesView(), [one])
+    case_series = series(count=5000)
+    view = on_screen(qtbot, BoxesView(), [case_series])
     header, rows = view.table()
     place = float(np.log10(float(str(rows[0][header.index("p99_us")])) * 1e-6))
     brushes: list[Brush] = []
     view.brushed.connect(brushes.append)
-    with qtbot.waitSignal(view.opened) as opened:
+    with qtbot.waitSignal(view.opened) as blocker:
         QTest.mouseDClick(view.canvas.viewport(), LEFT, pos=at(view, place, 0.0))
-    assert opened.args == [one.key]
+    assert blocker.args == [case_series.key]
     (brush,) = brushes
-    assert brush.low_s == pytest.approx(10.0**place) and brush.keys == (one.key,)
-    assert Lit(brush).of(one).share == pytest.approx(0.01, rel=0.3)
+    assert brush.low_s == pytest.approx(10.0**place) and brush.keys == (case_series.key,)
+    assert Lit(brush).of(case_series).share == pytest.approx(0.01, rel=0.3)
 
 
 def test_a_picture_of_a_view_has_the_marked_range_and_no_crosshair(

@@ -18,10 +18,10 @@ from tests.app.gui.synthetic import open_loop, records, series
 def _tight(count: int = 20_000) -> Series:
     """Samples of 2,400 to 2,500 ns: less than two of the fixed bins."""
     latency = np.rint(np.random.default_rng(5).normal(2450, 12, count)).astype(np.int64)
-    return _of(latency)
+    return _make_series(latency)
 
 
-def _of(latency_ns: np.ndarray) -> Series:
+def _make_series(latency_ns: np.ndarray) -> Series:
     histogram = Histogram()
     histogram.add(latency_ns)
     one = series(count=10, rounds=1, finished=False)
@@ -34,11 +34,11 @@ def _steps(view: HistogramView) -> int:
 
 
 def _wait_for_fine(view: HistogramView, qtbot: QtBot, than: str = "") -> None:
-    def there() -> bool:
+    def has_fine_bins() -> bool:
         view.refresh()
         return view._fine._question is None and "bins" in view.heading._note.replace(than, "")
 
-    qtbot.waitUntil(there, timeout=10_000)
+    qtbot.waitUntil(has_fine_bins, timeout=10_000)
 
 
 def test_a_tight_distribution_has_more_than_a_few_steps(qtbot: QtBot) -> None:
@@ -47,8 +47,8 @@ def test_a_tight_distribution_has_more_than_a_few_steps(qtbot: QtBot) -> None:
     _wait_for_fine(view, qtbot)
     assert _steps(view) > 20 > 8 * int((case_series.counts > 0).sum()) / 2
     assert view.heading._note.endswith(" ns")
-    (drawn,) = view.outlined._drawn
-    assert drawn.bins.counts.sum() == len(case_series.rounds[0]) == drawn.bins.total
+    (outline,) = view.outlined._drawn
+    assert outline.bins.counts.sum() == len(case_series.rounds[0]) == outline.bins.total
 
 
 def test_fixed_bins_stand_in_until_there_are_others(qtbot: QtBot) -> None:
@@ -58,13 +58,13 @@ def test_fixed_bins_stand_in_until_there_are_others(qtbot: QtBot) -> None:
 
 
 def test_zooming_shows_finer_bins_and_not_wider_steps(qtbot: QtBot) -> None:
-    one = series(count=40_000, finished=False, tail=0.3)
-    view = on_screen(qtbot, HistogramView(), [one])
+    case_series = series(count=40_000, finished=False, tail=0.3)
+    view = on_screen(qtbot, HistogramView(), [case_series])
     _wait_for_fine(view, qtbot)
-    coarse, told = view.outlined._drawn[0].bins.grid, view.heading._note
+    coarse, note = view.outlined._drawn[0].bins.grid, view.heading._note
     view.plots[0].getViewBox().sigRangeChangedManually.emit([True, True])
     view.plots[0].setXRange(np.log10(19.5e-6), np.log10(20.5e-6), padding=0)
-    _wait_for_fine(view, qtbot, than=told)
+    _wait_for_fine(view, qtbot, than=note)
     fine = view.outlined._drawn[0].bins.grid
     assert coarse is not None and fine is not None
     middle = np.searchsorted(coarse.edges_s, 20e-6)
@@ -74,15 +74,15 @@ def test_zooming_shows_finer_bins_and_not_wider_steps(qtbot: QtBot) -> None:
 def test_what_a_round_adds_is_counted_into_the_same_bins(qtbot: QtBot) -> None:
     whole = _tight(30_000)
     latency = whole.rounds[0]["finished_ns"] - whole.rounds[0]["started_ns"]
-    view = on_screen(qtbot, HistogramView(), [_of(latency[:20_000])])
+    view = on_screen(qtbot, HistogramView(), [_make_series(latency[:20_000])])
     _wait_for_fine(view, qtbot)
     for end in (20_500, 30_000):
-        view.set_series([_of(latency[:end])])
+        view.set_series([_make_series(latency[:end])])
         view.refresh()
-        (drawn,) = view.outlined._drawn
-        assert drawn.bins.grid is not None and drawn.bins.total == end
-        expected, _ = np.histogram(latency[:end], drawn.bins.edges_s * 1e9)
-        assert np.abs(drawn.bins.counts - expected).max() <= 1, "an edge is no whole nanosecond"
+        (outline,) = view.outlined._drawn
+        assert outline.bins.grid is not None and outline.bins.total == end
+        expected, _ = np.histogram(latency[:end], outline.bins.edges_s * 1e9)
+        assert np.abs(outline.bins.counts - expected).max() <= 1, "an edge is no whole nanosecond"
 
 
 def test_a_round_that_is_measured_again_is_not_added_to_what_was(qtbot: QtBot) -> None:
@@ -95,9 +95,9 @@ def test_a_round_that_is_measured_again_is_not_added_to_what_was(qtbot: QtBot) -
 
 @pytest.mark.parametrize("part", ["service", "queue"])
 def test_parts_of_an_open_loop_have_fine_bins_too(qtbot: QtBot, part: str) -> None:
-    one = open_loop(20_000)
-    view = on_screen(qtbot, HistogramView(), [one])
+    case_series = open_loop(20_000)
+    view = on_screen(qtbot, HistogramView(), [case_series])
     view.part_choice.choose(part)
     _wait_for_fine(view, qtbot)
-    (drawn,) = view.outlined._drawn
-    assert drawn.bins.total == sum(map(len, one.rounds))
+    (outline,) = view.outlined._drawn
+    assert outline.bins.total == sum(map(len, case_series.rounds))

@@ -13,8 +13,8 @@ WIDTH_PX = 1000.0
 
 
 def _body(median_ns: float, spread: float, count: int, tick: int = 1) -> np.ndarray:
-    drawn = np.random.default_rng(7).normal(median_ns, spread * median_ns, count)
-    return np.rint(drawn / tick).astype(np.int64) * tick
+    latency_ns = np.random.default_rng(7).normal(median_ns, spread * median_ns, count)
+    return np.rint(latency_ns / tick).astype(np.int64) * tick
 
 
 def _grid(values: np.ndarray, low_s: float, high_s: float) -> Grid:
@@ -39,9 +39,9 @@ def test_a_coarse_clock_has_one_tick_in_each_bin_and_no_comb() -> None:
     values = _body(20_000, 0.01, 200_000, tick=40)
     grid = _grid(values, 19e-6, 21e-6)
     counts, _ = grid.count(values)
-    occupied = np.flatnonzero(counts)
+    filled_bins = np.flatnonzero(counts)
     assert tick_ns(values) == 40 and grid.step % 40 == 0
-    middle = counts[occupied[0] : occupied[-1] + 1][3:-3]
+    middle = counts[filled_bins[0] : filled_bins[-1] + 1][3:-3]
     assert len(middle) > 5 and (middle > 0).all(), "no bin is empty for the clock's sake"
 
 
@@ -56,8 +56,8 @@ def test_a_bin_is_at_least_two_pixels_wide_where_it_is_narrowest() -> None:
 
 def test_samples_that_are_all_the_same_have_a_bin_of_one_tick_or_two_pixels() -> None:
     grid = _grid(np.full(500, 2480), 2.4e-6, 2.6e-6)
-    counts, below = grid.count(np.full(500, 2480))
-    assert counts.max() == 500 and below == 0
+    counts, underflow = grid.count(np.full(500, 2480))
+    assert counts.max() == 500 and underflow == 0
     assert grid_for([np.full(1, 2480)], 2.4e-6, 2.6e-6, WIDTH_PX) is None
     assert grid_for([np.full(9, 2480)], 1.0, 2.0, WIDTH_PX) is None, "none of them is seen"
 
@@ -70,15 +70,18 @@ def test_samples_that_are_all_the_same_have_a_bin_of_one_tick_or_two_pixels() ->
 def test_every_sample_is_below_within_or_above(
     values: list[int], low_ns: int, times: float
 ) -> None:
-    drawn = np.array(values, np.int64)
-    grid = grid_for([drawn], low_ns * 1e-9, low_ns * 1e-9 * times, WIDTH_PX)
+    latency_ns = np.array(values, np.int64)
+    grid = grid_for([latency_ns], low_ns * 1e-9, low_ns * 1e-9 * times, WIDTH_PX)
     if grid is None:
         return
-    counts, below = grid.count(drawn)
+    counts, underflow = grid.count(latency_ns)
     assert grid.covers(low_ns * 1e-9, low_ns * 1e-9 * times)
-    inside, _ = np.histogram(drawn * 1e-9, grid.edges_s)
-    above = int((drawn * 1e-9 > grid.edges_s[-1] * (1 + 1e-9)).sum())
-    assert counts.sum() + below + above == len(drawn) or abs(counts.sum() - inside.sum()) <= 2
+    inner_counts, _ = np.histogram(latency_ns * 1e-9, grid.edges_s)
+    overflow = int((latency_ns * 1e-9 > grid.edges_s[-1] * (1 + 1e-9)).sum())
+    assert (
+        counts.sum() + underflow + overflow == len(latency_ns)
+        or abs(counts.sum() - inner_counts.sum()) <= 2
+    )
 
 
 @pytest.mark.parametrize(("step", "text"), [(20.0, "20 ns"), (1000.0, "1 µs")])

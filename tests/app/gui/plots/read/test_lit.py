@@ -19,46 +19,53 @@ US = 1000
 
 def _case(*rounds: list[float], warmup: int = 0, key: str = "a") -> Series:
     """Rounds of samples of so many microseconds, back to back."""
-    arrays = tuple(records((np.array(one) * US).astype(np.int64), warmup=warmup) for one in rounds)
+    arrays = tuple(
+        records((np.array(latency_us) * US).astype(np.int64), warmup=warmup)
+        for latency_us in rounds
+    )
     return replace(series(key=key, count=10, rounds=1), rounds=arrays)
 
 
 def test_a_range_has_the_measured_samples_from_its_low_end_to_below_its_high_one() -> None:
     case_series = _case([20, 21, 50, 20, 80], [20, 50, 20], warmup=1)
-    lit = Lit(Brush("latency", 21e-6, 80e-6)).of(case_series)
-    assert [found.tolist() for found in lit.rounds] == [[1, 2], [1]]
-    assert (lit.samples, lit.of_samples) == (3, 6), "warm-up is not counted"
-    assert lit.time_share == pytest.approx((21 + 50 + 50) / (21 + 50 + 20 + 80 + 50 + 20))
+    selection = Lit(Brush("latency", 21e-6, 80e-6)).of(case_series)
+    assert [indices.tolist() for indices in selection.rounds] == [[1, 2], [1]]
+    assert (selection.samples, selection.of_samples) == (3, 6), "warm-up is not counted"
+    assert selection.time_share == pytest.approx((21 + 50 + 50) / (21 + 50 + 20 + 80 + 50 + 20))
 
 
 def test_iterations_of_a_round_are_lit_whatever_they_took() -> None:
     case_series = _case([20] * 10, [20] * 10, warmup=2)
-    lit = Lit(Brush("latency", spans=(Span("a", 1, 0, 4), Span("b", 0, 0, 9)))).of(case_series)
-    assert [found.tolist() for found in lit.rounds] == [[], [2, 3, 4]]
+    selection = Lit(Brush("latency", spans=(Span("a", 1, 0, 4), Span("b", 0, 0, 9)))).of(
+        case_series
+    )
+    assert [indices.tolist() for indices in selection.rounds] == [[], [2, 3, 4]]
     assert Lit(Brush("latency", keys=("b",))).of(case_series).samples == 0
 
 
 def test_what_a_round_adds_is_lit_too() -> None:
     whole = _case([20, 90] * 10)
-    lit = Lit(Brush("latency", 50e-6))
-    assert lit.of(replace(whole, rounds=(whole.rounds[0][:4],))).samples == 2
-    assert lit.of(whole).samples == 10
+    selection = Lit(Brush("latency", 50e-6))
+    assert selection.of(replace(whole, rounds=(whole.rounds[0][:4],))).samples == 2
+    assert selection.of(whole).samples == 10
 
 
 def test_a_range_of_latencies_is_shown_in_another_part_of_the_time() -> None:
-    one = open_loop(30_000, count=300)
-    lit = Lit(Brush("latency", 100e-6))
-    waited = lit.spent(one, "queue").ns
-    assert len(waited) == lit.of(one).samples > 0
-    assert (waited + lit.spent(one, "service").ns).tolist() == lit.of(one).spent.ns.tolist()
+    case_series = open_loop(30_000, count=300)
+    selection = Lit(Brush("latency", 100e-6))
+    queue_ns = selection.spent(case_series, "queue").ns
+    assert len(queue_ns) == selection.of(case_series).samples > 0
+    assert (queue_ns + selection.spent(case_series, "service").ns).tolist() == selection.of(
+        case_series
+    ).spent.ns.tolist()
 
 
 def test_the_readout_says_samples_shares_rounds_and_the_period() -> None:
     quick, slow = [20.0] * 99, [8000.0]
     case_series = _case((quick + slow) * 5, (quick + slow))
-    lit = Lit(Brush("latency", 1.2e-3, 30e-3)).of(case_series)
+    selection = Lit(Brush("latency", 1.2e-3, 30e-3)).of(case_series)
     time = 6 * 8000 / (6 * 8000 + 594 * 20)
-    assert lit_text(lit) == (
+    assert lit_text(selection) == (
         f"6 samples, 1.0 % of the samples, {100 * time:.0f} % of the time; 5 in round 1; "
         "every 9.98 ms"
     )
@@ -75,8 +82,8 @@ def test_gaps_that_differ_are_no_period() -> None:
     latency = [20.0] * 4000
     for place in rng.choice(4000, 40, replace=False):
         latency[place] = 500.0
-    told = lit_text(Lit(Brush("latency", 400e-6)).of(_case(latency)))
-    assert "every" not in told and "apart in the median" in told
+    text = lit_text(Lit(Brush("latency", 400e-6)).of(_case(latency)))
+    assert "every" not in text and "apart in the median" in text
 
 
 @pytest.mark.parametrize(
@@ -113,5 +120,5 @@ def test_beside_other_cases_a_case_is_called_by_what_it_does_not_share() -> None
 
 def test_a_round_without_samples_lights_nothing() -> None:
     empty = replace(_case([20.0]), rounds=(np.zeros(0, RECORD),))
-    lit = Lit(Brush("latency")).of(empty)
-    assert lit.samples == 0 and lit.time_share == 0.0 and WARMUP != MEASURED
+    selection = Lit(Brush("latency")).of(empty)
+    assert selection.samples == 0 and selection.time_share == 0.0 and WARMUP != MEASURED
