@@ -23,8 +23,9 @@ def cache_text(freed_bytes: int | None) -> str:
         f"in use    {_size(info.in_use_bytes)} by plans that run now\n"
         f"engines   {_size(installed_runtimes.size_bytes())} that runtimes compiled,"
         " not in the size above\n"
-        f"releases  {_size(release_environments.size_bytes())} in {len(environments):,} environments, "
-        "not in the size above\n" + "".join(f"          {folder.name}\n" for folder in environments)
+        f"releases  {_size(release_environments.size_bytes())} in {len(environments):,} "
+        "environments, not in the size above\n"
+        + "".join(f"          {folder.name}\n" for folder in environments)
     )
 
 

@@ -154,8 +154,8 @@ def _near_the_call(part: _Part) -> Iterator[str]:
             slowest = max(reshapes.values())
             few = sum(us < _NEAR_FACTOR * slowest for us in other_medians)
             facts.append(
-                f"{few} of {len(other_medians)} {part.name} take less than {_NEAR_FACTOR:g} times the "
-                f"slowest reshape ({text.latency(slowest)})"
+                f"{few} of {len(other_medians)} {part.name} take less than "
+                f"{_NEAR_FACTOR:g} times the slowest reshape ({text.latency(slowest)})"
             )
         pairs = [
             (us, overhead)
