@@ -223,8 +223,8 @@ def measure(
     """Measure what the folder lacks, show it, and report; the folder's end state is written.
 
     Lines from the descriptor `stdin` steer the run, if it is given. Commands in the answer are for
-    a shell in the folder `here`; it is `verbose` if all rows and warnings are to be shown, and a
-    document in the format `form`. Progress and notes go to `log`.
+    a shell in the folder `shell_folder`; it is `verbose` if all rows and warnings are to be shown,
+    and a document in the format `form`. Progress and notes go to `log`.
     """
     output_stream, errors = ResilientStream(out or sys.stdout), ResilientStream(sys.stderr)
     log = errors if log is None else ResilientStream(log)

@@ -54,7 +54,8 @@ def run_parts(whole: Whole, flags: argparse.Namespace) -> int:
 
 
 def _writer(part: Study, results_by_part: dict[str, Found]) -> Then:
-    """Writes a part's page and prints nothing: the whole is told at the end, of what is `found`."""
+    """Writes a part's page and prints nothing: the whole is told at the end, of what is
+    `results_by_part`."""
 
     def write(run: Run, measurements: Sequence[MeasuredCase]) -> int:
         results_by_part[part.name] = found_of(

@@ -100,7 +100,7 @@ class Bound:
         return expected.dtype.kind in "iubU" and not (self.steps and expected.dtype.itemsize == 1)
 
     def holds(self, distance: Difference, expected: np.ndarray) -> bool:
-        """Whether an output with this difference from `wanted` is within the bound."""
+        """Whether an output with this difference from `expected` is within the bound."""
         if self.is_exact(expected):
             return not distance.unequal
         return distance.relative <= self.tolerance

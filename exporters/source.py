@@ -128,7 +128,7 @@ class Evaluator(Protocol):
     ) -> Computed:
         """The outputs of each reference, for inputs in the float32 graph's own types.
 
-        `bound` is how far they may differ. What is `known` comes first. NotBenchmarkable or
+        `bound` is how far they may differ. What is `known_outputs` comes first. NotBenchmarkable or
         ExportError if there is no reference.
         """
 

@@ -113,9 +113,9 @@ def done(
 ) -> Done:
     """The step's result for these arguments, made in a folder of the store if it is not kept.
 
-    `about` are JSON values that stand for the arguments, `packages` those whose version can
-    change the result, and `beside` our modules that the step reaches without importing them.
-    Without `about` nothing is looked up: the result is stored by what came out, which later
+    `key_facts` are JSON values that stand for the arguments, `packages` those whose version can
+    change the result, and `extra_modules` our modules that the step reaches without importing them.
+    Without `key_facts` nothing is looked up: the result is stored by what came out, which later
     ones do not replace.
     """
     key = ""

@@ -61,7 +61,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 def check_file(path: Path, label: str = "") -> None:
     """ONNX's full check, shape inference included; ExportError carries its first sentence.
 
-    `called` is what the file is to the user, its own name if empty.
+    `label` is what the file is to the user, its own name if empty.
     """
     complaint = objection(path)
     if complaint:

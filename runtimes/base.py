@@ -299,7 +299,7 @@ class Runtime(ABC):
         return self.devices()
 
     def options_for(self, option_names: Iterable[str]) -> tuple[Option, ...]:
-        """The table, and what of `named` is handed to the engine without being in it."""
+        """The table, and what of `option_names` is handed to the engine without being in it."""
         known_names = {option.name for option in self.options}
         more = sorted({*option_names} - {*known_names, ""}) if self.any_option else ()
         return (*self.options, *(Option(n, "", "handed to the engine as it is") for n in more))

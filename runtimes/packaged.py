@@ -68,7 +68,8 @@ class Offered:
 def read(builtin_names: Collection[str], path: Sequence[str] | None = None) -> Offered:
     """What is installed in the folders of `path` (None: all that can be imported), by name.
 
-    A name that is `taken`, is offered twice or can't be written on a command line is refused.
+    A name that is `builtin_names`, is offered twice or can't be written on a command line is
+    refused.
     """
     runtimes: dict[str, Packaged] = {}
     refusals: dict[str, Refusal] = {}

@@ -11,7 +11,8 @@ import pytest
 def seldom_but(
     usual_names: Collection[str], values: Iterable[Any], name: Callable[[Any], str] = str
 ) -> list[Any]:
-    """`values` as a test's parameters, each called by its `name`; those not in `kept` are rare."""
+    """`values` as a test's parameters, each called by its `name`; those not in `usual_names` are
+    rare."""
     named_values = [(name(value), value) for value in values]
     assert set(usual_names) <= {value_name for value_name, _ in named_values}, (
         "what is kept is among the values"

@@ -35,7 +35,7 @@ def worst_round(rounds: Iterable[RoundResult]) -> RoundResult | None:
 def status_columns(rounds: Sequence[RoundResult], damage_by_round: Mapping[int, Diagnostic]) -> Row:
     """Status and reason; a case without a round was not run.
 
-    `damaged` says of some rounds by number what became of their samples.
+    `damage_by_round` says of some rounds by number what became of their samples.
     """
     decisive = worst_round(rounds)
     if decisive is None:
@@ -52,7 +52,7 @@ def status_columns(rounds: Sequence[RoundResult], damage_by_round: Mapping[int, 
 def round_warnings(
     rounds: Sequence[RoundResult], planned_rounds: int, damage_by_round: Mapping[int, Diagnostic]
 ) -> Iterator[Diagnostic]:
-    """What the rounds of a case recorded, and which of the `planned` are missing."""
+    """What the rounds of a case recorded, and which of the `planned_rounds` are missing."""
     yield from damage_by_round.values()
     for result in rounds:
         yield from result.warnings
@@ -75,8 +75,8 @@ def row_diagnostics(
     rule: StoppingRule | None,
     row: Row,
 ) -> Iterator[Diagnostic]:
-    """Of a case with rounds, of which so many were `planned`; `row` has the figures, `disturbed`
-    is what outliers coincide with, `rule` that of a plan for precise intervals."""
+    """Of a case with rounds, of which so many were `planned_rounds`; `row` has the figures,
+    `disturbances` is what outliers coincide with, `rule` that of a plan for precise intervals."""
     model = run.model_of(case)
     if model is not None:
         yield from model.warnings

@@ -13,7 +13,7 @@ from exporters import cache
 
 
 def cache_text(freed_bytes: int | None) -> str:
-    """What the cache holds; with `freed` bytes, after it was emptied."""
+    """What the cache holds; with `freed_bytes` bytes, after it was emptied."""
     info, environments = cache.info(), release_environments.installed()
     first = "" if freed_bytes is None else f"freed     {_size(freed_bytes)}\n"
     return (

@@ -65,8 +65,8 @@ def export(
     measurements: Sequence[MeasuredCase] | None = None,
 ) -> list[Path]:
     """Write the files of these formats into the run folder; DiskError if one can't be. `columns`
-    are the words of `--columns`, for the table for people. `measured` are the run's cases, which
-    are read if they are not there yet: rows alone where no format compares them."""
+    are the words of `--columns`, for the table for people. `measurements` are the run's cases,
+    which are read if they are not there yet: rows alone where no format compares them."""
     paths: list[Path] = []
     if measurements is None and any(FORMATS[name].compares for name in names):
         measurements = Rows().measured(run)

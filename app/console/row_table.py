@@ -84,7 +84,7 @@ def all_columns(
     published: bool,
     percentiles: Sequence[str] = DEFAULT_PERCENTILES,
 ) -> list[TableColumn]:
-    """Every column, those that are `varied` among them; `marks` are put behind the status.
+    """Every column, those that are `varied_columns` among them; `marks` are put behind the status.
 
     Of the `percentiles` the first two are always there, the others where they fit.
     """

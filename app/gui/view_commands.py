@@ -147,7 +147,7 @@ def _writers(view: Exportable) -> dict[str, Callable[[Path], None]]:
 def in_front(window: QWidget, views: Sequence[ViewT], question: str) -> ViewT | None:
     """The view with the focus, else the one that is seen; of several the user picks one.
 
-    `what` is to be done with it, as the title of that question.
+    `question` is to be done with it, as the title of that question.
     """
     focus = window.focusWidget()
     visible_views = [view for view in views if _is_seen(view)]

@@ -35,8 +35,9 @@ from app.stats.verdict import RunVariation, from_history
 def past_variations(
     history: History, excluded_ids: Collection[str], names: Collection[str] = PERCENTILES
 ) -> dict[Key, RunVariation]:
-    """By case and figure how far the runs of a history differ, those that are `compared` left out:
-    two runs say nothing of their own difference. `names` are the figures that are asked for."""
+    """By case and figure how far the runs of a history differ, those that are `excluded_ids` left
+    out: two runs say nothing of their own difference. `names` are the figures that are asked
+    for."""
     row_figures = [name for name in names if name not in PERCENTILES]
     return _past_variations(history, excluded_ids) | _past_variations_of_rows(
         history, excluded_ids, row_figures
@@ -49,9 +50,9 @@ def history_for(
     history_folder: Path | None = None,
 ) -> History | None:
     """What a comparison of these run folders takes the machine's variation from: the runs below a
-    folder that was `named`, else those in the same folders as these; None where none can be read.
-    `sides` are runs that were read whole, with their cases. ResultsError for a `named` folder
-    without a run.
+    folder that was `history_folder`, else those in the same folders as these; None where none can
+    be read. `sides` are runs that were read whole, with their cases. ResultsError for a
+    `history_folder` folder without a run.
     """
     if history_folder is not None:
         return _history_below(history_folder)
@@ -144,7 +145,8 @@ class RunSide:
 
 
 def side_of(run: Run, measurements: Sequence[MeasuredCase] | None = None) -> RunSide:
-    """A run folder as a side, under its path; `measured` are its cases, where they are known."""
+    """A run folder as a side, under its path; `measurements` are its cases, where they are
+    known."""
     cases = Rows().measured(run) if measurements is None else measurements
     return side_of_manifest(str(run.path), run.manifest, run.environments, cases)
 

@@ -118,8 +118,8 @@ def issues_of(
     merged_runs: Sequence[MergedRun] = (),
     problems: Sequence[Problem] = (),
 ) -> list[Issue]:
-    """Of a run's cases and of the hosts that measured them: what is `damaged`, failures, warnings,
-    then the machine, then in what the runs differ that a `merged` one is of.
+    """Of a run's cases and of the hosts that measured them: what is `problems`, failures, warnings,
+    then the machine, then in what the runs differ that a `merged_runs` one is of.
 
     While a run is not `over`, nothing is said of what it may still come to.
     """

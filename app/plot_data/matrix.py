@@ -63,7 +63,8 @@ def sides(series: Sequence[Series]) -> dict[str, str]:
 def pivot(
     series: Sequence[Series], down: str, column_key: str, figure: str, *, highest: bool
 ) -> Pivot:
-    """`down` and `across` are keys of `sides`, `figure` is a column of which `highest` is best."""
+    """`down` and `column_key` are keys of `sides`, `figure` is a column of which `highest` is
+    best."""
     sorted_series = sorted(series, key=_is_simulated)
     rows, names = _values(series, sorted_series, down), _values(series, sorted_series, column_key)
     columns = {

@@ -146,7 +146,7 @@ def quoted(series: Series, name: str) -> Quoted | None:
 def comparison_key(series: Series, varied_keys: Collection[str] = ()) -> tuple[object, ...]:
     """What two cases must share for one to be called faster: all but the runtime and its options.
 
-    `over` are settings whose values are compared on purpose: `precision`, `host`.
+    `varied_keys` are settings whose values are compared on purpose: `precision`, `host`.
     """
     row, case = series.row, series.case
     precision = None if "precision" in varied_keys else str(row.get("precision") or case.precision)

@@ -25,7 +25,7 @@ _NEVER_LOCKED_S = 86400.0
 
 
 class OwnFolder:
-    """Made in `among`, where those that were abandoned are removed; OSError."""
+    """Made in `parent`, where those that were abandoned are removed; OSError."""
 
     def __init__(self, parent: Path) -> None:
         parent.mkdir(exist_ok=True)

@@ -69,7 +69,7 @@ def fingerprints(
 ) -> tuple[Fingerprint, ...]:
     """Of all that can be read now, each once; what can't be read, its own stage reports.
 
-    Cases that are measured `elsewhere` load no library of this machine's packages.
+    Cases that are measured `is_remote` load no library of this machine's packages.
     """
     paths = {path: None for case in cases for path in _paths(case)}
     paths |= dict.fromkeys([accuracy] if accuracy and Path(accuracy).is_dir() else [])

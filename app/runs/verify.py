@@ -114,8 +114,8 @@ def impossible_rounds(run: Run) -> Iterator[Finding]:
 def count_missing_rounds(
     stored_counts: Mapping[str, int], run: Run, voided_ids: Collection[str] = ()
 ) -> int:
-    """How many timed rounds a table has that the journals lack; `stored` are its numbers by case.
-    Rounds of the cases that are `voided` are about to be measured again."""
+    """How many timed rounds a table has that the journals lack; `stored_counts` are its numbers by
+    case. Rounds of the cases that are `voided_ids` are about to be measured again."""
     missing = 0
     for case_id, rounds in stored_counts.items():
         if case_id not in voided_ids and case_id not in run.void:

@@ -68,7 +68,7 @@ def _window(count: int, quantile: float) -> np.ndarray:
 
 
 def _cumulative(ranks: np.ndarray, count: int, quantile: float) -> np.ndarray:
-    """P(B <= k) for each k of `below`, which holds all but a negligible part of B's mass.
+    """P(B <= k) for each k of `ranks`, which holds all but a negligible part of B's mass.
 
     From the ratio of neighbours, P(k + 1) / P(k) = (n - k) q / ((k + 1) (1 - q)): exact enough,
     and of all samples of a run quick.

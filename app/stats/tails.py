@@ -42,11 +42,11 @@ def independent_runs(
 ) -> list[float]:
     """As how many independent runs each round counts towards a tail's share, at most its length.
 
-    `beyond` says for each run of each round, in order of time, whether it lies in the tail, boolean
-    [n]. Two estimates of how much the number of exceedances varies, the less favourable is used:
-    from the sizes of the clusters within the round, and from the numbers in blocks of all rounds,
-    which sees what is slow for so long that it falls into several clusters. `indices` are the
-    rounds' extremal indices, where they are known.
+    `tail_masks` says for each run of each round, in order of time, whether it lies in the tail,
+    boolean [n]. Two estimates of how much the number of exceedances varies, the less favourable is
+    used: from the sizes of the clusters within the round, and from the numbers in blocks of all
+    rounds, which sees what is slow for so long that it falls into several clusters. `indices` are
+    the rounds' extremal indices, where they are known.
     """
     places = [mask.nonzero()[0] for mask in tail_masks]
     lengths = [len(mask) for mask in tail_masks]

@@ -39,9 +39,9 @@ def dispatch(
 
     A batch is sent when `batcher.most` are waiting or the oldest has waited its time, or at once
     after the last batch if that is later. It has all that have arrived by then, of at most
-    `batcher.most`, and runs at the next size that is `compiled`. Each of its requests was scheduled
-    when it arrived, and started and finished with it; `finished` is written last. What would begin
-    after `until[0]`, which may be changed meanwhile, is left.
+    `batcher.most`, and runs at the next size that is `compiled_by_size`. Each of its requests was
+    scheduled when it arrived, and started and finished with it; `finished` is written last. What
+    would begin after `until[0]`, which may be changed meanwhile, is left.
     """
     maximum, wait_ns, count = batcher.most, batcher.wait_ns, len(arrivals)
     by_requests = [

@@ -97,8 +97,8 @@ def awaited_checks(
 ) -> tuple[Check | None, Check | None]:
     """The checks before and after the measurement, once the parent has sent the whole model.
 
-    `fed` has the inputs that the session was given. None where the parent ends the wait, or where
-    the reference is of other inputs: the round is then stopped and does not count.
+    `fed_reference` has the inputs that the session was given. None where the parent ends the wait,
+    or where the reference is of other inputs: the round is then stopped and does not count.
     """
     context.leave()  # waiting is no part of a phase
     context.tell({"event": AWAITING})

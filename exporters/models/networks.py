@@ -109,15 +109,11 @@ class CnnSequence(_Cnn):
 class _Lstm(nn.Module):
     """`layers` LSTMs of `inputs`, else `hidden`, to `hidden` features, then linear to `outputs`."""
 
-    def __init__(
-        self, layers: int, hidden_size: int, outputs: int, inputs: int | None = None
-    ) -> None:
+    def __init__(self, layers: int, hidden: int, outputs: int, inputs: int | None = None) -> None:
         super().__init__()
-        widths = (inputs or hidden_size, *[hidden_size] * (layers - 1))
-        self.lstms = nn.ModuleList(
-            nn.LSTM(width, hidden_size, batch_first=True) for width in widths
-        )
-        self.linear = nn.Linear(hidden_size, outputs)
+        widths = (inputs or hidden, *[hidden] * (layers - 1))
+        self.lstms = nn.ModuleList(nn.LSTM(width, hidden, batch_first=True) for width in widths)
+        self.linear = nn.Linear(hidden, outputs)
 
 
 class LstmStep(_Lstm):

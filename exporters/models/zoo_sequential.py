@@ -87,7 +87,7 @@ def _factorise(
 
 
 def _square_block(channels: int, pool_channels: int) -> nn.Module:
-    """5x5, two 3x3, 1x1 and a pooled branch on the 35x35 image; 224 + `pooled` channels."""
+    """5x5, two 3x3, 1x1 and a pooled branch on the 35x35 image; 224 + `pool_channels` channels."""
     return Branches(
         _conv(channels, 64, 1),
         nn.Sequential(_conv(channels, 48, 1), _conv(48, 64, 5, 2)),

@@ -189,7 +189,7 @@ def _walk(
     values: Mapping[str, ValueInfoProto],
     prefix: str,
 ) -> Iterator[Read]:
-    """Adds the graph's constants to `known` on the way."""
+    """Adds the graph's constants to `weights` on the way."""
     shapes = known_shapes(values)
     for tensor in graph.initializer:
         weights[tensor.name] = _weight_of_tensor(tensor, f"{prefix}{tensor.name}")

@@ -97,7 +97,7 @@ def _require_tensor(path: Path, name: str, kind: TypeProto) -> TypeProto:
 def _tensor(
     path: Path, name: str, kind: TypeProto, owner: str, fallback_type: Callable[[], int]
 ) -> TensorSpec:
-    """A tensor; `unknown` gives the number of its dimensions where none is declared."""
+    """A tensor; `fallback_type` gives the number of its dimensions where none is declared."""
     (dtype, element), axis = _element(path, name, kind), owner or name
     if not kind.tensor_type.HasField("shape"):
         shape: tuple[Dimension, ...] = tuple(f"{axis}_{place}" for place in range(fallback_type()))

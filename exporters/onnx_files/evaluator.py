@@ -139,10 +139,11 @@ def first_difference(
     bound: Bound,
     custom_ops: Sequence[str],
 ) -> Node | None:
-    """The first node of which a value that is used differs from `evaluated` beyond the bound.
+    """The first node of which a value that is used differs from `evaluator_values` beyond the
+    bound.
 
-    `evaluated` are the evaluator's values by name. None if no such value differs; raises what
-    ONNX Runtime raises. A difference in an inner graph is one of the node that holds it.
+    `evaluator_values` are the evaluator's values by name. None if no such value differs; raises
+    what ONNX Runtime raises. A difference in an inner graph is one of the node that holds it.
     """
     model = onnx.load(path, load_external_data=False)
     used_names = {name for node in model.graph.node for name in reads(node)}
@@ -218,7 +219,8 @@ class FileEvaluator:
     def computed(
         self, inputs: Arrays, point: Point, bound: Bound, known_outputs: Outputs = NO_OUTPUTS
     ) -> Computed:
-        """What ONNX Runtime gives, and unless that agrees with what is `known`, ONNX's evaluator.
+        """What ONNX Runtime gives, and unless that agrees with what is `known_outputs`, ONNX's
+        evaluator.
 
         The evaluator has as long as it takes only where there is no other reference.
         NotBenchmarkable where neither knows an operator; ExportError, with the node's name, if

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
 def node_graph(model: str, axes: Mapping[str, int], executed_path: str = "") -> NodeGraph:
     """The nodes of the file `model` at this point of its axes, weights not read.
 
-    `executed` is the file of the graph as an engine runs it; of its nodes only the names of
+    `executed_path` is the file of the graph as an engine runs it; of its nodes only the names of
     tensors are told.
     """
     graph = onnx.load(model, load_external_data=False)

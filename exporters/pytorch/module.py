@@ -130,7 +130,7 @@ class Expected:
 class ModuleEvaluator:
     """The module of a definition with its own or the user's weights, run by torch itself.
 
-    `brought` is the module where a user's factory has built it already; `is_flat` says that it
+    `user_model` is the module where a user's factory has built it already; `is_flat` says that it
     takes tensors by position and returns one or a tuple of them, as modules of the catalogue do.
     """
 

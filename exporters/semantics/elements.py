@@ -199,13 +199,13 @@ class Unique(OpRun):
     """
 
     def _run(
-        self, x: np.ndarray, axis: int | None = None, is_sorted: int = 1
+        self, x: np.ndarray, axis: int | None = None, sorted: int = 1
     ) -> tuple[np.ndarray, ...]:
         flat, unique_axis = (x.ravel(), 0) if axis is None else (x, axis)
         y, first, inverse, counts = np.unique(
             flat, return_index=True, return_inverse=True, return_counts=True, axis=unique_axis
         )
-        order = np.arange(len(first)) if is_sorted else np.argsort(first)
+        order = np.arange(len(first)) if sorted else np.argsort(first)
         results = (
             np.take(y, order, unique_axis),
             first[order].astype(np.int64),

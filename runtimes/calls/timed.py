@@ -181,7 +181,7 @@ class TimedCalls:
 
         `following[0]` is the number of the next one, `until[0]` when nothing is begun any more:
         both are shared by all lanes that serve them, and the latter may be changed meanwhile. What
-        is due later, or was not begun by then, is left. `finished` is written last and holds 0
+        is due later, or was not begun by then, is left. `finished_ns` is written last and holds 0
         before, so that another thread can follow. Returns how many this lane served; raises what
         a call that fails stands for.
         """

@@ -51,8 +51,8 @@ def critical_cycles(schedule: Schedule) -> dict[int, int]:
 
 
 class FpgaSession(OrtSession):
-    """`compiled` is None where the card could not take the whole graph; `cards` equal ones share
-    the requests.
+    """`compiled_model` is None where the card could not take the whole graph; `cards` equal ones
+    share the requests.
 
     `execution.facts` hold the figures of back-to-back requests until `simulate` was called,
     and from then on those of its arrivals; so do the times of the operators.

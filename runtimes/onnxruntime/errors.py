@@ -39,7 +39,7 @@ _NOISE = (
 
 
 class LaterIrVersion(Unsupported):
-    """A file of IR version `of_file`, for a release that opens none later than `newest`."""
+    """A file of IR version `version`, for a release that opens none later than `newest`."""
 
     def __init__(self, version: int, newest: int) -> None:
         super().__init__(

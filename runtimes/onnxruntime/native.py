@@ -147,7 +147,7 @@ _PARALLEL = 1
 
 
 def session_options(native: Native, resources: ExitStack, opening: Opening) -> c.c_void_p:
-    """As `session_options` of the Python interface; `held` gives them back."""
+    """As `session_options` of the Python interface; `resources` gives them back."""
     api, options = native.api, c.c_void_p()
     api.CreateSessionOptions(c.byref(options))
     resources.callback(api.ReleaseSessionOptions, options)

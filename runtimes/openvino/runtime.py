@@ -183,7 +183,7 @@ class OpenVinoCpu(Runtime):
 
 
 def _properties(options: Mapping[str, OptionValue], type_name: str, threads: int) -> dict[str, str]:
-    """What the CPU plugin is told, in OpenVINO's words; `wanted` is the type of floats."""
+    """What the CPU plugin is told, in OpenVINO's words; `type_name` is the type of floats."""
     properties = {
         "INFERENCE_PRECISION_HINT": type_name,
         "NUM_STREAMS": str(options["streams"]),

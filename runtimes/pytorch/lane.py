@@ -140,7 +140,7 @@ class TorchLane(HostLane):
     ) -> None:
         """Let a run be one call of `module` with these arguments, which come of the lane's inputs.
 
-        `around` makes of that call one with what belongs to a run besides.
+        `wrap_call` makes of that call one with what belongs to a run besides.
         """
         result = self._result
         if wrap_call is not None:

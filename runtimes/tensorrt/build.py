@@ -48,7 +48,7 @@ def build(
 
     `timing` is an earlier build's, empty for none; of another release or GPU it is ignored.
     It is None where the builder times nothing, and so are the timings then.
-    `parsed` is shown the network. Raises Unsupported, CompileFault or OutOfMemory.
+    `on_network` is shown the network. Raises Unsupported, CompileFault or OutOfMemory.
     """
     log.begin()
     trt.init_libnvinfer_plugins(log, "")

@@ -250,7 +250,7 @@ def built_execution(
 ) -> Execution | None:
     """What the builder said of an engine that can't be loaded here; None where it said nothing.
 
-    `told` are its words of the layers, `known` the operators of the graph's nodes.
+    `layers_text` are its words of the layers, `node_operators` the operators of the graph's nodes.
     """
     layers = layers_of(layers_json_of(layers_text))
     if not layers:

@@ -192,10 +192,10 @@ def _operator_text(op: str, problems: Sequence[ParserProblem]) -> str:
     return f"the {op} {'node' if len(problems) == 1 else 'nodes'} {nodes}{more}{reason}"
 
 
-def run_fault(error: Exception) -> RuntimeFault:
+def run_fault(exception: Exception) -> RuntimeFault:
     """What a run raised, as OutOfMemory or RunFault; one of ours as it is."""
-    if isinstance(error, RuntimeFault):
-        return error
-    if isinstance(error, CudaError) and error.code == OUT_OF_MEMORY:
-        return OutOfMemory(f"{error.memory} ran out in a run", "use a smaller batch")
-    return RunFault(f"TensorRT failed in a run ({error})", "see nvidia-smi")
+    if isinstance(exception, RuntimeFault):
+        return exception
+    if isinstance(exception, CudaError) and exception.code == OUT_OF_MEMORY:
+        return OutOfMemory(f"{exception.memory} ran out in a run", "use a smaller batch")
+    return RunFault(f"TensorRT failed in a run ({exception})", "see nvidia-smi")

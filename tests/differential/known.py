@@ -66,9 +66,9 @@ def facts(
     """The names that a condition may use.
 
     operator, opset; `a`, the node's attributes; `x`, its inputs in order (None where left out);
-    `worst`, the largest difference; `fault`; `ours` and `theirs`, the outputs, of which there are
-    none of an engine that crashed; `agree(keep)`, whether the outputs agree where `keep(ours,
-    theirs)` is true.
+    `worst`, the largest difference; `fault`; `our_outputs` and `their_outputs`, the outputs, of
+    which there are none of an engine that crashed; `agree(keep)`, whether the outputs agree where
+    `keep(ours, theirs)` is true.
     """
     (node,) = model.graph.node
     weights = {w.name: numpy_helper.to_array(w) for w in model.graph.initializer}

@@ -145,7 +145,7 @@ def _card_session(proto: onnx.ModelProto, optimised: bool) -> onnxruntime.Infere
 
 
 def apart(actual: np.ndarray, expected: np.ndarray, deep: int = 1) -> str:
-    """Why `got` is not `expected` after `deep` roundings to bf16; empty if it may be."""
+    """Why `actual` is not `expected` after `deep` roundings to bf16; empty if it may be."""
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         return f"{actual.dtype} {actual.shape} instead of {expected.dtype} {expected.shape}"
     if expected.dtype.kind != "f":

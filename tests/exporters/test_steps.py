@@ -65,7 +65,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[Path]]:
                 made = step(*arguments)
             files_by_step[step.__name__] |= files
             files_by_step[f"key of {step.__name__}"] |= sources(
-                step.__module__, *rest.get("beside", ())
+                step.__module__, *rest.get("extra_modules", ())
             )
             return made
 

@@ -45,7 +45,7 @@ def counted(
     quantiles: tuple[float, ...],
     tries: int,
 ) -> dict[float, Covered]:
-    """By quantile, for rounds of so many runs; `what` draws other streams than another."""
+    """By quantile, for rounds of so many runs; `label` draws other streams than another."""
     rng = np.random.default_rng(zlib.crc32(f"{label}{stream.name} {rounds} {runs}".encode()))
     claim_counts, hit_counts = dict.fromkeys(quantiles, 0), dict.fromkeys(quantiles, 0)
     marks: tuple[str, ...] = ()

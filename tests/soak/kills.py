@@ -119,7 +119,7 @@ def killed_and_resumed(
 ) -> int:
     """Resume the sweep until it is complete; gives how many rounds it has then.
 
-    No more is hit once it was `wanted` times, or `until` is over (monotonic seconds).
+    No more is hit once it was `kill_count` times, or `deadline_s` is over (monotonic seconds).
     """
     content, crash_count = Kept(), 0
     while True:

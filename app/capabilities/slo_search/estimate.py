@@ -107,8 +107,8 @@ def summarise_round(
     """One round's latencies [n], in the order of the arrivals, and its generator's lateness [m].
 
     Late requests come in clusters, which counts as many independent ones as its number varies:
-    by clusters as the round shows them (`independent_runs`), or by `dispersed` of theory, whichever
-    are fewer.
+    by clusters as the round shows them (`independent_runs`), or by `variance_ratio` of theory,
+    whichever are fewer.
     """
     is_late = latencies_us > target.limit_us
     requests, late = len(latencies_us), int(np.count_nonzero(is_late))

@@ -190,7 +190,8 @@ def knee(curve: Iterable[tuple[float, float]]) -> float | None:
 
 
 def round_rate(rate_hz: float, rounding: Callable[[float], int] = round) -> float:
-    """To `DIGITS` digits, the same wherever it is computed; `to` a whole number of the last."""
+    """To `DIGITS` digits, the same wherever it is computed; `rounding` a whole number of the
+    last."""
     digits = DIGITS - 1 - math.floor(math.log10(rate_hz))
     return float(f"{rounding(rate_hz * 10.0**digits) / 10.0**digits:.{DIGITS}g}")
 

@@ -69,7 +69,7 @@ class Background(QObject):
         answer: Callable[[Any], None],
         on_error: Callable[[Exception], None],
     ) -> None:
-        """Call `work` in the thread, then `answer` with its result or `failed` with its error."""
+        """Call `work` in the thread, then `answer` with its result or `on_error` with its error."""
         number = self._newest.get(key, 0) + 1
         self._newest[key] = number
 

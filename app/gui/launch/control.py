@@ -137,7 +137,7 @@ class SweepQueue(QObject):
         self.changed.emit()
 
     def move(self, index: int, new_index: int) -> None:
-        """Put the plan at `index` to place `to`."""
+        """Put the plan at `index` to place `new_index`."""
         self.plans.insert(new_index, self.plans.pop(index))
         self.changed.emit()
 

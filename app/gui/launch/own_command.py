@@ -28,7 +28,7 @@ from exporters.types import GraphlapError
 
 class OwnCommand(QObject):
     """One at a time: `ended` carries the exit code and what was printed, `failed` why there is
-    nothing. `what` is what is under way, in the words of an error."""
+    nothing. `busy_message` is what is under way, in the words of an error."""
 
     ended = Signal(int, str)
     failed = Signal(object)

@@ -160,8 +160,8 @@ class NamesAxis(SolidAxis):
         titled: bool = False,
         room_px: float = LONGEST_NAME_PX,
     ) -> None:
-        """`beside` are those of other plots that are to begin at the same place; `titled` says
-        that a title stands before them."""
+        """`neighbour_names` are those of other plots that are to begin at the same place; `titled`
+        says that a title stands before them."""
         metrics = QFontMetricsF(plot_font())
         middle = Qt.TextElideMode.ElideMiddle
         brief = shorter(names, room_px, metrics.horizontalAdvance)

@@ -211,7 +211,8 @@ class GraphView(PlotView):
         """Read and lay out a file in the background, then show it under `name`.
 
         Without one it is called by its file's name. `engine` is the execution provider that
-        was asked for, `elsewhere` the providers of the nodes that it did not take, by node name.
+        was asked for, `other_engines` the providers of the nodes that it did not take, by node
+        name.
         """
         self._engine, self._other_engines = engine, dict(other_engines or {})
         self._laid = None

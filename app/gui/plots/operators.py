@@ -233,7 +233,7 @@ def _peak_text(share: float | None) -> str:
 def operator_times(
     profile: OperatorTimes, engine: str, other_engines: Mapping[str, str]
 ) -> list[OperatorTime]:
-    """A recorded profile's rows; `elsewhere` names the engines of nodes that `engine` left."""
+    """A recorded profile's rows; `other_engines` names the engines of nodes that `engine` left."""
     total_us = profile.total_us
     return [
         OperatorTime(

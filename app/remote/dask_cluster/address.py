@@ -166,7 +166,7 @@ def credentials(
 ) -> tuple[Security, ssl.SSLContext | None]:
     """What Dask takes, and the TLS context of this role in it; None for a plain address.
 
-    `given` may have `ca_file`, `cert` and `key`, which win over the configuration. CarrierError
+    `overrides` may have `ca_file`, `cert` and `key`, which win over the configuration. CarrierError
     for a file that is missing or is no certificate.
     """
     if not address.encrypted:

@@ -228,7 +228,7 @@ async def travel(
 ) -> None:
     """Run the job on the worker and tell what comes of it; the last is `Ended` or `Lost`.
 
-    A worker from which nothing came for `silence_s` is given up. A job that is `cancelled` while
+    A worker from which nothing came for `silence_s` is given up. A job that is `is_cancelled` while
     its files are brought does not begin.
     """
     reporter = _Once(hear)

@@ -31,7 +31,7 @@ MARGIN = 1.25
 class Tuner(SearchScheduler[Tuning]):
     """Searches one model after another, each with its share of the budget that is left.
 
-    `recorded` is the run so far.
+    `recorded_run` is the run so far.
     """
 
     def __init__(self, schedule: Schedule, recorded_run: Run) -> None:

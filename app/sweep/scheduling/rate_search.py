@@ -32,7 +32,7 @@ def arrivals_of(rate_hz: float) -> str:
 class HighestRate(SearchScheduler[RateSearch]):
     """Searches all subjects in turn, so that a machine that slows down does so under all of them.
 
-    `recorded` is the run so far.
+    `recorded_run` is the run so far.
     """
 
     def __init__(self, schedule: Schedule, recorded_run: Run) -> None:

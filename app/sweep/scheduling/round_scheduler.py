@@ -45,7 +45,8 @@ class RoundScheduler(ABC):
 
     @abstractmethod
     def rounds_total(self, recorded_count: int) -> int:
-        """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
+        """How many rounds the cases are to have, as far as is known; `recorded_count` are on
+        disk."""
 
     @abstractmethod
     def take(self, result: RoundResult) -> None:

@@ -223,8 +223,8 @@ class Source(Protocol):
     """Hands out work, one at a time, on what has come out so far."""
 
     def next(self, finished_work: Sequence[Work]) -> Work | None:
-        """The next work; `finished` is what ended since the last call, with a result or without
-        one, each given once.
+        """The next work; `finished_work` is what ended since the last call, with a result or
+        without one, each given once.
 
         None: nothing to start until something in flight ends; with nothing in flight,
         the sweep is over.

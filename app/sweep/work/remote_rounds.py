@@ -38,7 +38,7 @@ from runtimes.registry import names, parse_spec
 
 
 class HostNews(SettledWork):
-    """`said` is one sentence, `voided` are the rounds that are done again."""
+    """`said` is one sentence, `discarded_rounds` are the rounds that are done again."""
 
     kind = "host"
 

@@ -32,7 +32,7 @@ def build():
 
 
 def interrupted(folder: Path, *arguments: str) -> Path:
-    """A run that was stopped after its first round of many; `asked` says of what."""
+    """A run that was stopped after its first round of many; `arguments` says of what."""
     process = launch("--headless", *arguments, "--rounds", "3", "--out", str(folder))
     wait_for_rounds(folder, 1, process)
     process.terminate()

@@ -36,7 +36,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed(tmp_path, "three", points, {"an_unlicensed_runtime": source})
     monkeypatch.syspath_prepend(str(tmp_path))
     packages_read = read(registry.RUNTIMES, [str(tmp_path)])
-    monkeypatch.setattr(registry, "_packages", lambda: packages_read)
+    monkeypatch.setattr(registry, "_offered", lambda: packages_read)
 
 
 def planned(*runtimes: str) -> list[str]:

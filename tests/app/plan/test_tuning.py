@@ -114,7 +114,7 @@ def test_a_runtime_of_another_package_takes_part_with_its_own_table(
     installed(tmp_path, "one", points, {"a_sound_runtime": SOUND})
     monkeypatch.syspath_prepend(str(tmp_path))
     plugins = read(registry.RUNTIMES, [str(tmp_path)])
-    monkeypatch.setattr(registry, "_packages", lambda: plugins)
+    monkeypatch.setattr(registry, "_offered", lambda: plugins)
     plan = with_search_values(plan_of(sweeps=[{**GRID, "runtimes": ["fake", "sound"]}]))
     (base,) = expand(plan)
     space = space_of(plan, base, "batch")

@@ -148,7 +148,7 @@ def test_hosts_of_one_run_that_are_alike_are_told_apart_by_their_kernels(tmp_pat
 def test_clocks_that_are_no_ones_or_differ_are_not_added(
     tmp_path: Path, of: Mapping[str, Mapping[str, Any]], why: str
 ) -> None:
-    assert absent(tmp_path, EVEN, of=of) == why
+    assert absent(tmp_path, EVEN, row_values=of) == why
 
 
 def test_a_host_that_is_not_well_is_named_and_not_added(tmp_path: Path) -> None:

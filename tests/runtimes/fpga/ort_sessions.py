@@ -88,7 +88,7 @@ def taken(session: onnxruntime.InferenceSession, name: str = PROVIDER_NAME) -> l
 
 
 def disagreement(actual: np.ndarray, expected: np.ndarray) -> str:
-    """Why `got` is not `expected` within bf16's tolerance; empty if it is.
+    """Why `actual` is not `expected` within bf16's tolerance; empty if it is.
 
     Infinities and NaN must be in the same places; of the rest the largest difference may
     be 2 % of the largest expected value, and the cosine at least 0.999.

@@ -258,11 +258,13 @@ def test_an_open_axis_without_a_size_is_asked_for_before_the_start(
         value.type.tensor_type.shape.dim[1].dim_param = "rows"
     onnx.save(model, tmp_path / "open.onnx")
     _drop(editor.grid_form.models.tree, tmp_path / "open.onnx")
-    qtbot.waitUntil(lambda: "'rows'" in editor.footer.verdict.text())
+    qtbot.waitUntil(lambda: "'rows'" in editor.footer.verdict.text(), timeout=20_000)
     assert "--" not in editor.footer.verdict.text(), "it names a field and no option"
     assert "Other axes" in editor.footer.verdict.text()
     QTest.keyClicks(editor.grid_form.axes, "rows=4,8")
-    qtbot.waitUntil(lambda: editor.footer.verdict.text().split()[1].startswith("case"))
+    qtbot.waitUntil(
+        lambda: editor.footer.verdict.text().split()[1].startswith("case"), timeout=20_000
+    )
 
 
 def test_a_dropped_model_with_an_open_batch_axis_can_be_run_at_once_with_the_assumed_size(

@@ -38,7 +38,7 @@ def made(
 ) -> Path:
     """A run in which every case has `rounds` rounds, or none, of eight runs of about `us` each.
 
-    `planned` are other values of the plan, or of the manifest.
+    `plan_changes` are other values of the plan, or of the manifest.
     """
     manifest = replace(manifest_of(cases, max(rounds, 1)), environment=environment)
     manifest_values = {
