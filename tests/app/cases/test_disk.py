@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from app.cases.errors import disk_remedy, is_no_room, unwritable
 from app.run_folder.files import write_atomically
+from tests.limits import file_size_limit
 
 
 def _capture_error(path: Path) -> str:
@@ -38,18 +36,8 @@ def test_a_folder_that_is_gone_is_to_be_put_back(tmp_path: Path) -> None:
     )
 
 
-@contextmanager
-def _no_file_larger_than(size: int) -> Iterator[None]:
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-
 def test_a_limit_on_a_files_size_is_not_a_full_disk(tmp_path: Path) -> None:
-    with _no_file_larger_than(4):
+    with file_size_limit(4):
         message = _capture_error(tmp_path / "results.csv")
     assert message.endswith("raise the limit on a file's size (ulimit -f), then --resume it")
     assert not is_no_room(message)

@@ -34,8 +34,10 @@ def launch(
     if file_limit is not None:
         limits = f"(resource.RLIMIT_FSIZE, ({file_limit}, {file_limit}))"
         code = f"import resource; resource.setrlimit{limits}; {code}"
-        # The file that `make coverage` would have it write may not grow either.
+        # The file that `make coverage` would have it write may not grow either, and Python
+        # keeps a .pyc file that was cut off at the limit: every later import of it fails.
         environment.pop("COVERAGE_PROCESS_CONFIG", None)
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         stdin=subprocess.PIPE,

@@ -308,6 +308,8 @@ def test_a_full_disk_of_a_host_is_one_sentence_and_the_case_goes_on_elsewhere(
         "import resource\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
         "os.environ.pop('COVERAGE_PROCESS_CONFIG', None)\n"
+        # Python keeps a .pyc file that was cut off at the limit: every later import of it fails.
+        "os.environ['PYTHONDONTWRITEBYTECODE'] = '1'\n"
         "os.execv(sys.argv[1], sys.argv[1:])\n",
         *command_of("full"),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from app.console.exporting import FORMATS, export
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from tests.app.results.runs import CASE, manifest_of, record
+from tests.limits import file_size_limit
 
 PRECIOUS = b"precious\n"
 
@@ -68,13 +68,8 @@ def test_a_disk_that_fills_up_leaves_the_export_before_and_no_part_of_the_new_on
 ) -> None:
     contents = {file: file.read_bytes() for file in _export_run(run, name)}
     files = set(run.rglob("*"))
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (200, limits[1]))
-    try:
-        with pytest.raises(DiskError):
-            _export_run(run, name)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with file_size_limit(200), pytest.raises(DiskError):
+        _export_run(run, name)
     assert set(run.rglob("*")) == files
     assert {file: file.read_bytes() for file in contents} == contents
 
