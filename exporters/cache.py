@@ -148,6 +148,18 @@ def clear(root: Path | None = None) -> int:
     return Store(root or default_root()).clear()
 
 
+def part_bytes(folder: Path) -> int:
+    """What a folder of the cache takes; a link is as large as its name."""
+    return sum(path.lstat().st_size for path in folder.rglob("*"))
+
+
+def clear_part(folder: Path) -> int:
+    """Remove such a folder; gives the bytes freed. Who needs it at this moment may fail."""
+    bytes_before = part_bytes(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    return bytes_before - part_bytes(folder)
+
+
 def key_of(**parts: Any) -> str:
     """A key for JSON values by name; equal values give equal keys on every host."""
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))

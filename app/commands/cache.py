@@ -9,6 +9,7 @@ from app.commands.output import add_format, print_document
 from app.machine import installed_runtimes, release_environments
 from app.plan.settings.setting import parsed, size_in_bytes
 from app.present.document import Cell, Column, Table, names, table
+from app.run_folder import statistics_store
 from exporters import cache
 
 
@@ -21,9 +22,12 @@ def cache_text(freed_bytes: int | None) -> str:
         f"exports   {info.entries:,} in {info.files:,} files\n"
         f"size      {_size(info.size_bytes)} of {_size(cache.default_limit_bytes())}\n"
         f"in use    {_size(info.in_use_bytes)} by plans that run now\n"
-        f"engines   {_size(installed_runtimes.size_bytes())} that runtimes compiled,"
+        f"engines   {_size(cache.part_bytes(installed_runtimes.folder()))} that runtimes compiled,"
         " not in the size above\n"
-        f"releases  {_size(release_environments.size_bytes())} in {len(environments):,} "
+        f"rows      {_size(cache.part_bytes(statistics_store.folder()))} of runs that were read,"
+        " not in the size above\n"
+        f"releases  {_size(cache.part_bytes(release_environments.environments_folder()))} in "
+        f"{len(environments):,} "
         "environments, not in the size above\n"
         + "".join(f"          {folder.name}\n" for folder in environments)
     )
@@ -36,8 +40,9 @@ def cache_table(freed_bytes: int | None) -> Table:
         "size": info.size_bytes,
         "limit": cache.default_limit_bytes(),
         "in use": info.in_use_bytes,
-        "engines": installed_runtimes.size_bytes(),
-        "releases": release_environments.size_bytes(),
+        "engines": cache.part_bytes(installed_runtimes.folder()),
+        "rows": cache.part_bytes(statistics_store.folder()),
+        "releases": cache.part_bytes(release_environments.environments_folder()),
         **({} if freed_bytes is None else {"freed": freed_bytes}),
     }
     environments = len(release_environments.installed())
@@ -62,10 +67,11 @@ def clear_cache() -> int:
 
     Engines and environments stay while a plan runs: nobody knows which of them it needs.
     """
-    freed_bytes = cache.clear()
+    freed_bytes = cache.clear() + cache.clear_part(statistics_store.folder())
     if cache.info().in_use_bytes:
         return freed_bytes
-    return freed_bytes + installed_runtimes.clear() + release_environments.clear()
+    folders = installed_runtimes.folder(), release_environments.environments_folder()
+    return freed_bytes + sum(map(cache.clear_part, folders))
 
 
 def _size(count: int) -> str:

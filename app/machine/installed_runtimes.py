@@ -333,15 +333,3 @@ def refuse_unwritable() -> None:
             f"the engine cache {path} can't be written ({error.strerror})",
             "set GRAPHLAP_CACHE to a folder of your own",
         ) from None
-
-
-def size_bytes() -> int:
-    """What the kept files take."""
-    return sum(path.stat().st_size for path in folder().rglob("*") if path.is_file())
-
-
-def clear() -> int:
-    """Remove all of it; gives the bytes freed. Runs that compile at this moment may fail."""
-    bytes_before = size_bytes()
-    shutil.rmtree(folder(), ignore_errors=True)
-    return bytes_before - size_bytes()

@@ -144,18 +144,6 @@ def usable() -> tuple[ReleaseEnvironment, ...]:
     return tuple(environments)
 
 
-def size_bytes() -> int:
-    """What they take; a link is as large as its name."""
-    return sum(path.lstat().st_size for path in environments_folder().rglob("*"))
-
-
-def clear() -> int:
-    """Remove all of them; gives the bytes freed. Runs that measure in one of them would fail."""
-    bytes_before = size_bytes()
-    shutil.rmtree(environments_folder(), ignore_errors=True)
-    return bytes_before - size_bytes()
-
-
 def environments_folder() -> Path:
     """Where they all lie."""
     return default_root() / "environments"

@@ -28,7 +28,8 @@ from app.run_folder.journal import (
     line_values,
 )
 from app.run_folder.manifest import Manifest
-from app.run_folder.run import Run, StatisticsStore
+from app.run_folder.run import Run
+from app.run_folder.statistics_store import StatisticsStore
 from exporters.types import ExportedModel
 
 
@@ -65,7 +66,7 @@ class Ledger:
 
     def __post_init__(self) -> None:
         self.cases = {case.case_id: case for case in self.manifest.cases}
-        self.store = StatisticsStore(self.path)
+        self.store = StatisticsStore(self.path, self.manifest.run_id)
 
     def take(self, source: str, line: Line, text: bytes = b"") -> str:
         """Know one line more; gives the id of the case that it is about, '' if of no one. `text` is

@@ -188,7 +188,7 @@ def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verification:
     """Look at all of it and change nothing; ResultsError for a folder that is no run."""
     live = is_being_written(folder)
     try:
-        intact = read_intact(folder)
+        intact = read_intact(folder, from_cache=False)
     except DamagedManifest as error:
         finding = Finding("manifest_damaged", MANIFEST, error.fault, "restore it from a copy")
         return Verification(0, 0, 0, (finding,), live)
@@ -209,8 +209,11 @@ def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verification:
     return Verification(intact.lines, len(rounds), samples, tuple(findings), live)
 
 
-def read_intact(folder: Path) -> IntactRun:
-    """What is left of a run where some of it is damaged; ResultsError for a folder that is none."""
+def read_intact(folder: Path, from_cache: bool = True) -> IntactRun:
+    """What is left of a run where some of it is damaged; ResultsError for a folder that is none.
+
+    Unless `from_cache`, nothing that was computed before is believed.
+    """
     ledger = Ledger(folder, read_manifest(folder))
     findings: list[Finding] = []
     files, voided_ids, line_count = set[str](), set[str](), 0
@@ -234,7 +237,7 @@ def read_intact(folder: Path) -> IntactRun:
                     files.add(line.samples)
                 case lines.DiscardedRound():
                     voided_ids.add(line.case_id)
-    run = ledger.run
+    run = ledger.run if from_cache else replace(ledger.run, store=None)
     intact = drop_damaged_rounds(run)
     for case_id, damage_by_round in intact.damaged.items():
         for number, damage in damage_by_round.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,11 +20,11 @@ from app.cases.round import RECORD
 from app.columns import families, row_statistics, rows
 from app.columns.rows import Rows
 from app.plan.plan import Plan
-from app.run_folder import run as stored_statistics
+from app.run_folder import statistics_store
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import FOLDER, DiscardedRound, TimeSpent
-from app.run_folder.manifest import MANIFEST
-from app.run_folder.run import STATISTICS, StatisticsStore
+from app.run_folder.manifest import MANIFEST, read_manifest
+from app.run_folder.statistics_store import StatisticsStore
 from app.runs.reader import read_run
 from app.runs.verify import read_intact, verify
 from tests.app.results.resealed import reseal_journal, reseal_manifest
@@ -39,8 +40,23 @@ def folder(tmp_path: Path) -> Path:
     return written(tmp_path / "run")
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the statistics are stored."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    return statistics_store.folder()
+
+
+def run_id_of(path: Path) -> str:
+    return read_manifest(path).run_id
+
+
+def stored_in(path: Path) -> Path:
+    return StatisticsStore(path, run_id_of(path)).path
+
+
 @pytest.fixture
-def computed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def computed_ids(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The cases of which statistics are computed and not taken from the store."""
     cases: list[str] = []
     compute = row_statistics._compute
@@ -109,13 +125,13 @@ def edited_manifest(path: Path, **settings: Any) -> None:
 
 
 def test_a_second_reader_computes_nothing_and_has_the_same_rows(
-    folder: Path, computed: list[str]
+    folder: Path, computed_ids: list[str]
 ) -> None:
     first = rows_of(folder)
-    assert computed == [CASE.case_id]
-    assert (folder / STATISTICS).is_file()
+    assert computed_ids == [CASE.case_id]
+    assert stored_in(folder).is_file()
     second = rows_of(folder)
-    assert computed == [CASE.case_id]
+    assert computed_ids == [CASE.case_id]
     assert second == first
     kinds = [{name: type(value) for name, value in row.items()} for row in (*first, *second)]
     assert kinds[:2] == kinds[2:]
@@ -127,15 +143,15 @@ def test_the_same_is_measured_with_and_without_the_store(folder: Path) -> None:
 
 
 def test_a_flipped_byte_is_noticed_where_size_and_time_of_the_file_stay(
-    folder: Path, computed: list[str]
+    folder: Path, computed_ids: list[str]
 ) -> None:
     first_rows = rows_of(folder)
     changed_in_place(samples_of(folder))
     second_rows = rows_of(folder)
-    assert computed == [CASE.case_id] * 2
+    assert computed_ids == [CASE.case_id] * 2
     assert second_rows[0]["latency_max_us"] == first_rows[0]["latency_max_us"]
     assert second_rows[0]["latency_mean_us"] != first_rows[0]["latency_mean_us"]
-    (folder / STATISTICS).unlink()
+    stored_in(folder).unlink()
     assert rows_of(folder) == second_rows
 
 
@@ -150,7 +166,7 @@ def test_damaged_samples_are_noticed_though_statistics_are_stored(folder: Path) 
     assert list(read_run(folder).damaged[CASE.case_id]) == [1]
 
 
-def test_a_changed_journal_line_is_noticed(folder: Path, computed: list[str]) -> None:
+def test_a_changed_journal_line_is_noticed(folder: Path, computed_ids: list[str]) -> None:
     rows_of(folder)
     (journal,) = (folder / FOLDER).iterdir()
     text = journal.read_bytes()
@@ -159,7 +175,7 @@ def test_a_changed_journal_line_is_noticed(folder: Path, computed: list[str]) ->
     )
     reseal_journal(journal)
     assert rows_of(folder)[0]["load_1min"] == 7.5
-    assert computed == [CASE.case_id] * 2
+    assert computed_ids == [CASE.case_id] * 2
 
 
 @pytest.mark.parametrize(
@@ -171,24 +187,24 @@ def test_a_changed_journal_line_is_noticed(folder: Path, computed: list[str]) ->
     ],
 )
 def test_a_changed_setting_is_noticed(
-    folder: Path, computed: list[str], settings: dict[str, Any], column: str
+    folder: Path, computed_ids: list[str], settings: dict[str, Any], column: str
 ) -> None:
     rows_of(folder)
     edited_manifest(folder, **settings)
     row = rows_of(folder)[0]
-    assert computed == [CASE.case_id] * 2
+    assert computed_ids == [CASE.case_id] * 2
     assert column in row
-    (folder / STATISTICS).unlink()
+    stored_in(folder).unlink()
     assert rows_of(folder)[0] == row
 
 
 def test_another_program_computes_anew(
-    folder: Path, computed: list[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, computed_ids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows_of(folder)
     monkeypatch.setattr(row_statistics, "program", lambda: "another")
     rows_of(folder)
-    assert computed == [CASE.case_id] * 2
+    assert computed_ids == [CASE.case_id] * 2
 
 
 def test_the_program_is_known_by_the_files_of_its_method(tmp_path: Path) -> None:
@@ -206,7 +222,7 @@ def test_the_program_is_known_by_the_files_of_its_method(tmp_path: Path) -> None
 
 
 def test_a_changed_plan_is_noticed_in_rows_and_needs_no_sample(
-    folder: Path, computed: list[str], filled: list[str]
+    folder: Path, computed_ids: list[str], filled: list[str]
 ) -> None:
     assert rows_of(folder)[0]["suite"] is None
     filled.clear()
@@ -218,10 +234,10 @@ def test_a_changed_plan_is_noticed_in_rows_and_needs_no_sample(
     reseal_manifest(manifest)
     assert rows_of(folder)[0]["seed"] == 77
     assert CASE.case_id in filled
-    assert computed == [CASE.case_id]
+    assert computed_ids == [CASE.case_id]
 
 
-def test_lines_of_no_round_are_noticed_in_rows(folder: Path, computed: list[str]) -> None:
+def test_lines_of_no_round_are_noticed_in_rows(folder: Path, computed_ids: list[str]) -> None:
     with RunFolder.reopen(folder) as run:
         rows_of(folder)
         run.begin({"host": "elsewhere"})
@@ -231,7 +247,7 @@ def test_lines_of_no_round_are_noticed_in_rows(folder: Path, computed: list[str]
     with RunFolder.reopen(folder) as run:
         run.record(DiscardedRound(CASE.case_id, 3, "measured again"))
     assert rows_of(folder)[0]["status"] == "ok"
-    assert computed == [CASE.case_id]
+    assert computed_ids == [CASE.case_id]
 
 
 def test_a_new_round_counts(folder: Path) -> None:
@@ -243,10 +259,10 @@ def test_a_new_round_counts(folder: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "not_json", "other_values", "huge", "folder"])
 def test_a_damaged_store_is_ignored_and_written_anew(
-    folder: Path, computed: list[str], damage: str
+    folder: Path, computed_ids: list[str], damage: str
 ) -> None:
     rows_before = Rows().measured(read_run(folder))
-    path = folder / STATISTICS
+    path = stored_in(folder)
     text = path.read_bytes()
     if damage == "cut":
         path.write_bytes(text[: len(text) // 2])
@@ -265,26 +281,26 @@ def test_a_damaged_store_is_ignored_and_written_anew(
         )
         reseal_journal(path)
     elif damage == "huge":
-        os.truncate(path, stored_statistics.LARGEST_BYTES + 1)
+        os.truncate(path, statistics_store.MOST_BYTES + 1)
     else:
         path.unlink()
         path.mkdir()
     assert Rows().measured(read_run(folder)) == rows_before
-    assert computed == [CASE.case_id] * 2
+    assert computed_ids == [CASE.case_id] * 2
     if damage == "folder":
         return
     assert Rows().measured(read_run(folder)) == rows_before
-    assert computed == [CASE.case_id] * 2
+    assert computed_ids == [CASE.case_id] * 2
 
 
 def test_stored_rows_are_read_where_the_statistics_of_their_cases_are_damaged(
-    folder: Path, computed: list[str]
+    folder: Path, computed_ids: list[str]
 ) -> None:
     rows = rows_of(folder)
-    path = folder / STATISTICS
+    path = stored_in(folder)
     path.write_bytes(path.read_bytes().replace(b'"min_us":2', b'"min_us":3'))
     assert rows_of(folder) == rows
-    assert computed == [CASE.case_id]
+    assert computed_ids == [CASE.case_id]
 
 
 def test_a_resume_with_nothing_left_fills_no_row_and_a_changed_writer_is_noticed(
@@ -332,7 +348,7 @@ def test_columns_of_comparisons_are_never_stored(tmp_path: Path) -> None:
 def test_no_reader_takes_or_waits_for_the_lock_of_a_writer(folder: Path) -> None:
     with RunFolder.reopen(folder) as run:
         rows_of(folder)
-        assert (folder / STATISTICS).is_file()
+        assert stored_in(folder).is_file()
         record(run, CASE, 3, [30.0] * 600)
     lock = (folder / "lock").stat()
     rows_of(folder)
@@ -340,30 +356,32 @@ def test_no_reader_takes_or_waits_for_the_lock_of_a_writer(folder: Path) -> None
         assert (folder / "lock").stat().st_mtime_ns == lock.st_mtime_ns
 
 
-def test_a_reader_that_was_killed_while_it_wrote_leaves_nothing_behind(folder: Path) -> None:
+def test_a_reader_that_was_killed_while_it_wrote_leaves_nothing_behind(
+    folder: Path, cache: Path
+) -> None:
     writing = f"""
 import os, signal
 from pathlib import Path
 from app.runs.reader import read_run
 from app.columns.rows import Rows
-from app.run_folder import run as stored_statistics
-line = stored_statistics.replacing
+from app.run_folder import statistics_store
+line = statistics_store.replacing
 def killed(*arguments, **named):
     draft = line(*arguments, **named)
     file = draft.__enter__()
     file.write(b'{{"case_id":"half')
     file.flush()
     os.kill(os.getpid(), signal.SIGKILL)
-stored_statistics.replacing = killed
+statistics_store.replacing = killed
 Rows().of(read_run(Path({str(folder)!r})))
 """
     result = subprocess.run([sys.executable, "-c", writing], cwd=ROOT, check=False)
     assert result.returncode == -signal.SIGKILL
-    assert list(folder.glob(f".{STATISTICS}.*"))
-    assert not (folder / STATISTICS).exists()
+    assert list(cache.glob(".*"))
+    assert not stored_in(folder).exists()
     rows_of(folder)
-    assert (folder / STATISTICS).is_file()
-    assert not list(folder.glob(f".{STATISTICS}.*"))
+    assert stored_in(folder).is_file()
+    assert not list(cache.glob(".*"))
 
 
 def test_two_readers_at_once_both_have_the_rows(folder: Path) -> None:
@@ -385,55 +403,82 @@ def test_two_readers_at_once_both_have_the_rows(folder: Path) -> None:
 
 
 def test_two_readers_of_different_cases_leave_the_entries_of_both(folder: Path) -> None:
-    stores = [StatisticsStore(folder) for _ in range(2)]
+    stores = [StatisticsStore(folder, run_id_of(folder)) for _ in range(2)]
     for store, case in zip(stores, (CASE, OTHER), strict=True):
         assert not store.knows(case.case_id)
         store.put(case.case_id, "0" * 32, {"summary": case.model})
     for store in stores:
         store.save()
-    read = StatisticsStore(folder)
+    read = StatisticsStore(folder, run_id_of(folder))
     assert read.get(CASE.case_id, "0" * 32) == {"summary": CASE.model}
     assert read.get(OTHER.case_id, "0" * 32) == {"summary": OTHER.model}
     assert read.get(OTHER.case_id, "1" * 32) is None
 
 
 @pytest.mark.parametrize("error", [28, 30, 13], ids=["full_disk", "read_only", "no_permission"])
-def test_a_folder_that_cannot_be_written_is_read_all_the_same(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, error: int
+def test_without_a_cache_that_can_be_written_a_run_is_read_all_the_same(
+    folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, error: int
 ) -> None:
     open_path = Path.open
 
     def refuse(path: Path, mode: str = "r", *arguments: Any, **named: Any) -> Any:
-        if STATISTICS in path.name and "x" in mode:
+        if path.parent == cache and "x" in mode:
             raise OSError(error, os.strerror(error))
         return open_path(path, mode, *arguments, **named)
 
     monkeypatch.setattr(Path, "open", refuse)
     assert rows_of(folder)[0]["rounds"] == 3
-    assert not (folder / STATISTICS).exists()
-    assert not list(folder.glob(f".{STATISTICS}.*"))
+    assert not stored_in(folder).exists()
+    assert not list(cache.glob(".*"))
 
 
-def test_verify_uses_the_store_and_changes_nothing(folder: Path, computed: list[str]) -> None:
+def test_verify_neither_reads_nor_writes_the_store(folder: Path, computed_ids: list[str]) -> None:
     verify(folder)
-    assert not (folder / STATISTICS).exists()
+    assert not stored_in(folder).exists()
     rows_of(folder)
-    content, status = (folder / STATISTICS).read_bytes(), (folder / STATISTICS).stat()
-    computed.clear()
+    content, status = stored_in(folder).read_bytes(), stored_in(folder).stat()
+    computed_ids.clear()
     assert not verify(folder).damaged
-    assert not computed
-    assert (folder / STATISTICS).read_bytes() == content
-    assert (folder / STATISTICS).stat().st_mtime_ns == status.st_mtime_ns
-    changed_in_place(samples_of(folder))
-    verify(folder)
-    assert computed == [CASE.case_id]
+    assert computed_ids == [CASE.case_id]
+    assert stored_in(folder).read_bytes() == content
+    assert stored_in(folder).stat().st_mtime_ns == status.st_mtime_ns
+
+
+def test_a_reader_leaves_nothing_in_the_folder_and_a_copy_brings_no_figures(
+    folder: Path, computed_ids: list[str], tmp_path: Path
+) -> None:
+    entries = sorted(folder.rglob("*"))
+    rows_of(folder)
+    assert sorted(folder.rglob("*")) == entries
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    assert rows_of(copy) == rows_of(folder)
+    assert computed_ids == [CASE.case_id] * 2
+
+
+def test_a_cache_in_the_place_of_which_a_file_is_stops_no_reader(
+    folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "cache").write_text("")
+    assert rows_of(folder)[0]["rounds"] == 3
+
+
+def test_the_least_recently_written_go_where_the_cache_is_full(
+    folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows_of(folder)
+    size = stored_in(folder).rename(cache / "older.jsonl").stat().st_size
+    monkeypatch.setattr(statistics_store, "MOST_BYTES", size)
+    rows_of(folder)
+    assert list(cache.iterdir()) == [stored_in(folder)]
 
 
 def test_statistics_are_stored_only_of_samples_that_were_found_to_be_sound(folder: Path) -> None:
     whole = read_intact(folder).run
     unverified_run = replace(whole, sound={})
     Rows().of(unverified_run)
-    assert not (folder / STATISTICS).exists()
+    assert not stored_in(folder).exists()
     row_store = Rows(stores=False)
     row_store.store(whole, row_store.of(unverified_run))
-    assert StatisticsStore(folder).has(CASE.case_id, whole.sound[CASE.case_id].key)
+    assert StatisticsStore(folder, run_id_of(folder)).has(
+        CASE.case_id, whole.sound[CASE.case_id].key
+    )
