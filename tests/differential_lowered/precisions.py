@@ -87,6 +87,8 @@ def run(
     proto: ModelProto, feeds: Mapping[str, np.ndarray], optimised: bool = False
 ) -> list[np.ndarray]:
     options = quiet_options()
+    # Without VNNI sums of two products of bytes would saturate, whatever the graph is.
+    options.add_session_config_entry("session.x64quantprecision", "1")
     if not optimised:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 
 from tests.checkout import ROOT
-from tests.golden.screens import EXPECTED, stored, texts
+from tests.golden.screens import EXPECTED, is_same, stored, texts
 
 SAMPLE = "plain/terminal-80.txt"
 SAMPLE_WORDS = "all outputs right"
@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
         (EXPECTED / name).unlink()
         print(f"removed {name}")
     for name, text in texts_after.items():
-        if texts_before.get(name) != text:
+        if name not in texts_before or not is_same(text, texts_before[name]):
             path = EXPECTED / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")

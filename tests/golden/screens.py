@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
@@ -41,6 +42,9 @@ _SCRIPTS = re.compile(r"<(script|style|svg)\b.*?</\1>", re.DOTALL)
 """Of a drawing its caption is shown; tests of figures have its numbers."""
 _ENDS = re.compile(r"</(p|h1|h2|h3|li|tr|caption|figcaption|pre|summary|th|td)>")
 _TAG = re.compile(r"<[^>]+>")
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{9,}(?:e-?\d+)?")
+"""A number in all its digits, of which the last depend on the order of a sum's terms, and so on how
+wide the processor's vectors are."""
 
 
 def texts() -> Iterator[tuple[str, str]]:
@@ -162,6 +166,15 @@ def normalised(text: str, run: Path) -> str:
         for form in (known_text, escaped(known_text)):
             text = re.sub(rf"(?<![\w.]){re.escape(form)}(?!\w|\.\d)", constant, text)
     return text
+
+
+def is_same(text: str, expected: str) -> bool:
+    """Whether two texts are equal but for rounding in numbers that are shown in all their digits:
+    units in the last place of 1, times the hundreds of terms of a sum."""
+    return _LONG_NUMBER.split(text) == _LONG_NUMBER.split(expected) and all(
+        math.isclose(float(a), float(b), rel_tol=1e-10, abs_tol=1e-13)
+        for a, b in zip(_LONG_NUMBER.findall(text), _LONG_NUMBER.findall(expected), strict=True)
+    )
 
 
 def stored() -> Mapping[str, str]:

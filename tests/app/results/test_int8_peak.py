@@ -79,6 +79,6 @@ def test_the_peak_is_measured_by_an_engine_and_kept(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     peak = peak_of_host(tmp_path)
     assert peak is not None
-    assert peak.macs_per_s > 1e9 and "MatMulInteger" in peak.how
+    assert peak.macs_per_s > 0 and "MatMulInteger" in peak.how
     (file,) = tmp_path.iterdir()
     assert json.loads(file.read_text())["macs_per_s"] == peak.macs_per_s

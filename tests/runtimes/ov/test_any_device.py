@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from exporters.diagnostics.catalogue import diagnostic
@@ -13,7 +11,7 @@ from runtimes.errors import NotAvailable, Unsupported
 from runtimes.openvino.library import library
 from runtimes.openvino.runtime import OpenVino, refuse_type
 from runtimes.options import OptionValue, Settings
-from runtimes.session.precision import usable_cores
+from runtimes.session.precision import multiplies_bf16, usable_cores
 from runtimes.session.session_group import compile_sessions
 from tests.runtimes.contract import RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import Graphs
@@ -97,8 +95,7 @@ def test_the_loaded_engine_lists_its_devices() -> None:
 
 def test_float32_is_stated_unless_the_type_is_left_to_the_device(graphs: Graphs) -> None:
     """A processor with bf16 would take that on its own."""
-    flags = Path("/proc/cpuinfo").read_text("utf-8")
-    device_precision = "bf16" if "avx512_bf16" in flags or "amx_bf16" in flags else "fp32"
+    device_precision = "bf16" if multiplies_bf16() else "fp32"
     for inference_type, precision in (
         ("graph", "fp32"),
         ("f32", "fp32"),

@@ -23,7 +23,7 @@ from runtimes.openvino.library import OpenVinoError, library
 from runtimes.openvino.runtime import OpenVinoCpu
 from runtimes.openvino.session import DIRECT_CALL
 from runtimes.options import OptionValue, Settings
-from runtimes.session.precision import usable_cores
+from runtimes.session.precision import multiplies_bf16, usable_cores
 from runtimes.session.session_group import compile_sessions
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import Graphs, quantised_conv, vector
@@ -154,18 +154,22 @@ def test_reading_the_kernels_is_kept_apart_from_compiling(graphs: Graphs) -> Non
 
 
 def test_bf16_runs_only_when_asked_and_where_the_processor_has_it(graphs: Graphs) -> None:
-    flags = Path("/proc/cpuinfo").read_text()
-    precision = "bf16" if "avx512_bf16" in flags or "amx_bf16" in flags else "fp32"
+    with opened(graphs.dense, batch=3) as session:
+        assert session.execution.precision == "fp32"
     settings = Settings(threads=1, options={"inference_precision": "bf16"})
+    if "BF16" not in library().computes_in("CPU"):
+        assert not multiplies_bf16()
+        with pytest.raises(Unsupported):
+            opened(graphs.dense, settings, batch=3)
+        return
     reference = reference_of(graphs.dense, 3)
     with opened(graphs.dense, settings, batch=3) as session:
         lane = session.lanes[0]
-        assert session.execution.precision == precision
+        if multiplies_bf16():  # AVX-512 alone computes it by way of float32
+            assert session.execution.precision == "bf16"
         lane.bind(reference.inputs)
         lane.run()
         assert agrees(lane.outputs(), reference, tolerance=0.05)
-    with opened(graphs.dense, batch=3) as session:
-        assert session.execution.precision == "fp32"
 
 
 def test_quantised_convolutions_run_in_int8(graphs: Graphs) -> None:
