@@ -4,7 +4,7 @@ Its command is `python -m runtimes.onnxruntime.int8_peak THREADS`.
 
 Products of unsigned by signed bytes with sums of 32 bits, by ONNX Runtime's MatMulInteger, whose
 constant right side it packs beforehand as it does a model's weights. Without VNNI its fastest
-kernels saturate sums of two products, so it is told to take those that do not. The best run of the
+kernels saturate sums of two products, so that others are asked for. The best run of the
 best size counts: anything slower was disturbed, or had too little to do. One JSON line is the
 answer.
 """

@@ -72,11 +72,11 @@ def test_its_rows_are_computed_as_they_were(run: Path) -> None:
     assert differing == set()
 
 
-def _is_equal(computed: Value, expected: Value) -> bool:
+def _is_equal(value: Value, expected: Value) -> bool:
     """But for the rounding of sums, whose order follows the width of the processor's vectors."""
-    if isinstance(computed, float) and isinstance(expected, float):
-        return computed == pytest.approx(expected, rel=1e-10, abs=1e-13, nan_ok=True)
-    return are_equal(computed, expected)
+    if isinstance(value, float) and isinstance(expected, float):
+        return value == pytest.approx(expected, rel=1e-10, abs=1e-13, nan_ok=True)
+    return are_equal(value, expected)
 
 
 def test_it_is_verified_loaded_compared_and_in_the_history(run: Path) -> None:
