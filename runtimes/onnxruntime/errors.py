@@ -26,9 +26,13 @@ _NEWER_IR = re.compile(
     r"Unsupported model IR version: (?P<file>\d+), max supported IR version: (?P<newest>\d+)"
 )
 _NO_CAPTURE = "cannot use the graph capture feature"
-# "CUDA failure 700: an illegal memory access was encountered ; GPU=0 ; hostname=...".
-_GPU = re.compile(r"(?P<library>CU[A-Z]+) failure (?P<code>\d+): (?P<text>[^;]*[^; ])")
-_GPU_REMEDY = "look for the GPU in the output of nvidia-smi and in the kernel's log"
+# "CUDNN_FE failure 11: CUDNN_BACKEND_API_FAILED ; GPU=0 ; hostname=..." of a library's call, and
+# "CUDA error cudaErrorNoKernelImageForDevice:no kernel image is available ..." after a kernel.
+_GPU = re.compile(
+    r"(?P<library>[A-Z_]+) (failure (?P<number>-?\d+)|error:? (?P<name>cudaError\w+)): ?"
+    r"(?P<text>[^;\n]*[^;\s])"
+)
+_NO_IMAGE = ("209", "cudaErrorNoKernelImageForDevice")
 _NODE = re.compile(r"[Nn]ode \((?P<paren>[^)]*)\)|Name:'(?P<name>[^']*)'")
 _NOISE = (
     re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : "),
@@ -58,8 +62,13 @@ def plain(error: Exception) -> str:
     return text.strip().rstrip(".")
 
 
-def _gpu_cause(failure: re.Match[str]) -> str:
-    return f"the GPU failed ({failure['library']} error {failure['code']}: {failure['text']})"
+def _gpu_words(failure: re.Match[str], where: str = "") -> tuple[str, str]:
+    """The cause and what helps."""
+    code = failure["number"] or failure["name"]
+    cause = f"the GPU failed ({failure['library']} error {code}: {failure['text']}){where}"
+    if code in _NO_IMAGE:
+        return cause, "install an onnxruntime-gpu that was built for this GPU"
+    return cause, "look for the GPU in the output of nvidia-smi and in the kernel's log"
 
 
 def compile_fault(error: Exception) -> RuntimeFault:
@@ -68,7 +77,7 @@ def compile_fault(error: Exception) -> RuntimeFault:
     if tells_of_no_memory(error):
         return OutOfMemory("ONNX Runtime ran out of memory", "use a smaller batch or model")
     if match := _GPU.search(text):
-        return CompileFault(_gpu_cause(match), _GPU_REMEDY)
+        return CompileFault(*_gpu_words(match))
     if _NO_CAPTURE in text:
         return Unsupported(
             "ONNX Runtime cannot record this graph as a CUDA graph, because parts of it run "
@@ -109,7 +118,7 @@ def run_fault(error: Exception) -> RuntimeFault:
     match = _NODE.search(text)
     where = f" in node {(match['paren'] or match['name'])!r}" if match else ""
     if failure := _GPU.search(text):
-        return RunFault(f"{_gpu_cause(failure)}{where}", _GPU_REMEDY)
+        return RunFault(*_gpu_words(failure, where))
     return RunFault(
         f"ONNX Runtime failed{where} ({plain(error)})",
         "check the axes and the inputs it was given (--inputs)",

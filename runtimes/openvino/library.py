@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from dataclasses import dataclass, replace
@@ -178,32 +178,37 @@ class Library:
     def read(
         self, resources: ExitStack, path: str, shapes: Mapping[str, tuple[int | None, ...]]
     ) -> c_void_p:
-        """A model with every input fixed to its shape, whose None is left open."""
+        """A model with every input fixed to its shape, whose None is left open.
+
+        Inputs of rank 0 stay as they are: the C interface takes rank 0 for one that is open.
+        """
         model = c_void_p()
         self._c.ov_core_read_model(self._core, path.encode(), None, byref(model))
         _own_handle(resources, self._c.ov_model_free, model)
-        names = (c_char_p * len(shapes))(*(name.encode() for name in shapes))
-        fixed_shapes = (PartialShape * len(shapes))()
+        is_named = self._has_inputs(model, shapes)
+        fixed = {place: item for place, item in enumerate(shapes.items()) if item[1]}
+        fixed_shapes = (PartialShape * len(fixed))()
         sizes = []
-        for position, shape in enumerate(shapes.values()):
+        for position, (_, shape) in enumerate(fixed.values()):
             bounds = [_OPEN if size is None else (size, size) for size in shape]
             sizes.append((Interval * len(shape))(*(Interval(*ends) for ends in bounds)))
             fixed_shapes[position] = PartialShape(Interval(len(shape), len(shape)), sizes[-1])
-        if shapes and self._has_inputs(model, names):
-            self._c.ov_model_reshape(model, names, fixed_shapes, len(shapes))
-        elif shapes:
-            places = (c_size_t * len(shapes))(*range(len(shapes)))
-            self._c.ov_model_reshape_by_port_indexes(model, places, fixed_shapes, len(shapes))
+        if fixed and is_named:
+            names = (c_char_p * len(fixed))(*(name.encode() for name, _ in fixed.values()))
+            self._c.ov_model_reshape(model, names, fixed_shapes, len(fixed))
+        elif fixed:
+            places = (c_size_t * len(fixed))(*fixed)
+            self._c.ov_model_reshape_by_port_indexes(model, places, fixed_shapes, len(fixed))
         return model
 
-    def _has_inputs(self, model: c_void_p, names: ctypes.Array[c_char_p]) -> bool:
+    def _has_inputs(self, model: c_void_p, names: Collection[str]) -> bool:
         """Whether each input has its name; OpenVinoError where they can't be told by place either.
 
         The engine leaves a Dropout out by giving what goes into it the name of what comes out.
         """
         size, port = c_size_t(), c_void_p()
         for name in names:
-            if self._c.ov_model_const_input_by_name(model, name, byref(port)):
+            if self._c.ov_model_const_input_by_name(model, name.encode(), byref(port)):
                 self._c.ov_model_inputs_size(model, byref(size))
                 if size.value != len(names):
                     raise self._error()

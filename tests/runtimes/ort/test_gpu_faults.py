@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from runtimes.errors import CompileFault, OutOfMemory, RunFault, Unsupported
 from runtimes.onnxruntime.errors import compile_fault, run_fault
+from runtimes.onnxruntime.opening import provider_library
 
 # As onnxruntime/core/providers/cuda/cuda_call.cc writes them: library, number, name and place.
 PLACE = "; GPU=0 ; hostname=h ; file=/onnxruntime_src/x.cc ; line=129 ; expr=f(); "
@@ -15,6 +18,8 @@ FAILURES = [
     ("CUDA failure 103: the driver is not valid ", "the driver is not valid", "103"),
     ("CUDNN failure 5000: CUDNN_STATUS_EXECUTION_FAILED ", "CUDNN_STATUS_EXECUTION_FAILED", "5000"),
     ("CUBLAS failure 13: CUBLAS_STATUS_EXECUTION_FAILED ", "CUBLAS_STATUS_EXECUTION_FAILED", "13"),
+    ("CUDNN_FE failure 11: CUDNN_BACKEND_API_FAILED ", "CUDNN_BACKEND_API_FAILED", "11"),
+    ("CUDA error cudaErrorLaunchFailure:unspecified launch failure", "launch failure", "cudaError"),
 ]
 # The three forms that libonnxruntime 1.31.1 holds.
 NO_CAPTURE = "This session cannot use the graph capture feature as requested by the user "
@@ -34,6 +39,26 @@ def test_a_failure_of_the_gpu_is_reported_as_the_gpus(text: str, name: str, numb
         assert name in fault.cause and number in fault.cause
         assert "nvidia-smi" in fault.remedy
         assert "hostname" not in fault.cause and "--inputs" not in fault.remedy
+
+
+def test_every_prefix_that_the_provider_holds_is_the_gpus() -> None:
+    path = provider_library("cuda")
+    if path is None:
+        pytest.skip("the installed ONNX Runtime has no CUDA provider")
+    content = path.read_bytes()
+    assert b"%s failure %d: %s ; GPU=%d ;" in content and b"CUDA error \0" in content
+    prefixes = {name.decode() for name in re.findall(rb"\0(CU[A-Z_]{2,})(?=\0)", content)}
+    assert {"CUBLAS", "CUDNN_FE"} <= prefixes
+    for said in (*(f"{name} failure 1: f {PLACE}" for name in prefixes), "CUDA error cudaErrorX:f"):
+        fault = compile_fault(RuntimeError(said))
+        assert type(fault) is OutOfMemory or "GPU failed" in fault.cause
+
+
+@pytest.mark.parametrize(
+    "said", ["CUDA error cudaErrorNoKernelImageForDevice:no kernel image", "CUDA failure 209: n"]
+)
+def test_a_build_without_kernels_for_the_gpu_is_to_be_replaced(said: str) -> None:
+    assert "onnxruntime-gpu" in run_fault(RuntimeError(f"{RAISED}{said}")).remedy
 
 
 def test_a_failure_in_a_node_names_it() -> None:

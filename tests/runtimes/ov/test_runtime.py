@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from ctypes import c_void_p
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -141,6 +142,30 @@ def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(graphs: Gra
         lane.bind({"x": np.zeros(4, np.float32)})
         lane.run()
         assert lane.outputs()["y"].shape == (1, 0)
+
+
+@pytest.mark.parametrize("kind", ["float32", "int64"])
+def test_an_input_of_rank_zero_is_fed_as_it_is(graphs: Graphs, kind: str) -> None:
+    """Alone, and beside an input of which the size has to be fixed."""
+    scalar, x = TensorSpec("s", kind, ()), vector("x", "float32", "batch", 4)
+    nodes = [
+        node("Cast", ["s"], ["f"], to=TensorProto.FLOAT),
+        node("Mul", ["x", "f"], ["y"]),
+        node("Identity", ["s"], ["z"]),
+    ]
+    ends = [vector("y", "float32", "batch", 4), replace(scalar, name="z")]
+    model = graphs.save(f"ov_scalar_{kind}", nodes, [scalar, x], ends, axes={"batch": 2})
+    alone = graphs.save(f"ov_scalar_alone_{kind}", [nodes[2]], [scalar], [ends[1]])
+    value = np.array(3, kind)
+    with opened(model, batch=2) as session, opened(alone) as lone_session:
+        (lane,), (lone_lane,) = session.lanes, lone_session.lanes
+        x_values = np.arange(8, dtype=np.float32).reshape(2, 4)
+        for each, inputs in ((lane, {"s": value, "x": x_values}), (lone_lane, {"s": value})):
+            each.enter()
+            each.bind(inputs)
+            each.run()
+        assert np.array_equal(lane.outputs()["y"], 3 * x_values)
+        assert lone_lane.outputs()["z"] == value
 
 
 def test_the_timed_call_is_the_c_library(graphs: Graphs) -> None:
