@@ -23,6 +23,9 @@ from exporters.types import Disagreement, ExportedModel
 from runtimes.execution import Boundary, Clock
 from runtimes.options import OptionValue, Settings
 
+TIMED_IN = ", timed in "
+"""In a row's `call_path`, between the engine's call and the loop around it: `C` or `Python`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:

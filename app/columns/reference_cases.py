@@ -27,7 +27,7 @@ from app.comparison.judge import (
     missing_percentiles,
 )
 from app.comparison.measured_case import MeasuredCase
-from app.comparison.pairing import Pair, Pairing, clock_obstacle, ending_reason, pairing_of
+from app.comparison.pairing import Pair, Pairing, ending_reason, pairing_of, timing_obstacle
 from app.formatting.case_labels import labels
 from app.machine.installed_runtimes import each_device_of, runtime
 from app.plan.plan import Plan
@@ -100,7 +100,7 @@ def _obstacle(pair: Pair, names: Mapping[str, str]) -> tuple[str, str]:
         if not side.is_well:
             reason, detail = ending_reason(side)
             return reason, f"{subject}{detail}"
-    return clock_obstacle(pair)
+    return timing_obstacle(pair)
 
 
 def _columns(pair: Pair, comparison: ComparedCase) -> Row:

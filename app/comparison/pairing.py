@@ -6,9 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from app.cases.objectives import HIGHER_IS_BETTER
+from app.cases.round import TIMED_IN
 from app.comparison.measured_case import MeasuredCase, clock_resolution
 from app.comparison.run_variation import STATED_ALONE, RunVariations
+from app.machine.installed_runtimes import options_of
 from app.stats.round_pairs import RoundPairs, pair_rounds
+from runtimes import registry
+from runtimes.registry import parse_spec
+from runtimes.session.host import CALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +49,8 @@ class UncomparedCase:
     """A case that both sides planned and that has no verdict.
 
     `reason` is a code: the status of the row that stands in the way, or one of `OTHER_CLOCK`,
-    `NO_PERCENTILE`, `NO_RUNS` and `NOT_VALID`; `why` is a sentence. `lost`: of two runs, the first
-    measured the case and the second did not.
+    `OTHER_CALL`, `NO_PERCENTILE`, `NO_RUNS` and `NOT_VALID`; `detail` is a sentence. `is_lost`: of
+    two runs, the first measured the case and the second did not.
     """
 
     case_id: str
@@ -81,8 +86,8 @@ def pairing_of(
     return Pairing(tuple(pairs), tuple(not_compared))
 
 
-OTHER_CLOCK, NO_PERCENTILE = "other_clock", "no_percentile"
-"""Reasons: clocks that are not mixed, no percentile that both sides have."""
+OTHER_CLOCK, OTHER_CALL, NO_PERCENTILE = "other_clock", "other_call", "no_percentile"
+"""Reasons: clocks, or loops, that are not mixed, no percentile that both sides have."""
 NO_RUNS, NOT_VALID = "no_runs", "not_valid"
 """Reasons: a row that is `ok` without runs, and one whose measurement broke its protocol."""
 
@@ -97,12 +102,28 @@ def ending_reason(side: MeasuredCase) -> tuple[str, str]:
     return status, f"{status}: {reason or 'not measured'}"
 
 
-def clock_obstacle(pair: Pair) -> tuple[str, str]:
-    """The same for two clocks that are not mixed, both empty where there is one clock."""
-    first, second = pair.first.row["clock"], pair.second.row["clock"]
-    if first == second:
+def timing_obstacle(pair: Pair) -> tuple[str, str]:
+    """The same for what was timed otherwise on the two sides: by another clock, or by another loop.
+
+    The loop in Python adds about a microsecond to a run. Where cases of one runtime differ in their
+    options, these are what is compared, whatever loops they choose.
+    """
+    sides = (pair.first, pair.second)
+    first, second = (side.row["clock"] for side in sides)
+    if first != second:
+        return OTHER_CLOCK, f"the clock is {second}, the baseline's {first}"
+    calls = [str(side.row.get("call_path") or "") for side in sides]
+    loops = [call.rpartition(TIMED_IN)[2] for call in calls]
+    runtimes, options = zip(
+        *((side.case.runtime, side.case.options) for side in sides), strict=True
+    )
+    is_asked_for = runtimes[0] == runtimes[1] and options[0] != options[1]
+    if not all(calls) or loops[0] == loops[1] or is_asked_for:
         return "", ""
-    return OTHER_CLOCK, f"the clock is {second}, the baseline's {first}"
+    name = parse_spec(runtimes[loops.index("C")]).name if "C" in loops else ""
+    has_choice = name in registry.names() and CALL in options_of(name)
+    advice = f"set --option {name}.{CALL.name}=python" if has_choice else "no option changes that"
+    return OTHER_CALL, f"it was {calls[1]}, the baseline {calls[0]}: {advice}"
 
 
 def _times(side: MeasuredCase, name: str) -> Mapping[int, float]:

@@ -20,7 +20,7 @@ from app.comparison.judge import (
     missing_percentiles,
 )
 from app.comparison.measured_case import COMPARED, MeasuredCase
-from app.comparison.pairing import Pair, clock_obstacle, ending_reason, pairing_of
+from app.comparison.pairing import Pair, ending_reason, pairing_of, timing_obstacle
 from app.comparison.run_variation import Key, RunVariations
 from app.formatting.case_labels import labels
 from app.history.past_runs import neighbouring_runs, past_run, past_runs
@@ -120,8 +120,6 @@ def _without_levels(trend: Trend) -> tuple[dict[str, float], int]:
     return logs, len(changes) + 1
 
 
-RUN_BY = ("runtime_version", "call_path")
-"""Columns that say what a case was run by, beside the environment of the host."""
 _WITH_FIGURES = ("ok", "partial", "imported")
 """Statuses of rows that can be compared with rows of the same status."""
 
@@ -272,7 +270,7 @@ def _obstacle(pair: Pair, first: str) -> tuple[str, str]:
     if statuses[0] != statuses[1]:
         reason = next(status for status in reversed(statuses) if status != "ok")
         return reason, f"{statuses[1]}, and {statuses[0]} in {first}"
-    return clock_obstacle(pair)
+    return timing_obstacle(pair)
 
 
 def _is_lost(pair: Pair) -> bool:
@@ -320,14 +318,9 @@ def _host_differences(
 
 def _case_differences(pairs: Sequence[Pair]) -> tuple[tuple[str, str, str], ...]:
     """What the same cases were run by, where it is not the same: each difference once."""
-    return tuple(
-        dict.fromkeys(
-            (name, str(pair.first.row.get(name)), str(pair.second.row.get(name)))
-            for pair in pairs
-            for name in RUN_BY
-            if pair.first.row.get(name) != pair.second.row.get(name)
-        )
-    )
+    name = "runtime_version"
+    versions = ((str(pair.first.row[name]), str(pair.second.row[name])) for pair in pairs)
+    return tuple(dict.fromkeys((name, old, new) for old, new in versions if old != new))
 
 
 def figures_of(first: RunSide, second: RunSide) -> tuple[str, ...]:

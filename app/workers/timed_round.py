@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.cases.round import AWAITING, Check, MeasureJob
+from app.cases.round import AWAITING, TIMED_IN, Check, MeasureJob
 from app.cases.telemetry import Interference
 from app.stats.steadiness import part_s
 from app.workers.batcher import batch_serving, warm_up
@@ -157,7 +157,7 @@ def _time_round(
 ) -> None:
     job, sets = context.job, _sets(context, reference)
     loop = _loop(context, session, sets)
-    path = f"{session.execution.call_path}, timed in {loop}"
+    path = f"{session.execution.call_path}{TIMED_IN}{loop}"
     context.note(harness_floor_ns=harness_overhead_ns(loop), call_path=path)
     gc.collect()
     gc.freeze()

@@ -186,19 +186,21 @@ class Library:
         self._c.ov_core_read_model(self._core, path.encode(), None, byref(model))
         _own_handle(resources, self._c.ov_model_free, model)
         is_named = self._has_inputs(model, shapes)
-        fixed = {place: item for place, item in enumerate(shapes.items()) if item[1]}
-        fixed_shapes = (PartialShape * len(fixed))()
+        with_ranks = {place: item for place, item in enumerate(shapes.items()) if item[1]}
+        fixed_shapes = (PartialShape * len(with_ranks))()
         sizes = []
-        for position, (_, shape) in enumerate(fixed.values()):
+        for position, (_, shape) in enumerate(with_ranks.values()):
             bounds = [_OPEN if size is None else (size, size) for size in shape]
             sizes.append((Interval * len(shape))(*(Interval(*ends) for ends in bounds)))
             fixed_shapes[position] = PartialShape(Interval(len(shape), len(shape)), sizes[-1])
-        if fixed and is_named:
-            names = (c_char_p * len(fixed))(*(name.encode() for name, _ in fixed.values()))
-            self._c.ov_model_reshape(model, names, fixed_shapes, len(fixed))
-        elif fixed:
-            places = (c_size_t * len(fixed))(*fixed)
-            self._c.ov_model_reshape_by_port_indexes(model, places, fixed_shapes, len(fixed))
+        if with_ranks and is_named:
+            names = (c_char_p * len(with_ranks))(
+                *(name.encode() for name, _ in with_ranks.values())
+            )
+            self._c.ov_model_reshape(model, names, fixed_shapes, len(with_ranks))
+        elif with_ranks:
+            places = (c_size_t * len(with_ranks))(*with_ranks)
+            self._c.ov_model_reshape_by_port_indexes(model, places, fixed_shapes, len(with_ranks))
         return model
 
     def _has_inputs(self, model: c_void_p, names: Collection[str]) -> bool:

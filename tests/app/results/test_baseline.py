@@ -85,3 +85,44 @@ def test_what_can_not_be_compared_has_no_verdict_and_a_reason(
         why,
     )
     assert not any(row["baseline_case_id"] for row in rows)
+
+
+C, PYTHON = "a call, timed in C", "a call, timed in Python"
+RELEASE, PYTHON_LOOP = (
+    Case("mlp", "ort-cpu@1.20"),
+    Case("mlp", "ort-cpu", options={"call": "python"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "calls", "option"),
+    [
+        (RELEASE, BASE, ("run_with_iobinding, timed in Python", C), "ort-cpu.call=python"),
+        (BASE, RELEASE, (C, "run_with_iobinding, timed in Python"), "ort-cpu.call=python"),
+        (BASE, OTHER, (C, PYTHON), "ort-cpu.call=python"),
+        (RELEASE, BASE, ("a call of 1.20, timed in C", C), None),
+        (BASE, OTHER, ("another call, timed in C", C), None),
+        (RELEASE, BASE, (PYTHON, PYTHON), None),
+        (PYTHON_LOOP, BASE, (PYTHON, C), None),
+    ],
+)
+def test_a_verdict_needs_one_call_on_both_sides_or_a_loop_that_is_compared(
+    tmp_path: Path, base: Case, other: Case, calls: tuple[str, str], option: str | None
+) -> None:
+    """`option` is what the reason names; None where there is a verdict."""
+    manifest = manifest_of((base, other), 3)
+    baseline = "ort-cpu.call=python" if base == PYTHON_LOOP else base.runtime
+    plan = {**manifest.plan, "baseline": baseline}
+    with RunFolder.create(tmp_path / "run", replace(manifest, plan=plan)) as folder:
+        folder.begin(ENVIRONMENT)
+        for case, call in zip((base, other), calls, strict=True):
+            for number in range(3):
+                record(folder, case, number, [100.0 + number] * 30, call_path=call)
+    run = read_run(tmp_path / "run")
+    comparison = compare_with_baseline(run.manifest.requested_plan, Rows().measured(run), "run")
+    assert comparison is not None
+    assert bool(comparison.cases) == (option is None)
+    if option is not None:
+        (missing_case,) = comparison.not_compared
+        assert missing_case.reason == "other_call"
+        assert f"--option {option}" in missing_case.detail

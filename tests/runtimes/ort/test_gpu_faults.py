@@ -49,16 +49,19 @@ def test_every_prefix_that_the_provider_holds_is_the_gpus() -> None:
     assert b"%s failure %d: %s ; GPU=%d ;" in content and b"CUDA error \0" in content
     prefixes = {name.decode() for name in re.findall(rb"\0(CU[A-Z_]{2,})(?=\0)", content)}
     assert {"CUBLAS", "CUDNN_FE"} <= prefixes
-    for said in (*(f"{name} failure 1: f {PLACE}" for name in prefixes), "CUDA error cudaErrorX:f"):
-        fault = compile_fault(RuntimeError(said))
+    for message in (
+        *(f"{name} failure 1: f {PLACE}" for name in prefixes),
+        "CUDA error cudaErrorX:f",
+    ):
+        fault = compile_fault(RuntimeError(message))
         assert type(fault) is OutOfMemory or "GPU failed" in fault.cause
 
 
 @pytest.mark.parametrize(
-    "said", ["CUDA error cudaErrorNoKernelImageForDevice:no kernel image", "CUDA failure 209: n"]
+    "message", ["CUDA error cudaErrorNoKernelImageForDevice:no kernel image", "CUDA failure 209: n"]
 )
-def test_a_build_without_kernels_for_the_gpu_is_to_be_replaced(said: str) -> None:
-    assert "onnxruntime-gpu" in run_fault(RuntimeError(f"{RAISED}{said}")).remedy
+def test_a_build_without_kernels_for_the_gpu_is_to_be_replaced(message: str) -> None:
+    assert "onnxruntime-gpu" in run_fault(RuntimeError(f"{RAISED}{message}")).remedy
 
 
 def test_a_failure_in_a_node_names_it() -> None:
