@@ -27,7 +27,7 @@ from app.console.answer.document import run_document
 from app.console.answer.length import fit_to_screen
 from app.console.answer.summary import RunResult
 from app.console.check import check_page
-from app.console.exporting import export, formats_of
+from app.console.export_formats import export, formats_of
 from app.console.installing import make_missing
 from app.console.output_files import write_output
 from app.console.progress import Display, display_for

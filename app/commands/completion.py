@@ -13,7 +13,7 @@ from app.commands.output import print_text
 from app.commands.pages import PAGES
 from app.commands.parsers import parser_of
 from app.commands.table import BY_NAME, COMMANDS
-from app.console.exporting import FORMATS as EXPORT_FORMATS
+from app.console.export_formats import FORMATS as EXPORT_FORMATS
 from app.console.regression_gate import GATES
 from app.plan.plan import named_lengths
 from app.plan.plan_files import suite_names

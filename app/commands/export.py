@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the files into the run folders; 1 if something in a run is damaged."""
-    from app.console.exporting import export_stored, formats_of
+    from app.console.export_formats import formats_of
+    from app.console.exporting import export_stored
 
     lines, damage = export_stored(options.runs, formats_of(options.formats), options.columns)
     print_failure = print_text("".join(f"{line}\n" for line in (*lines, *damage)))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.console.export_formats import check_derived
 from app.formatting.text import printable
 from app.present.document import Block, Paragraph, names, table
 from app.run_folder.files import Finding
-from app.runs.exporting.verification import check_exports
 from app.runs.verify import IntactRun, Verification, verify
 
 OK, DAMAGED = 0, 1
@@ -76,7 +76,7 @@ class VerifyReport:
 
 def verify_folder(folder: str) -> VerifyReport:
     """What is damaged in a folder; ResultsError for one that is no run."""
-    return VerifyReport(verify(Path(folder), check_exports))
+    return VerifyReport(verify(Path(folder), check_derived))
 
 
 def _mark(finding: Finding) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from app.cases.errors import PlanError
 from app.cases.objectives import BAND
 from app.comparison.judge import Comparison
-from app.console.exporting import formats_of
+from app.console.export_formats import formats_of
 from app.console.run_comparison import Comparer, comparer_of
 from app.console.run_comparison import compare as compared
 from app.console.streams import ResilientStream

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import re
 import zlib
@@ -88,6 +89,26 @@ def json_of(text: bytes) -> Any:
 def lies_within(folder: Path, path: Path) -> bool:
     """Whether a file is there and in the folder: a link that leads out of it is none of its own."""
     return path.is_file() and path.resolve().is_relative_to(folder.resolve())
+
+
+_NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_LAST_DIGITS = 1e-12
+"""By which a sum may differ on another processor, relative to it."""
+
+
+def agree(first: bytes, second: bytes) -> bool:
+    """Whether two texts are the same but for the last digits of numbers with a fraction."""
+    if first == second:
+        return True
+    if _NUMBER.split(first) != _NUMBER.split(second):
+        return False
+    numbers = zip(_NUMBER.findall(first), _NUMBER.findall(second), strict=True)
+    differing = ((number, other) for number, other in numbers if number != other)
+    return all(
+        not number.isdigit()
+        and math.isclose(float(number), float(other), rel_tol=_LAST_DIGITS, abs_tol=_LAST_DIGITS)
+        for number, other in differing
+    )
 
 
 KEY = "crc32"

@@ -1,11 +1,11 @@
 """Rows and statistics that a reader computed before, in the user's own cache: one file for a run.
 
 A run folder holds none of them, so that a stranger's folder brings no figure that its samples do
-not have. The file is called by the run's id and the folder's place. Whoever deletes it loses
-nothing but time. It has JSON lines, each with its checksum, and is replaced whole: a reader sees
-the old file or the new one without any lock, so that no writer of the run ever waits for a
-reader. Two readers that finish together leave the entries of the later one. SQLite would need
-locks and a journal of its own.
+not have. The file is called by the run's id and the folder's place. Deleting it loses nothing but
+time. It has JSON lines, each with its checksum, and is replaced whole: a reader sees the old file
+or the new one without any lock, so that no writer of the run ever waits for a reader. Two readers
+that finish together leave the entries of the later one. SQLite would need locks and a journal of
+its own.
 
 An entry has a name and holds for one key: a digest of everything that its values are computed
 from (`app/columns/row_statistics.py`). One under another key, or with another checksum, does not
@@ -58,7 +58,7 @@ class StatisticsStore:
         return text is not None and LINE.is_sealed(text)
 
     def get(self, name: str, key: str) -> Mapping[str, Any] | None:
-        """The JSON values of an entry; None if there is none, or a damaged one."""
+        """The JSON values of a whole entry; None where it is missing or damaged."""
         text = self._text(name, key)
         if text is None or not LINE.is_sealed(text):
             return None

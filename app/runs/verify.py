@@ -11,23 +11,25 @@ on.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import math
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from app.cases.case import Case
-from app.cases.column import Row, are_equal
-from app.cases.column_names import columns_with_values
+from app.cases.column import Row
 from app.cases.errors import FileError
 from app.cases.round import RoundResult
 from app.cases.status import TERMINAL
 from app.columns.rounds import mixed_graphs
 from app.columns.rows import Rows
+from app.machine.environment import graphlap_version
 from app.run_folder import journal as lines
-from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, read_json
+from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, agree, read_json
 from app.run_folder.folder import LIVE, RESULTS, TELEMETRY, is_being_written
 from app.run_folder.journal import FOLDER
 from app.run_folder.ledger import Ledger
@@ -35,7 +37,7 @@ from app.run_folder.live_status import Live
 from app.run_folder.manifest import MANIFEST, DamagedManifest, read_manifest
 from app.run_folder.operators import read_operators
 from app.run_folder.run import SAMPLES, Run
-from app.run_folder.table import read_rounds, read_table, rows_of, to_csv
+from app.run_folder.table import read_rounds, to_csv
 from app.run_folder.telemetry import damaged_readings
 from app.runs.reader import drop_damaged_rounds
 from exporters.codec import CodecError, from_json
@@ -180,11 +182,11 @@ class IntactRun:
             yield from results.values()
 
 
-Tables = Callable[[Path, str, Mapping[str, Row]], Iterable[Finding]]
-"""What looks at exported tables, given the folder, its id and its rows by case id."""
+FileChecks = Callable[[Run, Rows], Iterable[Finding]]
+"""What looks at the other files that are made of a run."""
 
 
-def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verification:
+def verify(folder: Path, file_checks: FileChecks = lambda *_: ()) -> Verification:
     """Look at all of it and change nothing; ResultsError for a folder that is no run."""
     live = is_being_written(folder)
     try:
@@ -201,10 +203,10 @@ def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verification:
         findings += _missing_records(intact, end)
     findings += [*_archived_files(intact.run), *_telemetry(intact.run)]
     if not live and all(finding.harmless for finding in findings):
-        rows = Rows(stores=False).of(intact.run)
-        findings += _rows(intact.run, rows)
-        by_id = {str(row["case_id"]): row for row in rows}
-        findings += tables(folder, intact.run.manifest.run_id, by_id)
+        rows = Rows(stores=False)
+        has_ended = end.state in ("finished", "stopped") or not (folder / LIVE).is_file()
+        findings += _tables(intact.run, rows.of(intact.run), has_ended)
+        findings += file_checks(intact.run, rows)
     samples = sum(result.iterations for result in rounds)
     return Verification(intact.lines, len(rounds), samples, tuple(findings), live)
 
@@ -395,37 +397,50 @@ def _telemetry(run: Run) -> Iterator[Finding]:
             yield Finding("telemetry_damaged", file, problem, remedy, harmless=True)
 
 
-def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
+def _tables(run: Run, rows: Sequence[Row], has_ended: bool) -> Iterator[Finding]:
     """Whether the tables have what journal and samples amount to."""
-    names = dict.fromkeys((run.manifest.full_table, RESULTS))
-    is_there = any((run.path / name).is_file() for name in names)
-    computed_rows = rows_of(to_csv(rows).decode()) if is_there else {}
-    for name in names:
-        if problem := _table_fault(run.path / name, computed_rows, len(rows)):
-            remedy = "make it again: graphlap export -f csv"
-            yield Finding("table_differs", name, problem, remedy, harmless=True)
+    for name in dict.fromkeys((run.manifest.full_table, RESULTS)):
+        path = run.path / name
+        if not path.is_file():
+            problem = "is not there"
+        else:
+            problem = _table_fault(rows, path, name == run.manifest.full_table)
+        if problem:
+            yield differing_file(run, name, "csv", has_ended and path.is_file(), problem)
 
 
-def _table_fault(path: Path, computed_rows: Mapping[str, Row], cases: int) -> str:
-    """What a table lacks of the rows or has of others, by the columns that it has; "" if nothing.
+DIFFERS = "is not what journal and samples amount to"
 
-    One for people may be without the ids of the cases: it has a line for each in their order.
-    """
-    if not path.is_file():
-        return "is not there"
-    names, stored_rows = read_table(path)
-    filled_columns = columns_with_values(stored_rows).intersection(names)
-    ids = (
-        [str(row["case_id"]) for row in stored_rows] if "case_id" in names else list(computed_rows)
-    )
-    by_id = dict(zip(ids, stored_rows, strict=False)) if names else {}
-    differing = set[str]()
-    for case_id, row in computed_rows.items():
-        stored_row = by_id.get(case_id, {})
-        differing.update(
-            name for name in filled_columns if not are_equal(row.get(name), stored_row.get(name))
-        )
-    differs = sorted(differing)
-    if not differs and by_id.keys() == computed_rows.keys() and len(stored_rows) == cases:
+
+def differing_file(
+    run: Run, name: str, made_by: str, has_ended: bool = True, problem: str = DIFFERS
+) -> Finding:
+    """The finding of a derived file that `graphlap export` makes again in this format, "" for one
+    that it does not make. No damage is what another release made of its own method, and what a
+    kill leaves of a run that has not ended."""
+    place = shlex.quote(str(run.path))
+    remedy = f"make it again: graphlap export {place} -f {made_by}" if made_by else "remove it"
+    is_ours = run.manifest.graphlap_version == graphlap_version()
+    return Finding("table_differs", name, problem, remedy, not (has_ended and is_ours))
+
+
+def _table_fault(rows: Sequence[Row], path: Path, has_all: bool) -> str:
+    """How a file differs from the table of these rows with the columns that it names, or with
+    every column; "" if it does not."""
+    try:
+        text = read_file(path)
+    except OSError as error:
+        return f"can't be read ({error.strerror})"
+    names = _lines(text)[0]
+    expected = to_csv(rows, () if has_all else names)
+    if agree(text, expected):
         return ""
-    return f"is not what journal and samples amount to ({', '.join(differs[:3]) or 'its rows'})"
+    columns = [zip(*_lines(part), strict=False) for part in (text, expected)]
+    differing = [str(new[0]) for old, new in zip(*columns, strict=False) if old != new]
+    return f"{DIFFERS} ({', '.join(differing[:3]) or 'its columns'})"
+
+
+def _lines(text: bytes) -> list[list[str]]:
+    """The cells of each line of a table, whatever it is."""
+    lines = text.decode(errors="replace").replace("\0", "").splitlines(keepends=True)
+    return list(csv.reader(lines)) or [[]]

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from app.__main__ import main
-from app.console.exporting import export
+from app.console.export_formats import export
 from app.machine.environment import graphlap_version
 from app.plan.studies import load_study
 from app.present.markdown import as_markdown, escaped

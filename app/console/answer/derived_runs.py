@@ -11,7 +11,7 @@ from app.cases.errors import PlanError
 from app.columns.rows import Rows
 from app.comparison.aggregate_throughput import throughput_over_hosts
 from app.console.answer.document import shown_blocks
-from app.console.exporting import export, formats_of
+from app.console.export_formats import export, formats_of
 from app.console.row_table import sort_column
 from app.console.scaling import write_throughputs
 from app.console.verify import RunDocument

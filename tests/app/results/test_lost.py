@@ -13,10 +13,10 @@ import pytest
 from app.__main__ import main
 from app.cases.round import RoundResult
 from app.columns.rows import Rows
+from app.console.export_formats import check_derived
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import FOLDER, LONGEST_TEXT, Operators
 from app.run_folder.table import read_rows, write_tables
-from app.runs.exporting.verification import check_exports
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from exporters.diagnostics.catalogue import diagnostic
@@ -97,7 +97,7 @@ def test_an_export_with_more_rounds_than_the_journals_is_damage(run: Path) -> No
     (run / "live.json").unlink()
     for table in run.glob("results*.csv"):
         table.unlink()
-    report = verify(run, check_exports)
+    report = verify(run, check_derived)
     assert report.damaged
     assert {finding.file for finding in report.findings if not finding.harmless} == {"results.json"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from app.cases.jobs import Operator, OperatorTimes
 from app.cases.round import RECORD
 from app.cases.telemetry import Reading
 from app.columns.rows import Rows
+from app.console.export_formats import check_derived
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder, telemetry_name
 from app.run_folder.operators import write_operators
@@ -194,13 +196,13 @@ def test_what_a_kill_leaves_is_noted_and_no_damage(run: Path) -> None:
     assert [finding.code for finding in report.findings] == ["line_torn", "samples_unfinished"]
 
 
-def test_rows_that_do_not_follow_from_the_samples_are_noted(run: Path) -> None:
+def test_rows_that_do_not_follow_from_the_samples_are_damage(run: Path) -> None:
     results = run / "results.full.csv"
     rows = results.read_text()
     assert ",crashed," in rows
     results.write_text(rows.replace(",crashed,", ",ok,"))
     (finding,) = verify(run).findings
-    assert (finding.code, finding.harmless) == ("table_differs", True)
+    assert (finding.code, finding.harmless) == ("table_differs", False)
     assert "status" in finding.problem
 
 
@@ -244,15 +246,15 @@ def test_a_table_of_operators_that_is_not_what_was_measured_is_told_and_left_out
     assert main(["--report", str(tmp_path / "run"), "-o", str(tmp_path / "r.html")]) == 1
 
 
-def test_a_lost_quote_in_the_rows_is_noted_however_long_they_are(run: Path) -> None:
+def test_a_lost_quote_in_the_rows_is_damage_however_long_they_are(run: Path) -> None:
     results = run / "results.full.csv"
     results.write_text(results.read_text() + '"' + "x" * 200_000)
     (finding,) = verify(run).findings
-    assert finding.harmless
+    assert not finding.harmless
     assert finding.file == "results.full.csv"
 
 
-def test_a_table_of_another_run_is_noted(
+def test_a_table_of_another_run_is_damage(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("pyarrow")
@@ -264,15 +266,17 @@ def test_a_table_of_another_run_is_noted(
     assert capsys.readouterr().out.startswith("whole: ")
     shutil.copy(tmp_path / "other" / "results.parquet", run)
     (run / "results.json").write_text((run / "results.json").read_text().replace("30.0", "31.0"))
-    assert main(["--verify", str(run)]) == 0
-    output = capsys.readouterr().out
-    assert "note: results.parquet is of another run" in output
-    assert "note: results.json is not what journal and samples amount to" in output
+    findings = verify(run, check_derived).findings
+    assert [(finding.file, finding.harmless) for finding in findings] == [
+        ("results.json", False),
+        ("results.parquet", False),
+    ]
     (run / "results.parquet").write_bytes(b"PAR1 and no more PAR1")
-    assert main(["--verify", str(run)]) == 0
-    output = capsys.readouterr().out
-    assert "note: results.parquet can't be read" in output
-    assert "graphlap export -f parquet" in output
+    assert main(["verify", str(run)]) == 1
+    advice = capsys.readouterr().out.partition("results.parquet")[2]
+    command = shlex.split(advice.partition("graphlap ")[2].splitlines()[0])
+    assert main(command) == 0
+    assert not (run / "results.parquet").read_bytes().startswith(b"PAR1 and")
 
 
 def test_lines_that_are_lost_are_missed_where_a_run_has_ended(

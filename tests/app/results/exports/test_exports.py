@@ -16,10 +16,9 @@ import pytest
 from app.cases.case import Case
 from app.cases.round import RECORD, Check, OpenLoop
 from app.cases.telemetry import Disturbance, Interference, Reading
-from app.console.exporting import FORMATS, export
+from app.console.export_formats import FORMATS, check_derived, export
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
-from app.runs.exporting.verification import check_exports
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from tests.app.results.runs import CASE, manifest_of, record
@@ -93,7 +92,7 @@ def test_an_error_that_is_no_number_is_told_by_every_format(tmp_path: Path) -> N
     (row,) = json.loads((tmp_path / "run" / "results.json").read_text())["rows"]
     assert row["max_abs_error"] is row["max_rel_error"] is None
     assert row["status"] == "wrong_output"
-    assert not verify(tmp_path / "run", check_exports).findings
+    assert not verify(tmp_path / "run", check_derived).findings
 
 
 def test_markdown_shows_hostile_names_as_text_and_keeps_its_table_whole(run: Run) -> None:

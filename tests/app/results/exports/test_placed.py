@@ -9,7 +9,7 @@ import pytest
 
 from app.__main__ import main
 from app.cases.errors import DiskError
-from app.console.exporting import FORMATS, export
+from app.console.export_formats import FORMATS, export
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from tests.app.results.runs import CASE, manifest_of, record

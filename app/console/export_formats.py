@@ -1,0 +1,141 @@
+"""The formats of other programs: the files that each has, how they are made, and whether those of a
+folder are what the run amounts to."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from app.capabilities.registry import answers
+from app.cases.errors import PlanError, suggestion, unwritable
+from app.columns.rows import Rows
+from app.comparison.measured_case import MeasuredCase
+from app.run_folder.files import Finding, agree
+from app.run_folder.folder import TELEMETRY
+from app.run_folder.run import SAMPLES, Run
+from app.runs.verify import differing_file
+from exporters import install_layout
+from exporters.file_access import read_file
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """`writes` is the function that makes the files of a run and its rows and gives their paths;
+    `files` are their names as patterns,
+    and `package` is what it needs beyond ours, which the extra `data` brings. `compares`: it takes
+    measured cases in the place of rows, since it compares them."""
+
+    writes: str
+    files: tuple[str, ...]
+    package: str = ""
+    compares: bool = False
+
+
+CSV = "csv"
+FORMATS = {
+    CSV: Format("app.runs.exporting.tables:export_csv", ("samples.csv",)),
+    "json": Format("app.runs.exporting.json_file:export_json", ("results.json",)),
+    "markdown": Format("app.console.markdown:export_markdown", ("results.md",), compares=True),
+    "parquet": Format(
+        "app.runs.exporting.tables:export_parquet",
+        ("results.parquet", "samples.parquet"),
+        "pyarrow",
+    ),
+    "hdr": Format("app.runs.exporting.traces:export_hdr", ("latency.hlog", "hgrm/*.hgrm"), "hdrh"),
+    "trace": Format("app.runs.exporting.traces:export_trace", ("trace/*.json.gz",)),
+}
+
+
+def formats_of(text: str | None) -> tuple[str, ...]:
+    """The formats of `--export csv,trace`; PlanError for one that is not known or can't be made."""
+    names = tuple(dict.fromkeys(word.strip() for word in (text or "").split(",") if word.strip()))
+    if text is not None and not names:
+        raise PlanError("--export names no format", f"give some of {', '.join(FORMATS)}")
+    for name in names:
+        if name not in FORMATS:
+            raise PlanError(f"--export {name} is not known", suggestion(name, list(FORMATS)))
+        package = FORMATS[name].package
+        if package and find_spec(package) is None:
+            raise PlanError(
+                f"--export {name} needs {package}, which is not installed",
+                "pip install 'graphlap[data]'",
+            )
+    return names
+
+
+def export(
+    run: Run,
+    names: Sequence[str],
+    columns: Sequence[str] = (),
+    measurements: Sequence[MeasuredCase] | None = None,
+) -> list[Path]:
+    """Write the files of these formats into the run folder; DiskError if one can't be. `columns`
+    are the words of `--columns`, for the table for people. `measurements` are the run's cases,
+    which are read if they are not there yet: rows alone where no format compares them."""
+    paths: list[Path] = []
+    if measurements is None and any(FORMATS[name].compares for name in names):
+        measurements = Rows().measured(run)
+    rows = Rows().of(run) if measurements is None else [case.row for case in measurements]
+    try:
+        for name in names:
+            options = {"columns": columns} if name == CSV else {}
+            cases = measurements if FORMATS[name].compares else rows
+            paths += install_layout.load(FORMATS[name].writes)(run, cases, **options)
+    except OSError as error:
+        raise unwritable(run.path, error, ", or copy the run") from error
+    return paths
+
+
+def check_derived(run: Run, rows: Rows) -> Iterator[Finding]:
+    """The exports and answers in a run's folder that are not what it amounts to: each is made again
+    elsewhere and compared."""
+    measurements = rows.measured(run)
+    for name, export_format in FORMATS.items():
+        has_files = any(next(run.path.glob(files), None) for files in export_format.files)
+        if not has_files or (export_format.package and not find_spec(export_format.package)):
+            continue
+        with TemporaryDirectory() as scratch:
+            for folder in (SAMPLES, TELEMETRY):
+                Path(scratch, folder).symlink_to((run.path / folder).absolute())
+            for path in export(replace(run, path=Path(scratch)), (name,), (), measurements):
+                file = str(path.relative_to(scratch))
+                if not any(path.match(files) for files in export_format.files):
+                    continue
+                if (run.path / file).is_file() and not _are_same(run.path / file, path):
+                    yield differing_file(run, file, name)
+    for answer in answers(run):
+        for file, content in answer.files():
+            if (run.path / file).is_file() and not agree(read_file(run.path / file), content):
+                yield differing_file(run, file, "")
+
+
+def _are_same(file: Path, other: Path) -> bool:
+    """Whether two files have the same content, packed or not."""
+    if file.suffix == ".parquet":
+        return _have_same_cells(file, other)
+    data, other_data = read_file(file), read_file(other)
+    if file.suffix == ".gz" and data != other_data:
+        try:
+            data, other_data = gzip.decompress(data), gzip.decompress(other_data)
+        except (OSError, EOFError, zlib.error):
+            return False
+    return agree(data, other_data)
+
+
+def _have_same_cells(file: Path, other: Path) -> bool:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        table, other_table = parquet.read_table(file), parquet.read_table(other)
+        if table.equals(other_table):
+            return True
+        texts = (repr(part.to_pydict()).encode() for part in (table, other_table))
+    except (OSError, pa.ArrowException):
+        return False
+    return agree(*texts)
