@@ -207,8 +207,9 @@ class Runtime(ABC):
     """One engine. Instances hold no state and are cheap to make.
 
     `summary` is one line for lists and forms, `options` the one table of settings, beside which
-    with `any_option` the engine is handed every other that is given, `clock` what times its
-    runs. `unexecuted` is what hinders precisions that it lacks, after the word "which".
+    with `any_option` the engine is handed every other that is given, `patterns` what lists show of
+    options that `options_for` knows by the beginning of their names, `clock` what times its runs.
+    `unexecuted` is what hinders precisions that it lacks, after the word "which".
     `only_when_named` keeps a runtime out of sweeps that name none.
     `default_device` is the device of a case that names none, empty where there is no choice.
     `accelerator` is the kind of device that a case has for itself beside the host (`gpu`),
@@ -232,6 +233,7 @@ class Runtime(ABC):
     unexecuted: ClassVar[Mapping[Precision, str]] = {"fp8": "TensorRT alone multiplies"}
     clock: ClassVar[Clock] = "wall"
     any_option: ClassVar[bool] = False
+    patterns: ClassVar[tuple[Option, ...]] = ()
     only_when_named: ClassVar[bool] = False
     default_device: ClassVar[str] = ""
     accelerator: ClassVar[str] = ""

@@ -130,7 +130,7 @@ def options_blocks(name: str) -> Iterator[Block]:
     yield Paragraph(f"{name}: {runtime(spec.name).summary}")
     rows = [
         (f"{spec.name}.{option.name}", _values(option), str(option.default), option.help)
-        for option in options_of(name)
+        for option in (*options_of(name), *runtime(spec.name).patterns)
     ]
     yield table(names("option", "values", "default", "meaning"), rows)
 

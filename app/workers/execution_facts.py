@@ -17,7 +17,7 @@ from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import UNOPTIMISED, ExportedModel, StatePair
 from runtimes.base import Arrays, Lane, Runtime
 from runtimes.execution import Execution, NodePlacement
-from runtimes.session.precision import INTEGER, UNKNOWN
+from runtimes.session.precision import INTEGER, UNKNOWN, saturates_int8
 
 
 def engine_facts(runtime: Runtime) -> dict[str, str]:
@@ -150,6 +150,22 @@ def reference_diagnostics(check: Check) -> Iterator[Diagnostic]:
         yield diagnostic("only_own_reference")
     elif check.disagreements:
         yield diagnostic("references_disagree", agreeing=agreeing)
+
+
+def saturation_note(check: Check, model: ExportedModel, runtime: str) -> str:
+    """What to set where ONNX Runtime is right without its optimisations and wrong with them, for
+    int8 products of a processor that saturates; "" elsewhere."""
+    name = runtime.partition(":")[0].partition("@")[0]
+    parties = {party for item in check.disagreements for party in (item.first, item.second)}
+    is_right_unoptimised = UNOPTIMISED in set(check.references) - parties
+    if not name.startswith("ort-") or model.precision != "fp32" or model.narrowest != "int8":
+        return ""
+    if not is_right_unoptimised or not saturates_int8():
+        return ""
+    return (
+        "; unoptimised, ONNX Runtime is right, and this processor has no VNNI, so that sums of two "
+        f"int8 products saturate in 16 bits: set --option {name}.session.x64quantprecision=1"
+    )
 
 
 def wrong_output_diagnostic(check: Check) -> Diagnostic:

@@ -13,7 +13,12 @@ from typing import Any, BinaryIO, cast
 from app.cases.round import Check, MeasureJob, Phase, Progress, RoundResult
 from app.workers.batcher import parts
 from app.workers.conditions import describe_round
-from app.workers.execution_facts import is_only_own, nan_diagnostics, reference_diagnostics
+from app.workers.execution_facts import (
+    is_only_own,
+    nan_diagnostics,
+    reference_diagnostics,
+    saturation_note,
+)
 from app.workers.lanes import fed
 from app.workers.output_check import (
     check_lanes,
@@ -155,4 +160,5 @@ class RoundContext:
         self.warn(*nan_diagnostics(check), *reference_diagnostics(check))
         if not check.output_ok:
             reason = mismatch_text(check, self.result.concurrency)
+            reason += saturation_note(check, self.job.model, self.job.runtime)
             self.note(status="wrong_output", reason=reason)

@@ -111,6 +111,16 @@ ENGINE: Entries = {
         units={"option": NAME},
         example={"option": "execution_mode=parallel"},
     ),
+    "int8_sums_widened": Entry(
+        title="int8 sums in 32 bits",
+        message="This processor has no VNNI instructions: the session was opened with {entry}, "
+        "since sums of two int8 products would saturate in 16 bits.",
+        condition="A graph converted to int8 runs on ONNX Runtime's CPU provider, and "
+        "/proc/cpuinfo lists neither avx512_vnni nor avx_vnni.",
+        severity="info",
+        units={"entry": NAME},
+        example={"entry": "session.x64quantprecision=1"},
+    ),
     "sync_not_granted": Entry(
         title="Another way of waiting for the GPU",
         message="sync={requested} was requested, and the process waits by {actual}.",

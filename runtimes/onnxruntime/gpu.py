@@ -42,6 +42,7 @@ from runtimes.onnxruntime.opening import (
     provider_library,
     session_options,
 )
+from runtimes.onnxruntime.session_entries import PassesEntries
 from runtimes.options import Request
 from runtimes.session.precision import is_matrix_op
 
@@ -194,7 +195,7 @@ def engine_cache_fact(providers: Providers, files_before: Mapping[str, int]) -> 
     return {"engine_cache": "hit" if engine_files(providers) == files_before else "rebuilt"}
 
 
-class OrtGpu(GpuRuntime):
+class OrtGpu(PassesEntries, GpuRuntime):
     """A provider on one GPU."""
 
     provider: ClassVar[str]

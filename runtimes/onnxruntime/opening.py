@@ -4,17 +4,29 @@ same settings as program text.
 
 from __future__ import annotations
 
+import mmap
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exporters.types import Precision
 from runtimes.base import Availability, Available, Unavailable
 from runtimes.cuda.options import built_for
 from runtimes.errors import NotAvailable, Unsupported
+from runtimes.onnxruntime.session_entries import (
+    BY_OPTION,
+    PREFIX,
+    RECORD_ASSIGNMENT,
+    WEIGHTS_OF_GRAPH,
+    WIDE_SUMS,
+    keys_meant,
+)
 from runtimes.options import SESSIONS, Option, OptionValue, Request
+from runtimes.session.precision import saturates_int8
 from runtimes.snippets import Usage, Used, triton_config
 
 if TYPE_CHECKING:
@@ -100,6 +112,34 @@ def _folder() -> Path | None:
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
 
 
+def _passed_entries(options: Mapping[str, OptionValue]) -> dict[str, str]:
+    """The entries of a request's options; Unsupported for one that the library does not have."""
+    entries = {}
+    for option, value in options.items():
+        if not option.startswith(PREFIX) or value == "":
+            continue
+        build = "libonnxruntime.so*" if options.get("build") == "library" else "*pybind11_state*"
+        keys = [key for key in keys_meant(option) if _library_has(build, key)]
+        if not keys:
+            raise Unsupported(
+                f"{option}: the loaded ONNX Runtime has no session config entry of this key",
+                "write it as its onnxruntime_session_options_config_keys.h does",
+            )
+        entries[keys[0]] = str(value)
+    return entries
+
+
+@cache
+def _library_has(build: str, key: str) -> bool:
+    """Whether the key is a string of one of the installed libraries of that name."""
+    pattern = re.compile(rb"\0" + re.escape(key.encode()) + rb"\0")
+    for path in capi_folder().glob(build):
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            if pattern.search(text):
+                return True
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class OnDevice:
     """A device of a provider that is registered, and what the provider is told.
@@ -143,7 +183,7 @@ class Opening:
             request.fixed_axes,
             request.settings.threads,
             request.model.custom_ops,
-            entries={"session.record_ep_graph_assignment_info": "1"},
+            entries={RECORD_ASSIGNMENT: "1", **_passed_entries(request.options)},
         )
 
     @property
@@ -193,8 +233,7 @@ def session_options(opening: Opening) -> onnxruntime.SessionOptions:
         options.profile_file_prefix = str(opening.recording)
     if opening.graph is not None:
         options.optimized_model_filepath = str(opening.graph)
-        weights = "session.optimized_model_external_initializers_file_name"
-        options.add_session_config_entry(weights, f"{opening.graph.name}.weights")
+        options.add_session_config_entry(WEIGHTS_OF_GRAPH, f"{opening.graph.name}.weights")
     if opening.device is not None:
         ep_device = onnxruntime.get_ep_devices()[opening.device.number]
         options.add_provider_for_devices([ep_device], dict(opening.device.options))
@@ -212,6 +251,18 @@ def refused_operators(library: str) -> Unsupported:
 def flag(value: OptionValue) -> str:
     """A yes or no in the words of ONNX Runtime's options."""
     return "1" if value else "0"
+
+
+def cpu_entries(precision: Precision, options: Mapping[str, OptionValue]) -> dict[str, str]:
+    """What the CPU provider's session is configured with; `precision` is the one asked for.
+
+    A graph that we converted to int8 has weights with signs. Without VNNI the kernels for them add
+    two products in 16 bits, which saturates.
+    """
+    entries = {key: flag(options[option]) for key, option in BY_OPTION.items()}
+    if precision == "int8" and saturates_int8():
+        entries[WIDE_SUMS] = "1"
+    return entries
 
 
 _LEVELS = {"all": "ALL", "extended": "EXTENDED", "basic": "BASIC", "off": "DISABLE_ALL"}
@@ -238,11 +289,7 @@ def usage(setup: Used) -> Usage:
     ]
     if parallel:
         lines.append("options.execution_mode = ort.ExecutionMode.ORT_PARALLEL")
-    entries = {
-        "session.intra_op.allow_spinning": flag(options["intra_op_spinning"]),
-        "session.inter_op.allow_spinning": flag(options["inter_op_spinning"]),
-        "session.set_denormal_as_zero": flag(options["flush_denormals"]),
-    }
+    entries = {**cpu_entries(settings.precision, options), **_passed_entries(options)}
     lines += [f'options.add_session_config_entry("{k}", "{v}")' for k, v in entries.items()]
     lines += [
         f"options.add_free_dimension_override_by_name({axis!r}, {size})"

@@ -25,10 +25,11 @@ from runtimes.onnxruntime.opening import (
     OnDevice,
     Opening,
     availability,
-    flag,
+    cpu_entries,
     session_options,
 )
 from runtimes.onnxruntime.plugin import installed, plugin, refuse_misnamed
+from runtimes.onnxruntime.session_entries import PREFIX, WIDE_SUMS, PassesEntries
 from runtimes.options import SESSIONS, Option, Request
 from runtimes.session.host import CALL, takes_c
 from runtimes.session.precision import INTEGER, UNKNOWN, cpu_name
@@ -172,7 +173,7 @@ OPTIONS = (
 )
 
 
-class OrtCpu(Runtime):
+class OrtCpu(PassesEntries):
     """All nodes on the CPU provider, buffers bound beforehand, one set of them."""
 
     name = "ort-cpu"
@@ -232,7 +233,8 @@ class OrtCpu(Runtime):
 
     def _open(self, requests: Sequence[Request]) -> Session:
         request = requests[0]
-        opening, tell = _opening(request), partial(_execution, request)
+        opening = _opening(request)
+        tell = partial(_execution, request, opening)
         if not _without_python(request):
             return in_python(opening, requests, tell)
         from runtimes.onnxruntime.native import BUILDS
@@ -268,11 +270,15 @@ def _without_python(request: Request) -> bool:
     return True
 
 
+_WIDE_SUMS_SET = diagnostic("int8_sums_widened", entry=f"{WIDE_SUMS}=1")
 _NOT_PARALLEL = diagnostic("option_without_effect", option="execution_mode=parallel")
 
 
-def _execution(request: Request, inspection: Executed, call_path: str) -> Execution:
+def _execution(
+    request: Request, opening: Opening, inspection: Executed, call_path: str
+) -> Execution:
     idle = request.options["execution_mode"] == "parallel" and request.settings.threads == 1
+    is_widened = WIDE_SUMS in opening.entries and WIDE_SUMS not in Opening.of(request).entries
     return Execution(
         provider=_PROVIDER,
         precision=inspection.precision,
@@ -280,7 +286,11 @@ def _execution(request: Request, inspection: Executed, call_path: str) -> Execut
         call_path=call_path,
         placement=inspection.placement,
         inspection_ms=inspection.inspection_ms,
-        warnings=inspection.warnings + ((_NOT_PARALLEL,) if idle else ()),
+        warnings=(
+            *inspection.warnings,
+            *((_NOT_PARALLEL,) if idle else ()),
+            *((_WIDE_SUMS_SET,) if is_widened else ()),
+        ),
     )
 
 
@@ -294,10 +304,8 @@ def _opening(request: Request) -> Opening:
         memory_pattern=bool(options["memory_pattern"]),
         memory_arena=bool(options["memory_arena"]),
         entries={
+            **cpu_entries(request.settings.precision, options),
             **common.entries,
-            "session.intra_op.allow_spinning": flag(options["intra_op_spinning"]),
-            "session.inter_op.allow_spinning": flag(options["inter_op_spinning"]),
-            "session.set_denormal_as_zero": flag(options["flush_denormals"]),
         },
     )
 
@@ -322,7 +330,7 @@ def _recurrent_nodes(path: str) -> tuple[tuple[str, str], ...]:
 _DEVICES = ("first", "cpu", "gpu", "npu", *map(str, range(16)))
 
 
-class OrtEp(Runtime):
+class OrtEp(PassesEntries):
     """`ort-ep:PACKAGE` or `ort-ep:/path/lib.so`: its provider first, the CPU for what it leaves.
 
     The library is loaded where a session is opened, and nowhere else.
@@ -417,7 +425,7 @@ class OrtEp(Runtime):
         return {
             name: str(value)
             for name, value in request.options.items()
-            if name not in own_names and value != ""
+            if name not in own_names and not name.startswith(PREFIX) and value != ""
         }
 
 

@@ -20,6 +20,7 @@ from runtimes.execution import NodePlacement
 CPU_INFO = Path("/proc/cpuinfo")
 _BF16_FEATURES = frozenset({"amx_bf16", "avx512_bf16", "bf16"})
 """The kernel's words for them: two of x86-64, one of Arm."""
+_VNNI_FEATURES = frozenset({"avx512_vnni", "avx_vnni"})
 
 
 @cache
@@ -40,6 +41,14 @@ def multiplies_bf16() -> bool:
     """Whether it says that it has instructions for products in bfloat16."""
     words = (*_cpuinfo_values("flags"), *_cpuinfo_values("Features"))
     return any(_BF16_FEATURES & {*line.split()} for line in words)
+
+
+@cache
+def saturates_int8() -> bool:
+    """Whether it is an x86-64 that multiplies bytes without VNNI, as Zen 2 and 3: two products of
+    an unsigned and a signed byte are then added in 16 bits."""
+    flags = {flag for line in _cpuinfo_values("flags") for flag in line.split()}
+    return "lm" in flags and not _VNNI_FEATURES & flags
 
 
 def _cpuinfo_values(wanted: str) -> Iterator[str]:

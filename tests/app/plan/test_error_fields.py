@@ -7,7 +7,7 @@ import pytest
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
 from app.plan.plan import parse_plan
-from app.plan.runtime_options import reject_unknown_options
+from app.plan.runtime_options import option_sets, reject_unknown_options
 from app.plan.settings.setting import integer_from, parsed, size_in_bytes
 from app.plan.settings.sweep import Sweep
 
@@ -48,3 +48,15 @@ def test_a_plan_names_the_key_once() -> None:
         parse_plan(plan, "the plan p.toml")
     assert exc_info.value.cause.count("scenario") == 1
     assert TORN in exc_info.value.cause and exc_info.value.remedy
+
+
+def test_a_session_entry_is_an_option_like_others_unless_graphlap_sets_it() -> None:
+    key = "ort-cpu.session.x64quantprecision"
+    sweep = Sweep(models=("mlp",), options={key: ("0", "1")})
+    reject_unknown_options(sweep, ["ort-cpu"])
+    values = [options["session.x64quantprecision"] for options in option_sets(sweep, "ort-cpu")]
+    assert values == ["0", "1"]
+    sweep = Sweep(models=("mlp",), options={"ort-cpu.session.intra_op.allow_spinning": ("0",)})
+    with pytest.raises(PlanError) as exc_info:
+        reject_unknown_options(sweep, ["ort-cpu"])
+    assert "ort-cpu.intra_op_spinning" in exc_info.value.remedy

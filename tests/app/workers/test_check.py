@@ -1,6 +1,8 @@
 """Correctness: a wrong, missing or unwritten output never passes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,10 +10,12 @@ import numpy as np
 import pytest
 
 from app.cases.round import Check
-from app.workers.execution_facts import is_only_own, reference_diagnostics
+from app.workers.execution_facts import is_only_own, reference_diagnostics, saturation_note
 from app.workers.output_check import check_lanes, compare, mismatch_text, worst
 from exporters.types import EVALUATED, UNOPTIMISED, Disagreement, Reference
+from runtimes.session import precision as host_cpu
 
+OPTION = "session.x64quantprecision"
 WANTED = {"y": np.array([[1.0, -2.0, 4.0]], np.float32)}
 
 
@@ -211,3 +215,35 @@ def test_zeros_that_come_out_as_almost_nothing_are_right() -> None:
     zeros = Reference({"x": A}, {"y": np.zeros(2, np.float32)})
     assert _run_check(np.full(2, 1e-30, np.float32), reference=zeros).output_ok
     assert not _run_check(np.full(2, 1e-9, np.float32), reference=zeros).output_ok
+
+
+@pytest.mark.parametrize(
+    ("flags", "runtime", "precisions", "references", "is_named"),
+    [
+        ("lm avx2", "ort-cpu@1.30", ("fp32", "int8"), (EVALUATED, UNOPTIMISED), True),
+        ("lm avx2", "ort-cpu", ("fp32", "int8"), (EVALUATED,), False),
+        ("lm avx2", "ort-cpu", ("fp32", "fp32"), (EVALUATED, UNOPTIMISED), False),
+        ("lm avx2", "ort-cpu", ("int8", "int8"), (EVALUATED, UNOPTIMISED), False),
+        ("lm avx2", "openvino-cpu", ("fp32", "int8"), (EVALUATED, UNOPTIMISED), False),
+        ("lm avx2 avx_vnni", "ort-cpu", ("fp32", "int8"), (EVALUATED, UNOPTIMISED), False),
+    ],
+)
+def test_saturation_is_named_where_only_the_optimised_engine_is_wrong(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: str,
+    runtime: str,
+    precisions: tuple[str, str],
+    references: tuple[str, ...],
+    is_named: bool,
+) -> None:
+    (tmp_path / "cpuinfo").write_text(f"flags : {flags}\n", "utf-8")
+    monkeypatch.setattr(host_cpu, "CPU_INFO", tmp_path / "cpuinfo")
+    host_cpu.saturates_int8.cache_clear()
+    model: Any = SimpleNamespace(precision=precisions[0], narrowest=precisions[1])
+    check = Check(EVALUATED, 1.0, 0.2, 0.9, 0.1, False, "y", references=references)
+    with_dispute = replace(check, disagreements=(Disagreement(EVALUATED, UNOPTIMISED, "y", 0.2),))
+    notes = [saturation_note(each, model, runtime) for each in (check, with_dispute)]
+    host_cpu.saturates_int8.cache_clear()
+    assert [f"--option ort-cpu.{OPTION}=1" in note for note in notes] == [is_named, False]
+    assert is_named or notes == ["", ""]
