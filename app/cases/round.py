@@ -261,10 +261,11 @@ class RoundResult:
     nothing was timed on this machine, `open_loop` for a round that is none. `engine_path` is the
     file that was loaded as the engine, `engine_distribution` the installed package that it is of.
     `imported` says who measured the round, where another program did.
-    `samples_crc32` is the checksum of the samples' file as it was written. `attempt` counts from 1
-    how often the case was begun: one whose host was lost begins again on another. `model_sha256`
-    is the graph that was measured. `transient`: circumstances made it fail, such as a missing file
-    or too little memory beside other processes, and not the case.
+    `samples_crc32` is the checksum of the samples' file as it was written, `readings_crc32` the
+    same of the devices' readings. `attempt` counts from 1 how often the case was begun: one whose
+    host was lost begins again on another. `model_sha256` is the graph that was measured.
+    `transient`: circumstances made it fail, such as a missing file or too little memory beside
+    other processes, and not the case.
     """
 
     case_id: str
@@ -307,6 +308,7 @@ class RoundResult:
     attempt: int = 1
     model_sha256: str = ""
     transient: bool = False
+    readings_crc32: int | None = None
 
     @property
     def is_tried_again(self) -> bool:

@@ -44,7 +44,8 @@ from app.plan.plan import Plan
 from app.run_folder.files import new_digest, text_digest
 from app.run_folder.folder import TELEMETRY, telemetry_name
 from app.run_folder.manifest import MANIFEST
-from app.run_folder.run import Content, Run
+from app.run_folder.run import Run
+from app.run_folder.statistics_store import Content
 from app.run_folder.telemetry import device_columns
 from app.stats.summary import Rate, Summary, summarise
 from exporters.codec import CodecError, from_json, to_brief_json

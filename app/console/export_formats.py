@@ -1,5 +1,5 @@
-"""The formats of other programs: the files that each has, how they are made, and whether those of a
-folder are what the run amounts to."""
+"""The formats of other programs: the files of each, the functions that make them, and the check of
+the files in a run's folder."""
 
 from __future__ import annotations
 

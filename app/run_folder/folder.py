@@ -19,19 +19,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 from zipfile import ZipFile
+from zlib import crc32
 
 from app.cases.errors import DiskError, ResultsError, unwritable
 from app.cases.round import RECORD, RoundResult
 from app.cases.telemetry import Reading
 from app.machine.environment import graphlap_version
-from app.run_folder.files import remove_drafts, replacing, write_atomically
+from app.run_folder.files import remove_drafts, replacing, text_digest, write_atomically
 from app.run_folder.journal import FOLDER as JOURNAL
 from app.run_folder.journal import Journal, Line, Writer, flush_folder, line_values
 from app.run_folder.manifest import FOLDER as FILES
 from app.run_folder.manifest import MANIFEST, ArchivedFile, Manifest, manifest_text, read_manifest
 from app.run_folder.run import SAMPLES
 from exporters.codec import to_json
-from exporters.file_access import private_folder
+from exporters.file_access import private_folder, read_file
 from exporters.types import INPUT, ExportedModel
 
 INPUTS = "inputs"
@@ -146,7 +147,16 @@ class RunFolder:
             self._journals[host] = Journal(self.path, host)
         host_name = host or str(environment.get("host", ""))
         writer, run_id = self.writer(host), self.manifest.run_id
-        line = Writer(writer, os.getpid(), host_name, graphlap_version(), dict(environment), run_id)
+        manifest = text_digest(read_file(self.path / MANIFEST))
+        line = Writer(
+            writer,
+            os.getpid(),
+            host_name,
+            graphlap_version(),
+            dict(environment),
+            run_id,
+            manifest,
+        )
         self.record(line, host=host)
         return line
 
@@ -179,6 +189,13 @@ class RunFolder:
         """Remove what a round that does not count has written."""
         with contextlib.suppress(OSError):
             (self.samples / samples_name(case_id, number)).unlink()
+
+    def readings_crc32(self, case_id: str, number: int) -> int | None:
+        """The checksum of the readings of devices during a round; None where no device has any."""
+        try:
+            return crc32(read_file(self.path / TELEMETRY / telemetry_name(case_id, number)))
+        except OSError:
+            return None
 
     def drop_readings(self, case_id: str, number: int) -> None:
         """Remove what the devices told during a round that does not count."""

@@ -92,7 +92,8 @@ def _plain(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """The first line of each file: who writes it, on what machine, and of which run."""
+    """The first line of each file: who writes it, on what machine, and of which run; `manifest` is
+    the digest of the run's manifest."""
 
     writer: str
     pid: int
@@ -100,6 +101,7 @@ class Writer:
     graphlap_version: str
     environment: Mapping[str, Any]
     run_id: str = ""
+    manifest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ class Operators:
     peak: Peak | None = None
     attempt: int = 1
     transient: bool = False
+    file_crc32: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from app.cases.case import Case
 from app.cases.column import Row
@@ -38,8 +39,9 @@ _FAR_OFF = 2.0
 def write_operators(folder: RunFolder, times: OperatorTimes) -> Operators:
     """Write the table of a case's operators, and give the line that tells of it."""
     file = f"{FOLDER}/{times.case_id}.csv" if times.ops else ""
+    table = operators_csv(times)
     if file:
-        folder.write(file, operators_csv(times))
+        folder.write(file, table)
     return Operators(
         times.case_id,
         times.clock,
@@ -50,6 +52,7 @@ def write_operators(folder: RunFolder, times: OperatorTimes) -> Operators:
         times.run_us,
         times.peak,
         transient=times.transient,
+        file_crc32=crc32(table) if file else None,
     )
 
 

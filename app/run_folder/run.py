@@ -19,15 +19,13 @@ from app.cases.round import MEASURED, RECORD, RoundResult
 from app.run_folder.files import text_digest
 from app.run_folder.journal import Operators, TimeSpent, Writer, line_text, line_values
 from app.run_folder.manifest import Manifest, MergedRun
-from app.run_folder.statistics_store import StatisticsStore
+from app.run_folder.statistics_store import Content, StatisticsStore
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import read_file
 from exporters.types import ExportedModel, axes_key
 from runtimes.execution import Clock, Samples
 
 SAMPLES = "samples"
-Content = tuple[int, int]
-"""How many bytes a file of samples has, and their CRC-32."""
 
 
 class SoundSamples(NamedTuple):

@@ -16,10 +16,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from app.run_folder.files import LINE, replacing, text_digest
 from exporters.cache import default_root
@@ -29,6 +32,11 @@ from exporters.file_access import private_folder, read_file
 MOST_BYTES = 1 << 30
 """Of all files; the least recently written go first."""
 _ENTRY = re.compile(rb'\{"name":"([^"\\]{1,80})","key":"([0-9a-f]{32})",')
+SETTLED_NS = 2 * 10**9
+"""A file system's times may be as coarse as this."""
+_FILES, _ANY_KEY = "files", 32 * "0"
+Content = tuple[int, int]
+"""How many bytes a file of samples has, and their CRC-32."""
 
 
 def folder() -> Path:
@@ -47,6 +55,33 @@ class StatisticsStore:
         self.path = folder() / f"{text_digest(place.encode(errors='surrogateescape'))}.jsonl"
         self._entries: dict[str, tuple[str, bytes]] | None = None
         self._new_entries: dict[str, tuple[str, Any]] = {}
+        self._files: dict[str, list[int]] | None = None
+        self._has_new_files = False
+
+    def content(self, path: Path) -> Content:
+        """The size and checksum of a file of samples, which is read unless nothing has written to
+        it since it was; OSError."""
+        status = path.stat()
+        *identity, checksum = self._known_files().get(path.name, [0])
+        if identity == _identity(status):
+            return status.st_size, checksum
+        data = read_file(path)
+        self.remember(path, status, (len(data), crc32(data)))
+        return len(data), crc32(data)
+
+    def remember(self, path: Path, status: os.stat_result, content: Content) -> None:
+        """Know a file of samples, which had this status before it was read.
+
+        One that has just changed may change again within a tick of the file system's clock.
+        """
+        if time.time_ns() - status.st_ctime_ns > SETTLED_NS and content[0] == status.st_size:
+            self._known_files()[path.name] = [*_identity(status), content[1]]
+            self._has_new_files = True
+
+    def _known_files(self) -> dict[str, list[int]]:
+        if self._files is None:
+            self._files = dict(self.get(_FILES, _ANY_KEY) or {})
+        return self._files
 
     def knows(self, name: str) -> bool:
         """Whether there is an entry of this name, under whichever key."""
@@ -75,6 +110,9 @@ class StatisticsStore:
     def save(self) -> None:
         """Write what was added. A cache that can't be written is left as it is: the statistics
         are computed again by the next reader."""
+        if self._has_new_files:
+            self.put(_FILES, _ANY_KEY, self._files)
+            self._has_new_files = False
         if not self._new_entries:
             return
         entries = _entries_in(self.path)
@@ -101,6 +139,12 @@ class StatisticsStore:
         if self._entries is None:
             self._entries = _entries_in(self.path)
         return self._entries
+
+
+def _identity(status: os.stat_result) -> list[int]:
+    """What changes with any change of a file: its status changes even where its size and its time
+    are set to what they were, as a copy has another inode."""
+    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
 def _line(name: str, key: str, values: Any) -> bytes:

@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from app.cases.case import Case
-from app.cases.errors import FileError, ResultsError
+from app.cases.errors import ResultsError
 from app.cases.round import FIRST_OF_SHAPE, MEASURED, WARMUP, RoundResult
 from app.columns.row_statistics import Statistics
 from app.run_folder import journal as lines
@@ -25,13 +25,12 @@ from app.run_folder.ledger import Ledger
 from app.run_folder.manifest import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
 from app.run_folder.run import (
     SAMPLES,
-    Content,
     Run,
     SoundSamples,
     content_of,
-    read_samples,
     records_of,
 )
+from app.run_folder.statistics_store import Content
 from exporters.codec import CodecError
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -118,7 +117,7 @@ def drop_damaged_rounds(run: Run) -> Run:
         ):
             sound_rounds[case_id] = sound_samples
             continue
-        contents, damage_by_round = _read_contents(run.path, timed_rounds)
+        contents, damage_by_round = _read_contents(run, timed_rounds)
         if damage_by_round:
             damage_by_case[case_id] = damage_by_round
         if case is not None and contents:
@@ -141,10 +140,8 @@ def _unchanged_samples(
     if run.store is None or not run.store.knows(case.case_id):
         return None
     try:
-        contents = [
-            content_of(read_samples(run.path / SAMPLES / result.samples)) for result in timed
-        ]
-    except FileError:
+        contents = [run.store.content(run.path / SAMPLES / result.samples) for result in timed]
+    except OSError:
         return None
     key = statistics.key(run, case, timed, contents)
     if not run.store.has(case.case_id, key):
@@ -153,14 +150,16 @@ def _unchanged_samples(
 
 
 def _read_contents(
-    run: Path, timed_rounds: Sequence[RoundResult]
+    run: Run, timed_rounds: Sequence[RoundResult]
 ) -> tuple[dict[int, Content], dict[int, Diagnostic]]:
     """By the number of the round what its file holds, or what is wrong with it."""
     contents: dict[int, Content] = {}
     damage_by_round: dict[int, Diagnostic] = {}
     for result in timed_rounds:
+        path = run.path / SAMPLES / result.samples
         try:
-            data = read_file(run / SAMPLES / result.samples)
+            status = path.stat()
+            data = read_file(path)
         except OSError as error:
             damage_by_round[result.round] = _unreadable(error, result)
             continue
@@ -168,6 +167,8 @@ def _read_contents(
             damage_by_round[result.round] = problem
         else:
             contents[result.round] = content_of(data)
+            if run.store is not None:
+                run.store.remember(path, status, contents[result.round])
     return contents, damage_by_round
 
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import math
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
+from zlib import crc32
 
 from app.cases.case import Case
 from app.cases.column import Row
@@ -29,8 +29,8 @@ from app.columns.rounds import mixed_graphs
 from app.columns.rows import Rows
 from app.machine.environment import graphlap_version
 from app.run_folder import journal as lines
-from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, agree, read_json
-from app.run_folder.folder import LIVE, RESULTS, TELEMETRY, is_being_written
+from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, agree, read_json, text_digest
+from app.run_folder.folder import LIVE, RESULTS, TELEMETRY, is_being_written, telemetry_name
 from app.run_folder.journal import FOLDER
 from app.run_folder.ledger import Ledger
 from app.run_folder.live_status import Live
@@ -310,7 +310,18 @@ def _seal_findings(folder: Path, intact: IntactRun) -> Iterator[Finding]:
                 file = f"{FOLDER}/{name}"
                 yield Finding("seal_missing", file, problem, "restore it from a copy")
     sealed = bool(intact.counts) and not any(intact.unsealed.values())
-    if sealed and not DOCUMENT.has_key(read_file(folder / MANIFEST)):
+    manifest = read_file(folder / MANIFEST)
+    run = intact.run
+    digests = {
+        writer.manifest
+        for writers in run.writers.values()
+        for writer in writers.values()
+        if writer.run_id == run.manifest.run_id
+    }
+    if digests - {"", text_digest(manifest)}:
+        problem = "is not what the run was begun with"
+        yield Finding("manifest_damaged", MANIFEST, problem, "restore it from a copy")
+    elif sealed and not DOCUMENT.has_key(manifest):
         problem = "has no checksum, and the journals have them"
         yield Finding("seal_missing", MANIFEST, problem, "restore it from a copy")
 
@@ -378,23 +389,32 @@ def _operators(run: Run) -> Iterator[tuple[str, Finding]]:
             yield line.case_id, Finding("operators_missing", line.file, "is not there", remedy)
             continue
         try:
-            total_us = read_operators(run.path, line).total_us
+            read_operators(run.path, line)
+            checksum = crc32(read_file(run.path / line.file))
         except FileError as error:
             yield line.case_id, Finding("operators_damaged", line.file, error.fault, remedy)
             continue
-        if line.total_us and not math.isclose(total_us, line.total_us):
-            problem = f"holds {total_us:.6g} µs of operators, and {line.total_us:.6g} were measured"
+        if line.file_crc32 not in (None, checksum):
+            problem = "is not the table that was written"
             yield line.case_id, Finding("operators_damaged", line.file, problem, remedy)
 
 
 def _telemetry(run: Run) -> Iterator[Finding]:
     """What the devices told, without which a round stands."""
+    checksums = {
+        telemetry_name(case_id, number): result.readings_crc32
+        for case_id, rounds in run.rounds.items()
+        for number, result in rounds.items()
+    }
     for path in sorted((run.path / TELEMETRY).glob("*")):
+        file, remedy = f"{TELEMETRY}/{path.name}", "restore it from a copy"
         if lines_lost := damaged_readings(path):
             problem = f"has {lines_lost:,} damaged line{'s' * (lines_lost > 1)}, which do not count"
-            file = f"{TELEMETRY}/{path.name}"
-            remedy = "restore it from a copy"
             yield Finding("telemetry_damaged", file, problem, remedy, harmless=True)
+        elif checksums.get(path.name) not in (None, crc32(read_file(path))):
+            yield Finding(
+                "telemetry_damaged", file, "differs from the readings of the devices", remedy
+            )
 
 
 def _tables(run: Run, rows: Sequence[Row], has_ended: bool) -> Iterator[Finding]:

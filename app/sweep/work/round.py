@@ -124,7 +124,9 @@ class RoundWork(ProcessWork):
 
     def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.result is not None:
-            yield self.result
+            self.on_progress(folder, live)
+            readings_crc32 = folder.readings_crc32(self.job.case_id, self.job.round)
+            yield replace(self.result, readings_crc32=readings_crc32)
 
     def on_abort(self, folder: RunFolder) -> None:
         folder.drop_samples(self.job.case_id, self.job.round)

@@ -83,6 +83,7 @@ def test_a_run_of_a_release_without_checksums_is_whole(run: Path) -> None:
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
     for line in lines:
         del line["crc32"]
+        line.pop("manifest", None)
     journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     manifest = json.loads((run / "manifest.json").read_text())
     del manifest["crc32"]

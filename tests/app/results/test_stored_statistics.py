@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,13 +21,17 @@ from app.cases.round import RECORD
 from app.columns import families, row_statistics, rows
 from app.columns.rows import Rows
 from app.plan.plan import Plan
+from app.run_folder import run as folder_run
 from app.run_folder import statistics_store
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import FOLDER, DiscardedRound, TimeSpent
 from app.run_folder.manifest import MANIFEST, read_manifest
+from app.run_folder.run import SAMPLES
 from app.run_folder.statistics_store import StatisticsStore
+from app.runs import reader
 from app.runs.reader import read_run
 from app.runs.verify import read_intact, verify
+from exporters.file_access import read_file
 from tests.app.results.resealed import reseal_journal, reseal_manifest
 from tests.app.results.runs import CASE, OTHER, PLAN, manifest_of, record
 from tests.checkout import ROOT
@@ -53,6 +58,22 @@ def run_id_of(path: Path) -> str:
 
 def stored_in(path: Path) -> Path:
     return StatisticsStore(path, run_id_of(path)).path
+
+
+@pytest.fixture
+def read_names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files of samples that readers open; those of the tests are old enough to be known."""
+    names: list[str] = []
+
+    def count_open(path: Path, *arguments: Any, **options: Any) -> bytes:
+        if path.parent.name == SAMPLES:
+            names.append(path.name)
+        return read_file(path, *arguments, **options)
+
+    for module in (reader, statistics_store, folder_run):
+        monkeypatch.setattr(module, "read_file", count_open)
+    monkeypatch.setattr(statistics_store, "SETTLED_NS", -1)
+    return names
 
 
 @pytest.fixture
@@ -153,6 +174,34 @@ def test_a_flipped_byte_is_noticed_where_size_and_time_of_the_file_stay(
     assert second_rows[0]["latency_mean_us"] != first_rows[0]["latency_mean_us"]
     stored_in(folder).unlink()
     assert rows_of(folder) == second_rows
+
+
+def test_samples_are_read_again_only_where_something_wrote_to_them(
+    folder: Path, read_names: list[str], tmp_path: Path
+) -> None:
+    first_rows = rows_of(folder)
+    assert set(read_names) == {path.name for path in (folder / SAMPLES).iterdir()}
+    read_names.clear()
+    assert rows_of(folder) == first_rows
+    assert not read_names
+    time.sleep(0.02)  # a tick of the file system's clock
+    changed_in_place(samples_of(folder))
+    assert rows_of(folder) != first_rows
+    assert samples_of(folder).name in read_names
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    read_names.clear()
+    rows_of(copy)
+    assert set(read_names) == {path.name for path in (copy / SAMPLES).iterdir()}
+
+
+def test_a_file_that_was_just_written_is_read_again(
+    folder: Path, read_names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statistics_store, "SETTLED_NS", 3600 * 10**9)
+    rows_of(folder)
+    read_names.clear()
+    rows_of(folder)
+    assert samples_of(folder).name in read_names
 
 
 def test_damaged_samples_are_noticed_though_statistics_are_stored(folder: Path) -> None:
@@ -362,8 +411,10 @@ def test_a_reader_that_was_killed_while_it_wrote_leaves_nothing_behind(
     writing = f"""
 import os, signal
 from pathlib import Path
+from app.runs import reader
 from app.runs.reader import read_run
 from app.columns.rows import Rows
+from app.run_folder import run as folder_run
 from app.run_folder import statistics_store
 line = statistics_store.replacing
 def killed(*arguments, **named):
