@@ -6,10 +6,11 @@ import argparse
 from dataclasses import replace
 
 from app.cases.objectives import BAND
-from app.commands.output import add_format, print_document
+from app.commands.output import add_format, format_of, print_document
 from app.commands.settings import add_settings
 from app.console.output_files import reject_outputs
 from app.plan.command_line import explicit_settings
+from app.present.terminal import TABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,5 +41,7 @@ def run(options: argparse.Namespace) -> int:
         "json": lambda: verdicts.json_text(verdicts.as_json(comparison, gate)),
         "markdown": lambda: verdicts.as_markdown(comparison, gate),
     }
-    print_failure = print_document(verdicts.comparison_blocks(comparison, gate), options, writers)
+    is_table = format_of(options) == TABLE
+    blocks = verdicts.comparison_blocks(comparison, gate, *(() if is_table else (None,)))
+    print_failure = print_document(blocks, options, writers)
     return print_failure or code(comparison, gate)

@@ -133,13 +133,18 @@ def as_json(
     return document
 
 
+_MAXIMUM_NAMED = 3
+
+
 def as_lines(gate_reasons: Iterable[Reason], gate: Gate = "slower") -> Iterator[str]:
     """A line for each code, with what it is about."""
     sentences_by_reason: dict[str, list[str]] = {}
     for entry in gate_reasons:
         sentences_by_reason.setdefault(entry.reason, []).append(entry.sentence)
     for reason, sentences in sentences_by_reason.items():
-        yield f"--fail-on {gate} can't pass: {reason}: {'; '.join(sentences)}"
+        rest = f" and {len(sentences) - _MAXIMUM_NAMED:,} more" * (len(sentences) > _MAXIMUM_NAMED)
+        first = "; ".join(sentences[:_MAXIMUM_NAMED])
+        yield f"--fail-on {gate} can't pass: {reason}: {first}{rest}"
 
 
 def _reasons(comparison: Comparison) -> Iterator[Reason]:

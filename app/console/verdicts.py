@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,10 @@ from app.present.markdown import as_markdown as markdown
 from app.stats.verdict import MINIMUM_PAST_RUNS, NO_RUN_VARIATION, RUN_VARIATION
 
 _MAXIMUM_NAMES = 3
+_MAXIMUM_REMARKS = 3
+"""Of each kind, one for a case or for a reason."""
+_MAXIMUM_ROWS = 15
+"""Of the table: with the remarks these are at most 60 lines of a terminal."""
 _MACHINE = ("host", "cpu", "cores", "memory", "os", "python", "packages", "virtual_machine")
 _WORDS = ("faster", "slower", "same", "undecided")
 _ORDER = {"slower": 0, "faster": 1, "undecided": 2, "same": 3}
@@ -90,12 +94,14 @@ def write(files: Mapping[str, str]) -> None:
         write_output(Path(path), content.encode(errors="backslashreplace"))
 
 
-def comparison_blocks(comparison: Comparison, gate: Gate = "") -> Iterator[Block]:
+def comparison_blocks(
+    comparison: Comparison, gate: Gate = "", most_rows: int | None = _MAXIMUM_ROWS
+) -> Iterator[Block]:
     """How many cases are slower, then the cases that are, then all others, then what a reader has
     to know."""
     if comparison.cases or comparison.not_compared:
         yield Paragraph(f"{_sentence(comparison)}; {_band(comparison)}")
-    yield from _details(comparison, gate)
+    yield from _details(comparison, gate, most_rows)
 
 
 def as_markdown(comparison: Comparison, gate: Gate = "") -> str:
@@ -104,9 +110,14 @@ def as_markdown(comparison: Comparison, gate: Gate = "") -> str:
     return markdown([*head, *_details(comparison, gate)])
 
 
-def _details(comparison: Comparison, gate: Gate) -> Iterator[Block]:
+def _details(
+    comparison: Comparison, gate: Gate, most_rows: int | None = _MAXIMUM_ROWS
+) -> Iterator[Block]:
     if comparison.cases:
-        yield Table(_columns(comparison), tuple(_rows(comparison)), is_main=True)
+        rows = tuple(_rows(comparison))
+        yield Table(_columns(comparison), rows[:most_rows], is_main=True)
+        if left_out := len(rows[len(rows[:most_rows]) :]):
+            yield Paragraph(f"{left_out:,} more verdicts are left out: --json FILE has all")
     yield Points(tuple(_remarks(comparison, gate)))
 
 
@@ -229,9 +240,21 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
         if sides.verdict.detail or sides.verdict.reason:
             cases.setdefault(sides.verdict_text, []).append(case.label)
     for reason, repeated_labels in cases.items():
-        labels = list(dict.fromkeys(repeated_labels))
-        rest = f" and {len(labels) - _MAXIMUM_NAMES} more" * (len(labels) > _MAXIMUM_NAMES)
-        yield f"{reason} ({', '.join(labels[:_MAXIMUM_NAMES])}{rest})"
+        yield f"{reason} ({_names(list(dict.fromkeys(repeated_labels)))})"
+
+
+def _names(labels: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    rest = f" and {len(labels) - _MAXIMUM_NAMES:,} more" * (len(labels) > _MAXIMUM_NAMES)
+    return f"{', '.join(labels[:_MAXIMUM_NAMES])}{rest}"
+
+
+def _first(remarks: Iterable[str]) -> Iterator[str]:
+    """The first of one kind, and how many more there are."""
+    all_remarks = tuple(remarks)
+    yield from all_remarks[:_MAXIMUM_REMARKS]
+    if left_out := len(all_remarks[_MAXIMUM_REMARKS:]):
+        yield f"… and {left_out:,} more such, which --json FILE has"
 
 
 def _words(case: ComparedCase) -> list[str]:
@@ -285,15 +308,20 @@ def _remarks(comparison: Comparison, gate: Gate) -> Iterator[str]:
     note = interval_note(sides.verdict for _, _, sides in _sides_of_cases(comparison))
     if note:
         yield note
-    yield from _reasons(comparison)
-    yield from comparison.damaged
-    for item in comparison.not_compared:
-        description = "no longer measured" if item.is_lost else "not compared"
-        yield f"{description}: {item.label}: {item.detail}"
-    for case in comparison.cases:
-        if case.missing:
-            names = ", ".join(map(percentile_label, case.missing))
-            yield f"not compared: {case.label}: {names}, which only one side has runs enough for"
+    yield from _first(_reasons(comparison))
+    yield from _first(comparison.damaged)
+    for is_lost, description in ((True, "no longer measured"), (False, "not compared")):
+        yield from _first(
+            f"{description}: {item.label}: {item.detail}"
+            for item in comparison.not_compared
+            if item.is_lost == is_lost
+        )
+    yield from _first(
+        f"not compared: {case.label}: {', '.join(map(percentile_label, case.missing))}, which only "
+        "one side has runs enough for"
+        for case in comparison.cases
+        if case.missing
+    )
     yield from run_variation_notes(comparison)
     machine = [item for item in comparison.environment if _is_of_machine(item[0])]
     if machine:
@@ -308,10 +336,10 @@ def _remarks(comparison: Comparison, gate: Gate) -> Iterator[str]:
     if comparison.only_first:
         alone = "of the baseline, compared with no case"
         origin = alone if comparison.in_turn else f"only in {comparison.first}"
-        yield f"{origin}: {', '.join(comparison.only_first)}"
+        yield f"{origin}: {_names(comparison.only_first)}"
     if comparison.only_second:
         origin = "without a baseline" if comparison.in_turn else f"only in {comparison.second}"
-        yield f"{origin}: {', '.join(comparison.only_second)}"
+        yield f"{origin}: {_names(comparison.only_second)}"
     if gate:
         yield from regression_gate.as_lines(regression_gate.reasons(comparison, gate), gate)
 
