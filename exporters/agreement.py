@@ -185,7 +185,10 @@ AS_ONE = TOLERANCE["fp32"] / 10
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """Outputs by reference, in the order of preference, and why others could not be had."""
+    """Outputs by reference, in the order of preference, and why others could not be had.
+
+    A reference that lacks some of the outputs stands behind one that has them all.
+    """
 
     outputs: Outputs
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -213,7 +216,10 @@ def reconciled(
         name
         for name in names
         if name == first
-        or disagreement(name, first, references.outputs, close_bound, scale) is None
+        or (
+            references.outputs[name].keys() == references.outputs[first].keys()
+            and disagreement(name, first, references.outputs, close_bound, scale) is None
+        )
     )
     return Reference(
         inputs,
@@ -236,10 +242,15 @@ def two_agree(outputs: Outputs, bound: Bound, scale: float) -> bool:
 def disagreement(
     left_name: str, other: str, outputs: Outputs, bound: Bound, scale: float
 ) -> Disagreement | None:
-    """The worst output in which two references differ by more than the bound; None if none does."""
+    """The worst output in which two references differ by more than the bound; None if none does.
+
+    What one of them does not vouch for is passed over.
+    """
     worst: tuple[float, Disagreement] | None = None
     for name, expected in outputs[other].items():
-        distance = difference(outputs[left_name].get(name), expected, scale)
+        if name not in outputs[left_name]:
+            continue
+        distance = difference(outputs[left_name][name], expected, scale)
         if bound.holds(distance, expected):
             continue
         relative = distance.relative if np.isfinite(distance.relative) else None

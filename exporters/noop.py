@@ -17,7 +17,7 @@ from exporters.cache import Store
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.model_names import null_of
-from exporters.semantics.evaluator import Evaluator
+from exporters.onnx_evaluator.evaluator import Evaluator
 from exporters.source import Point
 from exporters.steps import Done, done
 from exporters.structured import has_only_arrays

@@ -205,7 +205,7 @@ def _recipe(evaluation: Evaluation) -> dict[str, Any]:
 def _agree_in(reference: Reference, output: str) -> bool:
     """Whether an output has one shape, whoever computed it."""
     shape = reference.outputs[output].shape
-    return all(other[output].shape == shape for other in reference.others.values())
+    return all(o[output].shape == shape for o in reference.others.values() if output in o)
 
 
 def _why_uncompared(reference_facts: Sequence[Vouched]) -> Diagnostic | None:

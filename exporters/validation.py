@@ -172,7 +172,7 @@ def _is_evaluated_so(
     tolerance: float,
 ) -> bool:
     """Whether ONNX's evaluator gives these outputs; not if it can't, or takes too long."""
-    from exporters.semantics.evaluator import Evaluator
+    from exporters.onnx_evaluator.evaluator import Evaluator
 
     def run_evaluator() -> list[object]:
         with np.errstate(all="ignore"):

@@ -55,14 +55,20 @@ def check_outputs(
         for name, reference_outputs in expected.items():
             comparison = compare(outputs, reference_outputs, name, limit, steps, scale)
             checks[name].append(replace(comparison, lane=number))
-    checks_by_reference = {name: worst(lane_checks) for name, lane_checks in checks.items()}
-    agreeing = [name for name, check in checks_by_reference.items() if check.output_ok]
-    nearest = min(
-        checks_by_reference.values(), key=lambda check: (not check.output_ok, check.max_rel_error)
-    )
+    # One that vouches for some of the outputs is no support, and counts where it dissents.
+    whole = {
+        name: worst(lane_checks)
+        for name, lane_checks in checks.items()
+        if not any(expected[name].keys() < other.keys() for other in expected.values())
+    }
+    agreeing = [name for name, check in whole.items() if check.output_ok]
+    nearest = min(whole.values(), key=lambda check: (not check.output_ok, check.max_rel_error))
     return replace(
-        checks_by_reference[agreeing[0]] if agreeing else nearest,
-        references=(*reference_names, *reference.others),
+        whole[agreeing[0]] if agreeing else nearest,
+        references=(
+            *reference_names,
+            *(n for n in reference.others if n in whole or not worst(checks[n]).output_ok),
+        ),
         agrees_with=(
             *(reference_names if reference_names[0] in agreeing else ()),
             *(n for n in agreeing if n != reference_names[0]),

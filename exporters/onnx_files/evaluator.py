@@ -32,8 +32,8 @@ from exporters.agreement import (
 from exporters.engine_values import has_narrow, input_values, output_arrays
 from exporters.file_access import file_sha256
 from exporters.narrow_types import NARROW_TYPES
+from exporters.onnx_evaluator.untrusted import RANDOM
 from exporters.onnx_files.graph import all_nodes, node_name, reads
-from exporters.semantics.random_operators import RANDOM
 from exporters.source import Point
 from exporters.structured import arrays_of, values_of
 from exporters.types import (
@@ -52,7 +52,7 @@ from exporters.validation import EVALUATOR_LIMIT_S, TooSlow, within
 if TYPE_CHECKING:
     import onnxruntime
 
-    from exporters.semantics.evaluator import Evaluator
+    from exporters.onnx_evaluator.evaluator import Evaluator
 
 
 _LOG_FATAL = 4
@@ -214,6 +214,7 @@ class FileEvaluator:
         self._inputs = tuple(inputs)
         self._plain_engine = Unoptimised(path, outputs, self._inputs, custom_ops)
         self._too_slow = ""
+        self.left_out = ""
         self.is_repeatable = is_repeatable
 
     def computed(
@@ -246,9 +247,13 @@ class FileEvaluator:
         if not outputs and onnx_outputs is None:
             raise self._fault(faults[EVALUATED], faults[UNOPTIMISED], point) from faults[EVALUATED]
         outputs_by_name = {**known_outputs, EVALUATED: onnx_outputs, UNOPTIMISED: runtime_outputs}
+        missing = {name: plain(deepest(error)) for name, error in faults.items()}
+        if onnx_outputs is not None and self.left_out:
+            outputs_by_name[EVALUATED] = outputs_by_name.pop(EVALUATED)
+            missing[EVALUATED] = self.left_out
         return Computed(
             {name: arrays for name, arrays in outputs_by_name.items() if arrays is not None},
-            {name: plain(deepest(error)) for name, error in faults.items()},
+            missing,
         )
 
     def by_runtime(self, inputs: Arrays) -> dict[str, np.ndarray]:
@@ -256,12 +261,19 @@ class FileEvaluator:
         return self._plain_engine.outputs(inputs)
 
     def by_onnx(self, inputs: Arrays) -> dict[str, np.ndarray]:
-        """The outputs by ONNX's evaluator; raises what it raises."""
+        """The outputs for which ONNX's evaluator is believed; `left_out` is why others lack.
+
+        Raises what it raises, and where it is believed for no output, that.
+        """
         with np.errstate(all="ignore"):
-            values = self._evaluator.run(self._outputs, self._feeds(inputs))
+            values = self._evaluator.values_by_name(self._outputs, self._feeds(inputs))
+        gaps = {n: value for n, value in values.items() if isinstance(value, NotImplementedError)}
+        if gaps and len(gaps) == len(values):
+            raise next(iter(gaps.values()))
+        self.left_out = f"{', '.join(gaps)}: {next(iter(gaps.values()))}" if gaps else ""
         arrays: dict[str, np.ndarray] = {}
-        for name, value in zip(self._outputs, values, strict=True):
-            arrays |= arrays_of(name, value)
+        for name in (name for name in values if name not in gaps):
+            arrays |= arrays_of(name, values[name])
         return arrays
 
     def within_limit(self, inputs: Arrays) -> dict[str, np.ndarray]:
@@ -311,7 +323,7 @@ class FileEvaluator:
         if is_engine_format(self._path):
             raise NotImplementedError("it does not read ONNX Runtime's own format")
         # Its import takes as long as numpy's, and most exports are taken from the cache.
-        from exporters.semantics.evaluator import Evaluator
+        from exporters.onnx_evaluator.evaluator import Evaluator
 
         return Evaluator(str(self._path))
 
@@ -381,10 +393,10 @@ def is_repeatable(model: ModelProto) -> bool:
 
 def _failing_node(error: Exception) -> str:
     """The node that the evaluator was at; its error says no name, its frame has the node."""
-    from exporters.semantics.evaluator import Evaluator
+    from onnx.reference import ReferenceEvaluator
 
     for frame, _ in traceback.walk_tb(error.__traceback__):
-        if frame.f_code is Evaluator.run.__code__:
+        if frame.f_code is ReferenceEvaluator.run.__code__:
             node = frame.f_locals.get("node")
             if node is not None:
                 return node_name(node.onnx_node)

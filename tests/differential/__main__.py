@@ -1,4 +1,4 @@
-"""`python -m tests.differential`: compare our evaluator with ONNX Runtime on random nodes.
+"""`python -m tests.differential`: compare ONNX's evaluator with ONNX Runtime on random nodes.
 
 Prints a table of operators; exit code 1 if a disagreement or a crash is unexplained. Options:
 --minutes N, --seed S, --operator NAME (repeatable), --draw K (that draw alone), --report FILE.

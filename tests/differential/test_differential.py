@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporters.semantics.random_operators import RANDOM
+from exporters.onnx_evaluator.untrusted import RANDOM
 from tests.differential import __main__ as command
 from tests.differential import known, nodes, trial
 from tests.differential.agreement import compare
@@ -52,10 +52,8 @@ def test_every_operator_of_onnx_has_a_generator_or_a_reason() -> None:
     ("operator", "seed", "number", "outcome"),
     [
         ("Sign", 77, 256, "known"),
-        ("GRU", 77, 233, "known"),
         ("QuantizeLinear", 77, 191, "known crash"),
         ("QuantizeLinear", 77, 206, "known crash"),
-        ("Resize", 177, 151, "known"),
     ],
 )
 def test_what_disagreed_once_is_explained(

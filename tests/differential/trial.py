@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 from onnx import ModelProto, helper
 
-from exporters.semantics.evaluator import Evaluator
-from exporters.semantics.random_operators import RANDOM
+from exporters.onnx_evaluator.evaluator import Evaluator
+from exporters.onnx_evaluator.untrusted import RANDOM
 from tests.differential import nodes
 from tests.differential.agreement import Agreement, compare
 from tests.differential.engine_process import EngineCrash, EngineProcess, EngineRefusal
@@ -99,7 +99,7 @@ def _judge(
 
 
 def evaluate(model: ModelProto, inputs: dict[str, Any]) -> list[Any]:
-    """The outputs by our evaluator."""
+    """The outputs by ONNX's evaluator where it is believed."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return list(Evaluator(model).run(None, dict(inputs)))

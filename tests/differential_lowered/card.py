@@ -15,7 +15,7 @@ import onnx
 import onnxruntime
 from onnx import numpy_helper
 
-from exporters.semantics.evaluator import Evaluator
+from exporters.onnx_evaluator.evaluator import Evaluator
 from runtimes.errors import Unsupported
 from runtimes.fpga import provider
 from runtimes.fpga.card.compiler import compile_graph

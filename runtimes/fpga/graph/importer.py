@@ -16,7 +16,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, 
 from onnx.defs import OpSchema
 from onnx.inliner import inline_local_functions
 
-from exporters.semantics.evaluator import Evaluator
+from exporters.onnx_evaluator.evaluator import Evaluator
 from exporters.types import first_line
 from runtimes.errors import CompileFault, Unsupported
 from runtimes.fpga.graph.graph import AttributeValue, Graph, Node, Value

@@ -90,8 +90,15 @@ def linear_classifier(d: Draft) -> None:
     rows = 1 if classes == 2 and d.chance() else classes
     d.set(coefficients=_reals(d, features * rows), intercepts=_reals(d, rows))
     d.set(classlabels_ints=list(range(classes)))
-    d.maybe(post_transform=d.pick(_POST[:4]))
+    d.maybe(post_transform=d.pick(_POST))
     d.outputs = 2
+
+
+@generator("ZipMap", domain=ML)
+def zip_map(d: Draft) -> None:
+    labels = d.pick([{"classlabels_int64s": [3, 1]}, {"classlabels_strings": ["a", "b"]}])
+    d.set(**labels)
+    d.add(d.values([d.integer(1, 4), 2], np.float32))
 
 
 @generator("OneHotEncoder", domain=ML)

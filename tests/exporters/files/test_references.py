@@ -176,6 +176,30 @@ def test_the_evaluator_is_the_second_where_onnx_runtime_fails(
     assert (reference.by, list(reference.missing)) == ((PACKAGED, EVALUATED), [UNOPTIMISED])
 
 
+def test_what_depends_on_a_node_that_is_not_believed_has_other_references(tmp_path: Path) -> None:
+    nodes = [
+        h.make_node("Relu", ["x"], ["y"]),
+        h.make_node("Hardmax", ["y"], ["a"], "winner"),
+        h.make_node("Neg", ["a"], ["z"]),
+    ]
+    path = tmp_path / "middle.onnx"
+    onnx.save(graph(nodes, [X], [Y, tensor("z", [2, 3])], opset=12), path)
+    _, reference = _export(path, tmp_path / "cache")
+    assert reference.by == (UNOPTIMISED,)
+    assert {name: list(outputs) for name, outputs in reference.others.items()} == {EVALUATED: ["y"]}
+    assert "winner" in reference.missing[EVALUATED]
+    assert reference.missing[EVALUATED].startswith("z: ")
+    assert reference.disagreements == ()
+
+
+def test_the_evaluator_is_missing_where_it_is_believed_for_no_output(tmp_path: Path) -> None:
+    path = tmp_path / "end.onnx"
+    onnx.save(graph([h.make_node("Hardmax", ["x"], ["y"], "winner")], [X], [Y], opset=12), path)
+    _, reference = _export(path, tmp_path / "cache")
+    assert (reference.by, list(reference.missing)) == ((UNOPTIMISED,), [EVALUATED])
+    assert "winner" in reference.missing[EVALUATED]
+
+
 def test_data_suffices_where_nobody_can_compute_the_graph(tmp_path: Path) -> None:
     path = tmp_path / "vendor.onnx"
     node = h.make_node("Unknown", ["x"], ["y"], domain="vendor")

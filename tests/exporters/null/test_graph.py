@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from exporters.noop import Recipe, null_factory, null_graph, recipe
+from exporters.onnx_evaluator.evaluator import Evaluator
 from exporters.pytorch.noop_module import NullModule
-from exporters.semantics.evaluator import Evaluator
 from exporters.types import StatePair, TensorSpec
 from exporters.validation import check_file
 

@@ -1,1 +1,0 @@
-"""What ONNX's operators mean, computed by numpy: onnx's own evaluator with its faults mended."""

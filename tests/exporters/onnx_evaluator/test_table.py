@@ -1,0 +1,178 @@
+"""Rows and corrections are needed and right: onnx's evaluator alone against ONNX Runtime."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from exporters.onnx_evaluator.corrections import CORRECTIONS
+from exporters.onnx_evaluator.evaluator import Distrust, Evaluator
+from exporters.onnx_evaluator.untrusted import ROWS, Row
+from tests.differential import nodes, trial
+from tests.differential.__main__ import NEWEST_OPSET
+from tests.differential.agreement import compare
+from tests.differential.engine_process import EngineCrash, EngineProcess, EngineRefusal
+
+pytest.importorskip("onnxruntime")
+
+_SEED, _DRAWS = 55, 400
+_ABSENT = "onnx's evaluator has none"
+_UNDEFINED = "not defined"
+
+
+@pytest.fixture(scope="module")
+def engines() -> Iterator[EngineProcess]:
+    process = EngineProcess()
+    yield process
+    process.close()
+
+
+def _draws(name: str, below: int = NEWEST_OPSET + 1) -> Iterator[tuple[Any, dict[str, Any]]]:
+    for number in range(_DRAWS):
+        rng = trial.generator_of(_SEED, name, number)
+        opsets = [opset for group in nodes.opsets(name, NEWEST_OPSET) for opset in group]
+        try:
+            yield nodes.draw(name, int(rng.choice([o for o in opsets if o < below])), rng)
+        except nodes.Undrawable:
+            continue
+
+
+def _contradicts(model: onnx.ModelProto, inputs: dict[str, Any], engines: EngineProcess) -> bool:
+    """Whether the two give different outputs."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            bare: Any = ReferenceEvaluator(model).run(None, dict(inputs))
+            engine = engines.run("ort", model, inputs)
+    except Exception:
+        return False
+    return any(compare(a, b).fault for a, b in zip(bare, engine, strict=True))
+
+
+def _is_reason(row: Row, model: onnx.ModelProto, inputs: dict[str, Any]) -> bool:
+    try:
+        trial.evaluate(model, inputs)
+    except Exception as error:
+        return row.reason in str(error)
+    return False
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.operators}: {row.reason}")
+def test_each_row_is_needed_or_says_what_is_not_defined(row: Row, engines: EngineProcess) -> None:
+    assert row.reason and row.source
+    if row.reason == _ABSENT or _UNDEFINED in row.reason:
+        return
+    prefix = f"{row.domain}." if row.domain else ""
+    assert any(
+        _is_reason(row, model, inputs) and _contradicts(model, inputs, engines)
+        for name in row.operators.split()
+        for model, inputs in _draws(prefix + name)
+    ), "onnx's evaluator is right now: take the row away"
+
+
+def test_the_table_is_short() -> None:
+    assert len(ROWS) <= 60
+
+
+@pytest.mark.parametrize("domain", ["", "ai.onnx.ml"])
+def test_what_the_evaluator_lacks_stands_in_the_table(domain: str) -> None:
+    listed = {
+        name
+        for row in ROWS
+        if (row.domain, row.reason) == (domain, _ABSENT)
+        for name in row.operators.split()
+    }
+    schemas = [s for s in onnx.defs.get_all_schemas() if s.domain == domain]
+    absent = {s.name for s in schemas if _is_absent(s)} - CORRECTIONS.keys()
+    assert absent == listed
+
+
+def _is_absent(schema: Any) -> bool:
+    graph = helper.make_graph([], "empty", [], [])
+    opsets = [helper.make_opsetid(schema.domain, schema.since_version)]
+    evaluator: Any = ReferenceEvaluator(helper.make_model(graph, opset_imports=opsets))
+    try:
+        evaluator._load_impl(helper.make_node(schema.name, ["x"], ["y"], domain=schema.domain))
+    except NotImplementedError:
+        return True
+    except RuntimeError:  # a function of the types of its inputs
+        return False
+    return False
+
+
+@pytest.mark.parametrize("operator", CORRECTIONS)
+def test_each_correction_is_needed_and_right(operator: str, engines: EngineProcess) -> None:
+    name = f"ai.onnx.ml.{operator}" if operator == "ZipMap" else operator
+    _, below = CORRECTIONS[operator]
+    needed = compared = 0
+    for number, (model, inputs) in enumerate(_draws(name, below)):
+        try:
+            ours = trial.evaluate(model, inputs)
+            theirs = engines.run("ort", model, inputs)
+        except (EngineRefusal, EngineCrash, NotImplementedError):
+            continue
+        compared += 1
+        agrees = not any(compare(a, b).fault for a, b in zip(ours, theirs, strict=True))
+        needed += agrees and not _bare_agrees(model, inputs, theirs)
+        if needed and number > 40:
+            break
+    assert needed, "onnx's evaluator is right now: take the correction away"
+    assert compared > 10
+
+
+def _bare_agrees(model: onnx.ModelProto, inputs: dict[str, Any], expected: list[Any]) -> bool:
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            bare: Any = ReferenceEvaluator(model).run(None, dict(inputs))
+    except Exception:
+        return False
+    return not any(compare(a, b).fault for a, b in zip(bare, expected, strict=True))
+
+
+def _one(op: str, inputs: list[np.ndarray], opset: int, **attributes: Any) -> np.ndarray:
+    names = [f"x{place}" for place in range(len(inputs))]
+    graph = helper.make_graph(
+        [helper.make_node(op, names, ["y"], **attributes)],
+        "one",
+        [],
+        [helper.make_empty_tensor_value_info("y")],
+        [numpy_helper.from_array(value, name) for name, value in zip(names, inputs, strict=True)],
+    )
+    opsets = [helper.make_opsetid("", opset)]
+    with np.errstate(all="ignore"):
+        (result,) = Evaluator(helper.make_model(graph, opset_imports=opsets)).run(None, {})
+    return np.asarray(result)
+
+
+def test_half_precision_is_summed_in_single() -> None:
+    x = np.array([[200, 100, -200, 150]], np.float16)
+    root = np.sqrt(np.square(x.astype(float)).mean())
+    y = _one("RMSNormalization", [x, np.ones(4, np.float16)], 23)
+    assert y.dtype == np.float16
+    assert y == pytest.approx(x / root, rel=2e-3)
+    assert _one("ReduceL2", [np.full(4, 300, np.float16)], 18) == pytest.approx([600], rel=2e-3)
+    far = np.array([[[999, 1001], [1003, 997]]], np.float16)
+    y = _one("GroupNormalization", [far, *np.array([[1], [0]], np.float16)], 18, num_groups=1)
+    assert y == pytest.approx((far.astype(float) - 1000) / np.sqrt(5), rel=1e-2)
+
+
+def test_a_cubic_of_coefficient_zero_is_no_default() -> None:
+    x = np.arange(4, dtype=np.float32).reshape(1, 1, 4)
+    sizes = np.array([1, 1, 8])
+    empty = np.zeros(0, np.float32)
+    y = _one("Resize", [x, empty, empty, sizes], 13, mode="cubic", cubic_coeff_a=0.0)
+    # At distances 0.25 and 0.75 from its neighbours Keys' kernel is 2 d^3 - 3 d^2 + 1.
+    assert y[0, 0, 1] == pytest.approx(1 - 0.84375, abs=1e-6)
+
+
+def test_a_node_that_is_not_believed_is_named() -> None:
+    with pytest.raises(Distrust, match="Hardmax 'y'"):
+        _one("Hardmax", [np.ones((2, 3), np.float32)], 12)
