@@ -11,7 +11,7 @@ import pytest
 
 from app.cases.round import Check
 from app.workers.execution_facts import is_only_own, reference_diagnostics, saturation_note
-from app.workers.output_check import check_lanes, compare, mismatch_text, worst
+from app.workers.output_check import check_lanes, check_outputs, compare, mismatch_text, worst
 from exporters.types import EVALUATED, UNOPTIMISED, Disagreement, Reference
 from runtimes.session import precision as host_cpu
 
@@ -247,3 +247,18 @@ def test_saturation_is_named_where_only_the_optimised_engine_is_wrong(
     host_cpu.saturates_int8.cache_clear()
     assert [f"--option ort-cpu.{OPTION}=1" in note for note in notes] == [is_named, False]
     assert is_named or notes == ["", ""]
+
+
+@pytest.mark.parametrize(("early", "references"), [(1.0, 1), (3.0, 2)])
+def test_a_reference_of_some_outputs_dissents_and_supports_nothing(
+    early: float, references: int
+) -> None:
+    """The evaluator has the output `early` alone, since `late` depends on what it gets wrong."""
+    whole = {"early": np.array([early], np.float32), "late": np.array([2.0], np.float32)}
+    some = {EVALUATED: {"early": np.array([1.0], np.float32)}}
+    reference = Reference({}, whole, (UNOPTIMISED,), some, {EVALUATED: "late: not believed"})
+    check = check_outputs([whole], "fp32", reference, MODEL, 1e-4)
+    assert (check.output_ok, check.agrees_with) == (True, (UNOPTIMISED,))
+    assert len(check.references) == references
+    wrong = {**whole, "late": np.array([5.0], np.float32)}
+    assert not check_outputs([wrong], "fp32", reference, MODEL, 1e-4).output_ok
