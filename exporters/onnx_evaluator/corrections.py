@@ -1,6 +1,6 @@
 """Operators of many files that onnx's evaluator gets wrong or refuses, computed by numpy.
 
-At most 15 lines each and 200 in all: what is rarer stands in `untrusted` instead.
+At most 15 lines each and 200 in all: what is rarer stands in `table` instead.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Unsqueeze(OpRun):
 
 
 class DequantizeLinear(DequantizeLinear_19):
-    """Below opset 19, where onnx's evaluator has none; the older definitions take less."""
+    """Below opset 19, where onnx's evaluator lacks it; the older definitions take less."""
 
 
 class ConvTranspose(_OnnxConvTranspose):
@@ -138,8 +138,8 @@ def _extent(
     return max(0, count), begin, end
 
 
-def _windows(x: np.ndarray, fill: float, beyond: float, settings: Mapping[str, Any]) -> np.ndarray:
-    """[n, c, *counts, windows' elements]: `fill` in the pads, `beyond` where windows pass them."""
+def _windows(x: np.ndarray, fill: float, edge: float, settings: Mapping[str, Any]) -> np.ndarray:
+    """[n, c, *counts, windows' elements]: `fill` in the pads, `edge` where windows pass them."""
     kernel, ndim = settings["kernel_shape"], x.ndim - 2
     strides, dilations = (settings.get(n) or [1] * ndim for n in ("strides", "dilations"))
     pads = settings["pads"] or [0] * 2 * ndim
@@ -151,7 +151,7 @@ def _windows(x: np.ndarray, fill: float, beyond: float, settings: Mapping[str, A
         edges = pads[axis - 2], pads[axis - 2 + ndim]
         count, begin, end = _extent(size, spans[-1], step, edges, settings)
         rest = max(0, (max(count, 1) - 1) * step + spans[-1] - size - begin - end)
-        for widths, value in (((begin, end), fill), ((0, rest), beyond)):
+        for widths, value in (((begin, end), fill), ((0, rest), edge)):
             x = np.pad(x, [widths if a == axis else (0, 0) for a in range(x.ndim)],
                        constant_values=value)  # fmt: skip
         index.append(slice(0, max(0, (count - 1) * step + 1), step))
@@ -172,8 +172,8 @@ class AveragePool(OpRun):
     """Over elements of the input or of the padded input, where onnx's fails or errs."""
 
     def _run(self, x: np.ndarray, **settings: Any) -> tuple[np.ndarray, ...]:
-        inside = 1 if settings.get("count_include_pad") else 0
-        counts = _windows(np.ones((1, 1, *x.shape[2:])), inside, 0, settings).sum(-1)
+        pad_count = 1 if settings.get("count_include_pad") else 0
+        counts = _windows(np.ones((1, 1, *x.shape[2:])), pad_count, 0, settings).sum(-1)
         return ((_windows(x.astype(float), 0, 0, settings).sum(-1) / counts).astype(x.dtype),)
 
 
@@ -194,10 +194,10 @@ class NonMaxSuppression(_OnnxNonMaxSuppression):
         self, boxes: np.ndarray, scores: np.ndarray, *limits: np.ndarray | None, **settings: Any
     ) -> tuple[np.ndarray, ...]:
         absent = (np.zeros(1, np.int64), np.zeros(1, np.float32), np.full(1, -np.inf, np.float32))
-        given = (*limits, None, None, None)[:3]
-        filled = [d if v is None else v.reshape(1) for v, d in zip(given, absent, strict=True)]
+        values = (*limits, None, None, None)[:3]
+        arguments = [d if v is None else v.reshape(1) for v, d in zip(values, absent, strict=True)]
         compute: Any = super()._run
-        results: tuple[np.ndarray, ...] = compute(boxes, scores, *filled, **settings)
+        results: tuple[np.ndarray, ...] = compute(boxes, scores, *arguments, **settings)
         return results
 
 
@@ -205,30 +205,32 @@ def _places(how: str, count: int, size: int, scale: float) -> np.ndarray:
     """Where outputs lie among the inputs of one axis, by the table in Resize's definition."""
     x = np.arange(count, dtype=float)
     if how == "align_corners":
-        at = x * (size - 1) / max(1, count - 1)
+        positions = x * (size - 1) / max(1, count - 1)
     elif how == "asymmetric":
-        at = x / scale
+        positions = x / scale
     else:
-        at = np.zeros(1) if how[0] == "p" and count == 1 else (x + 0.5) / scale - 0.5
-    halves = np.round(at * 2) / 2
-    return np.where(np.abs(at - halves) < 1e-6, halves, at)
+        positions = np.zeros(1) if how[0] == "p" and count == 1 else (x + 0.5) / scale - 0.5
+    halves = np.round(positions * 2) / 2
+    return np.where(np.abs(positions - halves) < 1e-6, halves, positions)
 
 
-def _weights(at: np.ndarray, size: int, mode: str, nearest: str, a: float) -> np.ndarray:
+def _weights(positions: np.ndarray, size: int, mode: str, nearest: str, a: float) -> np.ndarray:
     """[outputs, size]: the weight of each input in each output."""
-    low = np.floor(at)
+    low = np.floor(positions)
     if mode == "nearest":
-        up = {"floor": at < low, "ceil": at > low, "round_prefer_floor": at - low > 0.5,
-              "round_prefer_ceil": at - low >= 0.5}[nearest]  # fmt: skip
-        places, weights = (low + up)[:, None], np.ones((len(at), 1))
+        share = positions - low
+        up = {"floor": share < 0, "ceil": share > 0, "round_prefer_floor": share > 0.5,
+              "round_prefer_ceil": share >= 0.5}[nearest]  # fmt: skip
+        places, weights = (low + up)[:, None], np.ones((len(positions), 1))
     else:
         places = low[:, None] + ((0, 1) if mode == "linear" else (-1, 0, 1, 2))
-        d = np.abs(at[:, None] - places)
+        d = np.abs(positions[:, None] - places)
         far = np.where(d < 2, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a, 0)
         cubic = np.where(d <= 1, ((a + 2) * d - (a + 3)) * d**2 + 1, far)
         weights = 1 - d if mode == "linear" else cubic
-    matrix = np.zeros((len(at), size))
-    np.add.at(matrix, (np.arange(len(at))[:, None], places.clip(0, size - 1).astype(int)), weights)
+    matrix = np.zeros((len(positions), size))
+    index = np.arange(len(low))[:, None], places.clip(0, size - 1).astype(int)
+    np.add.at(matrix, index, weights)
     return matrix
 
 
@@ -237,9 +239,11 @@ def _lengths(
 ) -> Iterator[tuple[int, int, float]]:
     """The axes that change, with their lengths and scales; in single precision, as inferred."""
     for place, axis in enumerate(axes):
-        given = scales is not None and np.size(scales) > 0
-        scale = float(scales[place]) if given else int(sizes[place]) / shape[axis]
-        count = int(np.float32(scale) * np.float32(shape[axis])) if given else int(sizes[place])
+        has_scales = scales is not None and np.size(scales) > 0
+        scale = float(scales[place]) if has_scales else int(sizes[place]) / shape[axis]
+        count = (
+            int(np.float32(scale) * np.float32(shape[axis])) if has_scales else int(sizes[place])
+        )
         if (count, scale) != (shape[axis], 1.0):
             yield axis % len(shape), count, scale
 
@@ -252,15 +256,15 @@ class Resize(OpRun):
     ) -> tuple[np.ndarray, ...]:
         # Below opset 11 the second input are the scales.
         old = self._schema.since_version < 11
-        given = (scales if roi is None else roi, None) if old else (scales, sizes)
-        given = (scales if roi is None else roi, None) if old else (scales, sizes)
-        lengths = [*_lengths(x.shape, how.get("axes") or range(x.ndim), *given)]
+        sources = (scales if roi is None else roi, None) if old else (scales, sizes)
+        sources = (scales if roi is None else roi, None) if old else (scales, sizes)
+        lengths = [*_lengths(x.shape, how.get("axes") or range(x.ndim), *sources)]
         result = x
         for axis, count, scale in lengths if any(x.shape[a] != n for a, n, _ in lengths) else ():
             rule = "asymmetric" if old else how["coordinate_transformation_mode"]
-            at = _places(rule, count, x.shape[axis], scale)
+            positions = _places(rule, count, x.shape[axis], scale)
             nearest, a = how.get("nearest_mode", "floor"), how.get("cubic_coeff_a", -0.75)
-            matrix = _weights(at, x.shape[axis], how["mode"], nearest, a)
+            matrix = _weights(positions, x.shape[axis], how["mode"], nearest, a)
             result = np.moveaxis(np.tensordot(matrix, result, (1, axis)), 0, axis)
         return ((np.rint(result) if x.dtype.kind in "iu" else result).astype(x.dtype),)
 
@@ -270,7 +274,7 @@ class Upsample(Resize):
 
 
 class ZipMap(OpRun):
-    """A map of each row, as classifiers of scikit-learn end; onnx's evaluator has none."""
+    """A map of each row, as classifiers of scikit-learn end; onnx's evaluator lacks it."""
 
     op_domain = "ai.onnx.ml"
 
@@ -296,7 +300,7 @@ CORRECTIONS: Mapping[str, tuple[type[OpRun], int]] = {
     for operator in operators
 }  # fmt: skip
 """By operator, each for the opsets below a number."""
-WIDENED = frozenset(
+HALF_IN_SINGLE = frozenset(
     ("AveragePool", "Conv", "ConvTranspose", "Gemm", "GlobalAveragePool", "GroupNormalization",
      "InstanceNormalization", "LayerNormalization", "LogSoftmax", "LpNormalization", "LpPool",
      "MatMul", "MeanVarianceNormalization", "QLinearMatMul", "QuantizeLinear", "RMSNormalization",
@@ -307,7 +311,9 @@ WIDENED = frozenset(
 _HALF = ("float16", "bfloat16")
 
 
-def widened(compute: Any, inputs: Sequence[Any], settings: Mapping[str, Any]) -> tuple[Any, ...]:
+def with_float32(
+    compute: Any, inputs: Sequence[Any], settings: Mapping[str, Any]
+) -> tuple[Any, ...]:
     """With inputs of half precision in float32, and the first output in their type again."""
     types = [getattr(x, "dtype", None) for x in inputs]
     half = next((kind for kind in types if str(kind) in _HALF), None)

@@ -16,8 +16,8 @@ from onnx.defs import OpSchema, SchemaError, get_schema
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun, RefAttrName, RuntimeContextError
 
-from exporters.onnx_evaluator.corrections import CORRECTIONS, WIDENED, widened
-from exporters.onnx_evaluator.untrusted import RANDOM, Use, row_against
+from exporters.onnx_evaluator.corrections import CORRECTIONS, HALF_IN_SINGLE, with_float32
+from exporters.onnx_evaluator.table import RANDOM, Use, row_against
 
 
 class Distrust(NotImplementedError):
@@ -104,8 +104,8 @@ def _run(
             first = row.first
             if not first:
                 raise gap
-        if not proto.domain and proto.op_type in WIDENED:
-            results = widened(compute, inputs, settings)
+        if not proto.domain and proto.op_type in HALF_IN_SINGLE:
+            results = with_float32(compute, inputs, settings)
         else:
             results = compute(*inputs, **settings)
     except NotImplementedError as error:

@@ -32,7 +32,7 @@ from exporters.agreement import (
 from exporters.engine_values import has_narrow, input_values, output_arrays
 from exporters.file_access import file_sha256
 from exporters.narrow_types import NARROW_TYPES
-from exporters.onnx_evaluator.untrusted import RANDOM
+from exporters.onnx_evaluator.table import RANDOM
 from exporters.onnx_files.graph import all_nodes, node_name, reads
 from exporters.source import Point
 from exporters.structured import arrays_of, values_of

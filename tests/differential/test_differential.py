@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporters.onnx_evaluator.untrusted import RANDOM
+from exporters.onnx_evaluator.table import RANDOM
 from tests.differential import __main__ as command
 from tests.differential import known, nodes, trial
 from tests.differential.agreement import compare

@@ -12,7 +12,7 @@ import onnx
 from onnx import ModelProto, helper
 
 from exporters.onnx_evaluator.evaluator import Evaluator
-from exporters.onnx_evaluator.untrusted import RANDOM
+from exporters.onnx_evaluator.table import RANDOM
 from tests.differential import nodes
 from tests.differential.agreement import Agreement, compare
 from tests.differential.engine_process import EngineCrash, EngineProcess, EngineRefusal

@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from exporters.onnx_evaluator.corrections import CORRECTIONS
 from exporters.onnx_evaluator.evaluator import Distrust, Evaluator
-from exporters.onnx_evaluator.untrusted import ROWS, Row
+from exporters.onnx_evaluator.table import ROWS, Row
 from tests.differential import nodes, trial
 from tests.differential.__main__ import NEWEST_OPSET
 from tests.differential.agreement import compare
@@ -23,8 +23,8 @@ from tests.differential.engine_process import EngineCrash, EngineProcess, Engine
 pytest.importorskip("onnxruntime")
 
 _SEED, _DRAWS = 55, 400
-_ABSENT = "onnx's evaluator has none"
-_UNDEFINED = "not defined"
+_ABSENT = "onnx's evaluator lacks it"
+_NO_DEFINITION = "not defined"
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +34,12 @@ def engines() -> Iterator[EngineProcess]:
     process.close()
 
 
-def _draws(name: str, below: int = NEWEST_OPSET + 1) -> Iterator[tuple[Any, dict[str, Any]]]:
+def _draws(name: str, opset_limit: int = NEWEST_OPSET + 1) -> Iterator[tuple[Any, dict[str, Any]]]:
     for number in range(_DRAWS):
         rng = trial.generator_of(_SEED, name, number)
         opsets = [opset for group in nodes.opsets(name, NEWEST_OPSET) for opset in group]
         try:
-            yield nodes.draw(name, int(rng.choice([o for o in opsets if o < below])), rng)
+            yield nodes.draw(name, int(rng.choice([o for o in opsets if o < opset_limit])), rng)
         except nodes.Undrawable:
             continue
 
@@ -67,7 +67,7 @@ def _is_reason(row: Row, model: onnx.ModelProto, inputs: dict[str, Any]) -> bool
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.operators}: {row.reason}")
 def test_each_row_is_needed_or_says_what_is_not_defined(row: Row, engines: EngineProcess) -> None:
     assert row.reason and row.source
-    if row.reason == _ABSENT or _UNDEFINED in row.reason:
+    if row.reason == _ABSENT or _NO_DEFINITION in row.reason:
         return
     prefix = f"{row.domain}." if row.domain else ""
     assert any(
@@ -83,7 +83,7 @@ def test_the_table_is_short() -> None:
 
 @pytest.mark.parametrize("domain", ["", "ai.onnx.ml"])
 def test_what_the_evaluator_lacks_stands_in_the_table(domain: str) -> None:
-    listed = {
+    names = {
         name
         for row in ROWS
         if (row.domain, row.reason) == (domain, _ABSENT)
@@ -91,7 +91,7 @@ def test_what_the_evaluator_lacks_stands_in_the_table(domain: str) -> None:
     }
     schemas = [s for s in onnx.defs.get_all_schemas() if s.domain == domain]
     absent = {s.name for s in schemas if _is_absent(s)} - CORRECTIONS.keys()
-    assert absent == listed
+    assert absent == names
 
 
 def _is_absent(schema: Any) -> bool:
@@ -110,21 +110,23 @@ def _is_absent(schema: Any) -> bool:
 @pytest.mark.parametrize("operator", CORRECTIONS)
 def test_each_correction_is_needed_and_right(operator: str, engines: EngineProcess) -> None:
     name = f"ai.onnx.ml.{operator}" if operator == "ZipMap" else operator
-    _, below = CORRECTIONS[operator]
-    needed = compared = 0
-    for number, (model, inputs) in enumerate(_draws(name, below)):
+    _, opset_limit = CORRECTIONS[operator]
+    necessity = comparisons = 0
+    for number, (model, inputs) in enumerate(_draws(name, opset_limit)):
         try:
-            ours = trial.evaluate(model, inputs)
-            theirs = engines.run("ort", model, inputs)
+            evaluator_outputs = trial.evaluate(model, inputs)
+            engine_outputs = engines.run("ort", model, inputs)
         except (EngineRefusal, EngineCrash, NotImplementedError):
             continue
-        compared += 1
-        agrees = not any(compare(a, b).fault for a, b in zip(ours, theirs, strict=True))
-        needed += agrees and not _bare_agrees(model, inputs, theirs)
-        if needed and number > 40:
+        comparisons += 1
+        agrees = not any(
+            compare(a, b).fault for a, b in zip(evaluator_outputs, engine_outputs, strict=True)
+        )
+        necessity += agrees and not _bare_agrees(model, inputs, engine_outputs)
+        if necessity and number > 40:
             break
-    assert needed, "onnx's evaluator is right now: take the correction away"
-    assert compared > 10
+    assert necessity, "onnx's evaluator is right now: take the correction away"
+    assert comparisons > 10
 
 
 def _bare_agrees(model: onnx.ModelProto, inputs: dict[str, Any], expected: list[Any]) -> bool:
@@ -137,7 +139,7 @@ def _bare_agrees(model: onnx.ModelProto, inputs: dict[str, Any], expected: list[
     return not any(compare(a, b).fault for a, b in zip(bare, expected, strict=True))
 
 
-def _one(op: str, inputs: list[np.ndarray], opset: int, **attributes: Any) -> np.ndarray:
+def _result(op: str, inputs: list[np.ndarray], opset: int, **attributes: Any) -> np.ndarray:
     names = [f"x{place}" for place in range(len(inputs))]
     graph = helper.make_graph(
         [helper.make_node(op, names, ["y"], **attributes)],
@@ -155,12 +157,12 @@ def _one(op: str, inputs: list[np.ndarray], opset: int, **attributes: Any) -> np
 def test_half_precision_is_summed_in_single() -> None:
     x = np.array([[200, 100, -200, 150]], np.float16)
     root = np.sqrt(np.square(x.astype(float)).mean())
-    y = _one("RMSNormalization", [x, np.ones(4, np.float16)], 23)
+    y = _result("RMSNormalization", [x, np.ones(4, np.float16)], 23)
     assert y.dtype == np.float16
     assert y == pytest.approx(x / root, rel=2e-3)
-    assert _one("ReduceL2", [np.full(4, 300, np.float16)], 18) == pytest.approx([600], rel=2e-3)
+    assert _result("ReduceL2", [np.full(4, 300, np.float16)], 18) == pytest.approx([600], rel=2e-3)
     far = np.array([[[999, 1001], [1003, 997]]], np.float16)
-    y = _one("GroupNormalization", [far, *np.array([[1], [0]], np.float16)], 18, num_groups=1)
+    y = _result("GroupNormalization", [far, *np.array([[1], [0]], np.float16)], 18, num_groups=1)
     assert y == pytest.approx((far.astype(float) - 1000) / np.sqrt(5), rel=1e-2)
 
 
@@ -168,11 +170,11 @@ def test_a_cubic_of_coefficient_zero_is_no_default() -> None:
     x = np.arange(4, dtype=np.float32).reshape(1, 1, 4)
     sizes = np.array([1, 1, 8])
     empty = np.zeros(0, np.float32)
-    y = _one("Resize", [x, empty, empty, sizes], 13, mode="cubic", cubic_coeff_a=0.0)
-    # At distances 0.25 and 0.75 from its neighbours Keys' kernel is 2 d^3 - 3 d^2 + 1.
+    y = _result("Resize", [x, empty, empty, sizes], 13, mode="cubic", cubic_coeff_a=0.0)
+    # At distances 0.25 and 0.75 from its neighbevaluator_outputs Keys' kernel is 2 d^3 - 3 d^2 + 1.
     assert y[0, 0, 1] == pytest.approx(1 - 0.84375, abs=1e-6)
 
 
 def test_a_node_that_is_not_believed_is_named() -> None:
     with pytest.raises(Distrust, match="Hardmax 'y'"):
-        _one("Hardmax", [np.ones((2, 3), np.float32)], 12)
+        _result("Hardmax", [np.ones((2, 3), np.float32)], 12)

@@ -112,7 +112,7 @@ def _leaves_gaps(use: Use, kind: str, count: int) -> bool:
     return set().union(*by_tree.values()) != set(range(count))
 
 
-_NONE = "onnx's evaluator has none"
+_NONE = "onnx's evaluator lacks it"
 ROWS: tuple[Row, ...] = (
     Row("*", _NONE, "onnx/reference knows ONNX's own domains alone", domain="com.microsoft"),
     Row("CastMap CategoryMapper", _NONE, "onnx/reference/ops/aionnxml", domain=_ML),
@@ -137,7 +137,7 @@ ROWS: tuple[Row, ...] = (
         "ONNX Attention: qk_matmul_output_mode 0",
         lambda n: n.outputs > 3 and bool(n["softcap"]) and not n["qk_matmul_output_mode"],
         first=3),
-    Row("BatchNormalization", "what stands beside y outside of training is not defined",
+    Row("BatchNormalization", "what stands next to y outside of training is not defined",
         "ONNX BatchNormalization-7 and -9", lambda n: n.opset < 14 and n.outputs > 1,
         first=1),
     Row("BatchNormalization", "running statistics are in the type of x",
