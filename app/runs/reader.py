@@ -36,6 +36,8 @@ from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import open_file, read_file
 
+MAXIMUM_NAMED = 20
+"""Damaged lines of a journal that are named one by one."""
 _TIMES = ("finished_ns", "started_ns")
 _PHASES = {WARMUP, MEASURED, FIRST_OF_SHAPE}
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
@@ -196,7 +198,7 @@ def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
 
 class JournalReader:
     """`poll` takes in what was added since; `ledger` is what it came to so far, without the
-    lines that can't be understood, of which `damaged` has an error each.
+    lines that can't be understood, of which `damaged` has an error for each of the first.
 
     `manifest` is the folder's where it is known already.
     """
@@ -264,6 +266,8 @@ class JournalReader:
         try:
             return lines.parse_line(text, self.ledger.manifest.schema_version)
         except CodecError as error:
+            if len(self.damaged) >= MAXIMUM_NAMED:
+                return None
             self.damaged.append(
                 ResultsError(
                     f"line {number} of {path} is damaged ({error})",

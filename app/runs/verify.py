@@ -39,7 +39,7 @@ from app.run_folder.operators import read_operators
 from app.run_folder.run import SAMPLES, Run
 from app.run_folder.table import read_rounds, to_csv
 from app.run_folder.telemetry import damaged_readings
-from app.runs.reader import drop_damaged_rounds
+from app.runs.reader import MAXIMUM_NAMED, drop_damaged_rounds
 from exporters.codec import CodecError, from_json
 from exporters.diagnostics import catalogue
 from exporters.file_access import open_file, read_file
@@ -286,13 +286,19 @@ class _Journal:
             return
         self.count = len(complete)
         self.unsealed = tuple(n for n, text in enumerate(complete, 1) if not LINE.has_key(text))
+        damaged_count = 0
         for number, text in enumerate(complete, 1):
             try:
                 yield text, lines.parse_line(text, schema)
             except CodecError as error:
-                problem = f"line {number} is damaged ({error})"
-                remedy = f"remove that line, then {_RESUME} measures its round again"
-                yield text, Finding("line_damaged", name, problem, remedy)
+                damaged_count += 1
+                if damaged_count <= MAXIMUM_NAMED:
+                    problem = f"line {number} is damaged ({error})"
+                    remedy = f"remove that line, then {_RESUME} measures its round again"
+                    yield text, Finding("line_damaged", name, problem, remedy)
+        if damaged_count > MAXIMUM_NAMED:
+            problem = f"has {damaged_count - MAXIMUM_NAMED:,} more damaged lines"
+            yield b"", Finding("line_damaged", name, problem, _RESTORE)
         if torn_line:
             problem = "the last line is torn and does not count"
             yield (
@@ -305,8 +311,10 @@ def _seal_findings(folder: Path, intact: IntactRun) -> Iterator[Finding]:
     """Texts without a checksum where others of their writer have one: the key itself is damaged."""
     for name, numbers in intact.unsealed.items():
         if len(numbers) < intact.counts[name]:
-            for number in numbers:
+            more = f", as {len(numbers) - MAXIMUM_NAMED:,} more" * (len(numbers) > MAXIMUM_NAMED)
+            for place, number in enumerate(numbers[:MAXIMUM_NAMED], 1):
                 problem = f"line {number} has no checksum, and others of the file have one"
+                problem += more * (place == MAXIMUM_NAMED)
                 file = f"{FOLDER}/{name}"
                 yield Finding("seal_missing", file, problem, "restore it from a copy")
     sealed = bool(intact.counts) and not any(intact.unsealed.values())

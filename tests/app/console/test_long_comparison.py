@@ -27,9 +27,9 @@ def test_a_long_comparison_is_shortened_and_json_has_all_of_it(
     document = json.loads((tmp_path / "c.json").read_text())
     assert len(document["cases"]) == CASES
     verdicts = sum(document["verdict_counts"].values())
-    shown = sum(bool(re.search(r"\d+\.\d{3}x", line)) for line in lines)
+    row_count = sum(bool(re.search(r"\d+\.\d{3}x", line)) for line in lines)
     (left_out,) = re.findall(r"([\d,]+) more verdicts", output)
-    assert shown + int(left_out.replace(",", "")) == verdicts
+    assert row_count + int(left_out.replace(",", "")) == verdicts
     csv_text = printed("compare", first, second, "-f", "csv", columns=80)
     assert sum(",p50," in line for line in csv_text.splitlines()) == CASES
 

@@ -76,8 +76,8 @@ def edited_text(text: bytes, rng: random.Random) -> bytes:
     value = rng.choice(list(_VALUE.finditer(text)))
     place = rng.randrange(value.start(), value.end())
     letters = b"0123456789" if text[place : place + 1].isdigit() else b"abcdefxyzKQ"
-    others = [letter for letter in letters if letter != text[place]]
-    return text[:place] + bytes([rng.choice(others)]) + text[place + 1 :]
+    letters_left = [letter for letter in letters if letter != text[place]]
+    return text[:place] + bytes([rng.choice(letters_left)]) + text[place + 1 :]
 
 
 def edited_cell(path: Path, rng: random.Random) -> None:
@@ -97,21 +97,21 @@ def edited_cell(path: Path, rng: random.Random) -> None:
 
 def edit_value(path: Path, rng: random.Random) -> None:
     """Change one value of a file and renew the checksum that it has."""
-    before = path.read_bytes()
+    content = path.read_bytes()
     if path.suffix == ".parquet":
         edited_cell(path, rng)
     elif path.suffix == ".gz":
-        path.write_bytes(gzip.compress(edited_text(gzip.decompress(before), rng), mtime=0))
+        path.write_bytes(gzip.compress(edited_text(gzip.decompress(content), rng), mtime=0))
     elif path.name == MANIFEST:
-        body, _, _ = before.rpartition(DOCUMENT.prefix)
-        assert DOCUMENT.sealed(body + DOCUMENT.end) == before
+        body, _, _ = content.rpartition(DOCUMENT.prefix)
+        assert DOCUMENT.sealed(body + DOCUMENT.end) == content
         path.write_bytes(DOCUMENT.sealed(edited_text(body, rng) + DOCUMENT.end))
     else:
-        path.write_bytes(edited_text(before, rng))
-    assert path.read_bytes() != before
+        path.write_bytes(edited_text(content, rng))
+    assert path.read_bytes() != content
 
 
-def shown(run: Path) -> dict[str, str]:
+def texts_of(run: Path) -> dict[str, str]:
     """What readers show of a run, and export of it elsewhere."""
     texts = {"show": printed("show", str(run), columns=200)}
     texts["compare"] = printed("compare", str(run.parent / "other"), str(run), columns=200)
@@ -145,14 +145,14 @@ def test_an_edit_of_a_derived_file_is_found_or_shows_nowhere(
     shutil.copytree(whole_run.parent / "other", tmp_path / "other")
     shutil.copytree(whole_run, run)
     assert not verify(run, check_derived).findings
-    texts, files = shown(run), derived_files(run)
+    texts, files = texts_of(run), derived_files(run)
     for _ in range(10):
         file = rng.choice(files)
         content = (run / file).read_bytes()
         edit_value(run / file, rng)
-        edited = (run / file).read_bytes()
+        edited_bytes = (run / file).read_bytes()
         if not is_found(run):
-            assert shown(run) == texts, (file, edited)
-            assert (run / file).read_bytes() == edited
+            assert texts_of(run) == texts, (file, edited_bytes)
+            assert (run / file).read_bytes() == edited_bytes
         (run / file).write_bytes(content)
     assert not verify(run, check_derived).findings
