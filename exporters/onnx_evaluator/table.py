@@ -167,7 +167,7 @@ ROWS: tuple[Row, ...] = (
     Row("Hardmax", "it takes one axis, not what the shape is folded to", "ONNX Hardmax-1",
         lambda n: n.opset < 13),
     Row("LpPool", "it divides by another count where a window is cut off", "ONNX LpPool",
-        lambda n: bool(n["ceil_mode"]) or str(n["auto_pad"]).startswith("SAME")),
+        lambda n: bool(n["ceil_mode"]) or n["auto_pad"] not in (None, "NOTSET")),
     Row("RoiAlign", "it shifts regions by half an element below opset 16", "ONNX RoiAlign-10",
         lambda n: n.opset < 16),
     Row("Loop", "it joins what turns give along its first axis", "ONNX Loop: scan_outputs",
