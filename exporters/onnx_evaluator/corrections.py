@@ -143,18 +143,19 @@ def _windows(x: np.ndarray, fill: float, edge: float, settings: Mapping[str, Any
     kernel, ndim = settings["kernel_shape"], x.ndim - 2
     strides, dilations = (settings.get(n) or [1] * ndim for n in ("strides", "dilations"))
     pads = settings["pads"] or [0] * 2 * ndim
-    spans, index = [], [slice(None)] * 2
+    spans, index, inner, outer = [], [slice(None)] * 2, [(0, 0)] * 2, [(0, 0)] * 2
     for axis, (size, k, step, gap) in enumerate(
-        zip(x.shape[2:], kernel, strides, dilations, strict=True), 2
+        zip(x.shape[2:], kernel, strides, dilations, strict=True)
     ):
         spans.append((k - 1) * gap + 1)
-        edges = pads[axis - 2], pads[axis - 2 + ndim]
-        count, begin, end = _extent(size, spans[-1], step, edges, settings)
-        rest = max(0, (max(count, 1) - 1) * step + spans[-1] - size - begin - end)
-        for widths, value in (((begin, end), fill), ((0, rest), edge)):
-            x = np.pad(x, [widths if a == axis else (0, 0) for a in range(x.ndim)],
-                       constant_values=value)  # fmt: skip
+        count, begin, end = _extent(
+            size, spans[-1], step, (pads[axis], pads[axis + ndim]), settings
+        )
+        inner.append((begin, end))
+        reach = (max(count, 1) - 1) * step + spans[-1]
+        outer.append((0, max(0, reach - size - begin - end)))
         index.append(slice(0, max(0, (count - 1) * step + 1), step))
+    x = np.pad(np.pad(x, inner, constant_values=fill), outer, constant_values=edge)
     index += [slice(None, None, gap) for gap in dilations]
     view = sliding_window_view(x, spans, axis=tuple(range(2, x.ndim)))[tuple(index)]
     return view.reshape(*view.shape[: ndim + 2], prod(kernel))

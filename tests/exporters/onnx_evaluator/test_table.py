@@ -166,6 +166,14 @@ def test_half_precision_is_summed_in_single() -> None:
     assert y == pytest.approx((far.astype(float) - 1000) / np.sqrt(5), rel=1e-2)
 
 
+def test_where_a_window_passes_the_pads_nothing_is_counted() -> None:
+    """The lower left window has one element of the input and one pad, and half of it is outside."""
+    settings = {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1, "count_include_pad": 1}
+    x = np.ones((1, 1, 3, 3), np.float32)
+    y = _result("AveragePool", [x], 19, pads=[0, 1, 0, 0], **settings)
+    assert y.tolist() == [[[[0.5, 1.0], [0.5, 1.0]]]]
+
+
 def test_a_cubic_of_coefficient_zero_is_no_default() -> None:
     x = np.arange(4, dtype=np.float32).reshape(1, 1, 4)
     sizes = np.array([1, 1, 8])
