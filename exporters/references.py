@@ -47,7 +47,8 @@ class References:
 
     `uncompared` is why nothing is to be compared with them, None where it is. `stored` says
     that all of them were there already, `is_packaged` that the inputs came with the model.
-    `unfit` says of each other point that was asked for why it has none; `points` are those that do.
+    `unfit` says of each other point that was asked for why no outputs are expected; `points` are
+    those that have some, or all.
     `limited` are the inputs of which finite values were limited to those of the precision,
     `random` the outputs that differ from run to run where others do not.
     """
@@ -165,17 +166,22 @@ def references_of(
     files = {
         key: str(reference.entry.files[REFERENCE]) for key, reference in steps_by_point.items()
     }
-    reference_facts = [
-        from_json(Vouched, reference.entry.facts) for reference in steps_by_point.values()
-    ]
+    all_facts = {
+        key: from_json(Vouched, reference.entry.facts) for key, reference in steps_by_point.items()
+    }
+    refusals = {key: facts.refusal for key, facts in all_facts.items() if facts.refusal}
+    reference_facts = [facts for facts in all_facts.values() if not facts.refusal]
     return References(
         " and ".join(dict.fromkeys(file_facts.by for file_facts in reference_facts)),
-        _why_uncompared(reference_facts),
-        tuple(point for point in points if axes_key(point) in steps_by_point),
+        _why_uncompared(reference_facts) if reference_facts else None,
+        # Those without outputs count where all are.
+        tuple(
+            p for p in points if axes_key(p) in (all_facts.keys() - refusals.keys() or all_facts)
+        ),
         files,
         all(reference.stored for reference in steps_by_point.values()),
         packaged_reference is not None,
-        {key: str(error) for key, error in unfit.items()},
+        {**{key: str(error) for key, error in unfit.items()}, **refusals},
         tuple(limited_names),
         tuple(dict.fromkeys(name for file in reference_facts for name in file.random)),
     )

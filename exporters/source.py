@@ -40,6 +40,7 @@ from exporters.types import (
     ExportError,
     Factory,
     Made,
+    NoReference,
     NotBenchmarkable,
     Precision,
     Reference,
@@ -97,12 +98,14 @@ LARGEST_COMPUTED = 8
 class Vouched:
     """Whose outputs a file has, empty for nobody.
 
-    A second run gave the `random` outputs otherwise, and the `repeated` ones again.
+    A second run gave the `random` outputs otherwise, and the `repeated` ones again. `refusal` is
+    why no reference could compute any.
     """
 
     by: str
     repeated: tuple[str, ...] = ()
     random: tuple[str, ...] = ()
+    refusal: str = ""
 
 
 class Evaluator(Protocol):
@@ -197,7 +200,10 @@ class Evaluation:
         evaluator = self.evaluator
         if evaluator is None:
             return Reference(fed, {}), Vouched("")
-        computed = self._compute_outputs(evaluator, given, point)
+        try:
+            computed = self._compute_outputs(evaluator, given, point)
+        except NoReference as error:
+            return Reference(fed, {}), Vouched("", refusal=str(error))
         locate = partial(evaluator.first_difference, given, self.bound)
         if evaluator.is_repeatable:
             found = reconciled(given, computed, self.bound, locate)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 
 
@@ -146,6 +147,10 @@ class MissingPackage(ExportError):
     status = "unavailable"
 
 
+class NoReference(ExportError):
+    """No reference can run the graph at these sizes or on these inputs; an engine may."""
+
+
 class NotBenchmarkable(ExportError):
     """A sound model that is not to be timed: no plain tensors, or not to be had as asked."""
 
@@ -273,7 +278,8 @@ class ExportedModel:
     are further inputs for each point, files like the references without outputs. `beside` are the
     files that hold weights of the graph, which finds them in its own folder. `written_inputs` are
     those that the torch module behind the graph writes to when it runs. `unfit` says by
-    `axes_key` why the graph does not take some points, which have no reference.
+    `axes_key` why no reference takes some points; the file of such a point, if there is one, holds
+    inputs alone.
     """
 
     name: str
@@ -323,12 +329,16 @@ class ExportedModel:
         Its graph is the one for that point where each has its own, and the inputs are of its sizes.
         """
         axes = {**self.axes, **point}
-        graph = self.fixed.get(axes_key(axes))
+        key = axes_key(axes)
+        graph, uncompared = self.fixed.get(key), self.uncompared
+        if key in self.unfit and key in self.references:
+            uncompared = diagnostic("no_reference", error=self.unfit[key])
         if graph is None:
-            return replace(self, axes=axes)
+            return replace(self, axes=axes, uncompared=uncompared)
         return replace(
             self,
             axes=axes,
+            uncompared=uncompared,
             inputs=tuple(replace(spec, shape=spec.shape_at(axes)) for spec in self.inputs),
             path=graph.path,
             sha256=Path(graph.path).stem,

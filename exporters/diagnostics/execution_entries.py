@@ -235,6 +235,14 @@ OUTPUTS: Entries = {
         condition="The run has --no-verify-outputs.",
         severity="info",
     ),
+    "no_reference": Entry(
+        title="No reference",
+        message="No reference could compute the outputs ({error}), so they were not compared.",
+        condition="ONNX's evaluator and ONNX Runtime refuse the sizes or inputs, and the engine "
+        "of the row does not.",
+        units={"error": NAME},
+        example={"error": "net.onnx cannot run on its inputs: it fails in node 'pad'"},
+    ),
     "reference_not_deterministic": Entry(
         title="Model is not deterministic",
         message="Two runs of the reference {references} differ, so outputs were not compared.",

@@ -40,6 +40,7 @@ from exporters.types import (
     EVALUATED,
     UNOPTIMISED,
     ExportError,
+    NoReference,
     NotBenchmarkable,
     TensorSpec,
     axes_key,
@@ -356,11 +357,11 @@ class FileEvaluator:
         place = f" in node {node!r}" if node else ""
         reason = plain(runtime) if is_unsupported else first_line(deepest(evaluator_error))
         if point:
-            return ExportError(
+            return NoReference(
                 f"{self._model_label} cannot run at {axes_key(point)}: it fails{place} ({reason})",
                 "set its axes to sizes that the graph takes",
             )
-        return ExportError(
+        return NoReference(
             f"{self._model_label} cannot run on its inputs: it fails{place} ({reason})",
             "give --inputs that it takes, or export the file again",
         )

@@ -21,12 +21,14 @@ from app.sweep.scheduling.round_jobs import (
     export_work,
     models_of,
     settled_round,
+    unfit,
 )
 from app.sweep.scheduling.round_scheduler import RoundScheduler
 from app.sweep.work.base import Work
 from app.sweep.work.checking import MAXIMUM_CHECKS, CheckWork, SettledCheck
 from app.sweep.work.export import ExportWork
 from exporters.messages import ExportReply
+from runtimes.registry import parse_spec
 
 CHECK_S = 1.0
 """A first guess of what compiling a case takes, the import of its engine shared by many."""
@@ -103,8 +105,9 @@ class Checks(RoundScheduler):
         reply = self._models[case.model, case.precision]
         if reply.model is None:
             return self._settle(case, as_status(reply.status), reply.reason)
-        if unfit := reply.model.at(case.axes).unfit_at:
-            return self._settle(case, "export_failed", unfit)
+        engine = installed_runtimes.runtime(parse_spec(case.runtime).name).engine
+        if reason := unfit(reply.model, case.axes, engine):
+            return self._settle(case, "export_failed", reason)
         job = CheckJob(case, reply.model, str(installed_runtimes.folder()))
         return CheckWork(job, self._time_limit_s, self.schedule.memory_limit_bytes)
 

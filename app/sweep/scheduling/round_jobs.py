@@ -327,10 +327,26 @@ def _usable_model(case: Case, reply: ExportReply, engine: Runtime) -> ExportedMo
         raise RoundRefused(as_status(reply.status), reply.reason, reply.transient)
     if reason := condition_obstacle(case.condition, engine, parse_spec(case.runtime).device):
         raise RoundRefused("unsupported", reason)
-    unfit = (reply.model.at(axes).unfit_at for axes in points(case))
-    if reason := next(filter(None, unfit), ""):
+    sizes = tuple(points(case))
+    # Outputs of several sizes in one session are compared together.
+    module = engine.engine if len(sizes) == 1 else ""
+    if reason := next(filter(None, (unfit(reply.model, axes, module) for axes in sizes)), ""):
         raise RoundRefused("export_failed", reason)
     return reply.model
+
+
+_REFERENCE_ENGINES = ("", "onnxruntime", "torch")
+
+
+def unfit(model: ExportedModel, axes: Mapping[str, int], engine: str) -> str:
+    """Why a model is not run at these sizes by an engine, named by its module; "" where it is.
+
+    What no reference takes, the engines of the references refuse. Others try it, where there are
+    inputs for it.
+    """
+    at_point = model.at(axes)
+    is_tried = engine not in _REFERENCE_ENGINES
+    return "" if is_tried and axes_key(at_point.axes) in model.references else at_point.unfit_at
 
 
 def models_of(

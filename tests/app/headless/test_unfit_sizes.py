@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 from exporters.messages import ExportRequest
-from exporters.types import ExportError
+from exporters.types import load_reference
 from exporters.worker.export import export
 from tests.app.headless.batch import rows, run
 from tests.exporters.graphs import graph, tensor
@@ -46,17 +46,19 @@ def test_a_combination_that_does_not_fit_is_one_row(work: Path, more: tuple[str,
     assert sum(row["status"] == "ok" for row in unfit_rows) >= 2, out + log
 
 
-def test_a_file_that_takes_none_of_the_sizes_is_no_model(tmp_path: Path) -> None:
+def test_a_file_that_takes_none_of_the_sizes_has_inputs_alone(tmp_path: Path) -> None:
     save_cached(tmp_path / "step.onnx")
     points = tuple({"past": 1, "step": 1, "total": total} for total in (4, 5))
     request = ExportRequest(str(tmp_path / "step.onnx"), points=points, cache_dir=str(tmp_path))
-    with pytest.raises(ExportError):
-        export(request)
+    model, _ = export(request)
+    assert len(model.references) == len(model.unfit) == 2 and not model.reference
+    assert all(not load_reference(file).outputs for file in model.references.values())
     fitting = {"past": 1, "step": 1, "total": 2}
     request = ExportRequest(
         str(tmp_path / "step.onnx"), points=(points[0], fitting), cache_dir=str(tmp_path)
     )
     model, _ = export(request)
-    assert len(model.references) == len(model.unfit) == 1
+    assert len(model.references) == 2 and len(model.unfit) == 1
+    assert model.at(points[0]).uncompared and not model.at(fitting).uncompared
     assert model.at(points[0]).unfit_at and not model.at(fitting).unfit_at
     assert np.prod(model.inputs[0].shape_at(model.axes)) == 4
