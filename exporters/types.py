@@ -330,15 +330,15 @@ class ExportedModel:
         """
         axes = {**self.axes, **point}
         key = axes_key(axes)
-        graph, uncompared = self.fixed.get(key), self.uncompared
+        graph, obstacle = self.fixed.get(key), self.uncompared
         if key in self.unfit and key in self.references:
-            uncompared = diagnostic("no_reference", error=self.unfit[key])
+            obstacle = diagnostic("no_reference", error=self.unfit[key])
         if graph is None:
-            return replace(self, axes=axes, uncompared=uncompared)
+            return replace(self, axes=axes, uncompared=obstacle)
         return replace(
             self,
             axes=axes,
-            uncompared=uncompared,
+            uncompared=obstacle,
             inputs=tuple(replace(spec, shape=spec.shape_at(axes)) for spec in self.inputs),
             path=graph.path,
             sha256=Path(graph.path).stem,

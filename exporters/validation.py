@@ -82,8 +82,8 @@ def objection(path: Path) -> str:
     import onnx
 
     try:
-        if later := _of_later_version(path):
-            onnx.checker.check_model(later, full_check=True)
+        if model := _model_at_known_version(path):
+            onnx.checker.check_model(model, full_check=True)
             return ""
         # What is written in C takes no name that is no text, so such a file is given whole.
         onnx.checker.check_model(path if _is_text(path) else path.read_bytes(), full_check=True)
@@ -92,7 +92,7 @@ def objection(path: Path) -> str:
     return ""
 
 
-def _of_later_version(path: Path) -> ModelProto | None:
+def _model_at_known_version(path: Path) -> ModelProto | None:
     """A graph of a later IR version than onnx knows, at the latest that it does; else None."""
     import onnx
 

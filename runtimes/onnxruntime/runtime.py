@@ -447,5 +447,5 @@ def _plugin_runtime_execution(device: Offered, inspection: Executed, call_path: 
 
 
 def _provider_node(node: NodePlacement, device: Offered) -> NodePlacement:
-    hidden = node.provider == device.provider and node.precision != INTEGER
-    return replace(node, precision=UNKNOWN) if hidden else node
+    is_hidden = node.provider == device.provider and node.precision != INTEGER
+    return replace(node, precision=UNKNOWN) if is_hidden else node

@@ -16,7 +16,7 @@ WEIGHTS_OF_GRAPH = "session.optimized_model_external_initializers_file_name"
 WIDE_SUMS = "session.x64quantprecision"
 """Int8 products are added up in 32 bits where a processor without VNNI would saturate at 16."""
 
-OWN: Mapping[str, str] = {
+RESERVED_KEYS: Mapping[str, str] = {
     "session.graph_optimization_level": "graph_optimization",
     "session.execution_mode": "execution_mode",
     "session.enable_mem_pattern": "memory_pattern",
@@ -75,11 +75,11 @@ class PassesEntries(Runtime):
 
     def _use(self, option: str) -> str:
         """What to use instead of an entry that we set; "" for any other."""
-        own_options = {known.name for known in self.options}
+        own_options = {option.name for option in self.options}
         for key in keys_meant(option):
-            name = OWN.get(key, BY_OPTION.get(key, ""))
+            name = RESERVED_KEYS.get(key, BY_OPTION.get(key, ""))
             if name in own_options:
                 return f"use --option {self.name}.{name}"
-            if key in OWN:
+            if key in RESERVED_KEYS:
                 return "use --threads" if key.endswith("_threads") else "leave it out"
         return ""
