@@ -13,7 +13,7 @@ HAS_COMPILER := import os, shutil, sysconfig; \
   command = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"; \
   raise SystemExit(shutil.which(command.split()[0]) is None)
 
-.PHONY: bench test test-fast fuzz soak coverage check gui benchmarks install wheel wheel-check
+.PHONY: bench test test-fast test-processors fuzz soak coverage check gui benchmarks install wheel wheel-check
 
 bench: $(BENCH)  ## the main job: the starter sweep on every runtime present, results as CSV
 	$(BIN)/python -m app run starter
@@ -23,6 +23,9 @@ test: $(TEST)  ## all tests: what measures nothing on all cores at once, then th
 
 test-fast: $(TEST)  ## the tests that start no process, window or session: about two fifths of them
 	$(BIN)/python -m tests --fast
+
+test-processors: $(TEST)  ## what depends on the processor's vector units, once more with fewer: three minutes
+	$(BIN)/python -m tests.processors
 
 fuzz: $(TEST)  ## property tests with fresh draws, random nodes against ONNX Runtime; FUZZ_MINUTES (5), FUZZ_SEED
 	$(BIN)/python -m tests.fuzz
