@@ -136,23 +136,6 @@ def test_a_killed_run_resumes_under_its_own_names(folder: Path) -> None:
 
 
 @pytest.mark.rare
-def test_a_search_goes_on_where_it_was_killed(folder: Path) -> None:
-    manifest = folder / "search" / "manifest.json"
-    manifest.write_text(manifest.read_text("utf-8").replace('"1GiB"', '"100MiB"'), "utf-8")
-    stored_run = read_run(folder / "search")
-    batches_before = [case.axes["batch"] for case in stored_run.cases]
-    assert batches_before == [2**power for power in range(len(batches_before))]
-    run = read_run(resumed(folder, "search"))
-    batches = [case.axes["batch"] for case in run.cases]
-    assert batches[: len(batches_before)] == batches_before
-    assert all(len(run.rounds_of(case)) == 1 for case in run.cases)
-    statuses = {case.axes["batch"]: run.rounds_of(case)[0].status for case in run.cases}
-    largest = max(batch for batch, status in statuses.items() if status == "ok")
-    # It ends where the memory does, the limit being the only thing that stops this graph.
-    assert largest >= batches_before[-1]
-    assert {status for batch, status in statuses.items() if batch > largest} == {"out_of_memory"}
-
-
 def test_it_compares_with_a_run_of_today_by_what_its_cases_are(folder: Path) -> None:
     old = state_of(folder / "finished")
     today = [replace(case, naming=2) for case in old.manifest.cases]
