@@ -121,6 +121,15 @@ ENGINE: Entries = {
         units={"entry": NAME},
         example={"entry": "session.x64quantprecision=1"},
     ),
+    "int8_sums_saturate": Entry(
+        title="int8 sums may saturate",
+        message="This processor has no VNNI instructions and ONNX Runtime fails to open this graph "
+        "with {entry}, so sums of two int8 products may saturate in 16 bits.",
+        condition="As for int8_sums_widened, and opening the session with the entry failed.",
+        action="Measure int8 on OpenVINO, or on a processor with VNNI.",
+        units={"entry": NAME},
+        example={"entry": "session.x64quantprecision=1"},
+    ),
     "sync_not_granted": Entry(
         title="Another way of waiting for the GPU",
         message="sync={requested} was requested, and the process waits by {actual}.",

@@ -19,6 +19,9 @@ import numpy as np
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
+from runtimes.onnxruntime.session_entries import WIDE_SUMS
+from runtimes.session.precision import saturates_int8
+
 _SIDES = (256, 512, 1024, 2048)
 _SIDE_S = 0.5
 _NODE = "MatMulInteger"
@@ -67,7 +70,8 @@ def _session(right: np.ndarray, threads: int) -> ort.InferenceSession:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
-    options.add_session_config_entry("session.x64quantprecision", "1")
+    if saturates_int8():
+        options.add_session_config_entry(WIDE_SUMS, "1")
     return ort.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )

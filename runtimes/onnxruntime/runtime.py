@@ -16,7 +16,7 @@ from exporters.diagnostics.catalogue import diagnostic
 from exporters.structured import has_only_arrays
 from exporters.types import FILE_ENDINGS, ExportedModel, Precision
 from runtimes.base import Availability, Device, Runtime, Session
-from runtimes.errors import NotAvailable, RuntimeFault, Unsupported
+from runtimes.errors import CompileFault, NotAvailable, RuntimeFault, Unsupported
 from runtimes.execution import Execution, NodePlacement
 from runtimes.onnxruntime.execution import Recording, mark_shape_arithmetic
 from runtimes.onnxruntime.opening import (
@@ -29,10 +29,10 @@ from runtimes.onnxruntime.opening import (
     session_options,
 )
 from runtimes.onnxruntime.plugin import installed, plugin, refuse_misnamed
-from runtimes.onnxruntime.session_entries import PREFIX, WIDE_SUMS, PassesEntries
+from runtimes.onnxruntime.session_entries import PREFIX, WIDE_SUMS, WIDENING_FAULT, PassesEntries
 from runtimes.options import SESSIONS, Option, Request
 from runtimes.session.host import CALL, takes_c
-from runtimes.session.precision import INTEGER, UNKNOWN, cpu_name
+from runtimes.session.precision import INTEGER, UNKNOWN, cpu_name, saturates_int8
 from runtimes.snippets import Usage, Used
 
 if TYPE_CHECKING:
@@ -232,8 +232,17 @@ class OrtCpu(PassesEntries):
         return open_at_earlier_version(self._open, requests)
 
     def _open(self, requests: Sequence[Request]) -> Session:
+        opening = _opening(requests[0])
+        try:
+            return self._open_with(opening, requests)
+        except CompileFault as fault:
+            if not _is_widened(opening, requests[0]) or WIDENING_FAULT not in str(fault):
+                raise
+        entries = {key: value for key, value in opening.entries.items() if key != WIDE_SUMS}
+        return self._open_with(replace(opening, entries=entries), requests)
+
+    def _open_with(self, opening: Opening, requests: Sequence[Request]) -> Session:
         request = requests[0]
-        opening = _opening(request)
         tell = partial(_execution, request, opening)
         if not _without_python(request):
             return in_python(opening, requests, tell)
@@ -271,14 +280,20 @@ def _without_python(request: Request) -> bool:
 
 
 _WIDE_SUMS_SET = diagnostic("int8_sums_widened", entry=f"{WIDE_SUMS}=1")
+_SUMS_SATURATE = diagnostic("int8_sums_saturate", entry=f"{WIDE_SUMS}=1")
 _NOT_PARALLEL = diagnostic("option_without_effect", option="execution_mode=parallel")
+
+
+def _is_widened(opening: Opening, request: Request) -> bool:
+    """Whether it was us who asked for wide sums."""
+    return WIDE_SUMS in opening.entries and WIDE_SUMS not in Opening.of(request).entries
 
 
 def _execution(
     request: Request, opening: Opening, inspection: Executed, call_path: str
 ) -> Execution:
     idle = request.options["execution_mode"] == "parallel" and request.settings.threads == 1
-    is_widened = WIDE_SUMS in opening.entries and WIDE_SUMS not in Opening.of(request).entries
+    is_saturating = request.settings.precision == "int8" and saturates_int8()
     return Execution(
         provider=_PROVIDER,
         precision=inspection.precision,
@@ -289,7 +304,8 @@ def _execution(
         warnings=(
             *inspection.warnings,
             *((_NOT_PARALLEL,) if idle else ()),
-            *((_WIDE_SUMS_SET,) if is_widened else ()),
+            *((_WIDE_SUMS_SET,) if _is_widened(opening, request) else ()),
+            *((_SUMS_SATURATE,) if is_saturating and WIDE_SUMS not in opening.entries else ()),
         ),
     )
 

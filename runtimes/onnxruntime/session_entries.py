@@ -16,6 +16,9 @@ WEIGHTS_OF_GRAPH = "session.optimized_model_external_initializers_file_name"
 WIDE_SUMS = "session.x64quantprecision"
 """Int8 products are added up in 32 bits where a processor without VNNI would saturate at 16."""
 
+WIDENING_FAULT = "Attempt to replace the existing tensor"
+"""What ONNX Runtime 1.31 says where that fails, as for some graphs with several products."""
+
 RESERVED_KEYS: Mapping[str, str] = {
     "session.graph_optimization_level": "graph_optimization",
     "session.execution_mode": "execution_mode",

@@ -151,6 +151,7 @@ def test_paced_lanes_keep_their_gaps(policy: WaitPolicy) -> None:
         assert (lane_records["started_ns"] >= lane_records["scheduled_ns"]).all()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("runtime", "options"), [("ort-cpu", {"sessions": 2}), ("openvino-cpu", {"streams": 2})]
 )

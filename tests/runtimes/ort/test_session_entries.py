@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from app.contract.graphs import constant, node, weights
 from exporters.diagnostics.catalogue import codes
-from exporters.types import Precision
+from exporters.types import Precision, Reference, TensorSpec
 from runtimes import registry
 from runtimes.calls import timed
 from runtimes.errors import CompileFault, Unsupported
@@ -122,3 +124,37 @@ def test_an_entry_is_no_option_of_a_provider(graphs: Graphs) -> None:
     request = replace(request, options={**request.options, **options})
     assert OrtEp()._handed_on(request).keys() >= {"load_config"}
     assert WIDE_SUMS not in OrtEp()._handed_on(request)
+
+
+def test_a_graph_that_cannot_be_widened_is_measured_and_says_so(
+    graphs: Graphs, processor: Processor
+) -> None:
+    """ONNX Runtime fails to widen weights that two products share."""
+    processor(HASWELL)
+    grid, step = ["step", "middle"], constant("step", np.array(0.05, np.float32))
+    middle, zero = np.array(128, np.uint8), np.array(0, np.int8)
+    kernel = np.random.default_rng(0).integers(-90, 90, (8, 8)).astype(np.int8)
+    nodes = [
+        node("QuantizeLinear", ["x", *grid], ["xq"]),
+        node("DequantizeLinear", ["xq", *grid], ["xd"]),
+        node("DequantizeLinear", ["k", "step", "zero"], ["kd"]),
+    ]
+    for name in ("a", "b"):
+        nodes += [
+            node("MatMul", ["xd", "kd"], [name]),
+            node("QuantizeLinear", [name, *grid], [f"{name}q"]),
+            node("DequantizeLinear", [f"{name}q", *grid], [f"{name}d"]),
+        ]
+    model = graphs.save(
+        "entries_shared",
+        [*nodes, node("Sub", ["ad", "bd"], ["y"])],
+        [TensorSpec("x", "float32", ("batch", 8))],
+        [TensorSpec("y", "float32", ("batch", 8))],
+        [step, constant("middle", middle), constant("zero", zero), constant("k", kernel)],
+        axes={"batch": 1},
+        references=[({"batch": 1}, Reference({"x": weights(1, 8)}, {}))],
+    )
+    model = replace(model, precision="int8")
+    settings = Settings("int8", threads=1)
+    with OrtCpu().compile(model, model.axes, settings) as session:
+        assert codes(session.execution.warnings) == ("int8_sums_saturate",)
