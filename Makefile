@@ -41,7 +41,7 @@ coverage: $(TEST)  ## all tests, and which lines of ours none of them ran
 	rm -f .coverage.*
 	$(BIN)/coverage report
 
-check: $(TEST)  ## lint, types, import contracts, names and sentences; the size of the product
+check: $(TEST)  ## lint, types, import contracts, sentences; the size of the product
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -1,12 +1,10 @@
-"""Hold the naming and the writing rules: `python -m tests.writing`.
+"""Hold the writing rules: `python -m tests.writing`.
 
 Without an argument: the number of offenders in each folder and page against its allowance; exit
 code 1 if one has more. An allowance may only go down: lower it when the count is lower. A kind of
 offender, with parts of paths or without, prints each with its place and what to write instead:
 
-    python -m tests.writing names app/results
     python -m tests.writing pages docs/deadlines.md
-    python -m tests.writing docstrings runtimes
     python -m tests.writing messages
 """
 
@@ -20,13 +18,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.checkout import ROOT
-from tests.writing.names import Offender, names_in
-from tests.writing.sentences import in_docstrings, in_messages, in_page
+from tests.writing.sentences import Offender, in_messages, in_page
 
 ALLOWANCES = Path(__file__).with_name("allowances.toml")
 PRODUCT = ("app", "exporters", "runtimes")
-IN_SOURCE = {"names": names_in, "docstrings": in_docstrings, "messages": in_messages}
-KINDS = (*IN_SOURCE, "pages")
+KINDS = ("messages", "pages")
 RECORDS = ("CHANGELOG.md",)
 """What was written at its time, and stays."""
 
@@ -56,12 +52,12 @@ def offenders(kind: str) -> Iterator[Offender]:
         if file.endswith(".md"):
             if kind == "pages" and (top == "docs" or "/" not in file):
                 yield from in_page(file, path.read_text("utf-8"))
-        elif kind in IN_SOURCE and (top in PRODUCT or (top, kind) == ("tests", "names")):
-            yield from IN_SOURCE[kind](file, path.read_text("utf-8"))
+        elif kind == "messages" and top in PRODUCT:
+            yield from in_messages(file, path.read_text("utf-8"))
 
 
 def folder(file: str) -> str:
-    """What an allowance is for: a page, a package of the product, or all tests."""
+    """What an allowance is for: a page, or a package of the product."""
     top, *rest = file.split("/")
     if file.endswith(".md"):
         return file

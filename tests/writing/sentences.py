@@ -1,5 +1,5 @@
-"""Phrases of the word list in what people read: Markdown pages, docstrings, and messages, which are
-the sentences that the program shows (help, errors, warnings, labels).
+"""Phrases of the word list in what people read: Markdown pages, and messages, which are the
+sentences that the program shows (help, errors, warnings, labels).
 
 Code is skipped, in a fence or in backquotes, and so are addresses and the targets of links.
 """
@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from tests.writing.names import Offender
 from tests.writing.words import PHRASES
 
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -19,16 +19,18 @@ SENTENCE_WORDS = 4
 """A string of fewer words is a name, a key or a label of code."""
 
 
+@dataclass(frozen=True)
+class Offender:
+    file: str
+    line: int
+    text: str
+    reason: str
+
+
 def in_page(file: str, text: str) -> Iterator[Offender]:
     for pattern in (_FENCE, _CODE):
         text = pattern.sub(_blank, text)
     yield from _offenders(file, 1, text)
-
-
-def in_docstrings(file: str, source: str) -> Iterator[Offender]:
-    """The strings that stand for themselves: of modules, classes, functions and attributes."""
-    for node in _statements(ast.walk(ast.parse(source))):
-        yield from _offenders(file, node.lineno, _CODE.sub(_blank, str(node.value)))
 
 
 def in_messages(file: str, source: str) -> Iterator[Offender]:
