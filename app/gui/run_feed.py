@@ -378,7 +378,7 @@ class RunFeed(QObject):
             return
         details_before, self._shown_details = self._shown_details, details
         for view in self._views.details:
-            view.set_details(details, case.label)
+            view.set_details(details, case)
         if (
             details_before is None
             or details.without_operators() != details_before.without_operators()

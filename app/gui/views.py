@@ -53,9 +53,9 @@ class PastView(Protocol):
 
 @runtime_checkable
 class DetailView(Protocol):
-    """Fed with `details`; `label` is how the case is called beside the others of its run."""
+    """Fed with `details` of a case and with its series."""
 
-    def set_details(self, details: CaseDetails, label: str) -> None: ...
+    def set_details(self, details: CaseDetails, case_series: Series) -> None: ...
 
 
 @runtime_checkable

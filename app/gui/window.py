@@ -59,10 +59,10 @@ class WindowParts(QMainWindow):
     """Editor, views, table, panels and commands by name; `MainWindow` puts them together."""
 
     def __init__(self, preferences: Preferences) -> None:
+        prepare_application()  # a window keeps the typeface that it was made with
         super().__init__()
         self._garbage = GarbageCollector(self)
         self.preferences = preferences
-        prepare_application()
         self.setWindowTitle("Graphlap")
         self.setMinimumSize(LEAST)
         self.setAcceptDrops(True)

@@ -101,6 +101,9 @@ def read_operators(run: Path, line: Operators) -> OperatorTimes:
         raise FileError(path, f"can't be read ({error})", "restore it, or remove it") from None
 
 
+SUM_DIAGNOSTICS = ("operators_exceed_run", "operators_miss_time")
+
+
 def operator_warnings(line: Operators | None, row: Row) -> list[Diagnostic]:
     """What to doubt in the operator times of a row that is measured by the same clock."""
     p50_us = row["latency_p50_us"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -33,10 +33,11 @@ from app.gui.editor.presets import PresetButton
 from app.gui.editor.runtimes import runtime_facts
 from app.gui.look.preferences import Preferences
 from app.gui.look.text import PlainLabel
-from app.plan.estimate import Estimate, check_plan, estimate, model_faults
+from app.plan.estimate import Estimate, check_plan, model_faults
 from app.plan.expand import sizes_assumed
 from app.plan.plan import EMPTY, EMPTY_GRID, Plan, checked, with_grid
 from app.plan.plan_files import load_plan
+from app.plan.runtime_selection import with_default_runtimes
 from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import SETTINGS
 from exporters.types import GraphlapError
@@ -277,7 +278,7 @@ class SweepEditor(QWidget):
         self._background.ask(
             "ask",
             lambda: _looked_into(draft, plan),
-            lambda result: signal.emit(plan, result),
+            lambda result: signal.emit(*result),
             self.failed.emit,
         )
 
@@ -351,18 +352,23 @@ class SweepEditor(QWidget):
             empty = not any(grid.models for grid in self.draft.sweeps)
             self._tell("Choose a model first." if empty else str(error), wrong=not empty)
             return
-        draft = self.draft
-        self._show_estimate(estimate(draft))
+        draft, grid = self.draft, plan.sweeps[self._index]
         self._background.ask(
             "check",
-            lambda: (check_plan(draft, plan), sizes_assumed(plan)),
+            lambda: (_measured(draft, plan)[1], sizes_assumed(plan), _engines(plan, grid)),
             lambda result: self._show_checked(*result),
             lambda error: self._tell(str(error), wrong=True),
         )
         self._look_into_files()
 
-    def _show_checked(self, forecast: Estimate, sizes: Mapping[str, Mapping[str, int]]) -> None:
+    def _show_checked(
+        self,
+        forecast: Estimate,
+        sizes: Mapping[str, Mapping[str, int]],
+        engines: Sequence[str],
+    ) -> None:
         self._show_estimate(forecast)
+        self.grid_form.runtimes.show_defaults(engines)
         self.grid_form.models.show_assumed(sizes)
 
     def _show_estimate(self, forecast: Estimate) -> None:
@@ -387,13 +393,27 @@ def _is_advanced(draft: Plan) -> bool:
     )
 
 
-def _looked_into(draft: Plan, plan: Plan) -> Estimate:
-    """What the plan comes to; of one whose files are all unreadable, the first one's fault."""
+def _measured(draft: Plan, plan: Plan) -> tuple[Plan, Estimate]:
+    """The plan with the engines that it measures where it names none, and what it comes to."""
+    measured_plan = with_default_runtimes(plan)
+    return measured_plan, check_plan(with_default_runtimes(draft), measured_plan)
+
+
+def _engines(plan: Plan, grid: Sweep) -> list[str]:
+    """Those that measure a grid which names none."""
+    part = plan.model_copy(update={"sweeps": (grid,)})
+    sweeps = with_default_runtimes(part).sweeps
+    return list(dict.fromkeys(name for sweep in sweeps for name in sweep.runtimes))
+
+
+def _looked_into(draft: Plan, plan: Plan) -> tuple[Plan, Estimate]:
+    """What is measured and what it comes to; of a plan whose files are all unreadable, the first
+    one's fault."""
     models = _models(draft)
     faults = model_faults(models)
     if faults.keys() >= set(models):
         raise faults[models[0]]
-    return check_plan(draft, plan)
+    return _measured(draft, plan)
 
 
 def _title(text: str) -> QLabel:

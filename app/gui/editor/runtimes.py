@@ -41,19 +41,13 @@ class RuntimeFacts:
     summary: str
     availability: Availability
     devices: tuple[Device, ...]
-    is_engine: bool = True
-    """Rather than a simulated card."""
 
 
 def runtime_facts(name: str) -> RuntimeFacts:
     """Ask one runtime; no engine is imported for it."""
     runtime = installed_runtimes.runtime(name)
     return RuntimeFacts(
-        name,
-        runtime.summary,
-        installed_runtimes.availability(name),
-        runtime.devices(),
-        installed_runtimes.clock_of(name) != "simulated",
+        name, runtime.summary, installed_runtimes.availability(name), runtime.devices()
     )
 
 
@@ -93,8 +87,8 @@ class RuntimePicker(QWidget):
         layout.addWidget(self.default)
         self._items: dict[str, QTreeWidgetItem] = {}
         self._selection: tuple[str, ...] = ()
-        self._engines: list[str] = []
         self._absent: QTreeWidgetItem | None = None
+        self.show_defaults(())
         for name in registry.names():
             self._items[name] = self._item(self.tree, name)
         self.tree.itemChanged.connect(self._on_item_change)
@@ -113,8 +107,6 @@ class RuntimePicker(QWidget):
         with QSignalBlocker(self.tree):
             if isinstance(facts.availability, Available):
                 item.setText(1, facts.availability.version)
-                if facts.is_engine and facts.name not in self._engines:
-                    self._engines.append(facts.name)
                 tooltip = f"{facts.summary}, version {facts.availability.version}"
             else:
                 item.setText(1, facts.availability.reason)
@@ -174,10 +166,13 @@ class RuntimePicker(QWidget):
                 if spec in self._selection:
                     for group in filter(None, (item.parent(),)):
                         group.setExpanded(True)
-        engines = ", ".join(self._engines) or "those that are installed"
-        self.default.setText(f"None chosen: all engines are measured ({engines}).")
         self.default.setVisible(not self._selection)
         self._fit_height()
+
+    def show_defaults(self, engines: Iterable[str]) -> None:
+        """Name those that are measured where none is chosen; none of them for want of a model."""
+        names = ", ".join(engines) or "those that open the models"
+        self.default.setText(f"None chosen: the installed engines are measured ({names}).")
 
     def _add(self) -> None:
         """What was typed is chosen too; whether there is such a runtime, the plan tells."""

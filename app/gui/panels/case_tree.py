@@ -24,11 +24,11 @@ from app.formatting.text import CLOCK_TEXT, is_too_noisy, share, time_text
 from app.gui.look.controls import Choice
 from app.gui.look.icons import swatch
 from app.gui.look.text import PlainLabel
-from app.gui.look.theme import LIGHT, Theme, runtime_color
+from app.gui.look.theme import LIGHT, Theme
 from app.gui.panels.case_rows import CaseRows, Line
 from app.gui.plots.arrangement import Arrangement, grey
 from app.gui.plots.marks import percentiles
-from app.gui.plots.style import SeriesStyle, legend_text, remark
+from app.gui.plots.style import ColorTable, SeriesStyle, legend_text, remark
 from app.insights.quality import quality_of
 from app.plot_data.series import Baseline, Series, facets, quoted
 
@@ -202,16 +202,28 @@ class CaseTree(QWidget):
     def set_series(self, series: Sequence[Series]) -> None:
         """List these; what was hidden or moved stays so where it is still there."""
         self._series = tuple(series)
-        names = {name: name.capitalize() for name in facets(series)}
-        self.color_choice.set_texts({"": _BY_ITSELF, **names})
-        if self.color_choice.value != self.arrangement.color_by:
-            self._recolor()
+        self._set_table()
         self._show()
 
     def set_cases(self, cases: Sequence[Series]) -> None:
         """List all of these; those that plots do not show have an empty swatch."""
         self._cases = tuple(cases)
+        self._set_table()
         self._show()
+
+    def _set_table(self) -> None:
+        """Give every case of the run its colour, once for all views."""
+        cases = self._cases or self._series
+        keys = [case_series.key for case_series in cases]
+        table = self.arrangement.table
+        if table is not None and keys == [case_series.key for case_series in table.cases]:
+            return
+        self._arrange(table=ColorTable(cases))
+        self.color_choice.set_texts(
+            {"": _BY_ITSELF, **{name: name.capitalize() for name in facets(cases)}}
+        )
+        if self.color_choice.value != self.arrangement.color_by:
+            self._recolor()
 
     def add_filter(self, *widgets: QWidget) -> None:
         """Put the filter, which holds for all views, above the rows."""
@@ -278,11 +290,15 @@ class CaseTree(QWidget):
 
     def _show(self) -> None:
         arrangement = replace(self.arrangement, lit=None)
-        styles = arrangement.styles(self._series, self.theme)
         fresh = {case_series.key: case_series for case_series in self._series}
         all_series = tuple(
             fresh.pop(case_series.key, case_series) for case_series in self._cases
         ) + tuple(fresh.values())
+        plotted_keys = {case_series.key for case_series in self._series}
+        styles = {
+            key: style if key in plotted_keys else replace(style, standing="doubted")
+            for key, style in arrangement.styles(all_series, self.theme).items()
+        }
         shared_text, names = shared_and_distinct(
             {case_series.key: case_series.label for case_series in all_series}
         )
@@ -309,11 +325,8 @@ class CaseTree(QWidget):
         grouped: bool,
     ) -> Line:
         """As it was, where nothing of the case has changed: of thousands few do at a time."""
-        empty = SeriesStyle(runtime_color(case_series.runtime, self.theme), False, "doubted")
-        style, is_shown = (
-            styles.get(case_series.key, empty),
-            case_series.key not in self.arrangement.hidden,
-        )
+        style = styles[case_series.key]
+        is_shown = case_series.key not in self.arrangement.hidden
         stamp = f"{name} {clocks} {grouped} {is_shown}"
         cache_entry = self._known.get(case_series.key)
         if (

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 
 from app.gui.look.theme import Theme, mixed
 from app.gui.plots.legend import Entry
-from app.gui.plots.style import SeriesStyle, series_styles
+from app.gui.plots.style import ColorTable, SeriesStyle, series_styles
 from app.plot_data.series import Baseline, Series
 
 
@@ -19,7 +19,8 @@ class Arrangement:
 
     `color_by` is the facet whose values have a hue each, "" for what tells most. `listed` says
     that a list beside the plot names the series, so that the legend need not. `baselines` are
-    drawn in grey behind the series that they have something beside.
+    drawn in grey behind the series that they have something beside. `table` has the colours of
+    all cases of the run; without it those of a plot have colours of their own.
     """
 
     hidden: frozenset[str] = frozenset()
@@ -28,6 +29,7 @@ class Arrangement:
     color_by: str = ""
     listed: bool = False
     baselines: tuple[Baseline, ...] = ()
+    table: ColorTable | None = None
 
     def drawn(self, series: Sequence[Series]) -> tuple[Series, ...]:
         """Those that are not hidden, in their order."""
@@ -46,7 +48,7 @@ class Arrangement:
 
     def styles(self, series: Sequence[Series], theme: Theme) -> dict[str, SeriesStyle]:
         """How each looks: the same whichever of them are hidden."""
-        styles = series_styles(series, theme, self.color_by)
+        styles = series_styles(series, theme, self.color_by, self.table)
         if self.lit not in styles:
             return styles
         return {

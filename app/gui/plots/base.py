@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from html import escape
 from typing import ClassVar, TypeVar
@@ -60,9 +61,10 @@ class ArrangedView(ReadableView):
             self.series = how.drawn(self._all_series)
             self.mark_dirty()
 
-    def styles(self) -> dict[str, SeriesStyle]:
-        """How each series looks, by key."""
-        return self.arrangement.styles(self._all_series, self.theme)
+    def styles(self, *, fading: bool = True) -> dict[str, SeriesStyle]:
+        """How each series looks, by key; with `fading`, those that are not lit are faded."""
+        how = self.arrangement if fading else replace(self.arrangement, lit=None)
+        return how.styles(self._all_series, self.theme)
 
     def name_of(self, series: Series) -> str:
         """What sets it apart from the others that are shown; what they share is in the heading."""

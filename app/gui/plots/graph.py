@@ -28,6 +28,7 @@ from app.gui.plots.graph_layout import (
 )
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.reading import Spot, SpotReader
+from app.plot_data.series import Series
 from app.runs.following.state import CaseDetails
 
 NODE_WIDTH, NODE_HEIGHT = COLUMN - 30.0, 46.0
@@ -193,7 +194,7 @@ class GraphView(PlotView):
         """Every case has a graph; it is read once somebody looks at it."""
         return True
 
-    def set_details(self, details: CaseDetails, label: str) -> None:
+    def set_details(self, details: CaseDetails, case_series: Series) -> None:
         """Open the case's model, unless all that is new of the case are its operator times."""
         new_details = details.without_operators()
         if new_details != self._details:

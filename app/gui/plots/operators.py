@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from PySide6.QtCore import Signal
@@ -17,7 +17,11 @@ from app.gui.look.csv_file import Table
 from app.gui.plots.bars import Bar, BarView
 from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
+from app.plot_data.series import Series
+from app.run_folder.diagnostics import diagnostics_of, text
+from app.run_folder.operators import SUM_DIAGNOSTICS
 from app.runs.following.state import CaseDetails
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.execution import Clock
 
 MOST_ROWS = 60
@@ -25,7 +29,8 @@ MOST_ROWS = 60
 
 @dataclass(frozen=True, slots=True)
 class OperatorTime:
-    """One node of the executed graph; `share` of the whole inference, from 0 to 1.
+    """One node of the executed graph; `share` of all operators, from 0 to 1, None if that says
+    nothing of the run.
 
     `engine` ran it, and calls it `called`. The rest are those of `app.cases.jobs.Operator`.
     """
@@ -33,7 +38,7 @@ class OperatorTime:
     node: str
     op: str
     time_us: float
-    share: float
+    share: float | None
     engine: str
     called: str = ""
     macs: int | None = None
@@ -63,7 +68,8 @@ _FIGURES = {
     "time": _Figure(
         lambda row: row.time_us,
         lambda row: (
-            f"{time_text(row.time_us * 1e-6)}  {significant(100.0 * row.share)} %"
+            time_text(row.time_us * 1e-6)
+            + (f"  {significant(100.0 * row.share)} %" if row.share is not None else "")
             + _peak_text(row.peak_share)
         ),
         "Time in one inference (µs)",
@@ -97,6 +103,7 @@ class OperatorsView(BarView):
         self._rows: tuple[OperatorTime, ...] = ()
         self._name = self._reason = ""
         self._runs = 0
+        self._doubts: tuple[Diagnostic, ...] = ()
         self._clock: Clock = "wall"
         self.group_choice = Choice(
             "Group",
@@ -122,15 +129,18 @@ class OperatorsView(BarView):
         if reading is not None and reading.title in nodes_by_name:
             self.node_asked.emit(nodes_by_name[reading.title])
 
-    def set_details(self, details: CaseDetails, label: str) -> None:
+    def set_details(self, details: CaseDetails, case_series: Series) -> None:
         """Show the case's operators; nothing yet if none were recorded."""
-        profile = details.operators
+        profile, label = details.operators, case_series.label
         if profile is None:
             self.set_operators((), label, "wall")
             return
         engine = details.engine or details.case.runtime
         rows = operator_times(profile, engine, details.elsewhere)
-        self.set_operators(rows, label, profile.clock, profile.runs, profile.reason)
+        doubts = [
+            entry for entry in diagnostics_of(case_series.row) if entry.code in SUM_DIAGNOSTICS
+        ]
+        self.set_operators(rows, label, profile.clock, profile.runs, profile.reason, doubts)
 
     def set_operators(
         self,
@@ -139,13 +149,15 @@ class OperatorsView(BarView):
         clock: Clock,
         runs: int = 0,
         reason: str = "",
+        doubts: Sequence[Diagnostic] = (),
     ) -> None:
-        """Show these, medians over `runs` runs; `name` says whose they are.
+        """Show these, medians over `runs` runs; `name` says whose they are, `doubts` that they do
+        not add up to the run.
 
         Without rows, `reason` tells why the profiler gave none, if it was asked.
         """
         self._rows, self._name, self._clock = tuple(rows), name, clock
-        self._runs, self._reason = runs, reason
+        self._runs, self._reason, self._doubts = runs, reason, tuple(doubts)
         self.mark_dirty()
 
     def draw(self) -> str:
@@ -161,20 +173,27 @@ class OperatorsView(BarView):
         engines = sorted({row.engine for row in rows})
         palette = list(self.theme.runtimes.values())
         styles = {
-            engine: SeriesStyle(QColor(palette[k % len(palette)]), self._clock == "simulated")
+            engine: SeriesStyle(
+                QColor(palette[k % len(palette)]),
+                self._clock == "simulated",
+                "doubted" if self._doubts else "sound",
+            )
             for k, engine in enumerate(engines)
         }
         bars = [
             Bar(
                 _bar_name(row),
                 figure.value(row),
-                figure.text(row)
+                figure.text(replace(row, share=None) if self._doubts else row)
                 + (f"  {row.called}" if row.called not in ("", row.node, row.op) else ""),
                 styles[row.engine],
             )
             for row in rows[:MOST_ROWS]
         ]
-        self.show_bars(bars, None, figure.x_label, log=False)
+        x_label = figure.x_label
+        if self._doubts and figure is _FIGURES["time"]:
+            x_label = "Time by the profiler (µs)"
+        self.show_bars(bars, None, x_label, log=False)
         self.show_legend(
             [Entry(engine, styles[engine].pen(), styles[engine].fill(150)) for engine in engines]
         )
@@ -186,7 +205,8 @@ class OperatorsView(BarView):
             if highest.peak_bytes
             else ""
         )
-        heading = f"{CLOCK_TEXT[self._clock]}{how}{rest}{most}"
+        doubt = f". {text(*self._doubts)}" if self._doubts else ""
+        heading = f"{CLOCK_TEXT[self._clock]}{how}{rest}{most}{doubt}"
         self.show_heading(f"Operators of {self._name}", heading)
         return ""
 
@@ -201,7 +221,7 @@ class OperatorsView(BarView):
                 op,
                 op,
                 sum(r.time_us for r in rows),
-                sum(r.share for r in rows),
+                sum(r.share or 0.0 for r in rows),
                 engine,
                 peak_bytes=max(_known(rows, "peak_bytes"), default=None),
                 pool_wait_us=sum(waits) if (waits := _known(rows, "pool_wait_us")) else None,

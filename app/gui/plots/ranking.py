@@ -83,7 +83,7 @@ class RankingView(FigureView):
             self._figure([case_series for case_series in series if case_series.clock == clock])
             for clock in dict.fromkeys(case_series.clock for case_series in series)
         ]
-        self.show_figures(figures, self._styles_of(figures, series))
+        self.show_figures(figures, self._styles_of(figures))
         self.show_legend([])
         left_out = sum(
             case_series.status not in ("waiting", "measuring") for case_series in self.series
@@ -130,10 +130,8 @@ class RankingView(FigureView):
             base_figure, title=CLOCK_TEXT[cases[0].clock].capitalize(), series=labelled_series
         )
 
-    def _styles_of(
-        self, figures: Sequence[Figure], visible_series: Sequence[Series]
-    ) -> dict[str, SeriesStyle]:
-        by_key = self.arrangement.styles(visible_series, self.theme)
+    def _styles_of(self, figures: Sequence[Figure]) -> dict[str, SeriesStyle]:
+        by_key = self.styles()
         return {
             series.name: replace(by_key[series.cases[0]].of_line(), simulated=False)
             for figure in figures

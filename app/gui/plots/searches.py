@@ -11,7 +11,7 @@ from app.cases.status import FAILED, FITS, Status
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import BatchAxis
 from app.gui.plots.bars import Bar, BarView
-from app.gui.plots.style import SeriesStyle, series_styles
+from app.gui.plots.style import SeriesStyle
 from app.plot_data.series import Series, batch, variants
 
 
@@ -30,7 +30,7 @@ class LadderView(BarView):
         answers = self._find_results()
         if not answers:
             return "Search over options with --tune: when it has ended, its steps are here."
-        styles = series_styles([case_series for case_series, _ in answers], self.theme)
+        styles = self.styles(fading=False)
         groups = {
             answer.model: [_bar(rung, answer, styles[case_series.key]) for rung in answer.rungs]
             for case_series, answer in answers
@@ -96,7 +96,7 @@ class LargestBatchView(BarView):
             return (
                 "No finished case with a batch size yet. “Largest batch” of the sweep searches it."
             )
-        styles = series_styles([group[0] for _, _, group in groups], self.theme)
+        styles = self.styles(fading=False)
         bars = []
         for model, variant, group in groups:
             largest, ending = _reach(group)

@@ -235,16 +235,38 @@ class SeriesStyle:
         return QBrush(Qt.BrushStyle.NoBrush) if hollow else QBrush(self.color)
 
 
-def series_styles(series: Sequence[Series], theme: Theme, text: str = "") -> dict[str, SeriesStyle]:
-    """A style by key, coloured by the facet `by` or by what differs."""
-    colors = series_colors(series, theme, text)
-    patterns = _patterns(series, theme, text)
+class ColorTable:
+    """Colour and line pattern of each case of a run, whichever of them a plot shows."""
+
+    def __init__(self, cases: Sequence[Series]) -> None:
+        self.cases = tuple(cases)
+        self._known: dict[tuple[str, str], dict[str, tuple[QColor, int]]] = {}
+
+    def looks(self, theme: Theme, text: str) -> dict[str, tuple[QColor, int]]:
+        """By key, where hues are for the values of this facet."""
+        cache_key = theme.base, text
+        if cache_key not in self._known:
+            patterns = _patterns(self.cases, theme, text)
+            self._known[cache_key] = {
+                key: (color, patterns[key])
+                for key, color in series_colors(self.cases, theme, text).items()
+            }
+        return self._known[cache_key]
+
+
+def series_styles(
+    series: Sequence[Series], theme: Theme, text: str = "", table: ColorTable | None = None
+) -> dict[str, SeriesStyle]:
+    """A style by key, coloured by the facet `text` or by what differs among those of the table."""
+    looks = table.looks(theme, text) if table is not None else {}
+    if any(case_series.key not in looks for case_series in series):
+        looks = ColorTable(series).looks(theme, text) | looks
     return {
         case_series.key: SeriesStyle(
-            colors[case_series.key],
+            looks[case_series.key][0],
             case_series.clock == "simulated",
             quality_of(case_series),
-            patterns[case_series.key],
+            looks[case_series.key][1],
         )
         for case_series in series
     }

@@ -174,7 +174,11 @@ def _contest_card(contest: Fastest, by_id: Mapping[str, Series], band: float) ->
     verdict, sure = _verdict(contest, band)
     keys = tuple(by_id[case_id].key for case_id in contest.case_ids)
     card = _card(contest.label, leader, verdict, sure, keys)
-    return replace(card, leader=contest.first, is_sure=contest.parted)
+    if card.is_doubted and contest.parted:
+        card = replace(
+            card, sure="every other one is slower in this run, whose figures are doubted"
+        )
+    return replace(card, leader=contest.first, is_sure=contest.parted and not card.is_doubted)
 
 
 def _single_card(case_series: Series, unread: bool) -> Card:

@@ -19,7 +19,7 @@ from app.gui.look.csv_file import Table
 from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import RateMark, RateMarks
-from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry, series_styles
+from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry
 from app.insights.quality import quality_of
 from app.plot_data.curves import Curve, curves
 from app.plot_data.series import Series, interval_columns, number, ranked
@@ -118,7 +118,7 @@ class TrendsView(FigureView):
     def _styles_of(self, trends: Sequence[Trend]) -> dict[str, SeriesStyle]:
         """Lines of one name look alike in every plot."""
         firsts = {trend.line.name: trend.line.points[0][1] for trend in trends}
-        look = series_styles(list(firsts.values()), self.theme)
+        look = self.styles(fading=False)
         return {trend.name: look[firsts[trend.line.name].key].of_line() for trend in trends}
 
     def _figure(self, model: str, trends: Sequence[Trend]) -> Figure:

@@ -17,7 +17,7 @@ from app.comparison.pairing import Pair
 from app.formatting.text import interval, significant
 from app.gui.look.icons import swatch
 from app.gui.look.text import plain_tip
-from app.gui.look.theme import LIGHT, Theme, runtime_color, verdict_color
+from app.gui.look.theme import LIGHT, Theme, verdict_color
 from app.gui.tables.columns import (
     COLUMNS,
     Column,
@@ -272,9 +272,9 @@ class ResultsModel(QAbstractTableModel):
     def _swatch(self, series: Series, column: Column) -> QIcon | None:
         if column.key != "runtime":
             return None
-        none = QBrush(Qt.BrushStyle.NoBrush)
-        default_look = (runtime_color(series.runtime, self._theme), none)
-        color, brush = self._looks.get(series.key, default_look)
+        if series.key not in self._looks:
+            return None
+        color, brush = self._looks[series.key]
         return swatch(color, QColor(self._theme.base), brush.style())
 
     def _font(self, series: Series, column: Column) -> QFont | None:

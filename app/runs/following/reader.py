@@ -444,7 +444,8 @@ def _model_names(cases: Iterable[Case]) -> dict[str, str]:
 def _row_so_far(row: Row) -> Row:
     """The row of a run that goes on: that rounds are still to come is nothing to warn of."""
     diagnostics = [entry for entry in diagnostics_of(row) if entry.code != MISSING]
-    return {**row, **diagnostic_columns(diagnostics)}
+    reason = None if row.get("reason") == NOT_REACHED else row.get("reason")
+    return {**row, "reason": reason, **diagnostic_columns(diagnostics)}
 
 
 def _requested_columns(case: Case) -> Row:

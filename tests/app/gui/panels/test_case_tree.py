@@ -16,16 +16,21 @@ from app.gui.look.theme import DARK, LIGHT
 from app.gui.panels.case_rows import NAME
 from app.gui.panels.case_tree import CaseTree
 from app.gui.plots.arrangement import Arrangement
+from app.gui.plots.bars import BarLayer
 from app.gui.plots.base import PlotView
 from app.gui.plots.boxes import BoxesView
 from app.gui.plots.cumulative import CumulativeView
+from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.percentiles import PercentileView
+from app.gui.plots.ranking import RankingView
+from app.gui.plots.searches import LargestBatchView
 from app.gui.plots.style import series_styles
 from app.gui.plots.timeline import TimelineView
+from app.gui.plots.trends import TrendsView
 from app.plot_data.series import Series
 from tests.app.gui.plots.grids import grid, many
-from tests.app.gui.plots.views import live, on_screen
+from tests.app.gui.plots.views import finished, live, on_screen
 
 Views = tuple[HistogramView, CumulativeView]
 
@@ -186,6 +191,29 @@ def test_every_view_of_distributions_is_arranged(qtbot: QtBot, view_class: type[
     assert [case_series.key for case_series in view.series] == [third, second]
     styles = series_styles(many(3), LIGHT)
     assert view.styles()[second] == styles[second] and view.styles()[third] != styles[third]
+
+
+def test_a_case_keeps_its_colour_whatever_a_view_lists_and_in_which_order(qtbot: QtBot) -> None:
+    cases = [replace(case, label=case.key) for case in finished()]
+    panel = _show_cases(qtbot, cases[:2])
+    panel.set_cases(cases)
+    swatches = {line.key: line.style.color for line in panel.rows.lines}
+    for chosen in (cases, cases[1:]):
+        ranking, trends, largest = RankingView(), TrendsView(), LargestBatchView()
+        for view in (ranking, trends, largest):
+            view.arrange(panel.arrangement)
+            on_screen(qtbot, view, chosen)
+        (ranked_layer,) = (x for x in ranking._layers if isinstance(x, FigureLayer))
+        for marks in ranked_layer.figure.series:
+            color = ranked_layer._styles[marks.name].color
+            assert [swatches[key] for key in marks.cases] == [color] * len(marks.cases)
+        lines = [x for x in trends._layers if isinstance(x, FigureLayer)]
+        assert lines, trends.draw()
+        for layer in lines:
+            for marks in layer.figure.series:
+                assert layer._styles[marks.name].color in list(swatches.values())
+        bars = [bar for x in largest._layers if isinstance(x, BarLayer) for bar in x._bars]
+        assert bars and all(bar.style.color in list(swatches.values()) for bar in bars)
 
 
 def test_colours_are_the_same_in_the_list_and_in_every_view(qtbot: QtBot) -> None:

@@ -98,7 +98,7 @@ def test_p50_and_p99_stand_beside_each_row_as_the_table_has_them(
 
 def test_a_case_has_the_colour_that_it_has_elsewhere(qtbot: QtBot, cases: list[Series]) -> None:
     view = on_screen(qtbot, RankingView(), cases)
-    usual = series_styles(view._sorted(), LIGHT)
+    usual = series_styles(cases, LIGHT)
     for layer in _layers(view):
         for marks in layer.figure.series:
             assert layer._styles[marks.name].color == usual[marks.cases[0]].color

@@ -12,6 +12,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.capabilities.simulated_card.inference import CardRun
+from app.cases.case import Case
+from app.cases.jobs import Operator, OperatorTimes
 from app.gui.look.overlay import plot_font
 from app.gui.look.theme import LIGHT
 from app.gui.plots.accuracy import AccuracyView
@@ -25,8 +27,12 @@ from app.gui.plots.searches import LargestBatchView
 from app.history.run_comparison import compare_runs
 from app.history.trends import differences, read_history
 from app.plot_data.series import number, ranked, variants
+from app.run_folder.diagnostics import diagnostic_columns
+from app.runs.following.state import CaseDetails
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.gui.plots.views import CARD_RUN, finished, on_screen, side
 from tests.app.gui.synthetic import failed, series, summary_of
+from tests.app.results.filled import MODEL
 from tests.app.results.pasts import nights_at
 from tests.app.results.runs import CASE
 
@@ -282,3 +288,26 @@ def test_a_run_without_an_interval_is_an_open_dot_of_the_history(
     points = next(t for t in history.trends if t.percentile == "p50").points
     solid, none = Qt.BrushStyle.SolidPattern, Qt.BrushStyle.NoBrush
     assert styles == [solid if point.low_us else none for point in points]
+
+
+def test_operators_that_exceed_the_run_are_marked_and_have_no_shares(
+    qtbot: QtBot,
+) -> None:
+    operators = (Operator("/a", "Conv", 100.0, ""), Operator("/b", "Relu", 28.0, ""))
+    case = Case("m", "ort-cpu")
+    profile = OperatorTimes(case.case_id, runs=3, ops=operators)
+    details = CaseDetails(case, MODEL, operators=profile)
+    exceeding = diagnostic("operators_exceed_run", ratio=2.65)
+    view = on_screen(qtbot, OperatorsView())
+    texts, standings = [], []
+    for doubts in ((), (exceeding,)):
+        plain = series("ort-cpu", "m", count=20)
+        row = {**plain.row, **diagnostic_columns(doubts)}
+        view.set_details(details, replace(plain, row=row))
+        view.draw_now()
+        (layer,) = (layer for layer in view._layers if isinstance(layer, BarLayer))
+        bars = layer._bars
+        texts.append([bar.text for bar in bars])
+        standings.append({bar.style.standing for bar in bars})
+    assert all("%" in text for text in texts[0]) and not any("%" in text for text in texts[1])
+    assert standings == [{"sound"}, {"doubted"}]

@@ -80,7 +80,8 @@ def test_what_cannot_be_compared_has_a_card_of_its_own(qtbot: QtBot) -> None:
 def test_a_doubted_leader_is_called_doubted(qtbot: QtBot) -> None:
     cases = [_case("ort-cpu", 20.0, warnings="busy"), _case("torch-cpu", 40.0)]
     (card,) = _cards(on_screen(qtbot, SummaryView(), cases))
-    assert card.is_doubted
+    assert card.is_doubted and not card.is_sure
+    assert not card.sure.startswith("sure")
 
 
 def test_nothing_is_judged_while_the_run_goes_on(qtbot: QtBot) -> None:

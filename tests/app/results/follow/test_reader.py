@@ -92,6 +92,7 @@ def test_a_round_in_flight_is_seen_before_it_is_recorded(tmp_path: Path, close: 
         assert first.counts.sum() == 17
         assert first.summary is None
         assert state.samples_in_flight == 17
+        assert second.row["reason"] is None, "its turn is still to come"
         with sample_path(folder, CASES[0], 1).open("ab") as file:
             file.write(records([50.0] * 3).tobytes())
         assert _poll_state(reader).series[0].counts.sum() == 20
