@@ -176,7 +176,8 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     reject_without_effect(plan, explicit_settings(flags, "command"))
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     columns = parse_columns(flags.columns, plan.percentiles) if flags.columns is not None else ()
-    comparing = comparer_of(flags, plan)
+    resumed = manifest if flags.resume is not None else None
+    comparing = comparer_of(flags, plan, resumed)
     if flags.plot is not None:
         reject_without_gaps(plan)
     with (

@@ -18,7 +18,13 @@ from app.comparison.judge import Comparison
 from app.comparison.ranking import fastest
 from app.console.answer.document import shown_blocks
 from app.console.run_summary import verdict_text
-from app.history.run_comparison import RunSide, compare_runs, history_for, side_of
+from app.history.run_comparison import (
+    RunSide,
+    compare_runs,
+    history_for,
+    reject_same_run,
+    side_of,
+)
 from app.present.document import Table
 from app.present.figure import Figure
 from app.present.html import WIDE
@@ -134,6 +140,7 @@ class OpenedRun:
         if not 0.0 <= band < 1.0:
             raise PlanError(f"band is not a share from 0 to 1 (got {band!r})", "give 0.02 for 2%")
         other = before if isinstance(before, OpenedRun) else open(before)
+        reject_same_run(other.run, self.run.manifest)
         history = history_for([other.run.path, self.run.path])
         return comparison_frame(compare_runs(other._side, self._side, band, history))
 

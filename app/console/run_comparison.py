@@ -22,13 +22,20 @@ from app.console.regression_gate import code
 from app.console.verdicts import OutputOptions, output_options_of
 from app.console.verify import damage
 from app.formatting.text import duration
-from app.history.run_comparison import RunSide, compare_runs, history_for, side_of
+from app.history.run_comparison import (
+    RunSide,
+    compare_runs,
+    history_for,
+    reject_same_run,
+    side_of,
+)
 from app.machine.environment import describe_host
 from app.machine.installed_runtimes import clock_of
 from app.plan.plan import Plan
 from app.plan.reference_cases import baselines
 from app.present.document import Block, Heading, Points
 from app.run_folder.hosts import have_hosts, identity_test
+from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
 from app.run_folder.table import to_csv
 from app.runs.verify import IntactRun, read_intact
@@ -224,8 +231,9 @@ class Comparer:
         return Outcome(blocks, files)
 
 
-def comparer_of(flags: argparse.Namespace, plan: Plan) -> Comparer:
-    """What the flags and the plan ask for; PlanError or ResultsError before anything is written."""
+def comparer_of(flags: argparse.Namespace, plan: Plan, resumed: Manifest | None = None) -> Comparer:
+    """What the flags and the plan ask for, of a new run or of one that is resumed; PlanError or
+    ResultsError before anything is written."""
     if flags.baseline_run is not None and (plan.baseline or plan.aa):
         raise PlanError(
             "the plan compares already, with a baseline or by aa, and --against is another",
@@ -258,6 +266,8 @@ def comparer_of(flags: argparse.Namespace, plan: Plan) -> Comparer:
     if flags.baseline_run is None:
         return Comparer(output_options_of(flags))
     intact = read_intact(Path(flags.baseline_run))
+    if resumed is not None:
+        reject_same_run(intact.run, resumed)
     stored_side = side_of(intact.run)
     if not any(measurement.summary for measurement in stored_side.cases):
         raise PlanError(f"nothing was measured in {stored_side.name}", "name a run that has rows")
@@ -278,6 +288,7 @@ def compare(
     """
     paths = [Path(first), Path(second)]
     intact_runs = [read_intact(path) for path in paths]
+    reject_same_run(intact_runs[0].run, intact_runs[1].run.manifest)
     first_side, second_side = (side_of(item.run) for item in intact_runs)
     history = history_for(
         paths, _undamaged_runs(intact_runs, (first_side, second_side)), Path(past) if past else None

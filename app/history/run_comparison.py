@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.column import number_of
-from app.cases.errors import ResultsError
+from app.cases.errors import PlanError, ResultsError
 from app.cases.objectives import BAND, THROUGHPUT
 from app.cases.units import DEFAULT, name_of
 from app.columns.rows import Rows
@@ -137,9 +137,21 @@ class RunSide:
     percentiles: tuple[float, ...] = DEFAULT
     band: float = BAND
     judge: tuple[str, ...] = COMPARED
-    run_id: str = ""
+    run_ids: frozenset[str] = frozenset()
     anchor: str = ""
     judges_anchor: bool = False
+
+
+def reject_same_run(first: Run, second: Manifest) -> None:
+    """PlanError for runs that are one run or copies of one, or that have merged the same run: such
+    rounds show nothing of a change."""
+    shared_ids = sorted(first.manifest.run_ids & second.run_ids)
+    if shared_ids:
+        verb = "have merged" if first.manifest.merged or second.merged else "are"
+        raise PlanError(
+            f"{first.path}: both {verb} run {shared_ids[0]}, so the two can't show a difference",
+            "Name two runs that were measured apart",
+        )
 
 
 def side_of(run: Run, measurements: Sequence[MeasuredCase] | None = None) -> RunSide:
@@ -165,7 +177,7 @@ def side_of_manifest(
         plan.percentiles,
         plan.band,
         plan.judge,
-        manifest.run_id,
+        manifest.run_ids,
         plan.anchor,
         any(ANCHOR_MODEL in sweep.models for sweep in plan.sweeps),
     )
@@ -223,7 +235,7 @@ def _variations(
         if first.environments.get(host, {}).get("cpu") == environment.get("cpu")
     }
     history_variations = (
-        {} if history is None else past_variations(history, {first.run_id, second.run_id}, names)
+        {} if history is None else past_variations(history, first.run_ids | second.run_ids, names)
     )
     return RunVariations(history_variations, cpus, _anchors(first, second))
 

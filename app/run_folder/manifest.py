@@ -263,13 +263,14 @@ class Manifest(RunHeader):
     assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     full_table: FullTable = "results.csv"
 
+    @property
+    def run_ids(self) -> frozenset[str]:
+        """The ids of this run and of those that it is merged of."""
+        return frozenset((self.run_id, *(merged_run.run_id for merged_run in self.merged)))
+
     def owns(self, run_id: str) -> bool:
         """Whether a journal that names this run is of ours; one without a name may be."""
-        return (
-            not run_id
-            or run_id == self.run_id
-            or any(merged_run.run_id == run_id for merged_run in self.merged)
-        )
+        return not run_id or run_id in self.run_ids
 
     def run_of(self, writer: str) -> Manifest | MergedRun:
         """The run that a journal of this name is of: one of those that this one is merged of."""

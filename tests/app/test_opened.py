@@ -21,7 +21,10 @@ FAST, SLOW = (Case("net.onnx", "fake", axes={"batch": n}) for n in (1, 8))
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("opened") / "run"
+    return _measured(tmp_path_factory.mktemp("opened") / "run")
+
+
+def _measured(path: Path) -> Path:
     with RunFolder.create(path, manifest_of((FAST, SLOW), rounds=3)) as folder:
         for number in range(3):
             record(folder, FAST, number, [10.0, 20.0, 30.0], warmup=2)
@@ -39,8 +42,10 @@ def test_rows_and_samples_are_dataframes_with_their_own_types(path: Path) -> Non
     assert "net.onnx" in run._repr_html_()
 
 
-def test_two_runs_are_compared_by_their_verdicts(path: Path) -> None:
-    verdicts = open_run(path).compare(path)
+def test_two_runs_are_compared_by_their_verdicts(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=open_run(path).run.manifest.run_id):
+        open_run(path).compare(shutil.copytree(path, tmp_path / "copy"))
+    verdicts = open_run(path).compare(_measured(tmp_path / "other"))
     assert set(verdicts["percentile"]) <= {"p50", "p99"}
     assert len(verdicts) >= 2
     assert set(verdicts["ratio"]) == {1.0}

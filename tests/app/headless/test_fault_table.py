@@ -53,11 +53,13 @@ CELLS = list(cells())
 
 @dataclass(frozen=True)
 class Runs:
-    """`whole` has two cases of three rounds, `paired` the same with a baseline, both made by hand;
+    """`whole` and `other` have two cases of three rounds, `paired` the same with a baseline,
+    made by hand;
     `measured` has really been measured, with a baseline and a file of inputs."""
 
     folder: Path
     whole: Path
+    other: Path
     paired: Path
     measured: Path
 
@@ -75,9 +77,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Runs
         graph = write_add_graph(folder / "add.onnx")
         np.savez(folder / "in.npz", x=np.ones((2, 3), np.float32))
         whole = made(folder / "whole", plan_of(graph))
+        other = made(folder / "other", plan_of(graph))
         paired_run = made(folder / "paired", plan_of(graph, baseline=BASELINE))
         assert measure("measured", "--baseline", BASELINE) == 0
-        yield Runs(folder, whole, paired_run, folder / "measured")
+        yield Runs(folder, whole, other, paired_run, folder / "measured")
 
 
 def measure(name: str, *more: str) -> int:
@@ -204,8 +207,8 @@ def faulty(runs: Runs, fault: str) -> Path:
     graph, path = runs.folder / "add.onnx", runs.folder / f"faulty {fault}"
     shutil.rmtree(path, ignore_errors=True)
     make: dict[str, Callable[[], Path]] = {
-        "lost": lambda: without_a_case(runs.whole, path),
-        "damaged": lambda: with_cut_samples(runs.whole, path),
+        "lost": lambda: without_a_case(runs.other, path),
+        "damaged": lambda: with_cut_samples(runs.other, path),
         "unsupported": lambda: made(path, plan_of(graph), ended("unsupported")),
         "too few rounds": lambda: made(path, plan_of(graph, rounds=2)),
         "other clock": lambda: made(path, plan_of(graph), other_clock),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,9 @@ from xml.etree import ElementTree
 import pytest
 
 from app.cases.case import Case
+from app.cases.errors import PlanError
+from app.interface.run import compare
+from app.run_folder.manifest import read_manifest
 from tests.app.headless.batch import FAKE, run
 from tests.app.headless.faulty_runs import (
     FAST_US,
@@ -32,9 +36,11 @@ FASTER, SLOWER = (f"fake.latency_us={us:g}" for us in (SLOW_US, FAST_US))
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a graph and `whole`, a run of two cases."""
+    """A folder with a graph and `whole` and `other`, runs of the same two cases."""
     folder = tmp_path_factory.mktemp("gate")
-    made(folder / "whole", plan_of(write_add_graph(folder / "add.onnx")))
+    plan = plan_of(write_add_graph(folder / "add.onnx"))
+    for name in ("whole", "other"):
+        made(folder / name, plan)
     return folder
 
 
@@ -127,14 +133,32 @@ def test_two_runs_of_which_one_lacks_a_case_say_why(runs: Path, here: Path) -> N
     code, answer = judge("--compare", failed_run, whole)
     assert (code, reasons(answer)) == (1, [("unsupported", fast_id(whole))])
     assert judge("--compare", alone, whole)[0] == 0, "a new case has no baseline to be judged by"
-    assert judge("--compare", whole, whole)[0] == 0
+    assert judge("--compare", whole, runs / "other")[0] == 0
+
+
+def test_a_run_is_not_compared_with_itself_or_a_copy(runs: Path, here: Path) -> None:
+    whole = str(runs / "whole")
+    copy = str(shutil.copytree(whole, here / "copy"))
+    both = str(here / "both")
+    assert run("merge", f"a={whole}", f"b={runs / 'other'}", "--out", both)[0] == 0
+    run_id = read_manifest(runs / "whole").run_id
+    for command in (
+        ("compare", whole, whole),
+        ("compare", whole, copy, "--fail-on", "slower"),
+        ("compare", copy, both),
+        ("resume", whole, "--against", copy),
+    ):
+        code, _, errors = run(*command)
+        assert code == 2 and run_id in errors, command
+    with pytest.raises(PlanError, match=run_id):
+        compare(whole, copy)
 
 
 def test_a_gate_of_undecided_verdicts_passes_what_is_decided_alone(runs: Path, work: Path) -> None:
     graph, whole = runs / "add.onnx", runs / "whole"
-    gate = judge("--compare", whole, whole)[1]["gate"]
+    gate = judge("--compare", whole, runs / "other")[1]["gate"]
     assert gate["undecided"] and not gate["reasons"]
-    code, answer = judge("--compare", whole, whole, fail_on="undecided")
+    code, answer = judge("--compare", whole, runs / "other", fail_on="undecided")
     verdicts = Counter((entry["reason"], entry["case_id"]) for entry in gate["undecided"])
     assert (code, Counter(reasons(answer))) == (1, verdicts)
     assert answer["gate"]["fail_on"] == "undecided"
@@ -163,7 +187,7 @@ def test_without_a_gate_all_of_it_is_told_and_no_more(runs: Path, here: Path) ->
 
 def test_a_stored_run_is_read_whole(runs: Path, here: Path) -> None:
     whole, stored_run = str(runs / "whole"), here / "stored"
-    with_cut_samples(runs / "whole", stored_run)
+    with_cut_samples(runs / "other", stored_run)
     code, answer = judge("--resume", whole, "--baseline-run", stored_run)
     assert code == 1 and answer["damaged"]
     assert [reason["reason"] for reason in answer["gate"]["reasons"]] == [
@@ -173,7 +197,7 @@ def test_a_stored_run_is_read_whole(runs: Path, here: Path) -> None:
     code, out, _ = run("--resume", whole, "--baseline-run", str(stored_run))
     assert code == 1 and "damaged and left out" in out, "as --compare has it, without a gate too"
     code, answer = judge(
-        "--resume", whole, "--baseline-run", without_a_case(runs / "whole", here / "lost")
+        "--resume", whole, "--baseline-run", without_a_case(runs / "other", here / "lost")
     )
     assert (code, reasons(answer)) == (1, [("not_run", fast_id(runs / "whole"))])
 
