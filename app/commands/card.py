@@ -104,15 +104,17 @@ def _search(options: argparse.Namespace) -> int:
     states = Pairs("OUT=IN").read(options.state or [], "--state")
     target_us = _target_us(options.p99)
     keys = card_keys() if options.cards is None else words_of(options.cards, "--cards")
-    cards = [load_card(key) for key in keys]
+    known_cards = [load_card(key) for key in keys]
+    cards = [card for card in known_cards if card.has_release(options.release)] or known_cards
+    others = [card.name for card in known_cards if card not in cards]
     lowered_graph = lowered_model(options.models[0], axes, states)
     idle_us = 0.0 if options.back_to_back else math.inf
     result = search(lowered_graph, cards, target_us, options.release, idle_us)
     rows = [{"smallest": point == result.smallest, **asdict(point)} for point in result.curve]
     code = print_document(
-        _blocks(result, target_us),
+        [*_skipped(others, options.release), *_blocks(result, target_us)],
         options,
-        {"json": lambda: _json(result, target_us), "csv": lambda: _csv(rows)},
+        {"json": lambda: _json(result, target_us, others), "csv": lambda: _csv(rows)},
     )
     return code or int(result.smallest is None)
 
@@ -132,8 +134,8 @@ def _share(options: argparse.Namespace) -> int:
     columns = (
         *names("model"),
         Column("cores"),
-        Column("tiles"),
-        Column("activations", unit="bytes"),
+        Column("tiles", priority=2),
+        Column("activations", unit="bytes", priority=1),
         Column("mean", unit="us"),
         Column("p99", unit="us"),
         Column("contended", unit="us"),
@@ -190,6 +192,12 @@ def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> L
     return lower(importer.load(exported_model.path, sizes, pairs))
 
 
+def _skipped(cards: Sequence[str], release: str) -> list[Block]:
+    if not cards:
+        return []
+    return [Paragraph(f"Without {' and '.join(cards)}: no release {release}.")]
+
+
 def _blocks(result: Found, target_us: float) -> list[Block]:
     blocks: list[Block] = []
     if result.smallest is None:
@@ -206,8 +214,8 @@ def _blocks(result: Found, target_us: float) -> list[Block]:
         Column("cores"),
         Column("block"),
         Column("MHz"),
-        Column("DSP"),
-        Column("tiles"),
+        Column("DSP", priority=1),
+        Column("tiles", priority=2),
         Column("mean", unit="us"),
         Column("p99", unit="us"),
         *names("fidelity"),
@@ -245,13 +253,14 @@ def _words(point: Configuration) -> str:
     )
 
 
-def _json(result: Found, target_us: float) -> str:
+def _json(result: Found, target_us: float, others: Sequence[str]) -> str:
     value = {
         "clock": "simulated",
         "p99_target_us": target_us,
         "smallest": asdict(result.smallest) if result.smallest else None,
         "curve": [asdict(point) for point in result.curve],
         "tried": result.tried,
+        "without_release": list(others),
     }
     return json.dumps(value, indent=1) + "\n"
 

@@ -11,6 +11,9 @@ import onnxruntime
 from runtimes.fpga import provider
 from runtimes.fpga.card import timing
 
+if len(sys.argv) < 2:
+    sys.stderr.write("usage: python fpga_plain_onnxruntime.py MODEL.onnx [AXIS=SIZE ...]\n")
+    sys.exit(2)
 name = provider.get_ep_name()
 onnxruntime.register_execution_provider_library(name, provider.get_library_path())
 card = next(device for device in onnxruntime.get_ep_devices() if device.ep_name == name)

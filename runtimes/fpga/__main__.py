@@ -93,8 +93,8 @@ def _add_explain(command: argparse.ArgumentParser) -> None:
         "--state",
         action="append",
         default=[],
-        metavar="INPUT=OUTPUT",
-        help="an input that takes what the output was in the request before",
+        metavar="OUT=IN",
+        help="output that is an input of the next request",
     )
     command.add_argument(
         "--idle-us",
@@ -106,11 +106,10 @@ def _add_explain(command: argparse.ArgumentParser) -> None:
 
 
 def _state(text: str) -> tuple[str, str]:
-    name, _, output = text.partition("=")
+    """Input and output of `OUT=IN`."""
+    output, _, name = text.partition("=")
     if not name or not output:
-        raise GraphlapError(
-            f"--state {text}: no pair of an input and an output", "write INPUT=OUTPUT"
-        )
+        raise GraphlapError(f"--state {text}: no pair of an output and an input", "write OUT=IN")
     return name, output
 
 

@@ -26,7 +26,8 @@ def plain(name: str) -> str:
 
 
 _COLUMNS = 72
-_NAME = 34
+_NAME, _LEAST_NAME, _LINE_WIDTH = 34, 12, 80
+_FIGURES = ("work", "ahead", "issue", "depth", "begins", "ends")
 
 
 def explain(compiled_model: Compiled, schedule: Schedule) -> str:
@@ -122,17 +123,23 @@ def _wholly_ahead(compiled_model: Compiled, schedule: Schedule) -> int:
 
 def _instructions(compiled_model: Compiled, schedule: Schedule) -> Iterator[str]:
     events = {event.instruction: event for event in schedule.events}
-    yield f"{'instruction':<{_NAME}} unit      work  ahead  issue  depth  begins   ends"
+    rows: list[tuple[str, ...]] = [("instruction", "unit", *_FIGURES)]
     for number, instruction in enumerate(compiled_model.program):
+        figures = [instruction.work, instruction.ahead]
         event = events.get(number)
-        line = f"{_short(instruction.name):<{_NAME}} {instruction.unit:<7}{instruction.work:>7}"
-        if event is None:
-            yield f"{line}{instruction.ahead:>7}   all of it before the request"
-        else:
-            yield (
-                f"{line}{event.ahead:>7}{event.issued - event.begun:>7}"
-                f"{event.done - event.issued:>7}{event.begun:>8}{event.done:>7}"
-            )
+        if event is not None:
+            issue, depth = event.issued - event.begun, event.done - event.issued
+            figures = [instruction.work, event.ahead, issue, depth, event.begun, event.done]
+        rows.append((instruction.name, instruction.unit, *map(str, figures)))
+    widths = [
+        max(len(row[place]) for row in rows if place < len(row)) for place in range(len(rows[0]))
+    ]
+    room = max(_LEAST_NAME, min(_NAME, _LINE_WIDTH - sum(width + 1 for width in widths[1:])))
+    for name, unit, *cells in rows:
+        line = f"{_short(name, room):<{room}} {unit:<{widths[1]}}" + "".join(
+            f" {cell:>{width}}" for cell, width in zip(cells, widths[2:], strict=False)
+        )
+        yield line if len(cells) == len(_FIGURES) else f"{line}  all of it before the request"
     yield "work: tile products or block passes; the rest in cycles after the arrival"
 
 
@@ -173,9 +180,9 @@ def _timeline(compiled_model: Compiled, schedule: Schedule) -> Iterator[str]:
         yield f"  {unit:<8}|{''.join(line)}|"
 
 
-def _short(name: str) -> str:
+def _short(name: str, room: int = _NAME) -> str:
     name = plain(name)
-    return name if len(name) <= _NAME else f"{name[: _NAME - 3]}..."
+    return name if len(name) <= room else f"{name[: room - 3]}..."
 
 
 _WIDTH, _LEFT, _RIGHT, _LANE, _TOP = 1000, 90, 40, 56, 48

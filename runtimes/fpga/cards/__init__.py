@@ -123,6 +123,10 @@ class Card:
             return ""
         return self.part.excess(self.multiplications, self.weight_bytes, self.clock_mhz)
 
+    def has_release(self, name: str) -> bool:
+        """Whether there is one called so; "" is the newest."""
+        return not name or any(release.name == name for release in self.releases)
+
     def release(self, name: str = "") -> Release:
         """The release called `name`, the newest for ""; CardError names the nearest."""
         releases = {release.name: release for release in self.releases}

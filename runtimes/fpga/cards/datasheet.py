@@ -104,10 +104,15 @@ def link_table(name: str) -> LinkTable:
     return LinkTable(tuple(sizes), ways)
 
 
+HIGHEST_DSP_MHZ = 750.0
+"""Of all parts of the packaged cards whose figure is public, README.md, "Sources"."""
+
+
 @dataclasses_dataclass(frozen=True, slots=True, config=ConfigDict(strict=True, extra="forbid"))
 class Part:
     """Resources of a part. `multiplications_per_dsp` are floating-point products that one DSP block
-    completes each cycle, `memory_bytes` is all memory on the chip. 0: no public figure.
+    completes each cycle, `memory_bytes` is all memory on the chip. `dsp_max_mhz` is 0 where no
+    figure is public; then the highest of another part that the packaged cards have is the limit.
 
     `external_bytes` is memory on the card but outside the chip, read and written at
     `external_bytes_per_us`; 0 where the card's file gives none.
@@ -131,9 +136,13 @@ class Part:
         for label, needed_amount, part_amount in (
             ("multiplications a cycle", multiplications, self.multiplications),
             ("bytes of weight memory", weight_bytes, self.memory_bytes),
-            ("MHz in its DSP blocks", clock_mhz, self.dsp_max_mhz),
+            (
+                "MHz in its DSP blocks",
+                clock_mhz,
+                self.dsp_max_mhz or HIGHEST_DSP_MHZ,
+            ),
         ):
-            if part_amount and needed_amount > part_amount:
+            if needed_amount > part_amount:
                 return (
                     f"{needed_amount:.12g} {label}, and the part {self.name} has {part_amount:.12g}"
                 )

@@ -16,10 +16,18 @@ struct hooks {
 
 EXPORT struct hooks hooks;
 
+typedef void *(*create_status)(int code, const char *text);
+typedef const create_status *(*get_api_of)(unsigned version);
+
 EXPORT void *CreateEpFactories(const char *name, const void *base, const void *logger,
                                void **factories, size_t capacity, size_t *count) {
     *count = 0;
-    if (!hooks.create_factories) return NULL;
+    if (!hooks.create_factories) {
+        /* The first functions of OrtApiBase and of OrtApi: GetApi and CreateStatus. */
+        get_api_of get_api = *(const get_api_of *)base;
+        return (*get_api(1))(1, "nobody answers for the simulated card in this process. Call "
+                                   "runtimes.fpga.provider.get_library_path() first");
+    }
     return hooks.create_factories(name, base, logger, factories, capacity, count);
 }
 

@@ -11,6 +11,7 @@ import onnx
 import pytest
 
 from app.__main__ import main
+from runtimes.fpga.cards import card_keys, load_card
 from tests.runtimes.fpga.graphs import cnn_step
 
 
@@ -46,6 +47,31 @@ def test_all_formats_name_the_same_configuration(
     assert f"{smallest['p99_us']:.3f}" in table
     assert f"{smallest['p99_us']:.3f}" in run(capsys, *arguments, "-f", "markdown", "--quiet")[0]
     assert len(rows) == len(answer["curve"])
+
+
+def test_cards_without_the_release_are_named_and_the_others_searched(
+    model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("search", model, "--p99", "9us", "--release", "sdk25", "-f", "json")
+    out, _, code = run(capsys, *arguments)
+    answer = json.loads(out)
+    assert code == 0 and {point["release"] for point in answer["curve"]} == {"sdk25"}
+    cards = [load_card(key) for key in card_keys()]
+    lacking = [card.name for card in cards if "sdk25" not in [r.name for r in card.releases]]
+    assert lacking and answer["without_release"] == lacking
+    assert run(capsys, "search", model, "--p99", "9us", "--release", "sdk1")[2] == 2
+
+
+@pytest.mark.parametrize("arguments", [("search", "--p99", "2us"), ("share",)])
+def test_no_line_of_a_table_is_broken_at_80_columns(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    action, *rest = arguments
+    models = ["cnn_tiny"] if action == "search" else ["cnn_small=4", "lstm_tiny=2"]
+    out, _, _ = run(capsys, action, *models, *rest)
+    names = ("cnn_small", "lstm_tiny") if action == "share" else ("ia-420f@sdk26",)
+    assert all(any(line.split()[:2].count(name) for line in out.splitlines()) for name in names)
 
 
 def test_a_target_out_of_reach_is_exit_code_1_with_the_curve(

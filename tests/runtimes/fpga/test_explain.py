@@ -67,6 +67,22 @@ def test_a_pause_decides_what_was_done_ahead(step: str, capsys: pytest.CaptureFi
     assert "critical path: 240 cycles" in text
 
 
+def test_columns_never_run_together_nor_beyond_80_characters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    builder = ModelBuilder()
+    x = builder.input("x", [2048, 1024])
+    builder.output(builder.add("MatMul", x, builder.weights(1024, 1024)))
+    onnx.save(builder.model(), tmp_path / "big.onnx")
+    _, text, _ = run(capsys, str(tmp_path / "big.onnx"), "--card", "v80")
+    lines = text.splitlines()
+    begin = next(k for k, line in enumerate(lines) if line.startswith("instruction"))
+    rows = lines[begin : next(k for k, line in enumerate(lines) if line.startswith("work:"))]
+    assert len(rows) > 1 and max(map(len, rows)) <= 80
+    assert all(len(row.split()) == 8 for row in rows)
+    assert rows[1].split()[2] == str(2048 * (1024 // 32) ** 2)
+
+
 def test_work_that_is_wholly_done_ahead_is_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -112,6 +112,7 @@ def test_a_card_without_a_release_or_a_file_is_refused(tmp_path: Path) -> None:
     [
         ("v80", {"cores": "100", "block": "256", "clock": "2000"}),
         ("v80", {"cores": "11"}),
+        ("v80", {"clock": "2000"}),
         ("ia-420f", {"block": "64"}),
         ("ia-840f", {"clock": "751"}),
         ("ia-840f", {"tiles": "2000"}),

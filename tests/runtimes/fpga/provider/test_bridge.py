@@ -354,6 +354,28 @@ kept.run(None, rows())
     assert (process.returncode, process.stderr) == (expected, "")
 
 
+def test_a_library_that_nobody_answers_for_says_so() -> None:
+    """As a script registers it that has found the file by itself."""
+    code = """
+import onnxruntime
+from runtimes.fpga.provider.abi import shim_path
+try:
+    onnxruntime.register_execution_provider_library("card", str(shim_path()))
+except Exception as error:
+    print("get_library_path" in str(error))
+"""
+    process = run_python(code)
+    assert (process.returncode, process.stdout) == (0, "True\n")
+
+
+def test_the_example_without_a_model_is_a_usage_error() -> None:
+    process = run_python(
+        (ROOT / "assets" / "examples" / "fpga_plain_onnxruntime.py").read_text("utf-8")
+    )
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr.startswith("usage:")
+
+
 def test_the_example_runs_as_it_is_printed(tmp_path: Path) -> None:
     path = tmp_path / "mlp.onnx"
     onnx.save(mlp("batch"), path)
