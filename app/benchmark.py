@@ -24,7 +24,7 @@ from app.headless import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import parse_plan
 from app.plan.plan_files import load_suite
-from app.run_folder.files import write_atomically
+from app.run_folder.files import is_path, write_atomically
 from app.run_folder.folder import RESULTS
 from app.run_folder.manifest import read_manifest
 from app.run_folder.table import csv_line, neutralise_formula, table_of
@@ -185,7 +185,9 @@ def load_results(pattern: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     >>> load_results("graphlap-results/zoo-*").groupby("model").throughput_per_s.max()
     """
     dataframes = pandas()
-    patterns = [pattern] if isinstance(pattern, str | Path) else list(pattern)
+    patterns = [pattern] if isinstance(pattern, str | Path) else pattern
+    if not isinstance(patterns, Sequence) or not all(map(is_path, patterns)):
+        raise ResultsError(f"{pattern!r} names no results", "Give a path, a pattern, or a list")
     paths = list(
         dict.fromkeys(
             _full_table(path) for name_pattern in patterns for path in _matches(name_pattern)

@@ -33,6 +33,7 @@ from app.present.terminal import as_text
 from app.report import comparison_figures, execution_figures, figures
 from app.report.execution_figures import memory, roofline, slowest_operators
 from app.report.figures import TimedCase, timed_cases
+from app.run_folder.files import is_path
 from app.run_folder.run import Run
 from app.runs.exporting.tables import pandas, run_frame, samples_frame
 from app.runs.following.state import case_operators
@@ -67,6 +68,8 @@ def open(path: str | Path) -> OpenedRun:
     >>> run = graphlap.open("runs/nets")
     >>> run.rows.sort_values("latency_p50_us")
     """
+    if not is_path(path):
+        raise ResultsError(f"{path!r} is no path", "Give the folder of a run")
     intact = read_intact(Path(path))
     for sentence in intact.damage_texts:
         warn(sentence, stacklevel=2)
@@ -80,7 +83,9 @@ class DrawnFigure:
         self.figure = figure
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture as SVG."""
+        """Write the picture as SVG; PlanError for a name with another ending."""
+        if not is_path(path) or Path(path).suffix.lower() != ".svg":
+            raise PlanError(f"{path!r} is no name of an SVG file", "Give a name such as p50.svg")
         Path(path).write_bytes(svg_document([self.figure], WIDE))
         return Path(path)
 

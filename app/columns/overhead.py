@@ -52,7 +52,7 @@ def spread_of(times_ms: Sequence[float]) -> Spread:
         interval = Interval(float(ascending[low - 1]), float(ascending[high - 1]))
     has_bounds = rank_interval(count, 0.9) is not None
     p90_ms = order_statistic(ascending, 0.9) if has_bounds else None
-    return Spread(order_statistic(ascending, 0.5), interval, p90_ms, float(ascending[-1]))
+    return Spread(float(np.median(ascending)), interval, p90_ms, float(ascending[-1]))
 
 
 def cold_columns(run: Run, case: Case) -> Row:

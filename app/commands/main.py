@@ -11,6 +11,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from app.cases.errors import DiskError
 from app.commands.legacy import NoCommand, as_command, note
@@ -42,6 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_error_file(error)
         return 2
     except OSError as error:
+        if error.errno == errno.ENOENT and not _has_current_folder():
+            sentence = "the current folder was removed: change to another folder"
+            report(sentence, ResilientStream(sys.stderr))
+            return 2
         if "--debug" in words or error.errno not in _USER_ERRNOS:
             raise
         sentence = f"a process or a file can't be opened ({error.strerror}): raise ulimit -n"
@@ -53,6 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _has_current_folder() -> bool:
+    try:
+        return Path.cwd().is_dir()
+    except FileNotFoundError:
+        return False
 
 
 def _dispatch(arguments: Sequence[str]) -> int:

@@ -16,11 +16,8 @@ from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.quantiles import needed_samples
 from exporters.model_names import is_null
 
-_ROOM_FOR_ALL = 100
-"""So many columns there must be for the longest and for the process's own start."""
 
-
-def cold_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block]:
+def cold_tables(run: Run, rows: Sequence[Row], _width: int) -> Iterator[Block]:
     """One table of all that was started, the medians by phase; then what gave no answer."""
     subjects: dict[str, Case] = {}
     for case in run.cases:
@@ -32,14 +29,15 @@ def cold_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block]:
     case_labels = labels(list(subjects.values()))
     cold_rows = [by_id[case.case_id] for case in subjects.values()]
     visible_rows = [row for row in cold_rows if row["cold_processes"]]
-    spare = () if width >= _ROOM_FOR_ALL else _SPARE
-    cells = {heading: cell for heading, cell in _CELLS.items() if heading not in spare}
     if visible_rows:
         yield Heading("cold start, medians over fresh processes", 3)
         yield table(
-            (*names("case"), *map(Column, cells)),
+            (
+                *names("case"),
+                *(Column(heading, priority=_PRIORITIES.get(heading, 0)) for heading in _CELLS),
+            ),
             [
-                (case_labels[str(row["case_id"])], *(cell(row) for cell in cells.values()))
+                (case_labels[str(row["case_id"])], *(cell(row) for cell in _CELLS.values()))
                 for row in visible_rows
             ],
             caption=_caption(cold_rows),
@@ -84,7 +82,8 @@ _CELLS: dict[str, Callable[[Row], Cell]] = {
     "longest": _time(TOTAL, "max"),
     **{phase.replace("first_inference", "first run"): _time(phase) for phase in PHASES},
 }
-_SPARE = ("longest", "process")
+_PRIORITIES = {"longest": 2, "95 % interval": 1}
+"""What a narrow terminal loses: never a part of the first answer."""
 
 
 _CAPTION = "compute is the model's median minus its null twin's, from pairs of rounds"

@@ -19,13 +19,14 @@ from app.console.run_comparison import Comparer, comparer_of
 from app.console.run_comparison import compare as compared
 from app.console.streams import ResilientStream
 from app.console.verdicts import comparison_blocks
-from app.headless import measure
+from app.headless import INTERRUPTED, measure
 from app.interface.models import Models, words_of
 from app.interface.settings import CheckSettings, RunSettings, plan_of
 from app.notebook import OpenedRun, comparison_frame
 from app.notebook import open as open_run
 from app.plan.plan import Plan
 from app.present.terminal import as_text
+from app.run_folder.files import is_path
 from app.sweep.cluster import cluster_of
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
@@ -57,11 +58,15 @@ def run(
     The run is compared with the stored run `against`; `history` is a folder of earlier runs that
     show how far two runs differ. With `fail_on="slower"` the `exit_code` is 3 if a case is slower
     than that run or than its `baseline`. `export` are formats of further files in the folder, such
-    as `csv`. PlanError for what can't be measured, ResultsError for a folder that is taken.
+    as `csv`. PlanError for what can't be measured, ResultsError for a folder that is taken,
+    KeyboardInterrupt after Ctrl-C, once what was measured is stored.
 
     >>> graphlap.run("net.onnx", runtimes=["ort-cpu", "openvino-cpu"], batch_size=[1, 8])
     """
-    formats = formats_of((export if isinstance(export, str) else ",".join(export)) or None)
+    names = [export] if isinstance(export, str) else export
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise PlanError(f"export names no format (got {export!r})", 'give "csv", or a list')
+    formats = formats_of(",".join(names) or None)
     baseline = None if against is None else _folder(against)
     completion = _Completion(baseline, None if history is None else str(history), fail_on, formats)
     return _run_measurement("run", models, out, progress, settings, {}, completion)
@@ -155,8 +160,8 @@ def compare(
 def _folder(side: object) -> str:
     if isinstance(side, OpenedRun):
         return str(side.run.path)
-    if not isinstance(side, str | Path):
-        raise PlanError(f"{type(side).__name__} is no run", "give a run, or the path of its folder")
+    if not is_path(side):
+        raise PlanError(f"{side!r} is no run", "give a run, or the path of its folder")
     return str(side)
 
 
@@ -189,7 +194,7 @@ def _run_measurement(
     question: Mapping[str, Any],
     completion: _Completion = _Completion(),
 ) -> OpenedRun:
-    if out is not None and not isinstance(out, str | Path):
+    if out is not None and not is_path(out):
         raise PlanError(f"out is no path (got {out!r})", "give the folder of the run")
     plan = plan_of(command, words_of(models), settings, question)
     comparer = completion.comparer(plan)
@@ -208,6 +213,8 @@ def _run_measurement(
             out=io.StringIO(),
             log=log,
         )
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt(f"the run is stored so far: graphlap resume {folder.path}")
     found = open_run(folder.path)
     found.exit_code = code
     return found

@@ -118,9 +118,11 @@ def plan_of(
             remedy = suggestion(name, known_keys, f"help(graphlap.{command}) lists them")
             raise PlanError(f"graphlap.{command} has no setting {name!r}", remedy)
     for name, value in {**settings, **question}.items():
+        row = rows[name]
+        if value is None and name in question:
+            raise PlanError(f"graphlap.{command} has nothing to search for (got None)", row.help)
         if value is None:
             continue
-        row = rows[name]
         part = grid if row.scope == "sweep" else whole
         key = row.extends or row.key
         read = _value(row, value)

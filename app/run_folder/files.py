@@ -25,6 +25,11 @@ from exporters.file_access import read_file
 _DRAFT = re.compile(r"\..+\.\d+")
 
 
+def is_path(value: object) -> bool:
+    """Whether it can name a file."""
+    return isinstance(value, str | Path) and "\0" not in str(value)
+
+
 def write_atomically(path: Path, data: bytes, durable: bool = True) -> None:
     """Write beside `path` and move into place; OSError leaves the old file as it was."""
     with replacing(path, durable) as file:

@@ -85,6 +85,9 @@ def test_a_figure_is_a_picture_in_a_notebook_and_a_file(path: Path, tmp_path: Pa
     assert len(titles) == len(figure.figure.marks)
     saved_path = figure.save(tmp_path / "latency.svg")
     assert saved_path.read_text("utf-8") == figure._repr_svg_()
+    with pytest.raises(PlanError):
+        figure.save(tmp_path / "latency.png")
+    assert not (tmp_path / "latency.png").exists(), "no SVG under another name"
 
 
 @pytest.mark.parametrize(

@@ -183,3 +183,20 @@ def test_scripts_with_headless_read_nothing_new_on_standard_error(tmp_path: Path
     assert result.returncode == 0, result.stderr
     assert result.stderr.startswith("IMPORTED"), "no progress, no notes"
     assert result.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["run", "mlp", "--runtimes", "fake"], ["check", "mlp", "--out", "there"]]
+)
+def test_a_current_folder_that_was_removed_is_one_sentence(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    start = (
+        "import os, sys; sys.path.insert(0, os.getcwd()); from app.__main__ import main; "
+        f"os.chdir({str(tmp_path)!r}); os.rmdir({str(tmp_path)!r}); sys.exit(main({arguments!r}))"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", start], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (process.returncode, process.stdout) == (2, "")
+    assert len(process.stderr.splitlines()) == 1

@@ -41,6 +41,7 @@ def test_of_nine_the_median_is_the_fifth_within_the_second_and_the_eighth() -> N
 
 
 def test_five_bound_no_median_and_36_bound_a_p90() -> None:
+    assert spread_of([5.3, 4.04]).p50_ms == pytest.approx(4.67), "the mean of the two in the middle"
     assert spread_of([1.0] * 5).interval is None
     assert spread_of([float(n) for n in range(1, 37)]).p90_ms == 33.0
     assert spread_of([float(n) for n in range(1, 36)]).p90_ms is None
