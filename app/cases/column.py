@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -158,6 +158,17 @@ def section(group: Group, family: FamilyName, columns: Iterable[Column]) -> tupl
 def number_of(value: Value) -> float | None:
     """What a row holds as a number; None where it holds none."""
     return float(value) if isinstance(value, int | float) else None
+
+
+def cell_of_pairs(values: Mapping[str, object]) -> str | None:
+    """Sizes or options by name as one cell: `batch=4;sequence=64`."""
+    return ";".join(f"{name}={values[name]}" for name in sorted(values)) or None
+
+
+def pairs_in(cell: Value) -> dict[str, str]:
+    """The values by name of such a cell."""
+    pairs = (pair.partition("=") for pair in str(cell or "").split(";"))
+    return {name: value for name, _, value in pairs if name}
 
 
 def are_equal(first: Value, second: Value) -> bool:

@@ -5,12 +5,12 @@ Results up to schema 3 have the former names; everything written since has today
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.cases.column import GROUPS, Column, Group, Row
-from app.cases.columns import BY_NAME, NAMES
+from app.cases.column import GROUPS, Column, Group
+from app.cases.columns import BY_NAME, MAIN, NAMES
 from app.cases.errors import PlanError, suggestion
 from app.cases.units import (
     DEFAULT,
@@ -169,10 +169,6 @@ def _like(model: Column, name: str, percentile: str) -> Column:
 
 
 ALL = "all"
-MAXIMUM_COLUMNS = 40
-"""Columns of the group `other` fill a table up to this number; all other groups are whole."""
-_FIRST = ("model", "runtime")
-"""What a reader looks for first; `case_id` and `host` are declared before them."""
 
 
 def parse_columns(text: str, percentiles: tuple[float, ...]) -> tuple[str, ...]:
@@ -189,30 +185,13 @@ def parse_columns(text: str, percentiles: tuple[float, ...]) -> tuple[str, ...]:
     return words
 
 
-def columns_with_values(rows: Iterable[Row]) -> set[str]:
-    """The names of the columns in which some row has a value."""
-    names: set[str] = set()
-    for row in rows:
-        names.update(name for name, value in row.items() if value is not None and value != "")
-    return names
+def main_columns(words: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """The columns of `results.csv` of a run that has the columns `names`.
 
-
-def columns_for_people(
-    words: Sequence[str], names: Sequence[str], with_values: Collection[str]
-) -> tuple[str, ...]:
-    """Of the columns `names` of a run those that its table for people has, in their order.
-
-    A group stands for its columns with values, a name for itself.
+    Without `words` of `--columns` they are the same for every run, whatever has a value.
     """
-    ordered_names = _by_group(names)
-    if words:
-        return tuple(dict.fromkeys(_expand(words, ordered_names, with_values)))
-    important = {
-        name for name in ordered_names if name in with_values and group_of(name) != "other"
-    }
-    rest = [name for name in ordered_names if name in with_values and group_of(name) == "other"]
-    visible = {*important, *rest[: max(0, MAXIMUM_COLUMNS - len(important))]}
-    return tuple(name for name in ordered_names if name in visible)
+    columns = (name for word in words for name in _expand(word, names))
+    return tuple(dict.fromkeys(columns)) if words else MAIN
 
 
 def group_of(name: str) -> Group:
@@ -224,19 +203,7 @@ def group_of(name: str) -> Group:
 _GROUP_LIST = ", ".join((ALL, *GROUPS))
 
 
-def _by_group(names: Sequence[str]) -> list[str]:
-    groups = {group: place for place, group in enumerate(GROUPS)}
-    first = {name: place for place, name in enumerate(_FIRST)}
-    return sorted(names, key=lambda name: (groups[group_of(name)], first.get(name, len(first))))
-
-
-def _expand(
-    words: Sequence[str], ordered_names: Sequence[str], with_values: Collection[str]
-) -> Iterator[str]:
-    for word in words:
-        if word == ALL:
-            yield from ordered_names
-        elif word in GROUPS:
-            yield from (n for n in ordered_names if n in with_values and group_of(n) == word)
-        else:
-            yield word
+def _expand(word: str, names: Sequence[str]) -> Sequence[str]:
+    if word == ALL:
+        return names
+    return [name for name in names if group_of(name) == word] if word in GROUPS else (word,)

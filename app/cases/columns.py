@@ -287,6 +287,21 @@ GROUPS: dict[str, tuple[Column, ...]] = {
 COLUMNS: tuple[Column, ...] = tuple(column for group in GROUPS.values() for column in group)
 BY_NAME: dict[str, Column] = {column.name: column for column in COLUMNS}
 NAMES: tuple[str, ...] = tuple(BY_NAME)
+MAIN: tuple[str, ...] = (
+    *("model", "runtime", "case_id", "host", "device_name", "runtime_version", "precision"),
+    *("batch_size", "sequence_length", "axes", "threads", "options", "concurrency", "scenario"),
+    *("gap_us", "offered_rate_hz", "condition", "clock", "deadline_us", "status", "valid"),
+    *("output_ok", "latency_min_us", "latency_mean_us", "latency_p50_us", "latency_p90_us"),
+    *("latency_p99_us", "latency_p999_us", "latency_max_us", "latency_p50_ci_low_us"),
+    *("latency_p50_ci_high_us", "latency_p99_ci_low_us", "latency_p99_ci_high_us"),
+    *("deadline_miss_rate", "throughput_per_s", "throughput_ci_low_per_s"),
+    *("throughput_ci_high_per_s", "achieved_rate_hz", "rounds", "iterations"),
+    *("detectable_slowdown_p50", "compile_ms", "cold_total_p50_ms", "rss_peak_mib"),
+    *("device_memory_peak_mib", "energy_mj_per_inference", "baseline_p50_ratio"),
+    *("baseline_p50_ci_low", "baseline_p50_ci_high", "baseline_p50_verdict", "reference"),
+    *("max_rel_error", "fidelity", "reason", "warnings", "warning_codes"),
+)
+"""The header of `results.csv`, the same for all runs; a cell is empty where there is no value."""
 
 
 def columns_of(family: str) -> tuple[str, ...]:

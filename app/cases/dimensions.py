@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.cases.case import Case
-from app.cases.column import Row, Value
+from app.cases.column import Row, Value, pairs_in
 from app.cases.scenario import Condition, Scenario, parse_batcher
 
 Within = Literal["run", "model", "runtime"]
@@ -197,7 +197,8 @@ _LABELS = {
 
 def value_label(column: str, value: Value) -> str:
     """A value of a column as a word of a label: `gap 20 µs`, `batch 1 sequence 128`."""
-    value_text = str(value).replace("=", " ") if column == "axes" else value
+    is_axes = column == "axes"
+    value_text = " ".join(f"{k} {v}" for k, v in pairs_in(value).items()) if is_axes else value
     return _LABELS.get(column, f"{column} {{}}").format(value_text)
 
 

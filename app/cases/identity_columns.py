@@ -79,7 +79,7 @@ CASE = (
         "How many time steps a sequence model is given.",
         group="settings",
     ),
-    text("axes", "Axes", "The size of every open axis, as name=size.", group="settings"),
+    text("axes", "Axes", "The size of every open axis: name=size;name=size.", group="settings"),
     text(
         "assumed_sizes",
         "Assumed sizes",
@@ -113,7 +113,7 @@ CASE = (
     text(
         "options",
         "Options",
-        "All options of the runtime with the values that held.",
+        "All options of the runtime with the values that held: name=value;name=value.",
         group="settings",
     ),
     count("concurrency", "Concurrency", "How many runs were in flight at once.", family="rounds"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from app.cases.column import GROUPS as GROUPS_FOR_PEOPLE
 from app.cases.column import Column
 from app.cases.column_names import RENAMED, column, percentile_columns
-from app.cases.columns import GROUPS
+from app.cases.columns import GROUPS, MAIN
 from app.cases.status import STATUSES
 
 PAGE = Path(__file__).with_name("COLUMNS.md")
@@ -28,10 +28,14 @@ def page() -> str:
         "# The columns of `results.csv` and `results.full.csv`",
         "",
         "Made by `python -m app.columns.columns_page` from `app/cases/columns.py` and its",
-        "neighbours: change them there. `results.full.csv` has all of them, for programs. Empty",
-        "means not measured. A later version may add columns: readers pass over what they don't",
-        "know. `results.csv` has those with values, by group; `--columns` chooses others:",
-        f"`all`, names of columns, or {_join_words(GROUPS_FOR_PEOPLE)}.",
+        "neighbours: change them there. `results.full.csv` has all of them. Empty means not",
+        "measured. A later version may add columns: readers pass over what they don't know.",
+        "",
+        f"`results.csv` has the same {len(MAIN)} columns in every run, in this order:",
+        f"{_join_words(MAIN)}.",
+        "",
+        "`--columns` chooses others: `all`, names of columns, or the groups",
+        f"{_join_words(GROUPS_FOR_PEOPLE)}.",
     ]
     for heading, columns in GROUPS.items():
         lines += ["", f"## {heading}", "", *_HEAD, *map(_line, columns)]

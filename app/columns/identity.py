@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from app.cases.case import Case
-from app.cases.column import Row
+from app.cases.column import Row, cell_of_pairs
 from app.cases.dimensions import DIMENSIONS
 from app.cases.latency_columns import LATENCY
 from app.cases.round import Imported, RoundResult
@@ -39,7 +39,7 @@ def identity_columns(run: Run, case: Case, rounds: Sequence[RoundResult], plan: 
 def _assumption_text(run: Run, case: Case) -> str | None:
     """The axes that nobody gave a size; those that a search or a sum has changed are none."""
     sizes = run.planned(case).assumed_sizes.get(case.model, {})
-    return _pairs({axis: n for axis, n in sizes.items() if case.axes.get(axis) == n})
+    return cell_of_pairs({axis: n for axis, n in sizes.items() if case.axes.get(axis) == n})
 
 
 def _identity(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
@@ -62,7 +62,7 @@ def model_columns(case: Case, model: ExportedModel | None) -> Row:
         "model": case.model,
         "batch_size": case.axes.get("batch"),
         "sequence_length": case.axes.get("sequence"),
-        "axes": _pairs(case.axes),
+        "axes": cell_of_pairs(case.axes),
     }
     if model is None:
         return values
@@ -79,7 +79,7 @@ def model_columns(case: Case, model: ExportedModel | None) -> Row:
         "opset": model.opset,
         "batch_size": _size(axes, model.batch),
         "sequence_length": _size(axes, model.sequence),
-        "axes": _pairs(axes),
+        "axes": cell_of_pairs(axes),
         "inputs_drawn": model.inputs_drawn or None,
     }
 
@@ -93,7 +93,7 @@ def _setting_columns(run: Run, case: Case) -> Row:
         "runtime": case.runtime,
         "device": parse_spec(case.runtime).device or None,
         "user_files": str(case.given) or None,
-        "options": _pairs(_options(run, case)),
+        "options": cell_of_pairs(_options(run, case)),
     }
     for dimension in DIMENSIONS:
         values |= dimension.row(case)
@@ -104,10 +104,6 @@ def _options(run: Run, case: Case) -> Mapping[str, object]:
     """All of the runtime's, as a round has told them; before one, those that were asked for."""
     reported_options = (result.options for result in run.rounds_of(case) if result.options)
     return next(reported_options, case.options)
-
-
-def _pairs(values: Mapping[str, object]) -> str | None:
-    return " ".join(f"{name}={values[name]}" for name in sorted(values)) or None
 
 
 REASON = "measured by {program}, not by Graphlap: no output was compared, and it is never ranked"

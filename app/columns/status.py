@@ -11,9 +11,9 @@ from app.cases.status import WORST_FIRST
 from app.columns.environment import engine_warnings, gap_warnings, gpu_warnings
 from app.columns.load import load_warnings, sustained_warnings
 from app.columns.precision import shortfalls
-from app.columns.rounds import graph_warnings, join_values
+from app.columns.rounds import graph_warnings
 from app.formatting.text import one_line
-from app.run_folder.diagnostics import diagnostic_columns, text
+from app.run_folder.diagnostics import diagnostic_columns, text, text_by_code
 from app.run_folder.hosts import host_warnings
 from app.run_folder.operators import operator_warnings
 from app.run_folder.run import Run
@@ -103,7 +103,7 @@ def diagnosed_columns(diagnostics: Sequence[Diagnostic], row: Row) -> Row:
     errors = [entry for entry in diagnostics if entry.severity == "error"]
     if not errors:
         return columns
-    return columns | {"valid": False, "reason": row["reason"] or join_values(map(text, errors))}
+    return columns | {"valid": False, "reason": row["reason"] or text_by_code(errors)}
 
 
 def accuracy_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:

@@ -101,7 +101,7 @@ Key = tuple[Value, ...]
 
 def runtime_label(row: Row) -> str:
     """The runtime with those of its options that are not the defaults."""
-    options = unusual_options(str(row["runtime"]), str(row["options"] or ""))
+    options = unusual_options(row)
     return f"{row['runtime']} {options}".strip()
 
 

@@ -145,7 +145,7 @@ def column_text(column: str) -> Callable[[Row], str]:
         if column == "scenario":
             return scenario_of(row).words
         if column == "options":
-            return printable(unusual_options(str(row["runtime"]), str(value or "")))
+            return printable(unusual_options(row))
         if column == "accuracy_top1" and isinstance(value, float):
             return f"{100 * value:.1f} %"
         if column == "precision" and value is None:

@@ -11,6 +11,7 @@ from math import prod
 from pathlib import Path
 
 from app.cases.case import Case
+from app.cases.column import Row, pairs_in
 from app.cases.dimensions import BY_NAME, DIMENSIONS, GRID, group_of
 from app.cases.scenario import Scenario
 from app.formatting.text import printable
@@ -153,11 +154,13 @@ def model_labels(models: Iterable[str]) -> dict[str, str]:
     }
 
 
-def unusual_options(spec: str, options: str) -> str:
-    """Of a row's `options`, those that are not the runtime's defaults."""
+def unusual_options(row: Row) -> str:
+    """Of a row's options, those that are not the runtime's defaults."""
+    spec = str(row["runtime"])
     options_known = options_of(spec) if parse_spec(spec).name in registry.names() else ()
-    defaults = {f"{option.name}={option.default}" for option in options_known}
-    return " ".join(pair for pair in options.split(" ") if pair not in defaults)
+    defaults = {option.name: str(option.default) for option in options_known}
+    pairs = pairs_in(row["options"]).items()
+    return " ".join(f"{name}={value}" for name, value in pairs if defaults.get(name) != value)
 
 
 def _add_differing(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.cases.case import Case
-from app.cases.column import Row, number_of
+from app.cases.column import Row, number_of, pairs_in
 from app.cases.dimensions import MATCHING, matching_key
 from app.columns.environment import STEAL_SHARE, SWITCHES_PER_S
 from app.comparison.measured_case import Key, MeasuredCase
@@ -82,8 +82,7 @@ class Fact:
     @property
     def options(self) -> dict[str, str]:
         """All of the runtime's, as its rounds have told them."""
-        pairs = (pair.partition("=") for pair in str(self.row.get("options") or "").split())
-        return {name: value for name, _, value in pairs}
+        return pairs_in(self.row.get("options"))
 
     def number(self, column: str) -> float | None:
         return number_of(self.row.get(column))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.cases.case import Case
+from app.cases.column import pairs_in
 from app.cases.columns import BY_NAME, COLUMNS
 from app.cases.dimensions import DIMENSIONS, EMPTY_IS_VALUE, SETTINGS, UNLABELLED
 from app.plot_data.series import Series, number
@@ -52,11 +53,8 @@ class Setting:
         case_values = series.case.options if self.kind == "option" else series.case.axes
         if self.name in case_values:
             return str(case_values[self.name])
-        pairs = (pair.partition("=") for pair in str(series.row.get("options") or "").split())
-        recorded_values = (
-            value for name, _, value in pairs if self.kind == "option" and name == self.name
-        )
-        return next(recorded_values, None)
+        recorded_values = pairs_in(series.row.get("options")) if self.kind == "option" else {}
+        return recorded_values.get(self.name)
 
 
 def settings(series: Sequence[Series]) -> list[Setting]:

@@ -206,13 +206,18 @@ def text(*diagnostics: Diagnostic) -> str:
     return one_line(catalogue.text(*diagnostics))
 
 
+def text_by_code(diagnostics: Iterable[Diagnostic]) -> str:
+    """A sentence for each code, with the figures of all that have it."""
+    return " ".join(text(*group.diagnostics) for group in grouped([("", diagnostics)]))
+
+
 def diagnostic_columns(diagnostics: Iterable[Diagnostic]) -> Row:
     """The columns of these, each once; all empty where there is none."""
     entries = distinct(diagnostics)
     if not entries:
         return {WARNINGS: None, CODES: None, DIAGNOSTICS: None}
     return {
-        WARNINGS: " ".join(map(text, entries)),
+        WARNINGS: text_by_code(entries),
         CODES: BETWEEN_CODES.join(codes(entries)),
         DIAGNOSTICS: json.dumps([to_brief_json(entry) for entry in entries]),
     }

@@ -18,9 +18,8 @@ from app.cases.column import Blank, Column, Row, Value
 from app.cases.column_names import (
     all_names,
     column,
-    columns_for_people,
-    columns_with_values,
     current_name,
+    main_columns,
 )
 from app.cases.columns import BY_NAME
 from app.formatting.text import storable
@@ -189,8 +188,7 @@ def tables(
     `--columns`."""
     yield manifest.full_table, to_csv(rows)
     if not has_one_table(manifest):
-        names = columns_for_people(words, all_names(rows), columns_with_values(rows))
-        yield RESULTS, to_csv(rows, names)
+        yield RESULTS, to_csv(rows, main_columns(words, all_names(rows)))
 
 
 def write_tables(folder: RunFolder, rows: Sequence[Row], words: Sequence[str] = ()) -> None:

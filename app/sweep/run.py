@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.column_names import columns_for_people, columns_with_values
+from app.cases.column_names import main_columns
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.cases.status import INCOMPLETE
@@ -94,17 +94,15 @@ class Refresher:
         """Write both tables, in steps of a row."""
         rows_by_id: dict[str, Row] = {}
         finished_rows: list[Row] = []
-        with_values: set[str] = set()
         full, line = [header(self._columns)], line_of(self._columns)
         for row in rows:
             full.append(line(row))
             finished_rows.append(row)
-            with_values |= columns_with_values([row])
             if row["status"] not in INCOMPLETE:
                 rows_by_id[str(row["case_id"])] = row
             yield
         one_table = has_one_table(self._folder.manifest)
-        names = columns_for_people(self._words, self._columns, with_values)
+        names = main_columns(self._words, self._columns)
         short, line = [header(names)], line_of(names)
         for row in () if one_table else finished_rows:
             short.append(line(row))

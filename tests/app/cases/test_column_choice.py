@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.cases.column import GROUPS, Row
+from app.cases.column import GROUPS
 from app.cases.column_names import (
-    MAXIMUM_COLUMNS,
-    columns_for_people,
-    columns_with_values,
+    all_names,
     group_of,
+    main_columns,
     parse_columns,
     percentile_columns,
 )
@@ -30,46 +29,19 @@ def test_a_chosen_percentile_is_in_the_group_of_p99() -> None:
     ]
 
 
-def test_columns_without_a_value_are_left_out_and_the_rest_is_grouped_in_order() -> None:
-    filled_columns = {
-        "status",
-        "throughput_per_s",
-        "latency_p50_us",
-        "model",
-        "threads",
-        "rounds",
-        "seed",
-    }
-    columns = columns_for_people((), NAMES, filled_columns)
-    assert columns == (
-        *("model", "threads", "latency_p50_us"),
-        *("throughput_per_s", "rounds", "status", "seed"),
-    )
-
-
-def test_only_columns_of_little_importance_are_dropped() -> None:
-    columns = columns_for_people((), NAMES, set(NAMES))
-    important = {name for name in NAMES if group_of(name) != "other"}
-    assert len(important) > MAXIMUM_COLUMNS
-    assert set(columns) == important
-    few = {"model", "runtime", "status"}
-    other_columns = {name for name in NAMES if group_of(name) == "other"}
-    assert len(columns_for_people((), NAMES, few | other_columns)) == MAXIMUM_COLUMNS
+def test_without_words_every_run_has_the_same_columns() -> None:
+    columns = main_columns((), NAMES)
+    assert columns == main_columns((), all_names([{"latency_p9999_us": 1.0}]))
+    assert len(columns) == len(set(columns)) <= 56
+    assert set(columns) <= set(NAMES)
+    assert {"rss_peak_mib", "compile_ms", "latency_p50_us", "output_ok", "rounds"} <= set(columns)
 
 
 def test_words_choose_groups_and_columns_in_their_order() -> None:
-    filled_columns = {"model", "latency_p50_us", "latency_p99_us", "status"}
-    columns = columns_for_people(("status", "latency", "macs", "status"), NAMES, filled_columns)
-    assert columns == ("status", "latency_p50_us", "latency_p99_us", "macs")
-    assert set(columns_for_people(("all",), NAMES, filled_columns)) == set(NAMES)
-
-
-def test_a_value_is_what_a_cell_would_show() -> None:
-    rows: list[Row] = [
-        {"model": "mlp", "host": "", "macs": None},
-        {"model": "mlp", "valid": False, "seed": 0},
-    ]
-    assert columns_with_values(rows) == {"model", "valid", "seed"}
+    columns = main_columns(("status", "throughput", "macs", "status"), NAMES)
+    throughput = [name for name in NAMES if group_of(name) == "throughput"]
+    assert columns == ("status", *throughput, "macs")
+    assert set(main_columns(("all",), NAMES)) == set(NAMES)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from app.cases.case import Case
+from app.cases.column import pairs_in
 from app.cases.round import MEASURED, RECORD, WARMUP
 from app.cases.scenario import Scenario
 from app.plot_data.series import ReferenceLine, Series, Standing
@@ -163,7 +164,7 @@ def summary_of(case_series: Series) -> Summary:
 def case_of(model: str, runtime: str, row: Mapping[str, object]) -> Case:
     """The case that would have such a row."""
     sizes = {"batch": row.get("batch_size"), "sequence": row.get("sequence_length")}
-    options = dict(pair.split("=") for pair in str(row.get("options") or "").split())
+    options = pairs_in(str(row.get("options") or ""))
     threads = row.get("threads", 1)
     assert isinstance(threads, int)
     return Case(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app.cases.column import pairs_in
 from runtimes.onnxruntime.runtime import OrtCpu
 from tests.app.headless.batch import FAKE, recorded, rows, run
 from tests.app.sweep.wide_graph import write_wide_graph
@@ -38,7 +39,7 @@ def test_rows_tell_all_options_and_a_spelled_out_default_is_no_other_case(work: 
     first_rows, two = rows(work / "one"), rows(work / "two")
     assert [row["case_id"] for row in first_rows] == [row["case_id"] for row in two]
     assert [row["options"] for row in first_rows] == [row["options"] for row in two]
-    plain, basic, off = (dict(p.split("=") for p in row["options"].split()) for row in first_rows)
+    plain, basic, off = (pairs_in(row["options"]) for row in first_rows)
     assert plain["graph_optimization"] == "all"
     assert plain | {"graph_optimization": "basic"} == basic
     assert {name for name in plain if plain[name] != off[name]} == {"graph_optimization"}
@@ -172,6 +173,6 @@ def test_sessions_at_once_are_an_option_of_the_sweep(work: Path) -> None:
     ]
     for row in table:
         assert (row["status"], row["output_ok"]) == ("ok", "true")
-        assert f"sessions={row['concurrency']}" in row["options"].split()
+        assert f"sessions={row['concurrency']}" in row["options"].split(";")
         per_run = float(row["throughput_per_s"]) * float(row["latency_mean_us"]) / 1e6
         assert per_run == pytest.approx(float(row["concurrency"]))

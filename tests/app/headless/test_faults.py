@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
+from app.cases.column import pairs_in
 from app.cases.round import Limits
 from app.plan import plan
 from app.plan.plan import Lengths
@@ -86,4 +87,4 @@ def test_what_hangs_is_ended_where_it_hangs(work: Path) -> None:
 
 def option(options: str, name: str) -> str:
     """The value of one option of a row."""
-    return dict(pair.split("=", 1) for pair in options.split())[name]
+    return pairs_in(options)[name]

@@ -37,7 +37,7 @@ def test_a_row_tells_the_sizes_that_nobody_asked_for(work: Path) -> None:
     )
     assert code == 0, out
     (row,) = rows(work / "run")
-    assert (row["axes"], row["batch_size"]) == ("batch=1 sequence=7", "1")
+    assert (row["axes"], row["batch_size"]) == ("batch=1;sequence=7", "1")
     assert row["inputs_drawn"] == "input_ids as in the example, keep as in the example"
 
 

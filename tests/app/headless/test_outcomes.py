@@ -48,7 +48,7 @@ def test_sizes_that_nobody_set_are_assumed_and_measured(work: Path) -> None:
         run("--headless", "--models", "open.onnx", *FAKE, "--rounds", "1", "--out", "run")[0] == 0
     )
     (row,) = rows(work / "run")
-    assert (row["status"], row["axes"]) == ("ok", "N=1 height=224")
+    assert (row["status"], row["axes"]) == ("ok", "N=1;height=224")
 
 
 def test_what_is_only_unsupported_fails_under_strict_alone(work: Path) -> None:

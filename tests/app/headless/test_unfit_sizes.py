@@ -9,6 +9,7 @@ import onnx
 import pytest
 from onnx import helper
 
+from app.cases.column import pairs_in
 from exporters.messages import ExportRequest
 from exporters.types import load_reference
 from exporters.worker.export import export
@@ -39,7 +40,7 @@ def test_a_combination_that_does_not_fit_is_one_row(work: Path, more: tuple[str,
     assert code == 1, "two of four failed"
     unfit_rows = [row for row in rows(work / "run") if row["precision"] or row["status"] != "ok"]
     for row in (unfit_row for unfit_row in unfit_rows if "null" not in unfit_row["model"]):
-        sizes = dict(pair.split("=") for pair in row["axes"].replace(",", " ").split())
+        sizes = pairs_in(row["axes"])
         fits = int(sizes["past"]) + int(sizes["step"]) == int(sizes["total"])
         assert row["status"] == ("ok" if fits else "export_failed"), row["reason"]
         assert fits or f"total={sizes['total']}" in row["reason"]

@@ -11,9 +11,9 @@ import pytest
 
 from app.__main__ import main
 from app.benchmark import load_results
-from app.cases.column import GROUPS, Row
-from app.cases.column_names import MAXIMUM_COLUMNS, all_names, columns_with_values, group_of
-from app.cases.columns import NAMES
+from app.cases.column import Row
+from app.cases.column_names import all_names
+from app.cases.columns import MAIN, NAMES
 from app.columns.rows import Rows
 from app.history.past_runs import past_runs
 from app.run_folder.files import write_atomically
@@ -64,21 +64,26 @@ def rows_of(run: Path) -> list[Row]:
     return Rows().of(read_run(run))
 
 
-def test_a_run_leaves_every_column_for_programs_and_those_with_values_for_people(run: Path) -> None:
-    rows = rows_of(run)
+def test_a_run_leaves_every_column_for_programs_and_the_main_ones_for_people(run: Path) -> None:
     assert header(run / FULL) == list(NAMES)
     columns = header(run / PEOPLE)
-    assert columns[:2] == ["model", "runtime"]
-    assert len(columns) <= MAXIMUM_COLUMNS
-    assert set(columns) <= columns_with_values(rows)
-    groups = [GROUPS.index(group_of(name)) for name in columns]
-    assert groups == sorted(groups)
+    assert columns == list(MAIN)
     _, stored_rows = read_table(run / PEOPLE)
     full = read_rows(run / FULL)
     for row in stored_rows:
         assert {name: row[name] for name in columns} == {
             name: full[str(row["case_id"])][name] for name in columns
         }
+
+
+def test_a_run_in_which_nothing_was_measured_has_the_same_columns(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    lengths = ("--headless", "--profile", "glance", "--rounds", "1", "--out", str(path))
+    arguments = ("--models", "mlp", "--runtimes", "fake", "--option", "fake.fail=unsupported")
+    batch(*lengths, *arguments)
+    assert header(path / PEOPLE) == list(MAIN)
+    (row,) = load_results(path / PEOPLE).to_dict("records")
+    assert row["status"] == "unsupported"
 
 
 @pytest.mark.parametrize(
