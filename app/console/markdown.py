@@ -13,8 +13,9 @@ from app.console.check import check_page
 from app.console.row_table import (
     DEFAULT_PERCENTILES,
     all_columns,
+    shared_settings,
     shown_percentiles,
-    varied_and_common,
+    varied_columns,
 )
 from app.console.run_summary import FASTEST, summarise_run, without_rankings
 from app.insights.rules import HEADING
@@ -66,12 +67,11 @@ def export_markdown(run: Run, measurements: Sequence[MeasuredCase]) -> tuple[Pat
 
 
 def _table(rows: Sequence[Row], percentiles: Sequence[str] = DEFAULT_PERCENTILES) -> Iterator[str]:
-    varied_columns, common = varied_and_common(rows)
-    columns = all_columns(rows, {}, varied_columns, False, percentiles)
+    columns = all_columns(rows, {}, varied_columns(rows), False, percentiles)
     yield "| " + " | ".join(escaped(column.heading) for column in columns) + " |"
     yield "| " + " | ".join("---:" if column.figure else "---" for column in columns) + " |"
     for row in rows:
         yield "| " + " | ".join(escaped(column.cell(row)) for column in columns) + " |"
-    if common:
+    if settings := shared_settings(rows):
         yield ""
-        yield f"Every measured row: {escaped(', '.join(common))}."
+        yield f"{escaped(settings[0].upper() + settings[1:])}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.cases.column import Row, Value, number_of
+from app.cases.column import Row, Value, number_of, pairs_in
 from app.cases.column_names import column as column_of
 from app.cases.column_names import current_name, percentile_columns
 from app.cases.columns import BY_NAME
@@ -80,11 +80,11 @@ def in_order(rows: Sequence[Row], column: str) -> list[Row]:
 def all_columns(
     rows: Sequence[Row],
     marks: Mapping[str, str],
-    varied_columns: Sequence[str],
+    optional: Sequence[str],
     published: bool,
     percentiles: Sequence[str] = DEFAULT_PERCENTILES,
 ) -> list[TableColumn]:
-    """Every column, those that are `varied_columns` among them; `marks` are put behind the status.
+    """Every column, with those that are `optional`; `marks` are put behind the status.
 
     Of the `percentiles` the first two are always there, the others where they fit.
     """
@@ -104,7 +104,7 @@ def all_columns(
             lambda row: printable(str(row["runtime"])),
             lambda figure: Cell(figure.device),
         ),
-        *(TableColumn(heading(name), column_text(name)) for name in varied_columns),
+        *(TableColumn(heading(name), column_text(name)) for name in optional),
         _latency("mean", _published_mean, spare=0 if published else 2),
         *(
             _latency(
@@ -121,18 +121,33 @@ def all_columns(
     ]
 
 
-def varied_and_common(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
-    """The optional columns that differ between rows, and the others with their one value."""
-    varied_columns, common = [], []
-    for column in _VARIABLE:
-        # Of these what is left out is the default; anything else left out was not come to.
-        values = set(map(column_text(column), rows))
-        values -= {""} if column not in EMPTY_IS_VALUE or values == {""} else set()
-        if len(values) > 1:
-            varied_columns.append(column)
-        elif values and column not in _WHEN_VARIED:
-            common.append(f"{heading(column)} {values.pop()}")
-    return varied_columns, common
+def varied_columns(rows: Sequence[Row]) -> list[str]:
+    """The optional columns in which these rows differ."""
+    return [column for column in _VARIABLE if len(_values(rows, column)) > 1]
+
+
+def shared_settings(rows: Sequence[Row]) -> str:
+    """`every measured case: threads 1, batch 1`: what all rows with timings have in common; "" for
+    rows without. A size that some of their graphs do not have is not shared."""
+    measured_rows = [row for row in rows if row["iterations"]]
+    if not measured_rows:
+        return ""
+    columns = [column for column in (*_VARIABLE, "batch_size") if column not in _WHEN_VARIED]
+    words = [
+        f"{heading(column)} {texts.pop()}"
+        for column in columns
+        if len(texts := set(map(column_text(column), measured_rows))) == 1 and texts != {""}
+    ]
+    first, *rest = [set(pairs_in(row["axes"]).items()) for row in measured_rows]
+    sizes = sorted(first.intersection(*rest))
+    words += [f"{name} {size}" for name, size in sizes if name not in ("batch", "sequence")]
+    return f"every measured case: {', '.join(words)}" if words else ""
+
+
+def _values(rows: Sequence[Row], column: str) -> set[str]:
+    """What the rows have there; an empty cell of a row without timings may be not known."""
+    texts = {text for row in rows if (text := column_text(column)(row)) or row["iterations"]}
+    return texts if column in EMPTY_IS_VALUE or column == "sequence_length" else texts - {""}
 
 
 def heading(column: str) -> str:
@@ -239,12 +254,9 @@ def row_table(
     as if all were well.
     """
     figures = {model: published_for(str(model)) for model in _models(rows)}
-    varied_columns, common = varied_and_common(rows)
-    columns = all_columns(rows, marks, varied_columns, any(figures.values()), percentiles)
-    sizes = {row["batch_size"] for row in rows}
-    if len(sizes) == 1:
+    columns = all_columns(rows, marks, varied_columns(rows), any(figures.values()), percentiles)
+    if len({row["batch_size"] for row in rows}) == 1:
         columns = [column for column in columns if column.heading != "batch"]
-        common += [f"batch {size}" for size in sizes if size is not None]
     cells: list[tuple[Cell, ...]] = []
     ids: list[str] = []
     for group in [in_order(rows, sort)] if sort else _models(rows).values():
@@ -263,7 +275,7 @@ def row_table(
             for column in columns
         ),
         tuple(cells),
-        f"every measured row: {', '.join(common)}" if common and _is_measured(rows) else "",
+        shared_settings(rows),
         full_table=RESULTS,
         is_main=True,
         row_ids=tuple(ids),
@@ -281,10 +293,6 @@ def _cell(column: TableColumn, row: Row) -> Cell:
         return Cell(column.cell(row), value, unit=unit)
     high = number_of(row[column.figure.replace(_LOWER_END, _UPPER_END)])
     return Cell(column.cell(row), unit=unit, low=number_of(value), high=high)
-
-
-def _is_measured(rows: Sequence[Row]) -> bool:
-    return any(row["iterations"] for row in rows)
 
 
 def _tone(row: Row, marks: Mapping[str, str]) -> Tone:

@@ -27,9 +27,9 @@ from app.console.overhead_tables import null_tables
 from app.console.row_table import (
     DEFAULT_PERCENTILES,
     row_table,
+    shared_settings,
     shown_percentiles,
     sort_column,
-    varied_and_common,
 )
 from app.console.run_comparison import Comparer
 from app.console.run_summary import FASTEST, SURE, RunSummary, spread_advice, summarise_run
@@ -255,7 +255,8 @@ def page_answer(result: RunResult) -> Iterator[Block]:
         warning_mark = "amber: with warnings" * any(tone_of(cell) == "warning" for cell in cells)
         marks = legend(matrix, result.plan.band)
         yield replace(table, caption="; ".join(filter(None, (*marks.split("  "), warning_mark))))
-        yield from _shared_settings(result)
+        if settings := shared_settings(result.rows):
+            yield Paragraph(settings, "quiet")
     yield Points(tuple(leader_sentences(result, labels_of_cases(matrix))))
 
 
@@ -292,7 +293,8 @@ def _short_blocks(result: RunResult, width: int, sort: str) -> Iterator[Block]:
     elif not result.has_answer and (matrix.measured or matrix.simulated):
         yield _SPACE
         yield replace(matrix_table(matrix, width), caption=legend(matrix, result.plan.band))
-        yield from _shared_settings(result)
+        if settings := shared_settings(result.rows):
+            yield Paragraph(settings, "quiet")
     leaders = () if result.has_answer else leader_sentences(result, labels_of_cases(matrix))
     sentences = (*leaders, *findings(result))
     if sentences:
@@ -300,17 +302,6 @@ def _short_blocks(result: RunResult, width: int, sort: str) -> Iterator[Block]:
         yield Points(sentences)
     yield from cause_notes(result)
     yield from warning_paragraph(result)
-
-
-def _shared_settings(result: RunResult) -> Iterator[Block]:
-    """What is the same in every case that was timed on this machine, or in all if none was."""
-    timed_rows = [row for row in result.rows if row["iterations"]]
-    measured_rows = [row for row in timed_rows if row["clock"] != "simulated"] or timed_rows
-    _, common = varied_and_common(measured_rows)
-    sizes = {row["batch_size"] for row in measured_rows} - {None}
-    common += [f"batch {size}" for size in sizes] if len(sizes) == 1 else []
-    if common:
-        yield Paragraph(f"every case: {', '.join(common)}", "quiet")
 
 
 def _full_blocks(result: RunResult, sort: str) -> Iterator[Block]:

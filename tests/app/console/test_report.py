@@ -69,7 +69,7 @@ def answered(path: Path, *cases: Case, **facts: Any) -> str:
 def test_what_differs_is_a_column_and_what_is_common_stands_below(path: Path) -> None:
     lines = answered(path, MLP, replace(MLP, threads=2)).strip().splitlines()
     head = next(line for line in lines if line.startswith("model"))
-    common = next(line for line in lines if line.startswith("every measured row: "))
+    common = next(line for line in lines if line.startswith("every measured case: "))
     assert "threads" in head
     assert "scenario" not in head
     assert "scenario closed_loop" in common

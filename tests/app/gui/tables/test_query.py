@@ -105,7 +105,7 @@ def test_an_option_that_a_case_leaves_to_its_runtime_has_the_value_that_held(
     table: ResultsTable,
 ) -> None:
     left, explicit = (
-        _case("a", options="arena=True streams=1"),
+        _case("a", options="arena=True;streams=1"),
         _with_options("b", "m", arena="False"),
     )
     table.set_series([left, explicit])
