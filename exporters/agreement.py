@@ -69,6 +69,14 @@ def tolerance_of(types: Iterable[str], depth: int, outputs: Iterable[TensorSpec]
     return min(_MOST, max([TOLERANCE["fp32"], *deep, *tolerances]))
 
 
+_STEPS = {"tf32": 2.0**-10, "fp16": 2.0**-10, "bf16": 2.0**-7, "int8": 1 / 255, "fp8": 2.0**-3}
+
+
+def step_of(types: Iterable[str]) -> float:
+    """A step of a range of 1 in the coarsest of these types; 0 of those with finer ones."""
+    return max((_STEPS[name] for name in types if name in _STEPS), default=0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One output: max|a-b|, that over max|b|, their cosine, and the elements that are not equal.

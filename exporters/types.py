@@ -264,7 +264,9 @@ class ExportedModel:
     outputs are not to be compared with it, None where they are; `random_outputs` alone are not
     compared where the others are.
     `narrowest` is the narrowest type (`fp32`, `fp16`, `bf16`, `int8`, `fp8`) among the graph's
-    weights and products, `depth` how many products follow each other on its longest path.
+    weights and products, `depth` how many products follow each other on its longest path;
+    `is_integer` that it has no floating-point values at all, so that each output has one value;
+    `bounded_outputs` lie between -1 and 1 by what computes them.
     `custom_ops` are libraries of operators for ONNX Runtime that the graph needs.
     `parameters` are counted as torch does, `parameters_with_buffers` adds every norm's
     running mean and variance; `macs` are at the default axes. `batch` and `sequence` are
@@ -307,6 +309,8 @@ class ExportedModel:
     uncompared: Diagnostic | None = None
     narrowest: str = "fp32"
     depth: int = 0
+    is_integer: bool = False
+    bounded_outputs: tuple[str, ...] = ()
     custom_ops: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     inputs_drawn: str = ""
@@ -356,6 +360,7 @@ class ExportedModel:
 PACKAGED = "packaged"
 EVALUATED = "onnx"
 UNOPTIMISED = "onnxruntime unoptimised"
+SECOND_ENGINE = "openvino in fp32"
 """References of a graph: data beside it, ONNX's evaluator, ONNX Runtime as the graph is written."""
 
 _REPEAT = "repeat:"

@@ -181,6 +181,11 @@ _OUTPUT = (
         "Only own reference",
         "Whether right outputs agree with nothing but what the runtime's own engine computed.",
     ),
+    flag(
+        "output_disputed",
+        "Output disputed",
+        "Whether references contradict outputs that are not known to be wrong.",
+    ),
     text(
         "reference_disagreement",
         "References disagree",
@@ -195,6 +200,17 @@ _OUTPUT = (
         "Error",
         "",
         "The largest difference from the reference output, over its largest value.",
+    ),
+    text(
+        "worst_slice",
+        "Worst slice",
+        "The slice of the output that is farthest off by its own scale, such as a channel.",
+    ),
+    lower_better(
+        "slice_error",
+        "Error of a slice",
+        "",
+        "The root of that slice's error energy over its signal energy; 0.5 are 6 dB.",
     ),
     number(
         "cosine_similarity",

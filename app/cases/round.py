@@ -224,11 +224,13 @@ class Check:
 
     `reference` is the first that the outputs agree with, else the nearest; `references` are all,
     `agrees_with` those that they agree with, `missing` why others could not be had. With
-    `only_own` they agree with nothing but what the runtime's own engine computed. Checks of
-    earlier versions know `reference` alone. `unequal` is the share of its elements that differ,
-    where it is to be equal, `nans` are the outputs that hold NaN where the reference does. `lane`
-    is the one of several that had it, `batch` the one of a batcher's, 0 without one, and `shape`
-    the sizes where there are several.
+    `only_own` they agree with nothing but what the runtime's own engine computed; with `disputed`
+    references contradict them, and none is known to be wrong. `unequal` is the share of its
+    elements that differ, where it is to be equal, `nans` are the outputs that hold NaN where the
+    reference does. `lane` is the one of several that had it, `batch` the one of a batcher's, 0
+    without one, and `shape` the sizes where there are several. `slice` is the part of the output
+    that is farthest off by its own scale, `slice_error` that distance (`exporters/slices.py`), and
+    `slices_lost` the largest share of slices along an axis that are lost.
     """
 
     reference: str
@@ -248,6 +250,10 @@ class Check:
     missing: Mapping[str, str] = field(default_factory=dict)
     disagreements: tuple[Disagreement, ...] = ()
     only_own: bool = False
+    disputed: bool = False
+    slice: str = ""
+    slice_error: float = field(default=0.0, metadata=NON_FINITE)
+    slices_lost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ def reference_columns(checks: Sequence[Check], check: Check) -> Row:
         "references": one_line(", without ".join([", ".join(check.references), *missing_texts])),
         "agreeing_references": ", ".join(agreeing) or None,
         "only_own_reference": any(item.only_own for item in usable),
+        "output_disputed": any(item.disputed for item in usable),
         "reference_disagreement": join_values(
             one_line(_sentence(item)) for item in check.disagreements
         ),
@@ -113,6 +114,8 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
             **reference_columns(checks, check),
             "max_abs_error": check.max_abs_error,
             "max_rel_error": check.max_rel_error,
+            "worst_slice": check.slice or None,
+            "slice_error": check.slice_error if check.slice else None,
             "cosine_similarity": check.cosine,
             "tolerance": check.tolerance,
             "output_ok": check.output_ok,

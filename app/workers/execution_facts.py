@@ -111,43 +111,29 @@ def _operators(fallback_nodes: Sequence[NodePlacement]) -> str:
     return ", ".join(f"{op} {count}" for op, count in counts)
 
 
-_ENGINE_REFERENCES = {"ort": UNOPTIMISED, "torch": "torch"}
-"""The reference that the engine of a runtime has computed, by the beginning of its name."""
-
-
-def nan_diagnostics(check: Check) -> Iterator[Diagnostic]:
-    """NaN in the same places on both sides is right, and worth a note."""
+def output_diagnostics(check: Check) -> Iterator[Diagnostic]:
+    """NaN in the same places on both sides is right, and worth a note; so is a lost slice."""
     if check.nans:
         yield diagnostic("outputs_have_nan", outputs=check.nans)
-
-
-def is_only_own(check: Check, runtime: str) -> bool:
-    """Whether right outputs agree with nothing but what the runtime's own engine computed.
-
-    ONNX Runtime as the only reference counts too: what both get wrong does not show. A torch
-    module is what its graph was made of, so torch counts only where another reference differs.
-    """
-    kind = runtime.partition("-")[0]
-    engine_reference = _ENGINE_REFERENCES.get(kind)
-    if engine_reference is None or not check.output_ok or not check.agrees_with:
-        return False
-    if not all(name.startswith(engine_reference) for name in check.agrees_with):
-        return False
-    return kind == "ort" or len(check.agrees_with) < len(check.references)
+    if check.output_ok and check.slices_lost:
+        yield diagnostic(
+            "slices_lost", check.worst_output, slice=check.slice, share=check.slices_lost
+        )
 
 
 def reference_diagnostics(check: Check) -> Iterator[Diagnostic]:
-    """Outputs that not every reference expects; of wrong ones the reason says more."""
+    """Outputs that no independent reference supports, or not every one expects; of wrong ones the
+    reason says more."""
     agreeing = check.agrees_with
     if not check.output_ok or not check.references:
         return
     other_references = tuple(name for name in check.references if name not in agreeing)
     if not agreeing:
-        yield diagnostic("no_agreeing_reference")
+        yield diagnostic("no_agreeing_reference", others=other_references)
     elif check.only_own and other_references:
         yield diagnostic("only_own_engine_agrees", agreeing=agreeing, others=other_references)
     elif check.only_own:
-        yield diagnostic("only_own_reference")
+        yield diagnostic("only_own_reference", agreeing=agreeing)
     elif check.disagreements:
         yield diagnostic("references_disagree", agreeing=agreeing)
 

@@ -9,9 +9,16 @@ from math import isinf
 import numpy as np
 
 from app.cases.round import Check
-from exporters.agreement import Bound, difference, scale_of, tolerance_of
+from app.workers.verdict import families, verdict
+from exporters.agreement import Bound, difference, scale_of, step_of, tolerance_of
+from exporters.slices import LOST, MOST_LOST, ROUNDING, compared
 from exporters.types import ExportedModel, Reference
 from runtimes.base import Arrays, Lane
+
+NO_STEPS: Mapping[str, float] = {}
+_SLICE_FACTOR = 1000.0
+"""The largest value of an output is some tens of times the root mean square of a slice, and fast
+convolutions are off by some tens of units more in one."""
 
 
 def check_lanes(
@@ -20,10 +27,11 @@ def check_lanes(
     reference: Reference,
     model: ExportedModel,
     tolerance: float | None,
+    runtime: str = "",
 ) -> Check:
     """The worst lane's errors: each is run once, as by `outputs_of`, and compared."""
     outputs = outputs_of(lanes, reference.inputs)
-    return check_outputs(outputs, precision, reference, model, tolerance)
+    return check_outputs(outputs, precision, reference, model, tolerance, runtime)
 
 
 def check_outputs(
@@ -32,19 +40,21 @@ def check_outputs(
     reference: Reference,
     model: ExportedModel,
     tolerance: float | None,
+    runtime: str = "",
 ) -> Check:
-    """The worst lane's errors.
+    """The worst lane's errors, and whether they are right (`verdict`).
 
-    Outputs are right if those of all lanes agree with one reference; the errors are from the
-    first such, else from the nearest. `tolerance` None is that of the executed type, `precision`,
-    or of the graph's narrowest, whichever is coarser: an engine may compute a narrow graph in a
-    wider type.
+    A reference agrees if the outputs of all lanes do; the errors are from the first such, an
+    independent one before others, else from the nearest. `tolerance` None is that of the executed
+    type, `precision`, or of the graph's narrowest, whichever is coarser: an engine may compute a
+    narrow graph in a wider type. `runtime` is whose outputs they are.
     """
     types = {*precision.split("+"), model.narrowest}
     if model.precision == "bf16":
         types.add("bf16 tensors")
     limit = tolerance_of(types, model.depth, model.outputs) if tolerance is None else tolerance
     steps, scale = "int8" in types, scale_of(reference.inputs)
+    range_steps = dict.fromkeys(model.bounded_outputs, step_of(types))
     reference_names, random = reference.by or (model.reference,), set(model.random_outputs)
     expected = {
         name: {output: array for output, array in arrays.items() if output not in random}
@@ -53,7 +63,7 @@ def check_outputs(
     checks: dict[str, list[Check]] = {name: [] for name in expected}
     for number, outputs in enumerate(outputs_of_lanes):
         for name, reference_outputs in expected.items():
-            comparison = compare(outputs, reference_outputs, name, limit, steps, scale)
+            comparison = compare(outputs, reference_outputs, name, limit, steps, scale, range_steps)
             checks[name].append(replace(comparison, lane=number))
     # One that vouches for some of the outputs is no support, and counts where it dissents.
     whole = {
@@ -61,14 +71,28 @@ def check_outputs(
         for name, lane_checks in checks.items()
         if not any(expected[name].keys() < other.keys() for other in expected.values())
     }
-    agreeing = [name for name, check in whole.items() if check.output_ok]
-    nearest = min(whole.values(), key=lambda check: (not check.output_ok, check.max_rel_error))
-    return replace(
-        whole[agreeing[0]] if agreeing else nearest,
-        references=(
-            *reference_names,
-            *(n for n in reference.others if n in whole or not worst(checks[n]).output_ok),
+    dissenting = [
+        name for name in checks if name not in whole and not worst(checks[name]).output_ok
+    ]
+    agreeing, own = [name for name, check in whole.items() if check.output_ok], families(runtime)
+    shown = min(
+        whole.values(),
+        key=lambda check: (
+            not check.output_ok,
+            0.0 if check.output_ok else check.max_rel_error,
+            bool(families(check.reference) & own),
         ),
+    )
+    # Those that are one with the first agree where it does.
+    agreements = dict.fromkeys(reference_names, reference_names[0] in agreeing)
+    agreements |= {name: name in agreeing for name in (*whole, *dissenting)}
+    outcome = verdict(agreements, reference.disagreements, runtime, model.is_integer)
+    return replace(
+        shown,
+        output_ok=outcome.is_right,
+        only_own=outcome.only_own,
+        disputed=outcome.is_disputed,
+        references=tuple(agreements),
         agrees_with=(
             *(reference_names if reference_names[0] in agreeing else ()),
             *(n for n in agreeing if n != reference_names[0]),
@@ -84,6 +108,8 @@ def worst(checks: Iterable[Check]) -> Check:
     return replace(
         max(checks, key=lambda check: (not check.output_ok, check.max_rel_error)),
         agrees_with=common(check.agrees_with for check in checks),
+        only_own=any(check.only_own for check in checks),
+        disputed=any(check.disputed for check in checks),
     )
 
 
@@ -111,11 +137,13 @@ def compare(
     tolerance: float,
     steps: bool = False,
     inputs_scale: float = 1.0,
+    range_steps: Mapping[str, float] = NO_STEPS,
 ) -> Check:
     """The worst output's errors; a missing, misshapen or non-finite output is infinitely wrong.
 
     `tolerance` and `steps` are as of a `Bound`; `inputs_scale` measures outputs of which every
-    expected value is zero.
+    expected value is zero. `range_steps` has the outputs whose range is known beforehand, with a
+    step of it: a slice below that has nothing to lose.
     """
     bound = Bound(tolerance, steps)
     worst = Check(reference, 0.0, 0.0, 1.0, tolerance, True)
@@ -136,9 +164,35 @@ def compare(
             if bound.is_exact(reference_output)
             else None,
         )
+        if check.output_ok and reference_output.dtype.kind in "fc":
+            check = with_slices(check, actual[name], reference_output, range_steps.get(name, 0.0))
         if (not check.output_ok, check.max_rel_error) >= (not worst.output_ok, worst.max_rel_error):
             worst = replace(check, cosine=min(check.cosine, worst.cosine))
     return replace(worst, nans=tuple(nans))
+
+
+def with_slices(check: Check, actual: np.ndarray, expected: np.ndarray, step: float) -> Check:
+    """The check of a float output, after each of its slices has been judged by its own scale.
+
+    In float32 no slice may be off by more than a thousand times what the largest value may, at
+    lowered precision one in ten may be lost (`slices.LOST`); a larger tolerance holds for slices
+    too.
+    """
+    scale = float(np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected)))
+    found = compared(actual, expected, max(ROUNDING * scale, step))
+    if found is None:
+        return check
+    limit = max(min(LOST, _SLICE_FACTOR * check.tolerance), check.tolerance)
+    is_wrong = found.lost > MOST_LOST if limit >= LOST else found.error > limit
+    if check.tolerance > LOST:
+        is_wrong = found.error > limit
+    return replace(
+        check,
+        output_ok=not is_wrong,
+        slice=found.place,
+        slice_error=found.error,
+        slices_lost=found.lost,
+    )
 
 
 def mismatch_text(check: Check, lanes: int) -> str:
@@ -156,6 +210,11 @@ def mismatch_text(check: Check, lanes: int) -> str:
         )
     if isinf(check.max_abs_error):
         return f"{prefix}: one is missing, of another shape, NaN or infinite where the other is not"
+    if check.max_rel_error <= check.tolerance:
+        return (
+            f"{prefix} by {check.slice_error:.2g} of its own scale at {check.slice}; "
+            f"{100 * check.slices_lost:.3g} % of the slices along an axis are lost"
+        )
     return (
         f"{prefix} by {check.max_rel_error:.2g} of its largest value, "
         f"and {check.tolerance:.2g} is allowed"

@@ -14,8 +14,7 @@ from app.cases.round import Check, MeasureJob, Phase, Progress, RoundResult
 from app.workers.batcher import parts
 from app.workers.conditions import describe_round
 from app.workers.execution_facts import (
-    is_only_own,
-    nan_diagnostics,
+    output_diagnostics,
     reference_diagnostics,
     saturation_note,
 )
@@ -123,16 +122,21 @@ class RoundContext:
         if self.job.model.uncompared:
             return None
         self.enter("correctness")
-        model, tolerance = self.job.model, self.job.tolerance
+        model, tolerance, runtime = self.job.model, self.job.tolerance, self.job.runtime
         if session.by_shape:
             precision = session.execution.precision
             return worst(
-                replace(check_lanes((lane,), precision, expected, model, tolerance), shape=shape)
+                replace(
+                    check_lanes((lane,), precision, expected, model, tolerance, runtime),
+                    shape=shape,
+                )
                 for shape, lane, expected in fed(session, self.job)
             )
         return worst(
             replace(
-                check_lanes(item.lanes, item.execution.precision, expected, model, tolerance),
+                check_lanes(
+                    item.lanes, item.execution.precision, expected, model, tolerance, runtime
+                ),
                 batch=batch,
             )
             for batch, item, expected in parts(session, reference, self.job)
@@ -147,7 +151,9 @@ class RoundContext:
         self.enter("correctness")
         outputs = [lane.outputs() for lane in session.lanes]
         precision = session.execution.precision
-        return check_outputs(outputs, precision, reference, model, self.job.tolerance)
+        return check_outputs(
+            outputs, precision, reference, model, self.job.tolerance, self.job.runtime
+        )
 
     def note_check(self, check: Check | None) -> None:
         """A wrong row keeps its timing and is marked."""
@@ -155,9 +161,8 @@ class RoundContext:
             if self.job.model.uncompared is not None:
                 self.warn(self.job.model.uncompared)
             return
-        check = replace(check, only_own=is_only_own(check, self.job.runtime))
         self.note(check=check)
-        self.warn(*nan_diagnostics(check), *reference_diagnostics(check))
+        self.warn(*output_diagnostics(check), *reference_diagnostics(check))
         if not check.output_ok:
             reason = mismatch_text(check, self.result.concurrency)
             reason += saturation_note(check, self.job.model, self.job.runtime)

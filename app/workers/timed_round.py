@@ -117,7 +117,7 @@ def awaited_checks(
         return None, None
     tolerance = context.job.tolerance
     first_check, second_check = (
-        check_outputs(outputs, precision, reference, model, tolerance)
+        check_outputs(outputs, precision, reference, model, tolerance, context.job.runtime)
         for outputs in context.kept_outputs
     )
     return first_check, second_check
@@ -221,8 +221,12 @@ def _merge_checks(first: Check | None, second: Check | None) -> Check | None:
     """The later one unless the earlier was wrong, with what both agree with."""
     if first is None or second is None:
         return second
-    agreeing = common([first.agrees_with, second.agrees_with])
-    return replace(second if first.output_ok else first, agrees_with=agreeing)
+    return replace(
+        second if first.output_ok else first,
+        agrees_with=common([first.agrees_with, second.agrees_with]),
+        only_own=first.only_own or second.only_own,
+        disputed=first.disputed or second.disputed,
+    )
 
 
 def _measure(

@@ -276,11 +276,24 @@ OUTPUTS: Entries = {
         units={"outputs": QUOTED},
         example={"outputs": ("y",)},
     ),
+    "slices_lost": Entry(
+        title="Parts of an output are lost",
+        message="The output {subject} has lost its signal in {share} of its slices along an axis, "
+        "first of all at {slice}.",
+        condition="The error of a slice, such as a channel, exceeds half of its own root mean "
+        "square, in at most one slice of ten.",
+        action="Keep the layers that make this output in a wider type.",
+        units={"slice": NAME, "share": SHARE},
+        example={"slice": "index 3 of axis 1", "share": 0.05},
+        example_subject="y",
+    ),
     "no_agreeing_reference": Entry(
-        title="No reference agrees throughout",
-        message="No single reference agrees with all outputs.",
-        condition="Each output agrees with some reference, and no reference with all outputs.",
+        title="No reference agrees",
+        message="The outputs differ from {others}, which nothing else confirms.",
+        condition="One reference alone differs from the outputs, and no other could be computed.",
         action=_COMPARE_NODE,
+        units={"others": NAME},
+        example={"others": ("onnx",)},
     ),
     "only_own_engine_agrees": Entry(
         title="Only the own engine agrees",
@@ -293,11 +306,13 @@ OUTPUTS: Entries = {
     ),
     "only_own_reference": Entry(
         title="Compared with the own engine only",
-        message="The outputs were compared only with unoptimised ONNX Runtime, so an error that "
-        "both share does not show.",
-        condition="ONNX Runtime is measured, and no other reference could be computed.",
+        message="The outputs were compared only with {agreeing}, which is the runtime's own "
+        "engine, so an error that both share does not show.",
+        condition="No reference could be computed that is independent of the measured engine.",
         action="Put expected outputs next to the model (NAME_output_0.pb).",
         severity="info",
+        units={"agreeing": NAME},
+        example={"agreeing": ("onnxruntime unoptimised",)},
     ),
     "references_disagree": Entry(
         title="References disagree",

@@ -44,6 +44,13 @@ _NAMES: dict[int, str] = {
     TensorProto.FLOAT: "fp32",
 }
 """Integers of 8 bits and fewer are judged as int8."""
+_INTEGERS = frozenset(
+    TensorProto.DataType.Value(name)
+    for name in (
+        *("BOOL", "INT2", "UINT2", "INT4", "UINT4", "INT8", "UINT8"),
+        *("INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64"),
+    )
+)
 _COARSEST_FIRST = ("fp8", "int8", "bf16", "fp16", "fp32")
 
 
@@ -53,6 +60,8 @@ class Arithmetic:
 
     narrowest: str
     depth: int
+    is_integer: bool = False
+    bounded: tuple[str, ...] = ()
 
 
 def told(folder: Path, graph: Path) -> Made:
@@ -86,7 +95,28 @@ def arithmetic(model: ModelProto) -> Arithmetic:
     }
     if not products:
         names -= {"int8", "fp8"}
-    return Arithmetic(min(names, key=_COARSEST_FIRST.index, default="fp32"), _depth(nodes))
+    return Arithmetic(
+        min(names, key=_COARSEST_FIRST.index, default="fp32"),
+        _depth(nodes),
+        bool(types) and _INTEGERS.issuperset(types.values()),
+        tuple(value.name for value in model.graph.output if _is_bounded(value.name, maker)),
+    )
+
+
+_BOUNDED = frozenset({"Softmax", "Sigmoid", "HardSigmoid", "Tanh", "Softsign", "Sin", "Cos"})
+_MOVES = frozenset({*_PASSES_WEIGHTS_ON, "Concat", "Flatten", "Gather", "QuantizeLinear", "Slice"})
+
+
+def _is_bounded(name: str, maker: Mapping[str, NodeProto]) -> bool:
+    """Whether a value lies between -1 and 1, or is moved from such values."""
+    names = [name]
+    while names:
+        node = maker.get(names.pop())
+        if node is None or node.op_type not in _BOUNDED | _MOVES:
+            return False
+        if node.op_type in _MOVES:
+            names += node.input if node.op_type == "Concat" else node.input[:1]
+    return True
 
 
 def _types(model: ModelProto, nodes: list[NodeProto]) -> dict[str, int]:

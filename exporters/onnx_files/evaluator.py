@@ -34,10 +34,12 @@ from exporters.file_access import file_sha256
 from exporters.narrow_types import NARROW_TYPES
 from exporters.onnx_evaluator.table import RANDOM
 from exporters.onnx_files.graph import all_nodes, node_name, reads
+from exporters.onnx_files.second_engine import by_openvino, is_installed
 from exporters.source import Point
 from exporters.structured import arrays_of, values_of
 from exporters.types import (
     EVALUATED,
+    SECOND_ENGINE,
     UNOPTIMISED,
     ExportError,
     NoReference,
@@ -196,7 +198,7 @@ class FileEvaluator:
     """One file for both evaluators, each of which reads it when it is first run."""
 
     name: ClassVar[str] = EVALUATED
-    packages: ClassVar[tuple[str, ...]] = ("onnx", "onnxruntime")
+    packages: ClassVar[tuple[str, ...]] = ("onnx", "onnxruntime", "openvino")
 
     def __init__(
         self,
@@ -211,6 +213,7 @@ class FileEvaluator:
         self._model_label = model_label
         self._path = path
         self._outputs = [spec.name for spec in outputs]
+        self._output_specs = tuple(outputs)
         self._custom_ops = tuple(custom_ops)
         self._inputs = tuple(inputs)
         self._plain_engine = Unoptimised(path, outputs, self._inputs, custom_ops)
@@ -221,8 +224,8 @@ class FileEvaluator:
     def computed(
         self, inputs: Arrays, point: Point, bound: Bound, known_outputs: Outputs = NO_OUTPUTS
     ) -> Computed:
-        """What ONNX Runtime gives, and unless that agrees with what is `known_outputs`, ONNX's
-        evaluator.
+        """What ONNX Runtime gives; unless that agrees with what is `known_outputs`, ONNX's
+        evaluator; and unless two of all these agree, OpenVINO.
 
         The evaluator has as long as it takes only where there is no other reference.
         NotBenchmarkable where neither knows an operator; ExportError, with the node's name, if
@@ -247,7 +250,18 @@ class FileEvaluator:
                 faults[EVALUATED] = error
         if not outputs and onnx_outputs is None:
             raise self._fault(faults[EVALUATED], faults[UNOPTIMISED], point) from faults[EVALUATED]
-        outputs_by_name = {**known_outputs, EVALUATED: onnx_outputs, UNOPTIMISED: runtime_outputs}
+        outputs_by_name: dict[str, Arrays | None] = {
+            **known_outputs,
+            EVALUATED: onnx_outputs,
+            UNOPTIMISED: runtime_outputs,
+        }
+        if onnx_outputs is not None and not self.left_out:
+            outputs = {**outputs, EVALUATED: onnx_outputs}
+        if not two_agree(outputs, bound, scale_of(inputs)) and is_installed():
+            try:
+                outputs_by_name[SECOND_ENGINE] = by_openvino(self._path, inputs, self._output_specs)
+            except Exception as error:
+                faults[SECOND_ENGINE] = error
         missing = {name: plain(deepest(error)) for name, error in faults.items()}
         if onnx_outputs is not None and self.left_out:
             outputs_by_name[EVALUATED] = outputs_by_name.pop(EVALUATED)

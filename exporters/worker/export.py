@@ -257,6 +257,8 @@ def _describe(
         random_outputs=random,
         narrowest=first.arithmetic.narrowest,
         depth=first.arithmetic.depth,
+        is_integer=first.arithmetic.is_integer,
+        bounded_outputs=first.arithmetic.bounded,
         custom_ops=request.custom_ops,
         written_inputs=graph.written_inputs,
         unfit={

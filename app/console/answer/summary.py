@@ -197,9 +197,11 @@ def _outputs(rows: Sequence[Row], checked: bool) -> list[str]:
     right = sum(row["output_ok"] is True for row in rows)
     wrong = sum(row["output_ok"] is False or row["status"] == "wrong_output" for row in rows)
     timed_count = sum(_is_timed(row) for row in rows)
-    if right and right == timed_count and not wrong:
+    doubts = _unconfirmed(rows)
+    if right and right == timed_count and not (wrong or doubts):
         return ["all outputs right"]
     parts = [f"{wrong:,} with wrong outputs"] if wrong else []
+    parts += doubts
     unchecked_count = timed_count - right - sum(row["output_ok"] is False for row in rows)
     if timed_count and unchecked_count > 0:
         parts.append(
@@ -208,6 +210,15 @@ def _outputs(rows: Sequence[Row], checked: bool) -> list[str]:
             else f"{unchecked_count:,} not checked"
         )
     return parts
+
+
+def _unconfirmed(rows: Sequence[Row]) -> list[str]:
+    """How many right outputs no independent reference supports, or two contradict."""
+    right = [row for row in rows if row["output_ok"] is True]
+    disputed = sum(row["output_disputed"] is True for row in right)
+    own = sum(row["only_own_reference"] is True and not row["output_disputed"] for row in right)
+    parts = [f"outputs of {disputed:,} disputed"] if disputed else []
+    return [*parts, *([f"{own:,} checked by its own engine only"] if own else [])]
 
 
 def _not_timed(rows: Sequence[Row]) -> list[str]:

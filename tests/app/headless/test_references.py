@@ -25,10 +25,13 @@ def folder(work: Path) -> Path:
     """Three files of one folder: `data` comes with wrong outputs, `fused` is ONNX Runtime's alone;
     and a data set that is of one of them."""
     node = helper.make_node("Add", ["x", "x"], ["y"], "twice")
-    fused_node = helper.make_node("Gelu", ["x"], ["y"], "fused", domain="com.microsoft")
+    fused_node = helper.make_node(
+        "CDist", ["x", "x"], ["y"], "fused", domain="com.microsoft", metric="euclidean"
+    )
     for name in ("data", "plain"):
         onnx.save(graph([node], [X], [Y]), work / f"{name}.onnx")
-    onnx.save(graph([fused_node], [X], [Y], vendor="com.microsoft"), work / "fused.onnx")
+    distances = tensor("y", [2, 2])
+    onnx.save(graph([fused_node], [X], [distances], vendor="com.microsoft"), work / "fused.onnx")
     onnx.save_tensor(numpy_helper.from_array(3 * RAMP), work / "data_output_0.pb")
     data_set = work / "test_data_set_0"
     data_set.mkdir()

@@ -11,7 +11,14 @@ from onnx import TensorProto, helper, save
 
 from app.cases.scenario import Batcher
 from exporters.diagnostics.catalogue import diagnostic
-from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
+from exporters.types import (
+    PACKAGED,
+    ExportedModel,
+    Reference,
+    TensorSpec,
+    axes_key,
+    save_reference,
+)
 from tests.app.workers.conftest import Measure
 
 MS = 1_000_000
@@ -32,7 +39,7 @@ def doubling(tmp_path: Path) -> ExportedModel:
     for batch in BATCHES:
         x = np.arange(4 * batch, dtype=np.float32).reshape(batch, 4)
         file = tmp_path / f"doubling.{batch}.npz"
-        save_reference(str(file), Reference({"x": x}, {"y": x + x}))
+        save_reference(str(file), Reference({"x": x}, {"y": x + x}, (PACKAGED,)))
         references[axes_key({"batch": batch})] = str(file)
     return ExportedModel(
         name="doubling",

@@ -14,7 +14,14 @@ from onnx.reference import ReferenceEvaluator
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
 
 from exporters.diagnostics.catalogue import codes
-from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
+from exporters.types import (
+    PACKAGED,
+    ExportedModel,
+    Reference,
+    TensorSpec,
+    axes_key,
+    save_reference,
+)
 from tests.app.workers.conftest import AXES, Measure
 
 SHAPE = (1, 3, 8, 8)
@@ -25,7 +32,7 @@ def described(path: Path, reference: Path) -> ExportedModel:
     x = np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)
     (out,) = ReferenceEvaluator(str(path)).run(None, {"x": x})
     y = np.asarray(out)
-    save_reference(str(reference), Reference({"x": x}, {"y": y}))
+    save_reference(str(reference), Reference({"x": x}, {"y": y}, (PACKAGED,)))
     return ExportedModel(
         name=path.stem,
         suite="",

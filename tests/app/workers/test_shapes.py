@@ -9,7 +9,14 @@ import pytest
 
 from app.cases.round import FIRST_OF_SHAPE, MEASURED
 from app.cases.scenario import Condition, Shapes
-from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
+from exporters.types import (
+    PACKAGED,
+    ExportedModel,
+    Reference,
+    TensorSpec,
+    axes_key,
+    save_reference,
+)
 from tests.app.sweep.sweeps import write_add_graph
 from tests.app.workers.conftest import Measure
 
@@ -22,7 +29,9 @@ def adding(folder: Path, wrong_at: int = 0) -> ExportedModel:
     for point in MIX.points:
         file, size = folder / f"{axes_key(point)}.npz", (point["batch"], 3)
         y = np.full(size, 9.0 if point["batch"] == wrong_at else 2.0, np.float32)
-        save_reference(str(file), Reference({"x": np.ones(size, np.float32)}, {"y": y}))
+        save_reference(
+            str(file), Reference({"x": np.ones(size, np.float32)}, {"y": y}, (PACKAGED,))
+        )
         references[axes_key(point)] = str(file)
     return ExportedModel(
         name="add",
@@ -65,7 +74,7 @@ def test_every_shape_is_seen_first_once_and_then_as_often_as_its_weight_says(
 def test_a_wrong_output_of_one_shape_is_found_and_named(measure: Measure, tmp_path: Path) -> None:
     result, _, _ = measure(condition=MIX, model=adding(tmp_path, wrong_at=4))
     assert result.status == "wrong_output"
-    assert "output 'y' at batch=4 differs from the onnx reference" in result.reason
+    assert "output 'y' at batch=4 differs from the packaged reference" in result.reason
 
 
 def test_a_runtime_of_fixed_shapes_says_so(measure: Measure, tmp_path: Path) -> None:

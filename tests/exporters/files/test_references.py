@@ -19,6 +19,7 @@ from exporters.onnx_files import evaluator
 from exporters.types import (
     EVALUATED,
     PACKAGED,
+    SECOND_ENGINE,
     UNOPTIMISED,
     ExportedModel,
     Precision,
@@ -55,6 +56,18 @@ def _data(folder: Path, inputs: np.ndarray, outputs: np.ndarray) -> None:
     folder.mkdir()
     for name, array in (("input_0", inputs), ("output_0", outputs)):
         onnx.save_tensor(numpy_helper.from_array(array), folder / f"{name}.pb")
+
+
+@pytest.fixture(autouse=True)
+def no_second_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenVINO is installed for tests that are about it."""
+    if "second_engine" not in request.fixturenames:
+        monkeypatch.setattr(evaluator, "is_installed", lambda: False)
+
+
+@pytest.fixture
+def second_engine() -> None:
+    pytest.importorskip("openvino")
 
 
 @pytest.fixture
@@ -274,3 +287,20 @@ def test_a_state_is_taken_if_one_reference_gives_its_shape(
     )
     model, _ = export(request)
     assert [(pair.output, pair.input) for pair in model.states] == [("y", "x")]
+
+
+@pytest.mark.usefixtures("broken_relu", "second_engine")
+def test_openvino_is_asked_where_two_do_not_agree(tmp_path: Path) -> None:
+    _, reference = _export(_save(tmp_path / "chain.onnx"), tmp_path / "cache")
+    assert {*reference.by, *reference.others} == {*BOTH, SECOND_ENGINE}
+    pairs = {(item.first, item.second) for item in reference.disagreements}
+    assert pairs == {BOTH, (EVALUATED, SECOND_ENGINE)}
+
+
+@pytest.mark.usefixtures("second_engine")
+def test_what_openvino_refuses_is_missing_with_its_reason(tmp_path: Path) -> None:
+    path = tmp_path / "vendor.onnx"
+    node = h.make_node("CDist", ["x", "x"], ["y"], domain="com.microsoft", metric="euclidean")
+    onnx.save(graph([node], [X], [tensor("y", [2, 2])], vendor="com.microsoft"), path)
+    _, reference = _export(path, tmp_path / "cache")
+    assert (reference.by, {*reference.missing}) == ((UNOPTIMISED,), {EVALUATED, SECOND_ENGINE})

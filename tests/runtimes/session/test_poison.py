@@ -7,7 +7,7 @@ import pytest
 
 from app.contract.graphs import node
 from app.workers.output_check import check_lanes
-from exporters.types import Reference, TensorSpec
+from exporters.types import PACKAGED, Reference, TensorSpec
 from runtimes.session.host import HostLane, aligned_zeros, poison
 from tests.runtimes.graphs import Graphs, vector
 
@@ -56,7 +56,7 @@ def test_one_of_two_checks_finds_an_output_that_is_never_written(
         f"never_{dtype}", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")]
     )
     assert isinstance(model.outputs[0], TensorSpec)
-    reference = Reference({"x": np.zeros(1, np.float32)}, {"y": filled(value, dtype)})
+    reference = Reference({"x": np.zeros(1, np.float32)}, {"y": filled(value, dtype)}, (PACKAGED,))
     lane = Idle(filled(left, dtype))
     right = [check_lanes([lane], "fp32", reference, model, None).output_ok for _ in range(2)]
     assert not all(right)
