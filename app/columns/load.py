@@ -53,7 +53,7 @@ def load_columns(rounds: Sequence[RoundResult], summary: Summary | None) -> Row:
 def load_warnings(case: Case, rounds: Sequence[RoundResult], row: Row) -> list[Diagnostic]:
     """Why what the row tells of an open loop is not valid: an overload, a late generator."""
     loads = _open_loops(rounds)
-    return [*_overload_warnings(case, loads), *_lateness_warnings(row)] if loads else []
+    return [*_overload_warnings(case, loads), *_lateness_warnings(case, row)] if loads else []
 
 
 def _open_loops(rounds: Sequence[RoundResult]) -> list[OpenLoop]:
@@ -75,12 +75,16 @@ def _overload_warnings(case: Case, loads: Sequence[OpenLoop]) -> Iterator[Diagno
         )
 
 
-def _lateness_warnings(row: Row) -> Iterator[Diagnostic]:
+def _lateness_warnings(case: Case, row: Row) -> Iterator[Diagnostic]:
     for name in ("p50", "p99"):
         late, latency = row[f"schedule_slip_{name}_us"], row[f"latency_{name}_us"]
         if isinstance(late, float) and isinstance(latency, float) and late > LATE_SHARE * latency:
             yield diagnostic(
-                "load_generator_late", percentile=name, late_us=late, latency_us=latency
+                "load_generator_late",
+                percentile=name,
+                late_us=late,
+                latency_us=latency,
+                wait_policy=case.wait_policy,
             )
             return
 

@@ -39,10 +39,11 @@ Scenarios: how requests arrive
   offline              all requests are there at once: throughput
   ahead:8              8 runs are queued ahead on a GPU: its own throughput
 
-  --gaps 20us..1s      a paced scenario for each gap in steps of 1, 2 and 5
+  --idle-sweep 20us..1s
+                       a paced scenario for each gap in steps of 1, 2 and 5
   --batcher max=8,wait=2ms
                        requests of an open loop are served in batches
-  --wait POLICY        between runs: spin (default), hybrid or sleep
+  --idle-policy POLICY between runs: spin (default), hybrid or sleep
 
 A closed loop shows what one client waits. In an open loop requests arrive
 independently of completions, and the latency includes the time in the queue.

@@ -54,6 +54,15 @@ def take_error_file(path: Path) -> GraphlapError | None:
     return GraphlapError(fields["cause"], fields["remedy"], fields["option"])
 
 
+_SPELLINGS = str.maketrans(
+    {
+        **{"µ": "u", "±": "+-", "·": "-", "…": "...", "─": "-", "≤": "<="},
+        **{"“": '"', "”": '"', "°": " deg "},
+    }
+)
+"""Of the characters that the program's own texts have, where a stream cannot encode a text."""
+
+
 class ResilientStream(io.StringIO):
     """`stream` as far as it goes; `fault` is what ended it, None while it takes all."""
 
@@ -98,6 +107,10 @@ class ResilientStream(io.StringIO):
         os.close(nowhere)
 
     def _encodable(self, text: str) -> str:
+        try:
+            text.encode(self._encoding)
+        except UnicodeEncodeError:
+            text = text.translate(_SPELLINGS)
         return text.encode(self._encoding, "backslashreplace").decode(self._encoding)
 
 

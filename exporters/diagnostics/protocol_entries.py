@@ -161,10 +161,26 @@ LOAD: Entries = {
         message="The load generator was late by {late_us} at {percentile}, of a latency of "
         "{latency_us}.",
         condition="The lateness of the generator exceeds 10 % of the latency at p50 or p99.",
-        action="Use --idle-policy spin, or a quieter machine.",
+        action="{wait_policy}",
         severity="error",
-        units={"percentile": NAME, "late_us": MICROSECONDS, "latency_us": MICROSECONDS},
-        example={"percentile": "p99", "late_us": 80.0, "latency_us": 480.0},
+        units={
+            "percentile": NAME,
+            "late_us": MICROSECONDS,
+            "latency_us": MICROSECONDS,
+            "wait_policy": Choice(
+                {
+                    "sleep": "Use --idle-policy spin, or a quieter machine.",
+                    "hybrid": "Use --idle-policy spin, or a quieter machine.",
+                    "spin": "Use a lower rate, or a quieter machine.",
+                }
+            ),
+        },
+        example={
+            "percentile": "p99",
+            "late_us": 80.0,
+            "latency_us": 480.0,
+            "wait_policy": "sleep",
+        },
     ),
     "pause_not_met": Entry(
         title="Pauses longer than requested",

@@ -44,6 +44,12 @@ def test_the_exit_codes_are_those_that_the_program_ends_with() -> None:
         assert re.search(rf"^ +{code}  ", page, re.MULTILINE)
 
 
+@pytest.mark.parametrize("topic", ["scenarios", "conditions"])
+def test_the_options_that_a_page_names_are_those_of_a_run(topic: str) -> None:
+    flags = {setting.flag for setting in accepted_by("run")}
+    assert set(re.findall(r"--[a-z-]+", PAGES[topic]())) <= flags
+
+
 @pytest.mark.parametrize("topic", PAGES)
 def test_each_page_is_printed_and_fits_80_columns(
     topic: str, capsys: pytest.CaptureFixture[str]

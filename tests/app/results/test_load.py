@@ -13,7 +13,7 @@ from app.cases.column import Row
 from app.cases.round import MEASURED, RECORD, OpenLoop, RoundResult, latency_ns
 from app.cases.scenario import Scenario
 from app.columns.rows import Rows
-from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.diagnostics import diagnostics_of, text
 from app.run_folder.folder import RunFolder
 from app.runs.exporting.tables import export_parquet
 from app.runs.following.samples import SampleTail
@@ -85,8 +85,9 @@ def test_a_generator_that_was_late_itself_makes_the_row_invalid(
     row = recorded(tmp_path / "run", HELD, late_ns=80_000, wait_policy=policy)
     assert row["valid"] is False
     (late,) = (entry for entry in diagnostics_of(row) if entry.code == "load_generator_late")
-    expected = {"percentile": "p50", "late_us": 80.0, "latency_us": 480.0}
-    assert late.parameters == pytest.approx(expected)
+    figures = {"percentile": "p50", "late_us": 80.0, "latency_us": 480.0}
+    assert late.parameters == pytest.approx({**figures, "wait_policy": policy})
+    assert ("--idle-policy spin" in text(late)) == (policy != "spin"), "not what is done already"
 
 
 def test_whoever_follows_or_exports_the_samples_counts_as_the_row_does(tmp_path: Path) -> None:
