@@ -177,7 +177,10 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     columns = parse_columns(flags.columns, plan.percentiles) if flags.columns is not None else ()
     resumed = manifest if flags.resume is not None else None
-    comparing = comparer_of(flags, plan, resumed)
+    layers = (
+        layers_of(flags) if manifest is None else layers_of_run(plan, flags.resume or flags.plan)
+    )
+    comparing = comparer_of(flags, plan, layers, resumed)
     if flags.plot is not None:
         reject_without_gaps(plan)
     with (

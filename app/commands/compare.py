@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
-from app.cases.objectives import BAND
 from app.commands.output import add_format, format_of, print_document
 from app.commands.settings import add_settings
 from app.console.output_files import reject_outputs
-from app.plan.command_line import explicit_settings
 from app.present.terminal import TABLE
 
 
@@ -24,18 +21,11 @@ def run(options: argparse.Namespace) -> int:
     """Print the verdicts; 3 for a slower case and 1 for one without a verdict, by `--fail-on`."""
     from app.console import verdicts
     from app.console.regression_gate import code
-    from app.console.run_comparison import compare
+    from app.console.run_comparison import compare_by_options
 
     reject_outputs(options)
     gate = verdicts.gate_of(options)
-    settings = explicit_settings(options, "plan")
-    comparison = compare(
-        *options.runs,
-        band=settings.get("band", BAND),
-        past=options.history,
-        judge=settings.get("judge", ()),
-    )
-    comparison = replace(comparison, detect=settings.get("detect"))
+    comparison = compare_by_options(*options.runs, options)
     verdicts.write(verdicts.files(comparison, verdicts.output_options_of(options)))
     writers = {
         "json": lambda: verdicts.json_text(verdicts.as_json(comparison, gate)),

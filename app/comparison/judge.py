@@ -78,7 +78,8 @@ class Comparison:
     the two hosts do not share: name, first, second, and `damaged` has a sentence for each thing
     that could not be read of either. `anchor` is the ratio of each percentile of the anchor, the
     case that shows how the machine moved and is not judged. `detect` is the slowdown that a gate
-    must be able to find, None for any.
+    must be able to find, None for any. Of a gate `settings` are those that can change what it
+    finds: name, value, origin.
     """
 
     first: str
@@ -93,6 +94,7 @@ class Comparison:
     damaged: tuple[str, ...] = ()
     anchor: Mapping[str, float] = field(default_factory=dict)
     detect: float | None = None
+    settings: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def verdicts(self) -> list[Verdict]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.cases.objectives import figures_judged
+from app.cases.objectives import BAND, figures_judged
 from app.cases.round import is_imported
 from app.columns.reference_cases import compare_with_baseline
 from app.comparison.aa_test import ALL, AAFigure, AAResult, aa_result
@@ -31,11 +31,15 @@ from app.history.run_comparison import (
 )
 from app.machine.environment import describe_host
 from app.machine.installed_runtimes import clock_of
+from app.plan.command_line import explicit_settings
+from app.plan.configuration import configurations
+from app.plan.gate_settings import GateSetting, gate_settings, reject_project_settings
+from app.plan.options import Layers, layers_of_run
 from app.plan.plan import Plan
 from app.plan.reference_cases import baselines
 from app.present.document import Block, Heading, Points
 from app.run_folder.hosts import have_hosts, identity_test
-from app.run_folder.manifest import Manifest
+from app.run_folder.manifest import Manifest, read_manifest
 from app.run_folder.run import Run
 from app.run_folder.table import to_csv
 from app.runs.verify import IntactRun, read_intact
@@ -119,12 +123,13 @@ class Outcome:
 class Comparer:
     """`stored` is the run to compare with; without one it is the plan's own baseline, if any.
     `damaged` has a sentence for each thing in the stored run that could not be read; `history` is a
-    folder of earlier runs of the machine, where one was named."""
+    folder of earlier runs of the machine, where one was named, `settings` are those of the gate."""
 
     output_options: OutputOptions = field(default_factory=OutputOptions)
     stored: RunSide | None = None
     damaged: tuple[str, ...] = ()
     history: Path | None = None
+    settings: tuple[GateSetting, ...] = ()
 
     def outcome_of(self, run: Run, measurements: Sequence[MeasuredCase]) -> Outcome | None:
         """What is to be told of a run that has ended; None where nothing was to be compared."""
@@ -209,7 +214,8 @@ class Comparer:
                 "name a run with more rounds",
             )
 
-    def _outcome(self, comparison: Comparison) -> Outcome:
+    def _outcome(self, result: Comparison) -> Outcome:
+        comparison = replace(result, settings=self.settings)
         design = ", round by round" if comparison.in_turn else ""
         gate = self.output_options.gate
         return Outcome(
@@ -231,9 +237,11 @@ class Comparer:
         return Outcome(blocks, files)
 
 
-def comparer_of(flags: argparse.Namespace, plan: Plan, resumed: Manifest | None = None) -> Comparer:
-    """What the flags and the plan ask for, of a new run or of one that is resumed; PlanError or
-    ResultsError before anything is written."""
+def comparer_of(
+    flags: argparse.Namespace, plan: Plan, layers: Layers, resumed: Manifest | None = None
+) -> Comparer:
+    """What the flags and the plan ask for, of a new run or of one that is resumed; `layers` gave
+    the plan its values. PlanError or ResultsError before anything is written."""
     if flags.baseline_run is not None and (plan.baseline or plan.aa):
         raise PlanError(
             "the plan compares already, with a baseline or by aa, and --against is another",
@@ -263,8 +271,14 @@ def comparer_of(flags: argparse.Namespace, plan: Plan, resumed: Manifest | None 
             "with so few rounds a side, --aa decides nothing",
             f"give --rounds {MINIMUM_ROUNDS} or more",
         )
+    output_options = output_options_of(flags)
+    settings: tuple[GateSetting, ...] = ()
+    if output_options.gate:
+        if not flags.trust_project:
+            reject_project_settings(layers)
+        settings = gate_settings(plan, layers)
     if flags.baseline_run is None:
-        return Comparer(output_options_of(flags))
+        return Comparer(output_options, settings=settings)
     intact = read_intact(Path(flags.baseline_run))
     if resumed is not None:
         reject_same_run(intact.run, resumed)
@@ -274,7 +288,39 @@ def comparer_of(flags: argparse.Namespace, plan: Plan, resumed: Manifest | None 
     history = None if flags.history is None else Path(flags.history)
     if history is not None:
         history_for((), history_folder=history)  # refused before anything is measured
-    return Comparer(output_options_of(flags), stored_side, damage([intact]), history)
+    return Comparer(output_options, stored_side, damage([intact]), history, settings)
+
+
+_COMPARE_KEYS = frozenset(("band", "detect"))
+"""What a comparison takes from configuration files; of all else the second run has values."""
+
+
+def compare_by_options(first: str, second: str, options: argparse.Namespace) -> Comparison:
+    """The verdicts on two run folders by the settings of a command line and, as a run that is
+    measured has them, by those of configuration files; PlanError for a gate that a project's file
+    sets without `--trust-project`."""
+    flags = explicit_settings(options, "plan")
+    files = [file.restricted_to(_COMPARE_KEYS) for file in configurations(options.config)]
+    layers = Layers({}, flags, {}, "", files)
+    if options.fail_on and not options.trust_project:
+        reject_project_settings(layers)
+    values: dict[str, Any] = {}
+    for file in reversed(files):
+        values |= file.plan
+    values |= flags
+    comparison = compare(
+        first,
+        second,
+        band=values.get("band", BAND),
+        past=options.history,
+        judge=values.get("judge", ()),
+    )
+    plan = read_manifest(Path(second)).requested_plan
+    from_run = layers_of_run(plan, second)
+    base = {key: value for key, value in from_run.base.items() if key not in _COMPARE_KEYS}
+    plan = plan.model_copy(update={"band": BAND, "detect": None, **values})
+    settings = gate_settings(plan, replace(layers, base=base, origin=from_run.origin))
+    return replace(comparison, detect=plan.detect, settings=settings)
 
 
 def compare(

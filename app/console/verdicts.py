@@ -176,7 +176,12 @@ def as_json(comparison: Comparison, gate: Gate = "") -> dict[str, Any]:
             regression_gate.reasons(comparison, gate),
             regression_gate.undecided(comparison),
             gate,
-        )
+        ) | {
+            "settings": [
+                {"name": name, "value": value, "origin": origin}
+                for name, value, origin in comparison.settings
+            ]
+        }
     return document
 
 
@@ -234,13 +239,15 @@ def _ratio(sides: Sides) -> str:
 
 
 def _reasons(comparison: Comparison) -> Iterator[str]:
-    """Why verdicts are undecided: each reason once, with the cases that it is of."""
-    cases: dict[str, list[str]] = {}
-    for case, _, sides in _sides_of_cases(comparison):
+    """Why verdicts are undecided: each reason once, with the figures that it is of."""
+    by_reason: dict[str, dict[str, list[str]]] = {}
+    for case, name, sides in _sides_of_cases(comparison):
         if sides.verdict.detail or sides.verdict.reason:
-            cases.setdefault(sides.verdict_text, []).append(case.label)
-    for reason, repeated_labels in cases.items():
-        yield f"{reason} ({_names(list(dict.fromkeys(repeated_labels)))})"
+            figures = by_reason.setdefault(sides.verdict_text, {}).setdefault(case.label, [])
+            figures.append(percentile_label(name))
+    for reason, figures_by_case in by_reason.items():
+        of_cases = [f"{' and '.join(names)} of {case}" for case, names in figures_by_case.items()]
+        yield f"{reason} ({_names(of_cases)})"
 
 
 def _names(labels: Sequence[str]) -> str:
@@ -341,7 +348,17 @@ def _remarks(comparison: Comparison, gate: Gate) -> Iterator[str]:
         origin = "without a baseline" if comparison.in_turn else f"only in {comparison.second}"
         yield f"{origin}: {_names(comparison.only_second)}"
     if gate:
+        yield from _settings_by_origin(comparison)
         yield from regression_gate.as_lines(regression_gate.reasons(comparison, gate), gate)
+
+
+def _settings_by_origin(comparison: Comparison) -> Iterator[str]:
+    """Of a gate a line for each origin of its settings, with what it set."""
+    texts: dict[str, list[str]] = {}
+    for name, value, origin in comparison.settings:
+        texts.setdefault(origin, []).append(f"{name} = {value}")
+    for origin, values in texts.items():
+        yield f"gate settings by {origin}: {', '.join(values)}"
 
 
 def run_variation_notes(comparison: Comparison) -> Iterator[str]:

@@ -24,6 +24,7 @@ from app.interface.models import Models, words_of
 from app.interface.settings import CheckSettings, RunSettings, plan_of
 from app.notebook import OpenedRun, comparison_frame
 from app.notebook import open as open_run
+from app.plan.options import Layers
 from app.plan.plan import Plan
 from app.present.terminal import as_text
 from app.run_folder.files import is_path
@@ -45,6 +46,7 @@ def run(
     against: OpenedRun | str | Path | None = None,
     history: str | Path | None = None,
     fail_on: str | None = None,
+    trust_project: bool = False,
     export: str | Sequence[str] = (),
     **settings: Unpack[RunSettings],
 ) -> OpenedRun:
@@ -57,9 +59,10 @@ def run(
 
     The run is compared with the stored run `against`; `history` is a folder of earlier runs that
     show how far two runs differ. With `fail_on="slower"` the `exit_code` is 3 if a case is slower
-    than that run or than its `baseline`. `export` are formats of further files in the folder, such
-    as `csv`. PlanError for what can't be measured, ResultsError for a folder that is taken,
-    KeyboardInterrupt after Ctrl-C, once what was measured is stored.
+    than that run or than its `baseline`; `trust_project` lets the file of a project set what
+    can change that. `export` are formats of further files in the folder, such as `csv`. PlanError
+    for what can't be measured, ResultsError for a folder that is taken, KeyboardInterrupt after
+    Ctrl-C, once what was measured is stored.
 
     >>> graphlap.run("net.onnx", runtimes=["ort-cpu", "openvino-cpu"], batch_size=[1, 8])
     """
@@ -68,7 +71,8 @@ def run(
         raise PlanError(f"export names no format (got {export!r})", 'give "csv", or a list')
     formats = formats_of(",".join(names) or None)
     baseline = None if against is None else _folder(against)
-    completion = _Completion(baseline, None if history is None else str(history), fail_on, formats)
+    past_folder = None if history is None else str(history)
+    completion = _Completion(baseline, past_folder, fail_on, formats, trust_project)
     return _run_measurement("run", models, out, progress, settings, {}, completion)
 
 
@@ -174,15 +178,20 @@ class _Completion:
     history: str | None = None
     fail_on: str | None = None
     formats: tuple[str, ...] = ()
+    trust_project: bool = False
 
-    def comparer(self, plan: Plan) -> Comparer:
+    def comparer(self, plan: Plan, layers: Layers) -> Comparer:
         """PlanError or ResultsError for a comparison that is not possible."""
         options = argparse.Namespace(
-            baseline_run=self.stored_run, history=self.history, fail_on=self.fail_on, format="table"
+            baseline_run=self.stored_run,
+            history=self.history,
+            fail_on=self.fail_on,
+            trust_project=self.trust_project,
+            format="table",
         )
         for name in ("junit", "json", "sort", "band", "judge", "detect"):
             setattr(options, name, None)
-        return comparer_of(options, plan)
+        return comparer_of(options, plan, layers)
 
 
 def _run_measurement(
@@ -196,8 +205,8 @@ def _run_measurement(
 ) -> OpenedRun:
     if out is not None and not is_path(out):
         raise PlanError(f"out is no path (got {out!r})", "give the folder of the run")
-    plan = plan_of(command, words_of(models), settings, question)
-    comparer = completion.comparer(plan)
+    plan, layers = plan_of(command, words_of(models), settings, question)
+    comparer = completion.comparer(plan, layers)
     log = sys.stderr if progress else ResilientStream(None)
     with (
         cluster_of(plan) as cluster,

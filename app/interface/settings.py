@@ -105,9 +105,10 @@ class RunSettings(CheckSettings, total=False):
 
 def plan_of(
     command: str, models: Sequence[str], settings: Mapping[str, Any], question: Mapping[str, Any]
-) -> Plan:
+) -> tuple[Plan, Layers]:
     """The plan of models, or of the one suite, plan file or run folder that they name, with these
-    settings in front of it and of configuration files; PlanError for what no plan can have.
+    settings in front of it and of configuration files, and what gave it its values; PlanError for
+    what no plan can have.
     `question` has those of `ARGUMENTS` that the command itself sets."""
     rows = {row.name: row for row in accepted_by(command) if row.scope != "command"}
     grid: dict[str, Any] = {}
@@ -142,7 +143,8 @@ def plan_of(
     )
     plan = parse_plan(plan_data(layers, None), f"graphlap.{command}")
     reject_without_effect(plan, {*grid, *whole})
-    return plan if model_settings or plan.check else with_default_runtimes(plan)
+    is_whole = model_settings or plan.check
+    return (plan if is_whole else with_default_runtimes(plan)), layers
 
 
 def _model_settings(models: Sequence[str]) -> tuple[dict[str, Any], str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +34,13 @@ USER_FILE = "config.toml"
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Where it was read, and its values for the plan and for each grid, by their keys."""
+    """Where it was read, and its values for the plan and for each grid, by their keys. That of a
+    project (`is_project`) was named by nobody, so somebody else may have written it."""
 
     origin: str
     plan: Mapping[str, Any]
     sweep: Mapping[str, Any]
+    is_project: bool = False
 
     def restricted_to(self, keys: Collection[str]) -> Configuration:
         """The same with these keys alone."""
@@ -46,7 +48,7 @@ class Configuration:
             {key: value for key, value in part.items() if key in keys}
             for part in (self.plan, self.sweep)
         )
-        return Configuration(self.origin, plan, sweep)
+        return replace(self, plan=plan, sweep=sweep)
 
 
 def configurations(explicit_file: str | None = None) -> tuple[Configuration, ...]:
@@ -127,6 +129,7 @@ def _read(path: Path, kind: str, is_untrusted: bool) -> Configuration:
         f"{kind} {path}",
         {key: getattr(plan, key) for key in parts["plan"]},
         {key: getattr(plan.sweeps[0], key) for key in parts["sweep"]},
+        is_untrusted,
     )
     if is_untrusted:
         _reject_code(path, configuration, names)

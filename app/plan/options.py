@@ -216,20 +216,29 @@ def layers_of_run(plan: Plan, run: str) -> Layers:
 def _lines(plan: Plan, layers: Layers) -> Iterator[str]:
     data = plan.model_dump(mode="json")
     for row in PLAN_SETTINGS:
-        sources = {"command line": layers.plan_values, layers.origin: layers.base}
-        files = {file.origin: file.plan for file in layers.files}
-        yield _line(row, data[row.key], {**sources, **files})
+        yield _line(row, data[row.key], origin_of(row, layers))
     grids = select_grids(layers.base.get("sweeps", ()), layers.grid.get("models", ()))
     empty: dict[str, Any] = {}
     for grid, base_grid in zip_longest(data["sweeps"], grids, fillvalue=empty):
         yield "\n[[sweeps]]"
         for row in SWEEP_SETTINGS:
-            sources = {"command line": layers.grid, layers.origin: base_grid}
-            files = {file.origin: file.sweep for file in layers.files}
-            yield _line(row, grid[row.key], {**sources, **files})
+            yield _line(row, grid[row.key], origin_of(row, layers, base_grid))
 
 
-def _line(row: Setting, value: Any, sources: Mapping[str, Mapping[str, Any]]) -> str:
-    origin = next((name for name, values in sources.items() if row.key in values), "default")
+def origin_of(row: Setting, layers: Layers, base_grid: Mapping[str, Any] | None = None) -> str:
+    """Which layer gives a setting of the plan its value, or one of a grid, whose values in the plan
+    that was named are `base_grid`."""
+    if base_grid is None:
+        sources = {"command line": layers.plan_values, layers.origin: layers.base}
+        files = {file.origin: file.plan for file in layers.files}
+    else:
+        sources = {"command line": layers.grid, layers.origin: base_grid}
+        files = {file.origin: file.sweep for file in layers.files}
+    return next(
+        (name for name, values in {**sources, **files}.items() if row.key in values), "default"
+    )
+
+
+def _line(row: Setting, value: Any, origin: str) -> str:
     text = "" if value is None else toml_value(value)
     return f"{row.name} = {text}  # {origin}" if text else f"# {row.name}: none  # {origin}"

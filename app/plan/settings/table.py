@@ -58,7 +58,7 @@ OUTPUTS = (
         help="a configuration file in place of the project's; none: no file",
         form=_WORD,
         group=WORK,
-        commands=(*NEW, "check", "study"),
+        commands=(*NEW, "check", "study", "compare"),
     ),
     Setting(
         key="install",
@@ -105,6 +105,14 @@ OUTPUTS = (
         form=_WORD,
         group=COMPARISON,
         commands=(*_COMPARE_COMMANDS, "compare", "history"),
+    ),
+    Setting(
+        key="trust_project",
+        flag="--trust-project",
+        help="let the project's file set what can change a gate's outcome",
+        form=Switch(),
+        group=COMPARISON,
+        commands=(*NEW, "compare"),
     ),
     Setting(
         key="json",

@@ -39,7 +39,7 @@ def test_arguments_have_the_names_of_the_settings(command: str) -> None:
     ],
 )
 def test_values_of_each_grid(settings: dict[str, Any], key: str, value: object) -> None:
-    plan = plan_of("run", ["net.onnx"], {"runtimes": "fake", **settings}, {})
+    plan, _ = plan_of("run", ["net.onnx"], {"runtimes": "fake", **settings}, {})
     assert getattr(plan.sweeps[0], key) == value
     assert plan.sweeps[0].runtimes == ("fake",)
 
@@ -57,7 +57,7 @@ def test_values_of_each_grid(settings: dict[str, Any], key: str, value: object) 
     ],
 )
 def test_values_of_the_whole_plan(settings: dict[str, Any], key: str, value: object) -> None:
-    plan = plan_of("run", ["net.onnx"], {"runtimes": "fake", **settings}, {})
+    plan, _ = plan_of("run", ["net.onnx"], {"runtimes": "fake", **settings}, {})
     assert getattr(plan, key) == value
 
 
@@ -83,10 +83,10 @@ def test_wrong_values_and_names_are_plan_errors(settings: dict[str, Any]) -> Non
 
 
 def test_a_suite_and_a_plan_file_are_whole_plans(tmp_path: Path) -> None:
-    assert plan_of("run", ["starter"], {}, {}).name == "starter"
+    assert plan_of("run", ["starter"], {}, {})[0].name == "starter"
     file = tmp_path / "mine.toml"
     file.write_text('rounds = 7\n[[sweeps]]\nmodels = ["net.onnx"]\nruntimes = ["fake"]\n', "utf-8")
-    plan = plan_of("run", [str(file)], {"batch_size": 4}, {})
+    plan, _ = plan_of("run", [str(file)], {"batch_size": 4}, {})
     assert (plan.rounds, plan.sweeps[0].batch_size) == (7, (4,))
     with pytest.raises(PlanError):
         plan_of("run", ["starter", "net.onnx"], {}, {})
@@ -97,5 +97,5 @@ def test_a_configuration_file_gives_what_is_not_set(
 ) -> None:
     monkeypatch.delenv("GRAPHLAP_CONFIG")
     (tmp_path / "graphlap.toml").write_text("rounds = 7\nthreads = [2]\n", "utf-8")
-    plan = plan_of("run", ["net.onnx"], {"runtimes": "fake", "threads": 1}, {})
+    plan, _ = plan_of("run", ["net.onnx"], {"runtimes": "fake", "threads": 1}, {})
     assert (plan.rounds, plan.sweeps[0].threads) == (7, (1,))
