@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
 
     reject_outputs(options)
     gate = verdicts.gate_of(options)
-    comparison = compare_by_options(*options.runs, options)
+    comparison = compare_by_options(options.runs, options)
     verdicts.write(verdicts.files(comparison, verdicts.output_options_of(options)))
     writers = {
         "json": lambda: verdicts.json_text(verdicts.as_json(comparison, gate)),

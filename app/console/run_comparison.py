@@ -295,10 +295,11 @@ _COMPARE_KEYS = frozenset(("band", "detect"))
 """What a comparison takes from configuration files; of all else the second run has values."""
 
 
-def compare_by_options(first: str, second: str, options: argparse.Namespace) -> Comparison:
+def compare_by_options(runs: Sequence[str], options: argparse.Namespace) -> Comparison:
     """The verdicts on two run folders by the settings of a command line and, as a run that is
     measured has them, by those of configuration files; PlanError for a gate that a project's file
     sets without `--trust-project`."""
+    first, second = runs
     flags = explicit_settings(options, "plan")
     files = [file.restricted_to(_COMPARE_KEYS) for file in configurations(options.config)]
     layers = Layers({}, flags, {}, "", files)

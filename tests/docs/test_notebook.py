@@ -55,10 +55,11 @@ def outputs_of(cells: list[Any]) -> list[str]:
 
 
 def test_each_cell_runs_and_shows_what_it_says(tmp_path: Path, kernel: str) -> None:
-    with RunFolder.create(tmp_path / "run", manifest_of(CASES, rounds=3)) as folder:
-        for place, case in enumerate(CASES):
-            for number in range(3):
-                record(folder, case, number, [10.0 + place + 0.01 * run for run in range(400)])
+    for name in ("earlier", "run"):
+        with RunFolder.create(tmp_path / name, manifest_of(CASES, rounds=3)) as folder:
+            for place, case in enumerate(CASES):
+                for number in range(3):
+                    record(folder, case, number, [10.0 + place + 0.01 * run for run in range(400)])
     notebook = nbformat.read(ROOT / "docs" / "notebook.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     nbformat.validate(notebook)
     assert not any(outputs_of(notebook.cells)), "it is kept without what one machine has shown"
