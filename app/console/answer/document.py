@@ -187,10 +187,14 @@ def _decision_blocks(result: RunResult) -> Iterator[Block]:
     decision = None if result.has_answer else rounds_to_decide(result.contests)
     if decision is None:
         return
-    rounds, decided_count, undecided_count = decision
+    decided, undecided_count = decision
+    rounds, *cheaper = decided
     if rounds <= result.run.manifest.rounds:  # a resumed run measures as many
         return
-    purpose = f"may decide {decided_count:,} of {undecided_count:,} undecided"
+    purpose = f"may decide {decided[rounds]:,} of {undecided_count:,} undecided"
+    for fewer in cheaper:
+        if fewer > result.run.manifest.rounds:
+            purpose += f" ({decided[fewer]:,} of them with --rounds {fewer})"
     words = plan_words(result.plan.model_copy(update={"rounds": rounds}))
     if words is not None and len(" ".join(words)) <= _MAXIMUM_LENGTH:
         yield Command(

@@ -315,9 +315,10 @@ def leader_sentences(result: RunResult, labels: Mapping[str, str]) -> Iterator[s
     yield from _verdict_obstacle(result.contests)
 
 
-def rounds_to_decide(contests: Sequence[Fastest]) -> tuple[int, int, int] | None:
-    """A number of rounds, how many undecided comparisons it may decide, and of how many; None
-    where no sensible number does. It is for all that are not hopeless, else for half of them."""
+def rounds_to_decide(contests: Sequence[Fastest]) -> tuple[dict[int, int], int] | None:
+    """By numbers of rounds, how many undecided comparisons each may decide, and of how many; None
+    where no sensible number does. The first is for all that are not hopeless, else for half of
+    them; the other, if there is one, for the cheapest."""
     open_contests = _open_contests(contests)
     needed_rounds = sorted(
         contest.needed for contest in open_contests if contest.needed is not None
@@ -327,8 +328,11 @@ def rounds_to_decide(contests: Sequence[Fastest]) -> tuple[int, int, int] | None
         needed_rounds[(len(needed_rounds) - 1) // 2 : len(needed_rounds)][:1],
     ):
         if rounds and rounds[0] <= _MAXIMUM_ROUNDS:
-            decided_count = sum(number <= rounds[0] for number in needed_rounds)
-            return rounds[0], decided_count, len(open_contests)
+            decided = {
+                count: sum(number <= count for number in needed_rounds)
+                for count in (rounds[0], needed_rounds[0])
+            }
+            return decided, len(open_contests)
     return None
 
 

@@ -190,7 +190,9 @@ def test_two_rounds_decide_nothing_and_say_what_would(tmp_path: Path) -> None:
                 record(folder, case, number, [us] * 40)
 
     run = ended(tmp_path / "run", cases, fill, rounds=2)
-    assert rounds_to_decide(run.contests) == (3, 1, 1)
+    assert rounds_to_decide(run.contests) == ({3: 1}, 1)
+    contests = [replace(run.contests[0], needed=needed) for needed in (5, 30, None)]
+    assert rounds_to_decide(contests) == ({30: 2, 5: 1}, 3), "the cheapest is named too"
     assert any("2 rounds" in sentence for sentence in leader_sentences(run, {}))
     assert "2 rounds" in trust_line(run)
 
