@@ -32,15 +32,17 @@ class DiskError(ResultsError):
 
 
 def suggestion(word: str, choices: Iterable[str], fallback: str = "") -> str:
-    """`did you mean 'x'?` for a near miss, else `otherwise`, or the first dozen known words."""
+    """`did you mean 'x'?` for a near miss or the first part of a name, else `fallback`, or the
+    first dozen known words."""
     words = list(choices)
-    matches = get_close_matches(word, words, n=1, cutoff=0.6)
+    matches = [choice for choice in words if word and choice.startswith(f"{word}-")]
+    matches += get_close_matches(word, words, n=1, cutoff=0.6)
     if matches:
         return f"did you mean {matches[0]!r}?"
     if fallback:
         return fallback
     word_list = ", ".join(words[:12])
-    rest = f" and {len(words) - 12} more (graphlap models)" if len(words) > 12 else ""
+    rest = f" and {len(words) - 12} more" if len(words) > 12 else ""
     return f"use one of {word_list}{rest}"
 
 

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if options.topic not in PAGES:
         raise PlanError(
             f"there is no help page {options.topic!r}",
-            suggestion(options.topic, (*PAGES, *BY_NAME)),
+            suggestion(options.topic, (*PAGES, *BY_NAME), "graphlap help lists them"),
         )
     return print_text(PAGES[options.topic]())
 

@@ -68,10 +68,10 @@ def _has_current_folder() -> bool:
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
-    if arguments and arguments[0] in ("-h", "--help", "--version"):
+    if arguments and arguments[0] in ("-h", "--help", "--version", "-V", "-v", "version"):
         from app.commands import help as pages
 
-        return pages.print_short() if arguments[0] != "--version" else pages.print_version()
+        return pages.print_short() if arguments[0] in ("-h", "--help") else pages.print_version()
     refuse_other_systems()
     try:
         name, *words = as_command(arguments)

@@ -75,10 +75,10 @@ class Cell:
 class Column:
     """A column of names or, unless `is_name`, of figures, which are right-aligned and never cut.
 
-    `group` stands above neighbouring columns. A table that is too wide for a terminal loses the
-    columns of the highest `priority` number first, and those of 0 never. Where none has a priority
-    it is shown group by group, with the columns of no group in each part. `apart` draws a bar
-    before the column.
+    `group` stands above neighbouring columns. A table that is too wide for a terminal has the
+    columns of `priority` 0, and of the others the lowest numbers that there is room for. Where none
+    has a priority it is shown group by group, with the columns of no group in each part. `has_bar`
+    draws a bar before the column.
     """
 
     heading: str

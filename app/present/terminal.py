@@ -193,8 +193,7 @@ def _table(table: Table, width: int, colored: bool) -> Iterator[str]:
         )
     if missing:
         headings = ", ".join(table.columns[place].title for place in missing)
-        see = f": see {table.full_table}" if table.full_table else ""
-        yield from filled(f"no room for the columns {headings}{see}", width)
+        yield from filled(f"no room for {headings}: use a wider terminal, or -f markdown", width)
     if table.caption:
         yield from _style_lines(filled(table.caption, width), _COLORS["quiet"], colored)
 
@@ -254,14 +253,14 @@ def _parts(
 ) -> tuple[list[list[int]], list[int]]:
     """The places of the columns of each part, and those that there is no room for."""
     all_places = list(range(len(columns)))
-    priorities = sorted({column.priority for column in columns} - {0}, reverse=True)
-    if not priorities and any(column.group for column in columns):
+    spare_places = [place for place in all_places if columns[place].priority]
+    if not spare_places and any(column.group for column in columns):
         return list(_by_group(columns, widths, width)), []
-    visible_places = all_places
-    for priority in priorities:
-        if _fits(columns, widths, visible_places, width):
-            break
-        visible_places = [place for place in visible_places if columns[place].priority < priority]
+    visible_places = [place for place in all_places if not columns[place].priority]
+    for place in sorted(spare_places, key=lambda place: columns[place].priority):
+        wider = sorted([*visible_places, place])
+        if _fits(columns, widths, wider, width):
+            visible_places = wider
     return [visible_places], [place for place in all_places if place not in visible_places]
 
 

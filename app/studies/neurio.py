@@ -42,6 +42,10 @@ def tables(results: Found) -> Iterator[Block]:
     """For the layers and for the cells the page's table, with a line for each device."""
     for part in _parts(results):
         yield Heading(_TITLES[part.name])
+        rows = [measurement.row for line in part.lines.values() for measurement in line]
+        sizes = sorted({size for row in rows if isinstance(size := row["batch_size"], int)})
+        if sizes:
+            yield Paragraph(f"Batch size of the figures: {', '.join(map(str, sizes))}.")
         yield _table(part, lambda measurement: cell(measurement, _MEDIAN))
         yield Points(tuple(_by_device(part)))
         yield from _overhead(part)
@@ -180,7 +184,7 @@ def _compute(measurement: MeasuredCase | None) -> str:
     low, high = (number_of(measurement.row[f"compute_p50_ci_{end}_us"]) for end in ("low", "high"))
     if low is not None and high is not None and low <= 0:
         return f"< {text.latency(high)}" if high > 0 else "0"
-    return text.latency(value)
+    return text.latency(value) if value > 0 else "0"
 
 
 def _line_title(label: str, line: Sequence[MeasuredCase]) -> str:
@@ -199,8 +203,8 @@ STUDY = Study(
     title="NeurIO's block-based benchmark",
     repeats=(
         "The 60 layers and 22 cells of NeurIO's page, in its layout: a block is a row, its "
-        "configurations are columns, and each device has a line with the median of one run at "
-        "batch 1 in a typical process, from the call until the outputs are complete. The page "
+        "configurations are columns, and each device has a line with the median of one run in a "
+        "typical process, from the call until the outputs are complete. The page "
         "names configurations without figures; their other sizes are ours."
     ),
     tables=tables,

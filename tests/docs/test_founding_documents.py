@@ -14,7 +14,7 @@ from app.studies.study import STUDIES, WHOLES
 from tests.checkout import ROOT
 from tests.documents.facts import Statement, catalogue, operators, rows_of, statements
 from tests.documents.page import PAGE, page
-from tests.runtimes.fpga.published import predict, read_rows
+from tests.runtimes.fpga.published import always_ahead_errors, predict, read_rows
 
 RESULTS = {"equal", "differs", "inferred", "not reproduced"}
 
@@ -40,6 +40,20 @@ def test_published_means_are_within_five_per_cent_and_tails_within_eight() -> No
     predictions = [predict(row) for row in read_rows() if row.fits]
     assert max(abs(prediction.mean_error) for prediction in predictions) < 5
     assert max(abs(prediction.p99_error) for prediction in predictions) < 8
+
+
+def test_what_is_said_of_cards_that_always_work_ahead_is_what_the_model_gives() -> None:
+    predictions = [predict(row) for row in read_rows() if row.fits]
+    errors = zip(predictions, always_ahead_errors(predictions), strict=True)
+    sizes = [
+        abs(error)
+        for prediction, error in errors
+        if prediction.row.family == "lstm" and prediction.row.card != "V80"
+    ]
+    assert len(sizes) == 6
+    (reason,) = (entry.reason for entry in statements() if "working ahead" in entry.reason)
+    figures = f"{sum(sizes) / len(sizes):.1f} % off on average, {max(sizes):.1f} % at worst"
+    assert figures in reason
 
 
 def test_the_printed_structure_is_the_networks_own() -> None:

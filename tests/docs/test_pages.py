@@ -122,6 +122,15 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
             assert heading in anchors, target
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_installs_graphlap_from_an_index(page: Path) -> None:
+    """No index has it: a page installs from a checkout or a wheel. A remedy that the installed
+    program prints may name an extra, since pip then finds what is installed."""
+    assert not re.search(
+        r"(pip|uv)[^\n`]* install [^\n`]*?[ '\"]graphlap\b", page.read_text("utf-8")
+    )
+
+
 def test_every_picture_is_on_a_page() -> None:
     pages_text = "".join(page.read_text("utf-8") for page in PAGES)
     pictures = (ROOT / "assets" / "screenshots").glob("*.png")

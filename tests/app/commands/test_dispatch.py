@@ -145,6 +145,8 @@ def test_words_without_a_command_become_one(
         (["comapre", "a", "b"], "'compare'"),
         (["run", "mlp", "--runtime", "fake"], "'--runtimes'"),
         (["help", "scenario"], "'scenarios'"),
+        (["help", "nosuch"], "graphlap help lists them"),
+        (["run", "mlp", "--runtimes", "ort"], "'ort-cpu'"),
         (["show", "a", "-f", "jsn"], "'json'"),
     ],
     ids=" ".join,
@@ -173,6 +175,12 @@ def test_a_former_mode_shows_its_new_spelling_beside_its_results(
     assert main([*words, "--quiet"]) == 0
     quiet = capsys.readouterr()
     assert (quiet.out, quiet.err) == (out, "")
+
+
+@pytest.mark.parametrize("word", ["--version", "version", "-v", "-V"])
+def test_the_version_has_the_usual_spellings(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([word]) == 0
+    assert capsys.readouterr().out.startswith("graphlap ")
 
 
 def test_scripts_with_headless_read_nothing_new_on_standard_error(tmp_path: Path) -> None:

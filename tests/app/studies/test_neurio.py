@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Case
+from app.cases.column import Blank
 from app.cases.status import Status
+from app.comparison.measured_case import MeasuredCase
 from app.plan.studies import load_study
 from app.present.markdown import as_markdown
 from app.run_folder.folder import RunFolder
+from app.studies.neurio import _compute
 from app.studies.page import page
 from app.studies.study import Found, found_in, study
 from exporters.model_names import is_null, original_of
@@ -114,6 +117,13 @@ def test_settings_and_machines_are_lines_of_the_table(tmp_path: Path) -> None:
         for batch, text_of in ((1, "5.00 µs"), (8, "40.0 µs"))
     }
     assert "graphlap study neurio --runtimes ort-cpu --precision fp32,fp16 --batch 1,8" in text
+    assert "Batch size of the figures: 1, 8." in text
+    assert "at batch 1" not in text
+
+
+def test_no_time_of_a_layer_is_negative() -> None:
+    row = Blank(status="ok", compute_p50_us=-0.9)
+    assert _compute(MeasuredCase(Case("mlp", "ort-cpu"), row, None)) == "0"
 
 
 def test_machines_stand_beside_each_other(tmp_path: Path) -> None:
