@@ -73,6 +73,13 @@ def has_other_load(load_1min: float, cores: int) -> bool:
     return load_1min > cores + _LOAD_MARGIN
 
 
+def loads_obstruct(first: float, second: float, cores: int) -> bool:
+    """Whether two runs that were measured apart at these loads say nothing of a change of the code:
+    each thread had less than half a core in one of them, or the loads differ by more than all cores
+    and the thread that was measured."""
+    return max(first, second) > 2 * cores or abs(first - second) > cores + 1
+
+
 class Surroundings(TypedDict, total=False):
     """Load and clock as it began, then the place that its process had: what is not known is None or
     not there. `cpu_mhz` is the mean over its timed blocks once they are over.

@@ -9,7 +9,7 @@ from typing import Literal
 
 from app.cases.column import number_of
 from app.cases.objectives import HIGHER_IS_BETTER
-from app.cases.telemetry import STEADY_CLOCK
+from app.cases.telemetry import STEADY_CLOCK, loads_obstruct
 from app.comparison.measured_case import COMPARED, confidence_of
 from app.comparison.pairing import NO_PERCENTILE, Pair, UncomparedCase
 from app.comparison.run_variation import STATED_ALONE, RunVariations
@@ -19,6 +19,7 @@ from app.stats.quantiles import Interval
 from app.stats.round_pairs import RoundPairs, judge_rounds
 from app.stats.verdict import (
     CLOCK_CHANGED,
+    LOADED,
     NO_RUN_VARIATION,
     TOO_FEW_RUNS,
     Verdict,
@@ -172,6 +173,7 @@ def judge_pairs(
     for (place, name, a, b), verdict in zip(figures, verdicts, strict=True):
         pair = pairs[place]
         result = verdict if in_turn else _adjust_for_clock(pair, verdict, band)
+        result = result if in_turn else _adjust_for_load(pair, result, variations)
         result = adjust_for_gpu_clock(pair, result)
         if verdict.interval is None and min(_rounds(pair, in_turn)) >= MINIMUM_ROUNDS:
             result = _without_interval(pair, name, in_turn, verdict)
@@ -240,6 +242,18 @@ def _adjust_for_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
         return verdict
     detail = f"the clock changed by {second / first - 1:+.0%}"
     return replace(verdict, word="undecided", detail=detail, reason=CLOCK_CHANGED)
+
+
+def _adjust_for_load(pair: Pair, verdict: Verdict, variations: RunVariations) -> Verdict:
+    """Undecided where other work on the cores may have made the change between two runs."""
+    first, second = (number_of(side.row.get("load_1min")) for side in (pair.first, pair.second))
+    cores = variations.cores.get(str(pair.second.row["host"] or ""))
+    if first is None or second is None or not cores or pair.second.row["clock"] != "wall":
+        return verdict
+    if verdict.word not in ("slower", "faster") or not loads_obstruct(first, second, cores):
+        return verdict
+    detail = f"the load was {first:.1f} and {second:.1f} on {cores} cores"
+    return replace(verdict, word="undecided", detail=detail, reason=LOADED)
 
 
 def adjust_for_gpu_clock(pair: Pair, verdict: Verdict) -> Verdict:

@@ -28,12 +28,14 @@ Key = tuple[str, str, str, str, str]
 class RunVariations:
     """By case and percentile what two runs of one machine differ by.
 
-    `past` is from its history and `cpus` are the processors of the hosts that both runs share;
+    `past` is from its history, `cpus` are the processors of the hosts that both runs share and
+    `cores` how many these have;
     `anchor` is the same unchanged case in both runs.
     """
 
     past: Mapping[Key, RunVariation] = field(default_factory=dict)
     cpus: Mapping[str, str] = field(default_factory=dict)
+    cores: Mapping[str, int] = field(default_factory=dict)
     anchor: tuple[MeasuredCase, MeasuredCase] | None = None
 
     def of(self, first: MeasuredCase, second: MeasuredCase, name: str) -> RunVariation | None:

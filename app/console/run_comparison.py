@@ -35,7 +35,7 @@ from app.plan.command_line import explicit_settings
 from app.plan.configuration import configurations
 from app.plan.gate_settings import GateSetting, gate_settings, reject_project_settings
 from app.plan.options import Layers, layers_of_run
-from app.plan.plan import Plan
+from app.plan.plan import Plan, parse_plan
 from app.plan.reference_cases import baselines
 from app.present.document import Block, Heading, Points
 from app.run_folder.hosts import have_hosts, identity_test
@@ -319,7 +319,9 @@ def compare_by_options(runs: Sequence[str], options: argparse.Namespace) -> Comp
     plan = read_manifest(Path(second)).requested_plan
     from_run = layers_of_run(plan, second)
     base = {key: value for key, value in from_run.base.items() if key not in _COMPARE_KEYS}
-    plan = plan.model_copy(update={"band": BAND, "detect": None, **values})
+    plan = parse_plan(
+        {**plan.model_dump(mode="json"), "band": BAND, "detect": None, **values}, "the command line"
+    )
     settings = gate_settings(plan, replace(layers, base=base, origin=from_run.origin))
     return replace(comparison, detect=plan.detect, settings=settings)
 

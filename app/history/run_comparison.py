@@ -234,10 +234,15 @@ def _variations(
         for host, environment in second.environments.items()
         if first.environments.get(host, {}).get("cpu") == environment.get("cpu")
     }
+    cores = {
+        host: int(second.environments[host]["cores_logical"])
+        for host in cpus
+        if second.environments[host].get("cores_logical")
+    }
     history_variations = (
         {} if history is None else past_variations(history, first.run_ids | second.run_ids, names)
     )
-    return RunVariations(history_variations, cpus, _anchors(first, second))
+    return RunVariations(history_variations, cpus, cores, _anchors(first, second))
 
 
 def _anchors(first: RunSide, second: RunSide) -> tuple[MeasuredCase, MeasuredCase] | None:

@@ -142,9 +142,10 @@ def _variance_within(sides: BothRuns) -> float:
 TOO_FEW_ROUNDS, TOO_FEW_RUNS = "too_few_rounds", "too_few_runs"
 NOT_RESOLVED, RUN_VARIATION = "not_resolved", "run_variation"
 NO_RUN_VARIATION, CLOCK_CHANGED = "run_variation_unknown", "clock_changed"
+LOADED = "load"
 """Why a verdict is undecided: too few rounds for an interval, too few runs in them, an interval
 that is too wide because rounds differ, or because runs do, runs of which nobody knows by how much
-they do, another clock of the cores."""
+they do, another clock of the cores, other work on them."""
 FOUND = 0.9
 """`smallest_change` is what would be found in so many of all tries."""
 MAXIMUM_ROUNDS = 100

@@ -19,7 +19,7 @@ from app.plan.plan import Plan, parse_plan
 from app.plan.reference_cases import ANCHOR_MODEL, is_anchor
 from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder
-from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
+from app.stats.verdict import LOADED, NO_RUN_VARIATION, RUN_VARIATION
 from tests.app.console.telling import told
 from tests.app.results.pasts import night_at
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
@@ -120,6 +120,30 @@ def test_a_change_of_the_code_in_the_past_is_no_variation_of_the_machine(
     _, figures = compared(tmp_path, capsys, tmp_path / "runs" / "15", second)
     assert figures["p50"]["verdict"] == "slower"
     assert figures["p50"]["run_variation"] < 0.02
+
+
+@pytest.mark.parametrize(
+    ("loads", "code"),
+    [((0.5, 0.5), 3), ((0.8, 3.2), 3), ((1.0, 6.5), 0), ((7.0, 6.5), 0), ((13.0, 2.5), 0)],
+)
+def test_a_loaded_machine_makes_no_run_slower(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], loads: tuple[float, float], code: int
+) -> None:
+    """The second run is 1.3 times slower, and both were measured on two cores."""
+    paths = [tmp_path / name / "run" for name in ("a", "b")]
+    rng = np.random.default_rng(5)
+    for path, factor, load in zip(paths, (1.0, 1.3), loads, strict=True):
+        manifest = replace(manifest_of((CASE,)), environment={**ENVIRONMENT, "cores_logical": 2})
+        with RunFolder.create(path, manifest) as folder:
+            folder.begin(manifest.environment)
+            for number in range(4):
+                level_us = 100.0 * factor * np.exp(0.003 * rng.standard_normal())
+                latency_us = level_us * np.exp(0.02 * rng.standard_normal(400))
+                surroundings = {"load_1min": load}
+                record(folder, CASE, number, latency_us.tolist(), environment=surroundings)
+    found, figures = compared(tmp_path, capsys, *paths, "--metrics", "p50")
+    assert found == code
+    assert figures["p50"]["reason"] == (None if code else LOADED)
 
 
 def anchored(path: Path, factor: float, anchor: float, runtime: str = "fake") -> Path:
