@@ -5,7 +5,7 @@ that bound its errors.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -15,6 +15,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.inliner import inline_local_functions
 
 from exporters.onnx_files.graph import Shape, ShapeConflict, inferred, known_shapes, nodes_of, reads
+from exporters.onnx_files.products import node_macs, packed_elements
 from exporters.types import Made, is_engine_format
 
 _PRODUCT = re.compile(r"Conv(?!ert)|Gemm|MatMul|Einsum|LSTM|GRU|RNN|Attention")
@@ -284,8 +285,13 @@ _WEIGHT_TYPES = frozenset(
         TensorProto.DOUBLE,
         TensorProto.INT8,
         TensorProto.UINT8,
+        TensorProto.INT4,
+        TensorProto.UINT4,
+        TensorProto.INT2,
+        TensorProto.UINT2,
     }
 )
+_ONNX_DOMAINS = ("", "ai.onnx")
 _RUNNING_STATISTICS = {"BatchNormalization": (3, 4)}
 _NO_WEIGHTS: Mapping[str, tuple[int, ...]] = {
     # Sequence lengths and first states: data, even where they are constant.
@@ -314,20 +320,6 @@ _NO_WEIGHTS: Mapping[str, tuple[int, ...]] = {
     "Upsample": (1,),
 }
 """By operator, the inputs that hold no weights."""
-_MATRIX_OPS_UNCOUNTED = (
-    "Attention",
-    "Conv",
-    "Einsum",
-    "GRU",
-    "Gemm",
-    "LSTM",
-    "LinearClassifier",
-    "LinearRegressor",
-    "MatMul",
-    "RNN",
-    "SVM",
-)
-_ONNX_DOMAINS = ("", "ai.onnx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,12 +343,18 @@ def count(model: ModelProto, point: Mapping[str, int]) -> Counts:
     and recurrent layers with the formulas of `exporters.pytorch.counts`; products of two
     activations count too.
     """
+    if model.functions:
+        model = inline_local_functions(model)
     try:
         values = inferred(model, point)
     except ShapeConflict:
         return UNKNOWN
     weights, buffers = _weights(model.graph, values)
-    return Counts(weights, None if weights is None else weights + buffers, _macs(model, values))
+    return Counts(
+        weights,
+        None if weights is None else weights + buffers,
+        total_macs(model, values, known_shapes(values)),
+    )
 
 
 def _weights(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> tuple[int | None, int]:
@@ -368,6 +366,9 @@ def _weights(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> tuple[i
         return None, 0
     totals = {True: 0, False: 0}
     keys: set[str] = set()
+    products = {
+        out for node in nodes_of(graph) if _PRODUCT.search(node.op_type) for out in node.output
+    }
     for read in weights_read(graph, values):
         operator = read.node.op_type if read.node is not None else ""
         weight = read.weight
@@ -378,91 +379,42 @@ def _weights(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> tuple[i
             return None, 0
         keys.add(weight.key)
         if weight.shape and read.kind in _WEIGHT_TYPES:
-            totals[read.place in _RUNNING_STATISTICS.get(operator, ())] += prod(weight.shape)
+            elements = packed_elements(read.node, read.place) or prod(weight.shape)
+            if elements == 1 and not _takes_a_weight(read.node, products):
+                continue
+            totals[read.place in _RUNNING_STATISTICS.get(operator, ())] += elements
     return totals[False], totals[True]
 
 
-def _macs(model: ModelProto, values: Mapping[str, ValueInfoProto]) -> int | None:
+_NORMS = re.compile(r"Normalization|PRelu")
+
+
+def _takes_a_weight(node: NodeProto | None, products: Collection[str]) -> bool:
+    """Whether one element that a node reads is a weight, and not a number of a formula."""
+    if node is None:
+        return False
+    if _PRODUCT.search(node.op_type) or _NORMS.search(node.op_type):
+        return True
+    return node.op_type == "Add" and any(name in products for name in node.input)
+
+
+def total_macs(
+    model: ModelProto, values: Mapping[str, ValueInfoProto], shapes: Mapping[str, Shape]
+) -> int | None:
     """None if a product has an unknown shape, lies in an inner graph, or has no formula."""
-    shapes, weights = known_shapes(values), constants(model.graph, values)
-    own_functions = {(function.domain, function.name) for function in model.functions}
+    weights = constants(model.graph, values)
     total = 0
     for node in model.graph.node:
         if any(name in weights for name in node.output if name):
             continue  # it is computed once, when the graph is loaded
-        macs = None if (node.domain, node.op_type) in own_functions else node_macs(node, shapes)
+        macs = node_macs(node, shapes)
         if macs is None:
             return None
         total += macs
     return total
 
 
-def node_macs(node: NodeProto, shapes: Mapping[str, Shape]) -> int | None:
-    """The multiply-accumulates of one node of ONNX's own; None where they are not known."""
-    formula = _FORMULAS.get(node.op_type) if node.domain in _ONNX_DOMAINS else None
-    if formula is None:
-        return None if _may_multiply(node) else 0
-    try:
-        return formula(node, shapes)
-    except KeyError:
-        return None
-
-
-def _may_multiply(node: NodeProto) -> bool:
-    if any(part in node.op_type for part in _MATRIX_OPS_UNCOUNTED):
-        return True
-    return any(
-        _may_multiply(inner)
-        for attribute in node.attribute
-        for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else []))
-        for inner in graph.node
-    )
-
-
 def _holds_numbers(node: NodeProto) -> bool:
     return node.domain not in _ONNX_DOMAINS and any(
         attribute.floats or attribute.HasField("t") for attribute in node.attribute
     )
-
-
-def _convolution(weight: int) -> Callable[[NodeProto, Mapping[str, Shape]], int]:
-    """Each output element takes (channels / group) x kernel, the weight's sizes but the first."""
-
-    def macs(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
-        return prod(shapes[node.output[0]]) * prod(shapes[node.input[weight]][1:])
-
-    return macs
-
-
-def _transposed_macs(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
-    return prod(shapes[node.input[0]]) * prod(shapes[node.input[1]][1:])
-
-
-def _gemm(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
-    is_transposed = any(a.name == "transA" and a.i for a in node.attribute)
-    return prod(shapes[node.output[0]]) * shapes[node.input[0]][0 if is_transposed else -1]
-
-
-def _matmul(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
-    return prod(shapes[node.output[0]]) * shapes[node.input[0]][-1]
-
-
-def _recurrent(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
-    """Both weight matrices [directions, gates x hidden, columns] meet each step of each row."""
-    steps, batch, _ = shapes[node.input[0]]
-    return steps * batch * (prod(shapes[node.input[1]]) + prod(shapes[node.input[2]]))
-
-
-_FORMULAS: Mapping[str, Callable[[NodeProto, Mapping[str, Shape]], int]] = {
-    "Conv": _convolution(1),
-    "ConvInteger": _convolution(1),
-    "QLinearConv": _convolution(3),
-    "ConvTranspose": _transposed_macs,
-    "Gemm": _gemm,
-    "MatMul": _matmul,
-    "MatMulInteger": _matmul,
-    "QLinearMatMul": _matmul,
-    "LSTM": _recurrent,
-    "GRU": _recurrent,
-    "RNN": _recurrent,
-}

@@ -132,7 +132,7 @@ def plain(error: Exception) -> str:
 
 _AT_ONCE = 32
 """Nodes whose values are fetched by one run, so that they need not all be held together."""
-_FOLDER_OF_WEIGHTS = "session.model_external_initializers_file_folder_path"
+WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 def first_difference(
@@ -152,7 +152,7 @@ def first_difference(
     used_names = {name for node in model.graph.node for name in reads(node)}
     used_names |= {value.name for value in model.graph.output}
     _give_all(model.graph, used_names)
-    entries = {_FOLDER_OF_WEIGHTS: str(path.parent)}
+    entries = {WEIGHTS_FOLDER: str(path.parent)}
     session = opened(model.SerializeToString(), custom_ops, entries)
     scale = scale_of(inputs)
     nodes = iter(model.graph.node)

@@ -33,6 +33,7 @@ from exporters.types import (
     Precision,
     TensorSpec,
     axes_key,
+    is_engine_format,
     load_reference,
 )
 from exporters.user_arrays import axes_of, calibration
@@ -138,7 +139,30 @@ def _part(
         types = {spec.name: spec.dtype for spec in (*graph.outputs, *subject.inputs)}
         for file in references.files.values():
             refuse_unfit_states(subject.states, types, load_reference(file), subject.called)
+    if graph.macs is None and references.files and not is_engine_format(graph.path):
+        graph = replace(graph, macs=_macs_of_run(request, store, subject, graph, references))
     return _Part(graph, executed_graph, _arithmetic(store, executed_graph.path), references)
+
+
+def _macs_of_run(
+    request: ExportRequest, store: Store, subject: Subject, graph: Graph, references: References
+) -> int | None:
+    """Of the first point; None where they can't be counted."""
+    from exporters.onnx_files.run_shapes import MACS, counted
+
+    file = next(iter(references.files.values()))
+    cache_entry = done(
+        store,
+        counted,
+        graph.path,
+        file,
+        subject.inputs,
+        request.custom_ops,
+        key_facts={"macs of": graph.path.stem, "run on": Path(file).parent.name},
+        packages=("onnx", "onnxruntime"),
+    )
+    macs = cache_entry.entry.facts[MACS]
+    return None if macs is None else int(macs)
 
 
 def _arithmetic(store: Store, graph: Path) -> Arithmetic:
