@@ -192,6 +192,17 @@ AS_ONE = TOLERANCE["fp32"] / 10
 
 
 @dataclass(frozen=True, slots=True)
+class Candidates:
+    """As `Reference` has them."""
+
+    values: Arrays = field(default_factory=dict)
+    axes: Mapping[str, int] = field(default_factory=dict)
+
+
+NO_CANDIDATES = Candidates()
+
+
+@dataclass(frozen=True, slots=True)
 class Computed:
     """Outputs by reference, in the order of preference, and why others could not be had.
 
@@ -237,6 +248,31 @@ def reconciled(
         references.missing,
         tuple(disagreements),
     )
+
+
+def is_permitted_choice(
+    actual: np.ndarray,
+    expected: np.ndarray,
+    values: np.ndarray,
+    axis: int | None,
+    tolerance: float,
+) -> bool:
+    """Whether each index that differs chooses a value within the tolerance of the expected one.
+
+    `values` are [places, values]; with `axis`, both arrays have several indices along it.
+    """
+    if actual.shape != expected.shape or actual.dtype.kind not in "iu":
+        return False
+    if axis is not None:
+        actual, expected = np.moveaxis(actual, axis, -1), np.moveaxis(expected, axis, -1)
+    if expected.size % max(len(values), 1):
+        return False
+    rows = [array.reshape(len(values), -1).astype(np.int64) for array in (actual, expected)]
+    if any(((row < 0) | (row >= values.shape[1])).any() for row in rows):
+        return False
+    first, second = (np.take_along_axis(values, row, 1).astype(np.float64) for row in rows)
+    scale = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
+    return bool((np.abs(first - second) <= tolerance * scale).all())
 
 
 def two_agree(outputs: Outputs, bound: Bound, scale: float) -> bool:

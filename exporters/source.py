@@ -22,6 +22,7 @@ from exporters.agreement import (
     NO_OUTPUTS,
     Arrays,
     Bound,
+    Candidates,
     Computed,
     Node,
     Outputs,
@@ -135,6 +136,9 @@ class Evaluator(Protocol):
         ExportError if there is no reference.
         """
 
+    def candidates(self, inputs: Arrays) -> Candidates:
+        """What outputs of indices choose from."""
+
     def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
         """The first node whose outputs ONNX's evaluator and ONNX Runtime compute differently."""
 
@@ -207,7 +211,9 @@ class Evaluation:
         locate = partial(evaluator.first_difference, given, self.bound)
         if evaluator.is_repeatable:
             found = reconciled(given, computed, self.bound, locate)
-            return replace(found, inputs=fed), Vouched(found.by[0], tuple(found.outputs))
+            chosen = evaluator.candidates(given)
+            whole = replace(found, inputs=fed, candidates=chosen.values, candidate_axes=chosen.axes)
+            return whole, Vouched(found.by[0], tuple(found.outputs))
         random = _random_outputs(computed, self._compute_outputs(evaluator, given, point))
         names = tuple(dict.fromkeys(name for each in random.values() for name in each))
         repeated = {
@@ -277,7 +283,7 @@ def write_reference(
     reference, reference_facts = evaluation.at(small_point)
     if batch_positions and small_point != point:
         small = folder / "small.npz"
-        save_reference(str(small), reference)
+        save_reference(str(small), replace(reference, candidates={}, candidate_axes={}))
         repeat_reference(str(small), str(path), batch_positions, point["batch"])
     else:
         save_reference(str(path), reference)

@@ -368,6 +368,7 @@ INPUT = "input:"
 """What the names of inputs begin with in a stored reference."""
 _LONGEST_NAME = 65_000
 """A member's name in a zip file has at most 65,535 bytes, with ours before and behind it."""
+_CANDIDATES = "candidates:"
 _OTHER = "other:"
 
 
@@ -398,7 +399,9 @@ class Reference:
 
     `outputs` are those of the references `by`, which are as good as equal; empty `by` is
     nobody in particular. `others` are the outputs of references that differ, by their name.
-    `missing` says of each reference that could not be had why.
+    `missing` says of each reference that could not be had why. `candidates` are the values that an
+    output of indices chose from, [places, values] in the order of its elements, or of its rows
+    along the axis in `candidate_axes` where each has several.
     """
 
     inputs: Mapping[str, np.ndarray]
@@ -407,6 +410,8 @@ class Reference:
     others: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     disagreements: tuple[Disagreement, ...] = ()
+    candidates: Mapping[str, np.ndarray] = field(default_factory=dict)
+    candidate_axes: Mapping[str, int] = field(default_factory=dict)
 
 
 def load_reference(path: str) -> Reference:
@@ -431,6 +436,8 @@ def load_reference(path: str) -> Reference:
         {name: part(f"{_OTHER}{name}:") for name in facts.get("others", ())},
         facts.get("missing", {}),
         tuple(map(_disagreement, facts.get("disagreements", ()))),
+        part(_CANDIDATES),
+        facts.get("candidate_axes", {}),
     )
 
 
@@ -477,6 +484,7 @@ def save_reference(path: str, reference: Reference) -> None:
             )
     arrays = {f"{INPUT}{name}": array for name, array in reference.inputs.items()}
     arrays |= {f"output:{name}": array for name, array in reference.outputs.items()}
+    arrays |= {f"{_CANDIDATES}{name}": array for name, array in reference.candidates.items()}
     for reference_name, outputs in reference.others.items():
         arrays |= {f"{_OTHER}{reference_name}:{name}": array for name, array in outputs.items()}
     facts = {
@@ -484,6 +492,7 @@ def save_reference(path: str, reference: Reference) -> None:
         "others": list(reference.others),
         "missing": dict(reference.missing),
         "disagreements": [asdict(disagreement) for disagreement in reference.disagreements],
+        "candidate_axes": dict(reference.candidate_axes),
     }
     arrays["about"] = np.array(json.dumps(facts))
     with Path(path).open("wb") as file:

@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import isinf
 
 import numpy as np
 
 from app.cases.round import Check
 from app.workers.verdict import families, verdict
-from exporters.agreement import Bound, difference, scale_of, step_of, tolerance_of
+from exporters.agreement import (
+    NO_CANDIDATES,
+    Bound,
+    Candidates,
+    difference,
+    is_permitted_choice,
+    scale_of,
+    step_of,
+    tolerance_of,
+)
 from exporters.slices import LOST, MOST_LOST, ROUNDING, compared
 from exporters.types import ExportedModel, Reference
 from runtimes.base import Arrays, Lane
 
-NO_STEPS: Mapping[str, float] = {}
+
+@dataclass(frozen=True, slots=True)
+class Allowances:
+    """What the graph says of its outputs.
+
+    `range_steps` has those whose range is known beforehand, with a step of it: a slice below that
+    has nothing to lose. `candidates` has those that are indices: where two values lie within the
+    tolerance either may be chosen.
+    """
+
+    range_steps: Mapping[str, float] = field(default_factory=dict)
+    candidates: Candidates = NO_CANDIDATES
+
+
+NO_ALLOWANCES = Allowances()
 _SLICE_FACTOR = 1000.0
 """The largest value of an output is some tens of times the root mean square of a slice, and fast
 convolutions are off by some tens of units more in one."""
@@ -54,7 +77,10 @@ def check_outputs(
         types.add("bf16 tensors")
     limit = tolerance_of(types, model.depth, model.outputs) if tolerance is None else tolerance
     steps, scale = "int8" in types, scale_of(reference.inputs)
-    range_steps = dict.fromkeys(model.bounded_outputs, step_of(types))
+    allowances = Allowances(
+        dict.fromkeys(model.bounded_outputs, step_of(types)),
+        Candidates(reference.candidates, reference.candidate_axes),
+    )
     reference_names, random = reference.by or (model.reference,), set(model.random_outputs)
     expected = {
         name: {output: array for output, array in arrays.items() if output not in random}
@@ -63,7 +89,7 @@ def check_outputs(
     checks: dict[str, list[Check]] = {name: [] for name in expected}
     for number, outputs in enumerate(outputs_of_lanes):
         for name, reference_outputs in expected.items():
-            comparison = compare(outputs, reference_outputs, name, limit, steps, scale, range_steps)
+            comparison = compare(outputs, reference_outputs, name, limit, steps, scale, allowances)
             checks[name].append(replace(comparison, lane=number))
     # One that vouches for some of the outputs is no support, and counts where it dissents.
     whole = {
@@ -137,13 +163,12 @@ def compare(
     tolerance: float,
     steps: bool = False,
     inputs_scale: float = 1.0,
-    range_steps: Mapping[str, float] = NO_STEPS,
+    allowances: Allowances = NO_ALLOWANCES,
 ) -> Check:
     """The worst output's errors; a missing, misshapen or non-finite output is infinitely wrong.
 
     `tolerance` and `steps` are as of a `Bound`; `inputs_scale` measures outputs of which every
-    expected value is zero. `range_steps` has the outputs whose range is known beforehand, with a
-    step of it: a slice below that has nothing to lose.
+    expected value is zero.
     """
     bound = Bound(tolerance, steps)
     worst = Check(reference, 0.0, 0.0, 1.0, tolerance, True)
@@ -164,11 +189,28 @@ def compare(
             if bound.is_exact(reference_output)
             else None,
         )
+        if not check.output_ok and name in allowances.candidates.values:
+            check = with_choices(check, actual.get(name), reference_output, allowances.candidates)
         if check.output_ok and reference_output.dtype.kind in "fc":
-            check = with_slices(check, actual[name], reference_output, range_steps.get(name, 0.0))
+            check = with_slices(
+                check, actual[name], reference_output, allowances.range_steps.get(name, 0.0)
+            )
         if (not check.output_ok, check.max_rel_error) >= (not worst.output_ok, worst.max_rel_error):
             worst = replace(check, cosine=min(check.cosine, worst.cosine))
     return replace(worst, nans=tuple(nans))
+
+
+def with_choices(
+    check: Check, actual: np.ndarray | None, expected: np.ndarray, candidates: Candidates
+) -> Check:
+    """The check of an output of indices, which may differ where the values that they choose are
+    within the tolerance of each other."""
+    name = check.worst_output
+    if actual is None or not is_permitted_choice(
+        actual, expected, candidates.values[name], candidates.axes.get(name), check.tolerance
+    ):
+        return check
+    return replace(check, output_ok=True, max_rel_error=0.0)
 
 
 def with_slices(check: Check, actual: np.ndarray, expected: np.ndarray, step: float) -> Check:

@@ -19,9 +19,11 @@ from onnx import GraphProto, ModelProto, NodeProto
 from onnx.defs import has
 
 from exporters.agreement import (
+    NO_CANDIDATES,
     NO_OUTPUTS,
     Arrays,
     Bound,
+    Candidates,
     Computed,
     Node,
     Outputs,
@@ -33,6 +35,7 @@ from exporters.engine_values import has_narrow, input_values, output_arrays
 from exporters.file_access import file_sha256
 from exporters.narrow_types import NARROW_TYPES
 from exporters.onnx_evaluator.table import RANDOM
+from exporters.onnx_files.choices import choices
 from exporters.onnx_files.graph import all_nodes, node_name, reads
 from exporters.onnx_files.second_engine import by_openvino, is_installed
 from exporters.source import Point
@@ -300,6 +303,35 @@ class FileEvaluator:
         except TooSlow as error:
             self._too_slow = str(error)
             raise
+
+    def candidates(self, inputs: Arrays) -> Candidates:
+        """What outputs of indices choose from, by ONNX Runtime; nothing where it fails."""
+        if is_engine_format(self._path):
+            return NO_CANDIDATES
+        model = onnx.load(self._path, load_external_data=False)
+        found = choices(model)
+        if not found:
+            return NO_CANDIDATES
+        names = list(dict.fromkeys(choice.values for choice in found.values()))
+        known = {value.name for value in model.graph.output}
+        for name in names:
+            if name not in known:
+                model.graph.output.add(name=name)
+        entries = {_FOLDER_OF_WEIGHTS: str(self._path.parent)}
+        try:
+            session = opened(model.SerializeToString(), self._custom_ops, entries)
+            values = dict(zip(names, session.run(names, dict(inputs)), strict=True))
+        except Exception:  # the outputs have to be equal then
+            return NO_CANDIDATES
+        return Candidates(
+            {
+                name: np.moveaxis(values[choice.values], choice.axis, -1).reshape(
+                    -1, values[choice.values].shape[choice.axis]
+                )
+                for name, choice in found.items()
+            },
+            {name: choice.axis for name, choice in found.items() if choice.several},
+        )
 
     def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
         """The first node whose outputs the two compute differently; raises what either raises."""

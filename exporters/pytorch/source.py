@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from exporters import user_module
-from exporters.agreement import NO_OUTPUTS, Arrays, Bound, Computed, Node, Outputs
+from exporters.agreement import NO_OUTPUTS, Arrays, Bound, Candidates, Computed, Node, Outputs
 from exporters.cache import Store
 from exporters.codec import from_json, to_json
 from exporters.diagnostics.catalogue import diagnostic
@@ -66,6 +66,10 @@ class ModuleReferences:
         return self._graph.computed(
             inputs, point, bound, {**known_outputs, expected.by: expected.outputs}
         )
+
+    def candidates(self, inputs: Arrays) -> Candidates:
+        """Of the graph."""
+        return self._graph.candidates(inputs)
 
     def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
         """Of the graph."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.workers.output_check import compare
+from app.workers.output_check import Allowances, compare
 from exporters.slices import LOST, ROUNDING, compared
 
 RNG = np.random.default_rng(5)
@@ -45,8 +45,8 @@ def test_classes_that_are_empty_have_nothing_to_lose_in_a_known_range() -> None:
     expected = np.full((1, 21, 16, 16), 1e-4, np.float32)
     expected[:, :3] = RNG.dirichlet([1, 1, 1], (1, 16, 16)).transpose(0, 3, 1, 2)
     actual = np.round(expected * 255) / np.float32(255)
-    steps = {"y": 1 / 255}
-    assert compare({"y": actual}, {"y": expected}, "onnx", 0.1, range_steps=steps).output_ok
+    steps = Allowances({"y": 1 / 255})
+    assert compare({"y": actual}, {"y": expected}, "onnx", 0.1, allowances=steps).output_ok
     assert not compare({"y": actual}, {"y": expected}, "onnx", 0.1).output_ok
 
 
