@@ -230,7 +230,8 @@ class Check:
     reference does. `lane` is the one of several that had it, `batch` the one of a batcher's, 0
     without one, and `shape` the sizes where there are several. `slice` is the part of the output
     that is farthest off by its own scale, `slice_error` that distance (`exporters/slices.py`), and
-    `slices_lost` the largest share of slices along an axis that are lost.
+    `slices_lost` the largest share of slices along an axis that are lost. `empty` are the outputs
+    without elements, or with NaN alone.
     """
 
     reference: str
@@ -254,6 +255,7 @@ class Check:
     slice: str = ""
     slice_error: float = field(default=0.0, metadata=NON_FINITE)
     slices_lost: float = 0.0
+    empty: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,9 @@ def _operators(fallback_nodes: Sequence[NodePlacement]) -> str:
 
 def output_diagnostics(check: Check) -> Iterator[Diagnostic]:
     """NaN in the same places on both sides is right, and worth a note; so is a lost slice."""
-    if check.nans:
+    if check.empty:
+        yield diagnostic("outputs_say_nothing", outputs=check.empty)
+    elif check.nans:
         yield diagnostic("outputs_have_nan", outputs=check.nans)
     if check.output_ok and check.slices_lost:
         yield diagnostic(

@@ -172,11 +172,13 @@ def compare(
     """
     bound = Bound(tolerance, steps)
     worst = Check(reference, 0.0, 0.0, 1.0, tolerance, True)
-    nans = []
+    nans, empty = [], []
     for name, reference_output in expected.items():
         deviation = difference(actual.get(name), reference_output, inputs_scale)
         if deviation.nans:
             nans.append(name)
+        if deviation.nans == reference_output.size:
+            empty.append(name)
         check = Check(
             reference,
             deviation.absolute,
@@ -197,7 +199,7 @@ def compare(
             )
         if (not check.output_ok, check.max_rel_error) >= (not worst.output_ok, worst.max_rel_error):
             worst = replace(check, cosine=min(check.cosine, worst.cosine))
-    return replace(worst, nans=tuple(nans))
+    return replace(worst, nans=tuple(nans), empty=tuple(empty))
 
 
 def with_choices(

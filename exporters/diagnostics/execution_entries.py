@@ -276,6 +276,15 @@ OUTPUTS: Entries = {
         units={"outputs": QUOTED},
         example={"outputs": ("y",)},
     ),
+    "outputs_say_nothing": Entry(
+        title="Outputs without a value",
+        message="The outputs {outputs} are empty or NaN throughout, here and in the reference, so "
+        "they confirm nothing.",
+        condition="An output has no element that is a number, in the row and in the reference.",
+        action="Give inputs of your own (--inputs), of which the model computes something.",
+        units={"outputs": QUOTED},
+        example={"outputs": ("y",)},
+    ),
     "slices_lost": Entry(
         title="Parts of an output are lost",
         message="The output {subject} has lost its signal in {share} of its slices along an axis, "

@@ -212,13 +212,21 @@ def _outputs(rows: Sequence[Row], checked: bool) -> list[str]:
     return parts
 
 
+_EMPTY = "outputs_say_nothing"
+
+
 def _unconfirmed(rows: Sequence[Row]) -> list[str]:
     """How many right outputs no independent reference supports, or two contradict."""
     right = [row for row in rows if row["output_ok"] is True]
     disputed = sum(row["output_disputed"] is True for row in right)
     own = sum(row["only_own_reference"] is True and not row["output_disputed"] for row in right)
-    parts = [f"outputs of {disputed:,} disputed"] if disputed else []
-    return [*parts, *([f"{own:,} checked by its own engine only"] if own else [])]
+    empty = sum(_EMPTY in str(row["warning_codes"] or "").split() for row in right)
+    counts = {
+        "outputs of {} disputed": disputed,
+        "{} checked by its own engine only": own,
+        "outputs of {} without a value": empty,
+    }
+    return [text.format(f"{count:,}") for text, count in counts.items() if count]
 
 
 def _not_timed(rows: Sequence[Row]) -> list[str]:

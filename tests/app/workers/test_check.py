@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from app.cases.round import Check
-from app.workers.execution_facts import reference_diagnostics, saturation_note
+from app.workers.execution_facts import (
+    output_diagnostics,
+    reference_diagnostics,
+    saturation_note,
+)
 from app.workers.output_check import check_lanes, check_outputs, compare, mismatch_text, worst
 from exporters.types import EVALUATED, PACKAGED, UNOPTIMISED, Disagreement, Reference
 from runtimes.session import precision as host_cpu
@@ -245,3 +249,19 @@ def test_a_reference_of_some_outputs_dissents_and_supports_nothing(
     assert len(check.references) == references
     wrong = {**whole, "late": np.array([5.0], np.float32)}
     assert not check_outputs([wrong], "fp32", reference, MODEL, 1e-4, "ort-cpu").output_ok
+
+
+def test_outputs_without_a_value_confirm_nothing_and_say_so() -> None:
+    for array in (np.full(3, np.nan, np.float32), np.zeros((0, 4), np.float32)):
+        reference = Reference({"x": A}, {"y": array}, (EVALUATED, UNOPTIMISED))
+        check = _run_check(array, reference=reference)
+        assert (check.output_ok, check.empty) == (True, ("y",))
+        assert [found.code for found in output_diagnostics(check)] == ["outputs_say_nothing"]
+
+
+def test_bytes_that_are_off_by_two_throughout_are_wrong_and_a_few_are_not() -> None:
+    expected: dict[str, np.ndarray] = {"q": np.arange(0, 200, dtype=np.uint8)}
+    shifted = {"q": expected["q"] + np.uint8(2)}
+    assert not compare(shifted, expected, "onnx", 0.1, steps=True).output_ok
+    few = {"q": expected["q"] + np.uint8(2) * (np.arange(200) % 50 == 0).astype(np.uint8)}
+    assert compare(few, expected, "onnx", 0.1, steps=True).output_ok
