@@ -44,17 +44,6 @@ def run(measured: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(measured, tmp_path / "runs" / "run"))
 
 
-@pytest.fixture
-def older(run: Path) -> Path:
-    """The same run as an earlier release leaves it: one table, which the manifest does not name."""
-    manifest = json.loads((run / "manifest.json").read_text())
-    del manifest["full_table"]
-    (run / "manifest.json").write_text(json.dumps(manifest))
-    reseal_manifest(run / "manifest.json")
-    (run / FULL).replace(run / PEOPLE)
-    return run
-
-
 def header(path: Path) -> list[str]:
     with path.open(encoding="utf-8", newline="") as file:
         return next(csv.reader(file))
@@ -164,17 +153,6 @@ def test_programs_are_given_the_full_table(run: Path) -> None:
     (past_run,), _ = past_runs(run.parent)
     row = past_run.cases[0][1]
     assert row["seed"] == frame["seed"][0]
-
-
-def test_a_run_of_an_earlier_release_keeps_its_one_table(older: Path) -> None:
-    assert not verify(older).findings
-    assert load_results(older / PEOPLE)["seed"].notna().all()
-    assert main(["--export", "csv", str(older)]) == 0
-    assert batch("--resume", str(older))[0] == 0
-    assert header(older / PEOPLE) == list(NAMES)
-    assert not (older / FULL).exists()
-    assert main(["--export", "csv", "--columns", "model", str(older)]) == 2
-    assert header(older / PEOPLE) == list(NAMES)
 
 
 def test_a_manifest_that_names_another_file_is_refused(run: Path) -> None:
