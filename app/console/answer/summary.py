@@ -194,21 +194,17 @@ def _outputs(rows: Sequence[Row], checked: bool) -> list[str]:
     """What the check of outputs came to."""
     if not checked:
         return ["outputs not checked (--no-verify-outputs)"]
-    right = sum(row["output_ok"] is True for row in rows)
+    timed = [row for row in rows if _is_timed(row)]
     wrong = sum(row["output_ok"] is False or row["status"] == "wrong_output" for row in rows)
-    timed_count = sum(_is_timed(row) for row in rows)
-    doubts = _unconfirmed(rows)
-    if right and right == timed_count and not (wrong or doubts):
+    unchecked = sum(row["output_ok"] is None for row in timed)
+    doubts = _unconfirmed(timed)
+    if timed and not (wrong or unchecked or doubts):
         return ["all outputs right"]
     parts = [f"{wrong:,} with wrong outputs"] if wrong else []
     parts += doubts
-    unchecked_count = timed_count - right - sum(row["output_ok"] is False for row in rows)
-    if timed_count and unchecked_count > 0:
-        parts.append(
-            "outputs not checked"
-            if unchecked_count == timed_count
-            else f"{unchecked_count:,} not checked"
-        )
+    if unchecked:
+        everything = unchecked == len(timed)
+        parts.append("outputs not checked" if everything else f"{unchecked:,} not checked")
     return parts
 
 
