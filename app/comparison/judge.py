@@ -79,7 +79,8 @@ class Comparison:
     the two hosts do not share: name, first, second, and `damaged` has a sentence for each thing
     that could not be read of either. `anchor` is the ratio of each percentile of the anchor, the
     case that shows how the machine moved and is not judged. `detect` is the slowdown that a gate
-    must be able to find, None for any. Of a gate `settings` are those that can change what it
+    must be able to find, None for any; `allow_mixed` lets it judge rounds of several machines or
+    engine versions. Of a gate `settings` are those that can change what it
     finds: name, value, origin.
     """
 
@@ -95,6 +96,7 @@ class Comparison:
     damaged: tuple[str, ...] = ()
     anchor: Mapping[str, float] = field(default_factory=dict)
     detect: float | None = None
+    allow_mixed: bool = False
     settings: tuple[tuple[str, str, str], ...] = ()
 
     @property

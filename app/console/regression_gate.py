@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self
 from xml.etree import ElementTree
@@ -24,6 +24,13 @@ INSENSITIVE = "detection_limit"
 DAMAGED, NOT_PLANNED, NOT_PAIRED = "damaged", "no_longer_planned", "no_partner"
 _NO_FIGURES = (TOO_FEW_ROUNDS, TOO_FEW_RUNS)
 NO_COMPARISON = "nothing_compared"
+MIXED = "mixed"
+_MIXED: Mapping[str, str] = {
+    "several_hosts": "its rounds are of several machines",
+    "host_changed": "its rounds are of several machines",
+    "engine_changed": "its rounds are of several engine versions",
+}
+"""Of a warning what it means for a gate: another side of the mixture may be the difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +160,10 @@ def _reasons(comparison: Comparison) -> Iterator[Reason]:
     for entry in comparison.not_compared:
         yield Reason.from_case(entry)
     for case in comparison.cases:
+        mixtures = dict.fromkeys(_MIXED[name] for name in case.warning_codes if name in _MIXED)
+        if mixtures and not comparison.allow_mixed:
+            why = f"{' and '.join(mixtures)}: give --allow-mixed if that is meant"
+            yield Reason(MIXED, case.label, why, case.case_id)
         verdicts = [sides.verdict for sides in case.percentiles.values()]
         lacking = {entry.reason: entry.detail for entry in verdicts if entry.reason in _NO_FIGURES}
         if lacking:

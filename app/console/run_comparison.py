@@ -123,13 +123,15 @@ class Outcome:
 class Comparer:
     """`stored` is the run to compare with; without one it is the plan's own baseline, if any.
     `damaged` has a sentence for each thing in the stored run that could not be read; `history` is a
-    folder of earlier runs of the machine, where one was named, `settings` are those of the gate."""
+    folder of earlier runs of the machine, where one was named, `settings` are those of the gate,
+    and `allow_mixed` is as of a `Comparison`."""
 
     output_options: OutputOptions = field(default_factory=OutputOptions)
     stored: RunSide | None = None
     damaged: tuple[str, ...] = ()
     history: Path | None = None
     settings: tuple[GateSetting, ...] = ()
+    allow_mixed: bool = False
 
     def outcome_of(self, run: Run, measurements: Sequence[MeasuredCase]) -> Outcome | None:
         """What is to be told of a run that has ended; None where nothing was to be compared."""
@@ -141,9 +143,12 @@ class Comparer:
             paths = [Path(self.stored.name), run.path]
             history = history_for(paths, [(run, measurements)], self.history)
             comparison = compare_runs(self.stored, side, plan.band, history)
-            return self._outcome(replace(comparison, damaged=self.damaged, detect=plan.detect))
+            comparison = replace(comparison, damaged=self.damaged, detect=plan.detect)
+            return self._outcome(replace(comparison, allow_mixed=self.allow_mixed))
         baseline_comparison = compare_with_baseline(plan, measurements, where)
-        return None if baseline_comparison is None else self._outcome(baseline_comparison)
+        if baseline_comparison is None:
+            return None
+        return self._outcome(replace(baseline_comparison, allow_mixed=self.allow_mixed))
 
     def reject_useless(self, plan: Plan, cases: Sequence[Case], resumed: bool = False) -> None:
         """PlanError for a comparison that would come to nothing, and for a gate that could never
@@ -278,7 +283,7 @@ def comparer_of(
             reject_project_settings(layers)
         settings = gate_settings(plan, layers)
     if flags.baseline_run is None:
-        return Comparer(output_options, settings=settings)
+        return Comparer(output_options, settings=settings, allow_mixed=flags.allow_mixed)
     intact = read_intact(Path(flags.baseline_run))
     if resumed is not None:
         reject_same_run(intact.run, resumed)
@@ -288,7 +293,9 @@ def comparer_of(
     history = None if flags.history is None else Path(flags.history)
     if history is not None:
         history_for((), history_folder=history)  # refused before anything is measured
-    return Comparer(output_options, stored_side, damage([intact]), history, settings)
+    return Comparer(
+        output_options, stored_side, damage([intact]), history, settings, flags.allow_mixed
+    )
 
 
 _COMPARE_KEYS = frozenset(("band", "detect"))
@@ -323,7 +330,9 @@ def compare_by_options(runs: Sequence[str], options: argparse.Namespace) -> Comp
         {**plan.model_dump(mode="json"), "band": BAND, "detect": None, **values}, "the command line"
     )
     settings = gate_settings(plan, replace(layers, base=base, origin=from_run.origin))
-    return replace(comparison, detect=plan.detect, settings=settings)
+    return replace(
+        comparison, detect=plan.detect, settings=settings, allow_mixed=options.allow_mixed
+    )
 
 
 def compare(

@@ -47,6 +47,7 @@ def run(
     history: str | Path | None = None,
     fail_on: str | None = None,
     trust_project: bool = False,
+    allow_mixed: bool = False,
     export: str | Sequence[str] = (),
     **settings: Unpack[RunSettings],
 ) -> OpenedRun:
@@ -60,7 +61,8 @@ def run(
     The run is compared with the stored run `against`; `history` is a folder of earlier runs that
     show how far two runs differ. With `fail_on="slower"` the `exit_code` is 3 if a case is slower
     than that run or than its `baseline`; `trust_project` lets the file of a project set what
-    can change that. `export` are formats of further files in the folder, such as `csv`. PlanError
+    can change that, and `allow_mixed` lets a gate judge rounds of several machines or engine
+    versions. `export` are formats of further files in the folder, such as `csv`. PlanError
     for what can't be measured, ResultsError for a folder that is taken, KeyboardInterrupt after
     Ctrl-C, once what was measured is stored.
 
@@ -72,7 +74,7 @@ def run(
     formats = formats_of(",".join(names) or None)
     baseline = None if against is None else _folder(against)
     past_folder = None if history is None else str(history)
-    completion = _Completion(baseline, past_folder, fail_on, formats, trust_project)
+    completion = _Completion(baseline, past_folder, fail_on, formats, trust_project, allow_mixed)
     return _run_measurement("run", models, out, progress, settings, {}, completion)
 
 
@@ -179,6 +181,7 @@ class _Completion:
     fail_on: str | None = None
     formats: tuple[str, ...] = ()
     trust_project: bool = False
+    allow_mixed: bool = False
 
     def comparer(self, plan: Plan, layers: Layers) -> Comparer:
         """PlanError or ResultsError for a comparison that is not possible."""
@@ -187,6 +190,7 @@ class _Completion:
             history=self.history,
             fail_on=self.fail_on,
             trust_project=self.trust_project,
+            allow_mixed=self.allow_mixed,
             format="table",
         )
         for name in ("junit", "json", "sort", "band", "judge", "detect"):

@@ -115,6 +115,14 @@ OUTPUTS = (
         commands=(*NEW, "compare"),
     ),
     Setting(
+        key="allow_mixed",
+        flag="--allow-mixed",
+        help="let a gate judge rounds of several machines or engine versions",
+        form=Switch(),
+        group=COMPARISON,
+        commands=(*_COMPARE_COMMANDS, "compare"),
+    ),
+    Setting(
         key="json",
         flag="--json",
         metavar="FILE",
