@@ -82,7 +82,7 @@ def test_a_transposed_convolution_counts_by_its_input() -> None:
     ],
 )
 def test_an_einsum_multiplies_every_combination_of_its_indices(
-    equation: str, x: list[int], w: tuple[int, ...], macs: int
+    equation: str, x: list[int | str], w: tuple[int, ...], macs: int
 ) -> None:
     einsum = helper.make_node("Einsum", ["x", "w"], ["y"], equation=equation)
     assert count(_model([einsum], x, w=_zeros(*w)), {}).macs == macs
