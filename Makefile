@@ -13,7 +13,7 @@ HAS_COMPILER := import os, shutil, sysconfig; \
   command = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"; \
   raise SystemExit(shutil.which(command.split()[0]) is None)
 
-.PHONY: bench test test-fast test-processors fuzz soak coverage check gui benchmarks install wheel wheel-check
+.PHONY: bench test test-fast test-processors fuzz soak coverage check gui pictures benchmarks install wheel wheel-check
 
 bench: $(BENCH)  ## the main job: the starter sweep on every runtime present, results as CSV
 	$(BIN)/python -m app run starter
@@ -51,6 +51,9 @@ check: $(TEST)  ## lint, types, import contracts, sentences; the size of the pro
 
 gui: $(GUI)  ## the desktop window
 	$(BIN)/python -m app open
+
+pictures: $(TEST)  ## the documentation's pictures of the window, from written runs
+	$(BIN)/python -m tests.pictures
 
 benchmarks: $(TEST)  ## what is timed: our loop against C, start-up, exports, the card, the window
 	$(BIN)/python -m tests.benchmarks

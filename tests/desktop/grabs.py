@@ -16,9 +16,11 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QThreadPool
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QPainter, QPixmap
+from PySide6.QtWidgets import QApplication, QLineEdit
 
 from app.gui.look.preferences import Preferences
+from app.gui.panels.palette import Palette
 from app.gui.plots.base import PlotView
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
@@ -48,38 +50,66 @@ class Grabber:
 
     def __init__(self, folder: Path, look: Look, theme: str) -> None:
         self._app = QApplication(sys.argv[:1])
+        self._app.setCursorFlashTime(0)  # a blinking caret is in some pictures and not in others
         self._pictures = folder / f"{look.name}-{theme}"
         self._pictures.mkdir(exist_ok=True)
         settings_path = self._pictures / "window.ini"
         settings_path.unlink(missing_ok=True)
-        self._window = MainWindow(Preferences(settings_path))
-        self._window.set_theme(theme)
+        preferences = Preferences(settings_path)
+        preferences.theme = theme
+        self._window = MainWindow(preferences)
         self._window.resize(look.width, look.height)
         self._window.show()
         self._wait(0.5)
 
     def grab_all(self, runs: list[Made]) -> None:
-        self._save("welcome")
+        self.save(self._pictures / "welcome.png")
         for example_run in runs:
-            self._open(example_run)
+            self.open(example_run)
             for spec in VIEWS:
                 if example_run.views and spec.key not in example_run.views:
                     continue
-                self._window.frame.show_key(spec.key)
-                self._wait(0.5, partial(_has_plots, self._window.views.by_key[spec.key]), 3.0)
+                self.show(spec.key, most_s=3.0)
                 name = (
                     example_run.folder.name
                     if example_run.views
                     else f"{example_run.folder.name}-{spec.key}"
                 )
-                self._save(name)
+                self.save(self._pictures / f"{name}.png")
         self._window.close()
 
-    def _save(self, name: str) -> None:
-        QApplication.sendPostedEvents()  # what was drawn a moment ago is laid out by now
-        self._window.grab().save(str(self._pictures / f"{name}.png"))
+    def show(self, key: str, most_s: float = _MOST_S) -> None:
+        """Bring this view to the front and wait until it is drawn."""
+        self._window.frame.show_key(key)
+        self._wait(0.5, partial(_has_plots, self._window.views.by_key[key]), most_s)
 
-    def _open(self, example_run: Made) -> None:
+    def save(self, path: Path, query: str = "") -> None:
+        """The window as a PNG; with a query, the palette over it in which this was typed."""
+        self._window.progress.clearMessage()
+        picture = self._settled()
+        if query:
+            self._window.finder.find_anything()
+            palette = self._window.findChildren(Palette)[-1]
+            palette.findChildren(QLineEdit)[0].setText(query)
+            self._wait(0.3)
+            with QPainter(picture) as painter:
+                left = (self._window.width() - palette.width()) // 2
+                painter.drawPixmap(left, palette.y(), palette.grab())
+                painter.drawRect(left, palette.y(), palette.width() - 1, palette.height() - 1)
+            palette.close()
+        assert picture.save(str(path), quality=0)  # as small as PNG gets
+
+    def _settled(self) -> QPixmap:
+        """The window once two looks at it are the same: all that was drawn is laid out by then."""
+        latest = time.monotonic() + _MOST_S
+        before, now = None, self._window.grab()
+        while before != now.toImage() and time.monotonic() < latest:
+            before = now.toImage()
+            self._wait(0.2)
+            now = self._window.grab()
+        return now
+
+    def open(self, example_run: Made) -> None:
         """The run with all its rows selected, another beside it where there is one."""
         window = self._window
         window.open_run(example_run.folder)
