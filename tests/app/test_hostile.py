@@ -50,13 +50,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def told(folder: Path) -> dict[str, str]:
-    """What a terminal was told of two runs: of all names, where a round costs least, and of one
+    """What a terminal was told of runs: of all names, twice, where a round costs least, and of one
     model on engines that tell of its nodes."""
     texts = {}
     models = str(folder / "nets" / "*.onnx")
     few = str(folder / "nets" / "*onerror*.onnx")
     for name, flags in (
         ("names", ("--models", models, "--runtimes", "fake")),
+        ("again", ("--models", models, "--runtimes", "fake")),
         ("graphs", ("--models", few, "--runtimes", "ort-cpu,fpga:v80", "--profile-ops")),
     ):
         code, out, errors = batch("--headless", *flags, *GLANCE, "--out", str(folder / name))
@@ -89,7 +90,7 @@ def test_the_rows_are_there_and_have_the_names(run: Path) -> None:
 def test_nothing_steers_a_terminal(told: dict[str, str], run: Path, graphs: Path) -> None:
     for text in (
         *told.values(),
-        asked("--compare", str(run), str(run)),
+        asked("--compare", str(run), str(run.with_name("again"))),
         asked("--history", str(run.parent)),
         asked("--verify", str(run)),
         asked("--export", "json", str(run)),
@@ -131,7 +132,7 @@ def test_json_and_parquet_have_the_names_themselves(run: Path) -> None:
 def test_markdown_is_text_and_its_tables_are_whole(run: Path, graphs: Path) -> None:
     asked("--export", "markdown", str(run), str(graphs))
     pages = [(path / "results.md").read_text("utf-8") for path in (run, graphs)]
-    pages.append(asked("--compare", str(run), str(run), "--markdown"))
+    pages.append(asked("--compare", str(run), str(run.with_name("again")), "--markdown"))
     for text in pages:
         text_only = re.sub(r"^<sub>(.*)</sub>$", r"\1", text, flags=re.MULTILINE)
         assert list(opened_by_markdown(text_only)) == []
@@ -142,7 +143,7 @@ def test_markdown_is_text_and_its_tables_are_whole(run: Path, graphs: Path) -> N
 
 
 def test_xml_is_read_by_a_parser(run: Path, folder: Path) -> None:
-    asked("--compare", str(run), str(run), "--junit", str(folder / "junit.xml"))
+    asked("--compare", str(run), str(run.with_name("again")), "--junit", str(folder / "junit.xml"))
     asked("--history", str(folder), "--plot", str(folder / "history.svg"))
     net = next((folder / "nets").glob("*onerror*"))
     card = ["explain", str(net), "--axis", f"{AXIS}=1", "--svg", str(folder / "card.svg")]

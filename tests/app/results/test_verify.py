@@ -183,7 +183,9 @@ def test_a_name_in_a_journal_never_leads_out_of_the_folder(
     _rename_samples(run, name)
     assert main(["--verify", str(run)]) == 1
     assert "lies outside the run folder" in capsys.readouterr().out
-    assert main(["--compare", str(run), str(run)]) == 1
+    with RunFolder.create(run.with_name("other"), manifest_of()) as folder:
+        record(folder, CASE, 0, [10.0, 20.0, 30.0])
+    assert main(["--compare", str(run), str(run.with_name("other"))]) == 1
     assert "lies outside the run folder" in capsys.readouterr().out
 
 
