@@ -317,7 +317,7 @@ class FileEvaluator:
         for name in names:
             if name not in known:
                 model.graph.output.add(name=name)
-        entries = {_FOLDER_OF_WEIGHTS: str(self._path.parent)}
+        entries = {WEIGHTS_FOLDER: str(self._path.parent)}
         try:
             session = opened(model.SerializeToString(), self._custom_ops, entries)
             values = dict(zip(names, session.run(names, dict(inputs)), strict=True))
