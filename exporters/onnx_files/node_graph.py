@@ -15,8 +15,8 @@ from onnx import ModelProto, NodeProto, ValueInfoProto
 
 from exporters.codec import to_json
 from exporters.messages import GraphNode, NodeGraph
-from exporters.onnx_files.counts import node_macs
 from exporters.onnx_files.graph import Shape, ShapeConflict, inferred, known_shapes, reads
+from exporters.onnx_files.products import node_macs
 
 _SAME_DATA = frozenset({"Flatten", "Identity", "Reshape", "Shape", "Size", "Squeeze", "Unsqueeze"})
 """They give the same bytes another shape, or look at the shape alone."""
