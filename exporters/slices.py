@@ -38,10 +38,10 @@ class Slices:
 
     @property
     def place(self) -> str:
-        """`index 3 of axis 1`."""
+        """`axis 1, index 3`."""
         if self.axis is None:
             return "the whole output"
-        return f"index {self.index} of axis {self.axis}"
+        return f"axis {self.axis}, index {self.index}"
 
 
 def compared(actual: np.ndarray, expected: np.ndarray, floor: float) -> Slices | None:

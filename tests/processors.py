@@ -28,7 +28,6 @@ LIMITS: Mapping[str, str] = {
 """numpy, its products of matrices, torch, torch's MKL, OpenVINO and torch's convolutions."""
 LIMITED: Mapping[str, str] = {
     "tests/golden/test_golden.py": "the order of numpy's sums decides last digits of statistics",
-    "tests/app/test_schema_3.py": "the same of rows computed anew",
     "tests/exporters/files/test_evaluator.py": "ONNX's evaluator sums in numpy",
     "tests/runtimes/pyt/test_runtime.py": "torch picks its kernels by processor",
     "tests/runtimes/ov/test_runtime.py": "OpenVINO picks its kernels by processor",

@@ -249,7 +249,7 @@ OUTPUTS: Entries = {
         message="No reference could compute the outputs ({error}), so they were not compared.",
         condition="ONNX's evaluator and ONNX Runtime refuse the sizes or inputs, and the engine "
         "of the row does not.",
-        units={"error": NAME},
+        units={"error": MESSAGE},
         example={"error": "net.onnx cannot run on its inputs: it fails in node 'pad'"},
     ),
     "reference_not_deterministic": Entry(
@@ -293,7 +293,7 @@ OUTPUTS: Entries = {
         "square, in at most one slice of ten.",
         action="Keep the layers that make this output in a wider type.",
         units={"slice": NAME, "share": SHARE},
-        example={"slice": "index 3 of axis 1", "share": 0.05},
+        example={"slice": "axis 1, index 3", "share": 0.05},
         example_subject="y",
     ),
     "no_agreeing_reference": Entry(

@@ -68,8 +68,8 @@ def test_a_sequence_axis_that_only_one_model_has_splits_no_column() -> None:
 
 
 def test_options_tell_runs_apart_by_what_differs_alone() -> None:
-    on = series("ort-cpu", key="a", options="arena=on graph=all")
-    off = series("ort-cpu", key="b", options="arena=off graph=all")
+    on = series("ort-cpu", key="a", options="arena=on;graph=all")
+    off = series("ort-cpu", key="b", options="arena=off;graph=all")
     other = series("openvino-cpu", key="c", options="streams=1")
     names = variants([on, off, other])
     assert names == {"a": "ort-cpu arena=on", "b": "ort-cpu arena=off", "c": "openvino-cpu"}

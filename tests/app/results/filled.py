@@ -76,6 +76,8 @@ CHECK = Check(
     references=("torch", "onnx"),
     agrees_with=("torch",),
     disagreements=(Disagreement("torch", "onnx", "y", 0.5, node="a", operator="Add"),),
+    slice="axis 1, index 3",
+    slice_error=1e-5,
 )
 MODEL = ExportedModel(
     name="net",

@@ -69,6 +69,7 @@ QUOTATIONS = {
     ("samples_unreadable", "error"): "the operating system",
     ("neighbour_failed", "error"): "the engine",
     ("loadgen_invalid", "reason"): "LoadGen",
+    ("no_reference", "error"): "ONNX Runtime",
     ("legacy_message", "text"): "an earlier version of Graphlap",
 }
 """Parameters that quote another program, and which."""
