@@ -43,6 +43,8 @@ def main(arguments: Sequence[str]) -> int:
     arguments = [argument for argument in arguments if argument not in (*SELECTIONS, _COST)]
     # Hundreds of processes import our sources, and each would compile all that it imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    # Qt sets the locale of a process, by which Python would read what later children print.
+    environment["PYTHONUTF8"] = "1"
     counts: Counter[str] = Counter()
     skip_reasons: Counter[str] = Counter()
     cpu_s: dict[tuple[str, str], float] = {}

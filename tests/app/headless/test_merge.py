@@ -40,7 +40,7 @@ def test_runs_of_two_hosts_are_one(work: Path) -> None:
         "there",
     ]
     host_command = [*ANOTHER_HOST, 'hostname edge; exec "$@"', "sh", *sweep_command]
-    result = subprocess.run(host_command, capture_output=True, text=True, check=False)
+    result = subprocess.run(host_command, capture_output=True, encoding="utf-8", check=False)
     assert result.returncode == 0, result.stderr
     code, out, errors = run("merge", "here", "there", "--out", "both", "--export", "json")
     assert (code, errors) == (0, "")

@@ -10,6 +10,7 @@ import onnx
 import pytest
 
 from app.cases.errors import PlanError, ResultsError
+from app.comparison import judge
 from app.interface.run import run
 
 OK, SLOWER = 0, 3
@@ -38,7 +39,9 @@ def _measure(nodes: int, out: str, **more: Any) -> Any:
     return run("chain.onnx", runtimes="ort-cpu", rounds=4, out=out, **more)
 
 
-def test_a_slower_run_fails_and_its_files_are_written() -> None:
+def test_a_slower_run_fails_and_its_files_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Tests on the other cores are load, of which two runs that were measured apart tell nothing.
+    monkeypatch.setattr(judge, "loads_obstruct", lambda *_: False)
     baseline = _measure(FEW, "before")
     assert baseline.exit_code == OK
     slower_run = _measure(MANY, "after", against=baseline, fail_on="slower", export=["json", "csv"])
