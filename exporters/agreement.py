@@ -195,19 +195,10 @@ NO_OUTPUTS: Outputs = {}
 Node = tuple[str, str]
 """A node's name and its operator."""
 
+RUNGS = tuple(sorted({*TOLERANCE.values(), _MOST}))
+"""The tolerances that rows have by themselves."""
 AS_ONE = TOLERANCE["fp32"] / 10
 """References that differ by no more are one: a tenth of the least that any row is allowed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """As `Reference` has them."""
-
-    values: Arrays = field(default_factory=dict)
-    axes: Mapping[str, int] = field(default_factory=dict)
-
-
-NO_CANDIDATES = Candidates()
 
 
 @dataclass(frozen=True, slots=True)

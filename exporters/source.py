@@ -22,7 +22,6 @@ from exporters.agreement import (
     NO_OUTPUTS,
     Arrays,
     Bound,
-    Candidates,
     Computed,
     Node,
     Outputs,
@@ -40,6 +39,7 @@ from exporters.types import (
     Dimension,
     ExportError,
     Factory,
+    Leeway,
     Made,
     NoReference,
     NotBenchmarkable,
@@ -136,8 +136,9 @@ class Evaluator(Protocol):
         ExportError if there is no reference.
         """
 
-    def candidates(self, inputs: Arrays) -> Candidates:
-        """What outputs of indices choose from."""
+    def leeway(self, inputs: Arrays, others: Arrays | None) -> Leeway:
+        """Where outputs may differ for these inputs, which were computed last, and which are the
+        same for others."""
 
     def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
         """The first node whose outputs ONNX's evaluator and ONNX Runtime compute differently."""
@@ -211,8 +212,8 @@ class Evaluation:
         locate = partial(evaluator.first_difference, given, self.bound)
         if evaluator.is_repeatable:
             found = reconciled(given, computed, self.bound, locate)
-            chosen = evaluator.candidates(given)
-            whole = replace(found, inputs=fed, candidates=chosen.values, candidate_axes=chosen.axes)
+            leeway = evaluator.leeway(given, self._others(point))
+            whole = replace(found, inputs=fed, leeway=leeway)
             return whole, Vouched(found.by[0], tuple(found.outputs))
         random = _random_outputs(computed, self._compute_outputs(evaluator, given, point))
         names = tuple(dict.fromkeys(name for each in random.values() for name in each))
@@ -236,6 +237,12 @@ class Evaluation:
         if self.own_file is not None:
             return own_inputs(self.own_file, self.inputs, point)
         return seeded_inputs(self.inputs, point, self.seed, self.examples)
+
+    def _others(self, point: Point) -> Arrays | None:
+        """Inputs of another seed, None where those that came with the model are no draw."""
+        if self.packaged is not None or self.own_file is not None or self.examples:
+            return None
+        return seeded_inputs(self.inputs, point, self.seed + 1, self.examples)
 
     def _compute_outputs(self, evaluator: Evaluator, given: Arrays, point: Point) -> Computed:
         known = NO_OUTPUTS if self.packaged is None else {PACKAGED: self.packaged.outputs}
@@ -283,7 +290,8 @@ def write_reference(
     reference, reference_facts = evaluation.at(small_point)
     if batch_positions and small_point != point:
         small = folder / "small.npz"
-        save_reference(str(small), replace(reference, candidates={}, candidate_axes={}))
+        leeway = replace(reference.leeway, candidates={}, axes={})
+        save_reference(str(small), replace(reference, leeway=leeway))
         repeat_reference(str(small), str(path), batch_positions, point["batch"])
     else:
         save_reference(str(path), reference)

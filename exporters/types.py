@@ -369,6 +369,7 @@ INPUT = "input:"
 _LONGEST_NAME = 65_000
 """A member's name in a zip file has at most 65,535 bytes, with ours before and behind it."""
 _CANDIDATES = "candidates:"
+_UNSETTLED = "unsettled:"
 _OTHER = "other:"
 
 
@@ -393,15 +394,40 @@ class Disagreement:
     no_node: str = ""
 
 
+Silence = Literal["empty", "undefined", "same", "unsettled"]
+"""Why an output confirms nothing: no element is a number, ONNX does not define it, it is the same
+for other inputs, or all of it depends on decisions within the tolerance."""
+NEVER = 255
+"""Of an element that changes at no tolerance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leeway:
+    """Where outputs may be others than the reference's.
+
+    `candidates` are the values that an output of indices chose from, [places, values] in the order
+    of its elements, or of its rows along the axis in `axes` where each has several. `unsettled` has
+    for an output that follows from decisions between floats the number of the first tolerance, of
+    `agreement.RUNGS`, at which each element may change, else `NEVER`; a single number where its
+    shape may. `silent` says of an output that confirms nothing why.
+    """
+
+    candidates: Mapping[str, np.ndarray] = field(default_factory=dict)
+    axes: Mapping[str, int] = field(default_factory=dict)
+    unsettled: Mapping[str, np.ndarray] = field(default_factory=dict)
+    silent: Mapping[str, Silence] = field(default_factory=dict)
+
+
+NO_LEEWAY = Leeway()
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """Inputs and expected outputs of one model at one point of its axes.
 
     `outputs` are those of the references `by`, which are as good as equal; empty `by` is
     nobody in particular. `others` are the outputs of references that differ, by their name.
-    `missing` says of each reference that could not be had why. `candidates` are the values that an
-    output of indices chose from, [places, values] in the order of its elements, or of its rows
-    along the axis in `candidate_axes` where each has several.
+    `missing` says of each reference that could not be had why.
     """
 
     inputs: Mapping[str, np.ndarray]
@@ -410,8 +436,7 @@ class Reference:
     others: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     disagreements: tuple[Disagreement, ...] = ()
-    candidates: Mapping[str, np.ndarray] = field(default_factory=dict)
-    candidate_axes: Mapping[str, int] = field(default_factory=dict)
+    leeway: Leeway = NO_LEEWAY
 
 
 def load_reference(path: str) -> Reference:
@@ -436,8 +461,12 @@ def load_reference(path: str) -> Reference:
         {name: part(f"{_OTHER}{name}:") for name in facts.get("others", ())},
         facts.get("missing", {}),
         tuple(map(_disagreement, facts.get("disagreements", ()))),
-        part(_CANDIDATES),
-        facts.get("candidate_axes", {}),
+        Leeway(
+            part(_CANDIDATES),
+            facts.get("candidate_axes", {}),
+            part(_UNSETTLED),
+            facts.get("silent", {}),
+        ),
     )
 
 
@@ -466,7 +495,9 @@ def repeat_reference(source: str, target: str, axes: Mapping[str, int], size: in
 
 
 def _output_of(name: str) -> str:
-    """`output:NAME` for another reference's array of that output, else the name itself."""
+    """`output:NAME` for another array of that output, else the name itself."""
+    if name.startswith(_UNSETTLED):
+        return f"output:{name.removeprefix(_UNSETTLED)}"
     if name.startswith(_OTHER):
         return f"output:{name.removeprefix(_OTHER).partition(':')[2]}"
     return name
@@ -484,7 +515,9 @@ def save_reference(path: str, reference: Reference) -> None:
             )
     arrays = {f"{INPUT}{name}": array for name, array in reference.inputs.items()}
     arrays |= {f"output:{name}": array for name, array in reference.outputs.items()}
-    arrays |= {f"{_CANDIDATES}{name}": array for name, array in reference.candidates.items()}
+    leeway = reference.leeway
+    arrays |= {f"{_CANDIDATES}{name}": array for name, array in leeway.candidates.items()}
+    arrays |= {f"{_UNSETTLED}{name}": array for name, array in leeway.unsettled.items()}
     for reference_name, outputs in reference.others.items():
         arrays |= {f"{_OTHER}{reference_name}:{name}": array for name, array in outputs.items()}
     facts = {
@@ -492,7 +525,8 @@ def save_reference(path: str, reference: Reference) -> None:
         "others": list(reference.others),
         "missing": dict(reference.missing),
         "disagreements": [asdict(disagreement) for disagreement in reference.disagreements],
-        "candidate_axes": dict(reference.candidate_axes),
+        "candidate_axes": dict(leeway.axes),
+        "silent": dict(leeway.silent),
     }
     arrays["about"] = np.array(json.dumps(facts))
     with Path(path).open("wb") as file:

@@ -19,7 +19,7 @@ from app.cases.status import TRIED_AGAIN, Status
 from app.cases.telemetry import Interference, Surroundings
 from exporters.codec import NON_FINITE
 from exporters.diagnostics.diagnostic import Diagnostic
-from exporters.types import Disagreement, ExportedModel
+from exporters.types import Disagreement, ExportedModel, Silence
 from runtimes.execution import Boundary, Clock
 from runtimes.options import OptionValue, Settings
 
@@ -230,8 +230,8 @@ class Check:
     reference does. `lane` is the one of several that had it, `batch` the one of a batcher's, 0
     without one, and `shape` the sizes where there are several. `slice` is the part of the output
     that is farthest off by its own scale, `slice_error` that distance (`exporters/slices.py`), and
-    `slices_lost` the largest share of slices along an axis that are lost. `empty` are the outputs
-    without elements, or with NaN alone.
+    `slices_lost` the largest share of slices along an axis that are lost. `silent` are the outputs
+    that confirm nothing, and why.
     """
 
     reference: str
@@ -255,7 +255,7 @@ class Check:
     slice: str = ""
     slice_error: float = field(default=0.0, metadata=NON_FINITE)
     slices_lost: float = 0.0
-    empty: tuple[str, ...] = ()
+    silent: Mapping[str, Silence] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ import numpy as np
 from app.cases.round import Check
 from app.workers.verdict import families, verdict
 from exporters.agreement import (
-    NO_CANDIDATES,
+    RUNGS,
     Bound,
-    Candidates,
     difference,
     is_permitted_choice,
     scale_of,
@@ -21,7 +20,7 @@ from exporters.agreement import (
     tolerance_of,
 )
 from exporters.slices import LOST, MOST_LOST, ROUNDING, compared
-from exporters.types import ExportedModel, Reference
+from exporters.types import NO_LEEWAY, ExportedModel, Leeway, Reference, Silence
 from runtimes.base import Arrays, Lane
 
 
@@ -30,12 +29,11 @@ class Allowances:
     """What the graph says of its outputs.
 
     `range_steps` has those whose range is known beforehand, with a step of it: a slice below that
-    has nothing to lose. `candidates` has those that are indices: where two values lie within the
-    tolerance either may be chosen.
+    has nothing to lose.
     """
 
     range_steps: Mapping[str, float] = field(default_factory=dict)
-    candidates: Candidates = NO_CANDIDATES
+    leeway: Leeway = NO_LEEWAY
 
 
 NO_ALLOWANCES = Allowances()
@@ -79,7 +77,7 @@ def check_outputs(
     steps, scale = "int8" in types, scale_of(reference.inputs)
     allowances = Allowances(
         dict.fromkeys(model.bounded_outputs, step_of(types)),
-        Candidates(reference.candidates, reference.candidate_axes),
+        reference.leeway,
     )
     reference_names, random = reference.by or (model.reference,), set(model.random_outputs)
     expected = {
@@ -172,47 +170,73 @@ def compare(
     """
     bound = Bound(tolerance, steps)
     worst = Check(reference, 0.0, 0.0, 1.0, tolerance, True)
-    nans, empty = [], []
-    for name, reference_output in expected.items():
-        deviation = difference(actual.get(name), reference_output, inputs_scale)
+    nans: list[str] = []
+    silent: dict[str, Silence] = dict(allowances.leeway.silent)
+    for name, expected_array in expected.items():
+        array = actual.get(name)
+        deviation = difference(array, expected_array, inputs_scale)
+        if not bound.holds(deviation, expected_array):
+            array, excused = with_leeway(array, expected_array, name, tolerance, allowances.leeway)
+            deviation = difference(array, expected_array, inputs_scale)
+            if excused:
+                silent[name] = excused
+        elif silent.get(name) == "undefined":
+            del silent[name]
         if deviation.nans:
             nans.append(name)
-        if deviation.nans == reference_output.size:
-            empty.append(name)
+        if deviation.nans == expected_array.size:
+            silent[name] = "empty"
         check = Check(
             reference,
             deviation.absolute,
             deviation.relative,
             deviation.cosine,
             tolerance,
-            bound.holds(deviation, reference_output),
+            bound.holds(deviation, expected_array),
             name,
-            unequal=deviation.unequal / max(reference_output.size, 1)
-            if bound.is_exact(reference_output)
+            unequal=deviation.unequal / max(expected_array.size, 1)
+            if bound.is_exact(expected_array)
             else None,
         )
-        if not check.output_ok and name in allowances.candidates.values:
-            check = with_choices(check, actual.get(name), reference_output, allowances.candidates)
-        if check.output_ok and reference_output.dtype.kind in "fc":
-            check = with_slices(
-                check, actual[name], reference_output, allowances.range_steps.get(name, 0.0)
-            )
+        if array is not None and check.output_ok and expected_array.dtype.kind in "fc":
+            check = with_slices(check, array, expected_array, allowances.range_steps.get(name, 0.0))
         if (not check.output_ok, check.max_rel_error) >= (not worst.output_ok, worst.max_rel_error):
             worst = replace(check, cosine=min(check.cosine, worst.cosine))
-    return replace(worst, nans=tuple(nans), empty=tuple(empty))
+    # One that never changes, beside others that do, is a constant of the graph.
+    if not expected.keys() <= silent.keys():
+        silent = {name: why for name, why in silent.items() if why != "same"}
+    silent = {name: why for name, why in silent.items() if name in expected}
+    return replace(worst, nans=tuple(nans), silent=silent)
 
 
-def with_choices(
-    check: Check, actual: np.ndarray | None, expected: np.ndarray, candidates: Candidates
-) -> Check:
-    """The check of an output of indices, which may differ where the values that they choose are
-    within the tolerance of each other."""
-    name = check.worst_output
-    if actual is None or not is_permitted_choice(
-        actual, expected, candidates.values[name], candidates.axes.get(name), check.tolerance
-    ):
-        return check
-    return replace(check, output_ok=True, max_rel_error=0.0)
+def with_leeway(
+    actual: np.ndarray | None, expected: np.ndarray, name: str, tolerance: float, leeway: Leeway
+) -> tuple[np.ndarray | None, Silence | None]:
+    """An output that is off, with what is expected wherever it may differ, and why nothing of it
+    is left to compare.
+
+    Indices may differ where the values that they choose are within the tolerance of each other,
+    what follows from other decisions where it changes at the tolerance, and all of it where ONNX
+    leaves it open.
+    """
+    if leeway.silent.get(name) == "undefined":
+        return expected, "undefined"
+    if actual is None:
+        return None, None
+    values = leeway.candidates.get(name)
+    if values is not None:
+        axis = leeway.axes.get(name)
+        is_permitted = is_permitted_choice(actual, expected, values, axis, tolerance)
+        return (expected if is_permitted else actual), None
+    first_rungs = leeway.unsettled.get(name)
+    if first_rungs is None:
+        return actual, None
+    may_change = first_rungs < sum(rung <= tolerance for rung in RUNGS)
+    if may_change.all():
+        return expected, "unsettled"
+    if may_change.shape != actual.shape:
+        return actual, None
+    return np.where(may_change, expected, actual), None
 
 
 def with_slices(check: Check, actual: np.ndarray, expected: np.ndarray, step: float) -> Check:

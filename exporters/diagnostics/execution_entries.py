@@ -277,13 +277,14 @@ OUTPUTS: Entries = {
         example={"outputs": ("y",)},
     ),
     "outputs_say_nothing": Entry(
-        title="Outputs without a value",
-        message="The outputs {outputs} are empty or NaN throughout, here and in the reference, so "
-        "they confirm nothing.",
-        condition="An output has no element that is a number, in the row and in the reference.",
+        title="Outputs that confirm nothing",
+        message="The outputs {outputs} {why}, so they confirm nothing.",
+        condition="An output has no element that is a number, in the row and in the reference; or "
+        "it is the same for inputs of another seed; or it differs, and ONNX leaves open what it "
+        "is, or all of it follows from decisions between values within the tolerance.",
         action="Give inputs of your own (--inputs), of which the model computes something.",
-        units={"outputs": QUOTED},
-        example={"outputs": ("y",)},
+        units={"outputs": QUOTED, "why": MESSAGE},
+        example={"outputs": ("y",), "why": "are the same for other inputs"},
     ),
     "slices_lost": Entry(
         title="Parts of an output are lost",

@@ -23,8 +23,13 @@ from exporters.onnx_evaluator.table import RANDOM, Use, row_against
 class Distrust(NotImplementedError):
     """Names the node whose result is not believed, or that the evaluator lacks.
 
-    It stands in place of each value of the graph that depends on this node.
+    It stands in place of each value of the graph that depends on this node. `is_undefined`: no
+    engine's is, as ONNX leaves it open.
     """
+
+    def __init__(self, reason: str, is_undefined: bool = False) -> None:
+        super().__init__(reason)
+        self.is_undefined = is_undefined
 
 
 class Evaluator(ReferenceEvaluator):
@@ -100,7 +105,8 @@ def _run(
         use = Use(opsets.get(proto.domain, 1), attributes, inputs, len(proto.output))
         if row := row_against(proto.domain, proto.op_type, use):
             name = proto.name or next(filter(None, proto.output), "")
-            gap = Distrust(f"it is not believed for {proto.op_type} {name!r}: {row.reason}")
+            reason = f"it is not believed for {proto.op_type} {name!r}: {row.reason}"
+            gap = Distrust(reason, row.is_undefined)
             first = row.first
             if not first:
                 raise gap

@@ -6,12 +6,14 @@ a node, and for what depends on it, is no reference.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 RANDOM = frozenset(
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
@@ -45,7 +47,8 @@ class Use:
 class Row:
     """`operators` with a space between them; `when` None is always.
 
-    Outputs from place `first` on are not believed.
+    Outputs from place `first` on are not believed. `is_undefined`: nobody is, since ONNX leaves
+    open what they are.
     """
 
     operators: str
@@ -54,6 +57,10 @@ class Row:
     when: Callable[[Use], bool] | None = None
     domain: str = ""
     first: int = 0
+
+    @property
+    def is_undefined(self) -> bool:
+        return "not defined" in self.reason
 
 
 _ML = "ai.onnx.ml"
@@ -74,6 +81,15 @@ def _has_lengths(use: Use) -> bool:
 
 def _is_real(use: Use) -> bool:
     return use.kind().startswith(("float", "bfloat"))
+
+
+def _leaves_range(use: Use, target: str) -> bool:
+    """Whether a real number is none of the integers of the type that it is cast to."""
+    if not _is_real(use) or not re.fullmatch(r"u?int(8|16|32|64)", target):
+        return False
+    limits = np.iinfo(target)
+    whole = np.trunc(use.input(0).astype(np.float64))
+    return not bool(((whole >= limits.min) & (whole <= limits.max)).all())
 
 
 def _is_usual_resize(use: Use) -> bool:
@@ -145,6 +161,10 @@ ROWS: tuple[Row, ...] = (
         lambda n: bool(n["training_mode"]) and n.kind() != n.kind(3), first=1),
     Row("Cast", "how a real number becomes an integer of few bits is not defined", "ONNX Cast",
         lambda n: n["to"] in _FEW_BITS and _is_real(n)),
+    Row("Cast", "what a number beyond the range of the integer becomes is not defined", "ONNX Cast",
+        lambda n: _leaves_range(n, TensorProto.DataType.Name(n["to"]).lower())),
+    Row("CastLike", "what a number beyond the range of the integer becomes is not defined",
+        "ONNX Cast", lambda n: _leaves_range(n, n.kind(1))),
     Row("CastLike", "how a real number becomes an integer of few bits is not defined",
         "ONNX Cast", lambda n: n.kind(1).endswith(("int4", "int2")) and _is_real(n)),
     Row("Cast", "how a real number is written is not defined", "ONNX Cast",
@@ -217,6 +237,10 @@ def _rows_of(domain: str, operator: str) -> tuple[Row, ...]:
     return tuple(
         row for row in ROWS if row.domain == domain and ({operator, "*"} & {*row.operators.split()})
     )
+
+
+UNDEFINED = frozenset(name for r in ROWS if r.is_undefined for name in r.operators.split())
+"""Operators of which ONNX leaves something open."""
 
 
 def row_against(domain: str, operator: str, use: Use) -> Row | None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto
+
+from exporters.onnx_files.unsettled import Run
 
 _CHOOSE = frozenset({"ArgMax", "ArgMin", "TopK"})
 _KEEP_ORDER = frozenset({"Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"})
@@ -24,15 +27,30 @@ class Choice:
     several: bool
 
 
-def choices(model: ModelProto) -> Mapping[str, Choice]:
-    """By the name of the output; those of inner graphs and functions are not looked for."""
+def candidates(
+    model: ModelProto, inputs: Mapping[str, np.ndarray], run: Run
+) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+    """`candidates` and `axes` as a `Leeway` has them; inner graphs and functions are not looked at.
+
+    Raises what `run` raises.
+    """
     maker = {name: node for node in model.graph.node for name in node.output if name}
     found = {
-        value.name: _choice(value.name, maker)
+        value.name: choice
         for value in model.graph.output
         if value.type.tensor_type.elem_type in _INTEGERS
+        and (choice := _choice(value.name, maker)) is not None
     }
-    return {name: choice for name, choice in found.items() if choice is not None}
+    names = dict.fromkeys(c.values for c in found.values())
+    values = run(model, [name for name in names if name not in inputs], inputs)
+    values = {**inputs, **values}
+    arrays = {
+        name: np.moveaxis(values[choice.values], choice.axis, -1).reshape(
+            -1, values[choice.values].shape[choice.axis]
+        )
+        for name, choice in found.items()
+    }
+    return arrays, {name: choice.axis for name, choice in found.items() if choice.several}
 
 
 def _choice(name: str, maker: Mapping[str, NodeProto]) -> Choice | None:

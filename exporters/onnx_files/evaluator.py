@@ -19,11 +19,9 @@ from onnx import GraphProto, ModelProto, NodeProto
 from onnx.defs import has
 
 from exporters.agreement import (
-    NO_CANDIDATES,
     NO_OUTPUTS,
     Arrays,
     Bound,
-    Candidates,
     Computed,
     Node,
     Outputs,
@@ -34,19 +32,24 @@ from exporters.agreement import (
 from exporters.engine_values import has_narrow, input_values, output_arrays
 from exporters.file_access import file_sha256
 from exporters.narrow_types import NARROW_TYPES
-from exporters.onnx_evaluator.table import RANDOM
-from exporters.onnx_files.choices import choices
+from exporters.onnx_evaluator.table import RANDOM, UNDEFINED
+from exporters.onnx_files.choices import candidates
 from exporters.onnx_files.graph import all_nodes, node_name, reads
 from exporters.onnx_files.second_engine import by_openvino, is_installed
+from exporters.onnx_files.unsettled import unsettled
+from exporters.slices import SMALLEST
 from exporters.source import Point
 from exporters.structured import arrays_of, values_of
 from exporters.types import (
     EVALUATED,
+    NO_LEEWAY,
     SECOND_ENGINE,
     UNOPTIMISED,
     ExportError,
+    Leeway,
     NoReference,
     NotBenchmarkable,
+    Silence,
     TensorSpec,
     axes_key,
     deepest,
@@ -221,14 +224,16 @@ class FileEvaluator:
         self._inputs = tuple(inputs)
         self._plain_engine = Unoptimised(path, outputs, self._inputs, custom_ops)
         self._too_slow = ""
+        self._last_outputs: Arrays = {}
+        self._undefined: dict[str, Silence] = {}
         self.left_out = ""
         self.is_repeatable = is_repeatable
 
     def computed(
         self, inputs: Arrays, point: Point, bound: Bound, known_outputs: Outputs = NO_OUTPUTS
     ) -> Computed:
-        """What ONNX Runtime gives; unless that agrees with what is `known_outputs`, ONNX's
-        evaluator; and unless two of all these agree, OpenVINO.
+        """What ONNX Runtime gives; unless that agrees with what is `known_outputs`, or where ONNX
+        may leave outputs open, ONNX's evaluator; and unless two of all these agree, OpenVINO.
 
         The evaluator has as long as it takes only where there is no other reference.
         NotBenchmarkable where neither knows an operator; ExportError, with the node's name, if
@@ -238,7 +243,7 @@ class FileEvaluator:
         onnx_outputs: Arrays | None = None
         faults: dict[str, Exception] = {}
         try:
-            runtime_outputs = self.by_runtime(inputs)
+            runtime_outputs = self._last_outputs = self.by_runtime(inputs)
         except Exception as error:
             faults[UNOPTIMISED] = error
         outputs = (
@@ -246,7 +251,7 @@ class FileEvaluator:
             if runtime_outputs is None
             else {**known_outputs, UNOPTIMISED: runtime_outputs}
         )
-        if not two_agree(outputs, bound, scale_of(inputs)):
+        if self._may_be_undefined or not two_agree(outputs, bound, scale_of(inputs)):
             try:
                 onnx_outputs = self.within_limit(inputs) if outputs else self.by_onnx(inputs)
             except Exception as error:
@@ -286,6 +291,8 @@ class FileEvaluator:
         with np.errstate(all="ignore"):
             values = self._evaluator.values_by_name(self._outputs, self._feeds(inputs))
         gaps = {n: value for n, value in values.items() if isinstance(value, NotImplementedError)}
+        undefined = [n for n, gap in gaps.items() if getattr(gap, "is_undefined", False)]
+        self._undefined = dict.fromkeys(undefined, "undefined")
         if gaps and len(gaps) == len(values):
             raise next(iter(gaps.values()))
         self.left_out = f"{', '.join(gaps)}: {next(iter(gaps.values()))}" if gaps else ""
@@ -304,34 +311,54 @@ class FileEvaluator:
             self._too_slow = str(error)
             raise
 
-    def candidates(self, inputs: Arrays) -> Candidates:
-        """What outputs of indices choose from, by ONNX Runtime; nothing where it fails."""
+    def leeway(self, inputs: Arrays, others: Arrays | None) -> Leeway:
+        """Where outputs may differ, by ONNX Runtime; of what it fails to compute nothing may.
+
+        `inputs` are those that were computed last, `others` come from another seed.
+        """
         if is_engine_format(self._path):
-            return NO_CANDIDATES
+            return NO_LEEWAY
         model = onnx.load(self._path, load_external_data=False)
-        found = choices(model)
-        if not found:
-            return NO_CANDIDATES
-        names = list(dict.fromkeys(choice.values for choice in found.values()))
-        known = {value.name for value in model.graph.output}
-        for name in names:
-            if name not in known:
-                model.graph.output.add(name=name)
-        entries = {WEIGHTS_FOLDER: str(self._path.parent)}
+        silent = {**self._same(others), **self._undefined}
         try:
-            session = opened(model.SerializeToString(), self._custom_ops, entries)
-            values = dict(zip(names, session.run(names, dict(inputs)), strict=True))
-        except Exception:  # the outputs have to be equal then
-            return NO_CANDIDATES
-        return Candidates(
-            {
-                name: np.moveaxis(values[choice.values], choice.axis, -1).reshape(
-                    -1, values[choice.values].shape[choice.axis]
-                )
-                for name, choice in found.items()
-            },
-            {name: choice.axis for name, choice in found.items() if choice.several},
-        )
+            chosen = candidates(model, inputs, self._values)
+            return Leeway(*chosen, unsettled(model, inputs, self._values), silent)
+        except Exception:  # of the engine: the outputs have to be equal then
+            return Leeway(silent=silent)
+
+    def _same(self, others: Arrays | None) -> dict[str, Silence]:
+        """The outputs that are the same for other inputs; a few indices may well be."""
+        if others is None or not self._last_outputs:
+            return {}
+        try:
+            second = self.by_runtime(others)
+        except Exception:  # not each draw is one that it takes
+            return {}
+        return {
+            name: "same"
+            for name, array in self._last_outputs.items()
+            if (array.dtype.kind in "fc" or array.size >= SMALLEST)
+            and array.size
+            and name in second
+            and not difference(second[name], array).unequal
+        }
+
+    def _values(
+        self, model: ModelProto, names: Sequence[str], inputs: Arrays
+    ) -> dict[str, np.ndarray]:
+        """Values of this model, which lies where the file does, by ONNX Runtime."""
+        if not names:
+            return {}
+        whole = ModelProto()
+        whole.CopyFrom(model)
+        known = {value.name for value in model.graph.output}
+        for name in (name for name in names if name not in known):
+            whole.graph.output.add(name=name)
+        entries = {WEIGHTS_FOLDER: str(self._path.parent)}
+        session = opened(whole.SerializeToString(), self._custom_ops, entries)
+        taken = {value.name for value in session.get_inputs()}
+        feeds = {name: array for name, array in inputs.items() if name in taken}
+        return dict(zip(names, session.run(list(names), feeds), strict=True))
 
     def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
         """The first node whose outputs the two compute differently; raises what either raises."""
@@ -364,6 +391,13 @@ class FileEvaluator:
     @property
     def needs(self) -> tuple[str, ...]:
         return tuple(file_sha256(Path(library)) for library in self._custom_ops)
+
+    @cached_property
+    def _may_be_undefined(self) -> bool:
+        if is_engine_format(self._path):
+            return False
+        model = onnx.load(self._path, format="protobuf", load_external_data=False)
+        return any(node.op_type in UNDEFINED for node in all_nodes(model))
 
     @cached_property
     def _evaluator(self) -> Evaluator:

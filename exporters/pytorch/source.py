@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from exporters import user_module
-from exporters.agreement import NO_OUTPUTS, Arrays, Bound, Candidates, Computed, Node, Outputs
+from exporters.agreement import NO_OUTPUTS, Arrays, Bound, Computed, Node, Outputs
 from exporters.cache import Store
 from exporters.codec import from_json, to_json
 from exporters.diagnostics.catalogue import diagnostic
@@ -29,7 +29,7 @@ from exporters.pytorch.module import ModuleEvaluator
 from exporters.pytorch.to_onnx import WAYS, Way, at_point, nearest, told
 from exporters.source import Graph, Packaged, Point, Subject
 from exporters.steps import done
-from exporters.types import Definition, ExportError, Factory
+from exporters.types import Definition, ExportError, Factory, Leeway
 from exporters.user_arrays import digest_of
 from exporters.user_module import bring
 
@@ -67,9 +67,9 @@ class ModuleReferences:
             inputs, point, bound, {**known_outputs, expected.by: expected.outputs}
         )
 
-    def candidates(self, inputs: Arrays) -> Candidates:
+    def leeway(self, inputs: Arrays, others: Arrays | None) -> Leeway:
         """Of the graph."""
-        return self._graph.candidates(inputs)
+        return self._graph.leeway(inputs, others)
 
     def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
         """Of the graph."""

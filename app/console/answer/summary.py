@@ -220,7 +220,7 @@ def _unconfirmed(rows: Sequence[Row]) -> list[str]:
     counts = {
         "outputs of {} disputed": disputed,
         "{} checked by its own engine only": own,
-        "outputs of {} without a value": empty,
+        "outputs of {} confirm nothing": empty,
     }
     return [text.format(f"{count:,}") for text, count in counts.items() if count]
 

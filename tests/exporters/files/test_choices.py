@@ -74,15 +74,3 @@ def test_each_of_several_indices_may_be_another_of_as_large_a_value(tmp_path: Pa
     assert check_outputs([swapped], "fp32", reference, model, 1e-2, "ort-cpu").output_ok
     other = {"y": np.array([[2, 3], [2, 0]])}
     assert not check_outputs([other], "fp32", reference, model, 1e-2, "ort-cpu").output_ok
-
-
-def test_what_is_no_choice_must_be_equal(tmp_path: Path) -> None:
-    """A sum of indices chooses nothing."""
-    nodes = [
-        helper.make_node("ArgMax", ["x"], ["i"], **ARGMAX),
-        helper.make_node("Add", ["i", "i"], ["y"]),
-    ]
-    model, reference = reference_of(tmp_path, nodes, tensor("y", [2], TensorProto.INT64))
-    assert not reference.candidates
-    check = check_outputs([{"y": np.array([2, 4])}], "fp32", reference, model, 0.5, "ort-cpu")
-    assert not check.output_ok
