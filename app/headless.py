@@ -47,9 +47,10 @@ from app.machine.system import program_begun_s
 from app.plan.command_line import explicit_settings, reject_with_check, reject_with_run_as_plan
 from app.plan.curves import reject_without_gaps
 from app.plan.exclusions import reject_exclusions, reject_without_effect
-from app.plan.options import config_text, layers_of, layers_of_run, plan_from_options
+from app.plan.options import config_text, layers_of, layers_of_run, origin_of, plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.runtime_selection import environments_of, with_default_runtimes
+from app.plan.settings.table import by_key
 from app.plan.validation import reject_misplaced
 from app.plot_data.curves import idleness
 from app.present.svg import svg_document
@@ -171,8 +172,6 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     manifest = _resumed_manifest(flags)
     plan = _requested_plan(flags, manifest)
     make_missing(plan, flags.install)
-    if plan.check:
-        reject_with_check(flags)
     reject_without_effect(plan, explicit_settings(flags, "command"))
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     columns = parse_columns(flags.columns, plan.percentiles) if flags.columns is not None else ()
@@ -180,6 +179,9 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     layers = (
         layers_of(flags) if manifest is None else layers_of_run(plan, flags.resume or flags.plan)
     )
+    if plan.check:
+        is_command = "check" in layers.plan_values
+        reject_with_check(flags, "" if is_command else origin_of(by_key()["check"], layers))
     comparing = comparer_of(flags, plan, layers, resumed)
     if flags.plot is not None:
         reject_without_gaps(plan)

@@ -15,7 +15,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-f",
         "--format",
-        "--export",
         dest="formats",
         metavar="FORMAT,…",
         required=True,

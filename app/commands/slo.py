@@ -12,7 +12,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_models(parser)
     parser.add_argument(
         "--target",
-        "--slo",
         dest="slo",
         metavar="P=TIME",
         required=True,

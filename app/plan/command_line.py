@@ -90,11 +90,17 @@ def reject_with_study(flags: argparse.Namespace) -> None:
         raise PlanError(f"a study pages one run, and {len(flags.paths)} are named", "name one")
 
 
-def reject_with_check(flags: argparse.Namespace) -> None:
-    """What a check does not read, such as what figures are compared with; PlanError."""
+def reject_with_check(flags: argparse.Namespace, origin: str) -> None:
+    """What a check does not read, such as what figures are compared with; PlanError.
+
+    `origin` names the file or plan that made it a check, "" where the command did.
+    """
     for flag in _excess_flags(accepted_by("check"), flags):
+        cause = f"{flag} cannot be used with a check, which measures nothing"
+        if not origin:
+            raise PlanError(cause, f"remove {flag}")
         raise PlanError(
-            f"{flag} cannot be used with a check, which measures nothing", f"remove {flag}"
+            f"{origin}: check = true, and {cause}", f"remove check = true there, or {flag} here"
         )
 
 

@@ -23,7 +23,7 @@ from app.plan.plan import Plan, in_words
 from app.plan.settings.setting import Setting
 from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS
-from exporters.file_access import read_toml
+from exporters.file_access import MOST_BYTES, read_file, read_toml
 
 VARIABLE = "GRAPHLAP_CONFIG"
 """Names a file in place of the project's; `none` for no configuration at all, as in a test."""
@@ -90,19 +90,30 @@ def _project_file() -> Iterator[Path]:
 
 
 def _table(path: Path) -> dict[str, Any] | None:
-    """The settings in a file; None for a pyproject.toml that has none or is not ours to judge."""
+    """The settings in a file; None for a pyproject.toml that has none or is not ours to judge, as
+    one that can't be read and doesn't name us."""
     is_shared = path.name == "pyproject.toml"
     try:
         values = read_toml(path)
     except (OSError, ValueError) as error:
-        if is_shared:
+        if is_shared and not _may_have_table(path):
             return None
-        raise PlanError(f"{path} can't be read ({error})", "correct it, or remove it") from None
+        remedy = (
+            f"correct it, or set {VARIABLE}={NONE}" if is_shared else "correct it, or remove it"
+        )
+        raise PlanError(f"{path} can't be read ({error})", remedy) from None
     if not is_shared:
         return values
     tool = values.get("tool")
     table = tool.get("graphlap") if isinstance(tool, dict) else None
     return table if isinstance(table, dict) else None
+
+
+def _may_have_table(path: Path) -> bool:
+    try:
+        return b"graphlap" in read_file(path, most_bytes=MOST_BYTES)
+    except OSError:
+        return False
 
 
 def _read(path: Path, kind: str, is_untrusted: bool) -> Configuration:

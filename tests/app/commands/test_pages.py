@@ -60,6 +60,15 @@ def test_each_page_is_printed_and_fits_80_columns(
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.parametrize("command", ["slo", "tune", "export"])
+def test_an_option_that_is_missing_is_named_as_its_help_names_it(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "x"]) == 2
+    named = set(re.findall(r"--[a-z]+", capsys.readouterr().err.partition(": see ")[0]))
+    assert len(named - {"--help"}) == 1
+
+
 @pytest.mark.parametrize("line", [*EXAMPLES, *(e for c in COMMANDS for e in c.examples)])
 def test_every_example_is_understood(line: str) -> None:
     words = shlex.split(re.split(r" [|>] ", line)[0])

@@ -109,6 +109,32 @@ def test_what_is_wrong_with_a_file_is_one_sentence_with_its_path(
     assert [path.name for path in project.iterdir()] == ["graphlap.toml"]
 
 
+def test_a_broken_pyproject_that_may_have_settings_is_an_error_with_file_and_line(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = project / "pyproject.toml"
+    path.write_text("[project]\nname = 'other'\n[tool.other\n")
+    assert planned().rounds is None, "what does not name us is not ours to judge"
+    path.write_text("[project]\nname = 'other'\n[tool.graphlap\nrounds = 5\n")
+    assert main([*MODELS]) == 2
+    errors = capsys.readouterr().err
+    assert str(path) in errors and "line 3" in errors and len(errors.splitlines()) == 1
+    (project / "graphlap.toml").write_text("rounds = 4\n")
+    with pytest.raises(PlanError):
+        planned()
+    assert planned("--config", "none").rounds is None
+
+
+def test_a_file_that_makes_a_run_a_check_is_named(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = project / "graphlap.toml"
+    path.write_text("check = true\n")
+    assert main([*MODELS, "--preset", "glance"]) == 2
+    errors = capsys.readouterr().err
+    assert str(path) in errors and "--preset" in errors
+
+
 @pytest.mark.parametrize("row", [*PLAN_SETTINGS, *SWEEP_SETTINGS], ids=lambda row: row.key)
 def test_every_setting_can_be_configured(row: Any) -> None:
     value = {**PLAN, **SWEEP}[row.key]
