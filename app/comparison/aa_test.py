@@ -20,7 +20,8 @@ import numpy as np
 from app.comparison.measured_case import MeasuredCase, clock_resolution
 from app.formatting.case_labels import labels
 from app.run_folder.run import Run
-from app.stats.quantiles import Interval
+from app.stats.intervals import round_correlation
+from app.stats.quantiles import Interval, mean
 from app.stats.round_pairs import RoundPairs, judge_rounds
 from app.stats.verdict import binomial_interval, smallest_change
 
@@ -144,6 +145,10 @@ def _comparison(name: str, pairs: Pairs, places: Sequence[int], resolution: floa
 def _smallest(pairs: Pairs, rounds: int, band: float) -> float | None:
     if len(pairs) < 2:
         return None
-    logs = [math.log(second / first) for first, second in pairs.values()]
-    spread = math.sqrt(float(np.mean(np.square(logs))))  # the sides are alike: their mean is 0
-    return smallest_change(spread / math.sqrt(rounds), rounds - 1, band)
+    ratios = np.array([second / first for first, second in pairs.values()])
+    starts = range(0, max(1, len(ratios) - rounds + 1), rounds)
+    inflations = [round_correlation(ratios[k : k + rounds]).inflation for k in starts]
+    inflation = math.sqrt(mean(np.square(inflations)))
+    # The sides are alike: the mean of their logarithms is 0.
+    error = inflation * math.sqrt(mean(np.square(np.log(ratios))) / rounds)
+    return smallest_change(error, rounds - 1, band, inflation=inflation)

@@ -16,7 +16,7 @@ Where processes are in one of few modes, the pairs of a comparison with few roun
 the same two modes. They then spread hardly at all, however far the modes are apart, and with
 many
 comparisons this happens to some of them. How far pairs spread in the other comparisons shows
-it.
+it, and so does how much their neighbours correlate.
 
 What is left of a model without its no-op twin is an amount: microseconds and not a ratio.
 
@@ -40,6 +40,7 @@ from app.stats.intervals import (
     deviation,
     noncentrality,
     reaches,
+    round_correlation,
     skewness_of,
     spread_limit,
     t_quantile,
@@ -47,7 +48,7 @@ from app.stats.intervals import (
     tail_allowance,
     typical,
 )
-from app.stats.quantiles import CONFIDENCE, Interval, needed_samples
+from app.stats.quantiles import CONFIDENCE, Interval, mean, needed_samples
 
 Source = Literal["history", "anchor", "stated"]
 
@@ -158,6 +159,7 @@ class Difference:
 
     `resolution` is how far the logarithm may be off because of the ticks of the clocks, whatever
     the rounds' spread. `variation` is what two runs differ by without a change, where it counts.
+    `inflation` is what the correlation of neighbouring pairs has multiplied the error by.
     """
 
     log: float
@@ -166,6 +168,7 @@ class Difference:
     in_turn: bool
     resolution: float = 0.0
     variation: RunVariation | None = None
+    inflation: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +215,13 @@ def difference(
 ) -> Difference | None:
     """Of the rounds' own figures; None with fewer than three rounds a side.
 
-    In turn: the mean of the logarithms' differences, with n - 1 degrees of freedom. Apart:
-    Welch's t, with the degrees of freedom of Satterthwaite. Of two runs their `variation` is a
-    third part of the variance, which no number of rounds makes smaller; without it the figures are
-    compared as if the machine were the same (DerSimonian & Laird, Control. Clin. Trials 7, 1986,
-    have the same two parts). `resolution` is that of the clocks (`clock_tick.ratio_resolution`).
+    In turn: the mean of the logarithms' differences, with n - 1 degrees of freedom, its error
+    widened where neighbouring pairs correlate (`round_correlation`): a side that wanders by itself
+    moves the ratio slowly, and pairs then spread less than their mean is unsure. Apart: Welch's t,
+    with the degrees of freedom of Satterthwaite. Of two runs their `variation` is a third part of
+    the variance, which no number of rounds makes smaller; without it the figures are compared as if
+    the machine were the same (DerSimonian & Laird, Control. Clin. Trials 7, 1986, have the same two
+    parts). `resolution` is that of the clocks (`clock_tick.ratio_resolution`).
     """
     a, b = np.log(np.array(first)), np.log(np.array(second))
     if in_turn:
@@ -226,8 +231,9 @@ def difference(
         return None
     log = float(b.mean() - a.mean())
     if in_turn:
-        error = float(np.std(b - a, ddof=1)) / math.sqrt(len(a))
-        return Difference(log, error, len(a) - 1, in_turn, resolution)
+        inflation = round_correlation(np.exp(b - a)).inflation
+        error = inflation * deviation(b - a) / math.sqrt(len(a))
+        return Difference(log, error, len(a) - 1, in_turn, resolution, inflation=inflation)
     parts = [(float(np.var(side, ddof=1)) / len(side), len(side) - 1.0) for side in (a, b)]
     if variation is not None:
         sampled_variance = sum(variance for variance, _ in parts)
@@ -273,15 +279,21 @@ def judge(
 
 
 def smallest_change(
-    error: float, freedom: float, band: float = BAND, confidence: float = CONFIDENCE
+    error: float,
+    freedom: float,
+    band: float = BAND,
+    confidence: float = CONFIDENCE,
+    inflation: float = 1.0,
 ) -> float:
     """The slowdown that such a comparison would call slower in nine of ten tries, as a share.
 
     ln(1 + x) = ln(1 + band) + d error, with the noncentrality d at which the noncentral t exceeds
-    the critical value of the test with nine chances of ten. `error` is the true standard error. For
-    one comparison; Holm's correction asks for more.
+    the critical value of the test with nine chances of ten. `error` is the true standard error,
+    times the `inflation` that the test reckons with. For one comparison; Holm's correction asks for
+    more.
     """
-    return math.expm1(math.log1p(band) + _power_reach(freedom, 0.5 + confidence / 2) * error)
+    reach = _power_reach(freedom, 0.5 + confidence / 2, inflation)
+    return math.expm1(math.log1p(band) + reach * error)
 
 
 def rounds_to_decide(
@@ -300,7 +312,9 @@ def rounds_to_decide(
     distance -= math.copysign(d.resolution, distance)
     level = 0.5 + confidence / 2 if distance > 0 else CONFIDENCE
     for rounds in range(MINIMUM_ROUNDS, MAXIMUM_ROUNDS + 1):
-        if _power_reach(rounds - 1, level) * spread / math.sqrt(rounds) < abs(distance):
+        if _power_reach(rounds - 1, level, d.inflation) * spread / math.sqrt(rounds) < abs(
+            distance
+        ):
             return rounds
     return None
 
@@ -310,20 +324,22 @@ def smallest_change_between(figures: Sequence[float], band: float = BAND) -> flo
 
     So few rounds estimate their own spread poorly, rather too small than too large, and a heavy
     tail makes it worse. The spread is taken at its upper 60 % limit (`spread_limit`), larger where
-    the rounds show a tail (`tail_allowance`).
+    the rounds show a tail (`tail_allowance`) or correlate, as pairs would.
     """
     rounds = len(figures)
     if rounds < MINIMUM_ROUNDS:
         return None
     logarithms = np.log(np.array(figures))
     spread = tail_allowance(logarithms) * spread_limit(deviation(logarithms), rounds - 1)
-    return smallest_change(spread * math.sqrt(2.0 / rounds), rounds - 1, band)
+    inflation = round_correlation(figures).inflation
+    error = inflation * spread * math.sqrt(2.0 / rounds)
+    return smallest_change(error, rounds - 1, band, inflation=inflation)
 
 
-def _power_reach(freedom: float, level: float) -> float:
-    """How many standard errors beyond the band a change is found with `FOUND`, by a one-sided test
-    at this level."""
-    return noncentrality(freedom, t_quantile(freedom, level), 1.0 - FOUND)
+def _power_reach(freedom: float, level: float, inflation: float) -> float:
+    """How many inflated standard errors beyond the band a change is found with `FOUND`, by a
+    one-sided test at this level, where rounds do not correlate."""
+    return noncentrality(freedom, inflation * t_quantile(freedom, level), 1.0 - FOUND) / inflation
 
 
 def binomial_interval(count: int, total: int) -> Interval:
@@ -347,7 +363,7 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
         equivalence_interval = interval_of(d, both_sides)
         return Verdict("same", ratio, equivalence_interval, "", both_sides, difference=d)
     edge = math.expm1(math.log1p(band) + d.resolution)
-    detectable_change = smallest_change(d.error, d.freedom, edge, step.confidence)
+    detectable_change = smallest_change(d.error, d.freedom, edge, step.confidence, d.inflation)
     detail, reason = f"would find a change of {detectable_change:.0%}", NOT_RESOLVED
     if d.variation is not None and d.variation.variance > d.error**2 / 2.0:
         detail, reason = f"measured apart, {detail}", RUN_VARIATION
@@ -400,39 +416,37 @@ MINIMUM_COMPARISONS = 3
 def with_minimum_spread(
     differences: Sequence[Difference | None], figures: Sequence[str]
 ) -> list[Difference | None]:
-    """The same differences; those in turn spread as if one more pair had the typical variance.
+    """The same differences; those in turn correlate and spread at least as is typical of a figure.
 
-    `figures` names the figure that each is of: a p99 spreads more than a p50. With the variance v
-    of a comparison's pairs, its degrees of freedom f and the median V of the variances of all
-    comparisons of the figure, the variance becomes (f v + V) / (f + 1) where that is larger. The
-    degrees of freedom stay, so that an interval never becomes narrower.
+    `figures` names the figure that each is of: a p99 spreads more than a p50. Eight pairs hardly
+    show that they correlate, many comparisons do, so each error is inflated by at least the root
+    mean square of all inflations. And each comparison spreads as if one more pair had the typical
+    variance: with the variance v of its pairs, its degrees of freedom f and the median V of the
+    variances of all comparisons of the figure, the variance becomes (f v + V) / (f + 1) where that
+    is larger. The degrees of freedom stay, so that an interval never becomes narrower.
     """
-    typical = {figure: _typical(differences, figures, figure) for figure in set(figures)}
-    pairs = zip(differences, figures, strict=True)
-    return [_with_minimum(d, typical[figure]) for d, figure in pairs]
-
-
-def _typical(
-    differences: Sequence[Difference | None], figures: Sequence[str], figure: str
-) -> float:
-    pairs = zip(differences, figures, strict=True)
-    variances = [
-        _variance(d) for d, name in pairs if d is not None and d.in_turn and name == figure
-    ]
-    return float(np.median(variances)) if len(variances) >= MINIMUM_COMPARISONS else 0.0
-
-
-def _variance(d: Difference) -> float:
-    """Of a pair: a comparison in turn has one degree of freedom fewer than pairs."""
-    return d.error**2 * (d.freedom + 1.0)
-
-
-def _with_minimum(d: Difference | None, typical: float) -> Difference | None:
-    if d is None or not d.in_turn:
-        return d
-    pair_variance = _variance(d)
-    variance = max(pair_variance, (d.freedom * pair_variance + typical) / (d.freedom + 1.0))
-    return replace(d, error=math.sqrt(variance / (d.freedom + 1.0)))
+    results = list(differences)
+    for figure in set(figures):
+        own = [
+            (place, d)
+            for place, (d, name) in enumerate(zip(differences, figures, strict=True))
+            if d is not None and d.in_turn and name == figure
+        ]
+        if len(own) < MINIMUM_COMPARISONS:
+            continue
+        typical_inflation = math.sqrt(mean(np.array([d.inflation**2 for _, d in own])))
+        # A comparison in turn has one degree of freedom fewer than pairs.
+        variances = [
+            (d.freedom + 1.0) * (d.error * max(1.0, typical_inflation / d.inflation)) ** 2
+            for _, d in own
+        ]
+        typical_variance = float(np.median(variances))
+        for (place, d), variance in zip(own, variances, strict=True):
+            raised = (d.freedom * variance + typical_variance) / (d.freedom + 1.0)
+            error = math.sqrt(max(variance, raised) / (d.freedom + 1.0))
+            inflation = max(d.inflation, typical_inflation)
+            results[place] = replace(d, error=error, inflation=inflation)
+    return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,8 +466,8 @@ def typical_difference(
     Each side's figure G is that of a typical round, as rows quote it. To first order a pair moves
     the difference by G_a (ln a - ln G_a) - G_b (ln b - ln G_b) (the delta method;
     Oehlert, Am. Stat. 46, 1992), and the interval is that of the mean of these, as `between` has
-    it for one case: Student's t, widened for skewness. What moves both sides of a pair alike, as a
-    slow minute of the machine does, is in neither.
+    it for one case: Student's t, widened for skewness and for correlation. What moves both sides of
+    a pair alike, as a slow minute of the machine does, is in neither.
     """
     pairs = len(longer)
     if not pairs:
@@ -464,9 +478,10 @@ def typical_difference(
     if pairs < MINIMUM_ROUNDS:
         return TypicalDifference(value, None)
     pair_shifts = typical_a * np.log(a / typical_a) - typical_b * np.log(b / typical_b)
-    error = float(np.std(pair_shifts, ddof=1)) / math.sqrt(pairs)
+    error = deviation(pair_shifts) / math.sqrt(pairs)
     if error == 0.0:
         return TypicalDifference(value, Interval(value, value))
+    error *= round_correlation(np.exp(pair_shifts / max(typical_a, typical_b))).inflation
     low_reach, high_reach = reaches(pairs, skewness_of(pair_shifts), confidence)
     return TypicalDifference(value, Interval(value - low_reach * error, value + high_reach * error))
 

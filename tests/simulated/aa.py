@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.signal import lfilter
 
 from app.stats.quantiles import ratio_resolution
 from app.stats.verdict import Difference, difference, judge, with_minimum_spread
-from tests.simulated.machines import log_normal_levels, modes
+from tests.simulated.machines import fractional_noise, log_normal_levels, modes
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 """The rounds' own figures of so many cases with so many rounds [cases, rounds], in microseconds."""
@@ -47,6 +48,43 @@ PROCESSES: tuple[Processes, ...] = (
     Processes("1 in 20 is 3x", _levels(modes((1.0, 3.0), (0.95, 0.05), 0.025))),
     Processes("100 ns on 1.2 us", _ticks, 0.1),
 )
+
+
+def _wandering(link: Callable[[np.random.Generator, tuple[int, int]], np.ndarray]) -> Draw:
+    """Rounds that spread by 3 %, each case linked to its neighbours in its own way."""
+    return lambda rng, shape: 100.0 * np.exp(0.03 * link(rng, shape))
+
+
+def _neighbours(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    noise = rng.standard_normal((shape[0], shape[1] + 60))
+    linked: np.ndarray = lfilter([0.8], [1.0, -0.6], noise)[:, 60:]
+    return linked
+
+
+def _long_memory(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return np.array([fractional_noise(rng, shape[1], 0.75) for _ in range(shape[0])])
+
+
+def _of_three(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    noise = rng.standard_normal((shape[0], shape[1] + 2))
+    return (noise[:, :-2] + noise[:, 1:-1] + noise[:, 2:]) / math.sqrt(3.0)
+
+
+def _two_states(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """One of two levels, left with one round in five."""
+    moves = rng.random(shape) < 0.2
+    moves[:, 0] = rng.random(shape[0]) < 0.5
+    return 2.0 * (np.cumsum(moves, axis=1) % 2) - 1.0 + 0.2 * rng.standard_normal(shape)
+
+
+WANDERING: tuple[Processes, ...] = (
+    Processes("AR 0.6", _wandering(_neighbours)),
+    Processes("long memory, H 0.75", _wandering(_long_memory)),
+    Processes("means of three", _wandering(_of_three)),
+    Processes("two states", _wandering(_two_states)),
+)
+"""Each side wanders by itself, so that the ratio does too. The last three played no part in
+choosing the method."""
 
 
 def wrong_runs(processes: Processes, cases: int, rounds: int, runs: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from app.cases.objectives import BAND
 from app.stats.intervals import t_quantile
-from app.stats.verdict import FOUND, smallest_change_between
+from app.stats.verdict import FOUND, difference, smallest_change_between
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 SPREAD = 0.03
@@ -62,7 +62,7 @@ class Power:
     below_half: float
 
 
-def power(kind: str, rounds: int, comparisons: int = 40_000, rows: int = 3000) -> Power:
+def power(kind: str, rounds: int, comparisons: int = 20_000, rows: int = 3000) -> Power:
     """Of comparisons in turn of so many rounds, where both sides spread alike.
 
     A change c is called slower where the mean difference m + c exceeds the band by the reach r of
@@ -70,11 +70,11 @@ def power(kind: str, rounds: int, comparisons: int = 40_000, rows: int = 3000) -
     """
     rng = np.random.default_rng(zlib.crc32(f"{kind} {rounds}".encode()))
     draw, shape = ROUNDS_OF[kind], (comparisons, rounds)
-    pairs = SPREAD * (draw(rng, shape) - draw(rng, shape))
-    reach = t_quantile(rounds - 1, 0.975) * pairs.std(axis=1, ddof=1) / math.sqrt(rounds)
-    detectable_change = math.expm1(
-        math.log1p(BAND) + float(np.quantile(reach - pairs.mean(axis=1), FOUND))
-    )
+    sides = (np.exp(SPREAD * draw(rng, shape)).tolist() for _ in range(2))
+    pairs = zip(*sides, strict=True)
+    tests = [test for a, b in pairs if (test := difference(a, b, in_turn=True)) is not None]
+    reaches = [t_quantile(test.freedom, 0.975) * test.error - test.log for test in tests]
+    detectable_change = math.expm1(math.log1p(BAND) + float(np.quantile(reaches, FOUND)))
     figures = np.exp(SPREAD * draw(rng, (rows, rounds)))
     smallest_changes = np.array([smallest_change_between(row.tolist()) for row in figures], float)
     return Power(

@@ -17,6 +17,7 @@ from app.comparison.aa_test import ALL, AAResult, aa_result
 from app.console import run_comparison
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
+from app.stats.intervals import round_correlation
 from app.stats.verdict import binomial_interval, smallest_change
 from tests.app.hostile import formulas
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
@@ -47,7 +48,9 @@ def test_a_noisy_machine_is_rarely_wrong_and_told_what_it_can_not_find(tmp_path:
     assert {case.comparisons for case in (*result.cases, *result.overall)} == {COMPARISONS}
     everything = next(case for case in result.overall if case.percentile == ALL)
     assert everything.wrong <= 6, "5 % of 40 are 2, and 6 or fewer are had in 99 % of all runs"
-    expected = smallest_change(0.05 * math.sqrt(2 / ROUNDS), ROUNDS - 1)
+    inflation = round_correlation([100.0, 101.0, 103.0, 102.0]).inflation
+    error = inflation * 0.05 * math.sqrt(2 / ROUNDS)
+    expected = smallest_change(error, ROUNDS - 1, inflation=inflation)
     for case in result.cases:
         assert case.smallest_change == pytest.approx(expected, rel=0.15)
 

@@ -20,6 +20,7 @@ from app.columns.reference_cases import scaling_columns
 from app.columns.rows import Rows
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
+from app.stats.intervals import round_correlation
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 ALONE = Case("mlp", "ort-cpu", axes={"batch": 4})
@@ -61,7 +62,8 @@ def test_the_efficiency_is_the_speedup_over_the_sessions(tmp_path: Path) -> None
     assert two["speedup"] == pytest.approx(2.0 * ratio, rel=1e-5)
     assert two["scaling_efficiency"] == pytest.approx(ratio, rel=1e-5)
     # The rounds themselves differ by far more than the interval: pairs are what is counted.
-    low, high = stats.t.interval(0.95, 4, log.mean(), log.std(ddof=1) / math.sqrt(5))
+    error = log.std(ddof=1) / math.sqrt(5) * round_correlation(slower).inflation
+    low, high = stats.t.interval(0.95, 4, log.mean(), error)
     assert two["scaling_efficiency_ci_low"] == pytest.approx(math.exp(low), rel=1e-4)
     assert two["scaling_efficiency_ci_high"] == pytest.approx(math.exp(high), rel=1e-4)
     assert alone["scaling_efficiency"] is None

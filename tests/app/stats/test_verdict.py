@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from app.stats.intervals import round_correlation
 from app.stats.verdict import (
     NOT_RESOLVED,
     RUN_VARIATION,
@@ -69,13 +71,17 @@ def test_a_change_at_the_edge_of_the_band_is_not_called_beyond_it() -> None:
 @pytest.mark.parametrize(("count", "spread"), [(6, 0.01), (12, 0.03), (40, 0.1)])
 def test_the_smallest_change_is_found_in_nine_of_ten_tries(count: int, spread: float) -> None:
     rng = np.random.default_rng(4)
-    change = smallest_change(spread * math.sqrt(2.0 / count), count - 1)
+    inflation = 1.3
+    error = inflation * spread * math.sqrt(2.0 / count)
+    change = smallest_change(error, count - 1, inflation=inflation)
     detections = 0
     for _ in range(TRIES):
         trial = difference(
             rounds(rng, count, spread), rounds(rng, count, spread, change), in_turn=True
         )
-        detections += judge([trial])[0].word == "slower"
+        assert trial is not None
+        error = trial.error / trial.inflation * inflation
+        detections += judge([replace(trial, error=error)])[0].word == "slower"
     assert 0.87 <= detections / TRIES <= 0.93
 
 
@@ -84,7 +90,9 @@ def test_as_many_rounds_as_would_decide_do_so_in_nine_of_ten_tries(
     spread: float, change: float
 ) -> None:
     rng = np.random.default_rng(9)
-    observed = Difference(math.log1p(change), spread * math.sqrt(2.0 / 4), 3, in_turn=True)
+    inflation = round_correlation(rounds(rng, 4, spread)).inflation
+    error = inflation * spread * math.sqrt(2.0 / 4)
+    observed = Difference(math.log1p(change), error, 3, in_turn=True, inflation=inflation)
     count = rounds_to_decide(observed)
     assert count is not None
     detections = 0
@@ -107,7 +115,7 @@ def test_what_a_hundred_rounds_would_not_decide_is_hopeless() -> None:
 def test_rows_foretell_what_comparisons_find(
     kind: str, count: int, least: float, most: float
 ) -> None:
-    result = power(kind, count, comparisons=20_000, rows=1500)
+    result = power(kind, count, comparisons=4000, rows=1500)
     assert least <= result.foretold / result.found <= most
 
 
