@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -207,6 +208,7 @@ def _run_measurement(
     question: Mapping[str, Any],
     completion: _Completion = _Completion(),
 ) -> OpenedRun:
+    start_s = time.monotonic()
     if out is not None and not is_path(out):
         raise PlanError(f"out is no path (got {out!r})", "give the folder of the run")
     plan, layers = plan_of(command, words_of(models), settings, question)
@@ -220,7 +222,7 @@ def _run_measurement(
     ):
         code = measure(
             folder,
-            make_run=partial(SweepRun, cluster=cluster),
+            make_run=partial(SweepRun, cluster=cluster, start_s=start_s),
             formats=completion.formats,
             comparing=comparer,
             out=io.StringIO(),

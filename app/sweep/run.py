@@ -216,7 +216,7 @@ class SweepRun:
         benches = host_slots(cluster, self._place.ring) if cluster else ()
         self.warnings = tuple(chain.from_iterable(cluster.warnings.values())) if cluster else ()
         self._rounds, self._follow_ups, source = build_scheduler(
-            folder, self.run, self._rows, benches
+            folder, self.run, self._rows, benches, start_s
         )
         self.is_open = plan.has_open_end
         """Whether what is measured decides how many rounds there will be."""

@@ -387,8 +387,7 @@ OUTPUTS: Entries = {
 EXPORT: Entries = {
     "checker_rejects_graph": Entry(
         title="ONNX's checker rejects the graph",
-        message="ONNX's checker rejects the graph ({objection}). ONNX Runtime opens it, and its "
-        "unoptimised outputs are the reference.",
+        message="ONNX's checker rejects the graph ({objection}). ONNX Runtime opens it.",
         condition="A file is no valid graph of ONNX's operators, and ONNX Runtime runs it.",
         severity="info",
         units={"objection": MESSAGE},

@@ -204,11 +204,11 @@ AFTER_SHARE = 0.25
 
 
 class Budget:
-    """Begins when it is made. What is in flight when it ends may end; nothing is begun that is
-    likely to end later."""
+    """Begins at `start_s` (monotonic seconds), or when it is made. What is in flight when it ends
+    may end; nothing is begun that is likely to end later."""
 
-    def __init__(self, seconds: float = math.inf) -> None:
-        self._start_s = time.monotonic()
+    def __init__(self, seconds: float = math.inf, start_s: float | None = None) -> None:
+        self._start_s = time.monotonic() if start_s is None else start_s
         self._seconds = seconds
         self._case_seconds: dict[str, float] = {}
         self._sum_s = 0.0
@@ -241,7 +241,8 @@ class Budget:
         return self.expected_s(case_id, guess_s) <= self.left_s - self._reserved_s
 
     def expected_s(self, case_id: str, guess_s: float) -> float:
-        """How long the next round of this case takes: as its last, others' on average, a guess."""
+        """How long the next round of this case takes: as its longest, others' on average, a
+        guess."""
         usual = self._sum_s / len(self._case_seconds) if self._case_seconds else guess_s
         return self._case_seconds.get(case_id, usual)
 
@@ -258,8 +259,9 @@ class Budget:
 
     def learn(self, case_id: str, seconds: float) -> None:
         """A round of this case took so long."""
-        self._sum_s += seconds - self._case_seconds.get(case_id, 0.0)
-        self._case_seconds[case_id] = seconds
+        before_s = self._case_seconds.get(case_id, 0.0)
+        self._case_seconds[case_id] = max(before_s, seconds)
+        self._sum_s += self._case_seconds[case_id] - before_s
 
 
 class WithinBudget:

@@ -36,15 +36,20 @@ EXPORT_LIMIT_S = CHECK_LIMIT_S = COMPILE_LIMIT_S = 600.0
 
 
 def build_scheduler(
-    folder: RunFolder, recorded_run: Run, rows: Rows, slots: Sequence[HostSlot] = ()
+    folder: RunFolder,
+    recorded_run: Run,
+    rows: Rows,
+    slots: Sequence[HostSlot] = (),
+    start_s: float | None = None,
 ) -> tuple[RoundScheduler, tuple[FollowUp, ...], Source]:
     """The scheduler of the rounds, the jobs after them, and all as one source.
 
     `rows` are those of the run, which know what was read of its samples. `slots` are the hosts
-    that measure, none for this machine. PlanError for a capability that is not here.
+    that measure, none for this machine. A budget begins at `start_s`, or now. PlanError for a
+    capability that is not here.
     """
     plan = complete_plan(folder.manifest.requested_plan)
-    rounds = _round_scheduler(_schedule_of(folder), recorded_run, rows, slots)
+    rounds = _round_scheduler(_schedule_of(folder, start_s), recorded_run, rows, slots)
     if plan.check:
         return rounds, (), rounds
     source: Source = rounds
@@ -82,7 +87,7 @@ def _round_scheduler(
     return FixedSweep(schedule, statuses, policy)
 
 
-def _schedule_of(folder: RunFolder) -> Schedule:
+def _schedule_of(folder: RunFolder, start_s: float | None) -> Schedule:
     """The rounds as the manifest and its plan define them."""
     manifest = folder.manifest
     plan = manifest.requested_plan
@@ -95,7 +100,7 @@ def _schedule_of(folder: RunFolder) -> Schedule:
         samples_folder=folder.samples,
         memory_limit_bytes=parse_size(plan.memory_limit) if plan.memory_limit else 0,
         export_limit_s=_export_limit_s(plan.time_limit_s),
-        budget=Budget(plan.budget_s or math.inf),
+        budget=Budget(plan.budget_s or math.inf, start_s),
         checked=plan.checked,
         tolerance=plan.tolerance,
         cores=plan.chosen_cores,

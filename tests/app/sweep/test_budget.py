@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import shlex
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from app.headless import measure
 from app.plan.command import graphlap_line
 from app.plan.plan import parse_plan
 from app.runs.reader import read_run
+from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling import round_budget
 from app.sweep.scheduling.round_budget import Budget
@@ -46,8 +49,27 @@ def test_a_round_is_begun_if_it_is_likely_to_end_in_time(clock: Clock) -> None:
     assert budget.round_fits("a", guess_s=3.0)
     assert not budget.round_fits("b", guess_s=3.0)
     assert budget.round_fits("c", guess_s=99.0), "as long as the others took: 6 s"
+    budget.learn("a", 7.5)
+    budget.learn("a", 4.0)
+    assert not budget.round_fits("a", guess_s=3.0), "a round took 7.5 s, and another may"
     clock.now_s += 8.0
     assert budget.left_s == 0.0
+
+
+def test_what_was_before_the_first_round_counts(clock: Clock) -> None:
+    budget = Budget(10.0, start_s=clock.now_s - 8.0)
+    assert budget.left_s == 2.0
+    assert not budget.export_fits
+    assert not budget.round_fits("a", guess_s=3.0)
+
+
+def test_a_command_that_took_its_budget_to_start_begins_no_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start_s = time.monotonic() - 100.0
+    code, _ = run_of(tmp_path, monkeypatch, start_s=start_s, budget_s=50.0)
+    assert code == 1
+    assert statuses(tmp_path) == {"not_run"}
 
 
 def test_exports_leave_half_of_the_time_to_rounds(clock: Clock) -> None:
@@ -75,7 +97,12 @@ def test_rounds_leave_time_to_what_comes_after_them(clock: Clock) -> None:
     assert endless.round_fits("a", guess_s=1e9)
 
 
-def run_of(folder: Path, monkeypatch: pytest.MonkeyPatch, **values: object) -> tuple[int, str]:
+def run_of(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    start_s: float | None = None,
+    **values: object,
+) -> tuple[int, str]:
     """Exit code and what is printed of eight cases of about a second a round."""
     monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
     grid = {
@@ -85,7 +112,8 @@ def run_of(folder: Path, monkeypatch: pytest.MonkeyPatch, **values: object) -> t
     }
     out = io.StringIO()
     with create_run(parse_plan({"sweeps": [grid], **values}, "the plan"), folder / "run") as run:
-        return measure(run, out=out, log=io.StringIO()), out.getvalue()
+        make_run = partial(SweepRun, start_s=start_s)
+        return measure(run, make_run=make_run, out=out, log=io.StringIO()), out.getvalue()
 
 
 @pytest.mark.alone
