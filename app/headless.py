@@ -64,6 +64,7 @@ from app.sweep.run import SweepRun, close_quietly
 from app.sweep.run_creation import create_run, new_path, repeat
 from app.tune.ablation import round_name
 from exporters.diagnostics import catalogue
+from exporters.model_names import is_null
 
 
 class Steering:
@@ -125,17 +126,14 @@ class Steering:
         return [line.decode("utf-8", "replace").strip() for line in lines]
 
 
-def assumed_line(sizes_by_model: Mapping[str, Mapping[str, int]]) -> str:
+def assumed_line(sizes_by_model: Mapping[str, Mapping[str, int]], total: int) -> str:
     """`batch=1, sequence=128 in 3 of 5 models (assumed; set with --axis batch=N ...)`; "" for none.
-
-    Only models with assumed sizes count.
-    """
+    The run has `total` models."""
     counts = Counter(
         (axis, size) for sizes in sizes_by_model.values() for axis, size in sizes.items()
     )
     if not counts:
         return ""
-    total = len(sizes_by_model)
     parts = [
         f"{axis}={size}" + (f" in {n} of {total} models" if n < total else "")
         for (axis, size), n in counts.items()
@@ -287,7 +285,8 @@ def _write_notes(run: SweepRun, log: ResilientStream) -> None:
         label = case_label(run.cases[line.case_id], models)
         cause = catalogue.message(line.diagnostic) if line.diagnostic else line.reason
         log.write(printable(f"{label} {round_name(line.round)} is measured again: {cause}") + "\n")
-    sizes = assumed_line(run.folder.manifest.assumed_sizes)
+    count = len({case.model for case in run.run.cases if not is_null(case.model)})
+    sizes = assumed_line(run.folder.manifest.assumed_sizes, count)
     for note in filter(None, (*map(catalogue.text, run.warnings), sizes, run.kept_table)):
         log.write(f"{printable(note)}\n")
 

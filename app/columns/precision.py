@@ -9,7 +9,7 @@ from app.cases.column import Row
 from app.cases.objectives import JUDGED
 from app.cases.round import RoundResult
 from app.cases.units import percentile_label
-from app.formatting.text import significant
+from app.formatting.text import counted, significant
 from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.required_rounds import (
     FIRST_LOOK,
@@ -49,7 +49,7 @@ def missing_text(row: Mapping[str, Any], samples: int) -> str:
     """
     missing = samples_needed(0.99, samples)
     if missing:
-        return f"{missing:,} samples"
+        return counted(missing, "sample")
     rounds, required_rounds = row.get("rounds") or 0, row.get("required_rounds_p99")
     if required_rounds is None:
         remaining = MINIMUM_ROUNDS - rounds
@@ -60,7 +60,7 @@ def missing_text(row: Mapping[str, Any], samples: int) -> str:
 
 def more_rounds(count: int) -> str:
     """`1 more round`, `6 more rounds`."""
-    return "1 more round" if count == 1 else f"{count:,} more rounds"
+    return counted(count, "more round")
 
 
 def target_rounds(
@@ -84,20 +84,20 @@ def stop_reason(rule: StoppingRule, rounds: Sequence[RoundResult], summary: Summ
     reached_text = _reach_text(rule, summary)
     if remaining > 0:
         return (
-            f"ended after {count} round{'s' * (count > 1)}, before the look at "
+            f"ended after {counted(count, 'round')}, before the look at "
             f"{count + remaining}: {reached_text}"
         )
     if _is_simulated(rounds):
-        return f"precise: {count} rounds are enough of a simulation"
+        return f"precise: {counted(count, 'round')} of a simulation, which more do not change"
     is_maximum = count >= rule.maximum and not rule.narrow(summary.figures)
     bound = ", the most there may be" if is_maximum else ""
-    return f"precise: {reached_text} after {count} rounds{bound}"
+    return f"precise: {reached_text} after {counted(count, 'round')}{bound}"
 
 
 def sequential_stop_reason(rule: SequentialRule, rounds: int) -> str:
     """`sequential: 6 rounds, verdicts looked at after 3, 4, 6`."""
     looks = ", ".join(str(look) for look in rule.looks if look <= rounds)
-    count = f"{rounds} round{'' if rounds == 1 else 's'}"
+    count = counted(rounds, "round")
     if rounds not in rule.looks:
         return f"ended after {count}, before the look at {rule.look_at(rounds)}"
     bound = ", the maximum" if rounds == rule.maximum else ""

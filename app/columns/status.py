@@ -13,7 +13,7 @@ from app.columns.load import load_warnings, sustained_warnings
 from app.columns.precision import shortfalls
 from app.columns.rounds import graph_warnings
 from app.formatting.text import one_line
-from app.run_folder.diagnostics import diagnostic_columns, text, text_by_code
+from app.run_folder.diagnostics import diagnostic_columns, diagnostics_of, text, text_by_code
 from app.run_folder.hosts import host_warnings
 from app.run_folder.operators import operator_warnings
 from app.run_folder.run import Run
@@ -24,7 +24,7 @@ from exporters.diagnostics.diagnostic import Diagnostic
 
 MISSING = "rounds_missing"
 """No fault while a run goes on."""
-NOT_REACHED = "the sweep ended before this case was measured: resume it"
+NOT_REACHED = "no round was measured: resume the run once it has ended"
 
 
 def worst_round(rounds: Iterable[RoundResult]) -> RoundResult | None:
@@ -47,6 +47,13 @@ def status_columns(rounds: Sequence[RoundResult], damage_by_round: Mapping[int, 
         "valid": all(result.valid for result in timed_rounds) if timed_rounds else None,
         "reason": one_line(decisive.reason) or None,
     }
+
+
+def row_so_far(row: Row) -> Row:
+    """The row of a run that goes on: that rounds are still to come is nothing to warn of."""
+    diagnostics = [entry for entry in diagnostics_of(row) if entry.code != MISSING]
+    reason = None if row.get("reason") == NOT_REACHED else row.get("reason")
+    return {**row, "reason": reason, **diagnostic_columns(diagnostics)}
 
 
 def round_warnings(

@@ -6,6 +6,7 @@ import argparse
 import os
 
 from app.commands.output import add_format, print_document
+from app.formatting.text import counted
 from app.machine import installed_runtimes, release_environments
 from app.plan.settings.setting import parsed, size_in_bytes
 from app.present.document import Cell, Column, Table, names, table
@@ -19,7 +20,7 @@ def cache_text(freed_bytes: int | None) -> str:
     first = "" if freed_bytes is None else f"freed     {_size(freed_bytes)}\n"
     return (
         f"{first}cache     {info.path}\n"
-        f"exports   {info.entries:,} in {info.files:,} files\n"
+        f"exports   {info.entries:,} in {counted(info.files, 'file')}\n"
         f"size      {_size(info.size_bytes)} of {_size(cache.default_limit_bytes())}\n"
         f"in use    {_size(info.in_use_bytes)} by plans that run now\n"
         f"engines   {_size(cache.part_bytes(installed_runtimes.folder()))} that runtimes compiled,"
@@ -27,8 +28,7 @@ def cache_text(freed_bytes: int | None) -> str:
         f"rows      {_size(cache.part_bytes(statistics_store.folder()))} of runs that were read,"
         " not in the size above\n"
         f"releases  {_size(cache.part_bytes(release_environments.environments_folder()))} in "
-        f"{len(environments):,} "
-        "environments, not in the size above\n"
+        f"{counted(len(environments), 'environment')}, not in the size above\n"
         + "".join(f"          {folder.name}\n" for folder in environments)
     )
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from app.comparison.measured_case import MeasuredCase, clock_resolution
 from app.formatting.case_labels import labels
+from app.formatting.text import counted
 from app.run_folder.run import Run
 from app.stats.intervals import round_correlation
 from app.stats.quantiles import Interval, mean
@@ -93,7 +94,10 @@ def aa_result(run: Run, measurements: Sequence[MeasuredCase]) -> AAResult:
         wrong_flags = [any(percentile in (ALL, name) for _, name in words) for words in wrong_sets]
         changes = [item.smallest_change for item in cases if percentile in (ALL, item.percentile)]
         largest = max((change for change in changes if change is not None), default=None)
-        overall.append(_figure_of("", "all cases", percentile, wrong_flags, largest))
+        ids = {case_id for case_id, name in pairs if percentile in (ALL, name)}
+        is_all = ids == by_id.keys()
+        label = "all cases" if is_all else f"{len(ids)} of {counted(len(by_id), 'case')}"
+        overall.append(_figure_of("", label, percentile, wrong_flags, largest))
     return AAResult(rounds, total, plan.band, cases, tuple(overall))
 
 

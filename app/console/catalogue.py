@@ -11,6 +11,7 @@ from textwrap import wrap
 from app.cases.column import Row, Value
 from app.cases.errors import PlanError, suggestion
 from app.formatting import text
+from app.formatting.text import counted
 from app.machine.installed_runtimes import availability, options_of, runtime
 from app.plan.plan_files import load_suite, suite_names
 from app.present.document import Block, Cell, Column, Paragraph, Table, names, table
@@ -92,7 +93,7 @@ def as_text(rows: Sequence[Row], width: int) -> str:
         for line in lines
     ]
     hint = f"suites: {', '.join(suite_names())}; runtimes: {', '.join(registry.names())}"
-    footer = wrap(f"{len(rows)} models; {hint}", width, break_on_hyphens=False)
+    footer = wrap(f"{counted(len(rows), 'model')}; {hint}", width, break_on_hyphens=False)
     if hidden_columns := _TEXT_COLUMNS[column_count:]:
         footer.append(f"-f csv has {' and '.join(hidden_columns)} too")
     return "\n".join([*table, "", *footer]) + "\n"

@@ -9,6 +9,7 @@ from app.cases.column import Row
 from app.cases.status import STATUSES, TONES, WELL, Tone
 from app.comparison.measured_case import MeasuredCase
 from app.console.run_summary import summarise_run
+from app.formatting.text import counted
 from app.plot_data.matrix import Matrix, matrix, status_text
 from app.present.document import Block, Cell, Column, Note, Paragraph, Table, names
 from app.present.markdown import escaped
@@ -48,7 +49,7 @@ def summary(rows: Sequence[Row]) -> str:
     counts = Counter(str(row["status"]) for row in rows)
     order = [name for name in reversed(STATUSES) if name in counts]
     parts = ", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in order)
-    return f"{len(rows)} case{'s' * (len(rows) != 1)}: {parts}"
+    return f"{counted(len(rows), 'case')}: {parts}"
 
 
 def matrix_words(grid: Matrix, rows: Sequence[Row]) -> list[list[str]]:

@@ -398,8 +398,7 @@ def _machine_changes(timeline: History) -> Iterator[str]:
 def _counts(timeline: History) -> Iterator[str]:
     counts = [f"{len(timeline.trends_with(word))} {word}" for word in ("slower", "faster")]
     yield (
-        f"{len(timeline.trends)} series of {len(timeline.runs)} "
-        f"run{'s' * (len(timeline.runs) != 1)}: "
+        f"{len(timeline.trends)} series of {text.counted(len(timeline.runs), 'run')}: "
         f"{', '.join(counts)} since their last change"
     )
 

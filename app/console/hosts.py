@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
+from app.formatting.text import counted
 from app.machine.environment import graphlap_version
 from app.machine.placement import as_list
 from app.present.document import Block, Paragraph, names, table
@@ -52,7 +53,7 @@ class Hosts:
         return Paragraph(self._count()), table(names(*headings), rows)
 
     def _count(self) -> str:
-        return f"{len(self.hosts)} host{'s' * (len(self.hosts) != 1)} at {self.address}"
+        return f"{counted(len(self.hosts), 'host')} at {self.address}"
 
 
 def _host_lines(host: Host, clock_s: float) -> Iterator[str]:

@@ -87,7 +87,7 @@ def _table(
 
 
 def _caption(times: OperatorTimes, line: Operators, plain_us: float | None, count: int) -> str:
-    source = f"medians of {times.runs} profiled runs"
+    source = f"medians of {text.counted(times.runs, 'profiled run')}"
     if times.clock == "simulated":
         source = "from the simulated schedule"
     parts = [f"{count} of {len(times.ops)}, {text.latency(times.total_us)} in all, {source}"]
@@ -126,7 +126,8 @@ def _comparison_table(comparison: OperatorComparison) -> Iterator[Block]:
     yield table(
         (*names("nodes of the file"), *map(Column, comparison.names)),
         rows,
-        caption=f"{min(MAXIMUM_OPS, len(slowest))} of {len(slowest)} groups of nodes; "
+        caption=f"{min(MAXIMUM_OPS, len(slowest))} of {text.counted(len(slowest), 'group')} "
+        "of nodes; "
         f"{text.NOT_MEASURED} where an engine has no such node or does not report it",
     )
 

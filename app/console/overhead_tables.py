@@ -54,9 +54,10 @@ def _caption(rows: Sequence[Row]) -> str:
     counts = sorted({int(row["cold_processes"]) for row in rows if row["cold_processes"]})
     if not counts:
         return ""
-    count_text = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    fewest = f"{counts[0]} to " if counts[0] < counts[-1] else ""
     caches = dict.fromkeys(str(row["cold_page_cache"]) for row in rows if row["cold_page_cache"])
-    caption = f"{count_text} processes each; page cache {', '.join(caches)}"
+    most = text.counted(counts[-1], "process")
+    caption = f"{fewest}{most} each; page cache {', '.join(caches)}"
     if counts[0] < (minimum := needed_samples(0.5)):
         caption += f"; an interval takes {minimum} processes"
     return caption

@@ -93,8 +93,9 @@ class RunningFigures:
                 yield work.case, figure
 
     def _provisional_figure(self, work: RoundWork) -> RunningFigure | None:
-        """That of a round in flight, from its measured runs alone."""
-        if work.phase != "measure" or work.p50_us is None:
+        """That of a round in flight, from its measured runs alone. None of an open loop, whose
+        first runs meet no queue."""
+        if work.phase != "measure" or work.p50_us is None or work.case.scenario.is_open_loop:
             return None
         return RunningFigure(work.p50_us, lacks=(UNCHECKED,))
 
@@ -163,7 +164,7 @@ class PlainLog:
         self._width = width_of(stream)
         live, checks = run.live, run.folder.manifest.requested_plan.check
         self._write_line(
-            f"{_count_text(live.cases_total, 'case')}, {_pieces(run)}{_open_end(run)}, "
+            f"{text.counted(live.cases_total, 'case')}, {_pieces(run)}{_open_end(run)}, "
             f"{live.rounds_total - live.rounds_done}{_open_end(run)} to "
             f"{'check' if checks else 'measure'}, {_time_of(run)}{_share_of_exports(live)}"
         )
@@ -278,7 +279,7 @@ class LiveDisplay:
         total = (
             f" {_lower_bound(self._run)}{text.duration(live.eta_s)} left, "
             f"{live.rounds_done} of {_pieces(self._run)}, "
-            f"{_count_text(live.cases_failed, 'failed case')}"
+            f"{text.counted(live.cases_failed, 'failed case')}"
         )
         bar = ProgressBar(total=max(live.rounds_total, 1), completed=live.rounds_done, width=40)
         case_lines = [Text(line) for line in self._lines_so_far()]
@@ -314,7 +315,7 @@ def _figures(live: Live) -> str:
     if live.phase == "accuracy":
         return f"accuracy, {text.count(live.iterations)} images"
     return (
-        f"{round_name(live.round or 0)}, {live.phase}, {text.count(live.iterations)} runs, "
+        f"{round_name(live.round or 0)}, {live.phase}, {text.counted(live.iterations, 'run')}, "
         f"p50 {text.latency(live.p50_us)}, p99 {text.latency(live.p99_us)}"
     )
 
@@ -326,11 +327,7 @@ def _models_of(run: SweepRun) -> ModelNames:
 def _pieces(run: SweepRun) -> str:
     """How many there are to be in all: `12 rounds`."""
     unit = "check" if run.folder.manifest.requested_plan.check else "round"
-    return _count_text(run.live.rounds_total, unit)
-
-
-def _count_text(number: int, unit: str) -> str:
-    return f"{number} {unit}{'' if number == 1 else 's'}"
+    return text.counted(run.live.rounds_total, unit)
 
 
 def _open_end(run: SweepRun) -> str:

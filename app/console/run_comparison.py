@@ -21,7 +21,7 @@ from app.console import verdicts
 from app.console.regression_gate import code
 from app.console.verdicts import OutputOptions, output_options_of
 from app.console.verify import damage
-from app.formatting.text import duration
+from app.formatting.text import counted, duration
 from app.history.run_comparison import (
     RunSide,
     compare_runs,
@@ -52,15 +52,17 @@ FILE = "aa.csv"
 def as_lines(result: AAResult) -> Iterator[str]:
     """A line for each case, and one for all of them."""
     by_case: dict[str, list[AAFigure]] = {}
-    for figure in result.cases:
+    for figure in (*result.cases, *result.overall):
         by_case.setdefault(figure.label, []).append(figure)
-    for label, figures in by_case.items():
+    for label, figures in by_case.items() if result.cases else ():
         yield f"{label}: {'; '.join(map(_figure_text, figures))}"
     complete = result.overall[0].comparisons
     if complete < result.total:
-        yield f"{complete} of {result.total} comparisons have all their rounds: resume the run"
-    if by_case:
-        yield f"all cases: {'; '.join(map(_figure_text, result.overall))}"
+        yield (
+            f"{complete} of {counted(result.total, 'comparison')} have all their rounds: "
+            "resume the run"
+        )
+    if result.cases:
         yield (
             "wrong: a verdict of faster or slower, all verdicts of a comparison judged together; "
             f"a change within {100 * result.band:g}% does not count"

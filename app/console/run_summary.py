@@ -38,7 +38,7 @@ def precision_lines(rows: Sequence[Row]) -> Iterator[str]:
         figure_rows = [row for row in timed_rows if row[f"required_rounds_{name}"]]
         if figure_rows:
             needed_rounds = [int(row[f"required_rounds_{name}"] or 0) for row in figure_rows]
-            rounds.append(f"{_range_text(needed_rounds)} rounds for {name}")
+            rounds.append(f"{_range_text(needed_rounds, 'round')} for {name}")
             slowdowns = [float(row[f"detectable_slowdown_{name}"] or 0.0) for row in figure_rows]
             changes.append(f"{name} {_shares(slowdowns)}")
     round_range = _range_text([int(row["rounds"] or 0) for row in timed_rows])
@@ -51,9 +51,10 @@ def precision_lines(rows: Sequence[Row]) -> Iterator[str]:
     yield f"detectable slowdown at 90 % power with {round_range} rounds: {', '.join(changes)}"
 
 
-def _range_text(numbers: Sequence[int]) -> str:
+def _range_text(numbers: Sequence[int], noun: str = "") -> str:
     low, high = min(numbers), max(numbers)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    end = text.counted(high, noun) if noun else f"{high:,}"
+    return end if low == high else f"{low:,} to {end}"
 
 
 def _shares(values: Sequence[float]) -> str:
@@ -94,7 +95,7 @@ def spread_advice(run: Run, measurements: Sequence[MeasuredCase]) -> str:
         max(len(measurement.rounds) for measurement in close),
         max(map(_span_s, close)),
     )
-    cases = f"{len(close)} case{'' if len(close) == 1 else 's'}"
+    cases = text.counted(len(close), "case")
     return (
         f"All rounds of {cases} (at most {most} each) lie within {text.duration(longest_s)}, so "
         "the intervals hold for this state of the machine only. More rounds in a row do not change "

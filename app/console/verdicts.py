@@ -291,18 +291,14 @@ def _sentence(comparison: Comparison) -> str:
     baseline_text = f" against {comparison.first}" if comparison.in_turn else ""
     compared_count, left_out = len(comparison.cases), len(comparison.not_compared)
     parts = [f"{compared_count} compared", *([f"{left_out} not compared"] if left_out else [])]
-    head = f"{_count_text(compared_count + left_out, 'case')}{baseline_text}: {', '.join(parts)}"
+    head = f"{text.counted(compared_count + left_out, 'case')}{baseline_text}: {', '.join(parts)}"
     counts = [f"{count} {word}" for word, count in _counts(comparison).items() if count]
-    verdicts = f"; {_count_text(len(comparison.verdicts), 'verdict')}: {', '.join(counts)}"
+    verdicts = f"; {text.counted(len(comparison.verdicts), 'verdict')}: {', '.join(counts)}"
     return head + (verdicts if counts else "")
 
 
 def _band(comparison: Comparison) -> str:
     return f"a change within {100 * comparison.band:g}% does not count"
-
-
-def _count_text(number: int, unit: str) -> str:
-    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 def _remarks(comparison: Comparison, gate: Gate) -> Iterator[str]:
@@ -325,7 +321,7 @@ def _remarks(comparison: Comparison, gate: Gate) -> Iterator[str]:
         )
     yield from _first(
         f"not compared: {case.label}: {', '.join(map(percentile_label, case.missing))}, which only "
-        "one side has runs enough for"
+        "one side has"
         for case in comparison.cases
         if case.missing
     )

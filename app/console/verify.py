@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.console.export_formats import check_derived
-from app.formatting.text import printable
+from app.formatting.text import counted, printable
 from app.present.document import Block, Paragraph, names, table
 from app.run_folder.files import Finding
 from app.runs.verify import IntactRun, Verification, verify
@@ -66,8 +66,8 @@ class VerifyReport:
     def _summary(self) -> str:
         verification = self.verification
         intact_text = (
-            f"{verification.lines:,} lines, {verification.rounds:,} rounds, "
-            f"{verification.samples:,} measured runs"
+            f"{counted(verification.lines, 'line')}, {counted(verification.rounds, 'round')}, "
+            f"{counted(verification.samples, 'measured run')}"
         )
         if verification.live:
             intact_text += "; it is being written now: look again when it has ended"

@@ -143,6 +143,12 @@ def count(number: int | None) -> str:
     return NOT_MEASURED if number is None else f"{number:,}"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 round`, `1,204 rounds`: the noun in the number of what it counts."""
+    plural = "es" if noun.endswith(("s", "ch")) else "s"
+    return f"{number:,} {noun}{plural * (number != 1)}"
+
+
 def count_tick(value: float) -> str:
     """A round count as an axis prints it: 1, 200, 10k, 1M."""
     scale, unit = _count_unit(value)

@@ -158,7 +158,7 @@ def _status_issues(series: Sequence[Series], is_over: bool) -> Iterator[Issue]:
             ).append(case_series)
     for status, cases in groups.items():
         reasons = {str(case_series.row.get("reason") or "") for case_series in cases}
-        remedy = reasons.pop() if len(reasons) == 1 else "the column Reason has the reason of each"
+        remedy = reasons.pop() if len(reasons) == 1 else "see the column Reason"
         query = "status:ok valid:false" if status == NOT_VALID else f"status={status}"
         tone: Tone = "error" if status in FAILED else "warning"
         yield Issue(status.replace("_", " "), remedy, len(cases), query, tone)

@@ -46,25 +46,26 @@ _MAXIMUM_NAMES = 3
 def clear_winners(
     facts: Sequence[Fact], case_set: CaseSet, contests: Sequence[Fastest]
 ) -> Iterator[Insight]:
+    """Simulated ones apart: they are compared with simulated ones alone."""
     known_ids = {item.case_id for item in facts}
-    cases = [
-        Finding(
-            item.case_ids[0],
-            item.times,
-            f"{item.times:.2f} times as fast as the next, {item.second}",
-            item.slower,
-        )
-        for item in contests
-        if item.parted and item.margin >= _CLEAR_RATIO and known_ids.issuperset(item.case_ids)
-    ]
-    shared_text = f"at least {_CLEAR_RATIO:g} times as fast as any other"
-    yield from merge_findings("best", "matrix", cases, case_set, shared_text)
+    findings: dict[str, dict[str, Finding]] = {}
+    for item in contests:
+        if item.parted and item.margin >= _CLEAR_RATIO and known_ids.issuperset(item.case_ids):
+            clock = ", simulated" if item.simulated else ", between hosts" * item.between_hosts
+            description = f"{item.times:.2f} times as fast as the next, {item.second}{clock}"
+            case_id = item.case_ids[0]
+            findings.setdefault(clock, {})[case_id] = Finding(
+                case_id, item.times, description, item.slower
+            )
+    for clock, by_id in findings.items():
+        shared_text = f"at least {_CLEAR_RATIO:g} times as fast as any other{clock}"
+        yield from merge_findings("best", "matrix", list(by_id.values()), case_set, shared_text)
 
 
 def undecided_contests(
     facts: Sequence[Fact], case_set: CaseSet, contests: Sequence[Fastest]
 ) -> Iterator[Insight]:
-    """The best two of a set, where enough rounds of both leave their verdict undecided."""
+    """The fastest of a set and a rival, where enough rounds leave their verdict undecided."""
     known_ids = {item.case_id for item in facts}
     open_contests = [
         item
@@ -84,10 +85,13 @@ def undecided_contests(
             else ""
         )
         labels = ", ".join(item.label for item in open_contests[:_MAXIMUM_NAMES])
-        subject = f"{labels}{suffix}: the two fastest"
-        brief = f"of {len(open_contests):,} the two fastest"
-    ids = tuple(case_id for item in open_contests for case_id in item.case_ids)
-    sentence = f"{subject} can't be distinguished: their pairs of rounds are undecided"
+        pair = "the fastest by median and another"
+        if all(item.case_ids == item.ranking[:2] for item in open_contests):
+            pair = "the two fastest by median"
+        subject = f"{labels}{suffix}: {pair}"
+        brief = f"in {len(open_contests):,} comparisons {pair}"
+    ids = tuple(dict.fromkeys(case_id for item in open_contests for case_id in item.case_ids))
+    sentence = f"{subject} can't be distinguished: their rounds are undecided"
     yield Insight("not_told_apart", sentence, ids, "boxes", f"{brief} can't be distinguished")
 
 

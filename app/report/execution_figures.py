@@ -56,7 +56,8 @@ def slowest_operators(case: TimedCase, times: OperatorTimes) -> Figure:
         Axis("time in one run", "us"),
         Axis(names=tuple(f"{place}. {op.op}" for place, op in enumerate(ops, 1))),
         (Series(case.name, marks, "bars", case.color, cases=(case.case_id,), has_legend=False),),
-        note=f"{len(ops)} of {len(times.ops)} operators, median of {times.runs} runs.",
+        note=f"{len(ops)} of {text.counted(len(times.ops), 'operator')}, "
+        f"median of {text.counted(times.runs, 'run')}.",
     )
 
 

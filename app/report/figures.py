@@ -415,7 +415,9 @@ def ratios(cases: Sequence[TimedCase]) -> Figure | None:
         Axis(names=tuple(labels[model] for model in models)),
         tuple(series),
         (ReferenceLine("x", 1.0),),
-        note="Simulated cards are compared with simulated cards only.",
+        note="Simulated cards are compared with simulated cards only."
+        if any(case.simulated for case in comparable)
+        else "",
     )
 
 

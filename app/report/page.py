@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, cycle
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ from exporters.models import catalogue
 
 _COLORS = {"slower": 1, "faster": 2}
 _UNDECIDED_COLOR = 6
-_SYMBOLS: tuple[Symbol, ...] = ("circle", "diamond")
+_SYMBOLS: tuple[Symbol, ...] = ("circle", "diamond", "cross")
 
 
 def comparison(
@@ -84,8 +84,10 @@ def comparison(
 def ratio_figure(result: Comparison) -> Figure | None:
     """The second run over the first, with the interval that decided; None without a case."""
     series = []
+    names = dict.fromkeys(name for case in result.cases for name in case.percentiles)
+    symbols = dict(zip(map(percentile_label, names), cycle(_SYMBOLS)))
     for place, case in enumerate(result.cases):
-        for number, (name, sides) in enumerate(case.percentiles.items()):
+        for name, sides in case.percentiles.items():
             verdict = sides.verdict
             ends = verdict.interval
             noisy = ends is None or text.is_too_noisy(ends.low, ends.high)
@@ -98,7 +100,7 @@ def ratio_figure(result: Comparison) -> Figure | None:
                     f"{case.label} {percentile_label(name)}",
                     (Mark(sides.ratio, place, description, low, high),),
                     color=_COLORS.get(verdict.word, _UNDECIDED_COLOR),
-                    symbol=_SYMBOLS[number % len(_SYMBOLS)],
+                    symbol=symbols[percentile_label(name)],
                     has_legend=False,
                 )
             )
@@ -110,8 +112,8 @@ def ratio_figure(result: Comparison) -> Figure | None:
         Axis(names=tuple(case.label for case in result.cases)),
         tuple(series),
         (ReferenceLine("x", 1.0, "equal"),),
-        note="Circle: first percentile of the table, diamond: the second. Line: interval of the "
-        "ratio. Grey: same or undecided.",
+        note=f"{', '.join(f'{symbol}: {name}' for name, symbol in symbols.items())}. "
+        "Line: interval of the ratio. Grey: same or undecided.",
     )
 
 
@@ -303,8 +305,9 @@ def evidence(result: RunResult) -> Iterator[Block]:
     yield from card_figures(cases)
     selection = models_with_figures(cases, result.insights)
     if len(selection) < len(names):
+        order = ", models with findings first" * bool(result.insights)
         yield Paragraph(
-            f"Figures of {len(selection)} of {len(names)} models, models with findings first. "
+            f"Figures of {len(selection)} of {len(names)} models{order}. "
             f"The window has the figures of every case, {run.manifest.full_table} in the run "
             "folder has every row.",
             "quiet",

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from app.formatting.text import printable
+from app.formatting.text import counted, printable
 from app.run_folder.files import read_json
 from app.run_folder.folder import LIVE, RunFolder, is_being_written
 from app.run_folder.manifest import MANIFEST
@@ -123,7 +123,7 @@ def _facts(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     cases, environment = manifest.get("cases"), manifest.get("environment")
     yield str(manifest.get("created_at_utc", ""))[:16].replace("T", " ")
     if isinstance(cases, list):
-        yield f"{len(cases):,} case{'s' * (len(cases) != 1)}"
+        yield counted(len(cases), "case")
     yield _state(folder)
     values = environment if isinstance(environment, dict) else {}
     if values.get("commit"):

@@ -107,7 +107,7 @@ def _load(results: Found) -> Iterator[Paragraph]:
     if not loads:
         return
     cores = results.environment.get("cores_usable") or 1
-    on = f"{cores} core{'s' * (cores != 1)}"
+    on = text.counted(cores, "core")
     load_text = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
     if has_other_load(max(loads), cores):
         yield Paragraph(
@@ -188,7 +188,7 @@ def _lacking(results: Found, whole: Plan) -> Iterator[str]:
     if absent:
         yield f"not part of this run: {absent}"
     if results.others:
-        yield f"{results.others:,} cases of this run do not belong to the study and are not listed"
+        yield f"not of the study and not listed: {text.counted(results.others, 'case')} of this run"
     round_count, plan = results.run.manifest.rounds, results.run.manifest.requested_plan
     study_values = whole.lengths.rounds, whole.profile
     if not whole.is_search and (round_count, plan.profile) != study_values:
@@ -204,12 +204,13 @@ def _lacking(results: Found, whole: Plan) -> Iterator[str]:
     begins = "not run:"
     if budget_s is not None:
         begins = f"not run in the budget of {text.duration(budget_s)}:"
-    yield f"{begins} {left:,} of {round_count * len(cases):,} rounds"
+    yield f"{begins} {left:,} of {text.counted(round_count * len(cases), 'round')}"
     for count in sorted(set(count_by_id.values()) - {round_count}):
         case_names = _name_cases(
             [case for case in cases if count_by_id[case.case_id] == count], cases
         )
-        yield f"{f'{count} of {round_count} rounds' if count else 'no round'}: {case_names}"
+        had = f"{count} of {text.counted(round_count, 'round')}" if count else "no round"
+        yield f"{had}: {case_names}"
     yield "graphlap study NAME --resume RUN measures the rest"
 
 

@@ -172,7 +172,7 @@ def _choice_text(choice: Choice) -> str:
     if name == THREADS:
         if not value:
             return "threads as the engine likes"
-        return f"{value} thread{'s' * (value != 1)}"
+        return text.counted(int(value), "thread")
     if name in (RUNTIME, PRECISION):
         return str(value)
     if name == BATCH:
@@ -276,7 +276,9 @@ def _against_itself(verdict: Verdict, noise: float | None) -> str:
 
 
 def _effort(state: Tuned) -> str:
-    summary = f"{state.tried} configurations in {state.rounds} rounds"
+    summary = (
+        f"{text.counted(state.tried, 'configuration')} in {text.counted(state.rounds, 'round')}"
+    )
     reasons = _frequent_reasons(Counter(state.left_out.values()))
     return f"{summary}; left out: {'; '.join(reasons)}" if reasons else summary
 

@@ -79,10 +79,11 @@ def count_missing_rounds(result: RunResult) -> int:
 
 
 def _count_without_verdict(result: RunResult) -> int:
-    """How many cases have fewer rounds than a verdict needs, where others have enough."""
-    counts = [len(result.run.rounds_of(case)) for case in result.run.cases]
-    few = sum(count < MINIMUM_ROUNDS for count in counts)
-    return few if few < len(counts) else 0
+    """How many cases that may get more rounds have fewer than a verdict needs, where others have
+    enough."""
+    statuses = [[entry.status for entry in result.run.rounds_of(c)] for c in result.run.cases]
+    few = sum(len(own) < MINIMUM_ROUNDS and TERMINAL.isdisjoint(own) for own in statuses)
+    return few if any(len(own) >= MINIMUM_ROUNDS for own in statuses) else 0
 
 
 NAMED_SHARE = 0.05
@@ -171,10 +172,12 @@ def next_commands(result: RunResult, verbose: bool = False) -> Iterator[Block]:
     missing = count_missing_rounds(result)
     if missing:
         budget = duration(result.plan.budget_s)
-        purpose = f"measure the {missing:,} rounds that the budget of {budget} left out"
+        purpose = (
+            f"measure the {text.counted(missing, 'round')} that the budget of {budget} left out"
+        )
         few = _count_without_verdict(result)
         if few:
-            purpose += f" ({text.count(few)} cases have fewer than {MINIMUM_ROUNDS})"
+            purpose += f" ({text.counted(few, 'case')} with fewer than {MINIMUM_ROUNDS})"
         yield Command(graphlap_line("resume", run, shell_folder=result.shell_folder), purpose)
     yield from _decision_blocks(result)
     if not verbose and not result.plan.check:
@@ -191,7 +194,9 @@ def _decision_blocks(result: RunResult) -> Iterator[Block]:
     rounds, *cheaper = decided
     if rounds <= result.run.manifest.rounds:  # a resumed run measures as many
         return
-    purpose = f"may decide {decided[rounds]:,} of {undecided_count:,} undecided"
+    purpose = (
+        f"may decide {decided[rounds]:,} of {text.counted(undecided_count, 'undecided comparison')}"
+    )
     for fewer in cheaper:
         if fewer > result.run.manifest.rounds:
             purpose += f" ({decided[fewer]:,} of them with --rounds {fewer})"
@@ -204,6 +209,7 @@ def _decision_blocks(result: RunResult) -> Iterator[Block]:
         yield Paragraph(f"--rounds {rounds} {purpose}")
 
 
+LIVE = "still being measured: this is what there is so far"
 MAXIMUM_FINDINGS = 3
 _LEADER_KINDS = ("best", "not_told_apart")
 """Findings that the sentences about leaders contain."""
@@ -222,6 +228,8 @@ def run_document(
     """What is shown of a run; tables are laid out for so many columns. Sentences about how it was
     made come `before` all else. With `sort`, and in full, every row is in it."""
     yield from map(Paragraph, preface)
+    if result.is_live:
+        yield Paragraph(LIVE)
     yield Paragraph(measured_line(result))
     if trust := trust_line(result):
         yield Paragraph(trust)
@@ -249,6 +257,8 @@ def _closing_blocks(result: RunResult) -> Iterator[Block]:
 
 def page_answer(result: RunResult) -> Iterator[Block]:
     """The answer on a page: what was measured, medians and their leaders."""
+    if result.is_live:
+        yield Paragraph(LIVE)
     yield Paragraph(measured_line(result))
     matrix = matrix_of(result)
     if result.has_answer or result.plan.check or result.is_imported:

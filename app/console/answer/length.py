@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from app.formatting.text import counted
 from app.present.document import Block, Note, Paragraph
 from app.present.terminal import as_lines
 
@@ -37,7 +38,7 @@ def fit_to_screen(document: Iterable[Block], width: int) -> tuple[Block, ...]:
 def _remaining_blocks(blocks: Sequence[Block], places: Sequence[int]) -> tuple[Block, ...]:
     """The blocks that are not at these places; where causes go, how many stands in their place."""
     causes = sorted(place for place in places if isinstance(blocks[place], Note))
-    count = f"... and {len(causes):,} more cause{'s' * (len(causes) != 1)} of missing figures"
+    count = f"... and {counted(len(causes), 'more cause')} of missing figures"
     return tuple(
         Paragraph(count) if causes and place == causes[0] else block
         for place, block in enumerate(blocks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -15,11 +15,13 @@ from app.capabilities.registry import answers
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.round import is_imported
-from app.cases.status import TONES
+from app.cases.status import INCOMPLETE, TONES
+from app.columns.status import row_so_far
 from app.comparison.aggregate_throughput import AggregateThroughput, throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase, runtime_label
 from app.comparison.ranking import Fastest, fastest
 from app.console.check import summary
+from app.console.row_table import shown_percentiles
 from app.console.run_comparison import Outcome
 from app.console.run_summary import failure_causes, verdict_text
 from app.formatting import text
@@ -29,6 +31,7 @@ from app.insights.rules import find_insights
 from app.plan.plan import Plan
 from app.present.document import Block, Note, Paragraph, Tone
 from app.run_folder.diagnostics import warning_groups
+from app.run_folder.folder import is_being_written
 from app.run_folder.hosts import environments
 from app.run_folder.run import Run
 from app.stats.intervals import MINIMUM_ROUNDS
@@ -40,7 +43,8 @@ from exporters.model_names import is_null
 class RunResult:
     """`wanted` is how many rounds a case was to have. `compared` is what a comparison came to,
     `rates`, `tunes` and `together` what was searched for and what several hosts serve. `here` is
-    the folder of the shell that the answer is for, the current one by default."""
+    the folder of the shell that the answer is for, the current one by default. `is_live`: another
+    process is measuring it."""
 
     run: Run
     measured: Sequence[MeasuredCase]
@@ -50,6 +54,7 @@ class RunResult:
     throughputs: Sequence[AggregateThroughput] = ()
     hosts_left_out: Sequence[str] = ()
     shell_folder: Path | None = None
+    is_live: bool = False
 
     @property
     def plan(self) -> Plan:
@@ -97,6 +102,9 @@ def run_result(
     run: Run, measurements: Sequence[MeasuredCase], outcome: Outcome | None = None
 ) -> RunResult:
     """A stored run; of what a budget left out nothing is known."""
+    is_live = is_being_written(run.path)
+    if is_live:
+        measurements = [replace(item, row=row_so_far(item.row)) for item in measurements]
     return RunResult(
         run,
         measurements,
@@ -104,6 +112,7 @@ def run_result(
         outcome,
         answers=answers(run),
         throughputs=throughput_over_hosts(run, measurements),
+        is_live=is_live,
     )
 
 
@@ -112,7 +121,8 @@ _DEFAULT_TONE: Tone = "error"
 
 def cause_notes(result: RunResult) -> Iterator[Block]:
     """Of each cause why cases have no figures, or none that count, whose it is and what it is."""
-    for failure in failure_causes(result.rows, result.cases):
+    rows = [row for row in result.rows if not (result.is_live and row["status"] in INCOMPLETE)]
+    for failure in failure_causes(rows, result.cases):
         # A row whose figures do not count has the status `ok` and no tone of its own.
         tone = TONES.get(failure.status, _DEFAULT_TONE)
         yield Note(
@@ -131,7 +141,7 @@ def warning_paragraph(result: RunResult) -> Iterator[Paragraph]:
     cases = sum(bool(row["warning_codes"]) for row in result.rows)
     warning_list = ", ".join(f"{title} ({count:,})" for _, title, count in counts)
     yield Paragraph(
-        f"warnings in {cases:,} of {len(result.rows):,} cases: {warning_list}",
+        f"warnings in {cases:,} of {text.counted(len(result.rows), 'case')}: {warning_list}",
         counts=tuple((code, count) for code, _, count in counts),
     )
 
@@ -153,15 +163,16 @@ _FACTOR = 2.0
 def measured_line(result: RunResult) -> str:
     """`starter: 80 of 80 cases measured, all outputs right`."""
     rows = [measurement.row for measurement in result.model_measurements]
+    cases = text.counted(len(rows), "case")
     if result.plan.check:
         return f"{result.plan.name}: {summary(rows)}"
     if result.is_imported:
-        return f"{result.plan.name}: {_cases(len(rows))} from other programs' files, never ranked"
+        return f"{result.plan.name}: {cases} from other programs' files, never ranked"
     timed_count = sum(_is_timed(row) for row in rows)
     parts = [
-        f"{timed_count:,} of {_cases(len(rows))} measured",
+        f"{timed_count:,} of {cases} measured",
         *_outputs(rows, result.plan.checked),
-        *_not_timed(rows),
+        *_not_timed(rows, result.is_live),
     ]
     return f"{result.plan.name}: {', '.join(parts)}"
 
@@ -174,16 +185,13 @@ def trust_line(result: RunResult) -> str:
         if measurement.row["clock"] in _CLOCKS and _is_timed(measurement.row)
     ]
     if not rows:
-        simulated = any(
-            measurement.row["clock"] == "simulated" for measurement in result.model_measurements
-        )
-        return "simulated: no figure depends on this machine" if simulated else ""
+        clocks = {item.row["clock"] for item in result.model_measurements if _is_timed(item.row)}
+        is_simulated = clocks == {"simulated"}
+        return "simulated: no figure depends on this machine" if is_simulated else ""
     hosts = environments(result.run.manifest, result.run.environments, rows)
-    return f"{_machines(hosts)}: {', '.join(_precision_parts(rows))}"
-
-
-def _cases(number: int) -> str:
-    return f"{number:,} case{'s' * (number != 1)}"
+    names = shown_percentiles(result.plan.percentiles)[:2]
+    parts = _precision_parts([row for row in rows if row["scenario"] != "ahead"], names)
+    return ": ".join(filter(None, (_machines(hosts), ", ".join(parts))))
 
 
 def _is_timed(row: Row) -> bool:
@@ -203,7 +211,7 @@ def _outputs(rows: Sequence[Row], checked: bool) -> list[str]:
     parts = [f"{wrong:,} with wrong outputs"] if wrong else []
     parts += doubts
     if unchecked:
-        everything = unchecked == len(timed)
+        everything = unchecked == len(timed) and not wrong
         parts.append("outputs not checked" if everything else f"{unchecked:,} not checked")
     return parts
 
@@ -225,11 +233,15 @@ def _unconfirmed(rows: Sequence[Row]) -> list[str]:
     return [text.format(f"{count:,}") for text, count in counts.items() if count]
 
 
-def _not_timed(rows: Sequence[Row]) -> list[str]:
+def _not_timed(rows: Sequence[Row], is_live: bool) -> list[str]:
     """How many cases ended in each way without figures."""
     statuses = Counter(str(row["status"]) for row in rows if not _is_timed(row))
     statuses.pop("wrong_output", None)
-    return [f"{n:,} {name.replace('_', ' ')}" for name, n in statuses.items()]
+    waiting = INCOMPLETE if is_live else ()
+    return [
+        f"{n:,} {'waiting' if name in waiting else name.replace('_', ' ')}"
+        for name, n in statuses.items()
+    ]
 
 
 def _machines(hosts: Mapping[str, Mapping[str, Any]]) -> str:
@@ -240,7 +252,7 @@ def _machines(hosts: Mapping[str, Mapping[str, Any]]) -> str:
     facts = [str(host.get("cpu") or "this machine")]
     cores, load = host.get("cores_usable"), host.get("load_1min")
     if isinstance(cores, int):
-        facts.append(f"{cores} core{'s' * (cores != 1)}")
+        facts.append(text.counted(cores, "core"))
     if host.get("virtual_machine") is True:
         facts.append("virtual machine")
     if isinstance(load, int | float):
@@ -248,20 +260,21 @@ def _machines(hosts: Mapping[str, Mapping[str, Any]]) -> str:
     return ", ".join(facts)
 
 
-def _precision_parts(rows: Sequence[Row]) -> list[str]:
-    """How far the 95 % intervals of the medians and of the p99s reach."""
-    rounds = [int(number_of(row["rounds"]) or 0) for row in rows]
-    if max(rounds) < MINIMUM_ROUNDS:
-        rounds_text = f"{max(rounds)} round{'s' * (max(rounds) != 1)}"
+def _precision_parts(rows: Sequence[Row], names: Iterable[str]) -> list[str]:
+    """How far the 95 % intervals of these percentiles reach."""
+    most_rounds = max((int(number_of(row["rounds"]) or 0) for row in rows), default=0)
+    if 0 < most_rounds < MINIMUM_ROUNDS:
+        rounds_text = text.counted(most_rounds, "round")
         return [f"with {rounds_text} the variation between processes is unknown"]
-    return [part for name in ("p50", "p99") if (part := _precision_of(rows, name))]
+    return [part for name in names if (part := _precision_of(rows, name))]
 
 
 def _precision_of(rows: Sequence[Row], name: str) -> str:
     timed_rows = [row for row in rows if row.get(f"latency_{name}_us") is not None]
     factors = sorted(factor for row in timed_rows if (factor := _factor(row, name)) is not None)
     if not factors:
-        return f"{name} without interval" if timed_rows else f"no {name}: too few runs"
+        too_few = f"no {name}: too few runs" * bool(rows)
+        return f"{name} without interval" if timed_rows else too_few
     typical, worst = median(factors), factors[-1]
     sentence = f"{name} within {_precision_text(typical)}"
     if _precision_text(worst) != _precision_text(typical):
@@ -378,20 +391,25 @@ def _counts(contests: Sequence[Fastest]) -> str:
 def _trailing_runtimes(
     contests: Sequence[Fastest], measurements: Sequence[MeasuredCase]
 ) -> Iterator[str]:
-    """`behind the leader everywhere: torch-cpu (2.0 to 6.6 times the p50)`."""
+    """`slower than the fastest wherever compared: torch-cpu (2.0 to 6.6 times the p50)`."""
     by_id = {item.case.case_id: item for item in measurements}
-    leaders = {item.first for item in contests}
     times: dict[str, list[float]] = {}
+    others = set[str]()
     for contest in contests:
-        best, *rivals = (by_id[case_id] for case_id in contest.ranking)
-        minimum = best.value_us(_PERCENTILE)
-        for rival in rivals:
-            value = rival.value_us(_PERCENTILE)
-            if minimum and value and runtime_label(rival.row) not in leaders:
-                times.setdefault(runtime_label(rival.row), []).append(value / minimum)
-    if times:
-        texts = [f"{name} ({_times(ratios)} times the p50)" for name, ratios in times.items()]
-        yield f"behind the leader everywhere: {', '.join(texts)}"
+        minimum = by_id[contest.ranking[0]].value_us(_PERCENTILE)
+        for case_id in contest.ranking:
+            name, value = runtime_label(by_id[case_id].row), by_id[case_id].value_us(_PERCENTILE)
+            if minimum and value and case_id in contest.slower:
+                times.setdefault(name, []).append(value / minimum)
+            else:
+                others.add(name)
+    texts = [
+        f"{name} ({_times(ratios)} times the p50)"
+        for name, ratios in times.items()
+        if name not in others
+    ]
+    if texts:
+        yield f"slower than the fastest wherever compared: {', '.join(texts)}"
 
 
 def _times(ratios: Sequence[float]) -> str:
@@ -403,5 +421,5 @@ def _verdict_obstacle(contests: Sequence[Fastest]) -> Iterator[str]:
     """Why too few rounds decide nothing."""
     rounds = max((contest.rounds for contest in _open_contests(contests)), default=MINIMUM_ROUNDS)
     if rounds < MINIMUM_ROUNDS:
-        rounds_text = f"{rounds} round{'s' * (rounds != 1)}"
+        rounds_text = text.counted(rounds, "round")
         yield f"no verdict with {rounds_text}: the variation between processes is unknown"

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.formatting.text import duration
+from app.formatting.text import counted, duration
 from app.gui.editor.draft import Background, DraftStep
 from app.gui.editor.fields import Fold
 from app.gui.editor.grid_form import GridForm
@@ -78,11 +78,11 @@ def told(forecast: Estimate) -> str:
     """The cases, their rounds and the time that they take, in a line."""
     qualifier = "" if forecast.exact else "up to "
     if forecast.search:
-        searches = "1 search" if forecast.cases == 1 else f"{qualifier}{forecast.cases:,} searches"
-        return f"{searches}, {duration(forecast.shortest_s)} for each first try"
-    cases = "1 case" if forecast.cases == 1 else f"{qualifier}{forecast.cases:,} cases"
+        searches = counted(forecast.cases, "search")
+        return f"{qualifier}{searches}, {duration(forecast.shortest_s)} for each first try"
+    cases = f"{qualifier}{counted(forecast.cases, 'case')}"
     short, long = duration(forecast.shortest_s), duration(forecast.longest_s)
-    rounds = "1 round" if forecast.rounds == 1 else f"{forecast.rounds} rounds"
+    rounds = counted(forecast.rounds, "round")
     if forecast.maximum_rounds > forecast.rounds:
         rounds = f"{forecast.rounds} to {forecast.maximum_rounds} rounds"
     return f"{cases}, {rounds} each, {short} to {long}"

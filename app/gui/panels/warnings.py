@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.formatting.text import counted
 from app.gui.look.text import PlainLabel, caption
 from app.insights.insight import Insight
 from app.insights.quality import Issue, issues_of
@@ -133,7 +134,7 @@ class WarningsBadge(QToolButton):
         """The gravest of all, and how much else there is."""
         if not self.groups:
             count = len(self.findings)
-            return f"{count} finding{'s' * (count != 1)}" if count else ""
+            return counted(count, "finding") if count else ""
         first = self.groups[0].doubts[0]
         rest = sum(len(group.doubts) for group in self.groups) - 1
         return self._text(first) + (f" · {rest} more" if rest else "")

@@ -16,7 +16,7 @@ from app.cases.units import percentile_label as percentile_as_written
 from app.comparison.judge import ComparedCase, Comparison, Sides, interval_note
 from app.comparison.measured_case import COMPARED
 from app.console.verdicts import run_variation_notes
-from app.formatting.text import CLOCK_TEXT, ratio_interval, significant
+from app.formatting.text import CLOCK_TEXT, counted, ratio_interval, significant
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme, verdict_color
@@ -96,7 +96,7 @@ class CompareView(ScrolledView):
         self.show_legend([_entry(word, self.theme) for word in get_args(Word)])
         self.show_heading(
             f"{comparison.second} over {comparison.first}",
-            f"{len(comparison.cases)} cases in both, all judged together; "
+            f"{counted(len(comparison.cases), 'case')} in both, judged together; "
             f"a change within {100 * comparison.band:g}% does not count; "
             + "; ".join((interval_note(comparison.verdicts), *run_variation_notes(comparison))),
         )

@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, QPointF, QRectF, QRunnable, Qt, QThreadPool,
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QLineEdit, QStyleOptionGraphicsItem, QWidget
 
+from app.formatting.text import counted
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import plot_font
 from app.gui.look.theme import Theme
@@ -283,7 +284,7 @@ class GraphView(PlotView):
         names = {node.name for node in graph.nodes}
         count = sum(node.kind == "node" for node in graph.nodes)
         missing = [name for name in self._other_engines if name not in names]
-        note = f"{count:,} operators"
+        note = counted(count, "operator")
         if self._other_engines:
             note += f", {len(self._other_engines)} of the executed graph ran elsewhere"
         if missing:

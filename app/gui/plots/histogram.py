@@ -11,6 +11,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QWidget
 
+from app.formatting.text import counted
 from app.gui.look.controls import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import plot_font
@@ -124,7 +125,7 @@ class HistogramView(RowsView):
         )
         total = sum(int(case_series.counts.sum()) for case_series in series)
         part = self.part_choice.part
-        samples = f"{total:,} samples"
+        samples = counted(total, "sample")
         notes = filter(
             None, (clocks_text(series), since_when(series, part), samples, self._bins_text)
         )

@@ -11,7 +11,7 @@ from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.latency_columns import INTERVALS
-from app.formatting.text import interval, latency
+from app.formatting.text import counted, interval, latency
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme, verdict_color
@@ -78,7 +78,7 @@ class HistoryView(PlotView):
         few = f"; a change is told from {MINIMUM_RUNS} runs on" if runs < MINIMUM_RUNS else ""
         open_dots = "; open dots: no interval, too few rounds" if bare else ""
         text = f"a change within {100 * self._history.band:g}% does not count"
-        heading = f"{runs} runs; {text}{few}{open_dots}"
+        heading = f"{counted(runs, 'run')}; {text}{few}{open_dots}"
         self.show_heading(f"History of {self._label}", heading)
         return ""
 

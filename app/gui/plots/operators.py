@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from app.cases.jobs import OperatorTimes
-from app.formatting.text import CLOCK_TEXT, amount, significant, time_text
+from app.formatting.text import CLOCK_TEXT, amount, counted, significant, time_text
 from app.gui.look.controls import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.bars import Bar, BarView
@@ -197,7 +197,7 @@ class OperatorsView(BarView):
         self.show_legend(
             [Entry(engine, styles[engine].pen(), styles[engine].fill(150)) for engine in engines]
         )
-        how = f", medians of {self._runs:,} profiled runs" if self._runs else ""
+        how = f", medians of {counted(self._runs, 'profiled run')}" if self._runs else ""
         rest = f"; the first {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else ""
         highest = max(self._rows, key=lambda row: row.peak_bytes or 0)
         most = (

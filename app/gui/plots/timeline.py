@@ -15,6 +15,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QWidget
 
+from app.formatting.text import counted
 from app.gui.look.controls import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import NamesAxis, time_axis
@@ -140,7 +141,7 @@ class TimelineView(RowsView):
         notes = [
             clocks_text(visible_series),
             since_when(visible_series, part),
-            f"{count:,} samples",
+            counted(count, "sample"),
         ]
         notes += ["each host from its own first sample"] if several else []
         texts = filter(None, notes)

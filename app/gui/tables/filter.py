@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractProxyModel, QItemSelection, QModelIndex, Qt
 from PySide6.QtWidgets import QTableView
 
 from app.cases.status import FAILED, STATUSES, WELL
-from app.formatting.text import CLOCK_TEXT, latency
+from app.formatting.text import CLOCK_TEXT, counted, latency
 from app.gui.look.text import plain_tip
 from app.gui.tables.model import Index, ResultsModel
 from app.gui.tables.query import Term, terms
@@ -50,9 +50,7 @@ def groups(setting: Setting, series: Sequence[Series], rows: Sequence[int]) -> l
 def _describe_group(setting: Setting, value: str, cases: Sequence[Series]) -> str:
     """`threads 2: 14 cases, 1 failed; best p50 9.50 µs (wall clock, fp32); best p99 …`."""
     failed_count = sum(case.status in FAILED for case in cases)
-    count = f"{len(cases):,} case{'s' * (len(cases) != 1)}" + (
-        f", {failed_count:,} failed" * bool(failed_count)
-    )
+    count = counted(len(cases), "case") + (f", {failed_count:,} failed" * bool(failed_count))
     best = [
         f"best {name} "
         + ", ".join(f"{latency(us)} ({label})" for label, us in values_by_label.items())

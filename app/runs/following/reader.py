@@ -24,7 +24,7 @@ from app.cases.errors import ResultsError
 from app.cases.jobs import OperatorTimes
 from app.cases.round import RoundResult
 from app.columns.environment import mean_clock_mhz
-from app.columns.status import MISSING, NOT_REACHED, worst_round
+from app.columns.status import NOT_REACHED, row_so_far, worst_round
 from app.comparison.measured_case import timed_rounds
 from app.formatting.case_labels import labels, model_names
 from app.insights.insight import Insight
@@ -32,7 +32,6 @@ from app.insights.rules import find_insights
 from app.machine.child import Child
 from app.machine.installed_runtimes import clock_of
 from app.plot_data.series import Series, Standing, reference_figures
-from app.run_folder.diagnostics import diagnostic_columns, diagnostics_of
 from app.run_folder.files import Problem, read_json
 from app.run_folder.folder import LIVE, is_being_written, samples_name
 from app.run_folder.live_status import Live
@@ -399,7 +398,7 @@ class RunReader:
             row=Blank(
                 {
                     **_requested_columns(case),
-                    **(_row_so_far(row) if alive else row),
+                    **(row_so_far(row) if alive else row),
                     "status": status,
                     "reason": reason or row.get("reason"),
                 }
@@ -439,13 +438,6 @@ def _goes_on(live: Live, key: str, rounds: Mapping[int, RoundResult]) -> bool:
 def _model_names(cases: Iterable[Case]) -> dict[str, str]:
     """Each model once: the cases of a large sweep are of few."""
     return model_names({case.model for case in cases})
-
-
-def _row_so_far(row: Row) -> Row:
-    """The row of a run that goes on: that rounds are still to come is nothing to warn of."""
-    diagnostics = [entry for entry in diagnostics_of(row) if entry.code != MISSING]
-    reason = None if row.get("reason") == NOT_REACHED else row.get("reason")
-    return {**row, "reason": reason, **diagnostic_columns(diagnostics)}
 
 
 def _requested_columns(case: Case) -> Row:

@@ -20,6 +20,7 @@ from app.cases.jobs import cold_start_subject_of as cold_subject_of
 from app.cases.jobs import subject_of
 from app.cases.status import FAILED
 from app.columns.rows import Rows
+from app.formatting.text import counted
 from app.plan.plan import Plan
 from app.run_folder.files import lies_within, write_atomically
 from app.run_folder.folder import (
@@ -399,8 +400,7 @@ def merge(sources: Sequence[Source], place: Callable[[Plan], Path]) -> MergeResu
     path = place(plan)
     reject_place(path, sources)
     run = write(path, _manifest(plan, content, names, sources), content, sources)
-    copies = "" if content.duplicates == 1 else "s"
-    duplicates = f"{content.duplicates:,} round{copies} that several folders have are there once"
+    duplicates = f"{counted(content.duplicates, 'round')} that several folders have are there once"
     sentences = (
         *([duplicates] if content.duplicates else []),
         *content.sentences,

@@ -39,7 +39,7 @@ def gain(base: MeasuredCase | None, result: MeasuredCase | None) -> str:
     pairs = pair_rounds(_inputs_per_s(base), _inputs_per_s(result))
     ends = pairs.ratio_interval()
     if ends is None:
-        return f"{gain_text} ({len(pairs.first)} round{'s' * (len(pairs.first) != 1)})"
+        return f"{gain_text} ({text.counted(len(pairs.first), 'round')})"
     if text.is_too_noisy(ends.low, ends.high):
         return f"{gain_text} ({text.TOO_NOISY})"
     return f"{gain_text} ({text.significant(ends.low)} to {text.significant(ends.high)})"
@@ -280,7 +280,7 @@ def _devices(results: Found) -> Table:
 
 
 def _settings(case: Case) -> str:
-    threads = f"{case.threads or 'auto'} thread{'s' * (case.threads != 1)}"
+    threads = text.counted(case.threads, "thread") if case.threads else "auto threads"
     options = [f"{name}={value}" for name, value in sorted(case.options.items())]
     return ", ".join([f"batch {case.axes.get('batch', 1)}", threads, case.scenario.words, *options])
 

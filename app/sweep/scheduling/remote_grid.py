@@ -12,6 +12,7 @@ from typing import NamedTuple
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import TERMINAL, Status
+from app.formatting.text import counted
 from app.machine.installed_runtimes import runtime
 from app.run_folder.journal import DiscardedRound
 from app.run_folder.run import Run
@@ -357,7 +358,7 @@ class HostedSweep(GridScheduler):
         )
         self._tally.void(case_id)
         self._tally.want(case_id, self.schedule.rounds)
-        rounds = f"{len(discarded_rounds)} round{'s' * (len(discarded_rounds) > 1)}"
+        rounds = counted(len(discarded_rounds), "round")
         self._ready.append(
             HostNews(f"{rounds} of {case.model} do not count: {reason}", discarded_rounds)
         )

@@ -9,6 +9,7 @@ from app.cases.status import TERMINAL
 from app.columns.reference_cases import compare_with_baseline
 from app.columns.rows import Rows
 from app.comparison.judge import ComparedCase
+from app.formatting.text import counted
 from app.plan.plan import Plan, named_lengths
 from app.plan.reference_cases import baselines
 from app.run_folder.run import Run
@@ -69,8 +70,8 @@ class SequentialRounds:
         if not open_count:
             return "no comparison needs more rounds"
         following = max(self._targets.values())
-        count = f"{open_count} comparison{'' if open_count == 1 else 's'} undecided"
-        return f"{count}: next look after {following} rounds"
+        count = counted(open_count, "comparison")
+        return f"{count} undecided: next look after {counted(following, 'round')}"
 
     def _comparisons(self) -> dict[str, ComparedCase]:
         """The pairs with verdicts, by the identity of their second case."""

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal
 from PySide6.QtGui import QColor
 
 from app.cases.round import MEASURED
-from app.formatting.text import share, significant, time_text, time_tick
+from app.formatting.text import counted, share, significant, time_text, time_tick
 from app.gui.plots.read.lit import Spent
 from app.gui.plots.read.reading import Brush, Line, Place, Reading
 from app.gui.plots.read.readout import range_text, rank_text, short_names
@@ -244,7 +244,7 @@ def _line(case: DrawnBins, name: str, number: int) -> Line:
     bins = case.bins
     count = int(bins.counts[number])
     faster = (bins.below + int(bins.counts[:number].sum())) / max(1, bins.total)
-    count_text = f"{count:,} samples" if count != 1 else "1 sample"
+    count_text = counted(count, "sample")
     part = f", {share(count / bins.total)}" if count else ""
     return Line(f"{name}: {count_text}{part}, slower than {rank_text(faster)}", case.color)
 
