@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-_RELATIVE = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-6}
-"""Of the element and of the largest element, by type."""
+from tests.differential.draft import kind_of
+
+_RELATIVE = {"bfloat16": 2**-7, "float16": 1e-2, "float32": 1e-4, "float64": 1e-6}
+"""Of the element and of the largest element, by type; 8-bit floats may differ by one step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def compare(actual: Any, expected: Any, *, values: bool = True, types: bool = Tr
         return Agreement()
     if texts:
         return Agreement("" if a.tolist() == b.tolist() else "other texts")
-    relative = _RELATIVE.get(min(a.dtype, b.dtype, key=_coarseness).name, 0.0)
+    relative, of_largest, least = _tolerances(min(a.dtype, b.dtype, key=_coarseness))
     with np.errstate(all="ignore"):
         wide: Any = object if a.dtype.kind in "iu" and a.dtype.itemsize == 8 else np.float64
         x, y = (np.asarray(v.astype(wide)).ravel() for v in (a, b))
@@ -48,7 +51,7 @@ def compare(actual: Any, expected: Any, *, values: bool = True, types: bool = Tr
         same = (x == y) | (np.isnan(x) & np.isnan(y))
         distance = np.abs(x - y)
         scale = np.max(np.abs(y[np.isfinite(y)]), initial=0.0)
-        is_near = finite & (distance <= relative * (np.abs(y) + scale) + relative * 0.1)
+        is_near = finite & (distance <= relative * np.abs(y) + of_largest * scale + least)
         if (same | is_near).all():
             return Agreement("", float(np.max(distance[finite], initial=0.0)))
         worst = float("inf") if not (same | finite).all() else float(np.max(distance[finite]))
@@ -56,7 +59,18 @@ def compare(actual: Any, expected: Any, *, values: bool = True, types: bool = Tr
 
 
 def _coarseness(dtype: np.dtype) -> tuple[bool, int]:
-    return dtype.kind != "f", dtype.itemsize
+    return kind_of(dtype) != "f", dtype.itemsize
+
+
+def _tolerances(dtype: np.dtype) -> tuple[float, float, float]:
+    """Of the element, of the largest element, and in any case."""
+    if kind_of(dtype) != "f":
+        return 0.0, 0.0, 0.0
+    if dtype.itemsize == 1:
+        limits = ml_dtypes.finfo(dtype)
+        return float(limits.eps), 0.0, float(limits.smallest_subnormal)
+    relative = _RELATIVE[dtype.name]
+    return relative, relative, relative * 0.1
 
 
 def _sequences(actual: Any, expected: Any, *, values: bool, types: bool) -> Agreement:

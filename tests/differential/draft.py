@@ -9,26 +9,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import ModelProto, TypeProto, ValueInfoProto, helper, numpy_helper
 
+from exporters.narrow_types import NARROW_TYPES
+
 IR_VERSION = 10
-_NUMPY = {
-    "float": np.float32,
-    "float16": np.float16,
-    "double": np.float64,
-    "int8": np.int8,
-    "int16": np.int16,
-    "int32": np.int32,
-    "int64": np.int64,
-    "uint8": np.uint8,
-    "uint16": np.uint16,
-    "uint32": np.uint32,
-    "uint64": np.uint64,
-    "bool": np.bool_,
+_NUMPY = {"float": "float32", "double": "float64"} | {
+    name: name
+    for name in (
+        *("float16", "bool", "int8", "int16", "int32", "int64"),
+        *("uint8", "uint16", "uint32", "uint64"),
+    )
 }
+_RARE = {"string": np.dtype(object)} | {
+    name: helper.tensor_dtype_to_np_dtype(narrow.number)
+    for name, narrow in NARROW_TYPES.items()
+    if narrow.bits > 2  # newer than the engine
+}
+_RARELY = 0.25
+"""How often a type is one of the rare ones: the engine has kernels for few of them."""
+_TEXTS = ("", "a", "b", "Ab", "the cat", "x,y", "2.5")
 _SPECIAL = (np.inf, -np.inf, np.nan, 0.0, -0.0)
+
+
+def kind_of(dtype: np.dtype) -> str:
+    """numpy's letter for a kind of types, for those that numpy lacks too; `O` is a text."""
+    narrow = NARROW_TYPES.get(dtype.name.replace("_", ""))
+    return np.dtype(narrow.held_as if narrow else dtype).kind
 
 
 class Undrawable(Exception):
@@ -110,32 +120,37 @@ class Draft:
                 return [name[7:-1] for name in names if name.startswith("tensor(")]
         return []
 
-    def dtype(self, param: str = "T", kinds: str = "fiub") -> np.dtype:
-        """A type for this parameter, the same one each time; of numpy's kinds."""
+    def dtype(self, param: str = "T", kinds: str = "fiubO") -> np.dtype:
+        """A type for this parameter, the same one each time; of numpy's kinds, `O` for texts."""
         if param not in self._chosen_types:
-            names = self.allowed(param) or ["float"]
-            types = [np.dtype(_NUMPY[name]) for name in names if name in _NUMPY]
-            types = [dtype for dtype in types if dtype.kind in kinds]
-            if not types:
-                raise Undrawable(f"{self.operator} takes none of the types in use")
-            common = np.dtype(np.float32)
-            usual = common in types and self.chance(0.5)
-            self._chosen_types[param] = common if usual else self.pick(types)
+            self._chosen_types[param] = self.dtype_of(self.allowed(param) or ["float"], kinds)
         return self._chosen_types[param]
+
+    def dtype_of(self, names: Sequence[str], kinds: str = "fiubO") -> np.dtype:
+        """One of these types."""
+        types, rare_types = (
+            [d for name in names if name in table and kind_of(d := np.dtype(table[name])) in kinds]
+            for table in (_NUMPY, _RARE)
+        )
+        if rare_types and (not types or self.chance(_RARELY)):
+            types = rare_types
+        if not types:
+            raise Undrawable(f"{self.operator} takes none of the types in use")
+        common = np.dtype(np.float32)
+        return common if common in types and self.chance(0.5) else self.pick(types)
 
     def values(
         self, shape: Sequence[int], dtype: Any, low: float = -3, high: float = 3, special: float = 0
     ) -> np.ndarray:
         """Random elements; with probability `special` a few of them infinite, NaN or zero."""
         dtype = np.dtype(dtype)
-        if dtype.kind == "b":
+        kind = kind_of(dtype)
+        if kind == "b":
             return np.asarray(self.rng.random(tuple(shape)) < 0.5)
-        if dtype.kind == "U":
-            return self.rng.choice(["", "a", "b", "Ab", "the cat", "x,y"], tuple(shape)).astype(
-                object
-            )
-        if dtype.kind in "iu":
-            limits = np.iinfo(dtype)
+        if kind in "OU":
+            return np.asarray(self.rng.choice(_TEXTS, tuple(shape))).astype(object)
+        if kind in "iu":
+            limits = ml_dtypes.iinfo(dtype)
             low, high = max(int(np.floor(low)), limits.min), min(int(np.ceil(high)), limits.max)
             return self.rng.integers(low, high, tuple(shape), endpoint=True).astype(dtype)
         elements = np.asarray(self.rng.uniform(low, high, tuple(shape)))
@@ -153,7 +168,7 @@ class Draft:
         low: float = -3,
         high: float = 3,
         *,
-        kinds: str = "fiub",
+        kinds: str = "fiubO",
         special: float = 0,
     ) -> np.ndarray:
         """Add an input of random elements."""

@@ -10,7 +10,10 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto
+from onnx import ModelProto, helper
+
+from exporters.engine_values import output_arrays
+from exporters.narrow_types import NARROW_TYPES, NarrowType, widen
 
 LIMIT_S = 60.0
 """A node of a few hundred elements takes milliseconds; the first OpenVINO import takes seconds."""
@@ -90,7 +93,31 @@ def _by_ort(model: bytes, inputs: dict[str, Any]) -> Any:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return session.run(None, inputs)
+    ends = session.get_outputs()
+    if not any(_narrow(end.type) for end in (*session.get_inputs(), *ends)):
+        return session.run(None, inputs)
+    values = {name: _ort_value(np.asarray(value)) for name, value in inputs.items()}
+    names = [end.name for end in ends]
+    outputs = output_arrays(names, session.run_with_ort_values(names, values))
+    types = [_narrow(end.type) for end in ends]
+    return [
+        outputs[n].astype(helper.tensor_dtype_to_np_dtype(t.number)) if t else outputs[n]
+        for n, t in zip(names, types, strict=True)
+    ]
+
+
+def _narrow(kind: str) -> NarrowType | None:
+    return NARROW_TYPES.get(kind.removeprefix("tensor(").removesuffix(")"))
+
+
+def _ort_value(array: np.ndarray) -> Any:
+    import onnxruntime as ort
+
+    narrow = NARROW_TYPES.get(array.dtype.name.replace("_", ""))
+    if narrow is None:
+        return ort.OrtValue.ortvalue_from_numpy(array)
+    bits = narrow.pack(widen(array)) if narrow.bits < 8 else array.view(f"u{array.itemsize}")
+    return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, narrow.number)
 
 
 def _by_openvino(model: bytes, inputs: dict[str, Any]) -> Any:

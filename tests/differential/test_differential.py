@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -51,6 +52,7 @@ def test_every_operator_of_onnx_has_a_generator_or_a_reason() -> None:
 @pytest.mark.parametrize(
     ("operator", "seed", "number", "outcome"),
     [
+        ("Gather", 77, 3, "known"),
         ("Sign", 77, 256, "known"),
         ("QuantizeLinear", 77, 191, "known crash"),
         ("QuantizeLinear", 77, 206, "known crash"),
@@ -73,6 +75,19 @@ def test_an_unexplained_crash_fails_the_command(
     monkeypatch.setattr(EngineProcess, "run", crash)
     assert command.main(["--operator", "Tanh", "--minutes", "0", "--seed", "0"]) == 1
     assert "--operator Tanh --seed 0 --draw 0" in capsys.readouterr().out
+
+
+def test_types_that_numpy_lacks_and_texts_are_compared(engines: EngineProcess) -> None:
+    """Each of them through Cast, and the engine's outputs in the types of the evaluator."""
+    trials = [trial.attempt("Cast", 2, n, command.NEWEST_OPSET, engines) for n in range(300)]
+    kinds = {
+        getattr(value, "dtype", np.dtype(bool)).name
+        for result in trials
+        if result is not None and result.outcome == "equal"
+        for value in result.inputs.values()
+    }
+    narrow = {f"float8_{name}" for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")}
+    assert kinds >= narrow | {"bfloat16", "int4", "uint4", "object", "float32"}
 
 
 def test_a_draw_is_repeated_by_its_seed_and_number() -> None:
@@ -168,6 +183,10 @@ def _shift(output: Any) -> Any:
 
 
 def test_agreement_is_of_types_shapes_and_values() -> None:
+    eight = np.array([1.0, 448.0], ml_dtypes.float8_e4m3fn)
+    assert not compare(eight, np.array([1.125, 416.0], eight.dtype)).fault, "a step of the type"
+    assert compare(eight, np.array([1.25, 448.0], eight.dtype)).fault
+    assert compare(eight, eight.astype(ml_dtypes.float8_e5m2)).fault
     x = np.array([1.0, np.nan, np.inf], np.float32)
     assert not compare(x, x).fault
     assert compare(x, x.astype(np.float64)).fault

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import helper
 
-from tests.differential.draft import Draft
+from tests.differential.draft import Draft, kind_of
 from tests.differential.generators.table import generator
 
 SPECIAL = 0.1
@@ -90,7 +90,7 @@ def unary(d: Draft) -> None:
     if d.operator not in _DOMAIN and d.chance(WIDE):
         low, high = -120.0, 120.0
     x = d.tensor(d.shape(), param, low, high, special=SPECIAL)
-    if d.operator == "Round" and x.dtype.kind == "f" and d.chance():
+    if d.operator == "Round" and kind_of(x.dtype) == "f" and d.chance():
         d.inputs[0] = np.asarray(np.floor(x) + 0.5).astype(x.dtype)
     for name in ("alpha", "beta", "gamma", "lambd", "bias"):
         d.maybe(0.5, **{name: d.real(0.1, 2.0)})
@@ -139,7 +139,7 @@ def division(d: Draft) -> None:
 @generator("Pow")
 def power(d: Draft) -> None:
     shape = d.shape()
-    whole = d.dtype("T").kind != "f"
+    whole = kind_of(d.dtype("T")) != "f"
     d.tensor(shape, "T", 0 if whole else 0.2, 3)
     exponent = "T1" if d.allowed("T1") else "T"
     d.tensor(d.broadcast(shape), exponent, 0 if whole else -2, 3)
@@ -176,7 +176,11 @@ def where(d: Draft) -> None:
 
 
 def _castable(d: Draft, source: np.dtype, target: np.dtype) -> np.ndarray:
-    negative = target.kind in "fib" and source.kind != "u"
+    if kind_of(source) == "O" != kind_of(target):
+        return np.asarray(d.rng.choice(["0", "1", "7", "+2"], d.shape())).astype(object)
+    negative = kind_of(target) in "fibO" and kind_of(source) != "u"
+    if "int4" in (target.name, source.name):
+        return d.values(d.shape(), source, -8 if negative else 0, 7)
     return d.values(d.shape(), source, -99 if negative else 0, 99)
 
 
@@ -228,10 +232,9 @@ def quantise(d: Draft) -> None:
     forward = d.operator == "QuantizeLinear"
     names = d.allowed("T2" if forward and d.version < 23 else "T3" if forward else "T1")
     names = names or d.allowed("T")
-    candidates = ["uint8", "int8", "uint16", "int16", *([] if forward else ["int32"])]
-    code = np.dtype(d.pick([name for name in candidates if name in names]))
-    limits = np.iinfo(code)
-    least, most = max(limits.min, -200), min(limits.max, 200)
+    code = d.dtype_of([name for name in names if name != "int32" or not forward])
+    is_float = kind_of(code) == "f"
+    least, most = -200, 200
     scale = d.values(
         sizes, d.pick([np.float32, np.float32, d.dtype("T1" if forward else "T2", "f")])
     )
@@ -241,7 +244,8 @@ def quantise(d: Draft) -> None:
     else:
         d.add(d.values(shape, code, least, most))
     d.add(scale, constant=0.5)
-    zero = np.zeros(sizes, code) if code == np.int32 else d.values(sizes, code, least, most)
+    is_zero = is_float or code == np.int32
+    zero = np.zeros(sizes, code) if is_zero else d.values(sizes, code, least, most)
     if not forward or code == np.uint8:
         d.add(zero if d.chance(0.7) else None, constant=0.5)
     else:

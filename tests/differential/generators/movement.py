@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.differential.draft import Draft
+from tests.differential.draft import Draft, kind_of
 from tests.differential.generators.table import generator
 
 I64 = np.int64
@@ -275,7 +275,7 @@ def one_hot(d: Draft) -> None:
     depth = d.integer(1, 5)
     shape = d.shape(0 if d.chance(0.1) else 1, 3, 0)
     positions = d.values(shape, d.pick([I64, np.int32, np.float32]), -depth - 1, depth + 1)
-    if positions.dtype.kind == "f":
+    if kind_of(positions.dtype) == "f":
         positions = np.floor(positions)
     d.add(positions)
     depths = np.array(depth, d.pick([I64, np.float32]))

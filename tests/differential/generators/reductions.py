@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.differential.draft import Draft
+from tests.differential.draft import Draft, kind_of
 from tests.differential.generators.table import generator
 
 _REDUCTIONS = ["L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare"]
@@ -157,7 +157,7 @@ def loss(d: Draft) -> None:
 @generator("Unique")
 def unique(d: Draft) -> None:
     x = d.tensor(d.shape(1, 3, 0), "T", -2, 2)
-    d.inputs[0] = np.round(x).astype(x.dtype) if x.dtype.kind == "f" else x
+    d.inputs[0] = np.round(x).astype(x.dtype) if kind_of(x.dtype) == "f" else x
     d.maybe(axis=d.axis(x.ndim), sorted=d.integer(0, 1))
     d.outputs = d.integer(1, 4)
 

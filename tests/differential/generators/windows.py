@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.differential.draft import Draft
+from tests.differential.draft import Draft, kind_of
 from tests.differential.generators.table import generator
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -52,7 +52,7 @@ def quantised_types(d: Draft) -> tuple[np.dtype, np.dtype, np.dtype]:
     types = d.dtype("T1"), d.dtype("T2"), d.dtype("T3")
     if d.chance(0.2):
         return types
-    return types[0], types[1] if types[0].kind == "u" else types[0], types[0]
+    return types[0], types[1] if kind_of(types[0]) == "u" else types[0], types[0]
 
 
 @generator("ConvInteger", "QLinearConv")
@@ -81,7 +81,7 @@ def integer_conv(d: Draft) -> None:
     scale(count)
     if is_scaled:
         if count:
-            d.add(np.full([count], 7 if w.kind == "i" else 120, w), constant=0.5)
+            d.add(np.full([count], 7 if kind_of(w) == "i" else 120, w), constant=0.5)
         else:
             zero(w)
         scale()
