@@ -165,7 +165,7 @@ class MaxPool(OpRun):
     """Values alone, of any rank; onnx's errs in rounding up, dilations and other ranks."""
 
     def _run(self, x: np.ndarray, **settings: Any) -> tuple[np.ndarray, ...]:
-        least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
         return (_windows(x, least, least, settings).max(-1),)
 
 
@@ -257,7 +257,6 @@ class Resize(OpRun):
     ) -> tuple[np.ndarray, ...]:
         # Below opset 11 the second input are the scales.
         old = self._schema.since_version < 11
-        sources = (scales if roi is None else roi, None) if old else (scales, sizes)
         sources = (scales if roi is None else roi, None) if old else (scales, sizes)
         lengths = [*_lengths(x.shape, how.get("axes") or range(x.ndim), *sources)]
         result = x

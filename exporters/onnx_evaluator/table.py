@@ -212,7 +212,7 @@ ROWS: tuple[Row, ...] = (
     Row("StringSplit", "it keeps white space at the ends", "ONNX StringSplit"),
     Row("Unique", "it sorts, or counts along another axis", "ONNX Unique: sorted",
         lambda n: not n["sorted"]),
-    Row("FeatureVectorizer LinearClassifier LinearRegressor Normalizer Scaler "
+    Row("FeatureVectorizer LinearClassifier LinearRegressor Normalizer SVMClassifier Scaler "
         "TreeEnsembleRegressor", "it gives the type of x, not float32",
         "ONNX ai.onnx.ml: tensor(float)", lambda n: n.kind() != "float32", _ML),
     Row("LinearRegressor", "it gives NaN without intercepts", "ONNX LinearRegressor",
@@ -221,6 +221,23 @@ ROWS: tuple[Row, ...] = (
         "ONNX LinearClassifier", lambda n: len(n["coefficients"]) <= n.input(0).shape[-1], _ML),
     Row("LinearClassifier", "labels are chosen after PROBIT", "ONNX LinearClassifier",
         lambda n: n["post_transform"] == "PROBIT", _ML),
+    Row("DictVectorizer", "it does not know whether numbers of a map are float or double",
+        "ONNX DictVectorizer: T1",
+        lambda n: any(isinstance(v, float) for v in n.input(0).values()), _ML),
+    Row("OneHotEncoder", "it does not make integers of real numbers", "ONNX OneHotEncoder",
+        lambda n: _is_real(n) and bool((n.input(0) % 1).any()), _ML),
+    Row("SVMClassifier", "it takes one rho for two classes, of which it gives other scores",
+        "ONNX SVMClassifier: rho", lambda n: len(n["rho"]) == 1
+        and not (n["classlabels_ints"] and n["vectors_per_class"] and min(n["coefficients"]) < 0
+                 and n["post_transform"] == "NONE"), _ML),
+    Row("SVMClassifier", "it couples the probabilities of three classes by a sum of products",
+        "libsvm: multiclass_probability", lambda n: bool(n["prob_a"])
+        and len(n["classlabels_ints"] or n["classlabels_strings"]) > 2, _ML, first=1),
+    Row("TreeEnsemble", "it passes over post_transform", "ONNX TreeEnsemble: post_transform",
+        lambda n: bool(n["post_transform"]), _ML),
+    Row("TreeEnsemble", "the least and largest of a target that trees leave out are not defined",
+        "ONNX TreeEnsemble: aggregate_function",
+        lambda n: n["aggregate_function"] in (2, 3) and n["n_targets"] > 1, _ML),
     Row("Normalizer", "it divides by the largest absolute value", "ONNX Normalizer: MAX",
         lambda n: n["norm"] == "MAX", _ML),
     Row("TreeEnsembleRegressor", "a target that trees leave out is not defined",

@@ -44,9 +44,9 @@ def test_each_operator_agrees_with_the_engine_in_a_few_draws(engines: EngineProc
 
 
 def test_every_operator_of_onnx_has_a_generator_or_a_reason() -> None:
-    assert set(nodes.without_generator()) == nodes.NOT_COMPARED.keys()
+    assert nodes.without_generator() == nodes.NOT_COMPARED.keys()
     assert all(nodes.NOT_COMPARED.values())
-    assert len(nodes.NOT_COMPARED) == 5
+    assert len(nodes.NOT_COMPARED) == 7
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_an_unexplained_crash_fails_the_command(
         raise EngineCrash("it ended")
 
     monkeypatch.setattr(EngineProcess, "run", crash)
-    assert command.main(["--operator", "Tanh", "--minutes", "0", "--seed", "0"]) == 1
-    assert "--operator Tanh --seed 0 --draw 0" in capsys.readouterr().out
+    assert command.main(["--operator", "Tanh", "--minutes", "0", "--seed", "3"]) == 1
+    assert "--operator Tanh --seed 3 --draw 0" in capsys.readouterr().out
 
 
 def test_types_that_numpy_lacks_and_texts_are_compared(engines: EngineProcess) -> None:
@@ -107,12 +107,12 @@ def test_a_wrong_evaluator_is_found(
         return [output + 1 for output in right(model, inputs)]
 
     monkeypatch.setattr(trial, "evaluate", shift_outputs)
-    attempt = trial.attempt("Tanh", 0, 0, command.NEWEST_OPSET, engines)
+    attempt = trial.attempt("Tanh", 3, 0, command.NEWEST_OPSET, engines)
     assert attempt is not None
     assert attempt.outcome == "different"
     assert attempt.verdict == "OpenVINO agrees with ONNX Runtime"
-    assert "--operator Tanh --seed 0 --draw 0" in trial.described(attempt, 0)
-    assert command.main(["--operator", "Tanh", "--minutes", "0", "--seed", "0"]) == 1
+    assert "--operator Tanh --seed 3 --draw 0" in trial.described(attempt, 3)
+    assert command.main(["--operator", "Tanh", "--minutes", "0", "--seed", "3"]) == 1
     assert "Tanh" in capsys.readouterr().out
 
 
@@ -120,7 +120,7 @@ def test_the_command_writes_a_table_and_succeeds_where_all_agree(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = tmp_path / "report.txt"
-    arguments = ["--operator", "Tanh", "--operator", "Relu", "--minutes", "0"]
+    arguments = ["--operator", "Tanh", "--operator", "Relu", "--minutes", "0", "--seed", "3"]
     assert command.main([*arguments, "--report", str(report)]) == 0
     text = report.read_text("utf-8")
     assert text in capsys.readouterr().out

@@ -21,7 +21,7 @@ NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 @generator("Upsample")
 def upsample(d: Draft) -> None:
-    d.tensor([d.integer(1, 2), d.integer(1, 3), *d.integers(1, 6, 2)])
+    d.tensor([d.integer(1, 2), d.integer(1, 3), *d.integers(1, 6, 2)], kinds="fiu")
     scales = [1.0, 1.0, *(d.pick([1.0, 1.5, 2.0, 3.0, 2.3]) for _ in range(2))]
     d.add(np.array(scales, np.float32), "scales", constant=0.5)
     d.maybe(mode=d.pick(["nearest", "linear"]))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
-from tests.differential.draft import Draft
+from tests.differential.draft import Draft, kind_of
 from tests.differential.generators.table import generator
 
 ML = "ai.onnx.ml"
@@ -103,8 +104,11 @@ def zip_map(d: Draft) -> None:
 
 @generator("OneHotEncoder", domain=ML)
 def one_hot_encoder(d: Draft) -> None:
-    d.add(d.values(d.shape(1, 2), np.int64, 0, 3))
-    d.set(cats_int64s=[0, 1, 2, 3], zeros=1)
+    x = d.tensor(d.shape(1, 2), "T", 0, 3)
+    texts = kind_of(x.dtype) == "O"
+    d.inputs[0] = np.floor(x) if kind_of(x.dtype) == "f" and d.chance(0.8) else x
+    d.set(**{"cats_strings": ["b", "", "2.5"]} if texts else {"cats_int64s": [0, 1, 2, 3]})
+    d.set(zeros=1)
 
 
 @generator("FeatureVectorizer", domain=ML)
@@ -128,6 +132,47 @@ def svm_regressor(d: Draft) -> None:
         n_supports=supports,
         rho=_reals(d, 1),
     )
+
+
+@generator("SVMClassifier", domain=ML)
+def svm_classifier(d: Draft) -> None:
+    """By votes of pairs of classes, with probabilities or without, or by one line for each."""
+    features, classes = d.integer(1, 4), d.integer(2, 4)
+    _rows(d, features, "T1")
+    pairs = classes * (classes - 1) // 2
+    counts = d.integers(1, 3, classes)
+    d.set(kernel_type="LINEAR", kernel_params=[d.real(0.1, 1), d.real(-1, 1), 2.0])
+    if d.chance(0.3):
+        d.set(coefficients=_reals(d, classes * features), rho=_reals(d, 1))
+    else:
+        d.set(
+            kernel_type=d.pick(["LINEAR", "POLY", "RBF", "SIGMOID"]),
+            support_vectors=_reals(d, features * sum(counts)),
+            coefficients=_reals(d, (classes - 1) * sum(counts)),
+            vectors_per_class=counts,
+            rho=_reals(d, pairs),
+        )
+        if d.chance():
+            d.set(prob_a=_reals(d, pairs, -2, -0.2), prob_b=_reals(d, pairs, -1, 1))
+    d.set(**d.pick([{"classlabels_ints": [4, 2, 7, 1][:classes]},
+                    {"classlabels_strings": ["d", "b", "g", "a"][:classes]}]))  # fmt: skip
+    d.maybe(0.3, post_transform=d.pick(_POST))
+    d.outputs = 2
+
+
+@generator("DictVectorizer", domain=ML)
+def dict_vectorizer(d: Draft) -> None:
+    """A map with some keys of the vocabulary."""
+    field, vocabulary = d.pick(
+        [("string_vocabulary", ["a", "b", "the cat", ""]), ("int64_vocabulary", [3, 1, -2, 9])]
+    )
+    kind = np.dtype(np.float32)  # ONNX Runtime's Python makes no other maps
+    keys = [key for key in vocabulary if d.chance(0.6)] or vocabulary[:1]
+    d.set(**{field: vocabulary})
+    value = {key: d.values([], kind).item() for key in keys}
+    key_type = TensorProto.STRING if field[0] == "s" else TensorProto.INT64
+    element = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(kind), [])
+    d.add_typed(value, helper.make_map_type_proto(key_type, element))
 
 
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
@@ -202,3 +247,39 @@ def tree_classifier(d: Draft) -> None:
     )
     d.maybe(post_transform=d.pick(_POST[:3]))
     d.outputs = 2
+
+
+@generator("TreeEnsemble", domain=ML)
+def tree_ensemble(d: Draft) -> None:
+    """Trees of one or two splits: the second lies where the first is false."""
+    features, targets = d.integer(1, 4), d.integer(1, 3)
+    _rows(d, features)
+    columns = ("splits", "modes", "featureids", "truenodeids", "trueleafs", "falsenodeids",
+               "falseleafs", "missing_value_tracks_true")  # fmt: skip
+    nodes: dict[str, list[Any]] = {name: [] for name in columns}
+    roots, leaves = [], 0
+    for _ in range(d.integer(1, 4)):
+        roots.append(len(nodes["modes"]))
+        for remaining in reversed(range(d.integer(1, 2))):
+            here = len(nodes["modes"])
+            other = (here + 1, 0) if remaining else (leaves + 1, 1)
+            row = (d.real(-1, 1), d.integer(0, 5), d.integer(0, features - 1), leaves, 1, *other)
+            for column, value in zip(nodes.values(), (*row, d.integer(0, 1)), strict=True):
+                column.append(value)
+            leaves += 1 if remaining else 2
+    dtype = d.dtype()
+
+    def tensor(values: list[Any], kind: Any) -> TensorProto:
+        return numpy_helper.from_array(np.array(values, kind))
+
+    real_values = {"splits": tensor(nodes.pop("splits"), dtype)}
+    real_values["modes"] = tensor(nodes.pop("modes"), np.uint8)
+    d.set(**{f"nodes_{name}": values for name, values in (real_values | nodes).items()})
+    d.set(
+        tree_roots=roots,
+        n_targets=targets,
+        leaf_targetids=[d.integer(0, targets - 1) for _ in range(leaves)],
+        leaf_weights=tensor(_reals(d, leaves), dtype),
+    )
+    d.maybe(0.7, aggregate_function=d.integer(0, 3))
+    d.maybe(0.3, post_transform=d.integer(0, 4))
