@@ -385,6 +385,20 @@ OUTPUTS: Entries = {
 }
 
 EXPORT: Entries = {
+    "axis_is_no_sum": Entry(
+        title="Sizes that don't add up",
+        message="{axis} has the size {size}, and {addends} add up to {total}: such a call may not "
+        "come from a model in use.",
+        condition="--axis gives the total of a cache and new tokens a size that is not their sum.",
+        action="Remove --axis {axis}: it follows from the other sizes.",
+        units={"axis": NAME, "size": NUMBER, "addends": NAME, "total": NUMBER},
+        example={
+            "axis": "total_sequence_length",
+            "size": 100,
+            "addends": ("past_sequence_length=64", "sequence_length=1"),
+            "total": 65,
+        },
+    ),
     "checker_rejects_graph": Entry(
         title="ONNX's checker rejects the graph",
         message="ONNX's checker rejects the graph ({objection}). ONNX Runtime opens it.",

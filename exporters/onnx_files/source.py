@@ -5,7 +5,7 @@ data.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,9 +15,10 @@ from onnx import ModelProto, numpy_helper
 
 from exporters.cache import Store
 from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import file_sha256, user_path
 from exporters.inputs import in_ranges, paired
-from exporters.messages import ExportRequest
+from exporters.messages import ExportRequest, with_sums
 from exporters.narrow_types import widen
 from exporters.onnx_files.counts import UNKNOWN, count
 from exporters.onnx_files.engine import declare_outputs
@@ -32,6 +33,7 @@ from exporters.onnx_files.model_io import (
     name_open_dimensions,
     read,
 )
+from exporters.onnx_files.outline import sums
 from exporters.source import Graph, Packaged, Point, Subject
 from exporters.steps import done
 from exporters.types import (
@@ -170,9 +172,10 @@ class FileSource:
             stored=cache_entry.stored,
             sources=sources,
             beside=tuple(file for label, file in cache_entry.entry.files.items() if label != MODEL),
-            warnings=(diagnostic("checker_rejects_graph", objection=objection),)
-            if objection
-            else (),
+            warnings=(
+                *([diagnostic("checker_rejects_graph", objection=objection)] if objection else ()),
+                *_contradictions(sums(face.axes, str(face.sequence or "")), points),
+            ),
         )
         return (graph,)
 
@@ -196,6 +199,21 @@ class FileSource:
     @property
     def _is_part(self) -> bool:
         return bool(self.from_nodes or self.to_nodes)
+
+
+def _contradictions(
+    totals: Mapping[str, tuple[str, ...]], points: Sequence[Point]
+) -> Iterator[Diagnostic]:
+    """Sums of axes that were given another size than their addends have together."""
+    for axis, addends in totals.items():
+        for point in points:
+            free = {name: size for name, size in point.items() if name != axis}
+            total = with_sums(free, totals).get(axis)
+            if total is not None and point.get(axis, total) != total:
+                terms = tuple(f"{term}={point[term]}" for term in addends if term in point)
+                yield diagnostic(
+                    "axis_is_no_sum", axis=axis, size=point[axis], addends=terms, total=total
+                )
 
 
 def file_source(request: ExportRequest) -> FileSource:

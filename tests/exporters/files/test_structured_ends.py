@@ -100,6 +100,16 @@ def test_positions_and_masks_agree_with_the_cache(past: int, tmp_path: Path) -> 
     assert values.outputs["present.1.value"].shape == (1, 2, past + 4, 16)
 
 
+@pytest.mark.parametrize(("total", "warned"), [(9, []), (100, [(100, 9)])])
+def test_a_total_that_is_no_sum_is_told(
+    total: int, warned: list[tuple[int, int]], tmp_path: Path
+) -> None:
+    sizes = {"batch_size": 1, "sequence_length": 1, "past_sequence_length": 8}
+    reply = exported("decoder-positions", tmp_path, sizes | {"total_sequence_length": total})
+    found = [w.parameters for w in reply.warnings if w.code == "axis_is_no_sum"]
+    assert [(values["size"], values["total"]) for values in found] == warned
+
+
 def test_lengths_that_are_inputs_count_the_cache_and_the_new_tokens(tmp_path: Path) -> None:
     values = reference(exported("direct-lengths", tmp_path, {"batch": 3, "sequence": 1, "past": 5}))
     assert values.inputs["seqlens_k"].tolist() == [5, 5, 5]
