@@ -67,7 +67,7 @@ def _tolerances(dtype: np.dtype) -> tuple[float, float, float]:
     if kind_of(dtype) != "f":
         return 0.0, 0.0, 0.0
     if dtype.itemsize == 1:
-        limits = ml_dtypes.finfo(dtype)
+        limits = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
         return float(limits.eps), 0.0, float(limits.smallest_subnormal)
     relative = _RELATIVE[dtype.name]
     return relative, relative, relative * 0.1

@@ -150,7 +150,7 @@ class Draft:
         if kind in "OU":
             return np.asarray(self.rng.choice(_TEXTS, tuple(shape))).astype(object)
         if kind in "iu":
-            limits = ml_dtypes.iinfo(dtype)
+            limits = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
             low, high = max(int(np.floor(low)), limits.min), min(int(np.ceil(high)), limits.max)
             return self.rng.integers(low, high, tuple(shape), endpoint=True).astype(dtype)
         elements = np.asarray(self.rng.uniform(low, high, tuple(shape)))

@@ -116,16 +116,18 @@ def _all_agree(our_outputs: list[Any], their_outputs: list[Any], **how: bool) ->
 def _arbitrate(
     model: ModelProto, inputs: dict[str, Any], ours: list[Any], theirs: list[Any], e: EngineProcess
 ) -> str:
-    """Which of the two OpenVINO agrees with."""
-    try:
-        third = e.run("openvino", model, inputs)
-    except (EngineRefusal, EngineCrash) as error:
-        return f"no arbiter: OpenVINO refuses ({str(error)[:80]!r})"
-    with_ours = not _all_agree(ours, third, types=False).fault
-    with_theirs = not _all_agree(theirs, third, types=False).fault
-    if with_ours == with_theirs:
-        return "OpenVINO agrees with both" if with_ours else "OpenVINO agrees with neither"
-    return f"OpenVINO agrees with {'the evaluator' if with_ours else 'ONNX Runtime'}"
+    """Which of the two others agree with."""
+    verdicts = []
+    for engine, name in (("openvino", "OpenVINO"), ("torch", "torch")):
+        try:
+            third = e.run(engine, model, inputs)
+        except (EngineRefusal, EngineCrash) as error:
+            verdicts.append(f"{name} refuses ({str(error)[:80]!r})")
+            continue
+        sides = {"the evaluator": ours, "ONNX Runtime": theirs}
+        friends = [s for s, v in sides.items() if not _all_agree(v, third, types=False).fault]
+        verdicts.append(f"{name} agrees with {' and '.join(friends) or 'neither'}")
+    return "; ".join(verdicts)
 
 
 def described(trial: Trial, seed: int) -> str:
