@@ -25,6 +25,7 @@ from app.comparison.aggregate_throughput import throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase
 from app.console.answer.document import run_document
 from app.console.answer.length import fit_to_screen
+from app.console.answer.run_facts import run_facts
 from app.console.answer.summary import RunResult
 from app.console.check import check_page
 from app.console.export_formats import export, formats_of
@@ -263,7 +264,8 @@ def measure(
             page_code = then(run.run, measurements)
             code = code or page_code
         else:
-            _print(result, output_stream, sort, form, verbose)
+            facts = partial(run_facts, result, (code, _exit_reason(result, code, run.stopped)))
+            _print(result, output_stream, sort, form, verbose, facts)
         output_stream.flush()
         if output_stream.has_lost_output:
             why = output_stream.fault.strerror if output_stream.fault else ""
@@ -322,8 +324,26 @@ def _store(
         raise unwritable(folder.path, error, ", then resume it") from error
 
 
+def _exit_reason(result: RunResult, code: int, is_stopped: bool) -> str:
+    """Why the exit code is what it is, in a word for programs."""
+    if is_stopped or code == OK:
+        return "interrupted" if is_stopped else "ok"
+    if result.compared is not None and result.compared.code == code == SLOWER:
+        return "slower"
+    statuses = {row["status"] for row in result.rows}
+    for word, some in (("failed", FAILED), ("not_run", INCOMPLETE), ("not_available", STRICT)):
+        if statuses & some:
+            return word
+    return "not_judged" if result.compared is not None else "nothing_measured"
+
+
 def _print(
-    result: RunResult, output_stream: ResilientStream, sort: str, form: str, verbose: bool
+    result: RunResult,
+    output_stream: ResilientStream,
+    sort: str,
+    form: str,
+    verbose: bool,
+    facts: Callable[[], Mapping[str, Any]],
 ) -> None:
     """A comparison or a check as the Markdown that was asked for, else the run."""
     if result.compared is not None and result.compared.markdown:
@@ -335,7 +355,11 @@ def _print(
         document = run_document(result, width, sort, verbose)
         is_short = form == TABLE and not verbose
         write_formatted(
-            fit_to_screen(document, width) if is_short else document, form, output_stream, width
+            fit_to_screen(document, width) if is_short else document,
+            form,
+            output_stream,
+            width,
+            facts,
         )
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _BRIEF = ("model", "runtime", "batch_size", "latency_p50_us", "latency_p99_us", "status")
-_FASTEST = ("what", "first", "second", "times", "told_apart", "verdict")
+_FASTEST = ("what", "first", "second", "times", "told_apart", "verdict", "sentence")
 _COMPARED_COLUMNS = (
     "case",
     "percentile",
@@ -243,7 +243,8 @@ class OpenedRun:
 
     def verdicts(self) -> pd.DataFrame:
         """Which runtime is the fastest, for each set of cases that are alike: what they share, the
-        first, the second, how many times as long it takes, and whether they are told apart.
+        first, the second, how many times as long it takes, whether they are told apart, the
+        verdict on the first (faster, same, undecided), and a sentence with its interval.
         ResultsError where there is no such set."""
         band = self.run.manifest.requested_plan.band
         contests = fastest(self.measured, band)
@@ -259,6 +260,7 @@ class OpenedRun:
                 contest.second,
                 contest.times,
                 contest.parted,
+                contest.word,
                 verdict_text(contest, band),
             )
             for contest in contests

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from app.cases.case import Case
-from app.cases.column import Row
+from app.cases.column import Blank, Row
 from app.cases.round import RoundResult
 from app.cases.status import WORST_FIRST
 from app.columns.environment import engine_warnings, gap_warnings, gpu_warnings
@@ -53,7 +53,7 @@ def row_so_far(row: Row) -> Row:
     """The row of a run that goes on: that rounds are still to come is nothing to warn of."""
     diagnostics = [entry for entry in diagnostics_of(row) if entry.code != MISSING]
     reason = None if row.get("reason") == NOT_REACHED else row.get("reason")
-    return {**row, "reason": reason, **diagnostic_columns(diagnostics)}
+    return Blank({**row, "reason": reason, **diagnostic_columns(diagnostics)})
 
 
 def round_warnings(

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 from app.cases.errors import PlanError, suggestion
 from app.console.streams import ResilientStream, report, width_of
@@ -64,17 +65,18 @@ def print_document(
     options: argparse.Namespace,
     writers: Writers | None = None,
     lines: Sequence[str] = (),
+    facts: Callable[[], Mapping[str, Any]] = dict,
 ) -> int:
     """Print it as `-f` says; returns 1 if it could not be printed, else 0.
 
-    `lines` with paths in them come last; on a terminal they are not broken.
+    `lines` with paths in them come last; on a terminal they are not broken. `facts` are for JSON.
     """
     form = format_of(options)
     if writers and form in writers:
         return print_text(writers[form]())
     stream = ResilientStream(sys.stdout)
     trailer = [Points(tuple(lines))] if lines and form != TABLE else []
-    write_formatted(chain(blocks, trailer), form, stream, width_of(sys.stdout))
+    write_formatted(chain(blocks, trailer), form, stream, width_of(sys.stdout), facts)
     if form == TABLE:
         stream.write("".join(f"{printable(line)}\n" for line in lines))
     return _finish(stream)

@@ -28,5 +28,5 @@ def run(options: argparse.Namespace) -> int:
     answer = show(options.folder, width, options.sort, options.verbose, options.time)
     is_short = format_of(options) == TABLE and not options.verbose and not options.time
     blocks = fit_to_screen(answer.blocks, width) if is_short else answer.blocks
-    print_failure = print_document(blocks, options, lines=answer.damage)
+    print_failure = print_document(blocks, options, lines=answer.damage, facts=answer.facts)
     return print_failure or answer.code

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal
 
 from app.cases.column import Row
 from app.cases.dimensions import MATCHING, matching_key, without
@@ -55,6 +56,13 @@ class Fastest:
     margin: float = 0.0
     ranking: tuple[str, ...] = ()
     between_hosts: bool = False
+
+    @property
+    def word(self) -> Literal["faster", "same", "undecided"]:
+        """The verdict on the first."""
+        if self.parted:
+            return "faster"
+        return "same" if self.verdict.word == "same" else "undecided"
 
 
 @dataclass(frozen=True, slots=True)

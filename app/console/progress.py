@@ -275,7 +275,7 @@ class LiveDisplay:
             case = self._run.cases.get(live.case_id)
             doing = _DOING.get(live.phase, live.state)
             title = f"{doing} {case_label(case, self._models) if case else ''}"
-            figures = _figures(live) + self._lacking(live)
+            figures = _figures(live, case) + self._lacking(live)
         total = (
             f" {_lower_bound(self._run)}{text.duration(live.eta_s)} left, "
             f"{live.rounds_done} of {_pieces(self._run)}, "
@@ -305,7 +305,7 @@ class LiveDisplay:
 _DOING = {"check": "checking", WAITING: "waiting"}
 
 
-def _figures(live: Live) -> str:
+def _figures(live: Live, case: Case | None) -> str:
     if live.phase == WAITING:
         return "before the next pass: rounds are spread over time"
     if live.phase == "check":
@@ -314,10 +314,10 @@ def _figures(live: Live) -> str:
         return "asking for the operators' times"
     if live.phase == "accuracy":
         return f"accuracy, {text.count(live.iterations)} images"
-    return (
-        f"{round_name(live.round or 0)}, {live.phase}, {text.counted(live.iterations, 'run')}, "
-        f"p50 {text.latency(live.p50_us)}, p99 {text.latency(live.p99_us)}"
-    )
+    runs = f"{round_name(live.round or 0)}, {live.phase}, {text.counted(live.iterations, 'run')}"
+    if case is not None and case.scenario.is_open_loop:
+        return runs
+    return f"{runs}, p50 {text.latency(live.p50_us)}, p99 {text.latency(live.p99_us)}"
 
 
 def _models_of(run: SweepRun) -> ModelNames:

@@ -113,12 +113,14 @@ def _figure_text(figure: AAFigure) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a comparison: blocks, Markdown, an exit code, files by path."""
+    """The result of a comparison: blocks, Markdown, an exit code, files by path, and the same for
+    programs."""
 
     blocks: tuple[Block, ...]
     files: Mapping[str, str]
     code: int = 0
     markdown: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +235,7 @@ class Comparer:
             verdicts.files(comparison, self.output_options),
             code(comparison, gate),
             verdicts.as_markdown(comparison, gate) if self.output_options.markdown else "",
+            verdicts.as_json(comparison, gate),
         )
 
     def _aa_outcome(self, result: AAResult, folder: Path) -> Outcome:
@@ -241,7 +244,7 @@ class Comparer:
             files[self.output_options.json_path] = verdicts.json_text(as_json(result))
         heading = f"each case with itself, {result.rounds} rounds a side"
         blocks = (Heading(heading), Points(tuple(as_lines(result))))
-        return Outcome(blocks, files)
+        return Outcome(blocks, files, facts=as_json(result))
 
 
 def comparer_of(

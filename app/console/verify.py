@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from app.console.export_formats import check_derived
 from app.formatting.text import counted, printable
@@ -22,10 +23,12 @@ def damage(runs: Sequence[IntactRun]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RunDocument:
-    """What is shown of runs: blocks, and a sentence for each thing in the runs that is damaged."""
+    """What is shown of runs: blocks, a sentence for each thing in the runs that is damaged, and
+    facts for programs."""
 
     blocks: tuple[Block, ...]
     damage: tuple[str, ...] = ()
+    facts: Callable[[], Mapping[str, Any]] = dict
 
     @property
     def code(self) -> int:

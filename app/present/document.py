@@ -78,7 +78,7 @@ class Column:
     `group` stands above neighbouring columns. A table that is too wide for a terminal has the
     columns of `priority` 0, and of the others the lowest numbers that there is room for. Where none
     has a priority it is shown group by group, with the columns of no group in each part. `has_bar`
-    draws a bar before the column.
+    draws a bar before the column. `key` is what programs know the column by, the title by default.
     """
 
     heading: str
@@ -87,6 +87,7 @@ class Column:
     unit: str = ""
     priority: int = 0
     has_bar: bool = False
+    key: str = ""
 
     @property
     def title(self) -> str:

@@ -4,14 +4,15 @@
 `type`. A table has `columns` (`key`, `title`, `unit`, `kind`) and `rows`, objects by key. A cell of
 a number is `{"value", "unit", "text"}`, where `value` is null for what has no number, with `low`
 and `high` where it has an interval; a cell of a name is a text, or null. What is added later is a
-new key or a new type.
+new key or a new type. The document of a run has `run` before its blocks
+(`app/console/answer/run_facts.py`).
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -37,13 +38,17 @@ from app.present.figure import Figure
 from app.run_folder.table import to_csv
 
 FORMAT, VERSION = "graphlap-document", 1
+Facts = Mapping[str, Any]
+NO_FACTS: Facts = {}
 
 
-def json_text(blocks: Iterable[Block]) -> str:
-    """The document; text that is no Unicode is kept as escapes of JSON."""
+def json_text(blocks: Iterable[Block], facts: Facts = NO_FACTS) -> str:
+    """The document after `facts` of what it is about; text that is no Unicode is kept as escapes of
+    JSON."""
     content = {
         "format": FORMAT,
         "version": VERSION,
+        **facts,
         "blocks": [as_object(block) for block in blocks],
     }
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
@@ -88,13 +93,14 @@ def _column_cells(table: Table, place: int) -> Iterator[Cell | str]:
 
 
 def keys(columns: Sequence[Column]) -> list[str]:
-    """The titles, a number after one that there is already."""
+    """The keys or titles, a number after one that there is already."""
     unique: list[str] = []
     for column in columns:
-        title, number = column.title, 1
+        name = column.key or column.title
+        title, number = name, 1
         while title in unique:
             number += 1
-            title = f"{column.title} {number}"
+            title = f"{name} {number}"
         unique.append(title)
     return unique
 

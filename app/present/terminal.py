@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
 from unicodedata import category, east_asian_width
 
 from app.formatting.text import printable
@@ -330,20 +330,29 @@ FORMATS = ("table", "json", "csv", "markdown")
 TABLE = FORMATS[0]
 
 
-def write_formatted(blocks: Iterable[Block], form: str, stream: TextIO, width: int) -> None:
-    """Write the document; of a table for a terminal no line is wider than `width`."""
+def write_formatted(
+    blocks: Iterable[Block],
+    form: str,
+    stream: TextIO,
+    width: int,
+    facts: Callable[[], Mapping[str, Any]] = dict,
+) -> None:
+    """Write the document; no line of a table for a terminal is wider than `width`. `facts` stand
+    before the blocks of JSON."""
     if form == TABLE:
         write_document(blocks, stream, width)
     else:
-        stream.write(document_text(blocks, form))
+        stream.write(document_text(blocks, form, facts))
 
 
-def document_text(blocks: Iterable[Block], form: str) -> str:
+def document_text(
+    blocks: Iterable[Block], form: str, facts: Callable[[], Mapping[str, Any]] = dict
+) -> str:
     """The text of a document for other programs; of CSV its main table."""
     if form == "json":
         from app.present.json import json_text
 
-        return json_text(blocks)
+        return json_text(blocks, facts())
     if form == "csv":
         from app.present.json import csv_text
 

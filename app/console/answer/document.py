@@ -12,6 +12,7 @@ from app.columns.rows import Rows
 from app.comparison.aggregate_throughput import AggregateThroughput
 from app.comparison.measured_case import MeasuredCase
 from app.console.answer.matrix import labels_of_cases, legend, matrix_of, matrix_table
+from app.console.answer.run_facts import run_facts
 from app.console.answer.summary import (
     RunResult,
     cause_notes,
@@ -356,9 +357,10 @@ def show(
         if sort is not None
         else ""
     )
-    measurements = Rows().measured(intact.run)
-    blocks = shown_blocks(intact.run, measurements, width, column, verbose=verbose)
-    return RunDocument(blocks, damage([intact]))
+    run = intact.run
+    result = _shown_result(run, Rows().measured(run))
+    blocks = tuple(run_document(result, width, column, verbose))
+    return RunDocument(blocks, damage([intact]), lambda: run_facts(result))
 
 
 def shown_blocks(
@@ -371,5 +373,8 @@ def shown_blocks(
 ) -> tuple[Block, ...]:
     """The run, laid out for so many columns; sentences about how it was made come `before` the
     rest."""
-    result = run_result(run, measurements, Comparer().outcome_of(run, measurements))
-    return tuple(run_document(result, width, sort, verbose, preface))
+    return tuple(run_document(_shown_result(run, measurements), width, sort, verbose, preface))
+
+
+def _shown_result(run: Run, measurements: Sequence[MeasuredCase]) -> RunResult:
+    return run_result(run, measurements, Comparer().outcome_of(run, measurements))

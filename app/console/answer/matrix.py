@@ -245,7 +245,7 @@ def _marks(contests: Sequence[Fastest], only_simulated: bool) -> dict[str, str]:
 
 def _upright(matrix: Matrix) -> Table:
     """A row for each line."""
-    columns = [Column("p50", is_name=True), *_columns(matrix)]
+    columns = [Column("p50", is_name=True, key="model"), *_columns(matrix)]
     rows = [
         (Cell(label), *_cells(matrix, line))
         for label, line in zip(matrix.labels, matrix.lines, strict=True)
@@ -261,7 +261,7 @@ def _single_runtime_table(matrix: Matrix) -> Table:
         measurement, (cell, *published_cells) = line.measured.get(name), _cells(matrix, line)
         rows.append((Cell(label), cell, *_single_runtime_cells(measurement), *published_cells))
     columns = [
-        Column(name, is_name=True),
+        Column(name, is_name=True, key="model"),
         Column("p50"),
         Column("95 % interval", priority=2),
         Column("p99", priority=1),
@@ -301,7 +301,10 @@ def labels_of_cases(matrix: Matrix) -> dict[str, str]:
 
 def _transposed_table(matrix: Matrix) -> Table:
     """A row for each contender."""
-    columns = [Column("p50", is_name=True), *(Column(label) for label in matrix.labels)]
+    columns = [
+        Column("p50", is_name=True, key="runtime"),
+        *(Column(label) for label in matrix.labels),
+    ]
     lines = [_cells(matrix, line) for line in matrix.lines]
     heads = [column.title for column in _columns(matrix)]
     rows = [(Cell(head), *(cells[at] for cells in lines)) for at, head in enumerate(heads)]

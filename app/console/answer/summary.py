@@ -172,7 +172,7 @@ def measured_line(result: RunResult) -> str:
     parts = [
         f"{timed_count:,} of {cases} measured",
         *_outputs(rows, result.plan.checked),
-        *_not_timed(rows, result.is_live),
+        *_not_timed(rows),
     ]
     return f"{result.plan.name}: {', '.join(parts)}"
 
@@ -233,15 +233,11 @@ def _unconfirmed(rows: Sequence[Row]) -> list[str]:
     return [text.format(f"{count:,}") for text, count in counts.items() if count]
 
 
-def _not_timed(rows: Sequence[Row], is_live: bool) -> list[str]:
+def _not_timed(rows: Sequence[Row]) -> list[str]:
     """How many cases ended in each way without figures."""
     statuses = Counter(str(row["status"]) for row in rows if not _is_timed(row))
     statuses.pop("wrong_output", None)
-    waiting = INCOMPLETE if is_live else ()
-    return [
-        f"{n:,} {'waiting' if name in waiting else name.replace('_', ' ')}"
-        for name, n in statuses.items()
-    ]
+    return [f"{n:,} {name.replace('_', ' ')}" for name, n in statuses.items()]
 
 
 def _machines(hosts: Mapping[str, Mapping[str, Any]]) -> str:

@@ -19,11 +19,17 @@ from tests.app.sweep.sweeps import write_add_graph
 SLEEPING = {"fake.latency_us": [3000], "fake.wait": ["sleep"]}
 
 
-def new_run(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: object) -> RunFolder:
+def new_run(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scenario: str = "closed_loop",
+    **options: object,
+) -> RunFolder:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
     graph = str(write_add_graph(folder / "add.onnx"))
     grid = {"models": [graph], "runtimes": ["fake"], "options": SLEEPING | options}
+    grid["scenarios"] = [scenario]
     return create_run(parse_plan({"rounds": 4, "sweeps": [grid]}, "test"), folder / "run")
 
 
@@ -65,7 +71,10 @@ def test_a_case_with_wrong_outputs_has_no_figure_any_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"fake.fail": ["wrong"]}
-    with new_run(tmp_path, monkeypatch, **options) as folder, SweepRun(folder, ENVIRONMENT) as run:
+    with (
+        new_run(tmp_path, monkeypatch, "closed_loop", **options) as folder,
+        SweepRun(folder, ENVIRONMENT) as run,
+    ):
         figures = RunningFigures(run)
         missing_parts = []
         while not run.finished:
@@ -73,3 +82,19 @@ def test_a_case_with_wrong_outputs_has_no_figure_any_more(
         run.close(0)
     assert missing_parts == [(UNCHECKED,)]
     assert not figures.figures
+
+
+def test_an_open_loop_has_no_figure_before_its_queue_has_filled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of its requests meet no queue, so what they took is not what the round comes to."""
+    with (
+        new_run(tmp_path, monkeypatch, "poisson:300/s") as folder,
+        SweepRun(folder, ENVIRONMENT) as run,
+    ):
+        figures = RunningFigures(run)
+        missing_parts = []
+        while not run.finished:
+            missing_parts += [figure.lacks for _, figure in figures.take(run.step(0.1))]
+        run.close(0)
+    assert missing_parts and not any(UNCHECKED in parts for parts in missing_parts)

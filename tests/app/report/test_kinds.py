@@ -145,6 +145,8 @@ def test_accuracy_operators_roofline_and_card_have_the_rows_figures(path: Path) 
     fastest = run.verdicts()
     assert fastest.loc[0, "first"] == "ort-cpu"
     assert bool(fastest.loc[0, "told_apart"])
+    assert fastest.loc[0, "verdict"] == "faster"
+    assert str(fastest.loc[0, "second"]) in str(fastest.loc[0, "sentence"])
 
 
 def test_what_a_run_has_not_is_said_and_not_on_its_page(path: Path) -> None:
