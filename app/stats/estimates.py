@@ -36,6 +36,7 @@ from app.stats.intervals import (
     reaches,
     round_correlation,
     skewness_of,
+    t_quantile,
     typical,
 )
 from app.stats.quantiles import (
@@ -103,7 +104,7 @@ class Rounds:
     tick: float = 0.0
     starts_s: tuple[float, ...] = ()
     is_contended: bool = False
-    _counts: dict[float, tuple[tuple[int, ...], float]] = field(
+    _counts: dict[float, tuple[tuple[int, ...], np.ndarray]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -129,27 +130,35 @@ class Rounds:
 
     def clusters(self, quantile: float) -> float:
         """How many clusters of runs a round has beyond its own quantile, in the mean."""
-        return self._count_clusters(quantile)[1]
+        return mean(self._count_clusters(quantile)[1])
 
-    def _count_clusters(self, quantile: float) -> tuple[tuple[int, ...], float]:
+    def least_clusters(self, quantile: float, confidence: float) -> float:
+        """The same of processes in general, as these rounds show it: the lower end of an interval.
+
+        Rounds with few long spells of slow runs have many clusters and a low tail, so what is only
+        claimed of rounds that happen to have enough clusters is claimed of the lucky ones.
+        """
+        counts = self._count_clusters(quantile)[1]
+        reach = t_quantile(len(counts) - 1, confidence) / math.sqrt(len(counts))
+        return mean(counts) - reach * deviation(counts)
+
+    def _count_clusters(self, quantile: float) -> tuple[tuple[int, ...], np.ndarray]:
         if quantile not in self._counts:
             self._counts[quantile] = self._count(quantile)
         return self._counts[quantile]
 
-    def _count(self, quantile: float) -> tuple[tuple[int, ...], float]:
+    def _count(self, quantile: float) -> tuple[tuple[int, ...], np.ndarray]:
+        lengths, outside = tuple(map(len, self.ascending)), min(quantile, 1.0 - quantile)
         if not is_tail(quantile):
-            lengths = tuple(map(len, self.ascending))
-            return lengths, len(self.pooled) / len(lengths) * min(quantile, 1.0 - quantile)
+            return lengths, outside * np.array(lengths)
         masks = []
         for latencies, ascending in zip(self.in_time, self.ascending, strict=True):
             level = order_statistic(ascending, quantile)
             # The fastest runs come in clusters as the slowest do.
             masks.append(latencies > level if quantile > TAIL else latencies < level)
         indices = [extremal_index(mask) for mask in masks]
-        parts = zip(indices, masks, strict=True)
-        worth = sum(index * len(mask) for index, mask in parts) / len(masks)
         independent = tuple(map(int, independent_runs(masks, indices)))
-        return independent, worth * min(quantile, 1.0 - quantile)
+        return independent, outside * np.array(indices) * np.array(lengths)
 
 
 def correlation_of(
@@ -315,12 +324,14 @@ def upper_bound(rounds: Rounds, quantile: float) -> Bound:
     The larger of exp(m + t(R - 1, 0.99) s / sqrt(R)), with m and s of the logarithms of the R
     rounds' own quantiles and Hall's allowance for their skewness (`interval_between`), and of the
     order statistic that the binomial distribution of as many samples as are independent puts
-    above the quantile with 99 %. None where a round has fewer than 20 clusters of runs beyond it.
+    above the quantile with 99 %. None where rounds are not sure, with 99 %, to have 20 clusters of
+    runs beyond it in the mean (`least_clusters`).
     """
     count = len(rounds.ascending)
     if count < MINIMUM_ROUNDS:
         return Bound(None, f"{count} of {MINIMUM_ROUNDS} rounds")
-    cluster_count, independent = int(rounds.clusters(quantile)), sum(rounds.independent(quantile))
+    cluster_count = max(0, int(rounds.least_clusters(quantile, LEVEL)))
+    independent = sum(rounds.independent(quantile))
     if cluster_count < BEYOND:
         return Bound(None, f"a round has {cluster_count} of {BEYOND} independent runs beyond it")
     rank_bounds = interval_of_ranks(rounds.pooled, independent, quantile, _TWO_SIDED)
