@@ -1,6 +1,6 @@
 """`python -m tests.differential`: compare ONNX's evaluator with ONNX Runtime on random nodes.
 
-Prints a table of operators; exit code 1 if a disagreement or a crash is unexplained. Options:
+Prints a table in Markdown; exit code 1 if a disagreement or a crash is unexplained. Options:
 --minutes N, --seed S, --operator NAME (repeatable), --draw K (that draw alone), --report FILE.
 """
 
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tallies = _passes(operators, options.seed, options.minutes, engines)
     finally:
         engines.close()
-    text = table(tallies, options.seed)
+    text = table(tallies, options.seed, options.minutes)
     sys.stdout.write(text)
     if options.report:
         options.report.write_text(text, "utf-8")
@@ -66,11 +66,15 @@ def _single(operators: Sequence[str], seed: int, number: int, engines: EnginePro
 def _passes(
     operators: Sequence[str], seed: int, minutes: float, engines: EngineProcess
 ) -> list[Tally]:
-    """One comparable draw more of each operator in each pass, while there is time."""
+    """One comparable draw more of each operator in each pass, while there is time.
+
+    Those that have enough wait until all have.
+    """
     end = time.monotonic() + minutes * 60
     tallies = [Tally(operator) for operator in operators]
     while True:
-        for tally in tallies:
+        waiting = [tally for tally in tallies if not tally.is_done]
+        for tally in waiting or tallies:
             for _ in range(TRIES):
                 if time.monotonic() > end and tally.draws:
                     return tallies

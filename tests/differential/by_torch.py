@@ -113,15 +113,14 @@ def _table() -> dict[str, Callable[..., Any]]:
         rows = x.index_select(axis, i.flatten() % x.shape[axis])
         return rows.reshape(*x.shape[:axis], *i.shape, *x.shape[axis + 1 :])
 
-    return {n: lambda a, o, *x, g=g: g(*x) for n, g in same.items()} | {
-        f"Reduce{name}": _reduction(function)
-        for name, function in {
-            "L1": lambda x, d, k: x.abs().sum(d, k), "L2": lambda x, d, k: (x * x).sum(d, k).sqrt(),
-            "LogSum": lambda x, d, k: x.sum(d, k).log(), "LogSumExp": torch.logsumexp,
-            "Max": torch.amax, "Mean": torch.mean, "Min": torch.amin, "Sum": torch.sum,
-            "SumSquare": lambda x, d, k: (x * x).sum(d, k),
-        }.items()
-    } | {
+    calls: dict[str, Any] = {n: lambda a, o, *x, g=g: g(*x) for n, g in same.items()}
+    reductions: dict[str, Any] = {
+        "L1": lambda x, d, k: x.abs().sum(d, k), "L2": lambda x, d, k: (x * x).sum(d, k).sqrt(),
+        "LogSum": lambda x, d, k: x.sum(d, k).log(), "LogSumExp": torch.logsumexp,
+        "Max": torch.amax, "Mean": torch.mean, "Min": torch.amin, "Sum": torch.sum,
+        "SumSquare": lambda x, d, k: (x * x).sum(d, k),
+    }  # fmt: skip
+    return calls | {f"Reduce{n}": _reduction(g) for n, g in reductions.items()} | {
         "AveragePool": average, "Conv": conv, "Gather": gather, "Gemm": gemm,
         "BatchNormalization": lambda a, o, x, s, b, m, v: f.batch_norm(
             x, m, v, s, b, eps=a["epsilon"]),

@@ -124,6 +124,8 @@ def _ort_value(array: np.ndarray) -> Any:
 def _by_openvino(model: bytes, inputs: dict[str, Any]) -> Any:
     import openvino
 
+    if any(widen(np.asarray(value)).dtype != np.asarray(value).dtype for value in inputs.values()):
+        raise TypeError("its Python has no such types")
     core = openvino.Core()
     core.set_property("CPU", {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32"})
     compiled_model = core.compile_model(core.read_model(model, b""), "CPU")

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
 
+from app.machine.environment import installed_versions
 from tests.differential import nodes
 from tests.differential.trial import COMPARABLE, Trial
 
 FEW = 200
+_MOST = 10 * FEW
+"""With fewer comparable ones in so many draws, more would add little."""
+_PACKAGES = ("onnx", "onnxruntime", "openvino", "torch", "numpy")
 
 
 class Tally:
@@ -19,6 +26,7 @@ class Tally:
         self.last_comparable = False
         self.reasons: Counter[str] = Counter()
         self.refusals: Counter[str] = Counter()
+        self.types: Counter[str] = Counter()
         self._outcomes: Counter[str] = Counter()
 
     def add(self, trial: Trial | None) -> None:
@@ -27,10 +35,25 @@ class Tally:
         outcome = trial.outcome if trial else "no node"
         self._outcomes[outcome] += 1
         self.last_comparable = outcome in COMPARABLE
+        if trial and self.last_comparable:
+            self.types.update({_type_of(value) for value in trial.inputs.values()})
         if trial and trial.known:
             self.reasons[trial.known.reason] += 1
         if trial and "refuse" in outcome:
-            self.refusals[f"{outcome}: {' '.join(trial.detail.split())[:150]}"] += 1
+            self.refusals[f"{outcome}: {' '.join(trial.detail.split())[:120]}"] += 1
+
+    @property
+    def is_done(self) -> bool:
+        """Whether others need the time more."""
+        return self.comparable >= FEW or self.draws >= _MOST
+
+    @property
+    def shortage(self) -> str:
+        """Why fewer draws than wanted are comparable."""
+        if not self.is_done or not self.refusals:
+            return "the time was over"
+        ((reason, count),) = self.refusals.most_common(1)
+        return f"{count} of {self.draws} draws alone: {reason}"
 
     def count(self, *outcomes: str) -> int:
         return sum(self._outcomes[outcome] for outcome in outcomes)
@@ -52,33 +75,46 @@ _COLUMNS = (
 )
 
 
-def table(tallies: list[Tally], seed: int) -> str:
-    """The report as text."""
+def table(tallies: list[Tally], seed: int, minutes: float) -> str:
+    """The report as text in Markdown."""
     heads = ("operator", "comparable", *_COLUMNS)
     rows = [
         (tally.operator, str(tally.comparable), *(str(tally.count(name)) for name in _COLUMNS))
         for tally in tallies
     ]
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    lines = [f"seed {seed}"]
-    lines += [
-        "  ".join(
-            c.ljust(w) if p == 0 else c.rjust(w)
-            for p, (c, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in (heads, *rows)
-    ]
+    types: Counter[str] = Counter()
+    for tally in tallies:
+        types += tally.types
     total = sum(tally.comparable for tally in tallies)
-    lines += ["", f"{total} comparable draws of {len(tallies)} operators"]
-    few = [f"{tally.operator} {tally.comparable}" for tally in tallies if tally.comparable < FEW]
-    lines += [f"fewer than {FEW} comparable draws: {', '.join(few) or 'none'}"]
-    lines += ["not compared:", *(f"  {name}: {why}" for name, why in nodes.NOT_COMPARED.items())]
-    lines += ["", "known disagreements:"]
-    for tally in tallies:
-        lines += [f"  {tally.operator} ({count}): {why}" for why, count in tally.reasons.items()]
-    lines += ["", "most frequent refusals:"]
-    for tally in tallies:
-        lines += [
-            f"  {tally.operator} ({count}): {why}" for why, count in tally.refusals.most_common(2)
-        ]
-    return "\n".join(lines) + "\n"
+    short = {f"{t.operator}, {t.comparable}": t.shortage for t in tallies if t.comparable < FEW}
+    known = {f"{t.operator}, {n}": why for t in tallies for why, n in t.reasons.items()}
+    return "\n".join(
+        (
+            "# ONNX's evaluator against ONNX Runtime on random nodes",
+            "",
+            f"{datetime.now(UTC):%Y-%m-%d}, seed {seed}, {minutes:g} minutes, {_versions()}.",
+            f"{total} comparable draws of {len(tallies)} operators.",
+            *_listed("Fewer than 200 comparable draws", short),
+            *_listed("Not compared", nodes.NOT_COMPARED),
+            *_listed("Known disagreements", known),
+            *_listed("Comparable draws by type of an input", dict(types.most_common())),
+            *("", "## Draws by operator", ""),
+            *(f"| {' | '.join(row)} |" for row in (heads, ("---",) * len(heads), *rows)),
+            "",
+        )
+    )
+
+
+def _listed(title: str, texts: Mapping[str, Any]) -> list[str]:
+    lines = [f"- {name}: {text}".replace("<", "\\<") for name, text in texts.items()]
+    return ["", f"## {title}", "", *(lines or ["none"])]
+
+
+def _versions() -> str:
+    versions = installed_versions().items()
+    return ", ".join(f"{n} {v}" for n, v in versions if n.partition("-")[0] in _PACKAGES)
+
+
+def _type_of(value: Any) -> str:
+    kind = str(getattr(value, "dtype", type(value).__name__))
+    return "string" if kind == "object" or kind.startswith("<U") else kind
