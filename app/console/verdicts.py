@@ -117,7 +117,9 @@ def _details(
         rows = tuple(_rows(comparison))
         yield Table(_columns(comparison), rows[:most_rows], is_main=True)
         if left_out := len(rows[len(rows[:most_rows]) :]):
-            yield Paragraph(f"{left_out:,} more verdicts are left out: --json FILE has all")
+            yield Paragraph(
+                f"left out here: {text.counted(left_out, 'more verdict')}; --json FILE has all"
+            )
     yield Points(tuple(_remarks(comparison, gate)))
 
 

@@ -139,8 +139,8 @@ def _errors(rows: Sequence[Compared]) -> Iterator[str]:
     if unfit:
         refused_count = sum(map(_is_refused, unfit))
         yield (
-            f"of {len(unfit)} models that do not fit a card, as its table states or implies, the "
-            f"card's model refuses {refused_count}"
+            f"what does not fit a card, as its table states or implies: the card's model refuses "
+            f"{refused_count} of {text.counted(len(unfit), 'model')}"
         )
 
 

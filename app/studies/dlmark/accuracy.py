@@ -45,7 +45,9 @@ def tables(results: Found) -> Iterator[Block]:
         for measurement in results.measured
     )
     if untested_count:
-        yield Paragraph(f"The top-1 of {untested_count} lines is not measured yet: resume the run.")
+        yield Paragraph(
+            f"Top-1 is not measured yet: {text.counted(untested_count, 'line')}. Resume the run."
+        )
 
 
 def files(results: Found) -> Mapping[str, bytes]:

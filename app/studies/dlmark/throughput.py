@@ -76,7 +76,8 @@ def _throughput(label: str, line: Sequence[MeasuredCase], names: Sequence[str]) 
     return (
         f"{label}: throughput at batch {last} is over {MORE:g} times the throughput at batch "
         f"{first} in "
-        f"{sum(ratio > MORE for ratio in ratios)} of {len(ratios)} networks and lower in "
+        f"{sum(ratio > MORE for ratio in ratios)} of {text.counted(len(ratios), 'network')} and "
+        "lower in "
         f"{sum(ratio < 1 for ratio in ratios)}; the median is {median(ratios):.2f} times. It "
         f"increases at every step in {rising}."
     )
@@ -101,7 +102,7 @@ def _memory(label: str, line: Sequence[MeasuredCase], names: Sequence[str]) -> s
         return ""
     return (
         f"{label}: memory is linear over the batch sizes {low}, {middle} and {high} in {linear} of "
-        f"{len(full_curves)} networks"
+        f"{text.counted(len(full_curves), 'network')}"
     )
 
 
@@ -133,7 +134,9 @@ def tables(results: Found) -> Iterator[Block]:
     """Tables of networks by batch size, what they say of the document's claims, and one with what
     is published beside the measured throughput."""
     yield Heading("Throughput by batch size (images/s)")
-    yield Picture(_BY_BATCH, "images a second and memory over batch, of nine networks at most")
+    yield Picture(
+        _BY_BATCH, f"images a second and memory over batch, of {_MAXIMUM_CURVES} networks at most"
+    )
     yield _throughput_by_batch(results, RATE, text.rate_text)
     yield Heading("Memory by batch size (MiB)")
     yield Paragraph(
