@@ -192,6 +192,8 @@ ROWS: tuple[Row, ...] = (
         lambda n: n.opset < 16),
     Row("Loop", "it joins what turns give along its first axis", "ONNX Loop: scan_outputs",
         lambda n: n.outputs > len(n.inputs) - 2),
+    Row("Loop", "it makes no turn where the condition is left out", "ONNX Loop: cond",
+        lambda n: n.input(1) is None),
     Row("LpNormalization", "it does not take absolute values", "ONNX LpNormalization: p",
         lambda n: n["p"] == 1),
     Row("Optional", "it gives a list of the value", "ONNX Optional"),

@@ -99,7 +99,7 @@ def test_a_draw_is_repeated_by_its_seed_and_number() -> None:
 
 
 def test_a_wrong_evaluator_is_found(
-    engines: EngineProcess, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    engines: EngineProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("openvino")
     right = trial.evaluate
@@ -113,9 +113,6 @@ def test_a_wrong_evaluator_is_found(
     assert attempt.outcome == "different"
     verdict = "OpenVINO agrees with ONNX Runtime; torch agrees with ONNX Runtime"
     assert attempt.verdict == verdict
-    assert "--operator Tanh --seed 3 --draw 0" in trial.described(attempt, 3)
-    assert command.main(["--operator", "Tanh", "--minutes", "0", "--seed", "3"]) == 1
-    assert "Tanh" in capsys.readouterr().out
 
 
 def test_the_command_writes_a_table_and_succeeds_where_all_agree(

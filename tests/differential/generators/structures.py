@@ -140,7 +140,7 @@ def branch(d: Draft) -> None:
 @generator("Loop")
 def loop(d: Draft) -> None:
     sizes = d.shape(0, 2, 0)
-    limit = d.integer(0, 4)
+    limit, d.outputs = d.integer(0, 4), d.integer(1, 2)
     nodes = [
         helper.make_node("Identity", ["go"], ["on"]),
         helper.make_node(d.pick(["Add", "Mul"]), ["state", "state"], ["next"]),
@@ -154,14 +154,13 @@ def loop(d: Draft) -> None:
         "body",
         nodes,
         [("turn", 7, []), ("go", 9, []), ("state", 1, sizes)],
-        [("on", 9, []), ("next", 1, sizes), ("scanned", 1, sizes)],
+        [("on", 9, []), ("next", 1, sizes), ("scanned", 1, sizes)][: d.outputs + 1],
     )
     scalar = d.pick([[], [1]])
     d.add(np.full(scalar, limit, np.int64))
     d.add(np.full(scalar, d.chance(0.8)) if d.chance() else None)
     d.add(d.values(sizes, np.float32))
     d.set(body=body)
-    d.outputs = 2
 
 
 @generator("Scan")
