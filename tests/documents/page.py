@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import mean
 
+from app.formatting.text import counted
 from app.present.document import (
     Block,
     Column,
@@ -20,9 +21,10 @@ from app.present.document import (
     Table,
 )
 from app.present.markdown import as_markdown
+from runtimes.errors import Unsupported
 from tests.checkout import ROOT
 from tests.documents.facts import catalogue, operators, rows_of, statements
-from tests.runtimes.fpga.published import Predicted, left_out_errors, predict, read_rows
+from tests.runtimes.fpga.published import Predicted, Row, left_out_errors, predict, read_rows
 
 PAGE = ROOT / "docs" / "founding-documents.md"
 _EQUAL = "equal"
@@ -94,13 +96,14 @@ def _cards() -> Iterator[Block]:
         lines,
         ("mean (µs)", "error of the mean", "left out", "p99 (µs)", "error of the p99"),
     )
-    yield Points(tuple(_card_sentences(predictions, left_out, len(rows))))
+    unfit_rows = [row for row in rows if not row.fits]
+    yield Points(tuple(_card_sentences(predictions, left_out, unfit_rows)))
     yield Heading("VOLLO: parameters")
     yield _parameters()
 
 
 def _card_sentences(
-    results: Sequence[Predicted], left_out: Sequence[float], every: int
+    results: Sequence[Predicted], left_out: Sequence[float], unfit_rows: Sequence[Row]
 ) -> Iterator[str]:
     means = [abs(prediction.mean_error) for prediction in results]
     tails = [abs(prediction.p99_error) for prediction in results]
@@ -110,10 +113,19 @@ def _card_sentences(
         f"worst; with each row left out {mean(deviations):.1f} % and {max(deviations):.1f} %"
     )
     yield f"p99 of {len(tails)} rows: {mean(tails):.1f} % on average, {max(tails):.1f} % at worst"
+    refused_count = sum(map(_is_refused, unfit_rows))
     yield (
-        f"{every - len(results)} models that do not fit a card, as its table states or implies, "
-        "are refused"
+        "what does not fit a card, as its table states or implies: the card's model refuses "
+        f"{refused_count} of {counted(len(unfit_rows), 'model')}"
     )
+
+
+def _is_refused(row: Row) -> bool:
+    try:
+        row.compile()
+    except Unsupported:
+        return True
+    return False
 
 
 def _parameters() -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -13,13 +14,14 @@ from app.cases.case import Case
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.scenario import Scenario
 from app.columns.rows import Rows
+from app.comparison.published_figures import history_steps
 from app.plan.studies import load_study
 from app.present.markdown import as_markdown
 from app.run_folder.folder import RunFolder
 from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
 from app.studies.char_cnn import history as ladder
-from app.studies.char_cnn.steps import gain
+from app.studies.char_cnn.steps import STUDY, gain
 from app.studies.page import missing, page
 from app.studies.study import Found, found_in, study
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
@@ -216,3 +218,10 @@ def test_the_checklist_is_read_from_the_executed_graph(tmp_path: Path) -> None:
     assert by_block["fc_block_1"] == "20.0"
     assert by_block["rearranging"] == "3.00"
     assert by_block["all"] == "188"
+
+
+def test_what_the_history_came_to_follows_from_its_steps() -> None:
+    first, *_, last = history_steps()
+    numbers = {float(number) for number in re.findall(r"\d+(?:\.\d+)?", STUDY.repeats)}
+    assert {first.inputs_per_s, last.inputs_per_s} <= numbers
+    assert round(last.inputs_per_s / first.inputs_per_s) in numbers
