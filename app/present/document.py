@@ -103,7 +103,8 @@ class Table:
     A terminal shows the first `most_rows` of them (0: all) and says how many there are more, and
     that they are in `elsewhere`. `caption` stands below. A document has one `is_main` at most: what
     it is written as where there is room for one table. `row_ids` are the ids of the rows' cases, ""
-    for a row of none; such a table can be filtered on a page, and figures follow.
+    for a row of none; such a table can be filtered on a page, and figures follow. Where a terminal
+    has no room for all columns, a table that `has_all_columns` goes on below with the others.
     """
 
     columns: tuple[Column, ...]
@@ -113,6 +114,7 @@ class Table:
     full_table: str = ""
     is_main: bool = False
     row_ids: tuple[str, ...] = ()
+    has_all_columns: bool = False
 
 
 @dataclass(frozen=True, slots=True)

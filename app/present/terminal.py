@@ -182,10 +182,14 @@ def _table(table: Table, width: int, colored: bool) -> Iterator[str]:
     visible_rows = table.rows[: table.maximum_rows] if table.maximum_rows else table.rows
     widths = [_width(table, visible_rows, place) for place in range(len(table.columns))]
     parts, missing = _parts(table.columns, widths, width)
-    for part in parts:
-        yield from _part(
-            table, visible_rows, part, _fold_widths(table.columns, widths, part, width), colored
-        )
+    if table.has_all_columns and missing:
+        parts, missing = [*parts, *_further_parts(table.columns, widths, missing, width)], []
+    words = [_longest_word(visible_rows, place) for place in range(len(table.columns))]
+    for number, part in enumerate(parts):
+        if number and table.has_all_columns:
+            yield ""
+        folded_widths = _fold_widths(table.columns, widths, words, part, width)
+        yield from _part(table, visible_rows, part, folded_widths, colored)
     source_text = f" in {table.full_table}" if table.full_table else ""
     if len(visible_rows) < len(table.rows):
         yield from filled(
@@ -264,6 +268,27 @@ def _parts(
     return [visible_places], [place for place in all_places if place not in visible_places]
 
 
+def _further_parts(
+    columns: Sequence[Column], widths: Sequence[int], missing: Sequence[int], width: int
+) -> Iterator[list[int]]:
+    """The columns that there was no room for, each time with the names that the rows begin with."""
+    figures = [place for place, column in enumerate(columns) if not column.is_name]
+    names = [place for place in range(max(figures, default=0)) if columns[place].is_name]
+    part = names
+    for place in missing:
+        wider = sorted([*part, place])
+        if part != names and not _fits(columns, widths, wider, width):
+            yield part
+            wider = sorted([*names, place])
+        part = wider
+    yield part
+
+
+def _longest_word(rows: Sequence[Sequence[Cell | str]], place: int) -> int:
+    words = (word for row in rows for word in printable(text_of(row[place])).split(" "))
+    return max(map(width_of_text, words), default=0)
+
+
 def _by_group(columns: Sequence[Column], widths: Sequence[int], width: int) -> Iterator[list[int]]:
     """As many whole groups as there is room for, each time with the columns of no group."""
     always = [place for place, column in enumerate(columns) if not column.group]
@@ -292,16 +317,23 @@ def _fits(
 
 
 def _fold_widths(
-    columns: Sequence[Column], widths: Sequence[int], places: Sequence[int], width: int
+    columns: Sequence[Column],
+    widths: Sequence[int],
+    words: Sequence[int],
+    places: Sequence[int],
+    width: int,
 ) -> list[int]:
-    """The widths of a part: the widest names give way until it has room, as far as they can."""
+    """The widths of a part: the widest names give way until it has room, between their words as
+    long as that is enough."""
     folded_widths = list(widths)
     names = [place for place in places if columns[place].is_name]
-    while names and _part_width(columns, folded_widths, places) > width:
-        widest = max(names, key=lambda place: folded_widths[place])
-        if folded_widths[widest] <= MINIMUM_NAME_WIDTH:
-            break
-        folded_widths[widest] -= 1
+    for limits in (words, [0] * len(columns)):
+        while _part_width(columns, folded_widths, places) > width:
+            limit_of = {place: max(limits[place], MINIMUM_NAME_WIDTH) for place in names}
+            wide = [place for place in names if folded_widths[place] > limit_of[place]]
+            if not wide:
+                break
+            folded_widths[max(wide, key=lambda place: folded_widths[place])] -= 1
     return [folded_widths[place] for place in places]
 
 

@@ -132,6 +132,7 @@ def time_blocks(run: Run) -> Iterator[Block]:
             for part in times.parts
         ),
         is_main=True,
+        has_all_columns=True,
     )
 
 
@@ -325,7 +326,8 @@ def _full_blocks(result: RunResult, sort: str) -> Iterator[Block]:
     if overview.rows:
         yield Heading("rows")
         percentiles = shown_percentiles(result.plan.percentiles)
-        yield row_table(overview.rows, overview.marks, sort, percentiles)
+        table = row_table(overview.rows, overview.marks, sort, percentiles)
+        yield replace(table, has_all_columns=True)
     for number, warning in enumerate(overview.warnings, 1):
         yield Note(f"({number})", warning)
     yield from cause_notes(result)

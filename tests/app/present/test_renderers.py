@@ -134,3 +134,20 @@ def test_a_bar_stands_before_a_column_apart() -> None:
         ["p50", "|", "card"],
         ["1", "|", "2"],
     ]
+
+
+def test_a_table_with_all_columns_goes_on_below_and_breaks_no_word() -> None:
+    names = ("ort-cpu", "torch-cpu", "openvino-cpu", "fpga:v80", "tensorrt", "torch-inductor")
+    columns = (
+        Column("model", is_name=True),
+        Column("time"),
+        *(Column(name, priority=1) for name in names),
+        Column("status", is_name=True),
+    )
+    row = ("a-model of torch-cpu", "12.3 ms", *["1,234.5 ms (1 to 2)"] * len(names), "ok " * 9)
+    lines = as_text([Table(columns, (row,), has_all_columns=True)], 80).splitlines()
+    assert max(map(width_of_text, lines)) <= 80
+    words = " ".join(lines).split()
+    assert {*names, *["a-model", "of", "torch-cpu"]} <= set(words)
+    assert " ".join(lines).count("1,234.5 ms (1 to 2)") == len(names)
+    assert "no room" not in " ".join(lines)
