@@ -167,8 +167,9 @@ ROWS: tuple[Row, ...] = (
         "ONNX Cast", lambda n: _leaves_range(n, n.kind(1))),
     Row("CastLike", "how a real number becomes an integer of few bits is not defined",
         "ONNX Cast", lambda n: n.kind(1).endswith(("int4", "int2")) and _is_real(n)),
-    Row("Cast CastLike", "how a real number is written is not defined", "ONNX Cast",
-        lambda n: _is_real(n) and (n["to"] == _TEXT or n.kind(1).startswith(("object", "<U")))),
+    Row("Cast CastLike", "how reals and truth values are written is not defined", "ONNX Cast",
+        lambda n: (_is_real(n) or n.kind() == "bool")
+        and (n["to"] == _TEXT or n.kind(1).startswith(("object", "<U")))),
     Row("Clip", "it leaves infinities where a bound is missing", "ONNX Clip: numeric_limits",
         lambda n: _is_real(n) and len([x for x in n.inputs if x is not None]) < 3
         and None in (n["min"], n["max"]) and bool(np.isinf(n.input(0)).any())),
