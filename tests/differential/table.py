@@ -9,7 +9,7 @@ from typing import Any
 
 from app.machine.environment import installed_versions
 from tests.differential import nodes
-from tests.differential.trial import COMPARABLE, Trial
+from tests.differential.trial import COMPARABLE, TORCH_TOO, Trial
 
 FEW = 200
 _MOST = 10 * FEW
@@ -34,6 +34,7 @@ class Tally:
         self.draws += 1
         outcome = trial.outcome if trial else "no node"
         self._outcomes[outcome] += 1
+        self._outcomes[TORCH_TOO] += trial is not None and trial.detail == TORCH_TOO
         self.last_comparable = outcome in COMPARABLE
         if trial and self.last_comparable:
             self.types.update({_type_of(value) for value in trial.inputs.values()})
@@ -65,6 +66,7 @@ class Tally:
 
 _COLUMNS = (
     "equal",
+    TORCH_TOO,
     "known",
     "different",
     "evaluator refuses",

@@ -28,6 +28,7 @@ Outcome = Literal[
     "known crash",
     "crash",
 ]
+TORCH_TOO = "torch agrees"
 COMPARABLE = ("equal", "known", "different")
 
 
@@ -90,12 +91,31 @@ def _judge(
         return "evaluator refuses", refusal, "", None
     agreement = _all_agree(ours, theirs, values=operator not in RANDOM)
     if not agreement.fault:
-        return "equal", "", "", None
+        return _with_torch(model, inputs, ours, engines)
     known = reason_for(operator, opset, model, inputs, agreement, ours, theirs)
     if known is not None:
         return "known", agreement.fault, "", known
     detail = f"{agreement.fault} (largest difference {agreement.worst:g})"
     return "different", detail, _arbitrate(model, inputs, ours, theirs, engines), None
+
+
+def _with_torch(
+    model: ModelProto, inputs: dict[str, Any], ours: list[Any], engines: EngineProcess
+) -> tuple[Outcome, str, str, None]:
+    """What is equal, unless torch has the operator and contradicts both."""
+    try:
+        third = engines.run("torch", model, inputs)
+    except (EngineRefusal, EngineCrash):
+        return "equal", "", "", None
+    agreement = _all_agree(ours, third, types=False)
+    if agreement.fault:
+        return (
+            "different",
+            f"{agreement.fault} ({agreement.worst:g})",
+            "torch contradicts both",
+            None,
+        )
+    return "equal", TORCH_TOO, "", None
 
 
 def evaluate(model: ModelProto, inputs: dict[str, Any]) -> list[Any]:
