@@ -14,9 +14,10 @@ from onnx import helper, numpy_helper
 from exporters.narrow_types import widen
 
 _SAME_NAME = (
-    "Abs Acos Acosh Add Asin Asinh Atan Atanh Ceil Cos Cosh Div Erf Exp Floor IsNaN Log MatMul Mul "
-    "Neg Pow Reciprocal Relu Round Sigmoid Sin Sinh Sqrt Sub Tan Tanh Where"
+    "Abs Acos Acosh Add Asin Asinh Atan Atanh Ceil Cos Div Erf Exp Floor IsNaN Log MatMul Mul "
+    "Neg Pow Reciprocal Relu Round Sigmoid Sin Sqrt Sub Tan Tanh Where"
 )
+"""Cosh and Sinh are left out: torch gives infinity from 88.8 on, where their exponential is."""
 _RENAMED = {
     "And": "logical_and", "BitwiseAnd": "bitwise_and", "BitwiseNot": "bitwise_not",
     "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor", "Equal": "eq", "Greater": "gt",

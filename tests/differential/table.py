@@ -51,7 +51,7 @@ class Tally:
     @property
     def shortage(self) -> str:
         """Why fewer draws than wanted are comparable."""
-        if not self.is_done or not self.refusals:
+        if self.refusals.total() <= self.comparable:
             return "the time was over"
         ((reason, count),) = self.refusals.most_common(1)
         return f"{count} of {self.draws} draws alone: {reason}"
