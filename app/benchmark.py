@@ -26,7 +26,7 @@ from app.plan.plan import parse_plan
 from app.plan.plan_files import load_suite
 from app.run_folder.files import is_path, write_atomically
 from app.run_folder.folder import RESULTS
-from app.run_folder.manifest import read_manifest
+from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.table import csv_line, neutralise_formula, table_of
 from app.runs.exporting.json_file import as_json, profile
 from app.runs.exporting.tables import frame_of, pandas, run_frame
@@ -236,10 +236,7 @@ def _full_table(path: Path) -> Path:
     """Of a run's table for people the full one beside it; any other path as it is."""
     if path.name != RESULTS or not path.is_file():
         return path
-    try:
-        full = path.with_name(read_manifest(path.parent).full_table)
-    except ResultsError:  # a copy, which has no run around it
-        return path
+    full = path.with_name(FULL_TABLE)
     return full if full.is_file() else path
 
 

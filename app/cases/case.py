@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any
 
 from app.cases.scenario import CLOSED_LOOP, NO_CONDITION, Batcher, Condition, Scenario, WaitPolicy
 from app.cases.user_files import NO_USER_FILES, UserFiles
@@ -25,8 +25,7 @@ class Case:
     `path/file.py:factory`; `runtime` is `name[:device][@release]`; `axes` are the sizes
     asked for, all of them (`batch`, `sequence`, and a user's own names). A `batcher` makes its
     batches itself, so that the axes have batch 1. `host` is the machine that it is measured on
-    where several are compared, empty where it does not matter. `case_id` is 12 hex digits, made as
-    the schema `naming` makes them: a run keeps the names that it began with.
+    where several are compared, empty where it does not matter. `case_id` is 12 hex digits.
     """
 
     model: str
@@ -42,16 +41,14 @@ class Case:
     host: str = ""
     suite: str = ""
     given: UserFiles = NO_USER_FILES
-    naming: Literal[1, 2] = 2
     case_id: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        identity = self.identity if self.naming == 2 else _identity_of_schema_1(self)
-        object.__setattr__(self, "case_id", _digest(identity))
+        object.__setattr__(self, "case_id", _digest(self.identity))
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What makes this case another than others: the same for two runs of any schema.
+        """What makes this case another than others.
 
         What is at its default is left out, so that a new axis renames no older case; neither
         the suite nor paths of files count.
@@ -63,13 +60,8 @@ class Case:
                 values[name] = _identity_value(value)
         return values | self.given.identity
 
-    @property
-    def identity_id(self) -> str:
-        """`case_id` as the newest schema makes it: by it cases of two runs are paired."""
-        return self.case_id if self.naming == 2 else _digest(self.identity)
 
-
-_NOT_IDENTITY = frozenset({"model", "runtime", "suite", "given", "naming", "case_id"})
+_NOT_IDENTITY = frozenset({"model", "runtime", "suite", "given", "case_id"})
 _WORDS = (Scenario, Batcher)
 """What is one word with its figures, as people write it."""
 
@@ -88,21 +80,6 @@ _AXES = tuple((one.name, _default_of(one)) for one in fields(Case) if one.name n
 """What counts beside model and runtime, each with its default."""
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 """Made once: a sweep may have a hundred thousand cases."""
-
-
-def _identity_of_schema_1(case: Case) -> dict[str, Any]:
-    """Schema 1 told every axis that it had."""
-    return {
-        "model": case.model,
-        "runtime": case.runtime,
-        "precision": case.precision,
-        "axes": case.axes,
-        "threads": case.threads,
-        "options": case.options,
-        "scenario": {"kind": case.scenario.kind, "gap_us": case.scenario.gap_us},
-        "wait_policy": case.wait_policy,
-        **case.given.identity,
-    }
 
 
 def _digest(identity: Mapping[str, Any]) -> str:

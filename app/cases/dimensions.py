@@ -209,8 +209,7 @@ def without(*names: str) -> tuple[str, ...]:
 
 
 def matching_key(row: Row, columns: Sequence[str] = MATCHING) -> tuple[Value, ...]:
-    """What a row shares with those that it is compared with; a row of an earlier version may lack
-    columns."""
+    """What a row shares with those that it is compared with."""
     return tuple(row.get(name) for name in columns)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.cases.column import GROUPS as GROUPS_FOR_PEOPLE
 from app.cases.column import Column
-from app.cases.column_names import RENAMED, column, percentile_columns
+from app.cases.column_names import column, percentile_columns
 from app.cases.columns import GROUPS, MAIN
 from app.cases.status import STATUSES
 
@@ -65,18 +65,6 @@ def page() -> str:
         fails = "yes" if fact.failed else "with `--strict`" if fact.strict else "no"
         ends = "yes" if fact.ends_case else "no"
         lines.append(f"| `{status}` | {fails} | {ends} | {fact.meaning} |")
-    lines += [
-        "",
-        "## Former names",
-        "",
-        "Results up to schema 3 have former names of some columns. They are read as if they had",
-        "the names of today; `--columns`, `--sort` and the filter of the window accept both. New",
-        "results have the names of today.",
-        "",
-        "| former name | column |",
-        "| --- | --- |",
-        *(f"| `{former}` | `{name}` |" for former, name in RENAMED.items()),
-    ]
     return "\n".join(lines) + "\n"
 
 

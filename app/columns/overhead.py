@@ -100,7 +100,7 @@ def null_columns(plan: Plan, measurements: Sequence[MeasuredCase]) -> dict[str, 
     if not plan.null:
         return {}
     twins = {
-        measurement.case.identity_id: measurement
+        measurement.case.case_id: measurement
         for measurement in measurements
         if is_null(measurement.case.model)
     }
@@ -112,7 +112,7 @@ def null_columns(plan: Plan, measurements: Sequence[MeasuredCase]) -> dict[str, 
 
 
 def _columns(measurement: MeasuredCase, twins: Mapping[str, MeasuredCase]) -> Row:
-    twin = twins.get(null_case(measurement.case).identity_id)
+    twin = twins.get(null_case(measurement.case).case_id)
     if twin is None:
         return {}
     values: Row = {

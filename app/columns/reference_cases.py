@@ -72,7 +72,7 @@ def baseline_columns(plan: Plan, measurements: Sequence[MeasuredCase]) -> dict[s
     if not plan.baseline:
         return {}
     pairs = _pairing(plan.baseline, measurements).pairs
-    by_id = {pair.second.case.identity_id: pair for pair in pairs}
+    by_id = {pair.second.case.case_id: pair for pair in pairs}
     return {
         by_id[comparison.case_id].second.case.case_id: _columns(
             by_id[comparison.case_id], comparison
@@ -156,12 +156,12 @@ def _bases(case: Case) -> Iterator[Case]:
 
 def scaling_columns(measurements: Sequence[MeasuredCase]) -> dict[str, Row]:
     """Case id -> its columns, of each case that the run has measured alone as well."""
-    by_id = {measurement.case.identity_id: measurement for measurement in measurements}
+    by_id = {measurement.case.case_id: measurement for measurement in measurements}
     columns: dict[str, Row] = {}
     for measurement in measurements:
         if not is_multiplied(measurement.case):
             continue
-        candidates = (by_id.get(base.identity_id) for base in _bases(measurement.case))
+        candidates = (by_id.get(base.case_id) for base in _bases(measurement.case))
         base = next((candidate for candidate in candidates if candidate is not None), None)
         if base is not None:
             columns[measurement.case.case_id] = _scaling_columns(base, measurement)

@@ -33,10 +33,7 @@ def join_values(values: Iterable[str]) -> str | None:
 
 
 def reference_columns(checks: Sequence[Check], check: Check) -> Row:
-    """Of all checks of a case; `check` is the one that its errors are of.
-
-    Rounds of earlier versions know one reference, and nothing of how many there were.
-    """
+    """Of all checks of a case; `check` is the one that its errors are of."""
     values: Row = {"reference": check.reference}
     usable = [item for item in checks if item.references]
     if not usable:

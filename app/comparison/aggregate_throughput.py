@@ -97,8 +97,8 @@ def throughput_over_hosts(
     for item in measurements:
         if not item.case.host:  # it is on the one host that the run is of
             continue
-        hostless_case = replace(item.case, host="", naming=2)
-        groups.setdefault(hostless_case.identity_id, []).append(item)
+        hostless_case = replace(item.case, host="")
+        groups.setdefault(hostless_case.case_id, []).append(item)
     aggregates = (_aggregate(run, group) for group in groups.values() if len(group) > 1)
     return tuple(item for item in aggregates if item is not None)
 

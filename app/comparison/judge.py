@@ -141,7 +141,7 @@ def missing_percentiles(
     """The pairs of which no percentile has a verdict, since one side lacks each."""
     compared_ids = {case.case_id for case in cases}
     for pair in pairs:
-        case_id = pair.second.case.identity_id
+        case_id = pair.second.case.case_id
         if case_id not in compared_ids:
             detail = "no percentile was measured on both sides: both need the same --percentiles"
             yield UncomparedCase(case_id, pair.label, NO_PERCENTILE, detail)
@@ -185,7 +185,7 @@ def judge_pairs(
         by_pair.setdefault(place, {})[name] = Sides(a, b, result, unit)
     return tuple(
         ComparedCase(
-            pairs[place].second.case.identity_id,
+            pairs[place].second.case.case_id,
             pairs[place].label,
             str(pairs[place].second.row["clock"]),
             percentiles,

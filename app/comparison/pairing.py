@@ -79,7 +79,7 @@ def pairing_of(
     for pair in candidates:
         reason, detail = obstacle(pair)
         if reason:
-            case_id = pair.second.case.identity_id
+            case_id = pair.second.case.case_id
             not_compared.append(UncomparedCase(case_id, pair.label, reason, detail, is_lost(pair)))
         else:
             pairs.append(pair)

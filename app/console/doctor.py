@@ -29,7 +29,7 @@ from app.machine.placement import (
 from app.machine.readiness import Judged, judge, look
 from app.machine.system import refuse_without_proc
 from app.machine.telemetry import POWERCAP, open_nvml, open_rapl
-from app.plan.runtime_selection import users_file
+from app.plan.configuration import user_file
 from app.present.document import Block, Cell, Column, Heading, Points, Table, names, table
 from exporters import install_layout
 from exporters.cache import default_root
@@ -48,7 +48,7 @@ class EnvironmentReport:
 def check_environments(environments: Mapping[str, str]) -> EnvironmentReport:
     """Each environment, by the names of the interpreters."""
     if not environments:
-        return EnvironmentReport((f"  none; name some in {users_file()}, or by --python",), False)
+        return EnvironmentReport((f"  none; name some in {user_file()}, or by --python",), False)
     lines, is_broken = [], False
     width = max(map(len, environments))
     for name, python in environments.items():

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.cases.column_names import parse_columns
-from app.cases.errors import PlanError, ResultsError, unwritable
+from app.cases.errors import PlanError, unwritable
 from app.console.export_formats import CSV, export
 from app.console.verify import damage
 from app.run_folder.run import Run
-from app.run_folder.table import has_one_table
 from app.runs.exporting.verification import back_up_fuller_table
 from app.runs.verify import IntactRun, read_intact
 
@@ -38,11 +37,6 @@ def export_stored(
 def _words(run: Run, columns: str | None) -> tuple[str, ...]:
     if columns is None:
         return ()
-    if has_one_table(run.manifest):
-        raise ResultsError(
-            f"{run.path} is of an earlier release, and its results.csv has every column",
-            "remove --columns",
-        )
     return parse_columns(columns, run.manifest.requested_plan.percentiles)
 
 

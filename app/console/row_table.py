@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.cases.column import Row, Value, number_of, pairs_in
 from app.cases.column_names import column as column_of
-from app.cases.column_names import current_name, percentile_columns
+from app.cases.column_names import percentile_columns
 from app.cases.columns import BY_NAME
 from app.cases.dimensions import DIMENSIONS, EMPTY_IS_VALUE, scenario_of
 from app.cases.errors import PlanError, suggestion
@@ -55,7 +55,7 @@ def sort_column(word: str, percentiles: tuple[float, ...]) -> str:
         for p in with_default_percentiles(percentiles)
     }
     headings |= _SORTED_BY
-    column = headings.get(word, current_name(word))
+    column = headings.get(word, word)
     if column in BY_NAME or column in percentile_columns(percentiles):
         return column
     visible = map(percentile_label, shown_percentiles(percentiles))

@@ -391,7 +391,7 @@ def _reject_imported(first: RunSide, second: RunSide) -> None:
     if not runtimes:
         return
     runtime_text = ", ".join(sorted(runtimes))
-    if {c.case.identity_id for c in first.cases} & {c.case.identity_id for c in second.cases}:
+    if {c.case.case_id for c in first.cases} & {c.case.case_id for c in second.cases}:
         raise PlanError(
             f"of {runtime_text} only figures are known and no single timings, which no "
             "verdict can be "

@@ -65,7 +65,7 @@ def write_throughputs(folder: RunFolder, throughputs: Sequence[AggregateThroughp
 
 def names_of(throughputs: Sequence[AggregateThroughput]) -> list[str]:
     """Each case without its host, told apart from the others."""
-    hostless_cases = [replace(throughput.case, host="", naming=2) for throughput in throughputs]
+    hostless_cases = [replace(throughput.case, host="") for throughput in throughputs]
     case_labels = labels(hostless_cases)
     return [case_labels[case.case_id] for case in hostless_cases]
 

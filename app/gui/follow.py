@@ -320,9 +320,7 @@ class Baselines(QObject):
             for case_series in state.series
             if case_series.key in state.visible_keys
         }
-        identities = frozenset(
-            case_series.case.identity_id for case_series in visible_series.values()
-        )
+        identities = frozenset(case_series.case.case_id for case_series in visible_series.values())
         same = identity_test(
             (case_series.case, case_series.row.get("host"))
             for case_series in visible_series.values()

@@ -360,7 +360,7 @@ class RunFeed(QObject):
         if self.state is not None and case is not None:
             self.past.look(self.state)
             for view in visible_views:
-                view.set_case(case.case.identity_id, case.label)
+                view.set_case(case.case.case_id, case.label)
 
     def _show_details(self) -> None:
         """Look into one case, once somebody looks at a view that shows it."""

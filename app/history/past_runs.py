@@ -23,7 +23,7 @@ from app.machine.environment import graphlap_version
 from app.run_folder.folder import is_being_written
 from app.run_folder.hosts import environments
 from app.run_folder.journal import FOLDER as JOURNAL
-from app.run_folder.manifest import MANIFEST, Manifest, read_manifest
+from app.run_folder.manifest import FULL_TABLE, MANIFEST, Manifest, read_manifest
 from app.run_folder.run import Run
 from app.run_folder.table import read_rows
 from app.runs.reader import read_environments, read_run
@@ -177,7 +177,7 @@ def _past_run(
 
 def _whole_table(path: Path, manifest: Manifest) -> dict[str, Row]:
     """The rows by case of a table that has every column and case, and is as new as the journals."""
-    table = path / manifest.full_table
+    table = path / FULL_TABLE
     if manifest.graphlap_version != graphlap_version() or not table.is_file():
         return {}
     journals = (path / JOURNAL).glob("*.jsonl")

@@ -251,7 +251,7 @@ def _anchors(first: RunSide, second: RunSide) -> tuple[MeasuredCase, MeasuredCas
     if (
         first_anchor is None
         or second_anchor is None
-        or first_anchor.case.identity_id != second_anchor.case.identity_id
+        or first_anchor.case.case_id != second_anchor.case.case_id
     ):
         return None
     return first_anchor, second_anchor

@@ -26,6 +26,7 @@ from app.formatting.case_labels import labels
 from app.history.past_runs import PastRun, SkippedFolder, past_runs
 from app.run_folder.hosts import identity_of
 from app.run_folder.journal import FOLDER as JOURNAL
+from app.run_folder.manifest import FULL_TABLE
 from app.runs.verify import read_intact
 from app.stats.change_points import (
     MINIMUM_RUNS,
@@ -397,10 +398,8 @@ def _damage_reports(history: History, newest: PastRun) -> Iterator[UncomparedCas
         case for case, row in newest.cases if is_well(row) and not intact.run.rounds_of(case)
     ]
     if missing_cases:
-        table = intact.run.manifest.full_table
-        detail = (
-            f"{table} has {len(missing_cases)} cases of which no round is left: restore {JOURNAL}"
-        )
+        count = len(missing_cases)
+        detail = f"{FULL_TABLE} has {count} cases of which no round is left: restore {JOURNAL}"
         yield UncomparedCase("", "", DAMAGED, f"{newest.path}: {detail}")
 
 

@@ -22,7 +22,7 @@ def is_anchor(case: Case, runtime: str) -> bool:
     if not runtime or case.model != ANCHOR_MODEL or case.runtime != runtime:
         return False
     plain = Case(case.model, case.runtime, axes=case.axes, host=case.host)
-    return plain.identity_id == case.identity_id
+    return plain.case_id == case.case_id
 
 
 def null_case(case: Case) -> Case:
@@ -53,9 +53,9 @@ def baselines(text: str, cases: Sequence[Case]) -> dict[str, Case]:
     candidates = []
     for case in cases:
         if baseline.holds(case):
-            first.setdefault(baseline.strip(case).identity_id, case)
+            first.setdefault(baseline.strip(case).case_id, case)
         else:
-            candidates.append((case.case_id, baseline.strip(case).identity_id))
+            candidates.append((case.case_id, baseline.strip(case).case_id))
     return {case_id: first[rest] for case_id, rest in candidates if rest in first}
 
 
@@ -68,13 +68,13 @@ def unmatched(text: str, cases: Sequence[Case]) -> tuple[list[Case], list[Case]]
     baseline_ids = {case.case_id for case in cases if baseline.holds(case)}
     baseline_by_id = baselines(text, cases)
     partners = {case.case_id for case in baseline_by_id.values()}
-    rests = {baseline.strip(case).identity_id for case in baseline_by_id.values()}
+    rests = {baseline.strip(case).case_id for case in baseline_by_id.values()}
     unpaired_cases = [
         case
         for case in cases
         if case.case_id in baseline_ids
         and case.case_id not in partners
-        and baseline.strip(case).identity_id not in rests
+        and baseline.strip(case).case_id not in rests
     ]
     remaining = [
         c for c in cases if c.case_id not in baseline_ids and c.case_id not in baseline_by_id

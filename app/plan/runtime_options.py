@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from itertools import product
 
@@ -152,7 +151,7 @@ def space_of(plan: Plan, base: Case, batch_axis: str) -> Space:
     if first is not None and batches:
         batches = tuple(dict.fromkeys((first, *batches)))
     return Space(
-        base=replace(base, naming=2),
+        base=base,
         runtimes=tuple(text for text in sweep.runtimes if precisions[text]),
         precisions=precisions,
         threads=sweep.threads,

@@ -3,56 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-
-import platformdirs
 
 from app.cases.errors import PlanError
 from app.machine.installed_runtimes import asked, available_names, clock_of, interpreter, runtime
 from app.machine.release_environments import ReleaseEnvironment, release_environments
-from app.plan.configuration import configurations
+from app.plan.configuration import configurations, user_file
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from exporters import install_layout
-from exporters.file_access import read_toml
 from exporters.types import FILE_ENDINGS
 from runtimes.registry import environment_of
 
-FILE = "environments.toml"
 _TABLE = "environments"
-
-
-def users_file() -> Path:
-    """Where a user keeps the names of his environments; it need not be there."""
-    return platformdirs.user_config_path("graphlap") / FILE
 
 
 def users_environments() -> dict[str, str]:
     """Name -> interpreter, from the user's files; PlanError for one that can't be understood."""
-    environments = {
+    return {
         name: python
         for file in reversed(configurations())
         for name, python in file.plan.get(_TABLE, {}).items()
     }
-    return _legacy_environments() | environments
-
-
-def _legacy_environments() -> dict[str, str]:
-    """Those of environments.toml, which holds nothing else."""
-    path = users_file()
-    try:
-        content = read_toml(path)
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise PlanError(f"{path} can't be read ({error})", "correct it, or remove it") from None
-    table = content.get(_TABLE, {})
-    is_valid = isinstance(table, dict) and all(isinstance(python, str) for python in table.values())
-    if not is_valid or content.keys() - {_TABLE}:
-        raise PlanError(
-            f"{path} is not understood", f'write it as one table [{_TABLE}] of name = "python"'
-        )
-    return table
 
 
 def environments_of(plan: Plan) -> dict[str, str]:
@@ -118,7 +89,7 @@ def _environment_paths(plan: Plan, names: Iterable[str]) -> Mapping[str, str]:
             path_text = f"known are {', '.join(paths)}" if paths else "none is known"
             raise PlanError(
                 f"there is no environment called {name!r} ({path_text})",
-                f"add --python {name}=PATH, or name it in {users_file()}",
+                f"add --python {name}=PATH, or name it in {user_file()}",
             )
     return paths
 

@@ -153,7 +153,7 @@ def comparison_key(series: Series, varied_keys: Collection[str] = ()) -> tuple[o
     host = None if "host" in varied_keys else row.get("host") or case.host
     rest = replace(case, runtime="", precision="fp32", options={}, suite="", host="")
     setup = (row.get("concurrency"), row.get("boundary"))
-    return precision, series.clock, host, *setup, rest.identity_id
+    return precision, series.clock, host, *setup, rest.case_id
 
 
 def is_same_work(first: Series, other: Series) -> bool:

@@ -58,6 +58,7 @@ from app.report.execution_figures import card_figures, operator_figures
 from app.report.figures import FIGURES, TimedCase, ratios
 from app.report.figures import timed_cases as figures_shown
 from app.run_folder.hosts import environments, plan_differences
+from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Run
 from app.runs.verify import IntactRun, read_intact
 from exporters import install_layout
@@ -308,7 +309,7 @@ def evidence(result: RunResult) -> Iterator[Block]:
         order = ", models with findings first" * bool(result.insights)
         yield Paragraph(
             f"Figures of {len(selection)} of {len(names)} models{order}. "
-            f"The window has the figures of every case, {run.manifest.full_table} in the run "
+            f"The window has the figures of every case, {FULL_TABLE} in the run "
             "folder has every row.",
             "quiet",
         )
@@ -432,8 +433,7 @@ def _rows(result: RunResult, overview: RunSummary) -> Iterator[Block]:
     if count <= MAXIMUM_ROWS:
         yield Details(f"All {count:,} rows", (table,))
     else:
-        full_table = result.run.manifest.full_table
-        rest = Paragraph(f"{full_table} in the run folder has all {count:,} rows.", "quiet")
+        rest = Paragraph(f"{FULL_TABLE} in the run folder has all {count:,} rows.", "quiet")
         yield Details(f"The first {MAXIMUM_ROWS:,} of {count:,} rows", (rest, table))
 
 

@@ -47,7 +47,7 @@ def have_hosts(cases: Iterable[Case]) -> bool:
 
 def case_on_host(case: Case, host: object) -> Case:
     """The case as a run of several hosts calls it, of one that this host measured."""
-    return case if case.host or not host else replace(case, host=str(host), naming=2)
+    return case if case.host or not host else replace(case, host=str(host))
 
 
 def identity_test(cases: Iterable[tuple[Case, object]]) -> Callable[[Case, object], bool]:
@@ -55,12 +55,12 @@ def identity_test(cases: Iterable[tuple[Case, object]]) -> Callable[[Case, objec
     cases, given likewise."""
     pairs = list(cases)
     has_hosts = have_hosts(case for case, _ in pairs)
-    ids = {case.identity_id for case, _ in pairs}
-    ids |= {case_on_host(case, host).identity_id for case, host in pairs}
+    ids = {case.case_id for case, _ in pairs}
+    ids |= {case_on_host(case, host).case_id for case, host in pairs}
 
     def is_same(case: Case, host: object) -> bool:
-        return case.identity_id in ids or (
-            has_hosts and not case.host and case_on_host(case, host).identity_id in ids
+        return case.case_id in ids or (
+            has_hosts and not case.host and case_on_host(case, host).case_id in ids
         )
 
     return is_same
@@ -72,14 +72,14 @@ def pairing_keys(sides: Sequence[Iterable[tuple[Case, object]]]) -> list[list[st
     side_lists = [list(side) for side in sides]
     has_hosts = any(have_hosts(case for case, _ in side) for side in side_lists)
     return [
-        [(case_on_host(case, host) if has_hosts else case).identity_id for case, host in side]
+        [(case_on_host(case, host) if has_hosts else case).case_id for case, host in side]
         for side in side_lists
     ]
 
 
 def identity_of(case: Case) -> str:
     """What makes a case, whether or not its run tells it apart by its host: each is of one."""
-    return replace(case, host="").identity_id if case.host else case.identity_id
+    return replace(case, host="").case_id if case.host else case.case_id
 
 
 NAME = "merged"

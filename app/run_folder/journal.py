@@ -20,10 +20,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from app.cases.case import Case
-from app.cases.column_names import with_current_names
 from app.cases.jobs import AccuracyResult, ColdStart, Peak
 from app.cases.round import RoundResult
-from app.run_folder.diagnostics import of_sentence
 from app.run_folder.files import LINE
 from exporters.codec import CodecError, from_json, to_json
 from exporters.diagnostics.diagnostic import Diagnostic, Parameter
@@ -209,20 +207,17 @@ def shorten_line(line: Line) -> Line:
     return replace(line, **values) if values else line
 
 
-def decode_line(data: Any, schema: int) -> Line | None:
-    """The line that a run of this schema wrote; None for a kind that is not known.
+def decode_line(data: Any) -> Line | None:
+    """The line of these values; None for a kind that is not known.
 
     CodecError for one that can't be understood, or that names a file outside the folder.
     """
     if not isinstance(data, dict):
         raise CodecError(f"it is {data!r:.40}, not an object")
-    values = _with_diagnostics(_upgrade_from_schema_1(data) if schema == 1 else data)
-    if schema < 4:
-        values = _upgrade_from_schema_3(values)
-    kind = KINDS.get(values.get("kind", ""))
+    kind = KINDS.get(data.get("kind", ""))
     line: Line | None = None
     if kind is not None:
-        line = shorten_line(from_json(kind, values, finite=True))
+        line = shorten_line(from_json(kind, data, finite=True))
     match line:
         case RoundResult():
             _reject_path(line.samples, levels=1)
@@ -232,13 +227,13 @@ def decode_line(data: Any, schema: int) -> Line | None:
     return line
 
 
-def parse_line(text: bytes, schema: int) -> Line | None:
+def parse_line(text: bytes) -> Line | None:
     """`read` of a line as it stands in a journal; CodecError says what is wrong with it."""
     try:
         values = json.loads(text)
         if damage := LINE.damage(text, values):
             raise CodecError(damage)
-        return decode_line(values, schema)
+        return decode_line(values)
     except json.JSONDecodeError:
         raise CodecError("it is no JSON") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -277,55 +272,3 @@ def _cut_in(value: Parameter) -> Parameter:
     if isinstance(value, tuple):
         return tuple(map(_cut, value[:_MAXIMUM_NAMES]))
     return _cut(value) if isinstance(value, str) else value
-
-
-def _with_diagnostics(data: dict[str, Any]) -> dict[str, Any]:
-    """With diagnostics for the sentences of an earlier version, in its rounds and models."""
-    match data:
-        case {"kind": "round", "warnings": list()}:
-            return _diagnostics_from_sentences(data)
-        case {"kind": "model", "model": dict() as model}:
-            return {**data, "model": _diagnostics_from_sentences(model)}
-    return data
-
-
-def _diagnostics_from_sentences(data: dict[str, Any]) -> dict[str, Any]:
-    """`warnings` and `uncompared` as objects; what is neither text nor object is for the codec."""
-    values = dict(data)
-    warnings, uncompared_text = values.get("warnings"), values.get("uncompared")
-    if isinstance(warnings, list):
-        values["warnings"] = [_as_object(warning) for warning in warnings]
-    if isinstance(uncompared_text, str):
-        values["uncompared"] = _as_object(uncompared_text) if uncompared_text else None
-    return values
-
-
-def _as_object(warning: Any) -> Any:
-    return to_json(of_sentence(warning)) if isinstance(warning, str) else warning
-
-
-def _upgrade_from_schema_3(data: dict[str, Any]) -> dict[str, Any]:
-    """With today's names of columns for a round's facts and for another program's figures."""
-    values = dict(data)
-    if isinstance(facts := data.get("facts"), dict):
-        values["facts"] = with_current_names(facts)
-    match data.get("imported"):
-        case {"figures": dict() as figures, **other_values}:
-            values["imported"] = {**other_values, "figures": with_current_names(figures)}
-    return values
-
-
-def _upgrade_from_schema_1(data: dict[str, Any]) -> dict[str, Any]:
-    """In the words of today: operator times were profiles, a lane a slot, a settled round a steady
-    one, and a case did not say how it is named."""
-    match data.get("kind"):
-        case "profile":
-            file = data.get("profile")
-            return {**data, "kind": "operators", "file": f"profiles/{file}" if file else ""}
-        case "case":
-            return {**data, "case": {**data["case"], "naming": 1}}
-        case "round":
-            check = data.get("check")
-            lane = {"check": {"lane": check.get("slot", 0), **check}} if check else {}
-            return {**data, **lane, "settled": data.get("steady_state")}
-    return data

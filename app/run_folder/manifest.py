@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any
 
 from app.cases.case import Case
 from app.cases.errors import FileError, PlanError, ResultsError, current_folder
@@ -178,18 +178,10 @@ def _archive_entry(path: str) -> ArchivedFile:
 
 
 SCHEMA_VERSION = 4
-"""What is written. A later column is no new schema: readers pass over what they don't know.
-
-1: the first.
-2: a case's id tells only what differs from a default, operator times are called that.
-3: warnings of rounds and models are diagnostics: codes with parameters, no sentences.
-4: columns have other names (`app.cases.column_names`), and so have facts of rounds.
-"""
-READABLE = (1, 2, 3, 4)
+"""What is written and read. A later column is no new schema: readers pass over it."""
 MANIFEST = "manifest.json"
-FullTable = Literal["results.csv", "results.full.csv"]
-"""The file with every column: of earlier releases, and of this one."""
-FULL_TABLE: FullTable = get_args(FullTable)[-1]
+FULL_TABLE = "results.full.csv"
+"""The file with every column."""
 MAXIMUM_ROUNDS = 2 * 10**8
 """Of a case: 10,000 a side of 10,000 comparisons with itself."""
 LARGEST_SIZE = 2**31 - 1
@@ -244,8 +236,7 @@ class Manifest(RunHeader):
     `started_in`, which runs of earlier releases do not name. Rounds are spread over `spread_s`, or
     over `contended_spread_s` where other work takes the core, and the moments of arriving requests
     are drawn from `arrivals_seed`: earlier releases did not spread them, and drew from `seed`.
-    `assumed_sizes` are those axes of each model whose size nobody gave. `full_table` is the file
-    with every column, for programs.
+    `assumed_sizes` are those axes of each model whose size nobody gave.
     """
 
     cases: tuple[Case, ...]
@@ -261,7 +252,6 @@ class Manifest(RunHeader):
     contended_spread_s: float = 0.0
     arrivals_seed: int | None = None
     assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    full_table: FullTable = "results.csv"
 
     @property
     def run_ids(self) -> frozenset[str]:
@@ -318,7 +308,6 @@ def new_manifest(
         contended_spread_s=contended_spread_s,
         arrivals_seed=arrivals_seed,
         assumed_sizes=assumed_sizes or {},
-        full_table=FULL_TABLE,
     )
 
 
@@ -361,10 +350,9 @@ def read_manifest(folder: Path) -> Manifest:
         raise _damage_error(
             folder, ValueError(f"schema_version is {version!r:.40}, not an integer")
         )
-    if version not in READABLE:
+    if version != SCHEMA_VERSION:
         raise ResultsError(
-            f"{folder} has results of schema {version} and this Graphlap reads up to "
-            f"{SCHEMA_VERSION}",
+            f"{folder} has results of schema {version} and this Graphlap reads {SCHEMA_VERSION}",
             "use the Graphlap that wrote it"
             + (f" ({data['graphlap_version']})" if data.get("graphlap_version") else ""),
         )
@@ -376,8 +364,6 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _parse_manifest(data: Mapping[str, Any]) -> Manifest:
     values = dict(data)
-    if values["schema_version"] == 1:
-        values["cases"] = [{**case, "naming": 1} for case in values["cases"]]
     manifest = from_json(Manifest, values, "manifest", finite=True)
     try:
         parse_plan(dict(manifest.plan), "its plan")

@@ -267,7 +267,7 @@ class TimeParts:
 
 
 def time_parts(run: Run) -> TimeParts | None:
-    """None for a run that recorded none: it was killed, or written by an earlier version."""
+    """None for a run that recorded none: it was killed."""
     seconds: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     for time_spent in run.time_spent:
         for activity, by_runtime in time_spent.seconds.items():

@@ -1,7 +1,6 @@
 """Tables of a run folder: rows as CSV and back, all columns for programs, some for people.
 
-`results.full.csv` is what every reader of ours takes. In folders of earlier releases
-`results.csv` is the full table; the manifest names it. Both are replaced whole, the full one
+`results.full.csv` is what every reader of ours takes. Both are replaced whole, the full one
 first: a kill between the two leaves a table for people that is one renewal older.
 """
 
@@ -18,13 +17,12 @@ from app.cases.column import Blank, Column, Row, Value
 from app.cases.column_names import (
     all_names,
     column,
-    current_name,
     main_columns,
 )
 from app.cases.columns import BY_NAME
 from app.formatting.text import storable
 from app.run_folder.folder import RESULTS, RunFolder
-from app.run_folder.manifest import Manifest
+from app.run_folder.manifest import FULL_TABLE
 from exporters.file_access import read_file
 
 csv.field_size_limit(sys.maxsize)  # a cell holds whatever a model or an engine calls itself
@@ -122,7 +120,7 @@ def table_of(text: str, strict: bool = False) -> tuple[tuple[str, ...], list[Row
     """The columns of such a file by today's names, and its lines in their order; a column that is
     not known is text. csv.Error for a `strict` reader, as where a quote is lost."""
     lines = csv.reader(io.StringIO(text, newline=""), strict=strict)
-    names = tuple(map(current_name, next(lines, ())))
+    names = tuple(next(lines, ()))
     columns = [column(name) or Column(name, "text", name, "") for name in names]
     return names, [_row(columns, line) for line in lines]
 
@@ -134,10 +132,7 @@ def _row(columns: Sequence[Column | None], line: Sequence[str]) -> Row:
         for definition, cell in pairs
         if definition and cell
     )
-    row = Blank({name: value for name, value in values if value is not None})
-    if row["status"] == "cancelled" and row["rounds"] is None:
-        row["status"] = "not_run"  # up to schema 3 a case that was never begun was called cancelled
-    return row
+    return Blank({name: value for name, value in values if value is not None})
 
 
 def neutralise_formula(text: str) -> str:
@@ -176,22 +171,14 @@ def _value(column: Column, cell: str) -> Value:
         return None
 
 
-def has_one_table(manifest: Manifest) -> bool:
-    """Whether `results.csv` is the full table of this run, as in those of earlier releases."""
-    return manifest.full_table == RESULTS
-
-
-def tables(
-    manifest: Manifest, rows: Sequence[Row], words: Sequence[str] = ()
-) -> Iterator[tuple[str, bytes]]:
+def tables(rows: Sequence[Row], words: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
     """Name and content of each table of these rows, the full one first; `words` are those of
     `--columns`."""
-    yield manifest.full_table, to_csv(rows)
-    if not has_one_table(manifest):
-        yield RESULTS, to_csv(rows, main_columns(words, all_names(rows)))
+    yield FULL_TABLE, to_csv(rows)
+    yield RESULTS, to_csv(rows, main_columns(words, all_names(rows)))
 
 
 def write_tables(folder: RunFolder, rows: Sequence[Row], words: Sequence[str] = ()) -> None:
     """Replace the tables of a run; DiskError if one can't be written."""
-    for name, content in tables(folder.manifest, rows, words):
+    for name, content in tables(rows, words):
         folder.write(name, content)

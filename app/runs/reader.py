@@ -22,7 +22,7 @@ from app.columns.row_statistics import Statistics
 from app.run_folder import journal as lines
 from app.run_folder.journal import FOLDER
 from app.run_folder.ledger import Ledger
-from app.run_folder.manifest import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
+from app.run_folder.manifest import MANIFEST, Manifest, read_manifest
 from app.run_folder.run import (
     SAMPLES,
     Run,
@@ -188,7 +188,7 @@ def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
     for journal in sorted((path / FOLDER).glob("*.jsonl")):
         try:
             with open_file(journal) as file:
-                line = lines.parse_line(file.readline().removesuffix(b"\n"), SCHEMA_VERSION)
+                line = lines.parse_line(file.readline().removesuffix(b"\n"))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
         if isinstance(line, lines.Writer):
@@ -264,7 +264,7 @@ class JournalReader:
 
     def _parse_line(self, path: Path, number: int, text: bytes) -> lines.Line | None:
         try:
-            return lines.parse_line(text, self.ledger.manifest.schema_version)
+            return lines.parse_line(text)
         except CodecError as error:
             if len(self.damaged) >= MAXIMUM_NAMED:
                 return None

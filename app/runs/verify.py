@@ -34,7 +34,7 @@ from app.run_folder.folder import LIVE, RESULTS, TELEMETRY, is_being_written, te
 from app.run_folder.journal import FOLDER
 from app.run_folder.ledger import Ledger
 from app.run_folder.live_status import Live
-from app.run_folder.manifest import MANIFEST, DamagedManifest, read_manifest
+from app.run_folder.manifest import FULL_TABLE, MANIFEST, DamagedManifest, read_manifest
 from app.run_folder.operators import read_operators
 from app.run_folder.run import SAMPLES, Run
 from app.run_folder.table import read_rounds, to_csv
@@ -222,7 +222,7 @@ def read_intact(folder: Path, from_cache: bool = True) -> IntactRun:
     journals = [_Journal(path) for path in sorted((folder / FOLDER).glob("*.jsonl"))]
     for journal in journals:
         path = journal.path
-        for text, line in journal.read(ledger.manifest.schema_version):
+        for text, line in journal.read():
             if isinstance(line, Finding):
                 findings.append(line)
                 continue
@@ -274,7 +274,7 @@ class _Journal:
     count: int = 0
     unsealed: tuple[int, ...] = ()
 
-    def read(self, schema: int) -> Iterator[tuple[bytes, lines.Line | Finding | None]]:
+    def read(self) -> Iterator[tuple[bytes, lines.Line | Finding | None]]:
         """The text of each line with what it says, or what is wrong with it; None for a kind that
         is not known."""
         name = f"{FOLDER}/{self.path.name}"
@@ -289,7 +289,7 @@ class _Journal:
         damaged_count = 0
         for number, text in enumerate(complete, 1):
             try:
-                yield text, lines.parse_line(text, schema)
+                yield text, lines.parse_line(text)
             except CodecError as error:
                 damaged_count += 1
                 if damaged_count <= MAXIMUM_NAMED:
@@ -342,7 +342,7 @@ def _missing_records(intact: IntactRun, end: Live) -> Iterator[Finding]:
     yield from mixed_graphs(run)
     if not intact.findings:
         yield from missing_rounds(end, run)
-        for name in dict.fromkeys((run.manifest.full_table, RESULTS)):
+        for name in (FULL_TABLE, RESULTS):
             stored_rounds = read_rounds(run.path / name)
             yield from fuller_table(name, count_missing_rounds(stored_rounds, run, intact.voided))
 
@@ -427,12 +427,12 @@ def _telemetry(run: Run) -> Iterator[Finding]:
 
 def _tables(run: Run, rows: Sequence[Row], has_ended: bool) -> Iterator[Finding]:
     """Whether the tables have what journal and samples amount to."""
-    for name in dict.fromkeys((run.manifest.full_table, RESULTS)):
+    for name in (FULL_TABLE, RESULTS):
         path = run.path / name
         if not path.is_file():
             problem = "is not there"
         else:
-            problem = _table_fault(rows, path, name == run.manifest.full_table)
+            problem = _table_fault(rows, path, name == FULL_TABLE)
         if problem:
             yield differing_file(run, name, "csv", has_ended and path.is_file(), problem)
 

@@ -23,8 +23,9 @@ from app.machine.telemetry import Telemetry
 from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.journal import DiscardedRound, Line, TimeSpent, shorten_line
 from app.run_folder.live_status import Live, LiveFile, State
+from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Run, SoundSamples
-from app.run_folder.table import has_one_table, header, line_of, write_tables
+from app.run_folder.table import header, line_of, write_tables
 from app.runs.exporting.verification import back_up_fuller_table
 from app.runs.reader import JournalReader, drop_damaged_rounds
 from app.stats.summary import Summary
@@ -101,15 +102,13 @@ class Refresher:
             if row["status"] not in INCOMPLETE:
                 rows_by_id[str(row["case_id"])] = row
             yield
-        one_table = has_one_table(self._folder.manifest)
         names = main_columns(self._words, self._columns)
         short, line = [header(names)], line_of(names)
-        for row in () if one_table else finished_rows:
+        for row in finished_rows:
             short.append(line(row))
             yield
-        self._write(self._folder.manifest.full_table, full)
-        if not one_table:
-            self._write(RESULTS, short)
+        self._write(FULL_TABLE, full)
+        self._write(RESULTS, short)
         self.rows = rows_by_id
 
     def _write(self, name: str, lines: Sequence[str]) -> None:

@@ -115,7 +115,7 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
     kept_files = {file.path: file for file in previous.files}
     environments_of(previous.requested_plan)
     reject_changed(run, copies=True)
-    cases = [replace(_with_its_files(case, run, kept_files), naming=2) for case in previous.cases]
+    cases = [_with_its_files(case, run, kept_files) for case in previous.cases]
     accuracy = _available_path(previous.requested_plan.accuracy, run, kept_files)
     if not previous.requested_plan.cluster:
         reject_misplaced(previous.requested_plan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from app.cases.round import Check
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from exporters.types import UNOPTIMISED, ExportedModel, Silence, StatePair
+from exporters.types import UNOPTIMISED, ExportedModel, StatePair
 from runtimes.base import Arrays, Lane, Runtime
 from runtimes.execution import Execution, NodePlacement
 from runtimes.session.precision import INTEGER, UNKNOWN, saturates_int8
@@ -111,19 +111,11 @@ def _operators(fallback_nodes: Sequence[NodePlacement]) -> str:
     return ", ".join(f"{op} {count}" for op, count in counts)
 
 
-_SILENCES: Mapping[Silence, str] = {
-    "empty": "are empty or NaN throughout, here and in the reference",
-    "undefined": "are others in the reference, and ONNX leaves open what they are",
-    "same": "are the same for other inputs",
-    "unsettled": "follow from decisions between values within the tolerance",
-}
-
-
 def output_diagnostics(check: Check) -> Iterator[Diagnostic]:
     """NaN in the same places on both sides is right, and worth a note; so is a lost slice."""
     for silence in dict.fromkeys(check.silent.values()):
         names = tuple(name for name, other in check.silent.items() if other == silence)
-        yield diagnostic("outputs_say_nothing", outputs=names, why=_SILENCES[silence])
+        yield diagnostic("outputs_say_nothing", outputs=names, why=silence)
     if check.nans and "empty" not in check.silent.values():
         yield diagnostic("outputs_have_nan", outputs=check.nans)
     if check.output_ok and check.slices_lost:

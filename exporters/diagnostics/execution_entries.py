@@ -283,8 +283,18 @@ OUTPUTS: Entries = {
         "it is the same for inputs of another seed; or it differs, and ONNX leaves open what it "
         "is, or all of it follows from decisions between values within the tolerance.",
         action="Give inputs of your own (--inputs), of which the model computes something.",
-        units={"outputs": QUOTED, "why": MESSAGE},
-        example={"outputs": ("y",), "why": "are the same for other inputs"},
+        units={
+            "outputs": QUOTED,
+            "why": Choice(
+                {
+                    "empty": "are empty or NaN throughout, here and in the reference",
+                    "undefined": "are others in the reference, and ONNX leaves open what they are",
+                    "same": "are the same for other inputs",
+                    "unsettled": "follow from decisions between values within the tolerance",
+                }
+            ),
+        },
+        example={"outputs": ("y",), "why": "same"},
     ),
     "slices_lost": Entry(
         title="Parts of an output are lost",

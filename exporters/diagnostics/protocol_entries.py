@@ -132,13 +132,6 @@ ROUNDS: Entries = {
         units={"rounds": Count("round"), "seconds": SECONDS},
         example={"rounds": 1, "seconds": 600.0},
     ),
-    "legacy_message": Entry(
-        title="Message of an earlier version",
-        message="{text}",
-        condition="A run of an earlier version has a sentence without a code.",
-        units={"text": MESSAGE},
-        example={"text": "something was odd."},
-    ),
 }
 
 LOAD: Entries = {

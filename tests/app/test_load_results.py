@@ -46,7 +46,7 @@ def recorded(folder: Path, models: Sequence[str]) -> Path:
             else:
                 record(run, case, 0, status="unsupported", reason=case.model)
     stored_run = read_run(folder)
-    for name, content in tables(stored_run.manifest, Rows().of(stored_run)):
+    for name, content in tables(Rows().of(stored_run)):
         (folder / name).write_bytes(content)
     return folder
 

@@ -79,7 +79,7 @@ class Speed:
 
 def latencies_us(case: Case, number: int, speed: Speed, runs: int = RUNS) -> list[float]:
     """The runs of one round."""
-    draw = np.random.RandomState(zlib.crc32(f"{case.identity_id} {number}".encode()))
+    draw = np.random.RandomState(zlib.crc32(f"{case.case_id} {number}".encode()))
     level = speed.us * (1.0 + speed.spread * draw.standard_normal())
     random_latencies = level * (1.0 + 0.01 * np.abs(draw.standard_normal(runs)))
     random_latencies[draw.random_sample(runs) < speed.slow] *= 4.0

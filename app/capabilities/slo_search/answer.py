@@ -220,8 +220,7 @@ class RateResults:
 class RateAnswer:
     """One search's target and answer: `latency` is `p99` or `mean`, `low_hz` the rate that is
     promised, `high_hz` the lowest that is shown to break it, None where there is none. `resume`
-    has the flags that continue a search whose answer is not final; a file of schema 3 has a command
-    line in their place, which is passed over."""
+    has the flags that continue a search whose answer is not final."""
 
     latency: str
     limit_us: float

@@ -110,7 +110,7 @@ def time_blocks(run: Run) -> Iterator[Block]:
     if times is None:
         yield Note(
             "time",
-            "this run recorded no times: it was ended from outside, or by an earlier version",
+            "this run recorded no times: it was ended from outside",
         )
         return
     yield Paragraph(f"This run took {text.duration(times.total_s)}.")

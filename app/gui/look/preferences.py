@@ -13,8 +13,6 @@ from pathlib import Path
 import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
-from app.cases.column_names import current_name
-
 LAYOUT_VERSION = 3
 """Raise it when panes are added or removed."""
 
@@ -71,7 +69,7 @@ class Preferences:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the results table that the user wants; none: the default ones."""
-        return tuple(map(current_name, self._texts("columns")))
+        return tuple(self._texts("columns"))
 
     @columns.setter
     def columns(self, names: Sequence[str]) -> None:

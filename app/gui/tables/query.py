@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.cases.column_names import RENAMED
 from app.run_folder.diagnostics import codes_in
 
 Value = str | float | None
@@ -107,10 +106,9 @@ def typed_for(columns: Sequence[tuple[str, str]]) -> dict[str, str]:
     Names come first: an option that is called as a column is asked for by its name.
     """
     column_keys = {key for key, _ in columns}
-    former = {word: key for word, key in RENAMED.items() if key in column_keys}
     by_key = {key.lower(): key for key, _ in columns}
     short = {word: key for word, key in SHORT.items() if key in column_keys}
-    return {**former, **by_key, **short, **{name.lower(): key for key, name in columns if name}}
+    return {**by_key, **short, **{name.lower(): key for key, name in columns if name}}
 
 
 def _bare(text: str) -> str:

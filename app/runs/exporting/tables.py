@@ -124,7 +124,7 @@ def export_csv(run: Run, rows: Sequence[Row], columns: Sequence[str] = ()) -> tu
     `columns` are the words of `--columns`.
     """
     samples, results = run.path / SAMPLES_FILE, []
-    for name, content in tables(run.manifest, rows, columns):
+    for name, content in tables(rows, columns):
         write_atomically(run.path / name, content)
         results.append(run.path / name)
     with replacing(samples) as file:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.run_folder.folder import RESULTS
 from app.run_folder.journal import FOLDER
+from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Run
 from app.run_folder.table import read_rounds
 from app.runs.verify import count_missing_rounds
@@ -18,7 +19,7 @@ def back_up_fuller_table(run: Run) -> str:
 
     Where that table is gone, the one for people is kept likewise.
     """
-    for name in dict.fromkeys((run.manifest.full_table, RESULTS)):
+    for name in (FULL_TABLE, RESULTS):
         table = run.path / name
         missing = count_missing_rounds(read_rounds(table), run)
         if missing:

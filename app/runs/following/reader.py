@@ -35,6 +35,7 @@ from app.plot_data.series import Series, Standing, reference_figures
 from app.run_folder.files import Problem, read_json
 from app.run_folder.folder import LIVE, is_being_written, samples_name
 from app.run_folder.live_status import Live
+from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import SAMPLES
 from app.run_folder.table import read_rows
 from app.runs.following.samples import CaseSamples, TelemetryCache, no_counts
@@ -90,9 +91,8 @@ class ResultFiles:
     """As of the last `poll`, by case id: `rows` of the full table, the ends of searches for a rate
     in `sought`, and the `ladders` of those over options by the case of their defaults."""
 
-    def __init__(self, folder: Path, full_table: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._full_table = full_table
         self._stamps: dict[str, tuple[int, int]] = {}
         self.rows: Mapping[str, Row] = {}
         self.sought: Mapping[str, RateAnswer] = {}
@@ -101,8 +101,8 @@ class ResultFiles:
     def poll(self) -> set[str]:
         """The cases of which something else is written than before."""
         changed_keys: set[str] = set()
-        if self._is_new(self._full_table):
-            previous, self.rows = self.rows, read_rows(self._folder / self._full_table)
+        if self._is_new(FULL_TABLE):
+            previous, self.rows = self.rows, read_rows(self._folder / FULL_TABLE)
             changed_keys |= {key for key, row in self.rows.items() if previous.get(key) != row}
         if self._is_new(ANSWERS):
             self.sought = read_answers(self._folder / ANSWERS)
@@ -164,7 +164,7 @@ class RunReader:
         self._model_names = _model_names(self._cases.values())
         self._samples: dict[str, CaseSamples] = {}
         self._target = self._journal.ledger.manifest.requested_plan.target
-        self._result_files = ResultFiles(folder, self._journal.ledger.manifest.full_table)
+        self._result_files = ResultFiles(folder)
         self._answer_cache: dict[str, tuple[int, Row, Summary | None]] = {}
         self._requested_counts: dict[str, int] = {}
         self._operators: dict[str, OperatorTimes] = {}

@@ -310,7 +310,7 @@ def _fill(
         _write_lines(making / JOURNAL / name, lines)
     write_atomically(making / MANIFEST, manifest_text(manifest).encode())
     run = read_run(making)
-    for name, content in tables(manifest, Rows().of(run)):
+    for name, content in tables(Rows().of(run)):
         write_atomically(making / name, content)
     counts = {name: len(lines) for name, lines in merge_content.journals.items()}
     write_atomically(making / LIVE, json.dumps(_live(run, counts)).encode())

@@ -264,7 +264,7 @@ def case_moves(sources: Sequence[Source], names: Names) -> list[CaseMove]:
                 host_rounds = tuple(
                     pair for pair in rounds if names.by_writer[pair[0].writer] == host
                 )
-                new = replace(case, host=host if has_hosts else "", naming=2)
+                new = replace(case, host=host if has_hosts else "")
                 moves.append(CaseMove(source, case, new, case.case_id in planned_ids, host_rounds))
     return moves
 

@@ -61,7 +61,7 @@ class SequentialRounds:
             if not (self._is_alive(second_id) and self._is_alive(partner.case_id)):
                 continue
             rounds = self._common_rounds(second_id, partner.case_id)
-            comparison = comparisons.get(self._cases[second_id].identity_id)
+            comparison = comparisons.get(self._cases[second_id].case_id)
             target = self._wanted_rounds(rounds, comparison)
             open_count += target > rounds
             for case_id in (second_id, partner.case_id):

@@ -40,7 +40,7 @@ def hostile_run(path: Path) -> Path:
                     case,
                     number,
                     latencies,
-                    warnings=(diagnostic("legacy_message", text=f"{TAG}: wait"),),
+                    warnings=(diagnostic("checker_rejects_graph", objection=f"{TAG}: wait"),),
                 )
         record(folder, CASES[-1], 0, status="crashed", reason=f"signal SIGSEGV: {TAG}")
     return path

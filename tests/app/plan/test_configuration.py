@@ -211,9 +211,8 @@ def test_a_run_records_its_values_and_resume_reads_no_file(project: Path) -> Non
     assert (plan.profile, plan.rounds, plan.band) == ("glance", 2, 0.05)
 
 
-def test_a_users_environments_are_those_of_both_files() -> None:
-    user_file().with_name("environments.toml").write_text('[environments]\na = "x"\nb = "y"\n')
+def test_a_users_environments_are_those_of_his_file() -> None:
     user_file().write_text('environments = {b = "z"}\n')
-    assert users_environments() == {"a": "x", "b": "z"}
+    assert users_environments() == {"b": "z"}
     assert planned().environments == {}
     assert planned("--runtimes", "ort-cpu@b").environments == {"b": "z"}

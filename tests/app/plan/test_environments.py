@@ -10,11 +10,12 @@ import pytest
 from app.cases.errors import PlanError
 from app.plan.command import command_line
 from app.plan.command_line import parse
+from app.plan.configuration import VARIABLE, user_file
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.plan_files import load_plan, plan_toml
-from app.plan.runtime_selection import environments_of, users_file
+from app.plan.runtime_selection import environments_of
 from tests.environments import make_environment
 
 
@@ -27,12 +28,14 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's own file that holds nothing yet."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    users_file().parent.mkdir()
-    return users_file()
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path)
+    user_file().parent.mkdir()
+    return user_file()
 
 
 def plan(runtimes: str, *environments: str) -> Plan:
-    words = [word for name in environments for word in ("--environment", name)]
+    words = [word for name in environments for word in ("--python", name)]
     return plan_from_options(parse(["--models", "mlp", "--runtimes", runtimes, *words]))
 
 
@@ -63,12 +66,6 @@ def test_an_environment_that_no_runtime_names_is_refused(python: str) -> None:
     assert "no runtime is of the environment 'new': name one" in refusal(
         plan("fake", f"new={python}")
     )
-
-
-@pytest.mark.parametrize("text", ["environments = 1", "[environments]\na = 1", "[others]", "a ="])
-def test_a_file_of_names_that_is_none_is_refused(config: Path, text: str) -> None:
-    config.write_text(text)
-    assert str(config) in refusal(plan("fake@old"))
 
 
 def test_a_name_that_could_not_be_written_behind_a_runtime_is_refused(python: str) -> None:

@@ -88,7 +88,7 @@ def test_replicas_are_beside_what_perfect_scaling_would_give(tmp_path: Path) -> 
 
 
 def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> None:
-    placed_cases = [replace(ORT, host=host, naming=2) for host in ("board", "<b>server")]
+    placed_cases = [replace(ORT, host=host) for host in ("board", "<b>server")]
     with RunFolder.create(tmp_path / "run", manifest_of(placed_cases, rounds=3)) as folder:
         folder.begin(ENVIRONMENT)
         folder.record(ModelExported("net", "fp32", MODEL))

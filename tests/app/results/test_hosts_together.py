@@ -40,7 +40,7 @@ def found(
     row_values: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> tuple[AggregateThroughput, ...]:
     """Of a run whose hosts measured rounds of so many microseconds a run."""
-    cases = {host: replace(ANYWHERE, host=host, naming=2) for host in rounds}
+    cases = {host: replace(ANYWHERE, host=host) for host in rounds}
     path.mkdir(exist_ok=True)
     with RunFolder.create(path / "run", manifest_of(list(cases.values()), 3)) as folder:
         folder.begin(ENVIRONMENT)

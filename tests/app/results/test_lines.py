@@ -57,43 +57,15 @@ def test_every_kind_of_line_survives_the_journal(tmp_path: Path) -> None:
     lines = lines_of_every_kind(tmp_path)
     assert {type(line) for line in lines} == set(KINDS.values())
     for line in lines:
-        assert decode_line(through_json(line_values(line)), schema=2) == line
-
-
-def test_a_check_that_speaks_of_slots_keeps_its_lane() -> None:
-    values = through_json(line_values(ROUND))
-    values["check"]["slot"] = values["check"].pop("lane")
-    assert decode_line(values, schema=1) == ROUND
-
-
-def test_what_this_release_adds_to_an_old_folder_is_read_as_it_was_told() -> None:
-    assert decode_line(through_json(line_values(ROUND)), schema=1) == ROUND
-
-
-def test_an_old_case_keeps_the_name_that_its_rounds_have() -> None:
-    values = through_json(line_values(SearchCase(CASE)))
-    del values["case"]["naming"], values["case"]["case_id"]
-    line = decode_line(values, schema=1)
-    assert isinstance(line, SearchCase)
-    assert line.case.case_id != CASE.case_id
-    assert line.case.identity == CASE.identity
-
-
-def test_a_profile_of_an_old_folder_is_the_operator_times_of_today() -> None:
-    values = {"kind": "profile", "case_id": "c", "clock": "wall", "runs": 3, "reason": ""}
-    assert decode_line({**values, "profile": "c.csv", "total_us": 2.0}, schema=1) == Operators(
-        "c", "wall", 3, file="profiles/c.csv", total_us=2.0
-    )
-    without_reason = {**values, "reason": "it does not tell"}
-    assert decode_line(without_reason, schema=1) == Operators("c", "wall", 3, "it does not tell")
+        assert decode_line(through_json(line_values(line))) == line
 
 
 def test_a_round_before_the_first_is_damage() -> None:
     with pytest.raises(ValueError, match="round is -1, not a number from 0"):
-        decode_line({**through_json(line_values(ROUND)), "round": -1}, schema=2)
+        decode_line({**through_json(line_values(ROUND)), "round": -1})
 
 
 @pytest.mark.parametrize("data", [None, [], "round", 7])
 def test_what_is_no_object_is_no_line(data: object) -> None:
     with pytest.raises(ValueError, match="not an object"):
-        decode_line(data, schema=2)
+        decode_line(data)

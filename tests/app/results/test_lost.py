@@ -178,13 +178,13 @@ def test_a_reason_of_megabytes_is_cut_where_it_is_read(tmp_path: Path) -> None:
     endless = replace(
         FAILED,
         reason="x" * 10_000_000,
-        warnings=(diagnostic("legacy_message", text="y" * 10_000_000),),
+        warnings=(diagnostic("checker_rejects_graph", objection="y" * 10_000_000),),
     )
     path = _write_run(tmp_path / "run", endless)
     (round_result,) = read_run(path).rounds[OTHER.case_id].values()
     assert (
         len(round_result.reason)
-        == len(str(round_result.warnings[0].parameters["text"]))
+        == len(str(round_result.warnings[0].parameters["objection"]))
         == LONGEST_TEXT + 1
     )
     (journal,) = (path / FOLDER).iterdir()

@@ -67,7 +67,7 @@ def test_a_case_that_became_slower_on_a_machine_that_did_too_is_called() -> None
     first = [1.0] * 10 + [1.06] * 6
     history = history_of(levels_of(machine, 4, first))
     (trend,) = history.trends_with("slower")
-    assert trend.case_id == CASES[0].identity_id
+    assert trend.case_id == CASES[0].case_id
     (change,) = trend.changes
     assert change.point.run.run_id == f"{10:012}"
     assert change.ratio == pytest.approx(1.06, rel=0.01)

@@ -36,7 +36,7 @@ def compared(
     arguments = ("--compare", first, second, "--fail-on", "slower", "--json", answer, *more)
     code, _ = told(capsys, *arguments)
     document = json.loads(answer.read_text())
-    case_entry = next(entry for entry in document["cases"] if entry["case_id"] == CASE.identity_id)
+    case_entry = next(entry for entry in document["cases"] if entry["case_id"] == CASE.case_id)
     percentiles: dict[str, Any] = case_entry["percentiles"]
     return code, percentiles
 
@@ -184,7 +184,7 @@ def test_the_anchor_is_reported_and_not_judged(
     arguments = ("--compare", first, second, "--fail-on", "slower", "--json", answer)
     assert told(capsys, *arguments)[0] == 0
     document = json.loads(answer.read_text())
-    assert [entry["case_id"] for entry in document["cases"]] == [CASE.identity_id]
+    assert [entry["case_id"] for entry in document["cases"]] == [CASE.case_id]
     assert document["anchor"]["p50"] == pytest.approx(1.5, rel=0.02)
     assert document["only_first"] == document["only_second"] == []
 
@@ -265,6 +265,6 @@ def test_python_compares_by_the_runs_beside_or_by_a_named_history(tmp_path: Path
     for history, source in ((None, "stated"), (tmp_path / "past", "history")):
         comparison = compare(first, second, history=history).found
         p50 = next(
-            entry for entry in comparison.cases if entry.case_id == CASE.identity_id
+            entry for entry in comparison.cases if entry.case_id == CASE.case_id
         ).percentiles["p50"]
         assert p50.verdict.variation is not None and p50.verdict.variation.source == source

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 from app.capabilities.slo_search.answer import (
     ANSWERS,
     RATES,
-    RateAnswer,
     rate,
     read_answers,
     sentence,
@@ -284,13 +282,6 @@ def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Pa
     )
     lines = [block.line for block in answer.tables() if isinstance(block, Command)]
     assert lines == [graphlap_line(*file_answer.resume)]
-
-
-def test_answers_of_schema_3_are_read_with_their_command_line(tmp_path: Path) -> None:
-    answer = {"latency": "p99", "limit_us": 5.0, "low_hz": 10.0, "command": "graphlap --resume a"}
-    file = tmp_path / ANSWERS
-    file.write_text(json.dumps({"answers": {"case": answer}}))
-    assert read_answers(file) == {"case": RateAnswer("p99", 5.0, low_hz=10.0)}
 
 
 def test_rounds_that_another_search_chose_count_too(tmp_path: Path) -> None:

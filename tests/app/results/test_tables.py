@@ -25,7 +25,6 @@ from app.sweep import run as refreshing
 from app.sweep.run import Refresher
 from tests.app.headless.batch import FAKE
 from tests.app.headless.batch import run as batch
-from tests.app.results.resealed import reseal_manifest
 
 FULL, PEOPLE = "results.full.csv", "results.csv"
 
@@ -155,19 +154,11 @@ def test_programs_are_given_the_full_table(run: Path) -> None:
     assert row["seed"] == frame["seed"][0]
 
 
-def test_a_manifest_that_names_another_file_is_refused(run: Path) -> None:
-    manifest = json.loads((run / "manifest.json").read_text())
-    (run / "manifest.json").write_text(json.dumps({**manifest, "full_table": "../other.csv"}))
-    reseal_manifest(run / "manifest.json")
-    assert main(["--export", "csv", str(run)]) == 2
-
-
 def test_a_kill_between_the_two_tables_leaves_a_run_that_a_resume_completes(run: Path) -> None:
     """The full table is of all rounds and the other of none: as if the writer had been killed."""
-    manifest = read_run(run).manifest
     content = (run / PEOPLE).read_bytes()
     nothing: list[Row] = [{**row, "rounds": None, "status": "cancelled"} for row in rows_of(run)]
-    write_atomically(run / PEOPLE, dict(tables(manifest, nothing))[PEOPLE])
+    write_atomically(run / PEOPLE, dict(tables(nothing))[PEOPLE])
     live = json.loads((run / "live.json").read_text())
     (run / "live.json").write_text(json.dumps({**live, "state": "measuring"}))
     report = verify(run)

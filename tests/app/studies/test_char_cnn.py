@@ -134,9 +134,7 @@ def test_where_a_runtime_has_several_devices_they_share_the_inputs(tmp_path: Pat
 
 def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: Path) -> None:
     anywhere = [replace(ONE, host="", scenario=OFFLINE), ONE]
-    placed_cases = [
-        replace(case, host=host, naming=2) for host in ("board", "server") for case in anywhere
-    ]
+    placed_cases = [replace(case, host=host) for host in ("board", "server") for case in anywhere]
     with RunFolder.create(tmp_path / "run", manifest_of(placed_cases, 3)) as folder:
         folder.begin(ENVIRONMENT)
         for host in ("board", "server"):

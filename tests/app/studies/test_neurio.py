@@ -129,7 +129,7 @@ def test_no_time_of_a_layer_is_negative() -> None:
 def test_machines_stand_beside_each_other(tmp_path: Path) -> None:
     models = [f"dense_{size}" for size in ("128_32", "256_64")]
     placed_cases = [
-        Case(model, "ort-cpu", axes={"batch": 1}, suite="layers", host=host, naming=2)
+        Case(model, "ort-cpu", axes={"batch": 1}, suite="layers", host=host)
         for host in ("board", "server")
         for model in models
     ]

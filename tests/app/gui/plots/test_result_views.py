@@ -281,7 +281,7 @@ def test_a_run_without_an_interval_is_an_open_dot_of_the_history(
     history = read_history(tmp_path / "nights")
     view = on_screen(qtbot, HistoryView())
     view.set_history(history)
-    view.set_case(CASE.identity_id, "mlp")
+    view.set_case(CASE.case_id, "mlp")
     view.refresh()
     (item,) = (i for i in view.plots[0].listDataItems() if i.opts.get("symbol") == "o")
     styles = [brush.style() for brush in item.opts["symbolBrush"]]

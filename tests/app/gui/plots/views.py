@@ -203,7 +203,7 @@ def _history(folder: Path) -> HistoryView:
     nights_at(folder / "nights", [1.0, 1.0, 1.0])
     view = HistoryView()
     view.set_history(read_history(folder / "nights"))
-    view.set_case(CASE.identity_id, "mlp")
+    view.set_case(CASE.case_id, "mlp")
     return view
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from app.formatting.case_labels import labels
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported, SearchCase
-from app.run_folder.manifest import SCHEMA_VERSION
 from app.run_folder.operators import read_operators, write_operators
 from app.runs.merging.sources import read_source
 from app.runs.reader import read_run
@@ -43,8 +41,6 @@ from tests.app.results.merging.machines import (
 from tests.app.results.resealed import reseal_journal, reseal_manifest
 from tests.app.results.runs import CASE, record
 from tests.app.sweep.sweeps import exported_add
-
-SCHEMA_1 = Path(__file__).parents[1] / "schema_1.tar.gz"
 
 
 def test_machines_of_a_merged_run_are_added_and_one_under_two_names_is_not(
@@ -324,24 +320,6 @@ def test_a_link_that_leads_out_of_its_folder_is_not_followed(tmp_path: Path) -> 
     files = [path for path in merge_result.run.path.rglob("*") if path.is_file()]
     assert not any(path.is_symlink() for path in files)
     assert not any(b"mine alone" in path.read_bytes() for path in files)
-
-
-def test_a_run_of_schema_1_and_what_was_imported_are_merged_too(tmp_path: Path) -> None:
-    with tarfile.open(SCHEMA_1) as archive:
-        archive.extractall(tmp_path, filter="data")
-    b = made(tmp_path / "b", machine("server", LARGE))
-    old = read_run(tmp_path / "finished")
-    merge_result = merged(tmp_path / "c", tmp_path / "finished", b)
-    assert merge_result.run.manifest.schema_version == SCHEMA_VERSION
-    assert any("schema_version is" in sentence for sentence in merge_result.sentences)
-    expected = {r["runtime"]: r["latency_p50_us"] for r in Rows().of(old)}
-    actual = {
-        r["runtime"]: r["latency_p50_us"]
-        for r in Rows().of(merge_result.run)
-        if r["host"] != "server"
-    }
-    assert actual == expected
-    assert not verify(merge_result.run.path).findings
 
 
 @pytest.mark.parametrize("name", ["../../evil", ".hidden", "a/b", "x" * 300])
