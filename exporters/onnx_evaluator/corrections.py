@@ -5,7 +5,7 @@ At most 15 lines each and 200 in all: what is rarer stands in `table` instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil, floor, prod
 from typing import Any
 
@@ -125,7 +125,7 @@ def _extent(
     size: int, span: int, stride: int, pads: tuple[int, int], settings: Mapping[str, Any]
 ) -> tuple[int, int, int]:
     """Along one axis: the number of windows and the pads, by the formulas of MaxPool."""
-    mode = settings["auto_pad"]
+    mode = settings.get("auto_pad")
     if mode in ("SAME_UPPER", "SAME_LOWER"):
         count = ceil(size / stride)
         total = max(0, (count - 1) * stride + span - size)
@@ -142,7 +142,7 @@ def _windows(x: np.ndarray, fill: float, edge: float, settings: Mapping[str, Any
     """[n, c, *counts, windows' elements]: `fill` in the pads, `edge` where windows pass them."""
     kernel, ndim = settings["kernel_shape"], x.ndim - 2
     strides, dilations = (settings.get(n) or [1] * ndim for n in ("strides", "dilations"))
-    pads = settings["pads"] or [0] * 2 * ndim
+    pads = settings.get("pads") or [0] * 2 * ndim
     spans, index, inner, outer = [], [slice(None)] * 2, [(0, 0)] * 2, [(0, 0)] * 2
     for axis, (size, k, step, gap) in enumerate(
         zip(x.shape[2:], kernel, strides, dilations, strict=True)
@@ -173,9 +173,18 @@ class AveragePool(OpRun):
     """Over elements of the input or of the padded input, where onnx's fails or errs."""
 
     def _run(self, x: np.ndarray, **settings: Any) -> tuple[np.ndarray, ...]:
-        pad_count = 1 if settings.get("count_include_pad") else 0
-        counts = _windows(np.ones((1, 1, *x.shape[2:])), pad_count, 0, settings).sum(-1)
-        return ((_windows(x.astype(float), 0, 0, settings).sum(-1) / counts).astype(x.dtype),)
+        return (_average(x, settings),)
+
+
+def _average(x: np.ndarray, settings: Mapping[str, Any]) -> np.ndarray:
+    if settings.get("channels_last"):
+        last_settings = {**settings, "channels_last": 0}
+        return np.moveaxis(_average(np.moveaxis(x, -1, 1), last_settings), 1, -1)
+    if "kernel_shape" not in settings:  # it is global
+        return np.asarray(x.mean(tuple(range(2, x.ndim)), keepdims=True))
+    pad_count = 1 if settings.get("count_include_pad") else 0
+    counts = _windows(np.ones((1, 1, *x.shape[2:])), pad_count, 0, settings).sum(-1)
+    return (_windows(x.astype(float), 0, 0, settings).sum(-1) / counts).astype(x.dtype)
 
 
 class GridSample(_OnnxGridSample):
@@ -285,12 +294,59 @@ class ZipMap(OpRun):
         return ([dict(zip(labels, row, strict=True)) for row in x.reshape(-1, len(labels))],)
 
 
+def _quantised(y: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
+    limits = np.iinfo(zero.dtype)
+    return (np.rint(y / scale) + zero).clip(limits.min, limits.max).astype(zero.dtype)
+
+
+class QLinear(OpRun):
+    """Of quantised files: between numbers that are dequantised and quantised again, each input
+    with scale and zero point, and those of the output."""
+
+    op_domain = "com.microsoft"
+
+    def _run(self, *values: Any, **settings: Any) -> tuple[np.ndarray, ...]:
+        kind = self.onnx_node.op_type.removeprefix("QLinear")
+        end = values[:2] if kind == "Concat" else values[-2:]
+        values = values[2:] if kind == "Concat" else values[:-2]
+        triples = zip(values[::3], values[1::3], values[2::3], strict=True)
+        reals = [(x.astype(np.float32) - z) * s for x, s, z in triples]
+        return (_quantised(_REAL[kind](reals, settings), *end),)
+
+
+_REAL: Mapping[str, Callable[[Sequence[np.ndarray], Mapping[str, Any]], np.ndarray]] = {
+    "Add": lambda x, how: x[0] + x[1],
+    "Mul": lambda x, how: x[0] * x[1],
+    "Concat": lambda x, how: np.concatenate(x, how["axis"]),
+    "Sigmoid": lambda x, how: 1 / (1 + np.exp(-x[0])),
+    "LeakyRelu": lambda x, how: np.where(x[0] < 0, how.get("alpha", 0.01), 1) * x[0],
+    "GlobalAveragePool": lambda x, how: _average(x[0], how),
+    "AveragePool": lambda x, how: _average(x[0], how),
+}
+
+
+class QGemm(OpRun):
+    """Sums of products of integers, scaled, and quantised where a scale for that is given."""
+
+    op_domain = "com.microsoft"
+
+    def _run(
+        self, a: Any, sa: Any, za: Any, b: Any, sb: Any, zb: Any, *rest: Any, **settings: Any
+    ) -> tuple[np.ndarray, ...]:
+        c, *end = [*rest, None, None, None][:3]
+        a, b = a.astype(np.int64), b.astype(np.int64)
+        a, b = a.T if settings.get("transA") else a, b.T if settings.get("transB") else b
+        sums = (a - za) @ (b - zb) + (0 if c is None else c)
+        y = (sums * (settings.get("alpha", 1.0) * sa * sb)).astype(np.float32)
+        return (y if end[0] is None else _quantised(y, *end),)
+
+
 _ALWAYS = 2**31
 CORRECTIONS: Mapping[str, tuple[type[OpRun], int]] = {
     operator.__name__: (operator, version)
     for version, operators in {
         _ALWAYS: (AveragePool, ConvTranspose, GatherElements, GlobalMaxPool, LRN, LogSoftmax,
-                  MaxPool, Mean, NonMaxSuppression, Resize, ZipMap),
+                  MaxPool, Mean, NonMaxSuppression, QGemm, Resize, ZipMap),
         20: (GridSample,),
         19: (DequantizeLinear,),
         14: (BatchNormalization,),
@@ -298,7 +354,7 @@ CORRECTIONS: Mapping[str, tuple[type[OpRun], int]] = {
         10: (Upsample,),
     }.items()
     for operator in operators
-}  # fmt: skip
+} | {f"QLinear{kind}": (QLinear, _ALWAYS) for kind in _REAL}  # fmt: skip
 """By operator, each for the opsets below a number."""
 HALF_IN_SINGLE = frozenset(
     ("AveragePool", "Conv", "ConvTranspose", "Gemm", "GlobalAveragePool", "GroupNormalization",

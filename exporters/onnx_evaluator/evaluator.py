@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 from onnx import ModelProto, NodeProto
-from onnx.defs import OpSchema, SchemaError, get_schema
+from onnx.defs import OpSchema, SchemaError, get_schema, has
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun, RefAttrName, RuntimeContextError
 
@@ -68,7 +68,9 @@ class Evaluator(ReferenceEvaluator):
         operator, first_right_version = CORRECTIONS.get(node.op_type, (None, 0))
         is_wrong = version < first_right_version
         if operator is not None and is_wrong and node.domain == operator.op_domain:
-            return _with_schema(operator, get_schema(node.op_type, version, node.domain))
+            known = has(node.op_type, node.domain)
+            schema = get_schema(node.op_type, version, node.domain) if known else None
+            return _with_schema(operator, schema)
         implementation = super()._load_impl(node, input_types)
         if node.domain:
             return implementation
@@ -145,7 +147,7 @@ def _with_newer(op: str, version: int) -> _Defaults:
     return _Defaults({**newest.attributes, **own_schema.attributes})
 
 
-def _with_schema(implementation: type[OpRun], schema: OpSchema | _Defaults) -> type[OpRun]:
+def _with_schema(implementation: type[OpRun], schema: OpSchema | _Defaults | None) -> type[OpRun]:
     """The implementation with these defaults, where onnx's evaluator gives the newest ones."""
     return type(implementation.__name__, (implementation,), {"op_schema": schema})
 

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
+from exporters.onnx_evaluator.corrections import CORRECTIONS
+
 RANDOM = frozenset(
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
      "RandomUniformLike")
@@ -254,9 +256,8 @@ ROWS: tuple[Row, ...] = (
 
 @cache
 def _rows_of(domain: str, operator: str) -> tuple[Row, ...]:
-    return tuple(
-        row for row in ROWS if row.domain == domain and ({operator, "*"} & {*row.operators.split()})
-    )
+    names = {operator} if operator in CORRECTIONS else {operator, "*"}
+    return tuple(row for row in ROWS if row.domain == domain and (names & {*row.operators.split()}))
 
 
 UNDEFINED = frozenset(name for r in ROWS if r.is_undefined for name in r.operators.split())

@@ -104,15 +104,24 @@ class Unoptimised:
 
 
 def opened(
-    model: Path | bytes, custom_ops: Sequence[str], entries: Mapping[str, str] | None = None
+    model: Path | bytes,
+    custom_ops: Sequence[str],
+    entries: Mapping[str, str] | None = None,
+    recording: Path | None = None,
 ) -> onnxruntime.InferenceSession:
-    """A session that runs the graph as it is written; `entries` are session settings by key."""
+    """A session that runs the graph as it is written; `entries` are session settings by key.
+
+    Each kernel that it runs is recorded in a file whose name begins with `recording`.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _LOG_FATAL
     options.intra_op_num_threads = os.cpu_count() or 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    if recording is not None:
+        options.enable_profiling = True
+        options.profile_file_prefix = str(recording)
     for key, value in (entries or {}).items():
         options.add_session_config_entry(key, value)
     register_operators(options, custom_ops)

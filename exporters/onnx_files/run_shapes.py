@@ -1,24 +1,27 @@
-"""Multiply-accumulates from the shapes that one run has, where inference knows too few."""
+"""Multiply-accumulates of one run, where inference knows too few shapes or too little of loops and
+branches."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import onnx
-from onnx import NodeProto
 from onnx.inliner import inline_local_functions
 
 from exporters.engine_values import input_values
 from exporters.inputs import cast_inputs
-from exporters.onnx_files.counts import total_macs
+from exporters.onnx_files.counts import constants
 from exporters.onnx_files.evaluator import WEIGHTS_FOLDER, opened
-from exporters.onnx_files.graph import ShapeConflict, inferred, known_shapes
+from exporters.onnx_files.graph import Shape, nodes_of
 from exporters.onnx_files.products import node_macs
 from exporters.types import Made, TensorSpec, load_reference
 
-_AT_ONCE = 64
-"""Values that one run gives beside its outputs, so that they need not all be held together."""
 MACS = "macs"
+_KERNEL = "_kernel_time"
+_MOST_EVENTS = 1_000_000
+"""Where ONNX Runtime ends a recording."""
 
 
 def counted(
@@ -39,46 +42,38 @@ def counted(
 def _macs(
     path: Path, reference: str, inputs: tuple[TensorSpec, ...], custom_ops: tuple[str, ...]
 ) -> int | None:
+    """From the engine's recording, which has each kernel as often as it ran, with its shapes."""
     model = onnx.load(path, load_external_data=False)
     if model.functions:
         model = inline_local_functions(model)
-    arrays = load_reference(reference).inputs
-    point = {
-        size: arrays[spec.name].shape[place]
-        for spec in inputs
-        for place, size in enumerate(spec.shape)
-        if isinstance(size, str) and spec.name in arrays
-    }
-    try:
-        values = inferred(model, point)
-    except ShapeConflict:
-        values = {}
-    shapes = dict(known_shapes(values))
-    shapes |= {name: array.shape for name, array in arrays.items()}
-    unknown = dict.fromkeys(
-        name
-        for node in model.graph.node
-        if node_macs(node, shapes) is None
-        for name in _tensors(node)
-        if name not in shapes
-    )
-    given = {value.name for value in model.graph.output}
-    feeds = input_values(inputs, cast_inputs(arrays, inputs))
-    entries = {WEIGHTS_FOLDER: str(path.parent)}
-    wanted = list(unknown)
-    for start in range(0, len(wanted), _AT_ONCE):
-        names = wanted[start : start + _AT_ONCE]
-        part = onnx.ModelProto()
-        part.CopyFrom(model)
-        for name in names:
-            if name not in given:
-                part.graph.output.add(name=name)
-        session = opened(part.SerializeToString(), custom_ops, entries)
-        for name, value in zip(names, session.run_with_ort_values(names, feeds), strict=True):
-            if value.is_tensor():
-                shapes[name] = tuple(value.shape())
-    return total_macs(model, values, shapes)
-
-
-def _tensors(node: NodeProto) -> list[str]:
-    return [name for name in (*node.input, *node.output) if name]
+    weights = constants(model.graph, {})
+    nodes = {}
+    for number, node in enumerate(nodes_of(model.graph)):
+        node.name = str(number)
+        if not any(name in weights for name in node.output if name):  # else computed at loading
+            nodes[f"{node.name}{_KERNEL}"] = node
+    feeds = input_values(inputs, cast_inputs(load_reference(reference).inputs, inputs))
+    total = 0
+    with TemporaryDirectory(prefix="graphlap-macs-") as scratch:
+        entries = {WEIGHTS_FOLDER: str(path.parent)}
+        recording = Path(scratch, "run")
+        session = opened(model.SerializeToString(), custom_ops, entries, recording)
+        session.run_with_ort_values([value.name for value in model.graph.output], feeds)
+        events = json.loads(Path(session.end_profiling()).read_text("utf-8"))
+    if len(events) >= _MOST_EVENTS:
+        return None
+    for event in events:
+        if event["name"] not in nodes:
+            continue
+        node = nodes[event["name"]]
+        if any(a.HasField("g") or a.graphs for a in node.attribute):
+            continue
+        shapes: dict[str, Shape] = {}
+        for names, place in ((node.input, "input"), (node.output, "output")):
+            held = [shape for of in event["args"][f"{place}_type_shape"] for shape in of.values()]
+            shapes |= zip(filter(None, names), map(tuple, held), strict=False)
+        macs = node_macs(node, shapes)
+        if macs is None:
+            return None
+        total += macs
+    return total

@@ -301,3 +301,32 @@ def test_products_whose_shapes_inference_lacks_are_counted_from_a_run(tmp_path: 
             )
         )
         assert model.macs == 6 * 4 * 8
+
+
+def test_products_in_loops_and_branches_count_as_often_as_they_run(tmp_path: Path) -> None:
+    """Four turns of a product of 2 x 3 with 3 x 3, then the branch of two that is taken."""
+    bools = TensorProto.BOOL
+    body = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["h", "w"], ["g"]),
+            helper.make_node("Identity", ["go"], ["on"]),
+        ],
+        "body",
+        [tensor("i", [], TensorProto.INT64), tensor("go", [], bools), tensor("h", [2, 3])],
+        [tensor("on", [], bools), tensor("g", [2, 3])],
+    )
+    small, large = (
+        helper.make_graph([helper.make_node("MatMul", ["k", name], [f"y_{name}"])], name, [],
+                          [tensor(f"y_{name}", [2, None])])
+        for name in ("small", "large")
+    )  # fmt: skip
+    nodes = [
+        helper.make_node("Loop", ["turns", "", "x"], ["k"], body=body),
+        helper.make_node("If", ["taken"], ["y"], then_branch=small, else_branch=large),
+    ]
+    weights = {"w": _zeros(3, 3), "small": _zeros(3, 5), "large": _zeros(3, 500)}
+    weights |= {"turns": np.array(4), "taken": np.array(True)}
+    path = tmp_path / "loop.onnx"
+    onnx.save(graph(nodes, [tensor("x", [2, 3])], [tensor("y", [2, None])], weights), path)
+    model, _ = export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache")))
+    assert model.macs == 4 * 2 * 3 * 3 + 2 * 3 * 5
