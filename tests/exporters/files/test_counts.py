@@ -330,3 +330,19 @@ def test_products_in_loops_and_branches_count_as_often_as_they_run(tmp_path: Pat
     onnx.save(graph(nodes, [tensor("x", [2, 3])], [tensor("y", [2, None])], weights), path)
     model, _ = export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache")))
     assert model.macs == 4 * 2 * 3 * 3 + 2 * 3 * 5
+
+
+def test_weights_that_a_kernel_packs_for_itself_have_their_sizes(tmp_path: Path) -> None:
+    """A convolution of 4 channels to 3 behind a sum whose shape inference lacks."""
+    pair = ["s", "z"]
+    nodes = [
+        helper.make_node("QLinearAdd", [*["x", *pair] * 2, *pair], ["h"], domain="com.microsoft"),
+        helper.make_node("QLinearConv", ["h", *pair, "w", *pair, *pair], ["y"]),
+    ]
+    weights = {"w": np.ones((3, 4, 2, 2), np.uint8)}
+    weights |= {"s": np.array(1, np.float32), "z": np.array(0, np.uint8)}
+    ends = [tensor("x", [1, 4, 5, 5], TensorProto.UINT8)], [tensor("y", None, TensorProto.UINT8)]
+    path = tmp_path / "packed.onnx"
+    onnx.save(graph(nodes, *ends, weights, vendor="com.microsoft"), path)
+    model, _ = export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache")))
+    assert model.macs == 3 * 4 * 4 * 4 * 2 * 2

@@ -135,7 +135,7 @@ def test_each_correction_is_needed_and_right(operator: str, engines: EngineProce
 @pytest.mark.parametrize("kind", [np.uint8, np.int8])
 @pytest.mark.parametrize("operator", _QUANTISED)
 def test_a_quantised_operator_is_that_of_onnx_runtime(
-    operator: str, kind: type[np.generic], engines: EngineProcess
+    operator: str, kind: Any, engines: EngineProcess
 ) -> None:
     """By at most a step, as numbers are rounded after sums in another order."""
     rng, limits = np.random.default_rng(7), np.iinfo(kind)
@@ -145,7 +145,8 @@ def test_a_quantised_operator_is_that_of_onnx_runtime(
         x = rng.integers(limits.min, limits.max + 1, shape).astype(kind)
         return [x, np.array(scale, np.float32), np.array(rng.integers(0, 100), kind)]
 
-    x, settings = quantised(4, 6) if rank_two else quantised(1, 4, 6, 6), {}
+    x = quantised(4, 6) if rank_two else quantised(1, 4, 6, 6)
+    settings: dict[str, Any] = {}
     end = [np.array(0.03, np.float32), np.array(9, kind)]
     inputs = [*x, *end]
     if operator in ("QLinearAdd", "QLinearMul"):
