@@ -42,6 +42,7 @@ def t_share(freedom: float, value: float) -> float:
     return float(stdtr(freedom, value))
 
 
+@lru_cache(maxsize=_CACHE_SIZE)
 def noncentrality(freedom: float, value: float, share: float) -> float:
     """That of the noncentral t of which so large a share lies below the value."""
     from scipy.special import nctdtrinc

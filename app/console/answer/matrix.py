@@ -194,7 +194,10 @@ def _is_available(name: str, lines: Sequence[Line]) -> bool:
 def _add_published(lines: Sequence[Line]) -> list[Line]:
     """Each with the published figure of its scenario, all of one device: the first simulated one,
     else the first that has any."""
-    figures_by_line = {line.key: _published_figures(line, lines) for line in lines}
+    scenarios: dict[Value, set[Value]] = {}
+    for row in (line.representative.row for line in lines):
+        scenarios.setdefault(row["model"], set()).add(row["scenario"])
+    figures_by_line = {line.key: _published_figures(line, scenarios) for line in lines}
     simulated = {
         str(measurement.row["runtime"]).partition("@")[0]
         for line in lines
@@ -211,19 +214,15 @@ def _add_published(lines: Sequence[Line]) -> list[Line]:
     ]
 
 
-def _published_figures(line: Line, lines: Sequence[Line]) -> list[Published]:
-    """The figures for a model at batch 1: those of its scenario, where the run has several."""
+def _published_figures(line: Line, scenarios: Mapping[Value, set[Value]]) -> list[Published]:
+    """The figures for a model at batch 1: those of its scenario, where the run has several of the
+    model."""
     row = line.representative.row
-    figures = [figure for figure in published_for(str(row["model"])) if figure.mean_us]
     if row["batch_size"] not in (None, 1):
         return []
-    scenarios = {
-        candidate.representative.row["scenario"]
-        for candidate in lines
-        if candidate.representative.row["model"] == row["model"]
-    }
+    figures = [figure for figure in published_for(str(row["model"])) if figure.mean_us]
     pacing = _PACING.get(str(row["scenario"]), "")
-    if len(scenarios) == 1:
+    if len(scenarios[row["model"]]) == 1:
         return figures
     return [figure for figure in figures if figure.pacing == pacing]
 
