@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops import op_stft
 from onnx.reference.ops.op_conv_transpose import ConvTranspose as _OnnxConvTranspose
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
 from onnx.reference.ops.op_grid_sample import GridSample as _OnnxGridSample
@@ -211,6 +212,15 @@ class NonMaxSuppression(_OnnxNonMaxSuppression):
         return results
 
 
+class STFT(op_stft.STFT):
+    """onnx's fails for signals without their last axis, as torch writes them."""
+
+    def _run(self, x: np.ndarray, *inputs: Any, **settings: Any) -> tuple[np.ndarray, ...]:  # type: ignore[override]
+        compute: Any = super()._run
+        results: tuple[np.ndarray, ...] = compute(x.reshape(*x.shape[:2], -1), *inputs, **settings)
+        return results
+
+
 def _places(how: str, count: int, size: int, scale: float) -> np.ndarray:
     """Where outputs lie among the inputs of one axis, by the table in Resize's definition."""
     x = np.arange(count, dtype=float)
@@ -346,7 +356,7 @@ CORRECTIONS: Mapping[str, tuple[type[OpRun], int]] = {
     operator.__name__: (operator, version)
     for version, operators in {
         _ALWAYS: (AveragePool, ConvTranspose, GatherElements, GlobalMaxPool, LRN, LogSoftmax,
-                  MaxPool, Mean, NonMaxSuppression, QGemm, Resize, ZipMap),
+                  MaxPool, Mean, NonMaxSuppression, QGemm, Resize, STFT, ZipMap),
         20: (GridSample,),
         19: (DequantizeLinear,),
         14: (BatchNormalization,),

@@ -139,8 +139,9 @@ def packed_elements(node: NodeProto | None, place: int | None) -> int:
 
 
 def _linear(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
-    """ai.onnx.ml's: each row with all coefficients."""
-    numbers = next(len(a.floats) for a in node.attribute if a.name == "coefficients")
+    """ai.onnx.ml's: each row with all coefficients, and with all vectors of a kernel."""
+    held = {a.name: len(a.floats) for a in node.attribute}
+    numbers = held["coefficients"] + held.get("support_vectors", 0)
     shape = shapes[node.input[0]]
     return (shape[0] if len(shape) > 1 else 1) * numbers
 
@@ -164,7 +165,9 @@ _ONNX: Mapping[str, Formula] = {
 _FORMULAS: Mapping[str, Mapping[str, Formula]] = {
     "": _ONNX,
     "ai.onnx": _ONNX,
-    "ai.onnx.ml": {"LinearClassifier": _linear, "LinearRegressor": _linear},
+    "ai.onnx.ml": dict.fromkeys(
+        ("LinearClassifier", "LinearRegressor", "SVMClassifier", "SVMRegressor"), _linear
+    ),
     "com.microsoft": {
         "Attention": _fused_attention,
         "FusedConv": _ONNX["Conv"],

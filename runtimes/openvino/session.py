@@ -65,7 +65,7 @@ def compile_fault(error: Exception) -> RuntimeFault:
             "measure it in another precision, or on another runtime",
         )
     return CompileFault(
-        f"OpenVINO refused the graph{_clean_message(text)}", "check the file and its axes"
+        f"OpenVINO refused the graph{_clean_message(text)}", "use another runtime"
     )
 
 

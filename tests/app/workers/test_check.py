@@ -265,3 +265,16 @@ def test_bytes_that_are_off_by_two_throughout_are_wrong_and_a_few_are_not() -> N
     assert not compare(shifted, expected, "onnx", 0.1, steps=True).output_ok
     few = {"q": expected["q"] + np.uint8(2) * (np.arange(200) % 50 == 0).astype(np.uint8)}
     assert compare(few, expected, "onnx", 0.1, steps=True).output_ok
+
+
+def test_what_a_quantised_graph_makes_of_nan_is_not_wrong() -> None:
+    """Of a row of attention in which each key is masked, say; other elements are compared."""
+    expected = {"y": np.array([np.nan, 1.0, 2.0], np.float32)}
+    for y, is_right in (([0.5, 1.0, 2.0], True), ([0.5, 1.0, 3.0], False)):
+        actual = {"y": np.array(y, np.float32)}
+        assert compare(actual, expected, "onnx", 0.1, steps=True).output_ok is is_right
+        assert not compare(actual, expected, "onnx", 0.1).output_ok
+    nothing = {"y": np.full(3, np.nan, np.float32)}
+    check = compare({"y": np.ones(3, np.float32)}, nothing, "onnx", 0.1, steps=True)
+    assert check.output_ok
+    assert check.silent == {"y": "empty"}
