@@ -215,7 +215,7 @@ class NonMaxSuppression(_OnnxNonMaxSuppression):
 class STFT(op_stft.STFT):
     """onnx's fails for signals without their last axis, as torch writes them."""
 
-    def _run(self, x: np.ndarray, *inputs: Any, **settings: Any) -> tuple[np.ndarray, ...]:  # type: ignore[override]
+    def _run(self, x: np.ndarray, *inputs: Any, **settings: Any) -> tuple[np.ndarray, ...]:
         compute: Any = super()._run
         results: tuple[np.ndarray, ...] = compute(x.reshape(*x.shape[:2], -1), *inputs, **settings)
         return results
