@@ -64,9 +64,7 @@ def compile_fault(error: Exception) -> RuntimeFault:
             f"OpenVINO failed in its own {match['name']} at node {match['node']!r}{_cause(text)}",
             "measure it in another precision, or on another runtime",
         )
-    return CompileFault(
-        f"OpenVINO refused the graph{_clean_message(text)}", "use another runtime"
-    )
+    return CompileFault(f"OpenVINO refused the graph{_clean_message(text)}", "use another runtime")
 
 
 def run_fault(error: Exception) -> RuntimeFault:

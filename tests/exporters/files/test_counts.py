@@ -121,7 +121,11 @@ def test_a_fitted_estimator_that_keeps_its_numbers_in_attributes_is_not_said_to_
     linear = helper.make_node("LinearRegressor", ["x"], ["y"], domain=domain, coefficients=[1.0])
     fitted_model = graph([linear], *ends, vendor=domain, opset=20)
     assert count(fitted_model, {}) == Counts(None, None, 2)
-    vectors = {"coefficients": [1.0, 2.0], "support_vectors": [0.5] * 6, "n_supports": 2}
+    vectors: dict[str, Any] = {
+        "coefficients": [1.0, 2.0],
+        "support_vectors": [0.5] * 6,
+        "n_supports": 2,
+    }
     kernel = helper.make_node("SVMRegressor", ["x"], ["y"], domain=domain, **vectors)
     assert count(graph([kernel], *ends, vendor=domain, opset=20), {}).macs == 2 * (2 * 3 + 2)
     binary = helper.make_node("Binarizer", ["x"], ["y"], domain=domain, threshold=0.5)
