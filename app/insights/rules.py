@@ -181,10 +181,10 @@ def _maximum_gain(size: int, fact: Fact, larger_size: int, larger: Fact) -> floa
 
 def _by_batch(facts: Sequence[Fact]) -> Iterator[list[tuple[int, Fact]]]:
     """Cases that differ in their batch alone, by rising size."""
-    axes = {
-        model: _batch_axis([fact for fact in facts if fact.case.model == model])
-        for model in dict.fromkeys(fact.case.model for fact in facts)
-    }
+    facts_by_model: dict[str, list[Fact]] = {}
+    for fact in facts:
+        facts_by_model.setdefault(fact.case.model, []).append(fact)
+    axes = {model: _batch_axis(own_facts) for model, own_facts in facts_by_model.items()}
     lines: dict[object, list[tuple[int, Fact]]] = {}
     for group in group_except(facts, "axes"):
         for fact in group:

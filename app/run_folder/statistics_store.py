@@ -108,8 +108,9 @@ class StatisticsStore:
         self._new_entries[name] = key, values
 
     def save(self) -> None:
-        """Write what was added. A cache that can't be written is left as it is: the statistics
-        are computed again by the next reader."""
+        """Write what was added, and hold no text any more. A cache that can't be written is left as
+        it is: the statistics are computed again by the next reader."""
+        self._entries = None
         if self._has_new_files:
             self.put(_FILES, _ANY_KEY, self._files)
             self._has_new_files = False
@@ -128,7 +129,6 @@ class StatisticsStore:
             with replacing(self.path, durable=False) as file:
                 file.writelines(text + b"\n" for _, text in entries.values())
             _drop_oldest(self.path.parent)
-        self._entries = entries
         self._new_entries.clear()
 
     def _text(self, name: str, key: str) -> bytes | None:

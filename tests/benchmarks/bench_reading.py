@@ -29,7 +29,7 @@ from tests.checkout import ROOT
 
 CASES = int(os.environ.get("GRAPHLAP_CASES", "1000"))
 NIGHTS = 200
-AIMS = "aims at 10,000 cases, the second time: < 10 s and < 500 MB each, --verify < 20 s"
+AIMS = "aims at 10,000 cases, the second time: < 10 s and < 500 MB each, verify < 20 s"
 _WINDOW = """
 import os, sys, time
 from pathlib import Path
@@ -58,22 +58,23 @@ def main(revision: str = "") -> None:
         os.environ["GRAPHLAP_CACHE"] = str(scratch / "cache")
         runs = [stored_run(scratch / "runs" / f"{n}", CASES, seed=n) for n in range(2)]
         for run in runs:
-            _timed(ROOT, (*_APP, "--export", "csv", str(run)))
+            _timed(ROOT, (*_APP, "export", "-f", "csv", str(run)))
         first, second = map(str, runs)
         for label, arguments in (
-            ("verify", (*_APP, "--verify", first)),
-            ("export json", (*_APP, "--export", "json", first)),
-            ("export csv", (*_APP, "--export", "csv", first)),
-            ("compare", (*_APP, "--compare", first, second)),
-            ("report", (*_APP, "--report", first, "-o", str(scratch / "page.html"))),
-            ("resume", (*_APP, "--resume", first)),
+            ("verify", (*_APP, "verify", first)),
+            ("show", (*_APP, "show", first)),
+            ("export json", (*_APP, "export", "-f", "json", first)),
+            ("export csv", (*_APP, "export", "-f", "csv", first)),
+            ("compare", (*_APP, "compare", first, second)),
+            ("report", (*_APP, "report", first, "-o", str(scratch / "page.html"))),
+            ("resume", (*_APP, "resume", first)),
             ("window", ("-c", _WINDOW, first)),
         ):
             revision_cost = _timed(other, arguments) if other else None
             clear_part(statistics_store.folder())
             new = _timed(ROOT, arguments)
             if label in ("verify", "window"):  # which store nothing
-                _timed(ROOT, (*_APP, "--export", "json", first))
+                _timed(ROOT, (*_APP, "export", "-f", "json", first))
             _tell(label, revision_cost, new, _timed(ROOT, arguments))
         _history(scratch, other)
 
@@ -84,7 +85,7 @@ def _history(scratch: Path, other: Path | None) -> None:
         run = stored_run(nights / f"{number}", 2, seed=number, percentiles=(50.0, 97.5, 99.0))
         with RunFolder.reopen(run) as folder:
             write_tables(folder, Rows(stores=False).of(read_run(run)))
-    arguments = (*_APP, "--history", str(nights))
+    arguments = (*_APP, "history", str(nights))
     revision_cost = _timed(other, arguments) if other else None
     _tell(
         f"history of {NIGHTS} runs", revision_cost, _timed(ROOT, arguments), _timed(ROOT, arguments)

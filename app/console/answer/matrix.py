@@ -52,18 +52,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The lines with their labels; contenders in the plan's order."""
+    """The lines with their labels; contenders in the plan's order. `device` is the one of which
+    published figures are shown, "" where there are none."""
 
     lines: Sequence[Line]
     labels: Sequence[str]
     measured: Sequence[str]
     simulated: Sequence[str]
     marks: Mapping[str, str]
-
-    @property
-    def device(self) -> str:
-        """Of which device published figures are shown; "" where there are none."""
-        return next((line.published.device for line in self.lines if line.published), "")
+    device: str
 
 
 def matrix_of(result: RunResult) -> Matrix:
@@ -90,6 +87,7 @@ def matrix_of(result: RunResult) -> Matrix:
         tuple(name for name in measured_names if _is_available(name, sorted_lines)),
         tuple(simulated),
         _marks(result.contests, only_simulated=not measured_names),
+        next((line.published.device for line in complete_lines if line.published), ""),
     )
 
 

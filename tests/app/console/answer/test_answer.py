@@ -15,11 +15,13 @@ from app.cases.status import Status
 from app.columns.rows import Rows
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME
+from app.comparison.measured_case import MeasuredCase
 from app.console.answer.document import run_document
 from app.console.answer.matrix import (
     EQUIVALENT,
     MAXIMUM_LINES,
     UNDECIDED,
+    Line,
     Matrix,
     labels_of_cases,
     mark_of,
@@ -274,6 +276,25 @@ def test_more_lines_than_fit_are_counted(tmp_path: Path) -> None:
     ]
     lines = list(as_lines(run_document(measured(tmp_path / "run", figures), 80), 80))
     assert "... and 5 more in results.csv" in lines
+
+
+def test_no_line_is_compared_with_all_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = [Case(f"net{number}.onnx", "ort-cpu") for number in range(40)]
+    result = measured(tmp_path / "run", [(case, 20.0) for case in cases])
+    lines_looked_at: list[Line] = []
+    representative = Line.representative.fget
+    assert representative is not None
+
+    def count_call(line: Line) -> MeasuredCase:
+        lines_looked_at.append(line)
+        found: MeasuredCase = representative(line)
+        return found
+
+    monkeypatch.setattr(Line, "representative", property(count_call))
+    assert len(matrix_of(result).lines) == len(cases)
+    assert len(lines_looked_at) <= 3 * len(cases)
 
 
 def test_commands_are_understood_and_quoted(tmp_path: Path) -> None:
