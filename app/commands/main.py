@@ -1,7 +1,6 @@
 """From words to a command: `graphlap COMMAND …`, and every error as one sentence and an exit code.
 
-What is no command is translated into one (`app.commands.legacy`): a path, a model, and the flags
-that were modes before there were commands.
+What is no command becomes one (`app.commands.without_command`): a path, a model, `--headless`.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.cases.errors import DiskError
-from app.commands.legacy import NoCommand, as_command, note
 from app.commands.parsers import module_of, parse
 from app.commands.table import BY_NAME
+from app.commands.without_command import NoCommand, as_command
 from app.console.streams import ResilientStream, report, write_error_file
 from app.machine.system import refuse_other_systems
 from exporters.types import GraphlapError
@@ -84,9 +83,6 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
     code: int = module_of(command).run(options)
-    sentence = note(arguments, (name, *words))
-    if sentence and not options.quiet:
-        report(sentence, ResilientStream(sys.stderr))
     return code
 
 

@@ -44,7 +44,6 @@ def add_run_options(
     add_settings(parser, command, brief, {*_POSITIONAL_SETTINGS, *excluded_keys})
     for key in accepted_keys & set(_POSITIONAL_SETTINGS):
         parser.add_argument(f"--{key}", help=argparse.SUPPRESS)
-    parser.add_argument("--headless", action="store_true", help=argparse.SUPPRESS)
     add_format(parser)
     add_verbose(parser)
 

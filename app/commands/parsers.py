@@ -14,9 +14,8 @@ from types import ModuleType
 
 from app.cases.errors import PlanError
 from app.cases.flag_parser import FlagParser
-from app.commands.legacy import MODE_FLAGS
 from app.commands.output import format_of, output_group
-from app.commands.table import COMMANDS, Command
+from app.commands.table import BY_NAME, COMMANDS, Command
 from exporters import install_layout
 from exporters.diagnostics.diagnostic import listing
 
@@ -115,7 +114,7 @@ def _unknown_error(command: Command, parser: argparse.ArgumentParser, word: str)
         return PlanError(f"{word}: {name} takes no such argument", help_line)
     option = word.partition("=")[0]
     cause = f"{option}: {name} has no such option"
-    if option in MODE_FLAGS:
+    if option.removeprefix("--") in BY_NAME:
         return PlanError(cause, "It is a command of its own: give one command after the other")
     matches = get_close_matches(option, _visible(parser), n=1, cutoff=0.75)
     owners = [f"graphlap {owner}" for owner in _owners(option)]

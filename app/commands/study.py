@@ -14,7 +14,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="RUN", help="write the page of a stored run")
     parser.add_argument("--resume", metavar="RUN", help="measure what this run still lacks")
     add_settings(parser, "study", brief=True)
-    parser.add_argument("--headless", action="store_true", help=argparse.SUPPRESS)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -87,14 +87,22 @@ def _machine(host: Mapping[str, Any]) -> str:
 
 
 def _protocol(results: Found) -> str:
+    """Simulated cases have no length, and a search has its own order."""
     manifest = results.run.manifest
     limits = manifest.limits
-    count = "set by its search" if manifest.requested_plan.is_search else f"{manifest.rounds}"
-    return (
-        f"Rounds for each case: {count}. Each round is a separate process that measures "
-        f"{limits.min_s:g} to {limits.max_s:g} s. The rounds of all cases are in random order "
-        f"(seed {manifest.seed})."
-    )
+    if manifest.requested_plan.is_search:
+        sentence = "Rounds for each case: set by its search."
+    else:
+        sentence = (
+            f"Rounds for each case: {manifest.rounds}, those of all cases in random order "
+            f"(seed {manifest.seed})."
+        )
+    if any(clock_of(measurement.case.runtime) == "wall" for measurement in results.measured):
+        sentence += (
+            f" Each measured round is a separate process that measures {limits.min_s:g} to "
+            f"{limits.max_s:g} s."
+        )
+    return sentence
 
 
 def _load(results: Found) -> Iterator[Paragraph]:

@@ -89,14 +89,14 @@ def _follow(run: Path, whole: Path, out: Path) -> None:
 
 
 READERS: Mapping[str, Callable[[Path, Path, Path], object]] = {
-    "verify": _command("--verify", "RUN"),
-    "export": _command("--export", "csv,json,markdown,hdr,trace,parquet", "RUN"),
-    "compare": _command("--compare", "WHOLE", "RUN"),
-    "compare back": _command("--compare", "RUN", "WHOLE"),
-    "merge": _command("--merge", "there=RUN", "here=WHOLE", "--out", "OUT"),
+    "verify": _command("verify", "RUN"),
+    "export": _command("export", "-f", "csv,json,markdown,hdr,trace,parquet", "RUN"),
+    "compare": _command("compare", "WHOLE", "RUN"),
+    "compare back": _command("compare", "RUN", "WHOLE"),
+    "merge": _command("merge", "there=RUN", "here=WHOLE", "--out", "OUT"),
     "open": _open,
     "follow": _follow,
-    "report": _command("--report", "RUN", "-o", "OUT"),
+    "report": _command("report", "RUN", "-o", "OUT"),
 }
 
 

@@ -141,5 +141,5 @@ def test_a_history_goes_on_without_what_is_damaged(
     _dangling(tmp_path / "runs" / "linked")
     for seed in range(20):
         damaged_copy(whole, tmp_path / "runs" / f"damaged{seed}", seed)
-    assert main(["--history", str(tmp_path / "runs")]) == 0
+    assert main(["history", str(tmp_path / "runs")]) == 0
     assert "series of" in capsys.readouterr().out

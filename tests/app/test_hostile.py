@@ -90,10 +90,10 @@ def test_the_rows_are_there_and_have_the_names(run: Path) -> None:
 def test_nothing_steers_a_terminal(told: dict[str, str], run: Path, graphs: Path) -> None:
     for text in (
         *told.values(),
-        asked("--compare", str(run), str(run.with_name("again"))),
-        asked("--history", str(run.parent)),
-        asked("--verify", str(run)),
-        asked("--export", "json", str(run)),
+        asked("compare", str(run), str(run.with_name("again"))),
+        asked("history", str(run.parent)),
+        asked("verify", str(run)),
+        asked("export", "-f", "json", str(run)),
     ):
         assert not steering(text)
     code, _, errors = batch("--headless", "--models", f"{OF_FILES[4]}.onnx", "--runtimes", "fake")
@@ -102,8 +102,8 @@ def test_nothing_steers_a_terminal(told: dict[str, str], run: Path, graphs: Path
 
 
 def test_no_csv_has_a_formula(run: Path, graphs: Path, folder: Path) -> None:
-    asked("--export", "csv", str(run))
-    asked("--history", str(folder), "--csv", str(folder / "history.csv"))
+    asked("export", "-f", "csv", str(run))
+    asked("history", str(folder), "--csv", str(folder / "history.csv"))
     files = [*run.glob("*.csv"), folder / "history.csv", *(graphs / "operators").glob("*.csv")]
     assert len(files) == 6, "results.full.csv too"
     for path in files:
@@ -119,7 +119,7 @@ def test_operators_are_read_back_as_they_were_called(graphs: Path) -> None:
 def test_json_and_parquet_have_the_names_themselves(run: Path) -> None:
     import pandas as pd
 
-    asked("--export", "json,parquet,trace", str(run))
+    asked("export", "-f", "json,parquet,trace", str(run))
     rows = json.loads((run / "results.json").read_text("utf-8"))["rows"]
     assert {Path(row["model"]).stem for row in rows} == set(OF_FILES)
     frame = pd.read_parquet(run / "results.parquet")
@@ -130,9 +130,9 @@ def test_json_and_parquet_have_the_names_themselves(run: Path) -> None:
 
 
 def test_markdown_is_text_and_its_tables_are_whole(run: Path, graphs: Path) -> None:
-    asked("--export", "markdown", str(run), str(graphs))
+    asked("export", "-f", "markdown", str(run), str(graphs))
     pages = [(path / "results.md").read_text("utf-8") for path in (run, graphs)]
-    pages.append(asked("--compare", str(run), str(run.with_name("again")), "--markdown"))
+    pages.append(asked("compare", str(run), str(run.with_name("again")), "--markdown"))
     for text in pages:
         text_only = re.sub(r"^<sub>(.*)</sub>$", r"\1", text, flags=re.MULTILINE)
         assert list(opened_by_markdown(text_only)) == []
@@ -143,8 +143,8 @@ def test_markdown_is_text_and_its_tables_are_whole(run: Path, graphs: Path) -> N
 
 
 def test_xml_is_read_by_a_parser(run: Path, folder: Path) -> None:
-    asked("--compare", str(run), str(run.with_name("again")), "--junit", str(folder / "junit.xml"))
-    asked("--history", str(folder), "--plot", str(folder / "history.svg"))
+    asked("compare", str(run), str(run.with_name("again")), "--junit", str(folder / "junit.xml"))
+    asked("history", str(folder), "--plot", str(folder / "history.svg"))
     net = next((folder / "nets").glob("*onerror*"))
     card = ["explain", str(net), "--axis", f"{AXIS}=1", "--svg", str(folder / "card.svg")]
     output = io.StringIO()
@@ -168,7 +168,7 @@ def test_a_plan_has_the_names(run: Path, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def report(run: Path, graphs: Path) -> Path:
     path = run.parent / "report.html"
-    asked("--report", str(run), str(graphs), "-o", str(path))
+    asked("report", str(run), str(graphs), "-o", str(path))
     return path
 
 

@@ -14,15 +14,15 @@ LONG = "x" * 300
 @pytest.mark.parametrize(
     "words",
     [
-        ("--merge", f"{LONG}=a", "b", "--out", "c"),
-        ("--history", LONG),
-        ("--report", LONG),
+        ("merge", f"{LONG}=a", "b", "--out", "c"),
+        ("history", LONG),
+        ("report", LONG),
         ("--headless", "--plan", LONG),
         ("--headless", "--models", f"{LONG}.onnx"),
         ("--headless", "--models", "mlp", "--weights", LONG),
         ("--headless", "--models", "mlp", "--cluster", "local:1", "--inputs", LONG),
     ],
-    ids=lambda words: words[-2] if words[-1] != "c" else "--merge",
+    ids=lambda words: words[-2] if words[-1] != "c" else "merge",
 )
 def test_a_path_that_is_too_long_is_one_sentence(
     words: tuple[str, ...],

@@ -89,7 +89,7 @@ def observed(path: Path) -> dict[str, Any]:
     rows = [entry.row for entry in rows_measured]
     texts = (WARNINGS, "reason", "ci_missing_reason")
     comparison = compare_runs(side_of(stored_run), side_of(stored_run))
-    assert main(["--export", "csv,json,markdown", str(path)]) == 0
+    assert main(["export", "-f", "csv,json,markdown", str(path)]) == 0
     json_rows = json.loads((path / "results.json").read_text("utf-8"))["rows"]
     term = Term(CODES, ":", "rounds_differ")
     junit = ElementTree.fromstring(as_junit(comparison, gate="slower"))
@@ -101,7 +101,7 @@ def observed(path: Path) -> dict[str, Any]:
         "marks": summarise_run(rows_measured).marks,
         "filter": [term.fits(row[CODES]) for row in rows],
         "json": [[(d["code"], d["parameters"]) for d in row[DIAGNOSTICS]] for row in json_rows],
-        "verify": main(["--verify", str(path)]),
+        "verify": main(["verify", str(path)]),
         "gate": as_json(comparison, gate="slower")["gate"]["exit_code"],
         "junit": [entry.attrib for entry in junit.iter("property")],
     }

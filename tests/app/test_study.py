@@ -207,13 +207,13 @@ def test_every_study_has_a_plan_and_a_page() -> None:
 
 def test_a_study_is_a_plan_like_a_suite() -> None:
     """What starts a suite starts a study; its page is made of the run that this leaves."""
-    words = ["--headless", "--suite", "study-dlmark/throughput", "--models", "alexnet"]
+    words = ["--suite", "study-dlmark/throughput", "--models", "alexnet"]
     plan = plan_from_options(parse(words))
     assert plan.name == "study-dlmark-throughput"
     assert {case.model for case in expand(plan)} == {"alexnet"}
     assert all(is_part(case, load_study("dlmark/throughput")) for case in expand(plan))
     with pytest.raises(PlanError, match="there is no study called 'volo'"):
-        plan_from_options(parse(["--headless", "--suite", "study-volo"]))
+        plan_from_options(parse(["--suite", "study-volo"]))
 
 
 def test_runtimes_that_a_study_names_stay() -> None:

@@ -64,20 +64,20 @@ def main() -> None:
         run = made_run(Path(folder) / "many", CASES, ROUNDS, RUNS)
         size_text = f"{CASES:,} cases of {ROUNDS} rounds of {RUNS} runs"
         for name in ("json", "markdown"):
-            _tell(f"--export {name}, {size_text}", _timed("--export", name, str(run)), "< 10 s")
+            _tell(f"--export {name}, {size_text}", _timed("export", "-f", name, str(run)), "< 10 s")
         page = Path(folder) / "page.html"
-        _tell(f"--report, {size_text}", _timed("--report", str(run), "-o", str(page)), "< 60 s")
+        _tell(f"--report, {size_text}", _timed("report", str(run), "-o", str(page)), "< 60 s")
         long = made_run(Path(folder) / "long", LONG_CASES, 1, LONG_RUNS)
-        rows_only = _timed("--export", "json", str(long))
+        rows_only = _timed("export", "-f", "json", str(long))
         for name, written_to in (("csv", "samples.csv"), ("parquet", "samples.parquet")):
-            took = _timed("--export", name, str(long)).less(rows_only)
+            took = _timed("export", "-f", name, str(long)).less(rows_only)
             read_mb = LONG_CASES * LONG_RUNS * RECORD.itemsize / 1e6
             wrote_mb = (long / written_to).stat().st_size / 1e6
             rates = [f"{mb / took.wall_s:.0f} MB/s {word}" for mb, word in ((read_mb, "read"),
                      (wrote_mb, "written"))]  # fmt: skip
             _tell(f"samples as {name}", took, f"{', '.join(rates)}; aim 50 MB/s")
         smaller = made_run(Path(folder) / "page", PAGE_CASES, ROUNDS, RUNS)
-        took = _timed("--report", str(smaller), "-o", str(page))
+        took = _timed("report", str(smaller), "-o", str(page))
         size_mb = page.stat().st_size / 1e6
         _tell(f"--report, {PAGE_CASES:,} cases", took, f"{size_mb:.1f} MB, aim < 8 MB")
 

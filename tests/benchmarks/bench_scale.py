@@ -66,7 +66,7 @@ def _interrupt(scratch: Path, cases: int) -> tuple[str, str]:
     ten = "1,2,3,4,5,6,7,8,9,10"
     new = ["--headless", "--models", "add.onnx", "--runtimes", "fake", "--out", str(run)]
     new += ["--batch", ten, "--threads", ten, "--option", f"fake.seed={seeds}"]
-    return _watch(new, run, scratch), _watch(["--resume", str(run)], run, scratch)
+    return _watch(new, run, scratch), _watch(["resume", str(run)], run, scratch)
 
 
 def _watch(arguments: list[str], run: Path, scratch: Path) -> str:

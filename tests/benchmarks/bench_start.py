@@ -16,12 +16,12 @@ ENGINES = ("torch", "onnxruntime", "openvino")
 
 
 def main() -> None:
-    command = [sys.executable, "-m", "app", "--list"]
+    command = [sys.executable, "-m", "app", "models"]
     with tempfile.TemporaryDirectory() as folder:
         env = installed(Path(folder))
         seconds = [_run_s(command, env) for _ in range(1 + RUNS)][1:]
     modules = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "app", "--list"],
+        [sys.executable, "-X", "importtime", "-m", "app", "models"],
         capture_output=True,
         text=True,
         check=True,

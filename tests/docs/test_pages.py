@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from app.commands.legacy import as_command
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME
+from app.commands.without_command import as_command
 from app.plan.configuration import configurations
 from app.plan.plan import named_lengths, parse_plan
 from app.stats.required_rounds import rounds_needed

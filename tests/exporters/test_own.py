@@ -73,7 +73,7 @@ def test_a_round_starts_beside_a_users_own_app_and_numpy(project: Path, on_the_p
 
 def test_a_child_of_a_child_is_ours_too(project: Path, on_the_path: Path) -> None:
     """`--doctor` asks every runtime in a process of its own."""
-    process = _run("app", "--doctor", cwd=project, pythonpath=on_the_path)
+    process = _run("app", "doctor", cwd=project, pythonpath=on_the_path)
     assert "ort-cpu" in process.stdout, process.stderr
     assert "of a user" not in process.stdout + process.stderr
 

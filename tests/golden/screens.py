@@ -71,17 +71,17 @@ def screens(name: str, path: Path) -> dict[str, str]:
     texts_by_file = {f"terminal-{width}.txt": end_of_run(run, width) for width in WIDTHS}
     if name == "compared":
         path_before = str(path.with_name("before"))
-        texts_by_file["compare.txt"] = printed("--compare", path_before, str(path), columns=80)
+        texts_by_file["compare.txt"] = printed("compare", path_before, str(path), columns=80)
         texts_by_file["compare.md"] = printed(
-            "--compare", path_before, str(path), "--markdown", columns=80
+            "compare", path_before, str(path), "--markdown", columns=80
         )
         output = path.parent / "verdicts.json"
-        printed("--compare", path_before, str(path), "--json", str(output), columns=80)
+        printed("compare", path_before, str(path), "--json", str(output), columns=80)
         texts_by_file["compare.json"] = output.read_text("utf-8")
         return texts_by_file
     if name == "history":
         return {
-            f"history-{width}.txt": printed("--history", str(path.parent), columns=width)
+            f"history-{width}.txt": printed("history", str(path.parent), columns=width)
             for width in WIDTHS
         }
     if name == "study":
@@ -101,7 +101,7 @@ def screens(name: str, path: Path) -> dict[str, str]:
 
 def end_of_run(run: Run, width: int) -> str:
     """What batch mode prints once it has measured this run."""
-    return printed("--show", str(run.path), columns=width)
+    return printed("show", str(run.path), columns=width)
 
 
 def printed(*arguments: str, columns: int) -> str:

@@ -112,7 +112,7 @@ def test_the_base_alone_lists_and_refuses_in_one_sentence(
     environment = Environment.create(tmp_path / "venv")
     environment.install(wheel)
     environment.see_what_it_asks_for()
-    assert environment.run("graphlap", "--list", cwd=tmp_path).returncode == 0
+    assert environment.run("graphlap", "models", cwd=tmp_path).returncode == 0
     sweep = (*SWEEP, "--models", str(dense), "--batch", "1", "--out", "run")
     process = environment.run("graphlap", *sweep, cwd=tmp_path)
     assert process.returncode == 2
@@ -137,7 +137,7 @@ def test_on_windows_the_programming_interface_says_where_it_runs(
 def test_the_doctor_names_an_extra_for_each_part_that_is_missing(
     batch_only: Environment, tmp_path: Path
 ) -> None:
-    process = batch_only.run("graphlap", "--doctor", cwd=tmp_path)
+    process = batch_only.run("graphlap", "doctor", cwd=tmp_path)
     assert process.returncode == 0, process.stdout
     for extra in ("accuracy", "data", "gui", "openvino", "torch"):
         assert f"pip install 'graphlap[{extra}]'" in process.stdout

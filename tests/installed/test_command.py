@@ -97,11 +97,11 @@ def test_a_case_of_another_environment_has_our_packages_and_its_engine(
 def test_the_list_and_each_suite_are_there(
     installed: Environment, hostile: Path, pythonpath: str
 ) -> None:
-    process = installed.run("graphlap", "--list", cwd=hostile, PYTHONPATH=pythonpath)
+    process = installed.run("graphlap", "models", cwd=hostile, PYTHONPATH=pythonpath)
     assert process.returncode == 0, process.stderr
     assert "cnn_tiny" in process.stdout
     process = installed.run(
-        "graphlap", "--list", "--suite", "zoo", cwd=hostile, PYTHONPATH=pythonpath
+        "graphlap", "models", "--suite", "zoo", cwd=hostile, PYTHONPATH=pythonpath
     )
     assert "resnet18_v1" in process.stdout, process.stderr
 
@@ -110,14 +110,14 @@ def test_the_list_and_each_suite_are_there(
 def test_the_doctor_finds_every_engine_sound(
     installed: Environment, hostile: Path, pythonpath: str
 ) -> None:
-    process = installed.run("graphlap", "--doctor", cwd=hostile, PYTHONPATH=pythonpath)
+    process = installed.run("graphlap", "doctor", cwd=hostile, PYTHONPATH=pythonpath)
     assert process.returncode == 0, process.stdout + process.stderr
     assert "broken" not in process.stdout
 
 
 def test_it_starts_as_a_module_too(installed: Environment, hostile: Path, pythonpath: str) -> None:
     process = installed.run(
-        "python", "-m", "graphlap", "--list", cwd=hostile, PYTHONPATH=pythonpath
+        "python", "-m", "graphlap", "models", cwd=hostile, PYTHONPATH=pythonpath
     )
     assert process.returncode == 0, process.stderr
 
@@ -139,7 +139,7 @@ def test_engines_installed_to_a_folder_of_pythonpath_are_found(
         "utf-8",
     )
     path = f"{hostile}:{target}"
-    process = installed.run("python", str(script), "--list", cwd=tmp_path, PYTHONPATH=path)
+    process = installed.run("python", str(script), "models", cwd=tmp_path, PYTHONPATH=path)
     assert process.stdout.splitlines()[-1] == f"{target} []", process.stderr
 
 

@@ -56,7 +56,7 @@ def _measure(network: Network, folder: Path) -> str:
             return f"it could not be converted: {error.stderr.strip().splitlines()[-1:]}"
         begin = ["--models", model, "--batch", "1", "--runtimes", ",".join(RUNTIMES)]
         begin += ["--rounds", "1", "--time-limit", _ROUND_S, "--out", str(run)]
-        again = ["--resume", str(run)]
+        again = ["resume", str(run)]
         command = [sys.executable, "-m", "app", "--headless"]
         try:
             with (folder / f"{network.name}.log").open("ab") as log:

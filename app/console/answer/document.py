@@ -38,7 +38,6 @@ from app.console.scaling import scaling_tables, throughput_tables
 from app.console.scenario_tables import batcher_tables, gap_tables, shape_tables, sustained_tables
 from app.console.verify import RunDocument, damage
 from app.formatting import text
-from app.formatting.text import duration
 from app.insights.rules import HEADING
 from app.plan.command import command_words, graphlap_line, plan_words, typed_path
 from app.plot_data.curves import idleness
@@ -61,7 +60,7 @@ from app.stats.intervals import MINIMUM_ROUNDS
 
 
 def count_missing_rounds(result: RunResult) -> int:
-    """How many rounds the budget left out, as far as is known how many each case was to have."""
+    """How many rounds a run with a budget lacks, where it is known how many each case gets."""
     run = result.run
     if result.plan.budget_s is None or any(answer.is_final for answer in result.answers):
         return 0
@@ -173,10 +172,7 @@ def next_commands(result: RunResult, verbose: bool = False) -> Iterator[Block]:
     run = typed_path(result.run.path, result.shell_folder)
     missing = count_missing_rounds(result)
     if missing:
-        budget = duration(result.plan.budget_s)
-        purpose = (
-            f"measure the {text.counted(missing, 'round')} that the budget of {budget} left out"
-        )
+        purpose = f"measure the {text.counted(missing, 'round')} that this run lacks"
         few = _count_without_verdict(result)
         if few:
             purpose += f" ({text.counted(few, 'case')} with fewer than {MINIMUM_ROUNDS})"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.commands import legacy
-from app.commands.legacy import as_command
+from app.commands import without_command
 from app.commands.table import COMMANDS
+from app.commands.without_command import as_command
 from tests.checkout import ROOT
 
 ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings", "PySide6"}
@@ -116,11 +116,9 @@ def test_without_words_and_without_a_display_the_help_is_an_error() -> None:
         (["--models", "mlp"], ("open", "--models", "mlp")),
         (["--headless", "--models", "mlp"], ("run", "--models", "mlp")),
         (["--models", "mlp", "--headless"], ("run", "--models", "mlp")),
-        (["--history=runs"], ("history", "runs")),
-        (["--report", "a", "b", "-o", "x"], ("report", "a", "b", "-o", "x")),
-        (["--export", "csv", "a", "b"], ("export", "a", "b", "-f", "csv")),
-        (["a", "--export", "csv"], ("export", "a", "-f", "csv")),
-        (["run", "--headless"], ("run", "--headless")),
+        (["--headless", "--study=vollo", "--rounds", "3"], ("study", "vollo", "--rounds", "3")),
+        (["--headless", "--resume", "a", "--export", "csv"], ("resume", "a", "--export", "csv")),
+        (["--out", "x", "--headless", "--check"], ("check", "--out", "x")),
     ],
     ids=str,
 )
@@ -131,7 +129,7 @@ def test_words_without_a_command_become_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(legacy, "_has_window", lambda: False)
+    monkeypatch.setattr(without_command, "_has_window", lambda: False)
     (tmp_path / "measured").mkdir()
     (tmp_path / "measured" / "manifest.json").touch()
     (tmp_path / "nets").mkdir()
@@ -156,25 +154,6 @@ def test_a_misspelt_word_is_answered_with_the_nearest_one(
 ) -> None:
     assert main(words) == 2
     assert nearest in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "new"),
-    [
-        (["--list"], "graphlap models"),
-        (["--cache-info"], "graphlap cache info"),
-    ],
-)
-def test_a_former_mode_shows_its_new_spelling_beside_its_results(
-    words: list[str], new: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == 0
-    out, errors = capsys.readouterr()
-    assert new.removeprefix("graphlap ") in errors
-    assert len(errors.splitlines()) == 1
-    assert main([*words, "--quiet"]) == 0
-    quiet = capsys.readouterr()
-    assert (quiet.out, quiet.err) == (out, "")
 
 
 @pytest.mark.parametrize("word", ["--version", "version", "-v", "-V"])

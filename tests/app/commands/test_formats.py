@@ -64,7 +64,7 @@ def test_each_command_prints_every_format(
 def test_a_comparison_goes_through_a_pipe(runs: tuple[str, str]) -> None:
     """Progress and notes are on standard error, and the pipe has one JSON object."""
     result = subprocess.run(
-        [sys.executable, "-m", "app", "--compare", *runs, "-f", "json"],
+        [sys.executable, "-m", "app", "compare", *runs, "-f", "json"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -9,10 +9,10 @@ import pytest
 
 from app.__main__ import main
 from app.cases.scenario import Condition, Scenario
-from app.commands.legacy import as_command
 from app.commands.pages import EXIT_CODES, PAGES
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME, COMMANDS, EXAMPLES
+from app.commands.without_command import as_command
 from app.plan.settings.table import accepted_by
 
 

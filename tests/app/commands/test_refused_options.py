@@ -1,8 +1,4 @@
-"""A command takes its own options and arguments; a second command, or another's option, is refused.
-
-The lines are those of before there were commands, when the second of two modes, and options that a
-mode did not read, were left out without a word.
-"""
+"""A command takes its own options and arguments; a second command or another option is refused."""
 
 from __future__ import annotations
 
@@ -13,38 +9,13 @@ import pytest
 
 from app.__main__ import main
 from app.cases.errors import PlanError
-from app.commands.legacy import MODE_FLAGS, as_command
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME
+from app.commands.without_command import as_command
 from app.plan.settings.setting import Setting, Switch
 from app.plan.settings.table import SETTINGS
 
 MEASURE = "--headless --models mlp --runtimes fake"
-VALUES = {
-    "--compare": "a b",
-    "--history": "a",
-    "--verify": "a",
-    "--show": "a",
-    "--report": "a",
-    "--import": "a",
-    "--merge": "a",
-    "--study": "vollo",
-    "--resume": "a",
-}
-PAIRS = [(a, b) for place, a in enumerate(MODE_FLAGS) for b in MODE_FLAGS[place + 1 :]]
-TOGETHER = {
-    ("--cache-clear", "--cache-info"),
-    ("--compare", "--history"),
-    ("--report", "--history"),
-    ("--resume", "--history"),
-    ("--headless", "--history"),
-    ("--import", "--headless"),
-    ("--merge", "--headless"),
-    ("--study", "--resume"),
-    ("--study", "--headless"),
-    ("--resume", "--headless"),
-    ("--check", "--headless"),
-}
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +31,61 @@ def understood(line: str) -> None:
     parse(BY_NAME[name], words)
 
 
-def assert_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "models --rounds 3",
+        "models --models mlp",
+        "compare a b --models mlp",
+        "compare a a --history hist --plot h.svg",
+        "compare a b --compare c d",
+        "compare a b --batch nonsense",
+        "compare a b --out c",
+        "compare a b --plot c.svg",
+        "show a --fail-on slower",
+        "verify a b",
+        "verify a --verify b",
+        "verify a --json v.json",
+        "verify a --fail-on slower",
+        "verify ''",
+        "report a --history hist",
+        "report a --fail-on slower",
+        "report a --markdown",
+        "export -f csv a --out b",
+        "export -f csv a --strict",
+        "export a",
+        "history runs more",
+        "history runs --junit v.xml",
+        "history runs --rounds 9",
+        "history ''",
+        "doctor runs",
+        "doctor --runtimes fake",
+        "doctor --insecure-cluster",
+        "doctor --cluster ssh:a --environment x=y",
+        "cache info --out a",
+        "cache clear --models mlp",
+        "open --install-desktop --suite starter",
+        "import a.json --rounds 2",
+        "merge a b --threshold 3%",
+        "resume a --check",
+        "resume ''",
+        "study vollo --check",
+        "--headless --resume a --study vollo",
+        "--headless runs/nets --models mlp",
+        f"{MEASURE} --csv a.csv",
+        f"{MEASURE} --any-host",
+        f"{MEASURE} --output a.html",
+        f"{MEASURE} --list",
+        f"{MEASURE} --merge a b",
+        "--models mlp --fail-on slower",
+        "--models mlp --out run",
+        "--verify a",
+        "--compare a b",
+    ],
+)
+def test_what_a_command_does_not_read_is_refused(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """By the command's parser, or before it does anything."""
     try:
         understood(line)
@@ -71,115 +96,35 @@ def assert_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert not capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("first", "second"), PAIRS, ids=["".join(pair) for pair in PAIRS])
-def test_two_modes_are_refused_unless_they_are_one_command(
-    first: str, second: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    line = f"{first} {VALUES.get(first, '')} {second} {VALUES.get(second, '')}"
-    if (first, second) in TOGETHER:
-        understood(line)
-        return
-    assert_refused(line, capsys)
-
-
 @pytest.mark.parametrize(
     "line",
-    [
-        "--list --compare a b --slo p99=5ms",
-        "--verify a --models mlp --tune p99",
-        "--doctor --headless --models mlp",
-        "models --rounds 3",
-        "compare a b --models mlp",
-        "show a --fail-on slower",
-    ],
-)
-def test_what_was_left_out_without_a_word_ends_with_2(
-    line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(shlex.split(line)) == 2
-    out, errors = capsys.readouterr()
-    assert not out
-    assert len(errors.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        f"--compare a a {MEASURE}",
-        "--compare a a --history hist --plot h.svg",
-        "--report a --history hist",
-        f"--merge a b {MEASURE}",
-        "--resume a --check",
-        "--study vollo --check",
-        "--verify a --verify b",
-        "--compare a b --compare c d",
-        "--verify a b",
-        "a --verify b",
-        "--history runs more",
-        "--doctor runs",
-        "--headless runs/nets --models mlp",
-        "--report a --export csv a",
-        "--compare a b --batch nonsense",
-        "--compare a b --out c",
-        "--compare a b --plot c.svg",
-        "--verify a --json v.json",
-        "--verify a --fail-on slower",
-        "--report a --fail-on slower",
-        "--report a --markdown",
-        "--export csv a --out b",
-        "--export csv a --strict",
-        "--list --models mlp",
-        "--doctor --runtimes fake",
-        "--doctor --insecure-cluster",
-        "--doctor --cluster ssh:a --environment x=y",
-        "--cache-info --out a",
-        "--cache-clear --models mlp",
-        "--install-desktop --suite starter",
-        "--history runs --junit v.xml",
-        "--history runs --rounds 9",
-        "--import a.json --rounds 2",
-        "--merge a b --band 3%",
-        f"{MEASURE} --csv a.csv",
-        f"{MEASURE} --any-host",
-        f"{MEASURE} --output a.html",
-        "--models mlp --fail-on slower",
-        "--models mlp --out run",
-        "--export csv",
-        "--verify ''",
-        "--history ''",
-        "--resume ''",
-    ],
-)
-def test_what_a_mode_does_not_read_is_refused(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert_refused(command, capsys)
-
-
-@pytest.mark.parametrize(
-    "command",
     [
         "",
         "runs/nets",
         "--models mlp --rounds 3 --budget 2m",
-        "--list --suite layers --format csv",
-        "--doctor --environment x=/usr/bin/python3",
-        "--doctor --cluster tcp://a:8786 --insecure-cluster",
-        "--cache-clear --cache-limit 1GiB --debug",
-        "--compare a b --band 3% --fail-on slower --markdown --json v --junit w",
-        "--history runs --band 3% --fail-on slower --any-host --json v --csv w --plot x",
-        "--report a b -o c.html",
-        "--export csv,json a b",
-        "--headless --import a.json --out b --export csv --sort p99",
-        "--merge a x=b --out c --export csv --sort p99",
-        "--study vollo runs/vollo",
-        "--resume a --baseline-run b --fail-on slower --strict --export csv",
-        "--check --models mlp --markdown --strict --out a",
+        "models --suite layers --format csv",
+        "doctor --python x=/usr/bin/python3",
+        "doctor --cluster tcp://a:8786 --insecure-cluster",
+        "cache clear --limit 1GiB --debug",
+        "compare a b --threshold 3% --fail-on slower -f markdown --json v --junit w",
+        "history runs --threshold 3% --fail-on slower --any-host --json v --csv w --plot x",
+        "report a b -o c.html",
+        "export -f csv,json a b",
+        "import a.json --out b --export csv --sort p99",
+        "merge a x=b --out c --export csv --sort p99",
+        "study vollo runs/vollo",
+        "resume a --against b --fail-on slower --strict --export csv",
+        "check --models mlp -f markdown --strict --out a",
         f"{MEASURE} --baseline fake --fail-on slower --json v --junit w --plot x --strict",
+        f"{MEASURE} --suite layers --batch 1,8 --rounds 3 --preset quick --option fake.wait=sleep "
+        "--threads 1 --budget 2m --out a --export csv",
+        "--headless --plan plan.toml --out a",
+        "--headless --study vollo --rounds 3",
+        "--headless --check --models mlp",
     ],
 )
-def test_what_a_mode_reads_is_taken(command: str) -> None:
-    understood(command)
+def test_what_a_command_reads_is_taken(line: str) -> None:
+    understood(line)
 
 
 SETTLED = [
@@ -199,5 +144,5 @@ def test_nothing_about_the_plan_is_given_again_to_a_run_that_goes_on(setting: Se
 def test_how_to_show_and_to_judge_a_run_may_be_given_when_it_goes_on() -> None:
     understood(
         "--headless --resume run --strict --export parquet --debug --cache-limit 1GiB "
-        "--fail-on slower --markdown --json verdicts.json --junit j.xml --baseline-run stored"
+        "--fail-on slower -f markdown --json verdicts.json --junit j.xml --against stored"
     )

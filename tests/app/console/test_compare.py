@@ -36,7 +36,7 @@ def test_the_same_twice_passes_and_says_that_the_runs_were_apart(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", seed=2)
-    code, out = told(capsys, "--compare", first, second, "--fail-on", "slower")
+    code, out = told(capsys, "compare", first, second, "--fail-on", "slower")
     assert code == 0
     words = " ".join(out.split())
     assert f"undecided ({RUN_VARIATION})" in words and f"undecided ({NO_RUN_VARIATION})" in words
@@ -53,7 +53,7 @@ def test_runs_of_one_case_by_two_calls_have_no_verdict(
             for case in (CASE, OTHER):
                 for number in range(3):
                     record(folder, case, number, [20.0 + number / 10] * 30, call_path=path)
-    code, out = told(capsys, "--compare", tmp_path / "a", tmp_path / "b", "--fail-on", "slower")
+    code, out = told(capsys, "compare", tmp_path / "a", tmp_path / "b", "--fail-on", "slower")
     assert code == 1
     assert "0 compared" in out
 
@@ -62,12 +62,12 @@ def test_a_slower_case_fails_the_job_only_where_that_was_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", factor=1.4, seed=2)
-    code, out = told(capsys, "--compare", first, second)
+    code, out = told(capsys, "compare", first, second)
     assert code == 0
     assert "slower" in out
-    assert told(capsys, "--compare", first, second, "--fail-on", "slower")[0] == 3
-    assert told(capsys, "--compare", second, first, "--fail-on", "slower")[0] == 0, "it is faster"
-    wide = told(capsys, "--compare", first, second, "--fail-on", "slower", "--band", "30%")
+    assert told(capsys, "compare", first, second, "--fail-on", "slower")[0] == 3
+    assert told(capsys, "compare", second, first, "--fail-on", "slower")[0] == 0, "it is faster"
+    wide = told(capsys, "compare", first, second, "--fail-on", "slower", "--band", "30%")
     assert wide[0] == 0
 
 
@@ -78,7 +78,7 @@ def test_what_is_damaged_of_either_is_told_and_the_rest_compared(
     journal = damage_line(second, 4)
     damage_text = f"{second}: damaged and left out: journal/{journal.name} line 4 is damaged"
     output_options = ("--json", tmp_path / "out.json", "--junit", tmp_path / "out.xml")
-    code, out = told(capsys, "--compare", first, second, "--fail-on", "slower", *output_options)
+    code, out = told(capsys, "compare", first, second, "--fail-on", "slower", *output_options)
     assert code == 1
     assert "2 cases: 2 compared; " in out and "".join(damage_text.split()) in "".join(out.split())
     (finding,) = json.loads((tmp_path / "out.json").read_text())["damaged"]
@@ -87,7 +87,7 @@ def test_what_is_damaged_of_either_is_told_and_the_rest_compared(
     assert (suite.get("errors"), suite.get("tests")) == ("1", str(len(suite)))
     (error,) = suite.iter("error")
     assert damage_text in error.get("message", "")
-    assert "damaged and left out" in told(capsys, "--compare", second, first, "--markdown")[1]
+    assert "damaged and left out" in told(capsys, "compare", second, first, "--markdown")[1]
 
 
 def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(
@@ -96,7 +96,7 @@ def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(
     first = run_at(tmp_path / "a", cpu="one")
     second = run_at(tmp_path / "b", factor=1.4, seed=2, cpu="two")
     code, out = told(
-        capsys, "--compare", first, second, "--markdown",
+        capsys, "compare", first, second, "--markdown",
         "--json", tmp_path / "v.json", "--junit", tmp_path / "v.xml",
     )  # fmt: skip
     assert code == 0
@@ -132,7 +132,7 @@ def test_what_is_no_longer_measured_fails(
         record(folder, CASE, 0, [], status="crashed", reason="it fell over")
         for number in range(6):
             record(folder, OTHER, number, [200.0] * 2000)
-    code, out = told(capsys, "--compare", first, tmp_path / "b")
+    code, out = told(capsys, "compare", first, tmp_path / "b")
     assert code == 1
     assert "no longer measured" in out and "crashed: it fell over" in out
 
@@ -169,7 +169,7 @@ def test_a_changed_clock_is_told_as_that_and_not_as_slower(
     case = Case("add.onnx", runtime)
     first = run_on(tmp_path / "a", case, clocks[0], 1.0)
     second = run_on(tmp_path / "b", case, clocks[1], factor)
-    _, out = told(capsys, "--compare", first, second)
+    _, out = told(capsys, "compare", first, second)
     (line,) = [line for line in out.splitlines() if "  p50  " in line]
     if verdict == "slower":
         assert line.endswith(verdict)
@@ -181,9 +181,9 @@ def test_a_changed_clock_is_told_as_that_and_not_as_slower(
     ("arguments", "sentence"),
     [
         (["--fail-on", "slower"], "--fail-on: graphlap open has no such option"),
-        (["--compare", "absent", "absent"], "absent"),
-        (["--compare", "a", "a", "--band", "wide"], "--threshold 'wide' is no share"),
-        (["--compare", "a", "a", "--fail-on", "faster"], "--fail-on faster is not known"),
+        (["compare", "absent", "absent"], "absent"),
+        (["compare", "a", "a", "--band", "wide"], "--threshold 'wide' is no share"),
+        (["compare", "a", "a", "--fail-on", "faster"], "--fail-on faster is not known"),
     ],
 )
 def test_a_mistake_is_one_sentence(

@@ -25,7 +25,7 @@ def run(tmp_path: Path) -> Path:
 def test_a_stored_run_is_exported_and_each_file_named(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--export", "csv, json,trace", str(run)]) == 0
+    assert main(["export", "-f", "csv, json,trace", str(run)]) == 0
     lines = capsys.readouterr().out.splitlines()
     files = [Path(line.removeprefix("wrote ")) for line in lines]
     names = [file.name for file in files]
@@ -43,7 +43,7 @@ def test_of_a_run_with_a_damaged_line_the_rest_is_exported_and_the_line_told(
             for case in (CASE, OTHER):
                 record(folder, case, number, [10.0, 20.0, 30.0])
     journal = damage_line(tmp_path / "run", 3)
-    assert main(["--export", "csv,json,hdr,trace", str(tmp_path / "run")]) == 1
+    assert main(["export", "-f", "csv,json,hdr,trace", str(tmp_path / "run")]) == 1
     *wrote, damage_report = capsys.readouterr().out.splitlines()
     assert all(line.startswith("wrote ") for line in wrote)
     assert f"damaged and left out: journal/{journal.name} line 3 is damaged" in damage_report
@@ -59,7 +59,7 @@ def test_what_json_has_no_form_for_is_null_wherever_it_stands(run: Path, number:
     assert '"load_1min": 0.0' in text
     manifest.write_text(text.replace('"load_1min": 0.0', f'"load_1min": [{{"now": {number}}}]'))
     reseal_manifest(manifest)
-    assert main(["--export", "json", str(run)]) == 0
+    assert main(["export", "-f", "json", str(run)]) == 0
 
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is no JSON")
@@ -71,8 +71,8 @@ def test_what_json_has_no_form_for_is_null_wherever_it_stands(run: Path, number:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--export", "cvs"], "--export cvs is not known: did you mean 'csv'"),
-        (["--export", ","], "--export names no format"),
+        (["export", "-f", "cvs"], "--export cvs is not known: did you mean 'csv'"),
+        (["export", "-f", ","], "--export names no format"),
     ],
 )
 def test_a_format_that_is_none_is_refused(
@@ -86,7 +86,7 @@ def test_a_format_whose_package_is_missing_names_the_extra(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "hdrh", None)
-    assert main(["--export", "hdr", str(run)]) == 2
+    assert main(["export", "-f", "hdr", str(run)]) == 2
     assert "pip install 'graphlap[data]'" in capsys.readouterr().err
     assert not (run / "latency.hlog").exists()
 
@@ -94,5 +94,5 @@ def test_a_format_whose_package_is_missing_names_the_extra(
 def test_a_folder_that_is_no_run_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--export", "json", str(tmp_path)]) == 2
+    assert main(["export", "-f", "json", str(tmp_path)]) == 2
     assert "is no run folder" in capsys.readouterr().err

@@ -37,15 +37,15 @@ def test_a_slowdown_is_told_with_its_run_and_what_came_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nights = nights_at(tmp_path / "runs", SLOWER)
-    code, out = told(capsys, "--history", tmp_path / "runs")
+    code, out = told(capsys, "history", tmp_path / "runs")
     assert code == 0
     assert re.search(r"slower: add · fake, p50: (99\.\d|100) µs, then 1(09|10) µs \(\+", out)
     assert f"since {nights[8]} of 2026-03-09 02:00" in out
     assert "differs: packages.onnxruntime: 1.30, then 1.31" in out
     assert "load_1min" not in out, "it is never the same"
     assert max(map(len, out.split("\n\n")[0].splitlines())) <= 80
-    assert told(capsys, "--history", tmp_path / "runs", "--fail-on", "slower")[0] == 3
-    wide = told(capsys, "--history", tmp_path / "runs", "--fail-on", "slower", "--band", "20%")
+    assert told(capsys, "history", tmp_path / "runs", "--fail-on", "slower")[0] == 3
+    wide = told(capsys, "history", tmp_path / "runs", "--fail-on", "slower", "--band", "20%")
     assert wide[0] == 0
 
 
@@ -53,7 +53,7 @@ def test_a_slowdown_that_was_mended_fails_no_job(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nights_at(tmp_path / "runs", [1.0] * 7 + [1.1] * 7 + [1.0] * 7)
-    code, out = told(capsys, "--history", tmp_path / "runs", "--fail-on", "slower")
+    code, out = told(capsys, "history", tmp_path / "runs", "--fail-on", "slower")
     assert code == 0
     assert "slower: add" in out and "faster: add" in out
     assert "0 slower, 2 faster since their last change" in out
@@ -61,7 +61,7 @@ def test_a_slowdown_that_was_mended_fails_no_job(
 
 def test_a_quiet_history_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nights_at(tmp_path / "runs", [1.0] * 12)
-    code, out = told(capsys, "--history", tmp_path / "runs", "--fail-on", "slower")
+    code, out = told(capsys, "history", tmp_path / "runs", "--fail-on", "slower")
     assert code == 0
     assert "0 slower, 0 faster" in out and "differs" not in out
 
@@ -72,7 +72,7 @@ def test_a_history_is_kept_as_csv_json_and_a_picture(
     nights = nights_at(tmp_path / "runs", SLOWER)
     files = {kind: tmp_path / f"history.{kind}" for kind in ("csv", "json", "svg")}
     told(
-        capsys, "--history", tmp_path / "runs",
+        capsys, "history", tmp_path / "runs",
         "--csv", files["csv"], "--json", files["json"], "--plot", files["svg"],
     )  # fmt: skip
     lines = list(csv.DictReader(io.StringIO(files["csv"].read_text("utf-8"))))
@@ -102,13 +102,13 @@ def test_machines_are_not_mixed_unless_that_is_asked(
     for number in range(12):
         where = {"host": f"host{number % 2}", "cpu": f"cpu{number % 2}"}
         night_at(tmp_path / "runs" / f"{number}", number, 1.0 + 0.3 * (number % 2), where)
-    output_by_host = told(capsys, "--history", tmp_path / "runs")[1]
+    output_by_host = told(capsys, "history", tmp_path / "runs")[1]
     assert (
         "host0" in output_by_host
         and "host1" in output_by_host
         and "fewer than 10 runs in" in output_by_host
     )
-    mixed_output = told(capsys, "--history", tmp_path / "runs", "--any-host")[1]
+    mixed_output = told(capsys, "history", tmp_path / "runs", "--any-host")[1]
     assert "host0" not in mixed_output and "fewer than 10 runs in" not in mixed_output
 
 
@@ -124,7 +124,7 @@ def test_damaged_and_foreign_folders_are_passed_over_with_a_line_each(
     journal = next((nights[2] / "journal").iterdir())
     journal.write_bytes(b"no line of ours\n" + journal.read_bytes())
     shutil.copytree(nights[3], runs / "z-copy")
-    code, out = told(capsys, "--history", runs)
+    code, out = told(capsys, "history", runs)
     assert code == 0
     assert out.count("passed over: ") == 4
     assert f"{runs / 'z-copy'} is a copy of {nights[3]}" in out
@@ -134,12 +134,12 @@ def test_damaged_and_foreign_folders_are_passed_over_with_a_line_each(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--history", "absent"], "absent is no folder"),
-        (["--history", "."], ". has no run folder that can be read"),
+        (["history", "absent"], "absent is no folder"),
+        (["history", "."], ". has no run folder that can be read"),
         (["--plot", "x.svg"], "--plot: graphlap open has no such option"),
-        (["--history", "runs", "--junit", "x.xml"], "--junit: graphlap history has no such option"),
+        (["history", "runs", "--junit", "x.xml"], "--junit: graphlap history has no such option"),
         (
-            ["--history", "runs", "--plot", "absent/x.svg"],
+            ["history", "runs", "--plot", "absent/x.svg"],
             "--plot absent/x.svg: its folder is not there",
         ),
     ],
@@ -164,7 +164,7 @@ def gated(
 ) -> tuple[int, list[tuple[str, str]]]:
     """The exit code of a gate, and its reasons with their cases."""
     answer = folder.parent / "gate.json"
-    words = ("--history", folder, "--fail-on", "slower", "--json", answer, *more)
+    words = ("history", folder, "--fail-on", "slower", "--json", answer, *more)
     code, out = told(capsys, *words)
     gate = json.loads(answer.read_text("utf-8"))["gate"]
     assert gate["exit_code"] == code
@@ -276,7 +276,7 @@ def test_a_merged_run_is_one_point_of_each_series(
         )
         for number in range(12)
     ]
-    assert main(["--merge", *map(str, parts), "--out", str(runs / "merged")]) == 0
+    assert main(["merge", *map(str, parts), "--out", str(runs / "merged")]) == 0
     capsys.readouterr()
     assert gated(capsys, runs, "--any-host") == (1, [("too_few_runs", "")])
     nights_at(runs, [1.0] * 11)

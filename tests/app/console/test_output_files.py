@@ -28,15 +28,15 @@ def runs(tmp_path: Path) -> Path:
 
 
 def _compare(runs: Path) -> list[str]:
-    return ["--compare", str(runs / "a"), str(runs / "b")]
+    return ["compare", str(runs / "a"), str(runs / "b")]
 
 
 def _history(runs: Path) -> list[str]:
-    return ["--history", str(runs)]
+    return ["history", str(runs)]
 
 
 def _report(runs: Path) -> list[str]:
-    return ["--report", str(runs / "a")]
+    return ["report", str(runs / "a")]
 
 
 def _measure(runs: Path) -> list[str]:

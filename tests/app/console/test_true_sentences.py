@@ -107,7 +107,7 @@ def random_run(path: Path, seed: int, fate_seed: int | None = None) -> Path:
 def texts_of(path: Path) -> Iterator[str]:
     run = read_run(path)
     for width in (80, 120):
-        yield printed("--show", str(path), columns=width)
+        yield printed("show", str(path), columns=width)
         yield printed("show", str(path), "--verbose", columns=width)
     export(run, ("markdown",))
     yield (path / "results.md").read_text("utf-8").replace("\\", "")
@@ -250,7 +250,7 @@ def test_a_comparison_counts_its_cases_and_verdicts(seed: int, tmp_path: Path) -
     paths = [random_run(tmp_path / name, seed, number) for number, name in enumerate("ab")]
     rows = [Rows().of(read_run(path)) for path in paths]
     timed_ids = [{row["case_id"] for row in some if row["iterations"]} for some in rows]
-    text = printed("--compare", *map(str, paths), columns=160)
+    text = printed("compare", *map(str, paths), columns=160)
     flat = " ".join(text.split())
     head = re.match(r"(\d+) cases?: (\d+) compared(?:, (\d+) not compared)?", flat)
     if head is None:
@@ -299,4 +299,4 @@ def _common_line(path: Path, cases: tuple[Case, ...]) -> str:
         for case in cases:
             measure(folder, case, Speed(50.0))
         write_tables(folder, Rows().of(read_run(path)))
-    return "".join(printed("--show", str(path), columns=120).partition("every")[1:])
+    return "".join(printed("show", str(path), columns=120).partition("every")[1:])

@@ -24,7 +24,7 @@ def test_it_is_shown_hollow_under_its_own_clock_and_ranked_by_nothing(
     file.write_text(trtexec_times([1.0 + 0.01 * number for number in range(100)]))
     folder = tmp_path / "run"
     files = [f"{name}={file}" for name in ("small", "large")]
-    assert main(["--import", *files, "--out", str(folder)]) == 0
+    assert main(["import", *files, "--out", str(folder)]) == 0
     open_run(window, qtbot, folder)
     wait_for_summaries(window, qtbot)
     assert statuses(window) == ["imported", "imported"]

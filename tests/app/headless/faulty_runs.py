@@ -51,7 +51,7 @@ def made(path: Path, plan: Plan, facts: Facts = lambda _: {}, host: str = "") ->
                 level_us = typical_us * (1.0 + 0.001 * number)
                 samples_us = [level_us * (1.0 + 0.0001 * (k % 20)) for k in range(400)]
                 record(folder, case, number, samples_us, **values)
-    run("--resume", str(path))
+    run("resume", str(path))
     return path
 
 

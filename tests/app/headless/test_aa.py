@@ -18,7 +18,7 @@ def test_a_killed_run_of_comparisons_goes_on_and_tells_wrong_verdicts(work: Path
     process = launch(*ASKED, "--rounds", "3", "--out", "run")
     wait_for_rounds(work / "run", 3, process)
     kill(process, work / "run")
-    code, out, _ = run("--resume", "run", "--json", "aa.json")
+    code, out, _ = run("resume", "run", "--json", "aa.json")
     assert code == 0
     assert recorded(work / "run") == 2 * 2 * 3
     assert "each case with itself, 3 rounds a side" in out

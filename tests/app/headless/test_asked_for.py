@@ -68,7 +68,7 @@ def test_operators_are_profiled_after_the_rounds_and_a_resume_adds_what_lacks(wo
         line for line in journal.read_text().splitlines() if '"kind":"operators"' not in line
     ]
     journal.write_text("\n".join(other_lines) + "\n")
-    assert run("--resume", "run")[0] == 0
+    assert run("resume", "run")[0] == 0
     assert len(operator_lines(work / "run")) == 2
     assert recorded(work / "run") == 2
 
@@ -142,7 +142,7 @@ def test_a_search_keeps_its_tries_tells_its_result_and_resumes(work: Path) -> No
     assert "out of memory at" in out and "160MiB" in out
     live = json.loads((work / "run" / "live.json").read_text())
     assert live["rounds_done"] == live["rounds_total"] == live["cases_total"] == len(status_by_size)
-    assert run("--resume", "run")[0] == 0
+    assert run("resume", "run")[0] == 0
     assert recorded(work / "run") == len(status_by_size)
 
 

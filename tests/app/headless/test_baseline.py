@@ -23,7 +23,7 @@ def test_a_resumed_run_keeps_its_baseline_and_what_is_slower_fails_the_job_that_
     wait_for_rounds(work / "run", 2, process)
     kill(process, work / "run")
     arguments = ("--fail-on", "slower", "--json", "v.json", "--junit", "v.xml")
-    code, out, _ = run("--resume", "run", *arguments)
+    code, out, _ = run("resume", "run", *arguments)
     assert code == 3
     assert "against fake.latency_us=200, round by round" in out
     assert any("  p50  " in line and line.endswith("slower") for line in out.splitlines())
@@ -103,7 +103,7 @@ def test_a_stored_run_is_compared_with_when_the_new_one_ends(work: Path) -> None
     reseal_journal(journal)
     for name in ("live.json", "results.csv"):
         (work / "before" / name).unlink()
-    code, out, _ = run("--resume", "same", *gate_options)
+    code, out, _ = run("resume", "same", *gate_options)
     assert code == 0
     assert (
         "before was measured on another machine or with other versions: host elsewhere, now " in out

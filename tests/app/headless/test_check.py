@@ -41,7 +41,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Checked:
         patch.setenv("PYTHONPATH", str(ROOT))
         patch.chdir(folder)
         write_graphs(folder)
-        arguments = ("--check", "--models", "*.onnx", "--runtimes", RUNTIMES)
+        arguments = ("check", "--models", "*.onnx", "--runtimes", RUNTIMES)
         code, out, _ = run(*arguments, "--out", "run")
     return Checked(folder / "run", code, out)
 
@@ -114,9 +114,9 @@ def test_what_does_not_run_there_fails_a_run_that_is_strict(
     assert checked.code == 0
     monkeypatch.chdir(checked.folder.parent)
     count_before = recorded(checked.folder)
-    assert main(["--resume", "run", "--strict"]) == 1
+    assert main(["resume", "run", "--strict"]) == 1
     assert recorded(checked.folder) == count_before
-    assert main(["--resume", "run", "--markdown"]) == 0
+    assert main(["resume", "run", "--markdown"]) == 0
     page = capsys.readouterr().out
     page = page[page.index("# Will it run there") :]
     assert "| model | ort-cpu | openvino-cpu |" in page
@@ -129,7 +129,7 @@ def test_a_crash_of_an_engine_and_one_that_hangs_are_rows(
 ) -> None:
     """What comes after them is checked by a process of its own."""
     fails = "none,compile_crash,compile_hang,compile,unavailable"
-    arguments = ["--check", "--models", "add.onnx", "--runtimes", "fake"]
+    arguments = ["check", "--models", "add.onnx", "--runtimes", "fake"]
     arguments += ["--option", f"fake.fail={fails}", "--option", "fake.seed=0,1"]
     assert main([*arguments, "--time-limit", "3s", "--out", "run"]) == 1
     statuses: dict[str, list[str]] = {}
@@ -147,7 +147,7 @@ def test_a_crash_of_an_engine_and_one_that_hangs_are_rows(
 
 
 def test_a_check_that_is_stopped_goes_on_where_it_was(work: Path) -> None:
-    arguments = ("--check", "--models", "add.onnx", "--runtimes", "fake", "--out", "run")
+    arguments = ("check", "--models", "add.onnx", "--runtimes", "fake", "--out", "run")
     process = launch(*arguments, "--option", "fake.fail=none,compile_hang", "--time-limit", "120s")
     wait_for_rounds(work / "run", 1, process)
     process.send_signal(signal.SIGINT)
@@ -160,7 +160,7 @@ def test_a_check_that_is_stopped_goes_on_where_it_was(work: Path) -> None:
 def test_a_check_keeps_to_a_memory_limit(work: Path) -> None:
     """Its compiling processes, and those that export: an input of 4 GiB is not expanded."""
     write_add_graph(work / "huge.onnx", (1 << 30,))
-    arguments = ["--check", "--models", "add.onnx,huge.onnx", "--runtimes", "fake"]
+    arguments = ["check", "--models", "add.onnx,huge.onnx", "--runtimes", "fake"]
     assert run(*arguments, "--memory-limit", "16MiB", "--out", "run")[0] == 1
     small, huge = rows(work / "run")
     assert small["status"] == huge["status"] == "out_of_memory"
@@ -194,6 +194,6 @@ def test_a_check_keeps_to_a_memory_limit(work: Path) -> None:
 def test_what_measures_is_refused_beside_a_check(
     flags: list[str], sentence: str, work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--check", "--models", "add.onnx", *flags, "--out", "run"]) == 2
+    assert main(["check", "--models", "add.onnx", *flags, "--out", "run"]) == 2
     assert sentence in capsys.readouterr().err
     assert not (work / "run").exists()

@@ -32,7 +32,7 @@ def test_a_file_that_is_missing_for_a_while_costs_its_case_nothing(work: Path) -
     assert run("--headless", "--models", "net.py:build", *FAKE, *ONE)[0] == 1
     assert _status(work) == "export_failed"
     (work / "data").write_text("here again")
-    assert run("--resume", "run")[0] == 0
+    assert run("resume", "run")[0] == 0
     assert _status(work) == "ok"
     assert read_run(work / "run").rounds
 
@@ -42,7 +42,7 @@ def test_a_model_that_can_not_be_exported_stays_ended(work: Path) -> None:
     (work / "net.py").write_text(body)
     assert run("--headless", "--models", "net.py:build", *FAKE, *ONE)[0] == 1
     mtime_ns = (work / "run" / "samples").stat().st_mtime_ns
-    code, _, log = run("--resume", "run")
+    code, _, log = run("resume", "run")
     assert code == 1
     assert "0 to measure" in log
     assert (work / "run" / "samples").stat().st_mtime_ns == mtime_ns
@@ -74,7 +74,7 @@ def test_too_few_descriptors_end_no_case(work: Path) -> None:
             if row["status"] == "export_failed":
                 assert "ulimit -n" in row["reason"]
     folder = ends["export_failed"]
-    assert run("--resume", str(folder))[0] == 0
+    assert run("resume", str(folder))[0] == 0
     assert [row["status"] for row in rows(folder)] == ["ok"]
 
 
@@ -91,7 +91,7 @@ def test_a_measuring_process_that_somebody_kills_is_started_again(work: Path) ->
             child.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
     assert _status(work) == "crashed"
-    assert run("--resume", "run")[0] == 0
+    assert run("resume", "run")[0] == 0
     assert _status(work) == "ok"
 
 
@@ -104,10 +104,10 @@ def test_a_runtime_that_was_not_there_is_measured_when_it_is(
         patch.setattr(grid, "early_refusal", lambda *_: refusal)
         run(*arguments)
     assert _status(work) == "unavailable"
-    assert run("--resume", "run")[0] == 0
+    assert run("resume", "run")[0] == 0
     (row,) = rows(work / "run")
     assert (row["status"], row["rounds"]) == ("ok", "2")
-    assert run("--verify", "run")[0] == 0
+    assert run("verify", "run")[0] == 0
 
 
 def test_external_data_that_is_missing_for_a_while(work: Path) -> None:
@@ -116,5 +116,5 @@ def test_external_data_that_is_missing_for_a_while(work: Path) -> None:
     assert run("--headless", "--models", "affine.onnx", *FAKE, "--batch", "2", *ONE)[0] == 1
     assert _status(work) == "export_failed"
     (work / "away").rename(work / "affine.weights")
-    assert run("--resume", "run")[0] == 0
+    assert run("resume", "run")[0] == 0
     assert _status(work) == "ok"

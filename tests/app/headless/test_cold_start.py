@@ -69,7 +69,7 @@ def test_a_resumed_run_starts_only_what_is_missing(work: Path) -> None:
         time.sleep(0.02)
     kill(process, work / "run")
     starts_before = read_run(work / "run").cold_starts
-    code, out, _ = run("--resume", "run")
+    code, out, _ = run("resume", "run")
     assert code == 0
     starts_after = read_run(work / "run").cold_starts
     assert sorted(map(len, starts_after.values())) == [4, 4]

@@ -52,7 +52,7 @@ def folder(work: Path) -> Path:
 def told(folder: Path) -> str:
     """What a resume says, once: nothing of the folder is another for it."""
     old_content = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    code, out, log = run("--resume", str(folder))
+    code, out, log = run("resume", str(folder))
     assert (code, out, log.count("\n")) == (2, "", 1), log
     assert ": " in log.removeprefix("graphlap: "), "there is a remedy"
     assert old_content == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -66,7 +66,7 @@ def test_each_line_of_a_journal_that_is_none_is_named(folder: Path) -> None:
         journal.write_text(f"{sound}{line}\n")
         assert f"line 3 of {journal} is damaged" in told(folder)
         assert message in told(folder)
-        code, out, log = run("--verify", str(folder))
+        code, out, log = run("verify", str(folder))
         assert code == 1 and "Traceback" not in out + log, line
 
 

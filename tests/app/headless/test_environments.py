@@ -103,7 +103,7 @@ def test_operators_and_cold_starts_are_of_the_environment_too(swept: Swept) -> N
 def test_a_check_compiles_where_the_case_would_run(work: Path) -> None:
     python = make_environment(work / "there", "numpy", "onnxruntime")
     run(
-        "--headless", "--check", "--models", "add.onnx", "--out", "run", "--runtimes",
+        "check", "--models", "add.onnx", "--out", "run", "--runtimes",
         "ort-cpu@there,openvino-cpu@there", "--environment", f"there={python}",
     )  # fmt: skip
     compiled_row, lacking = rows(work / "run")
@@ -132,12 +132,12 @@ def test_a_run_keeps_its_interpreters_and_needs_them(
     monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
     plan = json.loads((swept.folder / MANIFEST).read_text())["plan"]
     assert plan["environments"]["there"] == swept.python
-    code, _, _ = run("--resume", str(swept.folder))
+    code, _, _ = run("resume", str(swept.folder))
     assert code == 0
     shutil.move(swept.python, f"{swept.python}-gone")
     again = swept.folder.with_name("again")
     repeat_command = ("--headless", "--plan", str(swept.folder), "--out", str(again))
-    for arguments in (("--resume", str(swept.folder)), repeat_command):
+    for arguments in (("resume", str(swept.folder)), repeat_command):
         process = launch(*arguments)  # this one has asked its environments before
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 2

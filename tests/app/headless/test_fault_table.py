@@ -110,23 +110,23 @@ def verify(runs: Runs, fault: str) -> int:
         stored_file.write_bytes(stored_file.read_bytes()[:-1])
     else:
         copy = faulty(runs, fault)
-    return code_of("--verify", copy)
+    return code_of("verify", copy)
 
 
 def resume(runs: Runs, fault: str) -> int:
     if fault == "changed":
         partial_run = without_a_case(runs.measured, runs.folder / "resume")
         with other_graph(runs):
-            return code_of("--resume", partial_run)
-    return code_of("--resume", faulty(runs, fault))
+            return code_of("resume", partial_run)
+    return code_of("resume", faulty(runs, fault))
 
 
 def compare(runs: Runs, fault: str) -> int:
     if fault == "changed":
         with other_graph(runs):
             assert measure("compared") == 0
-        return code_of("--compare", runs.measured, "compared", *GATE)
-    return code_of("--compare", runs.whole, faulty(runs, fault), *GATE)
+        return code_of("compare", runs.measured, "compared", *GATE)
+    return code_of("compare", runs.whole, faulty(runs, fault), *GATE)
 
 
 def baseline(runs: Runs, fault: str) -> int:
@@ -139,7 +139,7 @@ def baseline(runs: Runs, fault: str) -> int:
     if fault == "damaged":
         cut = with_cut_samples(runs.paired, runs.folder / "cut")
         # What was written beforehand names another release than the one that measures the rest.
-        return code_of("--resume", cut, *GATE, "--allow-mixed")
+        return code_of("resume", cut, *GATE, "--allow-mixed")
     rounds = 2 if fault == "too few rounds" else 3
     facts = {
         "lost": ended("crashed"),
@@ -149,14 +149,14 @@ def baseline(runs: Runs, fault: str) -> int:
     host = "elsewhere" if fault == "other host" else ""
     plan = plan_of(graph, baseline=BASELINE, rounds=rounds)
     path = runs.folder / f"paired {fault}"
-    return code_of("--resume", made(path, plan, facts.get(fault, lambda _: {}), host), *GATE)
+    return code_of("resume", made(path, plan, facts.get(fault, lambda _: {}), host), *GATE)
 
 
 def baseline_run(runs: Runs, fault: str) -> int:
     if fault == "changed":
         with other_graph(runs):
             return measure("against", "--baseline-run", str(runs.measured), *GATE)
-    return code_of("--resume", runs.whole, "--baseline-run", faulty(runs, fault), *GATE)
+    return code_of("resume", runs.whole, "--baseline-run", faulty(runs, fault), *GATE)
 
 
 def history(runs: Runs, fault: str) -> int:
@@ -171,7 +171,7 @@ def history(runs: Runs, fault: str) -> int:
         damage_line(nights[-1], 3)
     elif not few:
         newest_night(folder / "newest", fault)
-    return code_of("--history", folder, *GATE)
+    return code_of("history", folder, *GATE)
 
 
 def newest_night(path: Path, fault: str) -> None:

@@ -90,14 +90,14 @@ def test_a_case_without_figures_fails_the_gate_of_its_own_run(
     runs: Path, here: Path, status: Any
 ) -> None:
     folder = paired(here, runs / "add.onnx", facts=ended(status))
-    code, answer = judge("--resume", folder)
+    code, answer = judge("resume", folder)
     assert (code, reasons(answer)) == (1, [(status, fast_id(folder))])
     assert answer["counts"] == dict.fromkeys(("faster", "slower", "same", "undecided"), 0)
 
 
 def test_a_clock_of_its_own_fails_the_gate_of_its_run(runs: Path, here: Path) -> None:
     folder = paired(here, runs / "add.onnx", facts=other_clock)
-    code, answer = judge("--resume", folder)
+    code, answer = judge("resume", folder)
     assert (code, reasons(answer)) == (1, [("other_clock", fast_id(folder))])
 
 
@@ -108,7 +108,7 @@ def test_what_is_slower_weighs_more_than_what_failed(runs: Path, here: Path) -> 
         return {"status": "crashed"} if case.options["latency_us"] == 300.0 else {}
 
     plan = plan_of(graph, (FAST_US, 300.0, SLOW_US), baseline=SLOWER)
-    code, answer = judge("--resume", made(here / "three", plan, one_crashed))
+    code, answer = judge("resume", made(here / "three", plan, one_crashed))
     assert code == 3
     assert [reason["reason"] for reason in answer["gate"]["reasons"]] == ["crashed"]
 
@@ -125,15 +125,15 @@ def test_two_runs_of_which_one_lacks_a_case_say_why(runs: Path, here: Path) -> N
         "alone": (alone, [("no_longer_planned", "")]),
     }
     for name, (folder, expected) in comparisons.items():
-        code, answer = judge("--compare", whole, folder)
+        code, answer = judge("compare", whole, folder)
         assert (code, reasons(answer)) == (1, expected), name
-    code, answer = judge("--compare", whole, few)
+    code, answer = judge("compare", whole, few)
     assert code == 1 and {reason for reason, _ in reasons(answer)} == {"too_few_rounds"}
     assert len(answer["gate"]["reasons"]) == 2
-    code, answer = judge("--compare", failed_run, whole)
+    code, answer = judge("compare", failed_run, whole)
     assert (code, reasons(answer)) == (1, [("unsupported", fast_id(whole))])
-    assert judge("--compare", alone, whole)[0] == 0, "a new case has no baseline to be judged by"
-    assert judge("--compare", whole, runs / "other")[0] == 0
+    assert judge("compare", alone, whole)[0] == 0, "a new case has no baseline to be judged by"
+    assert judge("compare", whole, runs / "other")[0] == 0
 
 
 def test_a_run_is_not_compared_with_itself_or_a_copy(runs: Path, here: Path) -> None:
@@ -156,23 +156,23 @@ def test_a_run_is_not_compared_with_itself_or_a_copy(runs: Path, here: Path) -> 
 
 def test_a_gate_of_undecided_verdicts_passes_what_is_decided_alone(runs: Path, work: Path) -> None:
     graph, whole = runs / "add.onnx", runs / "whole"
-    gate = judge("--compare", whole, runs / "other")[1]["gate"]
+    gate = judge("compare", whole, runs / "other")[1]["gate"]
     assert gate["undecided"] and not gate["reasons"]
-    code, answer = judge("--compare", whole, runs / "other", fail_on="undecided")
+    code, answer = judge("compare", whole, runs / "other", fail_on="undecided")
     verdicts = Counter((entry["reason"], entry["case_id"]) for entry in gate["undecided"])
     assert (code, Counter(reasons(answer))) == (1, verdicts)
     assert answer["gate"]["fail_on"] == "undecided"
-    assert judge("--resume", paired(work, graph), fail_on="undecided")[0] == 0
+    assert judge("resume", paired(work, graph), fail_on="undecided")[0] == 0
     slower = made(work / "slower", plan_of(graph, baseline=SLOWER))
-    assert judge("--resume", slower, fail_on="undecided")[0] == 3
-    assert run("--history", str(work), "--fail-on", "undecided")[0] == 2, "it has no such verdict"
+    assert judge("resume", slower, fail_on="undecided")[0] == 3
+    assert run("history", str(work), "--fail-on", "undecided")[0] == 2, "it has no such verdict"
 
 
 def test_without_a_gate_all_of_it_is_told_and_no_more(runs: Path, here: Path) -> None:
     graph, whole = runs / "add.onnx", runs / "whole"
     other = made(here / "clock", plan_of(graph), other_clock)
     files = ("--json", "v.json", "--junit", "v.xml")
-    code, out, _ = run("--compare", str(whole), str(other), *files)
+    code, out, _ = run("compare", str(whole), str(other), *files)
     assert code == 0 and "the clock is simulated" in out
     answer = json.loads(Path("v.json").read_text("utf-8"))
     (left_out,) = answer["not_compared"]
@@ -181,23 +181,23 @@ def test_without_a_gate_all_of_it_is_told_and_no_more(runs: Path, here: Path) ->
     (skip_element,) = ElementTree.parse("v.xml").getroot().findall("testcase/skipped")
     assert skip_element.get("type") == "other_clock"
     failed_run = made(here / "failed", plan_of(graph), ended("unsupported"))
-    code, out, _ = run("--compare", str(failed_run), str(whole), *files)
+    code, out, _ = run("compare", str(failed_run), str(whole), *files)
     assert code == 0 and f"not measured in {failed_run}: unsupported" in out
 
 
 def test_a_stored_run_is_read_whole(runs: Path, here: Path) -> None:
     whole, stored_run = str(runs / "whole"), here / "stored"
     with_cut_samples(runs / "other", stored_run)
-    code, answer = judge("--resume", whole, "--baseline-run", stored_run)
+    code, answer = judge("resume", whole, "--baseline-run", stored_run)
     assert code == 1 and answer["damaged"]
     assert [reason["reason"] for reason in answer["gate"]["reasons"]] == [
         "damaged",
         "too_few_rounds",
     ]
-    code, out, _ = run("--resume", whole, "--baseline-run", str(stored_run))
+    code, out, _ = run("resume", whole, "--baseline-run", str(stored_run))
     assert code == 1 and "damaged and left out" in out, "as --compare has it, without a gate too"
     code, answer = judge(
-        "--resume", whole, "--baseline-run", without_a_case(runs / "other", here / "lost")
+        "resume", whole, "--baseline-run", without_a_case(runs / "other", here / "lost")
     )
     assert (code, reasons(answer)) == (1, [("not_run", fast_id(runs / "whole"))])
 
@@ -246,7 +246,7 @@ def test_a_stored_run_that_can_decide_nothing_is_refused_before_anything_is_meas
 
 def test_percentiles_that_two_runs_do_not_share_fail_the_gate(runs: Path, here: Path) -> None:
     tail = made(here / "tail", plan_of(runs / "add.onnx", percentiles=[12.5]))
-    code, answer = judge("--compare", runs / "whole", tail)
+    code, answer = judge("compare", runs / "whole", tail)
     assert code == 1
     assert {reason for reason, _ in reasons(answer)} == {"no_percentile"}
 
@@ -280,7 +280,7 @@ def test_files_of_one_name_are_told_apart_everywhere(runs: Path, here: Path) -> 
         assert f"exported {model}" in log
     failed_run = made(here / "before", plan_three(models))
     crashed_run = made(here / "after", plan_three(models), lambda _: {"status": "crashed"})
-    code, answer = judge("--compare", failed_run, crashed_run)
+    code, answer = judge("compare", failed_run, crashed_run)
     assert code == 1
     assert len(answer["not_measured"]) == len(answer["not_compared"]) == 3
 
@@ -304,7 +304,7 @@ def test_a_case_of_the_baseline_with_nothing_to_compare_fails_the_gate(
         update={"runtimes": ("fake:1",), "options": {"fake.latency_us": (FAST_US,)}}
     )
     plan = plan.model_copy(update={"sweeps": (*grids, other)})
-    code, answer = judge("--resume", made(here / "run", plan))
+    code, answer = judge("resume", made(here / "run", plan))
     assert code == 1
     assert [reason["reason"] for reason in answer["gate"]["reasons"]] == ["no_partner"]
     assert len(answer["only_first"]) == 1 and len(answer["cases"]) == 1

@@ -25,7 +25,7 @@ def test_a_list_imports_nothing_heavy() -> None:
         "sys.stderr.write(' '.join(sys.modules)); sys.exit(code)"
     )
     result = subprocess.run(
-        [sys.executable, "-c", code, "--list"],
+        [sys.executable, "-c", code, "models"],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -49,20 +49,20 @@ def test_the_batch_parent_imports_no_engine() -> None:
 
 
 def test_the_list_names_every_model_in_each_format(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--list", "--format", "json"]) == 0
+    assert main(["models", "--format", "json"]) == 0
     as_json = json.loads(capsys.readouterr().out)
-    assert main(["--list", "--format", "csv"]) == 0
+    assert main(["models", "--format", "csv"]) == 0
     as_csv = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["name"] for row in as_json] == list(catalogue.names())
     assert [row["name"] for row in as_csv] == list(catalogue.names())
-    assert main(["--list"]) == 0
+    assert main(["models"]) == 0
     table = capsys.readouterr().out
     assert all(name in table for name in catalogue.names())
 
 
 @pytest.mark.parametrize("suite", ["starter", "layers"])
 def test_the_list_can_be_cut_to_a_suite(capsys: pytest.CaptureFixture[str], suite: str) -> None:
-    assert main(["--list", "--suite", suite, "--format", "json"]) == 0
+    assert main(["models", "--suite", suite, "--format", "json"]) == 0
     names = {row["name"] for row in json.loads(capsys.readouterr().out)}
     assert names < set(catalogue.names())
     assert "dense_128_32" in names
@@ -72,8 +72,8 @@ def test_the_list_can_be_cut_to_a_suite(capsys: pytest.CaptureFixture[str], suit
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--list", "--format", "jsn"], "did you mean 'json'?"),
-        (["--list", "--suite", "layer"], "did you mean 'layers'?"),
+        (["models", "--format", "jsn"], "did you mean 'json'?"),
+        (["models", "--suite", "layer"], "did you mean 'layers'?"),
     ],
 )
 def test_a_wrong_list_is_one_sentence(

@@ -59,7 +59,7 @@ def test_runs_of_two_hosts_are_one(work: Path) -> None:
         part_row = row_by_host[row["runtime"], row["host"]]
         assert [row[name] for name in figures] == [part_row[name] for name in figures]
     assert not verify(work / "both").findings
-    for command in (("--resume", "both"), ("--headless", "--plan", "both")):
+    for command in (("resume", "both"), ("--headless", "--plan", "both")):
         code, _, errors = run(*command)
         assert code == 2
         assert "both was merged of runs of their own hosts (here, there)" in errors
@@ -67,7 +67,7 @@ def test_runs_of_two_hosts_are_one(work: Path) -> None:
 
 def test_a_disk_that_is_full_leaves_no_half_of_a_run(work: Path) -> None:
     made(work / "here", machine("board"))
-    merging = launch("--merge", "here", "--out", "both", file_limit=2000)
+    merging = launch("merge", "here", "--out", "both", file_limit=2000)
     _, errors = merging.communicate()
     assert merging.returncode == 1
     message = "both can't be written (File too large): raise the limit on a file's size (ulimit -f)"
@@ -79,7 +79,7 @@ def test_a_disk_that_is_full_leaves_no_half_of_a_run(work: Path) -> None:
 def test_what_is_damaged_is_told_and_the_rest_is_merged(work: Path) -> None:
     made(work / "here", machine("board"), NETS, rounds=1)
     next((work / "here" / "samples").iterdir()).unlink()
-    code, out, _ = run("--merge", "here", "--out", "both")
+    code, out, _ = run("merge", "here", "--out", "both")
     assert code == 1
     assert "damaged and left out: here/samples/" in out
     assert sorted(row["status"] for row in rows(work / "both")) == ["not_run", "ok"]
@@ -88,10 +88,10 @@ def test_what_is_damaged_is_told_and_the_rest_is_merged(work: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--merge", "absent"], "absent is no run folder"),
-        (["--merge", "=x"], "'=x' names no folder"),
-        (["--merge", "a", "--rounds", "3"], "--rounds: graphlap merge has no such option"),
-        (["--merge", "a", "--export", "word"], "--export word is not known"),
+        (["merge", "absent"], "absent is no run folder"),
+        (["merge", "=x"], "'=x' names no folder"),
+        (["merge", "a", "--rounds", "3"], "--rounds: graphlap merge has no such option"),
+        (["merge", "a", "--export", "word"], "--export word is not known"),
     ],
 )
 def test_what_can_not_be_merged_is_one_sentence(

@@ -99,7 +99,7 @@ def test_a_resumed_run_measures_the_twins_that_it_lacks(work: Path) -> None:
     wait_for_rounds(work / "run", 3, process)
     kill(process, work / "run")
     samples_before = samples_of(work / "run")
-    code, out, _ = run("--resume", "run")
+    code, out, _ = run("resume", "run")
     assert code == 0
     samples_after = samples_of(work / "run")
     assert len(samples_after) == 6 and samples_before.items() <= samples_after.items()

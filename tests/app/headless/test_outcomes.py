@@ -113,8 +113,8 @@ def test_the_table_comes_in_the_order_that_is_asked_for_and_again_on_a_resume(wo
     code, out, _ = run(*base, "--out", "run", "--sort", "p50")
     assert code == 0
     assert _latencies(out) == ["150", "200", "300"]
-    assert _latencies(run("--resume", "run", "--sort", "options")[1]) == ["150", "200", "300"]
-    assert _latencies(run("--resume", "run", "--verbose")[1]) == ["300", "150", "200"]
+    assert _latencies(run("resume", "run", "--sort", "options")[1]) == ["150", "200", "300"]
+    assert _latencies(run("resume", "run", "--verbose")[1]) == ["300", "150", "200"]
     code, _, log = run(*base, "--out", "other", "--sort", "p5O")
     assert code == 2
     assert "p50" in log

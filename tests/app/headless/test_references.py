@@ -75,7 +75,7 @@ def test_each_row_says_which_references_there_are_and_which_it_agrees_with(folde
     assert fused_references.startswith(f"{UNOPTIMISED}, without ")
     assert f"without {EVALUATED} (" in fused_references
     assert row_by_case["fused", "fake"]["only_own_reference"] == "false"
-    assert run("--export", "json", "run")[0] == 0
+    assert run("export", "-f", "json", "run")[0] == 0
     document = json.loads((folder / "run" / "results.json").read_text("utf-8"))
     assert [row["only_own_reference"] for row in document["rows"]].count(True) == 1
     assert out.count("References disagree (") == 1

@@ -45,7 +45,7 @@ def test_a_kill_at_any_moment_loses_at_most_the_round_in_flight(work: Path) -> N
         process.communicate()
         assert not psutil.wait_procs(children, timeout=10)[1], "children die with their parent"
         old_samples |= samples_of(work / "run")
-        process = launch("--resume", "run")
+        process = launch("resume", "run")
     out, log = process.communicate(timeout=120)
     assert process.returncode == 0, (out, log)
     final_samples = samples_of(work / "run")
@@ -65,7 +65,7 @@ def test_resuming_a_finished_run_measures_nothing(work: Path) -> None:
     base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
     assert run(*base)[0] == 0
     samples_before = samples_of(work / "run")
-    assert run("--resume", "run")[0] == 0
+    assert run("resume", "run")[0] == 0
     assert samples_of(work / "run") == samples_before
 
 
@@ -111,7 +111,7 @@ def test_a_stop_ends_the_run_in_order_and_it_resumes(
     assert row["status"] == "ok"
     assert "rounds_missing" in row["warning_codes"]
     assert len(list((work / "run" / "samples").iterdir())) == recorded(work / "run")
-    assert run("--resume", "run")[0] == 0
+    assert run("resume", "run")[0] == 0
     assert recorded(work / "run") == 3
 
 
@@ -155,14 +155,14 @@ def test_a_round_whose_samples_are_damaged_does_not_count_and_is_measured_again(
     code = "samples_unreadable" if harm is Path.unlink else "samples_damaged"
     (damaged_samples,) = (entry for entry in diagnostics_of(row) if entry.code == code)
     assert damaged_samples.parameters["round"] == 1
-    exit_code, _, log = run("--resume", "run")
+    exit_code, _, log = run("resume", "run")
     assert exit_code == 0
     assert "add.onnx fake round 1 is measured again: " in log
     assert whole.read_bytes() == content
     (row,) = Rows().of(read_run(work / "run"))
     assert row["rounds"] == 2
     assert code not in str(row["warning_codes"])
-    assert run("--verify", "run")[0] == 0
+    assert run("verify", "run")[0] == 0
 
 
 def test_pause_and_resume_through_standard_input(work: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_disk_that_fills_up_ends_with_1_and_the_folder_resumes(work: Path) -> 
     assert recorded(work / "run") < 4
     live = json.loads((work / "run" / "live.json").read_text())
     assert live["state"] == "stopped" and live["disk_error"]
-    assert run("--resume", "run")[0] == 0
+    assert run("resume", "run")[0] == 0
     assert recorded(work / "run") == 4
     assert [row["status"] for row in rows(work / "run")] == ["ok"] * 2
 
@@ -222,7 +222,7 @@ def test_a_folder_that_is_moved_away_ends_with_1_and_resumes_where_it_is(work: P
     assert "then resume it" in errors and "Traceback" not in errors
     assert not (work / "run").exists(), "no half of a run is left in its place"
     old_samples = samples_of(work / "elsewhere")
-    assert run("--resume", "elsewhere")[0] == 0
+    assert run("resume", "elsewhere")[0] == 0
     assert samples_of(work / "elsewhere").items() >= old_samples.items()
     assert [row["status"] for row in rows(work / "elsewhere")] == ["ok"] * 2
 

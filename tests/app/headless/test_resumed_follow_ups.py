@@ -85,7 +85,7 @@ def test_what_circumstances_made_fail_is_tried_again(measured: Path) -> None:
     fail_follow_ups(measured, transient=True)
     failed_run = read_run(measured)
     assert reasons(failed_run) == ["it was killed"] * 3
-    assert run("--resume", str(measured))[0] == 0
+    assert run("resume", str(measured))[0] == 0
     run_after = read_run(measured)
     assert not any(reasons(run_after))
     assert run_after.accuracies == run_before.accuracies
@@ -102,7 +102,7 @@ def test_what_circumstances_made_fail_is_tried_again(measured: Path) -> None:
 
 def test_what_failed_by_its_own_fault_stays(measured: Path) -> None:
     fail_follow_ups(measured, transient=False)
-    assert run("--resume", str(measured))[0] == 0
+    assert run("resume", str(measured))[0] == 0
     assert reasons(read_run(measured)) == ["it was killed"] * 3
 
 

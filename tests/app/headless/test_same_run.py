@@ -44,7 +44,7 @@ def interrupted(folder: Path, *arguments: str) -> Path:
 def refused(folder: Path) -> str:
     """The sentence of a resume that writes nothing."""
     old_content = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    code, out, log = run("--resume", str(folder))
+    code, out, log = run("resume", str(folder))
     assert (code, out, log.count("\n")) == (2, "", 1), log
     assert old_content == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     return log
@@ -92,7 +92,7 @@ def test_a_model_that_is_gone_or_changed_is_refused_and_put_back_it_goes_on(
     assert name in refused(begun / "run")
     path.write_bytes(content)
     if harm is Path.unlink and name == "affine.onnx":
-        assert run("--resume", "run")[0] == 0
+        assert run("resume", "run")[0] == 0
         (row,) = rows(begun / "run")
         assert (row["status"], row["rounds"]) == ("ok", "3")
 
@@ -102,7 +102,7 @@ def test_a_resume_from_another_folder_measures_the_same_files(
 ) -> None:
     (begun / "other").mkdir()
     monkeypatch.chdir(begun / "other")
-    assert run("--resume", "../run")[0] == 0
+    assert run("resume", "../run")[0] == 0
     assert Path.cwd() == begun / "other"
     (row,) = rows(begun / "run")
     assert (row["status"], row["rounds"]) == ("ok", "3")
@@ -135,7 +135,7 @@ def test_a_factory_and_what_it_imports_must_be_as_they_were(work: Path) -> None:
         assert (code, (work / "again").exists()) == (2, False)
         assert name in log
         (work / name).write_text(content)
-    assert run("--resume", "run")[0] == 0, "they are as they were"
+    assert run("resume", "run")[0] == 0, "they are as they were"
 
 
 def test_a_card_must_be_as_it_was(work: Path) -> None:
@@ -175,13 +175,13 @@ def test_a_link_in_a_run_folder_is_refused(work: Path) -> None:
         if inner_path.exists():
             inner_path.rename(outer_path)
         inner_path.symlink_to(outer_path)
-        code, _, log = run("--resume", "run")
+        code, _, log = run("resume", "run")
         assert (code, log.count("\n")) == (2, 1), name
         assert f"{name} is a link" in log
         inner_path.unlink()
         if name != "telemetry":
             outer_path.rename(inner_path)
-    assert run("--resume", "run")[0] == 0, "without the links it is whole"
+    assert run("resume", "run")[0] == 0, "without the links it is whole"
 
 
 def test_rounds_of_two_graphs_have_no_interval_and_are_damage(work: Path) -> None:

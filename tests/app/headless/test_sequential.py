@@ -49,7 +49,7 @@ def test_a_run_that_was_cut_short_goes_on_to_its_next_look(work: Path) -> None:
                           "--sequential", "--budget", "1s", "--out", "run")  # fmt: skip
     first = sum(map(len, read_run(Path("run")).rounds.values()))
     assert first < 2 * plan.lengths.rounds, errors
-    code, _, errors = run("--resume", "run", "--budget", "5m")
+    code, _, errors = run("resume", "run", "--budget", "5m")
     assert code == 0, errors
     assert {len(rounds) for rounds in read_run(Path("run")).rounds.values()} == {6}
 

@@ -36,7 +36,7 @@ def test_it_prints_the_ladder_and_leaves_a_plan(work: Path) -> None:
     assert {row["status"] for row in rows(work / "run")} == {"ok"}
     assert (work / "run" / "ladder.csv").exists()
     round_count = recorded(work / "run")
-    code, again, _ = run("--resume", "run")
+    code, again, _ = run("resume", "run")
     assert code == 0
     assert "p50, step by step" in again
     assert recorded(work / "run") == round_count, "a search that is over measures nothing"
@@ -68,9 +68,9 @@ def test_a_budget_that_ends_a_search_leaves_a_plan_and_goes_on(work: Path) -> No
     assert "resume the run" in out
     (case,) = expand(load_plan(work / "run" / "tuned.toml"))
     assert case.runtime == "fake"
-    assert run("--resume", "run", "--budget", "soon")[0] == 2
-    assert run("--resume", "run", "--rounds", "9")[0] == 2
-    code, out, log = run("--resume", "run", "--budget", "120s")
+    assert run("resume", "run", "--budget", "soon")[0] == 2
+    assert run("resume", "run", "--rounds", "9")[0] == 2
+    code, out, log = run("resume", "run", "--budget", "120s")
     assert code == 0, log
     assert "at most 2 min 00 s" in log.splitlines()[0]
     assert recorded(work / "run") > round_count and "resume the run" not in out
@@ -80,10 +80,10 @@ def test_a_run_of_known_length_is_announced_with_it(work: Path) -> None:
     rounds = ("--profile", "glance", "--rounds", "1", "--out", "run")
     _, _, log = run("--headless", "--models", "add.onnx", *FAKE, *rounds)
     assert "at least" not in log and "or more" not in log and "about" in log.splitlines()[0]
-    code, _, log = run("--resume", "run", "--budget", "1m")
+    code, _, log = run("resume", "run", "--budget", "1m")
     assert code == 0, log
 
 
 def test_a_check_takes_no_budget_when_it_goes_on(work: Path) -> None:
-    run("--check", "--models", "add.onnx", *FAKE, "--out", "run")
-    assert run("--resume", "run", "--budget", "1m")[0] == 2
+    run("check", "--models", "add.onnx", *FAKE, "--out", "run")
+    assert run("resume", "run", "--budget", "1m")[0] == 2

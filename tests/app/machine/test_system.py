@@ -18,7 +18,7 @@ LACKING = (
 ON_WINDOWS = "sys.platform = 'win32'\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["--headless", "--models", "mlp"], ["--doctor"]])
+@pytest.mark.parametrize("arguments", [[], ["--headless", "--models", "mlp"], ["doctor"]])
 def test_windows_is_refused_in_one_sentence(arguments: list[str]) -> None:
     code = f"{LACKING}from app.__main__ import main\n{ON_WINDOWS}sys.exit(main({arguments}))"
     result = subprocess.run(
@@ -46,12 +46,12 @@ def _can_unmount() -> bool:
     "arguments",
     [
         ["--headless", "--models", "mlp", "--runtimes", "fake"],
-        ["--check", "--models", "mlp", "--runtimes", "fake"],
-        ["--doctor"],
+        ["check", "--models", "mlp", "--runtimes", "fake"],
+        ["doctor"],
     ],
 )
 def test_a_linux_without_proc_is_told_in_one_sentence(arguments: list[str], tmp_path: Path) -> None:
-    out = [] if "--doctor" in arguments else ["--out", str(tmp_path / "run")]
+    out = [] if "doctor" in arguments else ["--out", str(tmp_path / "run")]
     result = subprocess.run(
         [*_WITHOUT_PROC, sys.executable, "-m", "app", *arguments, *out],
         capture_output=True,

@@ -206,7 +206,7 @@ def test_a_run_records_its_values_and_resume_reads_no_file(project: Path) -> Non
     (project / "graphlap.toml").write_text('preset = "glance"\nrounds = 2\nthreshold = 0.05\n')
     assert main([*MODELS, "--budget", "0.001", "--out", "run"]) in (0, 1)
     (project / "graphlap.toml").write_text("rounds = nonsense\n")
-    main(["--headless", "--resume", "run"])
+    main(["resume", "run"])
     plan = read_run(project / "run").manifest.requested_plan
     assert (plan.profile, plan.rounds, plan.band) == ("glance", 2, 0.05)
 

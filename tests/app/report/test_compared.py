@@ -62,7 +62,7 @@ def test_each_mark_is_a_ratio_with_the_interval_of_its_verdict(
 
 def test_the_comparison_is_the_first_thing_on_the_page(folders: tuple[Path, Path]) -> None:
     page = folders[0].with_name("page.html")
-    assert main(["--report", *map(str, folders), "-o", str(page)]) == 0
+    assert main(["report", *map(str, folders), "-o", str(page)]) == 0
     text = page.read_text("utf-8")
     assert text.index("<h1>after against before</h1>") < text.index('id="run-0"')
     assert "<figcaption>after over before</figcaption>" in text

@@ -98,7 +98,7 @@ def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> 
                 latency_us = 20.0 if case.host == "board" else 10.0
                 record(folder, case, number, [latency_us] * 400, host=case.host)
     page = tmp_path / "page.html"
-    assert main(["--report", str(tmp_path / "run"), "-o", str(page)]) == 0
+    assert main(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
     text = page.read_text("utf-8")
     assert "Throughput of all machines together" in text
     # Batch 4 in 20 and in 10 us, on machines that have nothing in common.
@@ -117,7 +117,7 @@ def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> 
 def test_tables_of_operators_have_a_heading_and_what_is_said_of_them(
     path: Path, tmp_path: Path
 ) -> None:
-    assert main(["--report", str(path), "-o", str(tmp_path / "r.html")]) == 0
+    assert main(["report", str(path), "-o", str(tmp_path / "r.html")]) == 0
     text = (tmp_path / "r.html").read_text("utf-8")
     section = text[text.index("<h3>operators of net ort-cpu") : text.index("<summary>All ")]
     assert "<td>&lt;b&gt;" in section or "&lt;b&gt; + c" in section, "a hostile node is text"
@@ -181,7 +181,7 @@ def test_a_check_is_a_table_of_words(tmp_path: Path) -> None:
         record(folder, OV, 0, status="unsupported", reason="no <b>")
         record(folder, CARD, 0, status="unavailable", reason="not here")
     page = tmp_path / "page.html"
-    assert main(["--report", str(tmp_path / "run"), "-o", str(page)]) == 0
+    assert main(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
     text = page.read_text("utf-8")
     table = text[text.index("<table>") :].partition("</table>")[0]
     assert re.search(r'<td class="ok"[^>]*>compiles</td><td class="warning"[^>]*>unsup', table)
@@ -204,7 +204,7 @@ addEventListener("load", () => setTimeout(() => {
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt install chromium")
 def test_in_a_browser_each_has_marks(path: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    assert main(["--report", str(path), "-o", str(page)]) == 0
+    assert main(["report", str(path), "-o", str(page)]) == 0
     elements, console = rendered(page, COUNT)
     assert not console
     match = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)

@@ -59,7 +59,7 @@ def test_its_bars_are_the_instructions_of_the_cards_own_schedule(
 
 def test_a_page_has_one_of_each_model_and_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    assert main(["--report", str(path), "-o", str(page)]) == 0
+    assert main(["report", str(path), "-o", str(page)]) == 0
     text = page.read_text("utf-8")
     assert text.count("<figcaption>Schedule of step") == 1
     assert "Schedule of gone" in text and "not available (" in text

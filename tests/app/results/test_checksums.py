@@ -65,7 +65,7 @@ def test_any_flipped_character_of_a_manifest_is_damage(run: Path) -> None:
     whole = manifest.read_bytes()
     for damaged_bytes in _flip_characters(whole, 25):
         manifest.write_bytes(damaged_bytes)
-        assert main(["--verify", str(run)]) == 1, damaged_bytes
+        assert main(["verify", str(run)]) == 1, damaged_bytes
 
 
 def test_a_reader_takes_a_changed_line_for_damaged(run: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_reader_takes_a_changed_line_for_damaged(run: Path) -> None:
     journal.write_text(journal.read_text().replace('"clock":"wall"', '"clock":"device"', 1))
     with pytest.raises(ResultsError, match="line 2 of"):
         read_run(run)
-    assert main(["--export", "json", str(run)]) == 1
+    assert main(["export", "-f", "json", str(run)]) == 1
     journal.write_text(journal.read_text().replace('"load_1min":0', '"load_1min":9', 1))
     assert not read_environments(run), "a damaged first line says nothing of the host"
 

@@ -113,6 +113,6 @@ def test_two_runs_are_compared_by_what_both_chose(
 ) -> None:
     other = run_at(tmp_path / "other", (99.99, 95.0), factor=2.0)
     output = tmp_path / "compared.json"
-    assert main(["--compare", str(path), str(other), "--json", str(output)]) == 0
+    assert main(["compare", str(path), str(other), "--json", str(output)]) == 0
     (case,) = json.loads(output.read_text())["cases"]
     assert list(case["percentiles"]) == ["p9999"]

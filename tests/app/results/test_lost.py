@@ -76,23 +76,23 @@ def test_what_is_gone_without_a_trace_is_damage(run: Path, harm: Callable[[Path]
     report = verify(run)
     assert report.damaged
     assert not any("graphlap export" in finding.remedy for finding in report.findings)
-    assert main(["--verify", str(run)]) == 1
+    assert main(["verify", str(run)]) == 1
 
 
 def test_the_only_table_left_survives_an_export_and_a_resume(run: Path) -> None:
     table = (run / "results.full.csv").read_bytes()
     _all(run)
-    assert main(["--export", "csv", str(run)]) == 0
+    assert main(["export", "-f", "csv", str(run)]) == 0
     (copy,) = run.glob("results.earlier*.csv")
     assert copy.read_bytes() == table
-    assert main(["--export", "csv", str(run)]) == 0
-    assert batch("--resume", str(run))[0] == 0
+    assert main(["export", "-f", "csv", str(run)]) == 0
+    assert batch("resume", str(run))[0] == 0
     assert [path.read_bytes() for path in run.glob("results.earlier*.csv")] == [table]
     assert not verify(run).damaged, "what was lost is measured again"
 
 
 def test_an_export_with_more_rounds_than_the_journals_is_damage(run: Path) -> None:
-    assert main(["--export", "json", str(run)]) == 0
+    assert main(["export", "-f", "json", str(run)]) == 0
     _last_round(run)
     (run / "live.json").unlink()
     for table in run.glob("results*.csv"):
@@ -158,8 +158,8 @@ def test_a_batch_beyond_all_bounds_is_a_damaged_manifest(run: Path) -> None:
     assert '"batch": 2' in text
     manifest.write_text(text.replace('"batch": 2', f'"batch": {2**62}'))
     reseal_manifest(manifest)
-    assert main(["--verify", str(run)]) == 1
-    code, out, log = batch("--resume", str(run))
+    assert main(["verify", str(run)]) == 1
+    code, out, log = batch("resume", str(run))
     assert (code, out, log.count("\n")) == (2, "", 1), log
 
 
@@ -170,8 +170,8 @@ def test_a_cell_of_any_length_is_read_back(tmp_path: Path) -> None:
         record(folder, CASE, 0, [10.0] * 8, device_name=long)
         write_tables(folder, Rows().of(read_run(path)))
     assert read_rows(path / "results.full.csv")[CASE.case_id]["device_name"] == long
-    assert main(["--verify", str(path)]) == 0
-    assert main(["--history", str(tmp_path)]) in (0, 1)
+    assert main(["verify", str(path)]) == 0
+    assert main(["history", str(tmp_path)]) in (0, 1)
 
 
 def test_a_reason_of_megabytes_is_cut_where_it_is_read(tmp_path: Path) -> None:
@@ -189,5 +189,5 @@ def test_a_reason_of_megabytes_is_cut_where_it_is_read(tmp_path: Path) -> None:
     )
     (journal,) = (path / FOLDER).iterdir()
     reseal_journal(journal)
-    assert main(["--export", "csv", str(path)]) == 0
+    assert main(["export", "-f", "csv", str(path)]) == 0
     assert (path / "results.full.csv").stat().st_size < 10**5

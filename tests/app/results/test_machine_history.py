@@ -105,7 +105,7 @@ def test_a_slower_machine_fails_no_gate_and_is_reported(
                     )
             folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
     answer = tmp_path / "history.json"
-    arguments = ("--history", tmp_path / "runs", "--fail-on", "slower", "--json", answer)
+    arguments = ("history", tmp_path / "runs", "--fail-on", "slower", "--json", answer)
     code, out = told(capsys, *arguments)
     assert code == 0
     document = json.loads(answer.read_text())

@@ -33,7 +33,7 @@ def compared(
 ) -> tuple[int, dict[str, Any]]:
     """The exit code of a gate and the percentiles of CASE."""
     answer = tmp_path / "answer.json"
-    arguments = ("--compare", first, second, "--fail-on", "slower", "--json", answer, *more)
+    arguments = ("compare", first, second, "--fail-on", "slower", "--json", answer, *more)
     code, _ = told(capsys, *arguments)
     document = json.loads(answer.read_text())
     case_entry = next(entry for entry in document["cases"] if entry["case_id"] == CASE.case_id)
@@ -95,7 +95,7 @@ def test_a_history_can_be_named_and_a_wrong_one_is_refused(
     assert compared(tmp_path, capsys, first, second)[0] == 0
     code, figures = compared(tmp_path, capsys, first, second, "--history", tmp_path / "past")
     assert (code, figures["p50"]["run_variation_from"]) == (3, "history")
-    assert main(["--compare", str(first), str(second), "--history", "absent"]) == 2
+    assert main(["compare", str(first), str(second), "--history", "absent"]) == 2
     assert "absent" in capsys.readouterr().err
 
 
@@ -181,7 +181,7 @@ def test_the_anchor_is_reported_and_not_judged(
     first = anchored(tmp_path / "a" / "run", 1.0, 1.0)
     second = anchored(tmp_path / "b" / "run", 1.0, 1.5)
     answer = tmp_path / "answer.json"
-    arguments = ("--compare", first, second, "--fail-on", "slower", "--json", answer)
+    arguments = ("compare", first, second, "--fail-on", "slower", "--json", answer)
     assert told(capsys, *arguments)[0] == 0
     document = json.loads(answer.read_text())
     assert [entry["case_id"] for entry in document["cases"]] == [CASE.case_id]

@@ -84,7 +84,7 @@ def test_a_run_in_which_nothing_was_measured_has_the_same_columns(tmp_path: Path
 def test_other_columns_are_chosen_for_a_stored_run(
     run: Path, words: str, shown: list[str] | None
 ) -> None:
-    assert main(["--export", "csv", "--columns", words, str(run)]) == 0
+    assert main(["export", "-f", "csv", "--columns", words, str(run)]) == 0
     assert set(header(run / PEOPLE)) == set(shown or NAMES)
     assert header(run / FULL) == list(NAMES)
     assert not verify(run).findings
@@ -93,8 +93,8 @@ def test_other_columns_are_chosen_for_a_stored_run(
 @pytest.mark.parametrize(
     ("arguments", "nearest"),
     [
-        (("--export", "csv", "--columns", "latency_p50"), "latency_p50_us"),
-        (("--export", "json", "--columns", "model"), "-f csv"),
+        (("export", "-f", "csv", "--columns", "latency_p50"), "latency_p50_us"),
+        (("export", "-f", "json", "--columns", "model"), "-f csv"),
     ],
 )
 def test_a_wrong_choice_is_refused_and_nothing_written(
@@ -113,7 +113,7 @@ def test_columns_are_chosen_for_a_run_as_it_is_measured_and_resumed(tmp_path: Pa
     assert batch(*common, *arguments, "--columns", "status,model")[0] == 0
     assert header(path / PEOPLE) == ["status", "model"]
     assert not verify(path).findings
-    assert batch("--resume", str(path), "--columns", "model,seed")[0] == 0
+    assert batch("resume", str(path), "--columns", "model,seed")[0] == 0
     assert header(path / PEOPLE) == ["model", "seed"]
 
 
@@ -136,7 +136,7 @@ def test_each_table_is_verified(run: Path, name: str) -> None:
 
 
 def test_a_table_for_people_without_ids_is_verified_by_its_lines(run: Path) -> None:
-    assert main(["--export", "csv", "--columns", "model,batch_size", str(run)]) == 0
+    assert main(["export", "-f", "csv", "--columns", "model,batch_size", str(run)]) == 0
     lines = (run / PEOPLE).read_text("utf-8").splitlines(keepends=True)
     (run / PEOPLE).write_text("".join((lines[0], lines[2], lines[1])), "utf-8")
     assert [finding.file for finding in verify(run).findings] == [PEOPLE]
@@ -164,7 +164,7 @@ def test_a_kill_between_the_two_tables_leaves_a_run_that_a_resume_completes(run:
     report = verify(run)
     assert not report.damaged
     assert [finding.file for finding in report.findings] == [PEOPLE]
-    assert batch("--resume", str(run))[0] == 0
+    assert batch("resume", str(run))[0] == 0
     assert (run / PEOPLE).read_bytes() == content
     assert not verify(run).findings
 

@@ -53,7 +53,7 @@ def journal(run: Path) -> Path:
 
 
 def test_a_run_that_is_whole_is_called_whole(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--verify", str(run)]) == 0
+    assert main(["verify", str(run)]) == 0
     assert capsys.readouterr().out == "whole: 3 lines, 3 rounds, 6 measured runs\n"
 
 
@@ -65,12 +65,12 @@ def test_every_damaged_line_is_told_and_the_rest_is_looked_at(
     lines[:2] = [b'{"kind": "round", \n', json.dumps(wrong).encode() + b"\n"]
     journal(run).write_bytes(b"".join(lines))
     reseal_journal(journal(run))
-    assert main(["--verify", str(run)]) == 1
+    assert main(["verify", str(run)]) == 1
     output = capsys.readouterr().out
     assert "line 1 is damaged (it is no JSON)" in output
     assert "line 2 is damaged (" in output
     assert "iterations" in output, "and what of it"
-    assert "damaged; whole are 1 lines, 1 rounds, 0 measured runs" in output
+    assert "damaged; whole are 1 line, 1 round, 0 measured runs" in output
 
 
 def _cut(path: Path) -> None:
@@ -181,11 +181,11 @@ def test_a_name_in_a_journal_never_leads_out_of_the_folder(
     run: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _rename_samples(run, name)
-    assert main(["--verify", str(run)]) == 1
+    assert main(["verify", str(run)]) == 1
     assert "lies outside the run folder" in capsys.readouterr().out
     with RunFolder.create(run.with_name("other"), manifest_of()) as folder:
         record(folder, CASE, 0, [10.0, 20.0, 30.0])
-    assert main(["--compare", str(run), str(run.with_name("other"))]) == 1
+    assert main(["compare", str(run), str(run.with_name("other"))]) == 1
     assert "lies outside the run folder" in capsys.readouterr().out
 
 
@@ -211,7 +211,7 @@ def test_rows_that_do_not_follow_from_the_samples_are_damage(run: Path) -> None:
 def test_a_folder_that_is_no_run_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--verify", str(tmp_path)]) == 2
+    assert main(["verify", str(tmp_path)]) == 2
     assert "is no run folder" in capsys.readouterr().err
 
 
@@ -245,7 +245,7 @@ def test_a_table_of_operators_that_is_not_what_was_measured_is_told_and_left_out
     assert finding.code == code
     assert CASE.case_id in finding.remedy
     assert not read_intact(tmp_path / "run").run.operators
-    assert main(["--report", str(tmp_path / "run"), "-o", str(tmp_path / "r.html")]) == 1
+    assert main(["report", str(tmp_path / "run"), "-o", str(tmp_path / "r.html")]) == 1
 
 
 def test_a_lost_quote_in_the_rows_is_damage_however_long_they_are(run: Path) -> None:
@@ -262,9 +262,9 @@ def test_a_table_of_another_run_is_damage(
     pytest.importorskip("pyarrow")
     with RunFolder.create(tmp_path / "other", manifest_of()) as folder:
         record(folder, CASE, 0, [10.0])
-    assert main(["--export", "json,parquet", str(run), str(tmp_path / "other")]) == 0
+    assert main(["export", "-f", "json,parquet", str(run), str(tmp_path / "other")]) == 0
     capsys.readouterr()
-    assert main(["--verify", str(run)]) == 0
+    assert main(["verify", str(run)]) == 0
     assert capsys.readouterr().out.startswith("whole: ")
     shutil.copy(tmp_path / "other" / "results.parquet", run)
     (run / "results.json").write_text((run / "results.json").read_text().replace("30.0", "31.0"))
@@ -291,7 +291,7 @@ def test_lines_that_are_lost_are_missed_where_a_run_has_ended(
         table.unlink()
     for state, code in (("measuring", 0), ("finished", 1)):
         (run / "live.json").write_text(json.dumps({"state": state}))
-        assert main(["--verify", str(run)]) == code
+        assert main(["verify", str(run)]) == code
     output = capsys.readouterr().out
     assert f"{CASE.case_id}.1.bin was measured, but no journal line records it" in output
     assert "restore journal/ from a copy" in output

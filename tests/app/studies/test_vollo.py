@@ -140,7 +140,7 @@ def test_a_machine_that_had_other_work_is_told(tmp_path: Path, load: float, said
 def test_two_machines_stand_beside_each_other(tmp_path: Path) -> None:
     for name in ("a", "b"):
         make_run(tmp_path / name, "vollo", ["ort-cpu"], latency_us)
-    words = ["--merge", f"one={tmp_path}/a", f"two={tmp_path}/b", "--out", str(tmp_path / "both")]
+    words = ["merge", f"one={tmp_path}/a", f"two={tmp_path}/b", "--out", str(tmp_path / "both")]
     code, _, errors = run(*words)
     assert code == 0, errors
     text = as_markdown(page(study("vollo"), found_in(tmp_path / "both", load_study("vollo"))))

@@ -75,7 +75,7 @@ def test_a_resumed_run_measures_the_accuracy_that_is_missing(work: Path) -> None
     (path,) = (work / "run" / "journal").glob("*.jsonl")
     lines = [line for line in path.read_text("utf-8").splitlines() if '"accuracy"' not in line]
     path.write_text("\n".join(lines) + "\n", "utf-8")
-    assert main(["--resume", "run"]) == 0
+    assert main(["resume", "run"]) == 0
     assert rows(work / "run")[0]["accuracy_top1"] == "0.75"
     assert len(journal(work / "run", "round")) == 1
 

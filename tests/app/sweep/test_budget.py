@@ -126,7 +126,7 @@ def test_every_case_has_its_first_round_before_any_has_more(
     assert max(counts) - min(counts) <= 1
     assert 1 <= min(counts) <= max(counts) < 50
     assert code == 0, "each case has a row with a number"
-    assert "rounds that the budget of 8 s left out" in out
+    assert "rounds that this run lacks" in out
     assert graphlap_line("resume", str(tmp_path / "run")) in out
 
 
@@ -137,7 +137,7 @@ def test_what_was_not_come_to_is_said_and_fails_the_run(
     folder.mkdir()
     code, out = run_of(folder, monkeypatch, rounds=1, budget_s=1e-9)
     assert code == 1
-    assert "the 4 rounds that the budget of 0 s left out" in out
+    assert "the 4 rounds that this run lacks" in out
     assert statuses(folder) == {"not_run"}
     (line,) = (line for line in out.splitlines() if " resume '" in line)
     assert shlex.split(line)[-2:] == ["resume", str(folder / "run")], "to be pasted"

@@ -89,7 +89,7 @@ def test_a_row_on_all_cores_says_that_the_batch_process_is_there_too(tmp_path: P
     assert "batch_process_on_measured_cores" in str(row["warning_codes"])
 
 
-@pytest.mark.parametrize("again", [["--resume"], ["--headless", "--plan"]])
+@pytest.mark.parametrize("again", [["resume"], ["--headless", "--plan"]])
 def test_a_run_goes_on_only_where_its_cores_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], again: list[str]
 ) -> None:

@@ -116,7 +116,7 @@ def test_a_simulation_has_the_least_rounds(tmp_path: Path) -> None:
             record(folder, CASE, number, [100.0 + number] * 60, clock="simulated")
         left, row = told(folder)
     assert left == 5
-    assert "5 rounds are enough of a simulation" in str(row["stop_reason"])
+    assert "5 rounds of a simulation" in str(row["stop_reason"])
     diagnostic_codes = {*codes(diagnostics_of(row))}
     assert not {"interval_not_reached", "interval_unavailable"} & diagnostic_codes
 
@@ -130,7 +130,7 @@ def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(
     with create_run(plan.model_copy(update={"budget_s": 0.01}), tmp_path / "run") as folder:
         out = io.StringIO()
         assert measure(folder, out=out, log=io.StringIO()) == 1
-        assert "the 5 rounds that the budget" in out.getvalue()
+        assert "the 5 rounds that this run lacks" in out.getvalue()
     with create_run(plan, tmp_path / "more") as folder:
         log, out = io.StringIO(), io.StringIO()
         assert measure(folder, out=out, log=log) == 0

@@ -108,12 +108,12 @@ def test_a_resume_with_another_build_is_refused(
     values = json.loads(manifest.read_text("utf-8"))
     (fingerprint,) = [entry for entry in values["fingerprints"] if entry.get("runtime")]
     assert (fingerprint["path"], fingerprint["runtime"]) == (provider.get_library_path(), OURS)
-    assert main(["--resume", str(work / "run")]) == 0
+    assert main(["resume", str(work / "run")]) == 0
     fingerprint["sha256"] = "0" * 64
     manifest.write_text(json.dumps(values), "utf-8")
     reseal_manifest(manifest)
     capsys.readouterr()
-    assert main(["--resume", str(work / "run")]) == 2
+    assert main(["resume", str(work / "run")]) == 2
     assert fingerprint["path"] in capsys.readouterr().err
 
 

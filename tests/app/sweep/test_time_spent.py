@@ -82,9 +82,9 @@ def test_a_stored_run_shows_its_times_or_that_it_has_none(tmp_path: Path) -> Non
         "--headless", "--models", graph, "--runtimes", "fake", "--rounds", "1", "--out", out
     )
     assert code == 0 and sum(line.startswith("time: ") for line in errors.splitlines()) == 1
-    code, output, _ = batch("--show", out, "--time")
+    code, output, _ = batch("show", out, "--time")
     assert code == 0 and "measurement" in output and "fake" in output
     plan = parse_plan({"sweeps": [{"models": [graph], "runtimes": ["fake"]}]}, "test")
     create_run(plan, tmp_path / "begun").close()
-    code, output, _ = batch("--show", str(tmp_path / "begun"), "--time")
+    code, output, _ = batch("show", str(tmp_path / "begun"), "--time")
     assert code == 0 and "measurement" not in output

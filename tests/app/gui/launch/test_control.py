@@ -138,7 +138,7 @@ def test_two_writers_of_one_run_are_refused_in_one_sentence(
     control.run(fake_plan(model, rounds=50))
     folder = _folder(control)
     qtbot.waitUntil(lambda: is_being_written(folder), timeout=TIMEOUT_MS)
-    other = BatchChild(["--resume", str(folder)], folder.with_name("other.log"))
+    other = BatchChild(["resume", str(folder)], folder.with_name("other.log"))
     assert wait_for_end(other) == 2
     assert "is being written by another process" in other.error().cause
     other.let_go()

@@ -42,7 +42,7 @@ def test_an_export_replaces_a_link_and_never_follows_it(
         file.unlink()
         file.symlink_to(victim)
         file.with_name(f".{file.name}.{os.getpid()}").symlink_to(victim)
-    assert main(["--export", name, str(run)]) == 0
+    assert main(["export", "-f", name, str(run)]) == 0
     for number, file in enumerate(files):
         assert (tmp_path / f"victim{number}").read_bytes() == PRECIOUS
         assert file.is_file()
@@ -57,7 +57,7 @@ def test_a_folder_of_an_export_that_is_a_link_is_refused(
     outside = tmp_path / "outside"
     outside.mkdir()
     (run / folder).symlink_to(outside)
-    assert main(["--export", name, str(run)]) == 2
+    assert main(["export", "-f", name, str(run)]) == 2
     assert str(run / folder) in capsys.readouterr().err
     assert not list(outside.iterdir())
 

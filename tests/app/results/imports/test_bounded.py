@@ -14,7 +14,7 @@ from app.runs.importing import foreign_file
 
 
 def _import(path: Path, out: Path) -> list[str]:
-    return ["--import", str(path), "--out", str(out)]
+    return ["import", str(path), "--out", str(out)]
 
 
 def _factory(path: Path, out: Path) -> list[str]:

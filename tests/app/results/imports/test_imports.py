@@ -33,7 +33,7 @@ LOADGEN = tuple(
 
 def imported(out: Path, *files: Path | str) -> list[Row]:
     """The rows of these files, imported by the command."""
-    assert main(["--headless", "--import", *map(str, files), "--out", str(out)]) == 0
+    assert main(["import", *map(str, files), "--out", str(out)]) == 0
     return list(read_rows(out / "results.full.csv").values())
 
 
@@ -156,8 +156,8 @@ def test_single_timings_are_kept_and_the_folder_is_whole(
     document = json.loads((FILES / "polygraphy.json").read_text())
     seconds = [entry["runtime"] for entry in document["lst"][0][1]]
     assert np.allclose(run.samples_of(polygraphy).latency_ns, np.array(seconds) * 1e9, atol=1.0)
-    assert main(["--verify", str(run.path)]) == 0, capsys.readouterr()
-    assert main(["--export", "csv,json,markdown,trace", str(run.path)]) == 0
+    assert main(["verify", str(run.path)]) == 0, capsys.readouterr()
+    assert main(["export", "-f", "csv,json,markdown,trace", str(run.path)]) == 0
 
 
 def test_means_of_many_calls_have_no_tail(rows: dict[str, Row]) -> None:
@@ -275,7 +275,7 @@ def test_what_is_no_such_file_is_refused_in_one_sentence(
     content, message = _BAD[kind]
     file = tmp_path / "file"
     file.write_text(content)
-    assert main(["--import", str(file), "--out", str(tmp_path / "run")]) == 2
+    assert main(["import", str(file), "--out", str(tmp_path / "run")]) == 2
     errors = capsys.readouterr().err
     assert message in errors
     assert errors.count("\n") == 1
@@ -287,11 +287,11 @@ def test_a_case_is_taken_once_and_a_file_must_be_there(
 ) -> None:
     file = FILES / "pyperf.json"
     out = ["--out", str(tmp_path / "run")]
-    assert main(["--import", str(file), str(file), *out]) == 2
+    assert main(["import", str(file), str(file), *out]) == 2
     assert "hold the same case 'sort'" in capsys.readouterr().err
-    assert main(["--import", str(tmp_path / "absent.json"), *out]) == 2
+    assert main(["import", str(tmp_path / "absent.json"), *out]) == 2
     assert "absent.json can't be read" in capsys.readouterr().err
-    assert main(["--import", str(file), "--rounds", "3", *out]) == 2
+    assert main(["import", str(file), "--rounds", "3", *out]) == 2
     assert "--rounds: graphlap import has no such option" in capsys.readouterr().err
     assert len(imported(tmp_path / "run", file, f"again={file}")) == 2
 
@@ -301,17 +301,17 @@ def test_an_imported_run_is_compared_with_its_like_alone(
 ) -> None:
     with RunFolder.create(tmp_path / "ours", manifest_of()) as folder:
         record(folder, CASE, 0, [10.0] * 400)
-    assert main(["--compare", str(run.path), str(tmp_path / "ours")]) == 2
+    assert main(["compare", str(run.path), str(tmp_path / "ours")]) == 2
     errors = capsys.readouterr().err
     assert "have no case in common" in errors
     assert "on a clock and within a boundary of its own" in errors
     imported(tmp_path / "sort", FILES / "pyperf.json")
-    assert main(["--compare", str(run.path), str(tmp_path / "sort")]) == 0
+    assert main(["compare", str(run.path), str(tmp_path / "sort")]) == 0
     output = capsys.readouterr().out
     assert "sort" in output
     assert "same" in output or "undecided" in output
     imported(tmp_path / "stated", FILES / "loadgen_Server.txt")
-    assert main(["--compare", str(run.path), str(tmp_path / "stated")]) == 2
+    assert main(["compare", str(run.path), str(tmp_path / "stated")]) == 2
     assert "no single timings, which no verdict can be made of" in capsys.readouterr().err
 
 
@@ -319,7 +319,7 @@ def test_nobody_measures_on_in_an_imported_run(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = shutil.copytree(run.path, tmp_path / "run")
-    for command in (["--resume", str(copy)], ["--headless", "--plan", str(copy)]):
+    for command in (["resume", str(copy)], ["--headless", "--plan", str(copy)]):
         assert main(command) == 2
         assert "was imported: another program measured it" in capsys.readouterr().err
 
@@ -362,7 +362,7 @@ def test_a_cut_file_and_a_folder_are_told_as_what_they_are(
         (tmp_path, "is a folder, and no file: name the files in it"),
         (run.path, "is a run folder of Graphlap, and no file: give it to graphlap report"),
     ):
-        assert main(["--import", str(path), "--out", str(tmp_path / "made")]) == 2
+        assert main(["import", str(path), "--out", str(tmp_path / "made")]) == 2
         assert message in capsys.readouterr().err
     assert not (tmp_path / "made").exists()
 

@@ -48,7 +48,7 @@ def test_machines_of_a_merged_run_are_added_and_one_under_two_names_is_not(
 ) -> None:
     a = made(tmp_path / "a", machine("board"))
     b = made(tmp_path / "b", machine("server", LARGE), us=5.0)
-    assert main(["--merge", str(a), str(b), "--out", str(tmp_path / "both")]) == 0
+    assert main(["merge", str(a), str(b), "--out", str(tmp_path / "both")]) == 0
     output = capsys.readouterr().out
     assert "hosts together" in output
     shares = dict(re.findall(r"^ *(server|board) +\S+/s +(\d+)%", output, re.MULTILINE))
@@ -56,7 +56,7 @@ def test_machines_of_a_merged_run_are_added_and_one_under_two_names_is_not(
     assert (tmp_path / "both" / "hosts.csv").read_text().count("\n") == 4
     again = made(tmp_path / "friday", machine("board"), us=12.0)
     words = [f"monday={a}", f"friday={again}"]
-    assert main(["--merge", *words, "--out", str(tmp_path / "week")]) == 0
+    assert main(["merge", *words, "--out", str(tmp_path / "week")]) == 0
     output = " ".join(capsys.readouterr().out.split())
     assert "monday and friday are board both and alike: they may be one machine" in output
 
