@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from tests.survey import right
 from tests.survey.networks import Network, networks
 from tests.survey.table import RUNTIMES, page
 
+LINES = """\
+a/net	fp32	ort-cpu	1200	ok	onnx	off by 1e-07
+a/net	fp32	openvino-cpu	1200	refused		no node of a-net.onnx runs
+a/net	fp16	ort-cpu	1200	ok	onnx	nothing of y is compared: empty
+a/net	fp16	openvino-cpu	1200	wrong		off by 2
+a/net	bf16	ort-cpu		refused		no kernel
+a/net	bf16	openvino-cpu		refused		no kernel
+a/net	int8	ort-cpu		refused		no kernel
+a/net	int8	openvino-cpu		refused		no kernel
+b/net	fp32	ort-cpu		ok		off by 0
+"""
 OK = {"status": "ok", "reason": "", "parameters": "1200.0"}
 
 
@@ -54,3 +66,16 @@ def test_what_never_ran_is_not_passed_over(runtime: str) -> None:
     text = page([(Network("one", "timm"), {})])
     assert f"- `{runtime}`: 1 not run" in text
     assert line_of(text, "one").count("not run") == len(RUNTIMES) + 1
+
+
+def test_pairs_are_counted_and_only_independent_support_counts() -> None:
+    lines = LINES.splitlines()
+    rest = [line.replace("a/net", "b/net") for line in lines[1:8]]
+    text = right.page([*lines, *rest], "torch 1")
+    assert "Of 2 files, 1 are ok on ort-cpu with an independent reference, 1 of these" in text
+    assert "Of 6 pairs:" in text
+    assert "- fp16: 4 pairs, 2 wrong" in text
+    row = line_of(text, "a/net")
+    assert row.startswith("| a/net | 1,200 | onnx | ok | refused [1]")
+    assert row.count("[4]") == 2  # once for each precision, as both engines refuse alike
+    assert "1. no node of the file runs" in text
