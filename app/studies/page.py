@@ -94,7 +94,7 @@ def _protocol(results: Found) -> str:
         sentence = "Rounds for each case: set by its search."
     else:
         sentence = (
-            f"Rounds for each case: {manifest.rounds}, those of all cases in random order "
+            f"Rounds for each case: {manifest.rounds}, all cases in random order "
             f"(seed {manifest.seed})."
         )
     if any(clock_of(measurement.case.runtime) == "wall" for measurement in results.measured):
