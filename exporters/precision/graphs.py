@@ -31,9 +31,15 @@ class Conversion:
     exceptions: tuple[str, ...]
 
 
+_CASTS = 22
+"""The opset of what conversions put into a graph that has none of ONNX's own operators."""
+
+
 def loaded(name: str, graph: Path) -> ModelProto:
     """The whole graph, external weights included."""
     proto = onnx.load(graph)
+    if not any(opset.domain in ("", "ai.onnx") for opset in proto.opset_import):
+        proto.opset_import.add(domain="", version=_CASTS)  # those of fitted trees have none
     if proto.ByteSize() > _LARGEST_BYTES:
         raise NotBenchmarkable(
             f"{name} has more than 2 GiB of weights, too many to be converted here",

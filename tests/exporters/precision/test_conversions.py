@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from exporters.types import NotBenchmarkable, Precision
 from tests.exporters.precision.conversions import (
@@ -46,3 +48,24 @@ def test_a_graph_that_is_fp16_or_int8_already_is_taken_as_it_is(
         assert again.sha256 == result.sha256
     with pytest.raises(NotBenchmarkable, match="weights in fp16: give the fp32 graph"):
         export_file(tmp_path / "fp16.onnx", "int8", tmp_path / "cache", point={"batch": 2})
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+def test_a_graph_without_operators_of_onnx_is_converted(
+    precision: Precision, tmp_path: Path
+) -> None:
+    """As xgboost's converter writes it: its one domain is ai.onnx.ml."""
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in (("x", [2, 3]), ("y", [2, 1]))
+    ]
+    node = helper.make_node(
+        "LinearRegressor", ["x"], ["y"], domain="ai.onnx.ml",
+        coefficients=[1.0, 2.0, 3.0], intercepts=[0.5],
+    )  # fmt: skip
+    graph = helper.make_graph([node], "fitted", ends[:1], ends[1:])
+    domain = [helper.make_opsetid("ai.onnx.ml", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=domain, ir_version=8), tmp_path / "ml.onnx")
+    model = export_file(tmp_path / "ml.onnx", precision, tmp_path / "cache")
+    assert model.references
+    assert [spec.name for spec in model.outputs] == ["y"]
