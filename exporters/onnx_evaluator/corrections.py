@@ -369,9 +369,9 @@ CORRECTIONS: Mapping[str, tuple[type[OpRun], int]] = {
 HALF_IN_SINGLE = frozenset(
     ("AveragePool", "Conv", "ConvTranspose", "Gemm", "GlobalAveragePool", "GroupNormalization",
      "InstanceNormalization", "LayerNormalization", "LogSoftmax", "LpNormalization", "LpPool",
-     "MatMul", "MeanVarianceNormalization", "QLinearMatMul", "QuantizeLinear", "RMSNormalization",
-     "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceSum",
-     "ReduceSumSquare", "Softmax")
+     "MatMul", "MeanVarianceNormalization", "NegativeLogLikelihoodLoss", "QLinearMatMul",
+     "QuantizeLinear", "RMSNormalization", "ReduceL1", "ReduceL2", "ReduceLogSum",
+     "ReduceLogSumExp", "ReduceMean", "ReduceSum", "ReduceSumSquare", "Softmax")
 )  # fmt: skip
 """Operators whose half precision is computed in float32, as engines do: onnx's overflows."""
 _HALF = ("float16", "bfloat16")

@@ -66,7 +66,7 @@ class Row:
 
 
 _ML = "ai.onnx.ml"
-_TEXT = 8
+_TEXT, _BOOL = 8, 9
 _FEW_BITS = (21, 22, 25, 26)
 """The numbers of the types UINT4, INT4, UINT2 and INT2."""
 
@@ -102,6 +102,13 @@ def _is_usual_resize(use: Use) -> bool:
         and (use["keep_aspect_ratio_policy"] or "stretch") == "stretch"
         and not any(use[name] for name in rare)
     )
+
+
+def _cancels(use: Use) -> bool:
+    """Whether what is normalised together spreads by less than a tenth of its mean."""
+    values = use.input(0).astype(np.float64)
+    axes = tuple(use["axes"] or (0, 2, 3))
+    return bool((values.var(axes) < 0.01 * np.square(values.mean(axes))).any())
 
 
 def _starts_below(use: Use) -> bool:
@@ -169,6 +176,11 @@ ROWS: tuple[Row, ...] = (
         "ONNX Cast", lambda n: _leaves_range(n, n.kind(1))),
     Row("CastLike", "how a real number becomes an integer of few bits is not defined",
         "ONNX Cast", lambda n: n.kind(1).endswith(("int4", "int2")) and _is_real(n)),
+    Row("Cast CastLike", "which texts are true is not defined", "ONNX Cast",
+        lambda n: n.kind().startswith(("object", "<U"))
+        and (n["to"] == _BOOL or n.kind(1) == "bool")),
+    Row("MeanVarianceNormalization", "it subtracts squares, which cancels",
+        "ONNX MeanVarianceNormalization: E(X - EX)^2", _cancels),
     Row("Cast CastLike", "how reals and truth values are written is not defined", "ONNX Cast",
         lambda n: (_is_real(n) or n.kind() == "bool")
         and (n["to"] == _TEXT or n.kind(1).startswith(("object", "<U")))),
