@@ -42,7 +42,14 @@ _ROUNDED_TO = {
 """The types of outputs that are coarser than what they may be computed in."""
 
 
-def tolerance_of(types: Iterable[str], depth: int, outputs: Iterable[TensorSpec]) -> float:
+_AMPLIFIED = ("tf32", "fp16", "bf16")
+_USUAL_ROUNDING = TOLERANCE["fp16"] * 2.0**-13
+"""What float32 references may be apart where fp16's tolerance holds: its units are 2^13 larger."""
+
+
+def tolerance_of(
+    types: Iterable[str], depth: int, outputs: Iterable[TensorSpec], rounding: float = 0.0
+) -> float:
     """What outputs may be off by: of the coarsest of the types that they were computed in.
 
     An output in float16 has 11 bits of mantissa, whatever it was computed in, in bfloat16 8 and in
@@ -51,6 +58,11 @@ def tolerance_of(types: Iterable[str], depth: int, outputs: Iterable[TensorSpec]
     2019), so that deep graphs are given 2^-8 sqrt(depth) in bf16, 2^-2 sqrt(depth) in fp8 (E4M3),
     where that is more, and never more than 0.5. The other types' bounds are above theirs at any
     depth that there is. Types that are not known count for nothing.
+
+    Some networks amplify what is rounded off, in each precision by the same factor, and the
+    references in float32 show it: they are `rounding` apart (`Reference`). Where that is more than
+    2^-13 of fp16's tolerance, those of tf32, fp16 and bf16 grow by the same ratio. References that
+    are one differ by `AS_ONE` at most, so it is 8.2 at most.
 
     No factor bounds a rounded sum relative to its value, since terms cancel; it has a distribution.
     A number is rounded by an even share of its distance d to its neighbour, so by d / sqrt(12) in
@@ -64,7 +76,12 @@ def tolerance_of(types: Iterable[str], depth: int, outputs: Iterable[TensorSpec]
     outputs needs --tolerance. bf16 has 2 x 2^-8 or more in the same way up to a depth of 6.
     """
     type_names = {*types, *(_ROUNDED_TO.get(spec.element or spec.dtype, "") for spec in outputs)}
-    tolerances = [TOLERANCE[name] for name in type_names if name in TOLERANCE]
+    growth = max(1.0, rounding / _USUAL_ROUNDING)
+    tolerances = [
+        TOLERANCE[name] * (growth if name in _AMPLIFIED else 1.0)
+        for name in type_names
+        if name in TOLERANCE
+    ]
     deep = [share * sqrt(depth) for name, share in _BY_DEPTH.items() if name in type_names]
     return min(_MOST, max([TOLERANCE["fp32"], *deep, *tolerances]))
 
@@ -246,6 +263,15 @@ def reconciled(
         {name: references.outputs[name] for name in names if name not in equal},
         references.missing,
         tuple(disagreements),
+        rounding=max(
+            (
+                difference(references.outputs[name][output], array, scale).relative
+                for name in equal[1:]
+                for output, array in references.outputs[first].items()
+                if array.dtype.kind == "f"
+            ),
+            default=0.0,
+        ),
     )
 
 

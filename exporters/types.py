@@ -427,7 +427,8 @@ class Reference:
 
     `outputs` are those of the references `by`, which are as good as equal; empty `by` is
     nobody in particular. `others` are the outputs of references that differ, by their name.
-    `missing` says of each reference that could not be had why.
+    `missing` says of each reference that could not be had why. `rounding` is how far those of `by`
+    are apart, relative to the largest value.
     """
 
     inputs: Mapping[str, np.ndarray]
@@ -437,6 +438,7 @@ class Reference:
     missing: Mapping[str, str] = field(default_factory=dict)
     disagreements: tuple[Disagreement, ...] = ()
     leeway: Leeway = NO_LEEWAY
+    rounding: float = 0.0
 
 
 def load_reference(path: str) -> Reference:
@@ -467,6 +469,7 @@ def load_reference(path: str) -> Reference:
             part(_UNSETTLED),
             facts.get("silent", {}),
         ),
+        facts.get("rounding", 0.0),
     )
 
 
@@ -527,6 +530,7 @@ def save_reference(path: str, reference: Reference) -> None:
         "disagreements": [asdict(disagreement) for disagreement in reference.disagreements],
         "candidate_axes": dict(leeway.axes),
         "silent": dict(leeway.silent),
+        "rounding": reference.rounding,
     }
     arrays["about"] = np.array(json.dumps(facts))
     with Path(path).open("wb") as file:

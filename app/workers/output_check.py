@@ -73,7 +73,9 @@ def check_outputs(
     types = {*precision.split("+"), model.narrowest}
     if model.precision == "bf16":
         types.add("bf16 tensors")
-    limit = tolerance_of(types, model.depth, model.outputs) if tolerance is None else tolerance
+    limit = tolerance
+    if limit is None:
+        limit = tolerance_of(types, model.depth, model.outputs, reference.rounding)
     steps, scale = "int8" in types, scale_of(reference.inputs)
     allowances = Allowances(
         dict.fromkeys(model.bounded_outputs, step_of(types)),

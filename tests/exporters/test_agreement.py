@@ -37,6 +37,30 @@ def test_bf16_is_given_more_the_more_products_follow_each_other() -> None:
     assert tolerance / 10 < difference(rounded_values, exact).relative <= tolerance
 
 
+def test_what_a_network_amplifies_it_amplifies_in_each_precision() -> None:
+    """A large value is added and taken away again: what remains has the errors of the large one."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((64, 128)).astype(np.float32)
+    weights, _ = np.linalg.qr(rng.standard_normal((128, 128)))
+    large = np.float32(60.0)
+
+    def network(precision: type, order: slice) -> np.ndarray:
+        w = weights.astype(precision).astype(np.float32)
+        h = (x + large).astype(precision).astype(np.float32)
+        product = h[:, order] @ w[order]
+        return np.asarray(product.astype(precision).astype(np.float32) - large * weights.sum(0))
+
+    forwards, backwards = slice(None), slice(None, None, -1)
+    exact = network(np.float32, forwards)
+    rounding = difference(network(np.float32, backwards), exact).relative
+    error = difference(network(np.float16, forwards), exact).relative
+    assert error > TOLERANCE["fp16"]
+    assert error <= tolerance_of(["fp16"], 1, [FLOAT], rounding) < 20 * error
+    assert tolerance_of(["fp16"], 1, [FLOAT], 1e-7) == TOLERANCE["fp16"]
+    for kind in ("fp32", "int8"):
+        assert tolerance_of([kind], 1, [FLOAT], rounding) == TOLERANCE[kind]
+
+
 def test_a_right_product_in_fp8_is_within_its_tolerance() -> None:
     """By the largest output, as rows have it: 10 outputs of 64 terms with random signs."""
     rng = np.random.default_rng(0)
