@@ -21,48 +21,34 @@ from app.present.document import Block, Column, Paragraph, Table, names
 from exporters import install_layout
 from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.messages import ExportReply, ExportRequest
-from runtimes.fpga.cards import DEFAULT_CARD, card_keys, load_card
+from runtimes.fpga.cards import card_keys, load_card
 from runtimes.fpga.graph import importer
 from runtimes.fpga.lower import lower
 from runtimes.fpga.lower.steps import Lowered
-from runtimes.fpga.sizing import Configuration, Found, search, share
+from runtimes.fpga.sizing import Configuration, Found, search
 
-_OWN_OPTIONS: Mapping[str, Sequence[str]] = {
-    "search": ("p99", "cards", "axis", "state"),
-    "share": ("card",),
-}
-"""The actions, each with the options that only it takes."""
 MAXIMUM_LINES = 24
 """Of the trade-off curve in a table; the other formats have all of it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What to do, with which models, on which cards."""
+    """What to do, with which model, on which cards."""
     parser.add_argument(
-        "action",
-        choices=tuple(_OWN_OPTIONS),
-        help="search: smallest card that meets a latency target; share: models on one card",
+        "action", choices=("search",), help="search: smallest card that meets a latency target"
     )
-    parser.add_argument(
-        "models", nargs="+", metavar="MODEL", help="of search one model; of share MODEL=CORES each"
-    )
-    parser.add_argument("--p99", metavar="TIME", help="search: target, such as 2us (required)")
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="one model")
+    parser.add_argument("--p99", metavar="TIME", help="target, such as 2us (required)")
     parser.add_argument(
         "--cards",
         metavar="CARD,…",
-        help="search: cards to consider, or .toml files (default: all)",
+        help="cards to consider, or .toml files (default: all)",
     )
-    parser.add_argument(
-        "--axis", action="append", metavar="NAME=SIZE", help="search: size of a named axis"
-    )
+    parser.add_argument("--axis", action="append", metavar="NAME=SIZE", help="size of a named axis")
     parser.add_argument(
         "--state",
         action="append",
         metavar="OUT=IN",
-        help="search: output that is an input of the next request",
-    )
-    parser.add_argument(
-        "--card", metavar="CARD", help=f"share: card, or .toml file (default: {DEFAULT_CARD})"
+        help="output that is an input of the next request",
     )
     parser.add_argument(
         "--release",
@@ -81,18 +67,6 @@ def run(options: argparse.Namespace) -> int:
 
     PlanError for what is not usable; GraphlapError for a model that has no graph on a card.
     """
-    for action, own_options in _OWN_OPTIONS.items():
-        for name in own_options:
-            if action != options.action and getattr(options, name) is not None:
-                flag, command = f"--{name}", f"graphlap card {options.action}"
-                raise PlanError(
-                    f"{flag}: {command} has no such option",
-                    f"Remove it, or use graphlap card {action}, which has it",
-                )
-    return _search(options) if options.action == "search" else _share(options)
-
-
-def _search(options: argparse.Namespace) -> int:
     if len(options.models) > 1:
         raise PlanError(
             f"{options.models[1]}: graphlap card search takes one model",
@@ -117,50 +91,6 @@ def _search(options: argparse.Namespace) -> int:
         {"json": lambda: _json(result, target_us, others), "csv": lambda: _csv(rows)},
     )
     return code or int(result.smallest is None)
-
-
-def _share(options: argparse.Namespace) -> int:
-    shares = Pairs("cnn_tiny=2", integer_from(1), name_has_equals=True)
-    card = load_card(options.card or DEFAULT_CARD)
-    models = [
-        (name, lowered_model(name, {}, {}), cores)
-        for text in options.models
-        for name, cores in shares.read([text], "MODELS").items()
-    ]
-    idle_us = 0.0 if options.back_to_back else math.inf
-    tenants = share(models, card, options.release, idle_us)
-    rows = [asdict(tenant) for tenant in tenants]
-    value = {"clock": "simulated", "card": card.key, "fidelity": "extrapolated", "models": rows}
-    columns = (
-        *names("model"),
-        Column("cores"),
-        Column("tiles", priority=2),
-        Column("activations", unit="bytes", priority=1),
-        Column("mean", unit="us"),
-        Column("p99", unit="us"),
-        Column("contended", unit="us"),
-    )
-    cells = [
-        (
-            tenant.model,
-            str(tenant.cores),
-            f"{tenant.tiles_used} of {tenant.tiles_total}",
-            str(tenant.activation_bytes),
-            f"{tenant.mean_us:.3f}",
-            f"{tenant.p99_us:.3f}",
-            f"{tenant.contended_us:.3f}",
-        )
-        for tenant in tenants
-    ]
-    caption = (
-        f"{card.name}, each model on cores of its own; the link is common. contended: the mean "
-        "where every other model's transfer goes first. Simulated, all of it an extrapolation."
-    )
-    return print_document(
-        [Table(columns, tuple(cells), caption)],
-        options,
-        {"json": lambda: json.dumps(value, indent=1) + "\n", "csv": lambda: _csv(rows)},
-    )
 
 
 def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> Lowered:

@@ -175,12 +175,9 @@ COMMANDS = (
     Command(
         "card",
         "machine",
-        "what models would need of a simulated card: search, share",
+        "what a model would need of a simulated card: search",
         "commands.card",
-        (
-            "graphlap card search net.onnx --p99 2us",
-            "graphlap card share cnn_small=4 lstm_tiny=2 --card v80",
-        ),
+        ("graphlap card search net.onnx --p99 2us",),
     ),
     Command(
         "worker",

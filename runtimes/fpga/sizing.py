@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from runtimes.errors import Unsupported
 from runtimes.fpga.card.compiler import Compiled, compile_lowered
-from runtimes.fpga.card.timing import fidelity, latency_us, p99_us, stages
+from runtimes.fpga.card.timing import fidelity, latency_us, p99_us
 from runtimes.fpga.cards import BF16_BYTES, Card, CardError
 from runtimes.fpga.lower.steps import Lowered
 
@@ -157,72 +157,4 @@ def _configuration(compiled_model: Compiled, us: float, idle_us: float) -> Confi
         p99_us=us,
         fidelity=trust.word,
         fidelity_reason=trust.reason,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Tenant:
-    """A model on some cores of a card. `mean_us` and `p99_us` are those without other requests;
-    `contended_us` is the mean where each other model's transfer goes first in both directions."""
-
-    model: str
-    cores: int
-    tiles_used: int
-    tiles_total: int
-    activation_bytes: int
-    mean_us: float
-    p99_us: float
-    contended_us: float
-
-
-def share(
-    models: Sequence[tuple[str, Lowered, int]],
-    card: Card,
-    release: str = "",
-    idle_us: float = math.inf,
-) -> tuple[Tenant, ...]:
-    """Each model (name, steps, cores) on its own cores.
-
-    Unsupported where they need more cores or memory than the card has, or one more tiles than its
-    cores hold.
-    """
-    core_total = sum(cores for _, _, cores in models)
-    if core_total > card.cores:
-        raise Unsupported(
-            f"the models need {core_total} cores, {card.name} has {card.cores}",
-            "use fewer for some",
-        )
-    compiled_models = []
-    for name, lowered_model, cores in models:
-        try:
-            compiled_models.append(
-                compile_lowered(lowered_model, replace(card, cores=cores), release)
-            )
-        except Unsupported as error:
-            raise Unsupported(f"{name} on {cores} cores {error.cause}", error.remedy) from None
-    peak_bytes = sum(compiled_model.memory.peak_bytes for compiled_model in compiled_models)
-    if card.activation_bytes is not None and peak_bytes > card.activation_bytes:
-        raise Unsupported(
-            f"the activations of all models need {peak_bytes} bytes, {card.name} has at most "
-            f"{card.activation_bytes}",
-            "leave out a model or use smaller batches",
-        )
-    parts = [stages(compiled_model) for compiled_model in compiled_models]
-    transfers_us = [part.input_us + part.output_us for part in parts]
-    return tuple(
-        Tenant(
-            model=name,
-            cores=cores,
-            tiles_used=compiled_model.placement.used,
-            tiles_total=compiled_model.placement.total,
-            activation_bytes=compiled_model.memory.peak_bytes,
-            mean_us=round(latency_us(compiled_model, idle_us), 6),
-            p99_us=round(p99_us(compiled_model, idle_us), 6),
-            contended_us=round(
-                latency_us(compiled_model, idle_us) + sum(transfers_us) - transfers_us[number], 6
-            ),
-        )
-        for number, ((name, _, cores), compiled_model) in enumerate(
-            zip(models, compiled_models, strict=True)
-        )
     )

@@ -62,16 +62,12 @@ def test_cards_without_the_release_are_named_and_the_others_searched(
     assert run(capsys, "search", model, "--p99", "9us", "--release", "sdk1")[2] == 2
 
 
-@pytest.mark.parametrize("arguments", [("search", "--p99", "2us"), ("share",)])
 def test_no_line_of_a_table_is_broken_at_80_columns(
-    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    action, *rest = arguments
-    models = ["cnn_tiny"] if action == "search" else ["cnn_small=4", "lstm_tiny=2"]
-    out, _, _ = run(capsys, action, *models, *rest)
-    names = ("cnn_small", "lstm_tiny") if action == "share" else ("ia-420f@sdk26",)
-    assert all(any(line.split()[:2].count(name) for line in out.splitlines()) for name in names)
+    out, _, _ = run(capsys, "search", "cnn_tiny", "--p99", "2us")
+    assert any(line.split()[:2].count("ia-420f@sdk26") for line in out.splitlines())
 
 
 def test_a_target_out_of_reach_is_exit_code_1_with_the_curve(
@@ -94,12 +90,6 @@ def test_a_target_out_of_reach_is_exit_code_1_with_the_curve(
         ("search", "mlp", "--p99", "2us", "-f", "xml"),
         ("search", "mlp", "--p99", "2us", "--axis", "batch"),
         ("search", "absent.onnx", "--p99", "2us"),
-        ("share",),
-        ("share", "mlp"),
-        ("share", "mlp=none"),
-        ("share", "mlp=2", "--card", "v90"),
-        ("share", "mlp=2", "--p99", "2us"),
-        ("share", "mlp=2", "--axis", "batch=1"),
         ("search", "mlp", "--p99", "2us", "--card", "v80"),
         ("search", "mlp", "lstm_tiny", "--p99", "2us"),
         ("search", "mlp", "--p99", "2us", "--cards", "v80,,v80"),
@@ -114,18 +104,3 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     out, err, code = run(capsys, *arguments)
     assert (out, code) == ("", 2)
     assert len(err.strip().splitlines()) == 1
-
-
-def test_models_share_a_card_by_core(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("share", f"{model}=4", f"{model}=2", "--card", "v80")
-    table, _, code = run(capsys, *arguments)
-    assert code == 0
-    answer = json.loads(run(capsys, *arguments, "-f", "json")[0])
-    assert [tenant["cores"] for tenant in answer["models"]] == [4, 2]
-    assert (answer["clock"], answer["fidelity"]) == ("simulated", "extrapolated")
-    for tenant in answer["models"]:
-        assert tenant["contended_us"] > tenant["mean_us"]
-        assert f"{tenant['contended_us']:.3f}" in table
-    rows = list(csv.DictReader(io.StringIO(run(capsys, *arguments, "-f", "csv")[0])))
-    assert [float(row["p99_us"]) for row in rows] == [t["p99_us"] for t in answer["models"]]
-    assert run(capsys, "share", f"{model}=4", f"{model}=3")[2] == 2
