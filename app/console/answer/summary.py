@@ -30,7 +30,7 @@ from app.insights.insight import Insight
 from app.insights.rules import find_insights
 from app.plan.plan import Plan
 from app.present.document import Block, Note, Paragraph, Tone
-from app.run_folder.diagnostics import warning_groups
+from app.run_folder.diagnostics import codes_in, warning_groups
 from app.run_folder.folder import is_being_written
 from app.run_folder.hosts import environments
 from app.run_folder.run import Run
@@ -224,7 +224,7 @@ def _unconfirmed(rows: Sequence[Row]) -> list[str]:
     right = [row for row in rows if row["output_ok"] is True]
     disputed = sum(row["output_disputed"] is True for row in right)
     own = sum(row["only_own_reference"] is True and not row["output_disputed"] for row in right)
-    empty = sum(_EMPTY in str(row["warning_codes"] or "").split() for row in right)
+    empty = sum(_EMPTY in codes_in(row["warning_codes"]) for row in right)
     counts = {
         "outputs of {} disputed": disputed,
         "{} checked by its own engine only": own,

@@ -24,6 +24,7 @@ from app.run_folder.journal import ModelExported
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from app.runs.verify import read_intact
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.filled import MODEL
 from tests.app.results.runs import record
 from tests.golden.runs import CHECK, CPU, V80, Speed, make, manifest, measure
@@ -40,7 +41,12 @@ CHECKS: dict[str, Check | None] = {
     "unchecked": None,
     "disputed": replace(CHECK, disputed=True),
     "own": replace(CHECK, only_own=True),
+    "silent": replace(CHECK, silent={"y": "same"}),
 }
+SILENT = (
+    diagnostic("outputs_have_nan", outputs=("z",)),
+    diagnostic("outputs_say_nothing", outputs=("y",), why="same"),
+)
 
 
 def random_cases(draw: random.Random) -> tuple[Case, ...]:
@@ -97,6 +103,7 @@ def random_run(path: Path, seed: int, fate_seed: int | None = None) -> Path:
                 us = 40.0 * factors[case.runtime] if is_steady else draw.uniform(5, 500)
                 speed = Speed(us, 0.003 if is_steady else draw.choice((0.01, 0.3)))
                 measure(folder, case, speed, draw.choice((rounds,) * 9 + (1,)), check=CHECKS[fate],
+                        warnings=SILENT if fate == "silent" else (),
                         precision="bf16" if case.runtime == V80 else precision)  # fmt: skip
             elif fate != "later":
                 record(folder, case, 0, (), fate, reason="it did: leave it out")
@@ -134,11 +141,15 @@ def wrong_sentences(text: str, rows: list[Row]) -> Iterator[str]:
     for count, total in re.findall(r"(\d+) of (\d+) cases? measured", flat):
         if (int(count), int(total)) != (len(timed_rows), len(rows)):
             yield f"{count} of {total} measured"
-    doubted = [r for r in rows if r["output_disputed"] or r["only_own_reference"]]
+    silent = [r for r in rows if "outputs_say_nothing" in str(r["warning_codes"])]
+    doubted = [r for r in rows if r["output_disputed"] or r["only_own_reference"] or r in silent]
     if "all outputs right" in flat and not all(
         row["output_ok"] and row not in doubted for row in timed_rows
     ):
         yield "all outputs right"
+    first_line = re.search(r"cases? measured, .{200}", flat)
+    if first_line and silent and f"of {len(silent)} confirm nothing" not in first_line[0]:
+        yield first_line[0]
     if "outputs not checked" in flat and any(row["output_ok"] is not None for row in rows):
         yield "outputs not checked"
     for count, total in re.findall(r"warnings in (\d+) of (\d+) cases?\b", flat):
@@ -151,6 +162,7 @@ def wrong_sentences(text: str, rows: list[Row]) -> Iterator[str]:
         "with wrong outputs": sum(row["status"] == "wrong_output" for row in rows),
         "not checked": sum(row["output_ok"] is None for row in timed_rows),
         "checked by its own engine only": sum(r["only_own_reference"] is True for r in rows),
+        "confirm nothing": len(silent),
     }
     for name, size in sizes.items():
         for count in re.findall(rf"cases? measured[^.:]*?(\d+) {name}", flat):
