@@ -36,7 +36,7 @@ def test_engines_are_told_beside_the_exports_and_cleared_with_them(cache: Path) 
     release(cache)
     text_before = cache_text(None)
     assert "engines   5.0 MiB" in text_before
-    assert "exports   1 in 1 files" in text_before
+    assert "exports   1 in 1 file\n" in text_before
     text = cache_text(clear_cache())
     assert "freed     8.0 MiB" in text
     assert "exports   0 in 0 files" in text
@@ -60,6 +60,6 @@ def test_environments_of_releases_are_listed_and_cleared_with_them(cache: Path) 
     (environment / PINNED).write_bytes(bytes(2 * 2**20))
     (cache / "environments" / ".aside-x").mkdir()
     text_before = cache_text(None)
-    assert "2.0 MiB in 1 environments" in text_before and "onnxruntime-1.20\n" in text_before
+    assert "2.0 MiB in 1 environment," in text_before and "onnxruntime-1.20\n" in text_before
     clear_cache()
     assert not environment.exists()

@@ -43,7 +43,7 @@ def test_every_runtime_is_in_the_report_and_the_parent_imports_no_engine() -> No
     """With Qt made impossible to import, as on a machine that has none."""
     code = (
         "import sys; sys.modules['PySide6'] = sys.modules['pyqtgraph'] = None\n"
-        "from app.__main__ import main; code = main(['--doctor'])\n"
+        "from app.__main__ import main; code = main(['doctor'])\n"
         "names = [name for name, module in sys.modules.items() if module is not None]\n"
         "sys.stderr.write(' '.join(names)); sys.exit(code)"
     )

@@ -204,7 +204,7 @@ def test_cases_that_were_never_begun_are_one_line(path: Path) -> None:
         record(folder, cases[0], 0, TWICE)
     text = shown(path)
     assert text.count("not run: ") == 1
-    assert "all 59 cases but mlp · fake · 1 thread: the sweep ended" in text
+    assert "all 59 cases but mlp · fake · 1 thread: " in text
     assert len(text.splitlines()) < 20
 
 
