@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from app.stats.intervals import round_correlation
 from app.stats.verdict import typical_difference
 
 
@@ -26,13 +27,15 @@ def test_rounds_that_do_not_differ_have_an_interval_without_width() -> None:
     )
 
 
-def test_a_symmetric_spread_has_the_interval_of_student() -> None:
+def test_a_symmetric_spread_has_the_interval_of_student_widened_by_its_correlation() -> None:
     """The null is still; ln a is -d, 0, d: s = 100 d, t(2, 97.5 %) = 4.302653."""
     d = 0.01
     a = [100.0 * math.exp(step) for step in (-d, 0.0, d)]
     estimate = typical_difference(a, [1.0] * 3)
     assert estimate is not None and estimate.interval is not None
-    reach = 4.302653 * 100.0 * d / math.sqrt(3)
+    inflation = round_correlation(np.exp([-d, 0.0, d])).inflation
+    assert 1.0 <= inflation < 1.5
+    reach = 4.302653 * 100.0 * d / math.sqrt(3) * inflation
     assert estimate.interval.low == pytest.approx(99.0 - reach, abs=1e-4)
     assert estimate.interval.high == pytest.approx(99.0 + reach, abs=1e-4)
 
