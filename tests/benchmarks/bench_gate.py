@@ -45,7 +45,8 @@ def main(pairs: int = PAIRS) -> None:
         ):
             codes: Counter[int] = Counter()
             for number, loads in enumerate(islice(cycle(combinations), pairs)):
-                runs = [scratch / f"{second}-{number}-{place}" for place in range(2)]
+                # Runs that lie beside these would be taken for the machine's history.
+                runs = [scratch / f"{second}-{number}" / name for name in ("first", "second")]
                 for run, load, model in zip(runs, loads, ("old", second), strict=True):
                     with _other_work(load):
                         _measure(scratch / model, run)
