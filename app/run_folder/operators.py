@@ -120,7 +120,6 @@ def operator_warnings(line: Operators | None, row: Row) -> list[Diagnostic]:
 
 
 def _operator(row: Mapping[str, str]) -> Operator:
-    """A file of an earlier version has fewer columns."""
     figures = {name: kind(row[name]) for name, kind in _FIGURES.items() if row.get(name)}
     return Operator(
         restore_formula(row["node"]),

@@ -195,7 +195,7 @@ def part(
     node_keys = _leading_to(results, cut, maker)
     _refuse_unconnected(file, first, last, node_keys, maker)
     required_names = {
-        name for node in graph.node if _mark(node) in node_keys for name in reads(node)
+        name for node in graph.node if mark(node) in node_keys for name in reads(node)
     }
     try:
         values = inferred(model)
@@ -208,7 +208,7 @@ def part(
     cut_model = _without_graph(model)
     target = cut_model.graph
     target.name = graph.name
-    target.node.extend(node for node in graph.node if _mark(node) in node_keys)
+    target.node.extend(node for node in graph.node if mark(node) in node_keys)
     target.initializer.extend(t for t in graph.initializer if t.name in required_names)
     target.sparse_initializer.extend(
         t for t in graph.sparse_initializer if t.values.name in required_names
@@ -243,7 +243,7 @@ def _constants(graph: GraphProto) -> set[str]:
     return constants
 
 
-def _mark(node: NodeProto) -> str:
+def mark(node: NodeProto) -> str:
     """What tells a node from all others: names need not be unique, what a node gives is."""
     return next(filter(None, node.output), "")
 
@@ -256,9 +256,9 @@ def _leading_to(
     waiting = deque(maker[name] for name in results if name in maker)
     while waiting:
         node = waiting.popleft()
-        if _mark(node) in keys:
+        if mark(node) in keys:
             continue
-        keys.add(_mark(node))
+        keys.add(mark(node))
         waiting.extend(maker[n] for n in reads(node) if n in maker and n not in cut)
     return keys
 
@@ -272,12 +272,12 @@ def _refuse_unconnected(
 ) -> None:
     ends = " or ".join(repr(node_name(node)) for node in last) or "an output"
     for node in first:
-        if _mark(node) not in node_keys:
+        if mark(node) not in node_keys:
             raise ExportError(
                 f"no path leads from node {node_name(node)!r} of {file} to {ends}",
                 "name nodes that lie on one path, the first of them in --from-node",
             )
-    starts = {_mark(node) for node in first}
+    starts = {mark(node) for node in first}
     for node in last if first else ():
         if not starts & _leading_to(node.output, (), maker):
             begins = " or ".join(repr(node_name(start)) for start in first)

@@ -16,7 +16,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnx.inliner import inline_local_functions
 
 from exporters.agreement import RUNGS
-from exporters.onnx_files.graph import reads
+from exporters.onnx_files.graph import mark, reads
 from exporters.onnx_files.products import node_macs
 from exporters.types import NEVER
 
@@ -62,7 +62,7 @@ def unsettled(
     moved = {
         name: values[name]
         for node in tail
-        if _mark(node) in deciders
+        if mark(node) in deciders
         for name in node.input[: _DECIDERS[node.op_type]]
         if name in values and values[name].dtype.kind == "f" and values[name].size
     }
@@ -88,10 +88,10 @@ def _last_deciders(model: ModelProto) -> set[str]:
     found: set[str] = set()
     for node in reversed(model.graph.node):
         behind = [reader for name in node.output for reader in readers.get(name, ())]
-        if any(_mark(reader) in precede or node_macs(reader, {}) is None for reader in behind):
-            precede.add(_mark(node))
+        if any(mark(reader) in precede or node_macs(reader, {}) is None for reader in behind):
+            precede.add(mark(node))
         elif _decides(node) and not any(n.op_type == "DequantizeLinear" for n in behind):
-            found.add(_mark(node))
+            found.add(mark(node))
     return found
 
 
@@ -102,16 +102,12 @@ def _decides(node: NodeProto) -> bool:
     return not any(target in _FLOATS for target in targets)
 
 
-def _mark(node: NodeProto) -> str:
-    return next(filter(None, node.output), "")
-
-
 def _descendants(model: ModelProto, deciders: set[str]) -> list[NodeProto]:
     """The nodes that decide and all that depend on them, in the graph's order."""
     names: set[str] = set()
     found = []
     for node in model.graph.node:
-        if _mark(node) in deciders or not names.isdisjoint(reads(node)):
+        if mark(node) in deciders or not names.isdisjoint(reads(node)):
             names.update(filter(None, node.output))
             found.append(node)
     return found
@@ -131,7 +127,7 @@ def _model_of(
     for node in tail:
         own = graph.node.add()
         own.CopyFrom(node)
-        for place in range(_DECIDERS[node.op_type] if _mark(node) in deciders else 0):
+        for place in range(_DECIDERS[node.op_type] if mark(node) in deciders else 0):
             if node.input[place] in moved:
                 own.input[place] = f"{_MOVED}{node.input[place]}"
     needed = {name for node in tail for name in reads(node)}

@@ -100,8 +100,7 @@ def words(text: str) -> list[str]:
 
 
 def typed_for(columns: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """What may be typed for these columns, of which each is a key and a name: both, `SHORT`, and
-    former names of columns.
+    """What may be typed for these columns, of which each is a key and a name: both, and `SHORT`.
 
     Names come first: an option that is called as a column is asked for by its name.
     """

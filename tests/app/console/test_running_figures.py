@@ -67,6 +67,16 @@ def test_a_figure_is_provisional_until_its_outputs_are_checked_and_rounds_are_en
     assert sum(UNCHECKED in line for line in lines) == 1
 
 
+def all_of(run: SweepRun) -> tuple[RunningFigures, list[tuple[str, ...]]]:
+    """The figures of a run that has gone on to its end, and what each of them lacked."""
+    figures = RunningFigures(run)
+    missing_parts = []
+    while not run.finished:
+        missing_parts += [figure.lacks for _, figure in figures.take(run.step(0.1))]
+    run.close(0)
+    return figures, missing_parts
+
+
 def test_a_case_with_wrong_outputs_has_no_figure_any_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,11 +85,7 @@ def test_a_case_with_wrong_outputs_has_no_figure_any_more(
         new_run(tmp_path, monkeypatch, "closed_loop", **options) as folder,
         SweepRun(folder, ENVIRONMENT) as run,
     ):
-        figures = RunningFigures(run)
-        missing_parts = []
-        while not run.finished:
-            missing_parts += [figure.lacks for _, figure in figures.take(run.step(0.1))]
-        run.close(0)
+        figures, missing_parts = all_of(run)
     assert missing_parts == [(UNCHECKED,)]
     assert not figures.figures
 
@@ -92,9 +98,5 @@ def test_an_open_loop_has_no_figure_before_its_queue_has_filled(
         new_run(tmp_path, monkeypatch, "poisson:300/s") as folder,
         SweepRun(folder, ENVIRONMENT) as run,
     ):
-        figures = RunningFigures(run)
-        missing_parts = []
-        while not run.finished:
-            missing_parts += [figure.lacks for _, figure in figures.take(run.step(0.1))]
-        run.close(0)
+        _, missing_parts = all_of(run)
     assert missing_parts and not any(UNCHECKED in parts for parts in missing_parts)
