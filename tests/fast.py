@@ -35,8 +35,14 @@ STARTING = (
     # Sessions, and torch, which takes seconds to import.
     *("onnxruntime", "openvino", "tensorrt", "torch", "torchvision", "timm", "transformers"),
     *("app.contract", "app.workers.measure", "exporters.pytorch", "exporters.models"),
-    *("runtimes.cuda", "runtimes.fpga.provider", "runtimes.ort", "runtimes.ov", "runtimes.pyt"),
-    *("runtimes.trt", "runtimes.registry", "runtimes.session"),
+    *(
+        "runtimes.cuda",
+        "runtimes.fpga.provider",
+        "runtimes.onnxruntime",
+        "runtimes.openvino",
+        "runtimes.pytorch",
+    ),
+    *("runtimes.tensorrt", "runtimes.registry", "runtimes.session"),
 )
 """Modules, and packages with all that is in them."""
 _WINDOW_FIXTURES = frozenset({"qapp", "qtbot"})

@@ -23,7 +23,7 @@ from app.run_folder.journal import ModelExported
 from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
-from tests.app.results.filled import MODEL
+from tests.app.columns.filled import MODEL
 from tests.checkout import ROOT
 from tests.desktop.grabs import Grabber
 from tests.desktop.looks import USUAL

@@ -28,16 +28,16 @@ LIMITS: Mapping[str, str] = {
 """numpy, its products of matrices, torch, torch's MKL, OpenVINO and torch's convolutions."""
 LIMITED: Mapping[str, str] = {
     "tests/golden/test_golden.py": "the order of numpy's sums decides last digits of statistics",
-    "tests/exporters/files/test_evaluator.py": "ONNX's evaluator sums in numpy",
-    "tests/runtimes/pyt/test_runtime.py": "torch picks its kernels by processor",
-    "tests/runtimes/ov/test_runtime.py": "OpenVINO picks its kernels by processor",
+    "tests/exporters/onnx_files/test_evaluator.py": "ONNX's evaluator sums in numpy",
+    "tests/runtimes/pytorch/test_runtime.py": "torch picks its kernels by processor",
+    "tests/runtimes/openvino/test_runtime.py": "OpenVINO picks its kernels by processor",
 }
 _UNLIKE = "not bf16"
 """OpenVINO asks the processor itself whether it has bf16, and then lacks the kernels."""
 EMULATED: Mapping[str, str] = {
     "tests/exporters/precision/test_int8.py": "sums of two products saturate without VNNI",
     "tests/differential_lowered/test_slice.py": "the same of drawn graphs in int8",
-    "tests/exporters/files/test_evaluator.py": "references of both evaluators",
+    "tests/exporters/onnx_files/test_evaluator.py": "references of both evaluators",
 }
 _NARROW = "int8 or weights or old_softmax"
 _QEMU = "qemu-x86_64"

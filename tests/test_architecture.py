@@ -105,3 +105,14 @@ def test_no_file_is_longer_than_anybody_reads() -> None:
     assert len(files) > 800
     lines = {path.name: path.read_text("utf-8").count("\n") for path in files}
     assert not {name: count for name, count in lines.items() if count > MOST_LINES}
+
+
+def test_tests_of_a_package_lie_under_its_name() -> None:
+    strays = {
+        str(path.parent.relative_to(ROOT))
+        for package in ("app", "exporters", "runtimes")
+        for path in (ROOT / "tests" / package).rglob("test_*.py")
+        if not (place := ROOT / path.parent.relative_to(ROOT / "tests")).is_dir()
+        and not place.with_suffix(".py").is_file()
+    }
+    assert strays == {"tests/runtimes/gpu_checks"}  # of tests/gpu, with the fixtures of runtimes

@@ -21,7 +21,7 @@ from app.plan.settings.table import PLAN_SETTINGS
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from exporters import install_layout
-from tests.app.results.runs import record
+from tests.app.run_folder.runs import record
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
 from tests.golden import runs

@@ -25,7 +25,7 @@ from app.run_folder.table import table_of, tables, to_csv
 from app.runs.exporting.tables import frame_of
 from app.runs.reader import read_run
 from tests.app.hostile import OF_FILES
-from tests.app.results.runs import manifest_of, record
+from tests.app.run_folder.runs import manifest_of, record
 
 WORDS = (
     *("NA", "N/A", "null", "None", "nan", "NaN", "#N/A", "inf", "1e5", "007", "1_000", "True"),

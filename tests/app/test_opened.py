@@ -14,7 +14,7 @@ from app.cases.case import Case
 from app.cases.errors import PlanError, ResultsError
 from app.notebook import open as open_run
 from app.run_folder.folder import RunFolder
-from tests.app.results.runs import manifest_of, record
+from tests.app.run_folder.runs import manifest_of, record
 
 FAST, SLOW = (Case("net.onnx", "fake", axes={"batch": n}) for n in (1, 8))
 

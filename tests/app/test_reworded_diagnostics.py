@@ -39,7 +39,7 @@ from app.runs.reader import read_run
 from exporters.diagnostics import catalogue
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Entry
-from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 from tests.app.sweep.sweeps import write_add_graph
 
 FEW = replace(CASE, threads=2)

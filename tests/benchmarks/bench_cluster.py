@@ -18,8 +18,8 @@ import psutil
 
 from app.remote.dask_cluster.transport import DaskCarrier
 from app.sweep.cluster import Cluster as Hosts
-from tests.app.carriers.fleet.cluster import Cluster, cluster
-from tests.app.carriers.fleet.jobs import Heard, job
+from tests.app.remote.dask_cluster.cluster import Cluster, cluster
+from tests.app.remote.dask_cluster.jobs import Heard, job
 from tests.benchmarks.bench_carriers import Side
 from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text
 
@@ -28,7 +28,7 @@ AS_DASK_HAS_IT = (
     "from app.remote.dask_cluster import worker\n"
     "worker.WORKER, worker.HEARTBEAT_S = (), 0.5\n"
     "import runpy\n"
-    "runpy.run_module('tests.app.carriers.fleet.worker_process', run_name='__main__')\n"
+    "runpy.run_module('tests.app.remote.dask_cluster.worker_process', run_name='__main__')\n"
 )
 
 

@@ -22,7 +22,7 @@ from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.run_folder.folder import RunFolder, samples_name
 from app.run_folder.journal import FOLDER, line_values
-from tests.app.results.runs import manifest_of
+from tests.app.run_folder.runs import manifest_of
 
 CASES, ROUNDS, RUNS = 5_000, 3, 400
 LONG_CASES, LONG_RUNS = 4, 1_000_000

@@ -29,6 +29,8 @@ _WIDTH = 256
 _APP = (sys.executable, "-m", "app")
 _SETTLE_S = 5.0
 """Until other work runs on every core."""
+_FALLEN = 1.0
+"""A load of the last minute that holds no more of the work before."""
 
 
 def main(pairs: int = PAIRS) -> None:
@@ -43,6 +45,8 @@ def main(pairs: int = PAIRS) -> None:
             ("same code, mixed loads", "old", mixed),
             ("30 % more layers, loads 0 and 2", "new", quiet),
         ):
+            while os.getloadavg()[0] > _FALLEN:
+                time.sleep(_SETTLE_S)
             codes: Counter[int] = Counter()
             for number, loads in enumerate(islice(cycle(combinations), pairs)):
                 # Runs that lie beside these would be taken for the machine's history.

@@ -11,7 +11,7 @@ from app.cases.case import Case
 from app.insights.rules import find_insights
 from app.stats.patterns import Timed, consensus_modes, modes, stalls
 from app.stats.verdict import binomial_interval
-from tests.app.results.drawn import EQUAL, drawn_row
+from tests.app.comparison.drawn import EQUAL, drawn_row
 from tests.simulated.levels import ONE_LEVEL, TWO_LEVELS, Draw, back_to_back, with_stalls
 
 CASES, ROUNDS = 400, 4

@@ -20,7 +20,7 @@ from app.run_folder.manifest import Manifest
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
 from runtimes.options import OptionValue
-from tests.app.results.runs import manifest_of
+from tests.app.run_folder.runs import manifest_of
 
 WARMUP_RUNS = 40
 _RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fake")

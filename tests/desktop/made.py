@@ -32,10 +32,10 @@ from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
+from tests.app.capabilities.tuning.tuned_runs import found_in, new_tune, play
 from tests.app.gui.synthetic import latencies_ns, records, served
-from tests.app.results.pasts import night_at
-from tests.app.results.runs import ENVIRONMENT, manifest_of
-from tests.app.results.tuned_runs import found_in, new_tune, play
+from tests.app.history.pasts import night_at
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of
 from tests.checkout import ROOT
 
 MODELS = ("mlp", "cnn_tiny", "lstm_tiny", "cnn_small")

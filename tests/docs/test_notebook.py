@@ -20,7 +20,7 @@ import nbformat
 
 from app.cases.case import Case
 from app.run_folder.folder import RunFolder
-from tests.app.results.runs import manifest_of, record
+from tests.app.run_folder.runs import manifest_of, record
 from tests.checkout import ROOT
 
 KERNEL = "graphlap-tested"

@@ -12,7 +12,7 @@ import pytest
 from app.machine import installed_runtimes
 from app.run_folder.folder import RunFolder
 from exporters.cache import Store
-from tests.app.results.runs import manifest_of
+from tests.app.run_folder.runs import manifest_of
 
 
 @pytest.fixture

@@ -33,9 +33,10 @@ from app.run_folder.operators import write_operators
 from app.run_folder.table import write_tables
 from app.runs.importing.foreign_run import cases_of, read_foreign, write_run
 from app.runs.reader import read_run
-from tests.app.results import searched, tuned_runs
-from tests.app.results.filled import MODEL
-from tests.app.results.runs import manifest_of, record
+from tests.app.capabilities.slo_search import searched
+from tests.app.capabilities.tuning import tuned_runs
+from tests.app.columns.filled import MODEL
+from tests.app.run_folder.runs import manifest_of, record
 
 HOST = {
     "host": "testhost",

@@ -13,7 +13,7 @@ from app.console.answer.length import MAXIMUM_LINES
 from app.present.terminal import width_of_text
 from app.run_folder.folder import RunFolder
 from exporters.diagnostics.catalogue import diagnostic
-from tests.app.results.runs import record
+from tests.app.run_folder.runs import record
 from tests.golden.runs import CPU, RUNS_BY_NAME, V80, Speed, make, measure
 from tests.golden.screens import printed
 

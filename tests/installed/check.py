@@ -26,10 +26,10 @@ from tests.installed.environment import (
 LEFT_OUT = (
     "--deselect=tests/test_architecture.py::test_import_contracts_hold",
     "--deselect=tests/test_architecture.py::test_no_two_folders_import_each_other",
-    "--deselect=tests/exporters/pyt/test_to_onnx.py"
+    "--deselect=tests/exporters/pytorch/test_to_onnx.py"
     "::test_two_processes_in_two_checkouts_write_the_same_bytes",
     "--deselect=tests/test_architecture.py::test_no_file_is_longer_than_anybody_reads",
-    "--deselect=tests/app/results/test_clock_steps.py"
+    "--deselect=tests/app/run_folder/test_clock_steps.py"
     "::test_nothing_is_timed_by_the_clock_on_the_wall",
     "--ignore=tests/installed",
 )

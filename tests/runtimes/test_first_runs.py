@@ -14,7 +14,7 @@ from runtimes.base import Lane
 from runtimes.cuda.driver import CudaError, Gpu
 from runtimes.session.host import HostLane
 from tests.runtimes.graphs import Graphs
-from tests.runtimes.ort.on_host import on_host
+from tests.runtimes.onnxruntime.on_host import on_host
 from tests.runtimes.stand_ins.fixtures import Driver
 
 GLOBAL = 0

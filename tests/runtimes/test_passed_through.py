@@ -16,7 +16,7 @@ from runtimes.options import OptionValue, Settings
 from runtimes.registry import load
 from runtimes.session.host import HostLane
 from tests.runtimes.graphs import Graphs, vector
-from tests.runtimes.ort.on_host import on_host
+from tests.runtimes.onnxruntime.on_host import on_host
 
 LANES: list[tuple[str, dict[str, OptionValue]]] = [
     ("ort-cpu", {}),

@@ -15,7 +15,7 @@ from app.cases.case import Case
 from app.run_folder.folder import RunFolder
 from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
 from tests.app.console.telling import told
-from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
 
 
 def run_at(path: Path, factor: float = 1.0, seed: int = 1, **environment: str) -> Path:

@@ -13,7 +13,7 @@ from app.console.run_comparison import Comparer
 from app.present.terminal import as_lines
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
-from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 
 
 def test_verdicts_stand_under_the_table_and_break_no_line(tmp_path: Path) -> None:

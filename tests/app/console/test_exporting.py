@@ -10,8 +10,8 @@ import pytest
 
 from app.__main__ import main
 from app.run_folder.folder import RunFolder
-from tests.app.results.resealed import reseal_manifest
-from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
+from tests.app.run_folder.resealed import reseal_manifest
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.hosts import identity_of
 from app.run_folder.manifest import FULL_TABLE
 from tests.app.console.telling import told
-from tests.app.results.pasts import night_at, nights_at
-from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
+from tests.app.history.pasts import night_at, nights_at
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
 
 SLOWER = [1.0] * 8 + [1.1] * 6
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.__main__ import main
 from app.remote.pipe_transport import COMMAND_VARIABLE
-from tests.app.carriers.hosts import scripted
+from tests.app.remote.hosts import scripted
 from tests.checkout import ROOT
 
 AN_HOUR_AHEAD = f"""

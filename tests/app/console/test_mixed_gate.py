@@ -8,7 +8,7 @@ import pytest
 
 from app.__main__ import main
 from app.run_folder.folder import RunFolder
-from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 
 ROUNDS = 8
 

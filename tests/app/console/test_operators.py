@@ -13,7 +13,7 @@ from app.present.terminal import as_text
 from app.run_folder.folder import RunFolder
 from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
-from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 
 CASE = Case("net.onnx", "ort-cpu", axes={"batch": 4})
 OV, FAKE = replace(CASE, runtime="openvino-cpu"), replace(CASE, runtime="fake")

@@ -12,7 +12,7 @@ import pytest
 from app.__main__ import main
 from app.run_folder.folder import RunFolder
 from runtimes.fpga.__main__ import main as explain
-from tests.app.results.runs import CASE, manifest_of, record
+from tests.app.run_folder.runs import CASE, manifest_of, record
 from tests.app.sweep.sweeps import write_add_graph
 
 

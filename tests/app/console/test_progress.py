@@ -14,7 +14,7 @@ from app.plan.plan import parse_plan
 from app.sweep.engine import Paused
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
-from tests.app.results.runs import ENVIRONMENT, record
+from tests.app.run_folder.runs import ENVIRONMENT, record
 from tests.app.sweep.sweeps import write_add_graph
 
 pytestmark = pytest.mark.usefixtures("brief")

@@ -23,7 +23,7 @@ from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import diagnostic
-from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 
 MLP = Case("mlp", "fake", axes={"batch": 4})
 TWICE = [20.0] * 30

@@ -13,7 +13,7 @@ from app.run_folder.folder import RunFolder
 from app.sweep.engine import Completed
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
-from tests.app.results.runs import ENVIRONMENT
+from tests.app.run_folder.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import write_add_graph
 
 SLEEPING = {"fake.latency_us": [3000], "fake.wait": ["sleep"]}

@@ -18,7 +18,7 @@ from app.plan.settings.sweep import Sweep
 from app.present.terminal import as_text
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
-from tests.app.results.runs import manifest_of, record
+from tests.app.run_folder.runs import manifest_of, record
 
 ALONE = Case("net.onnx", "ort-cpu")
 TWO = replace(ALONE, options={"sessions": 2})

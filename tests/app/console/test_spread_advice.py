@@ -16,7 +16,7 @@ from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from app.stats.intervals import CLOSE_CONTENDED_S
 from app.stats.required_rounds import MAXIMUM_ROUNDS
-from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 
 
 def advice(path: Path, logs: list[float], span_s: float, switches: int = 0) -> str:

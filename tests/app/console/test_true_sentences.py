@@ -25,8 +25,8 @@ from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from app.runs.verify import read_intact
 from exporters.diagnostics.catalogue import diagnostic
-from tests.app.results.filled import MODEL
-from tests.app.results.runs import record
+from tests.app.columns.filled import MODEL
+from tests.app.run_folder.runs import record
 from tests.golden.runs import CHECK, CPU, V80, Speed, make, manifest, measure
 from tests.golden.screens import printed, text_of_page
 

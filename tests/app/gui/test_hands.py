@@ -34,7 +34,7 @@ from exporters import install_layout
 from tests.app.gui.hands import asked_for_menu, do, menu_of, palette, words
 from tests.app.gui.runs import new_run, record_round, records, tiny_model
 from tests.app.gui.windows import dialogs, open_run, seen
-from tests.app.results.merging.machines import LARGE, machine, made
+from tests.app.runs.merging.machines import LARGE, machine, made
 
 PLAN = Plan(
     rounds=2,

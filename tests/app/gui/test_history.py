@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 from app.gui.plots.history import ChangeLayer, HistoryView
 from app.gui.window import MainWindow
 from tests.app.gui.windows import open_run
-from tests.app.results.pasts import nights_at
-from tests.app.results.runs import CASE, OTHER
+from tests.app.history.pasts import nights_at
+from tests.app.run_folder.runs import CASE, OTHER
 
 
 def _texts(view: HistoryView) -> list[str]:

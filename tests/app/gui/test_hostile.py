@@ -20,7 +20,7 @@ from app.run_folder.folder import RunFolder
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.gui.windows import open_run, wait_for_summaries
 from tests.app.hostile import OF_FILES, formulas, steering
-from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 
 TAG = "<b>bold</b> <img src='x'>"
 CASES = [

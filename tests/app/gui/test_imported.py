@@ -12,7 +12,7 @@ from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from app.plot_data.series import ranked
 from tests.app.gui.windows import open_run, seen, statuses, wait_for_summaries
-from tests.app.results.imports.foreign import trtexec_times
+from tests.app.runs.importing.foreign import trtexec_times
 
 LEGEND = "another program's clock, imported)"
 

@@ -23,7 +23,7 @@ from app.gui.window import MainWindow
 from exporters.types import GraphlapError
 from tests.app.gui.runs import new_run, record_round, records, tiny_model
 from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
-from tests.app.results.runs import damage_line
+from tests.app.run_folder.runs import damage_line
 
 CASES = (Case("cnn_tiny", "fake"), Case("cnn_tiny", "fake", threads=2), Case("mlp", "fake"))
 

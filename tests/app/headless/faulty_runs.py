@@ -15,7 +15,7 @@ from app.plan.plan import Plan, parse_plan
 from app.run_folder.manifest import read_manifest
 from app.sweep.run_creation import create_run
 from tests.app.headless.batch import run
-from tests.app.results.runs import record
+from tests.app.run_folder.runs import record
 
 FAST_US, SLOW_US = 200.0, 400.0
 Facts = Callable[[Case], dict[str, Any]]

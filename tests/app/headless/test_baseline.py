@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.app.headless.batch import FAKE, kill, launch, rows, run, wait_for_rounds
-from tests.app.results.resealed import reseal_journal
+from tests.app.run_folder.resealed import reseal_journal
 
 MEASURED = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "4")
 TWICE = ("--option", "fake.latency_us=200,400", "--baseline", "fake.latency_us=200")

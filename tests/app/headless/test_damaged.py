@@ -12,8 +12,8 @@ import pytest
 
 from app.run_folder.folder import RunFolder
 from tests.app.headless.batch import run
-from tests.app.results.resealed import reseal_manifest
-from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.resealed import reseal_manifest
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 
 LINES = {
     "5": "not an object",

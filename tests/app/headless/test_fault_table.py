@@ -27,8 +27,8 @@ from tests.app.headless.faulty_runs import (
     with_cut_samples,
     without_a_case,
 )
-from tests.app.results.pasts import nights_at
-from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
+from tests.app.history.pasts import nights_at
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
 from tests.app.sweep.sweeps import exported_add, write_add_graph
 from tests.checkout import ROOT
 

@@ -12,7 +12,7 @@ import pytest
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from tests.app.headless.batch import launch, rows, run
-from tests.app.results.merging.machines import NETS, machine, made
+from tests.app.runs.merging.machines import NETS, machine, made
 
 SWEEP = ("--headless", "--models", "add.onnx", "--profile", "glance", "--rounds", "1")
 ANOTHER_HOST = ("unshare", "--uts", "sh", "-c")

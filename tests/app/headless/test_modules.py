@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.headless.batch import rows, run
-from tests.exporters.pyt import networks
+from tests.exporters.pytorch import networks
 
 FILE = str(Path(networks.__file__))
 

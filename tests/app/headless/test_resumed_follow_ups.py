@@ -17,7 +17,7 @@ from app.run_folder.ledger import Ledger
 from app.run_folder.run import Run
 from app.runs.reader import read_run
 from tests.app.headless.batch import rows, run
-from tests.app.results.resealed import reseal_journal
+from tests.app.run_folder.resealed import reseal_journal
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph
 
 COLD_STARTS = 2

@@ -16,7 +16,7 @@ from app.sweep import resumption
 from runtimes.base import Unavailable
 from runtimes.fpga import cards
 from tests.app.headless.batch import FAKE, SLEEPING, launch, rows, run, wait_for_rounds
-from tests.app.results.resealed import reseal_journal, reseal_manifest
+from tests.app.run_folder.resealed import reseal_journal, reseal_manifest
 from tests.app.sweep.sweeps import write_add_graph
 from tests.exporters.graphs import save_affine
 

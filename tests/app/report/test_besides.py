@@ -23,10 +23,11 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.run_folder.manifest import read_manifest
 from exporters import install_layout
+from tests.app.capabilities.slo_search import searched
+from tests.app.capabilities.tuning import tuned_runs
+from tests.app.columns.filled import MODEL
 from tests.app.report.pages import CHROMIUM, rendered
-from tests.app.results import searched, tuned_runs
-from tests.app.results.filled import MODEL
-from tests.app.results.runs import manifest_of, record
+from tests.app.run_folder.runs import manifest_of, record
 
 ORT, OV = (Case("mlp", runtime, axes={"batch": 1}) for runtime in ("ort-cpu", "openvino-cpu"))
 TWO = replace(ORT, options={"sessions": 2})

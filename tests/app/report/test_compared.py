@@ -15,8 +15,8 @@ from app.history.run_comparison import RunSide, compare_runs, side_of
 from app.report.page import ratio_figure
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
-from tests.app.results.pasts import night_at
-from tests.app.results.runs import manifest_of, record
+from tests.app.history.pasts import night_at
+from tests.app.run_folder.runs import manifest_of, record
 
 FAST, SLOW = (Case("net", runtime) for runtime in ("ort-cpu", "openvino-cpu"))
 

@@ -21,9 +21,9 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
+from tests.app.columns.filled import MODEL
 from tests.app.report.pages import CHROMIUM, rendered
-from tests.app.results.filled import MODEL
-from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 
 ORT, OV, CARD = (
     Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "openvino-cpu", "fpga:v80")

@@ -15,7 +15,7 @@ from app.cases.scenario import Scenario
 from app.run_folder.folder import RunFolder
 from exporters import install_layout
 from tests.app.report.pages import CHROMIUM, rendered
-from tests.app.results.runs import manifest_of, record
+from tests.app.run_folder.runs import manifest_of, record
 
 RUNTIMES = ("ort-cpu", "openvino-cpu")
 HOSTILE = "</script><img src=x onerror=alert(1)><b>&amp;.onnx"

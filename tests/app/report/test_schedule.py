@@ -19,7 +19,7 @@ from app.report.figures import timed_cases
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from exporters.types import GraphlapError
-from tests.app.results.runs import manifest_of, record
+from tests.app.run_folder.runs import manifest_of, record
 from tests.runtimes.graphs import Graphs
 
 STEP = Case("step", "fpga:ia-420f", axes={"batch": 1})

@@ -13,7 +13,7 @@ from app.plan.plan import parse_plan
 from app.plan.studies import adjust_grid, load_study, with_devices
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import new_manifest
-from tests.app.results.runs import ENVIRONMENT, record
+from tests.app.run_folder.runs import ENVIRONMENT, record
 
 SAMPLES = 400
 """Enough for a p99 to be claimed."""

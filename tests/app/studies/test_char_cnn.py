@@ -24,8 +24,8 @@ from app.studies.char_cnn import history as ladder
 from app.studies.char_cnn.steps import STUDY, gain
 from app.studies.page import missing, page
 from app.studies.study import Found, found_in, study
-from tests.app.results.runs import ENVIRONMENT, manifest_of, record
-from tests.app.results.tuned_runs import new_tune, play
+from tests.app.capabilities.tuning.tuned_runs import new_tune, play
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 from tests.app.studies.made import make_run, tables
 from tests.checkout import ROOT
 

@@ -24,7 +24,7 @@ from app.run_folder.manifest import read_manifest
 from app.studies.dlmark.figures import series_of
 from app.studies.page import page, write_page
 from app.studies.study import Study, found_in, study
-from tests.app.results.runs import record
+from tests.app.run_folder.runs import record
 from tests.app.studies.made import make_run, tables
 from tests.checkout import ROOT
 

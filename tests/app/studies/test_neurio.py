@@ -18,7 +18,7 @@ from app.studies.neurio import _compute
 from app.studies.page import page
 from app.studies.study import Found, found_in, study
 from exporters.model_names import is_null, original_of
-from tests.app.results.runs import ENVIRONMENT, damage_line, manifest_of, record
+from tests.app.run_folder.runs import ENVIRONMENT, damage_line, manifest_of, record
 from tests.app.studies.made import make_run, tables
 
 

@@ -40,7 +40,7 @@ from app.sweep.work.remote_rounds import HostedRound
 from exporters import install_layout as own_program
 from exporters.diagnostics.catalogue import codes, diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from tests.app.carriers.hosts import (
+from tests.app.remote.hosts import (
     agent_of,
     carrier_of,
     child_of,

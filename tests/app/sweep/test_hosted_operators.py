@@ -18,8 +18,8 @@ from app.run_folder.operators import read_operators
 from app.runs.reader import read_run
 from app.sweep.engine import Event, Started
 from app.sweep.work.remote_rounds import HostedOperators
-from tests.app.carriers.hosts import agent_of, carrier_of
-from tests.app.results.runs import CASE, manifest_of
+from tests.app.remote.hosts import agent_of, carrier_of
+from tests.app.run_folder.runs import CASE, manifest_of
 from tests.app.sweep.test_hosted import a_run, cluster_on, measured, once
 
 FLAGS = ("--rounds", "1", "--profile-ops")

@@ -19,7 +19,7 @@ from app.sweep.engine import Completed, Dropped, Event, Paused, Started
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.work.round import RoundWork
-from tests.app.results.runs import ENVIRONMENT
+from tests.app.run_folder.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import write_add_graph
 
 pytestmark = pytest.mark.usefixtures("brief")

@@ -19,7 +19,7 @@ from app.runs.reader import read_run
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.round_budget import PreciseRounds
 from exporters.diagnostics.catalogue import codes, diagnostic
-from tests.app.results.runs import ENVIRONMENT, record
+from tests.app.run_folder.runs import ENVIRONMENT, record
 from tests.app.sweep.sweeps import SHORT, write_add_graph
 
 pytestmark = pytest.mark.usefixtures("brief")

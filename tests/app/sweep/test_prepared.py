@@ -15,7 +15,7 @@ from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.work.base import WorkerChannel
 from app.sweep.work.round import RoundWork
-from tests.app.results.runs import ENVIRONMENT
+from tests.app.run_folder.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import children, write_add_graph
 
 WAITS = (sys.executable, "-c", "input()")

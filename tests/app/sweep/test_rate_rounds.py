@@ -13,9 +13,9 @@ from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
 from exporters.messages import ExportReply
-from tests.app.results.filled import MODEL
-from tests.app.results.runs import ENVIRONMENT
-from tests.app.results.searched import Script, new_search, record_round
+from tests.app.capabilities.slo_search.searched import Script, new_search, record_round
+from tests.app.columns.filled import MODEL
+from tests.app.run_folder.runs import ENVIRONMENT
 from tests.app.workers.conftest import AXES
 
 

@@ -29,7 +29,7 @@ from app.sweep.run_creation import create_run
 from app.sweep.scheduling.round_budget import Tally
 from app.sweep.work.round import SettledRound
 from exporters.codec import to_json
-from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 from tests.app.sweep.sweeps import write_add_graph
 
 THREADS = tuple(range(1, 31))

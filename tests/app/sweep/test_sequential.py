@@ -16,7 +16,7 @@ from app.sweep.run_creation import create_run
 from app.sweep.scheduling.sequential_rounds import SequentialRounds
 from exporters.diagnostics.catalogue import codes
 from tests.app.headless.faulty_runs import SLOW_US, plan_of
-from tests.app.results.runs import record
+from tests.app.run_folder.runs import record
 from tests.app.sweep.sweeps import write_add_graph
 
 EQUAL, SLOWER = (1.0, 1.03, 0.98, 1.02), (1.5, 1.501, 1.502, 1.503)

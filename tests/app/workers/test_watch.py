@@ -24,7 +24,7 @@ from app.runs.reader import read_run
 from app.workers.sampling import BLOCK_S
 from app.workers.system_counters import Watch
 from exporters.diagnostics.catalogue import codes
-from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of
 from tests.app.workers.conftest import Measure
 
 pytestmark = pytest.mark.alone

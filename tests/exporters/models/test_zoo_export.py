@@ -11,7 +11,7 @@ from importlib.resources import files
 
 import pytest
 
-from tests.exporters.blocks.symbolic import assert_batch_is_symbolic_and_right
+from tests.exporters.models.symbolic import assert_batch_is_symbolic_and_right
 from tests.exporters.support import WorkerProcess
 
 NETWORKS = {

@@ -28,8 +28,8 @@ from tests.gpu.device import CudaDevice, NotRun
 from tests.gpu.models import Models
 from tests.gpu.stand_in import STAND_IN_SIZES
 from tests.gpu.subject import Subject
-from tests.runtimes.ort.on_host import CPU, AsOnGpu, HostMemory
-from tests.runtimes.pyt.host_place import HostPlace
+from tests.runtimes.onnxruntime.on_host import CPU, AsOnGpu, HostMemory
+from tests.runtimes.pytorch.host_place import HostPlace
 from tests.runtimes.stand_ins.fixtures import Driver
 
 MODULES = Path(__file__).with_name("stand_in_modules.py")

@@ -43,7 +43,7 @@ from app.present.terminal import as_lines
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from exporters.diagnostics.catalogue import diagnostic
-from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 from tests.golden.runs import CHECK
 
 RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu")

@@ -12,8 +12,8 @@ from app.gui.plots.bars import BarLayer
 from app.gui.plots.searches import LadderView
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run
+from tests.app.capabilities.tuning.tuned_runs import found_in, new_tune, play
 from tests.app.gui.plots.views import on_screen, tuned
-from tests.app.results.tuned_runs import found_in, new_tune, play
 
 
 def test_a_bar_for_each_step_says_its_gain_and_what_to_doubt(qtbot: QtBot) -> None:

@@ -30,11 +30,11 @@ from app.plot_data.series import number, ranked, variants
 from app.run_folder.diagnostics import diagnostic_columns
 from app.runs.following.state import CaseDetails
 from exporters.diagnostics.catalogue import diagnostic
+from tests.app.columns.filled import MODEL
 from tests.app.gui.plots.views import CARD_RUN, finished, on_screen, side
 from tests.app.gui.synthetic import failed, series, summary_of
-from tests.app.results.filled import MODEL
-from tests.app.results.pasts import nights_at
-from tests.app.results.runs import CASE
+from tests.app.history.pasts import nights_at
+from tests.app.run_folder.runs import CASE
 
 
 def test_only_whole_and_right_rows_are_ranked() -> None:

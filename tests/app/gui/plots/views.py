@@ -36,8 +36,8 @@ from app.history.run_comparison import RunSide
 from app.history.trends import read_history
 from app.plot_data.series import ReferenceLine, Series, Standing
 from tests.app.gui.synthetic import failed, open_loop, series, summary_of
-from tests.app.results.pasts import nights_at
-from tests.app.results.runs import CASE
+from tests.app.history.pasts import nights_at
+from tests.app.run_folder.runs import CASE
 
 PUBLISHED = ReferenceLine("V80, sdk26", "mean", 2.5, "published latency tables")
 

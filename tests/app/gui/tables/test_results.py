@@ -24,9 +24,9 @@ from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.plot_data.series import Series
 from app.run_folder.table import read_rows
+from tests.app.columns.filled import NEVER_FILLED, filled_csv
 from tests.app.gui.synthetic import failed, series
 from tests.app.gui.tables.shown import keys_shown, series_shown
-from tests.app.results.filled import NEVER_FILLED, filled_csv
 
 P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_us")
 REASON = next(k for k, column in enumerate(COLUMNS) if column.key == "reason")

@@ -21,9 +21,9 @@ from app.sweep.engine import Engine
 from app.sweep.work import remote_channel
 from app.sweep.work.remote_rounds import HostedRound, Way
 from exporters.types import ExportedModel
-from tests.app.carriers.hosts import carrier_of, command_of
-from tests.app.carriers.lying import FLOODS, LIES, Frame, Lie, LyingFrames, flooding
 from tests.app.headless.batch import rows, run
+from tests.app.remote.hosts import carrier_of, command_of
+from tests.app.remote.lying import FLOODS, LIES, Frame, Lie, LyingFrames, flooding
 from tests.app.sweep.sweeps import Given, drive, round_work, write_add_graph
 
 

@@ -1,0 +1,321 @@
+"""A search for the highest rate as its run folder tells it: steps, ends, and the answer."""
+
+from __future__ import annotations
+
+import csv
+import io
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from app.capabilities.slo_search.answer import (
+    ANSWERS,
+    RATES,
+    rate,
+    read_answers,
+    sentence,
+    subjects,
+)
+from app.capabilities.slo_search.estimate import FIRST_LOOK
+from app.capabilities.slo_search.present import SVG, rate_answer
+from app.capabilities.slo_search.search import CURVE, SearchState, rate_searches
+from app.cases.objectives import MINIMUM_ROUNDS, Target
+from app.cases.scenario import Condition
+from app.plan.command import graphlap_line
+from app.plan.settings.sweep import Sweep
+from app.present.document import Command, Points, Table
+from app.runs.following.reader import RunReader
+from app.runs.reader import read_run
+from tests.app.capabilities.slo_search.searched import (
+    ONE,
+    TWO,
+    Script,
+    new_search,
+    play,
+    record_round,
+    searched,
+)
+from tests.app.run_folder.runs import ENVIRONMENT
+
+TARGET = Target(99.0, 5000.0)
+SLO = str(TARGET)
+TRUE_HZ = 561.0
+"""Where the p99 of constant services of 1 ms is 5 ms, by the distribution of Erlang, 1909."""
+
+
+def told(state: SearchState, target: Target = TARGET) -> str:
+    return sentence("fake", state, target)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> SearchState:
+    """A search that is over, on one lane."""
+    with new_search(tmp_path_factory.mktemp("search") / "run", SLO) as folder:
+        (state,) = play(folder, Script())
+    return state
+
+
+def test_a_search_is_bracketed_and_told_with_its_bracket(found: SearchState) -> None:
+    ends = found.bracket
+    assert ends.low_hz is not None
+    assert ends.high_hz is not None
+    assert ends.low_hz <= TRUE_HZ <= ends.high_hz
+    assert ends.high_hz <= 1.1 * ends.low_hz
+    assert told(found).startswith(f"fake holds {rate(ends.low_hz)} at p99 <= 5.00 ms"), "promised"
+    assert rate(ends.high_hz) in told(found), "and the bracket beside it"
+
+
+def test_the_curve_has_rates_far_below_the_answer(found: SearchState) -> None:
+    low_hz = found.bracket.low_hz or 0.0
+    for part in CURVE:
+        (point,) = [
+            rate_point
+            for rate_point in found.points
+            if abs((rate_point.rate_hz or 0) / low_hz - part) < 0.1 * part
+        ]
+        assert len(point.rounds) >= MINIMUM_ROUNDS
+        assert point.verdict == "holds"
+    rates = [point.rate_hz for point in found.points]
+    assert rates == sorted(set(rates), key=lambda hz: hz or 0.0)
+
+
+@pytest.mark.rare
+def test_a_search_that_is_cut_off_anywhere_goes_on_and_ends_alike(tmp_path: Path) -> None:
+    with new_search(tmp_path / "whole", SLO) as folder:
+        (whole,) = play(folder, Script())
+    with new_search(tmp_path / "parts", SLO) as folder:
+        for _ in range(100):
+            (state,) = play(folder, Script(), most_rounds=3)
+            if state.following is None:
+                break
+            assert ("resume the run" in told(state)) != state.curve_only
+    assert state == whole
+    assert searched(folder) == [whole]
+
+
+def test_what_requests_have_to_wait_for_is_in_their_latency(found: SearchState) -> None:
+    figures = [point.rounds[0].figure_us or 0.0 for point in found.measured]
+    assert figures[0] == 1000.0, "unloaded it is the service alone"
+    assert figures[-1] > TARGET.limit_us
+    assert figures == sorted(figures)
+
+
+def test_more_lanes_hold_more_and_are_named(found: SearchState, tmp_path: Path) -> None:
+    with new_search(tmp_path / "two", SLO, (TWO,)) as folder:
+        (two,) = play(folder, Script(lanes=2))
+    assert (two.bracket.low_hz or 0.0) > 2.0 * (found.bracket.high_hz or 0.0)
+    assert subjects((TWO,))[TWO.case_id] == "fake with 2 sessions"
+    assert subjects((ONE,))[ONE.case_id] == "fake"
+    neighbour_case = replace(TWO, condition=Condition.parse("with:mlp"))
+    assert [*subjects((TWO, neighbour_case)).values()] == [
+        "fake with 2 sessions under no condition",
+        "fake with 2 sessions under with:mlp",
+    ]
+
+
+def test_each_batcher_is_searched_beside_the_case_without_and_named(tmp_path: Path) -> None:
+    """Batches that take as long as one request are held by a server of eight times the rate."""
+    grid = Sweep(models=("mlp",), batcher=("none", "max=8,wait=0us"))
+    with new_search(tmp_path / "run", SLO, sweeps=(grid,)) as folder:
+        alone, batcher_state = play(folder, Script())
+    assert alone.unloaded == batcher_state.unloaded, "it is measured once, without a batcher"
+    ends = batcher_state.bracket
+    assert (alone.bracket.high_hz or 0.0) < TRUE_HZ * 1.1
+    assert 4.0 * TRUE_HZ < (ends.low_hz or 0.0) < (ends.high_hz or 0.0) < 8000.0
+    names = subjects([search.subject for search in rate_searches(read_run(folder.path))])
+    assert list(names.values()) == [
+        "fake with no batcher",
+        "fake with batcher max=8,wait=0us",
+    ]
+
+
+def test_a_target_below_the_unloaded_latency_says_the_least_possible(tmp_path: Path) -> None:
+    target = Target(99.0, 900.0)
+    with new_search(tmp_path / "run", str(target)) as folder:
+        (state,) = play(folder, Script())
+    assert not state.points
+    assert told(state, target) == (
+        "fake holds no rate at p99 <= 900 µs: unloaded its p99 is 1.00 ms, the least possible"
+    )
+
+
+def test_a_target_that_no_waiting_fits_into_ends_at_the_lowest_rate(tmp_path: Path) -> None:
+    target = Target(99.0, 1001.0)
+    with new_search(tmp_path / "run", str(target)) as folder:
+        (state,) = play(folder, Script())
+    assert "misses it, and in a closed loop its p99 is 1.00 ms" in told(state, target)
+
+
+def test_a_rate_that_cannot_be_offered_is_told_and_is_no_fault_of_the_runtime(
+    tmp_path: Path,
+) -> None:
+    with new_search(tmp_path / "run", SLO) as folder:
+        (state,) = play(folder, Script(most_hz=300.0))
+    message = told(state)
+    assert "or more at p99 <= 5.00 ms: requests of " in message
+    assert "themselves came late on this machine" in message
+    ends = state.bracket
+    assert (ends.low_hz or 0.0) < 300.0 <= (ends.high_hz or 0.0)
+
+
+def test_no_rate_is_promised_from_which_on_most_rounds_came_late(tmp_path: Path) -> None:
+    """The few rounds in time there are those of a quiet moment, and show nothing of the rate."""
+    with new_search(tmp_path / "run", SLO) as folder:
+        play(folder, Script(most_hz=300.0, some_in_time=True), most_rounds=12)
+        search = rate_searches(read_run(folder.path))[0]
+        for number in range(3):
+            record_round(folder, search, 300.0, number, Script(most_hz=300.0, some_in_time=True))
+        (state,) = play(folder, Script(most_hz=300.0, some_in_time=True))
+    ends = state.bracket
+    assert ends.not_offered and ends.high_hz == 300.0
+    assert ends.low_hz is not None and ends.low_hz < 300.0
+    assert "requests of 300/s themselves came late" in told(state)
+    assert len([point for point in state.points if point.verdict == "not_offered"]) <= 4
+
+
+def test_an_overloaded_rate_breaks_a_target_however_lenient(tmp_path: Path) -> None:
+    """A round is over before its queue is as long as the target."""
+    target = Target(99.0, 10_000_000.0)
+    with new_search(tmp_path / "run", str(target)) as folder:
+        (state,) = play(folder, Script())
+    ends = state.bracket
+    assert 980.0 <= (ends.high_hz or 0.0) < 1100.0
+    assert 950.0 <= (ends.low_hz or 0.0) < 1000.0
+
+
+def test_a_round_that_fails_ends_the_search_with_its_reason(tmp_path: Path) -> None:
+    with new_search(tmp_path / "all", SLO) as folder:
+        (state,) = play(folder, Script(fails_at_hz=1.0))
+    assert told(state) == "fake holds no rate at p99 <= 5.00 ms: the engine said no: ask it why"
+    lenient = Target(99.0, 10_000_000.0)
+    with new_search(tmp_path / "some", str(lenient)) as folder:
+        (state,) = play(folder, Script(fails_at_hz=900.0))
+    assert state.following is None
+    assert [point.verdict for point in state.points][-1] == "failed"
+    assert told(state, lenient).endswith("the engine said no: ask it why")
+
+
+@pytest.mark.parametrize("rounds", [3, 5])
+def test_a_search_has_five_times_the_rounds_and_those_of_the_curve(
+    tmp_path: Path, rounds: int
+) -> None:
+    with new_search(tmp_path / "run", SLO, rounds=rounds) as folder:
+        (state,) = play(folder, Script())
+    assert state.following is None
+    assert len(state.unloaded.rounds) == min(rounds, FIRST_LOOK)
+    low_hz = state.bracket.low_hz or 0.0
+    points_near_limit = [point for point in state.points if (point.rate_hz or 0.0) > 0.83 * low_hz]
+    assert sum(len(point.rounds) for point in points_near_limit) <= 5 * rounds
+    assert sum(len(point.rounds) for point in state.points) <= 5 * rounds + 9
+
+
+def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
+    with new_search(tmp_path / "run", SLO, (ONE, TWO)) as folder:
+        first, two = play(folder, Script())
+        answer = rate_answer(read_run(folder.path))
+        assert answer is not None
+        for name, data in answer.files():
+            folder.write(name, data)
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "run" / RATES).read_text("utf-8"))))
+    assert len(rows) == len(first.measured) + len(two.measured)
+    assert {row["subject"] for row in rows} == {"fake", "fake with 2 sessions"}
+    knees = [row for row in rows if row["knee"] == "true"]
+    assert len(knees) == 2
+    for row, searching in zip(knees, (first, two), strict=True):
+        highest_hz = searching.points[-1].rate_hz or 0.0
+        assert 0.25 * TRUE_HZ < float(row["offered_rate_hz"]) < highest_hz, (
+            "something lies beyond it"
+        )
+    unloaded_rows = [row for row in rows if not row["offered_rate_hz"]]
+    assert [float(row["value_us"]) for row in unloaded_rows] == pytest.approx([1000.0, 1000.0])
+    picture = ElementTree.fromstring((tmp_path / "run" / SVG).read_text("utf-8"))
+    circles = [element for element in picture.iter() if element.tag.endswith("circle")]
+    assert len(circles) == len(first.points) + len(two.points)
+    answers = read_answers(tmp_path / "run" / ANSWERS)
+    assert {*answers} == {point.case.case_id for point in (*first.points, *two.points)}
+    stored_answer = answers[first.points[0].case.case_id]
+    assert (stored_answer.latency, stored_answer.low_hz) == ("p99", first.bracket.low_hz)
+    with closing(RunReader(tmp_path / "run")) as reader:
+        state = reader.poll()
+    assert state is not None
+    rates = {first.key: first.sought for first in state.series if first.sought is not None}
+    assert rates == answers, "the window has them from the file, and reads no samples"
+    points, _, table = answer.tables()
+    assert isinstance(points, Points) and isinstance(table, Table)
+    assert stored_answer.sentence == points.sentences[0]
+    assert len(points.sentences) == 2
+    assert len(table.rows) == len(rows)
+
+
+def test_a_target_on_the_mean_is_told_as_one(tmp_path: Path) -> None:
+    target = Target(None, 2000.0)
+    with new_search(tmp_path / "run", str(target)) as folder:
+        (state,) = play(folder, Script())
+    ends = state.bracket
+    # The mean response of M/D/1: 1 + rho / (2 (1 - rho)) services are 2 at rho = 2/3.
+    assert (ends.low_hz or 0.0) <= 1000.0 * 2 / 3 <= (ends.high_hz or 0.0)
+    assert "at mean <= 2.00 ms" in told(state, target)
+
+
+def test_another_plan_has_no_search(tmp_path: Path) -> None:
+    with new_search(tmp_path / "run", "") as folder:
+        assert rate_answer(read_run(folder.path)) is None
+        assert searched(folder) == []
+
+
+def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Path) -> None:
+    with new_search(tmp_path / "run", SLO) as folder:
+        (searching,) = play(folder, Script(), most_rounds=14)
+        answer = rate_answer(read_run(folder.path))
+        assert answer is not None
+        for name, data in answer.files():
+            folder.write(name, data)
+    assert not searching.is_over
+    (file_answer,) = {*read_answers(tmp_path / "run" / ANSWERS).values()}
+    assert file_answer.resume == ("resume", str(tmp_path / "run"))
+    assert (file_answer.low_hz, file_answer.high_hz) == (
+        searching.bracket.low_hz,
+        searching.bracket.high_hz,
+    )
+    lines = [block.line for block in answer.tables() if isinstance(block, Command)]
+    assert lines == [graphlap_line(*file_answer.resume)]
+
+
+def test_rounds_that_another_search_chose_count_too(tmp_path: Path) -> None:
+    """Such as those of an earlier release: what a rate showed does not depend on who asked."""
+    with new_search(tmp_path / "run", SLO) as folder:
+        folder.begin(ENVIRONMENT)
+        (search,) = rate_searches(read_run(folder.path))
+        for number in range(FIRST_LOOK):
+            record_round(folder, search, None, number, Script())
+        for rate_hz in (400.0, 500.0, 600.0, 700.0):
+            for number in range(FIRST_LOOK):
+                record_round(folder, search, rate_hz, number, Script())
+    (state,) = searched(folder)
+    assert [point.rate_hz for point in state.points] == [400.0, 500.0, 600.0, 700.0]
+    assert 400.0 <= (state.bracket.low_hz or 0.0) < TRUE_HZ < (state.bracket.high_hz or 0.0) <= 700
+
+
+def test_a_search_that_is_not_over_says_what_it_knows(tmp_path: Path) -> None:
+    """In every state: the figure without load, then the ends of the bracket as they come."""
+    states_seen: set[object] = set()
+    with new_search(tmp_path / "run", SLO) as folder:
+        states = [play(folder, Script(), most_rounds=2 * (step > 0))[0] for step in range(20)]
+    for state in states:
+        if state.is_over:
+            continue
+        message, ends = told(state), state.bracket
+        assert "resume the run" in message
+        if not state.points:
+            states_seen.add("unloaded")
+            assert ("1.00 ms" in message) == bool(state.unloaded.rounds)
+            continue
+        states_seen.add((ends.low_hz is not None, ends.high_hz is not None))
+        if ends.low_hz is not None:
+            assert f"at least {rate(ends.low_hz)}" in message
+        if ends.high_hz is not None:
+            assert f"breaks at {rate(ends.high_hz)}" in message
+    assert {"unloaded", (True, True)} <= states_seen

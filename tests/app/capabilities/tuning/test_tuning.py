@@ -1,0 +1,218 @@
+"""A search over options read from its run folder: it goes on where it was, and says what it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from app.capabilities.tuning.files import ANSWERS, LADDER, TUNED, files_of, read_answers
+from app.capabilities.tuning.search import tunings
+from app.cases.case import Case
+from app.cases.status import Status
+from app.plan.expand import expand
+from app.plan.plan_files import load_plan
+from app.runs.reader import read_run
+from app.tune.ablation import FINAL
+from tests.app.capabilities.tuning.tuned_runs import GRID, found_in, latency_us, new_tune, play
+from tests.app.run_folder.runs import record
+from tests.app.sweep.sweeps import write_add_graph
+
+
+def test_the_ladder_leads_from_the_default_to_the_best(tmp_path: Path) -> None:
+    with new_tune(tmp_path / "run", "p50") as folder:
+        play(folder)
+        ((case_search, answer),) = found_in(folder).searches
+    assert answer.over
+    assert answer.shown
+    assert case_search.choice.options == {}, "100 us is the script's own default"
+    assert [rung.label for rung in answer.rungs][1:] == ["latency_us=100.0"]
+    default, best = answer.rungs
+    assert default.value == pytest.approx(200.0, rel=0.02)
+    assert best.value == pytest.approx(100.0, rel=0.02)
+    assert best.total is not None
+    assert best.total.verdict == "better"
+    assert best.total.low is not None
+    assert best.total.high is not None
+    assert best.total.low < 2.0 < best.total.high
+    assert best.error == 1e-6
+    assert "times shorter than the default's" in answer.sentences[0]
+    assert any("against itself" in sentence for sentence in answer.sentences)
+
+
+def test_one_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
+    with new_tune(tmp_path / "whole", "p50") as folder:
+        rounds = play(folder)
+        whole = found_in(folder).searches[0][1]
+    with new_tune(tmp_path / "parts", "p50") as folder:
+        rounds_written = play(folder, most_rounds=17)
+        ((_, answer),) = found_in(folder).searches
+        assert not answer.over
+        assert "was not searched to the end: resume the run" in answer.sentences[0]
+        rounds_written += play(folder, most_rounds=rounds - 25)
+        ((_, answer),) = found_in(folder).searches
+        assert "the final rounds are not all there: resume the run" in answer.sentences
+        rounds_written += play(folder)
+        assert found_in(folder).searches[0][1] == whole
+        assert rounds_written == rounds, "no round is measured twice"
+        assert play(folder) == 0, "a search that is over asks for nothing"
+
+
+def test_one_that_is_not_over_says_the_best_so_far(tmp_path: Path) -> None:
+    for rounds in range(0, 18, 3):
+        with new_tune(tmp_path / f"run{rounds}", "p50") as folder:
+            play(folder, most_rounds=rounds)
+            results = found_in(folder)
+            ((case_search, answer),) = results.searches
+            files = dict(files_of(read_run(folder.path), results))
+        assert not answer.over and case_search.following is not None
+        if case_search.lead_cost is None:
+            assert "leads so far" in answer.sentences[0]
+        else:
+            assert "best so far" in answer.sentences[0]
+            assert case_search.lead_cost == pytest.approx(latency_us(case_search.lead), rel=0.05)
+        if case_search.lead != case_search.space.base:
+            assert case_search.lead_gain == pytest.approx(
+                200.0 / latency_us(case_search.lead), rel=0.05
+            )
+        (tmp_path / TUNED).write_bytes(files[TUNED])
+        (case,) = expand(load_plan(tmp_path / TUNED))
+        assert case.options == case_search.space.base.options, "the default, until another is shown"
+
+
+def test_once_hurried_it_never_goes_back_to_choosing(tmp_path: Path) -> None:
+    with new_tune(tmp_path / "run", "p50", rounds=3) as folder:
+        play(folder, most_rounds=30)
+        run = read_run(folder.path)
+        (search,) = tunings(run)
+        final_search = search.of(run, hurry=True)
+        assert final_search.final
+        assert final_search.following is not None
+        assert final_search.following[1] >= FINAL
+        record(folder, search.space.base, FINAL, [200.0] * 9)
+        again = read_run(folder.path)
+        (search,) = tunings(again)
+        assert search.of(again).final
+
+
+def test_what_is_off_by_more_than_allowed_never_wins(tmp_path: Path) -> None:
+    grid = {**GRID, "precisions": ("fp32", "int8")}
+
+    def cost_us(case: Case) -> float:
+        return latency_us(case) * (0.25 if case.precision == "int8" else 1.0)
+
+    def error(case: Case) -> float:
+        return 0.03 if case.precision == "int8" else 1e-6
+
+    with new_tune(tmp_path / "run", "p50", grid, max_error=0.02) as folder:
+        play(folder, cost_us, error=error)
+        ((case_search, answer),) = found_in(folder).searches
+    assert case_search.choice.precision == "fp32"
+    assert any("off by 0.03, and 0.02 is allowed" in sentence for sentence in answer.sentences)
+
+
+def test_a_precision_wins_whose_error_is_allowed(tmp_path: Path) -> None:
+    grid = {**GRID, "threads": (1,), "precisions": ("fp32", "int8")}
+
+    def cost_us(case: Case) -> float:
+        return latency_us(case) * (0.25 if case.precision == "int8" else 1.0)
+
+    with new_tune(tmp_path / "run", "p50", grid, max_error=0.05, rounds=3) as folder:
+        play(folder, cost_us, error=lambda case: 0.03 if case.precision == "int8" else 1e-6)
+        ((case_search, answer),) = found_in(folder).searches
+    assert case_search.choice.precision == "int8"
+    assert answer.rungs[1].label == "int8"
+    assert answer.rungs[1].error == 0.03
+
+
+@pytest.mark.parametrize(("tune", "batch"), [("throughput", 32), ("throughput@p99=2500us", 16)])
+def test_a_throughput_grows_with_the_batch_while_it_keeps_its_latency(
+    tmp_path: Path, tune: str, batch: int
+) -> None:
+    """A run takes 0.4 ms and 0.1 ms for each input: at a batch of 16 it takes 2 ms, at 32 3.6."""
+    grid = {**GRID, "threads": (1,), "options": {"fake.latency_us": (100,), "fake.sessions": (1,)}}
+    with new_tune(tmp_path / "run", tune, grid) as folder:
+        play(folder, lambda case: 400.0 + 100.0 * case.axes["batch"])
+        ((case_search, answer),) = found_in(folder).searches
+    assert case_search.choice.axes == {"batch": batch}
+    best = answer.rungs[-1]
+    taken_us = 400.0 + 100.0 * batch
+    assert best.value == pytest.approx(batch * 1e6 / taken_us, rel=0.02)
+    if batch < 32:
+        assert best.kept_us == pytest.approx(taken_us, rel=0.02)
+        assert any("does not keep p99=2.5ms" in sentence for sentence in answer.sentences)
+
+
+def test_the_files_repeat_the_winner(tmp_path: Path) -> None:
+    with new_tune(tmp_path / "run", "p50") as folder:
+        play(folder)
+        run, results = read_run(folder.path), found_in(folder)
+        files = dict(files_of(run, results))
+    (tmp_path / TUNED).write_bytes(files[TUNED])
+    (case,) = expand(load_plan(tmp_path / TUNED))
+    assert case.case_id == results.searches[0][0].choice.case_id
+    rows = list(csv.DictReader(io.StringIO(files[LADDER].decode())))
+    assert [row["verdict"] for row in rows] == ["", "better"]
+    assert float(rows[1]["gain"]) == pytest.approx(2.0, rel=0.02)
+    (tmp_path / ANSWERS).write_bytes(files[ANSWERS])
+    assert read_answers(tmp_path / ANSWERS) == tuple(answer for _, answer in results.searches)
+    assert json.loads(files[ANSWERS])["answers"][0]["shown"] is True
+
+
+def test_where_nothing_helps_the_default_is_what_is_told(tmp_path: Path) -> None:
+    with new_tune(tmp_path / "run", "p50") as folder:
+        play(folder, lambda case: 100.0)
+        ((case_search, answer),) = found_in(folder).searches
+        files = dict(files_of(read_run(folder.path), found_in(folder)))
+    assert not answer.shown
+    assert case_search.choice.case_id == case_search.space.base.case_id
+    assert "better than the default" in answer.sentences[0]
+    (tmp_path / TUNED).write_bytes(files[TUNED])
+    (case,) = expand(load_plan(tmp_path / TUNED))
+    assert case.case_id == case_search.space.base.case_id
+
+
+def test_what_can_not_run_is_counted_with_its_reason(tmp_path: Path) -> None:
+    def status(case: Case) -> Status:
+        return "unsupported" if case.threads else "ok"
+
+    with new_tune(tmp_path / "run", "p50") as folder:
+        play(folder, status=status)
+        ((_, answer),) = found_in(folder).searches
+    assert any("unsupported: the engine said no" in sentence for sentence in answer.sentences)
+
+
+def test_a_default_that_fails_has_no_answer_but_its_reason(tmp_path: Path) -> None:
+    with new_tune(tmp_path / "run", "p50") as folder:
+        play(folder, status=lambda case: "run_failed")
+        ((case_search, answer),) = found_in(folder).searches
+    assert case_search.following is None
+    assert not answer.shown
+    assert not answer.rungs
+    assert "nothing that was tried may win" in answer.sentences[0]
+    assert any("run failed: the engine said no" in sentence for sentence in answer.sentences)
+
+
+def test_where_the_default_alone_fails_the_best_that_runs_is_told(tmp_path: Path) -> None:
+    def status(case: Case) -> Status:
+        return "ok" if case.options.get("latency_us") != 200.0 else "run_failed"
+
+    with new_tune(tmp_path / "run", "p50", rounds=3) as folder:
+        play(folder, status=status)
+        ((case_search, answer),) = found_in(folder).searches
+    assert case_search.choice.options == {}
+    assert answer.rungs[0].value is None
+    assert answer.rungs[-1].value == pytest.approx(100.0, rel=0.02)
+    assert "the default has no figure (run failed: the engine said no" in answer.sentences[0]
+
+
+def test_a_model_whose_name_is_no_text_has_all_files_but_the_plan(tmp_path: Path) -> None:
+    model = write_add_graph(tmp_path / os.fsdecode(b"bad\xff.onnx"))
+    with new_tune(tmp_path / "run", "p50", {**GRID, "models": (str(model),)}) as folder:
+        play(folder)
+        names = [name for name, _ in files_of(read_run(folder.path), found_in(folder))]
+    assert names == [ANSWERS, LADDER], "of which no plan in TOML can tell"

@@ -1,0 +1,153 @@
+"""Two runs in one window: opened beside each other, moved on together, refused in a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from app.cases.case import Case
+from app.gui.window import MainWindow
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from tests.app.gui.runs import MLP, new_run, record_round, records
+from tests.app.gui.windows import dialogs, open_run, seen
+from tests.app.history.pasts import night_at
+from tests.app.run_folder.runs import damage_line
+
+CASE = Case("mlp", "fake")
+OTHER = Case("mlp", "fake", threads=2)
+
+
+def _run(path: Path, latency_us: float, *cases: Case, plan: Plan = MLP) -> Path:
+    with new_run(path, cases, rounds=3, plan=plan) as folder:
+        for case in cases:
+            for number in range(3):
+                latencies = [latency_us + number % 2 + k % 7 for k in range(600)]
+                record_round(folder, case, number, records(latencies))
+    return path
+
+
+def test_the_second_run_is_asked_for_and_its_ratios_are_shown(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = _run(tmp_path / "monday", 100.0, CASE, OTHER)
+    second = _run(tmp_path / "tuesday", 197.0, CASE)
+    open_run(window, qtbot, first)
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(second))
+    window.actions_by_key["compare"].trigger()
+    view = window.views.by_key["compare"]
+    qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
+    assert window.frame.current == "compare"
+    header, rows = view.table()
+    assert len(rows) == 1, "only what both runs measured"
+    values = dict(zip(header, rows[0], strict=True))
+    low, ratio, high = (values[f"p50_{name}"] for name in ("ci_low", "ratio", "ci_high"))
+    assert ratio == pytest.approx(200.33 / 103.33, rel=1e-3)
+    assert isinstance(low, float) and isinstance(ratio, float) and isinstance(high, float)
+    assert low <= ratio <= high
+
+
+def test_the_runs_beside_the_two_say_how_far_runs_differ(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    for number in range(6):
+        night_at(tmp_path / str(number), number)
+    first = night_at(tmp_path / "before", 6)
+    second = night_at(tmp_path / "after", 7, 1.1)
+    open_run(window, qtbot, first)
+    window.compare_with(second)
+    view = window.views.by_key["compare"]
+
+    def verdicts() -> list[object]:
+        header, rows = view.table()
+        return [row[header.index(f"{name}_verdict")] for row in rows for name in ("p50", "p99")]
+
+    qtbot.waitUntil(lambda: verdicts()[:2] == ["slower", "slower"], timeout=60_000)
+
+
+def test_a_run_that_is_opened_is_judged_within_its_plans_band(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    plan = Plan(sweeps=(Sweep(models=("mlp",)),), band=0.5, baseline="fake")
+    first = _run(tmp_path / "monday", 100.0, CASE, plan=plan)
+    second = _run(tmp_path / "tuesday", 120.0, CASE)
+    open_run(window, qtbot, first)
+    window.compare_with(second)
+    view = window.views.by_key["compare"]
+    qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
+    header, (row,) = view.table()
+    values = dict(zip(header, row, strict=True))
+    assert (values["p50_verdict"], values["p50_why"]) == ("same", ""), "20 % lies within half"
+    visible_keys = [a.data() for a in window.table.columns.menu.actions() if a.isChecked()]
+    assert "baseline_p50_verdict" in visible_keys
+
+
+def test_without_an_open_run_the_remedy_is_told(window: MainWindow) -> None:
+    window.actions_by_key["compare"].trigger()
+    (dialog,) = dialogs(window)
+    assert "Ctrl+O" in dialog.text
+    dialog.close()
+
+
+def test_a_second_folder_that_is_no_run_leaves_the_first_one_open(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    first = _run(tmp_path / "monday", 100.0, CASE)
+    open_run(window, qtbot, first)
+    (tmp_path / "none").mkdir()
+    window.compare_with(tmp_path / "none")
+    qtbot.waitUntil(lambda: bool(dialogs(window)), timeout=10_000)
+    (dialog,) = dialogs(window)
+    assert "is no run folder" in dialog.text
+    dialog.close()
+    assert window.feed.folder == first
+
+
+def test_what_is_damaged_of_the_second_run_is_told_and_the_rest_compared(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    first = _run(tmp_path / "monday", 100.0, CASE)
+    second = _run(tmp_path / "tuesday", 120.0, CASE)
+    damage_line(second, 4)
+    open_run(window, qtbot, first)
+    window.compare_with(second)
+    qtbot.waitUntil(lambda: bool(dialogs(window)), timeout=10_000)
+    (dialog,) = dialogs(window)
+    assert "line 4 of" in dialog.text
+    dialog.close()
+    view = window.views.by_key["compare"]
+    qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
+
+
+def test_every_case_that_both_runs_have_is_compared_and_not_only_those_in_the_plots(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    cases = [Case("mlp", "fake", threads=threads) for threads in range(1, 9)]
+    first = _run(tmp_path / "monday", 100.0, *cases)
+    second = _run(tmp_path / "tuesday", 120.0, *cases)
+    open_run(window, qtbot, first)
+    assert len(seen(window).visible_keys) < len(cases)
+    window.compare_with(second)
+    view = window.views.by_key["compare"]
+    qtbot.waitUntil(lambda: len(view.table()[1]) == len(cases), timeout=60_000)
+
+
+def test_a_baseline_row_gives_every_row_a_verdict(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    cases = [Case("mlp", "fake", threads=threads) for threads in range(1, 9)]
+    open_run(window, qtbot, _run(tmp_path / "monday", 100.0, *cases))
+    table = window.table
+    qtbot.waitUntil(lambda: len(table.model.series) == len(cases), timeout=20_000)
+    table.view.setCurrentIndex(table.filter.index(0, 0))
+    table.toggle_baseline()
+    p50 = next(k for k, c in enumerate(table.model.columns) if c.key == "latency_p50_us")
+
+    def words() -> list[str]:
+        texts = [table.filter.index(row, p50).data() for row in range(1, len(cases))]
+        return [text.split()[-1] for text in texts if text]
+
+    qtbot.waitUntil(lambda: words() == ["same"] * (len(cases) - 1), timeout=60_000)

@@ -1,0 +1,245 @@
+"""Hosts reached by ssh, or by what stands in for it: how they are called, and what can be wrong.
+
+The stand-in runs the last word of its command line in a shell of this machine, as sshd does there.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.machine.environment import graphlap_version
+from app.remote.contract import Carrier, CarrierError, Ended
+from app.remote.pipe_transport import COMMAND_VARIABLE, PipedCarrier, ssh_carrier
+from app.remote.transports import open_carrier
+from exporters import install_layout
+from exporters.types import ExportedModel
+from tests.app.headless.batch import rows, run
+from tests.app.remote.hosts import Heard, job, scripted
+from tests.app.remote.releases import release
+from tests.app.sweep.sweeps import exported_add, write_add_graph
+
+HERE = shlex.join(install_layout.starter_command("app"))
+"""How Graphlap is called where it is not installed."""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> ExportedModel:
+    return exported_add(tmp_path)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """Graphlap as one word, for an address."""
+    path = tmp_path / "graphlap"
+    path.write_text(f'#!/bin/sh\nexec {HERE} "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """In place of ssh; what it was called with is in the file beside it."""
+    path = tmp_path / "ssh"
+    path.write_text(
+        "#!/bin/sh\n"
+        f'echo "$@" >> {tmp_path}/called\n'
+        "echo welcome to the board\n"
+        'for last; do :; done\nexec sh -c "$last"\n'
+    )
+    path.chmod(0o755)
+    monkeypatch.setenv(COMMAND_VARIABLE, str(path))
+    return path
+
+
+def test_a_run_by_ssh_from_the_command_line_to_its_rows(
+    tmp_path: Path, stand_in: Path, program: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    """What a login shell prints before does not matter."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    graph = write_add_graph(tmp_path / "add.onnx")
+    words = ["--headless", "--models", str(graph), "--runtimes", "fake", "--profile", "glance"]
+    cluster = ["--cluster", f"ssh:pi@board={program}", "--rounds", "1"]
+    code, _, errors = run(*words, *cluster, "--out", str(tmp_path / "run"))
+    assert code == 0, errors
+    (row,) = rows(tmp_path / "run")
+    assert (row["status"], row["host"], row["attempts"]) == ("ok", "board", "1")
+    ssh_call = (tmp_path / "called").read_text()
+    assert ssh_call.startswith("-T -o BatchMode=yes -o ConnectTimeout=10 pi@board ")
+    assert ssh_call.endswith(f"{program} worker --stdio\n")
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("ssh:", "names no host"),
+        ("ssh:-oProxyCommand=sh", "names no host"),
+        ("ssh:a,,b", "names no host"),
+        ("ssh:a,b,a", "names a twice"),
+        ("local:0", "no number of workers"),
+        ("local:many", "no number of workers"),
+        ("board1", "no address of a cluster"),
+    ],
+)
+def test_an_address_that_means_nothing_is_refused(address: str, said: str) -> None:
+    with pytest.raises(CarrierError, match=said):
+        open_carrier(address)
+
+
+def test_rows_call_hosts_as_the_address_does(stand_in: Path) -> None:
+    def names(address: str) -> list[str]:
+        with closing(ssh_carrier(address)) as carrier:
+            return list(carrier._hosts)
+
+    assert names("ssh:pi@one,two") == ["one", "two"]
+    assert names("ssh:a@one,b@one") == ["a@one", "b@one"], "two users of one host"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("sys.exit('ssh: connect to host board port 22: No route to host')", "No route to host"),
+        ("sys.exit('sh: 1: graphlap: not found')", "graphlap: not found"),
+        (
+            "print(json.dumps({'graphlap_agent': '9.9', 'protocol': 99}), flush=True)\n"
+            "time.sleep(60)",
+            "has Graphlap 9.9 and this machine has .* do not understand each other",
+        ),
+    ],
+)
+def test_a_host_that_can_not_be_used_is_one_sentence(tmp_path: Path, body: str, said: str) -> None:
+    carrier = PipedCarrier({"board": scripted(tmp_path / "bad.py", body)})
+    with closing(carrier), pytest.raises(CarrierError, match=f"board.*{said}"):
+        carrier.doctor()
+
+
+def test_a_host_of_another_release_is_refused_with_both_named_and_nothing_is_written(
+    tmp_path: Path, stand_in: Path
+) -> None:
+    """One that really is of another, in the place where it was installed there."""
+    older = shlex.join(release("0.0.7", tmp_path / "older").command("app"))
+    (tmp_path / "graphlap").write_text(f'#!/bin/sh\nexec {older} "$@"\n')
+    (tmp_path / "graphlap").chmod(0o755)
+    words = ["--headless", "--models", str(write_add_graph(tmp_path / "add.onnx"))]
+    cluster = ["--runtimes", "fake", "--cluster", f"ssh:board={tmp_path}/graphlap"]
+    code, _, errors = run(*words, *cluster, "--out", str(tmp_path / "run"))
+    assert code == 2
+    assert f"board has Graphlap 0.0.7 and this machine has {graphlap_version()}" in errors
+    assert not (tmp_path / "run").exists()
+
+
+def test_all_hosts_that_can_not_be_reached_are_named_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(COMMAND_VARIABLE, f"{sys.executable} -c raise(SystemExit('no(route)')) --")
+    out = tmp_path / "run"
+    code, _, errors = run(
+        *("--headless", "--models", "mlp", "--cluster", "ssh:one,two", "--out", str(out))
+    )
+    assert code == 2
+    assert "one: its process ended with code 1" in errors
+    assert "two: its process ended with code 1" in errors
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--per-host"], "--per-host needs --cluster"),
+        (["--cluster", "local:1", "--slo", "p99=5ms"], "--cluster cannot be used with --slo"),
+        (
+            ["--cluster", "local:1", "--cold-start", "3"],
+            "--cluster cannot be used with --cold-start",
+        ),
+        (["--cluster", "local:1", "--insecure-cluster"], "has no certificates to do without"),
+        (["--cluster", "local:1", "--cores", "4000"], "--cores names 4000"),
+    ],
+)
+def test_what_a_cluster_can_not_be_asked_is_refused_before_anything_is_written(
+    tmp_path: Path, words: list[str], said: str
+) -> None:
+    out = tmp_path / "run"
+    code, _, errors = run("--headless", "--models", "mlp", *words, "--out", str(out))
+    assert code == 2
+    assert said in errors
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("tls://board:8786", "--stdio"),
+        ("--stdio", "--cores", "x"),
+        ("--stdio", "--name", "board"),
+        ("--stdio", "--tls-cert", "cert.pem"),
+        ("--stdio", "--insecure-cluster"),
+        ("--stdio", "--rounds", "3"),
+        ("tls://a:8786", "tls://b:8786"),
+    ],
+)
+def test_a_worker_refuses_what_it_can_not_serve(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["worker", *words]) == 2
+    out, errors = capsys.readouterr()
+    assert not out
+    assert len(errors.splitlines()) == 1
+
+
+@contextmanager
+def loopback(tmp_path: Path) -> Iterator[Carrier]:
+    """A real sshd that a fresh key opens, on a port of its own."""
+    keygen, sshd = shutil.which("ssh-keygen"), shutil.which("sshd", path="/usr/sbin:/usr/bin")
+    assert keygen
+    assert sshd
+    for name in ("host", "user"):
+        subprocess.run([keygen, "-q", "-N", "", "-f", tmp_path / name], check=True)
+    shutil.copy(tmp_path / "user.pub", tmp_path / "authorized")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = {
+        "Port": port,
+        "ListenAddress": "127.0.0.1",
+        "HostKey": tmp_path / "host",
+        "AuthorizedKeysFile": tmp_path / "authorized",
+        "StrictModes": "no",
+        "PidFile": "none",
+        "UsePAM": "no",
+    }
+    (tmp_path / "sshd_config").write_text("".join(f"{n} {v}\n" for n, v in options.items()))
+    server = subprocess.Popen([sshd, "-D", "-f", str(tmp_path / "sshd_config")])
+    client = f"ssh -F none -p {port} -i {tmp_path}/user -o StrictHostKeyChecking=no"
+    os.environ[COMMAND_VARIABLE] = f"{client} -o UserKnownHostsFile=/dev/null"
+    try:
+        time.sleep(0.5)
+        yield ssh_carrier(f"ssh:{getpass.getuser()}@127.0.0.1={tmp_path}/graphlap")
+    finally:
+        del os.environ[COMMAND_VARIABLE]
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.skipif(
+    shutil.which("sshd", path="/usr/sbin:/usr/bin") is None, reason="sshd is not installed"
+)
+def test_a_round_over_a_real_ssh(tmp_path: Path, program: Path, model: ExportedModel) -> None:
+    with loopback(tmp_path) as carrier, closing(carrier):
+        (host,) = carrier.doctor()
+        assert host.name == "127.0.0.1"
+        listener = Heard()
+        carrier.run(host.name, job(model, tmp_path), listener)
+        assert listener.wait() == Ended("exit code 0", exit_code=0)

@@ -1,0 +1,122 @@
+"""A flipped character of a journal or a manifest is damage; older runs have no checksums."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.cases.errors import ResultsError
+from app.columns.rows import Rows
+from app.run_folder.files import DOCUMENT, LINE
+from app.run_folder.folder import RunFolder
+from app.run_folder.manifest import read_manifest
+from app.run_folder.table import write_tables
+from app.runs.reader import read_environments, read_run
+from app.runs.verify import verify
+from tests.app.run_folder.resealed import reseal_journal
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("checksums") / "run"
+    with RunFolder.create(path, manifest_of()) as folder:
+        folder.begin(ENVIRONMENT)
+        record(folder, CASE, 0, [10.0, 20.0, 30.0])
+        record(folder, OTHER, 0, status="crashed", reason="exit code 3")
+        write_tables(folder, Rows().of(read_run(path)))
+    return path
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "run"))
+
+
+def _flip_characters(text: bytes, places: int) -> Iterator[bytes]:
+    """The text with one character changed: at its end, where the checksum stands, everywhere."""
+    chance = random.Random(5)
+    last = range(len(text) - 24, len(text) - 1)
+    for place in (*last, *chance.sample(range(len(text) - 24), places)):
+        byte = text[place]
+        if byte != ord("\n"):
+            other = ord("7") if byte != ord("7") else ord("8")
+            yield text[:place] + bytes([other]) + text[place + 1 :]
+
+
+def test_any_flipped_character_of_a_journal_is_damage(run: Path) -> None:
+    (journal,) = (run / "journal").iterdir()
+    lines = journal.read_bytes().splitlines(keepends=True)
+    assert not verify(run).findings
+    for number, line in enumerate(lines):
+        for damaged_bytes in _flip_characters(line, 12):
+            journal.write_bytes(b"".join([*lines[:number], damaged_bytes, *lines[number + 1 :]]))
+            assert verify(run).damaged, damaged_bytes
+
+
+def test_any_flipped_character_of_a_manifest_is_damage(run: Path) -> None:
+    manifest = run / "manifest.json"
+    whole = manifest.read_bytes()
+    for damaged_bytes in _flip_characters(whole, 25):
+        manifest.write_bytes(damaged_bytes)
+        assert main(["verify", str(run)]) == 1, damaged_bytes
+
+
+def test_a_reader_takes_a_changed_line_for_damaged(run: Path) -> None:
+    (journal,) = (run / "journal").iterdir()
+    journal.write_text(journal.read_text().replace('"clock":"wall"', '"clock":"device"', 1))
+    with pytest.raises(ResultsError, match="line 2 of"):
+        read_run(run)
+    assert main(["export", "-f", "json", str(run)]) == 1
+    journal.write_text(journal.read_text().replace('"load_1min":0', '"load_1min":9', 1))
+    assert not read_environments(run), "a damaged first line says nothing of the host"
+
+
+def test_a_run_of_a_release_without_checksums_is_whole(run: Path) -> None:
+    (journal,) = (run / "journal").iterdir()
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    for line in lines:
+        del line["crc32"]
+        line.pop("manifest", None)
+    journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    manifest = json.loads((run / "manifest.json").read_text())
+    del manifest["crc32"]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    assert not verify(run).findings
+    with RunFolder.reopen(run) as folder:  # this release goes on with it
+        folder.begin(ENVIRONMENT)
+        record(folder, CASE, 1, [10.0, 20.0, 30.0])
+        write_tables(folder, Rows().of(read_run(run)))
+    assert not verify(run).findings
+
+
+def test_a_journal_of_another_run_is_left_out_and_named(run: Path, tmp_path: Path) -> None:
+    """It may hold rounds of the very same cases."""
+    with RunFolder.create(tmp_path / "other", manifest_of()) as folder:
+        folder.begin(ENVIRONMENT)
+        record(folder, CASE, 1, [90.0] * 3)
+    (foreign,) = (tmp_path / "other" / "journal").iterdir()
+    shutil.copy(foreign, run / "journal")
+    shutil.copytree(tmp_path / "other" / "samples", run / "samples", dirs_exist_ok=True)
+    (finding,) = (issue for issue in verify(run).findings if not issue.harmless)
+    assert finding.file == f"journal/{foreign.name}"
+    with pytest.raises(ResultsError, match="belongs to another run"):
+        read_run(run)
+
+
+def test_the_checksum_is_of_the_bytes_and_stands_last(run: Path) -> None:
+    (journal,) = (run / "journal").iterdir()
+    for line in journal.read_bytes().splitlines():
+        assert list(json.loads(line))[-1] == "crc32"
+        assert LINE.is_sealed(line)
+    assert DOCUMENT.is_sealed((run / "manifest.json").read_bytes())
+    assert read_manifest(run).run_id
+    content = journal.read_bytes()
+    reseal_journal(journal)
+    assert journal.read_bytes() == content, "the helper of the tests seals as the program does"

@@ -1,0 +1,185 @@
+"""A run folder must survive kills and full disks, and never be shared or overwritten."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.cases.errors import DiskError, ResultsError
+from app.run_folder.folder import RunFolder, is_being_written, lock_folder, reject_occupied
+from app.run_folder.journal import Journal
+from app.run_folder.manifest import SCHEMA_VERSION, read_manifest
+from app.runs.reader import read_run
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
+
+
+def started(path: Path) -> RunFolder:
+    folder = RunFolder.create(path, manifest_of())
+    folder.begin(ENVIRONMENT)
+    return folder
+
+
+def test_the_manifest_brings_the_sweep_back_as_it_was(tmp_path: Path) -> None:
+    manifest = manifest_of()
+    RunFolder.create(tmp_path / "run", manifest).close()
+    assert read_manifest(tmp_path / "run") == manifest
+
+
+def test_rounds_of_several_writers_are_merged(tmp_path: Path) -> None:
+    with started(tmp_path / "run") as folder:
+        record(folder, CASE, 0, [10.0] * 8)
+    with RunFolder.reopen(tmp_path / "run") as folder:
+        folder.begin(ENVIRONMENT)
+        record(folder, CASE, 1, [10.0] * 8)
+    run = read_run(tmp_path / "run")
+    assert [result.round for result in run.rounds_of(CASE)] == [0, 1]
+    assert run.host_of(CASE) == "testhost"
+    assert len(list((tmp_path / "run" / "journal").iterdir())) == 2
+
+
+def test_a_host_of_any_name_has_a_journal(tmp_path: Path) -> None:
+    """A worker calls itself what it likes; a file system takes 255 bytes."""
+    names = ["x" * 300, "ü" * 90, "../../up", "a\nb", "."]
+    with started(tmp_path / "run") as folder:
+        for name in names:
+            folder.begin(ENVIRONMENT, name)
+    journals = list((tmp_path / "run" / "journal").iterdir())
+    assert len(journals) == 1 + len(names)
+    hosts = [json.loads(path.read_text().splitlines()[0])["host"] for path in journals]
+    assert sorted(hosts) == sorted([*names, "testhost"])
+
+
+def test_a_torn_last_line_loses_only_itself(tmp_path: Path) -> None:
+    with started(tmp_path / "run") as folder:
+        for number in (0, 1):
+            record(folder, CASE, number, [10.0] * 8)
+    (journal,) = (tmp_path / "run" / "journal").iterdir()
+    whole = journal.read_bytes()
+    journal.write_bytes(whole[:-20])
+    assert [result.round for result in read_run(tmp_path / "run").rounds_of(CASE)] == [0]
+    journal.write_bytes(whole[:-1])
+    assert [result.round for result in read_run(tmp_path / "run").rounds_of(CASE)] == [0]
+
+
+def test_damage_inside_a_journal_is_told_and_not_passed_over(tmp_path: Path) -> None:
+    with started(tmp_path / "run") as folder:
+        record(folder, CASE, 0, [10.0] * 8)
+    (journal,) = (tmp_path / "run" / "journal").iterdir()
+    journal.write_bytes(journal.read_bytes().replace(b'{"kind":"writer"', b'{"kind":writer"'))
+    with pytest.raises(ResultsError, match="line 1 of"):
+        read_run(tmp_path / "run")
+
+
+def test_a_round_recorded_twice_counts_once(tmp_path: Path) -> None:
+    with started(tmp_path / "run") as folder:
+        record(folder, CASE, 0, [10.0] * 8)
+        record(folder, CASE, 0, [20.0] * 8)
+    (result,) = read_run(tmp_path / "run").rounds_of(CASE)
+    assert result.duration_s == pytest.approx(80e-6)
+
+
+def test_two_processes_do_not_write_one_run(tmp_path: Path) -> None:
+    with started(tmp_path / "run"):
+        assert is_being_written(tmp_path / "run")
+        code = (
+            "import sys; from pathlib import Path\n"
+            "from app.run_folder.folder import RunFolder\n"
+            "RunFolder.reopen(Path(sys.argv[1]))"
+        )
+        second = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "run")],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "is being written by another process" in second.stderr
+    assert not is_being_written(tmp_path / "run")
+
+
+@pytest.mark.parametrize("kind", ["run", "occupied", "file"])
+def test_a_place_that_is_taken_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "out"
+    if kind == "run":
+        started(path).close()
+    elif kind == "occupied":
+        path.mkdir()
+        (path / "thesis.tex").touch()
+    else:
+        path.touch()
+    paths = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ResultsError):
+        reject_occupied(path)
+    assert sorted(tmp_path.rglob("*")) == paths
+
+
+def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
+    reject_occupied(tmp_path)
+    started(tmp_path).close()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "no run folder"),
+        ("{", "can't be read"),
+        ("[]", "can't be read"),
+        (json.dumps({"schema_version": SCHEMA_VERSION}), "can't be read"),
+        (json.dumps({"schema_version": 99, "graphlap_version": "7.0"}), "schema 99.*7.0"),
+    ],
+)
+def test_a_manifest_that_is_not_ours_is_one_sentence(
+    tmp_path: Path, content: str | None, sentence: str
+) -> None:
+    if content is not None:
+        (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(ResultsError, match=sentence):
+        read_run(tmp_path)
+
+
+def test_samples_that_are_not_all_there_are_not_recorded(tmp_path: Path) -> None:
+    with started(tmp_path / "run") as folder:
+        result = record(folder, CASE, 0, [10.0] * 8)
+        path = folder.samples / result.samples
+        os.truncate(path, path.stat().st_size - 32)
+        with pytest.raises(DiskError, match="does not hold all"):
+            folder.record(result)
+
+
+def test_a_full_disk_is_told_with_what_to_do() -> None:
+    journal = Journal(Path("/dev/null"))
+    journal._file = os.open("/dev/full", os.O_WRONLY)
+    with pytest.raises(OSError, match="No space left"):
+        journal.append({"kind": "round"})
+    journal.close()
+
+
+POLLS = """
+import sys
+from pathlib import Path
+from app.run_folder.folder import is_being_written
+print("looking", flush=True)
+while True:
+    is_being_written(Path(sys.argv[1]))
+"""
+
+
+def test_a_process_that_looks_all_the_time_keeps_no_writer_out(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", manifest_of()):
+        pass
+    command = [sys.executable, "-c", POLLS, str(tmp_path / "run")]
+    watchers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+    try:
+        for watcher in watchers:
+            assert watcher.stdout
+            assert watcher.stdout.readline() == b"looking\n"
+        for _ in range(300):
+            os.close(lock_folder(tmp_path / "run"))
+    finally:
+        for watcher in watchers:
+            watcher.kill()
+            watcher.communicate()

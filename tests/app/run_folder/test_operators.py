@@ -1,0 +1,107 @@
+"""Operator times as a file that people and programs read."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.cases.column import Row
+from app.cases.errors import ResultsError
+from app.cases.jobs import Operator, OperatorTimes, Peak
+from app.columns.rows import Rows
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.journal import Operators
+from app.run_folder.operators import operator_warnings, read_operators, write_operators
+from app.runs.reader import read_run
+from exporters.diagnostics.catalogue import diagnostic
+from tests.app.gui.runs import new_run
+from tests.app.run_folder.runs import CASE, record
+
+OPS = (Operator("a", "Gemm", 3.0, "k1"), Operator('b "c", d', "Relu", 1.0, "=k2"))
+
+
+def test_operator_times_survive_their_file(tmp_path: Path) -> None:
+    times = OperatorTimes("case", "wall", 7, OPS)
+    with new_run(tmp_path / "run", [CASE]) as folder:
+        line = write_operators(folder, times)
+    lines = list(csv.DictReader((tmp_path / "run" / line.file).read_text().splitlines()))
+    assert [float(line["share"]) for line in lines] == [0.75, 0.25]
+    profile = read_operators(tmp_path / "run", line)
+    assert profile.ops[1].node == 'b "c", d'
+    assert (profile.runs, profile.total_us) == (7, times.total_us)
+
+
+def test_what_an_operator_holds_and_reaches_survives_its_file(tmp_path: Path) -> None:
+    peak = Peak(1e9, 1e6, 1000, "by hand")
+    first_operator = Operator("fused a", "Gemm", 4.0, "k", ("a", "b"), 512, 896, 1.0)
+    second_operator = Operator(
+        *("reorder", "Reorder", 1.0, "k"),
+        in_use_bytes=100,
+        peak_bytes=200,
+        arena_bytes=4096,
+        pool_run_us=0.5,
+        pool_wait_us=0.0,
+    )
+    times = OperatorTimes(
+        "case", "wall", 7, (first_operator, second_operator), run_us=9.5, peak=peak
+    )
+    with new_run(tmp_path / "run", [CASE]) as folder:
+        line = write_operators(folder, times)
+    assert read_operators(tmp_path / "run", line) == times
+    assert first_operator.peak_share == 0.25
+    assert times.high_water == second_operator
+    assert replace(times, ops=(first_operator,)).high_water is None
+
+
+def test_a_table_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    with new_run(tmp_path / "run", [CASE]) as folder:
+        line = write_operators(folder, OperatorTimes("case", "wall", 7, OPS))
+    path = tmp_path / "run" / line.file
+    path.write_text("node,op,time_us,share,engine_name\na,Gemm,3.0,0.75,k1\n")
+    assert read_operators(tmp_path / "run", line).ops == OPS[:1]
+
+
+@pytest.mark.parametrize(
+    ("total_us", "facts", "code"),
+    [
+        (3960.0, {}, "operators_exceed_run"),
+        (40.0, {}, "operators_miss_time"),
+        (150.0, {}, ""),
+        (3960.0, {"clock": "device"}, ""),
+        (3960.0, {"concurrency": 2}, ""),
+    ],
+)
+def test_operators_that_add_up_to_another_time_than_the_run_are_warned_of(
+    total_us: float, facts: Row, code: str
+) -> None:
+    row: Row = {"latency_p50_us": 107.0, "clock": "wall", "concurrency": 1, **facts}
+    warnings = operator_warnings(Operators("case", "wall", 35, total_us=total_us), row)
+    expected = [diagnostic(code, ratio=total_us / 107.0)] if code else []
+    assert warnings == expected
+
+
+def test_a_row_says_that_its_operators_were_disturbed(tmp_path: Path) -> None:
+    with new_run(tmp_path / "run", [CASE]) as folder:
+        record(folder, CASE, 0, [107.0] * 30)
+        slow = OperatorTimes(CASE.case_id, "wall", 35, (Operator("a", "Reshape", 579.0, "k"),))
+        folder.record(write_operators(folder, slow))
+    (row,) = Rows().of(read_run(tmp_path / "run"))
+    (slow_operators,) = diagnostics_of(row)
+    assert slow_operators.code == "operators_exceed_run"
+    assert slow_operators.parameters["ratio"] == pytest.approx(579.0 / 107.0)
+
+
+def test_without_times_the_reason_stays(tmp_path: Path) -> None:
+    with new_run(tmp_path / "run", [CASE]) as folder:
+        line = write_operators(folder, OperatorTimes("case", reason="it does not tell"))
+    assert read_operators(tmp_path / "run", line).reason == "it does not tell"
+
+
+def test_a_file_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
+    with new_run(tmp_path / "run", [CASE]) as folder:
+        line = write_operators(folder, OperatorTimes("case", "wall", 7, OPS))
+    with pytest.raises(ResultsError, match=r"gone\.csv"):
+        read_operators(tmp_path / "run", replace(line, file="operators/gone.csv"))

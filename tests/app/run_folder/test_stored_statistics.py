@@ -1,0 +1,535 @@
+"""Stored statistics: the same rows as without them, and never those of something that changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cases.column import Row
+from app.cases.round import RECORD
+from app.columns import families, row_statistics, rows
+from app.columns.rows import Rows
+from app.plan.plan import Plan
+from app.run_folder import run as folder_run
+from app.run_folder import statistics_store
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import FOLDER, DiscardedRound, TimeSpent
+from app.run_folder.manifest import MANIFEST, read_manifest
+from app.run_folder.run import SAMPLES
+from app.run_folder.statistics_store import StatisticsStore
+from app.runs import reader
+from app.runs.reader import read_run
+from app.runs.verify import read_intact, verify
+from exporters.file_access import read_file
+from tests.app.run_folder.resealed import reseal_journal, reseal_manifest
+from tests.app.run_folder.runs import CASE, OTHER, PLAN, manifest_of, record
+from tests.checkout import ROOT
+
+LATENCIES_US = [20.0 + 0.01 * (place * 37 % 100) for place in range(600)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run of one measured case of three rounds, and one that was not begun."""
+    return written(tmp_path / "run")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the statistics are stored."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    return statistics_store.folder()
+
+
+def run_id_of(path: Path) -> str:
+    return read_manifest(path).run_id
+
+
+def stored_in(path: Path) -> Path:
+    return StatisticsStore(path, run_id_of(path)).path
+
+
+@pytest.fixture
+def read_names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files of samples that readers open; those of the tests are old enough to be known."""
+    names: list[str] = []
+
+    def count_open(path: Path, *arguments: Any, **options: Any) -> bytes:
+        if path.parent.name == SAMPLES:
+            names.append(path.name)
+        return read_file(path, *arguments, **options)
+
+    for module in (reader, statistics_store, folder_run):
+        monkeypatch.setattr(module, "read_file", count_open)
+    monkeypatch.setattr(statistics_store, "SETTLED_NS", -1)
+    return names
+
+
+@pytest.fixture
+def computed_ids(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The cases of which statistics are computed and not taken from the store."""
+    cases: list[str] = []
+    compute = row_statistics._compute
+
+    def count_call(run: Any, case: Any, *rest: Any) -> Any:
+        cases.append(case.case_id)
+        return compute(run, case, *rest)
+
+    monkeypatch.setattr(row_statistics, "_compute", count_call)
+    yield cases
+
+
+@pytest.fixture
+def filled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The cases whose rows are filled and not taken from the store."""
+    cases: list[str] = []
+    fill = families.fill_row
+
+    def count_call(data: Any, row: Row) -> None:
+        cases.append(data.case.case_id)
+        fill(data, row)
+
+    monkeypatch.setattr(rows, "fill_row", count_call)
+    yield cases
+
+
+def written(path: Path, plan: Plan = PLAN) -> Path:
+    with RunFolder.create(path, manifest_of(rounds=3, plan=plan)) as run:
+        for number in range(3):
+            latencies = [value * (1.0 + 0.01 * number) for value in LATENCIES_US]
+            record(run, CASE, number, latencies, warmup=5)
+    return path
+
+
+def rows_of(path: Path) -> list[Row]:
+    return Rows().of(read_run(path))
+
+
+def samples_of(path: Path, number: int = 1) -> Path:
+    return path / "samples" / f"{CASE.case_id}.{number}.bin"
+
+
+def _offset(name: str) -> int:
+    assert RECORD.fields is not None
+    return RECORD.fields[name][1]
+
+
+def changed_in_place(path: Path) -> None:
+    """One latency becomes 0.5 us longer, and size and times of the file stay what they were."""
+    status = path.stat()
+    data = bytearray(path.read_bytes())
+    place = 300 * RECORD.itemsize + _offset("finished_ns")
+    value = int.from_bytes(data[place : place + 8], "little") + 500
+    data[place : place + 8] = value.to_bytes(8, "little")
+    path.write_bytes(data)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+
+
+def edited_manifest(path: Path, **settings: Any) -> None:
+    manifest = path / MANIFEST
+    values = json.loads(manifest.read_bytes())
+    values["plan"].update(settings)
+    manifest.write_text(json.dumps(values))
+    reseal_manifest(manifest)
+
+
+def test_a_second_reader_computes_nothing_and_has_the_same_rows(
+    folder: Path, computed_ids: list[str]
+) -> None:
+    first = rows_of(folder)
+    assert computed_ids == [CASE.case_id]
+    assert stored_in(folder).is_file()
+    second = rows_of(folder)
+    assert computed_ids == [CASE.case_id]
+    assert second == first
+    kinds = [{name: type(value) for name, value in row.items()} for row in (*first, *second)]
+    assert kinds[:2] == kinds[2:]
+
+
+def test_the_same_is_measured_with_and_without_the_store(folder: Path) -> None:
+    first, second = (Rows().measured(read_run(folder)) for _ in range(2))
+    assert second == first
+
+
+def test_a_flipped_byte_is_noticed_where_size_and_time_of_the_file_stay(
+    folder: Path, computed_ids: list[str]
+) -> None:
+    first_rows = rows_of(folder)
+    changed_in_place(samples_of(folder))
+    second_rows = rows_of(folder)
+    assert computed_ids == [CASE.case_id] * 2
+    assert second_rows[0]["latency_max_us"] == first_rows[0]["latency_max_us"]
+    assert second_rows[0]["latency_mean_us"] != first_rows[0]["latency_mean_us"]
+    stored_in(folder).unlink()
+    assert rows_of(folder) == second_rows
+
+
+def test_samples_are_read_again_only_where_something_wrote_to_them(
+    folder: Path, read_names: list[str], tmp_path: Path
+) -> None:
+    first_rows = rows_of(folder)
+    assert set(read_names) == {path.name for path in (folder / SAMPLES).iterdir()}
+    read_names.clear()
+    assert rows_of(folder) == first_rows
+    assert not read_names
+    time.sleep(0.02)  # a tick of the file system's clock
+    changed_in_place(samples_of(folder))
+    assert rows_of(folder) != first_rows
+    assert samples_of(folder).name in read_names
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    read_names.clear()
+    rows_of(copy)
+    assert set(read_names) == {path.name for path in (copy / SAMPLES).iterdir()}
+
+
+def test_a_file_that_was_just_written_is_read_again(
+    folder: Path, read_names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statistics_store, "SETTLED_NS", 3600 * 10**9)
+    rows_of(folder)
+    read_names.clear()
+    rows_of(folder)
+    assert samples_of(folder).name in read_names
+
+
+def test_damaged_samples_are_noticed_though_statistics_are_stored(folder: Path) -> None:
+    rows_of(folder)
+    with samples_of(folder).open("r+b") as file:
+        file.truncate(10 * RECORD.itemsize)
+    run = read_run(folder)
+    assert list(run.damaged[CASE.case_id]) == [1]
+    assert Rows().of(run)[0]["rounds"] == 2
+    samples_of(folder).unlink()
+    assert list(read_run(folder).damaged[CASE.case_id]) == [1]
+
+
+def test_a_changed_journal_line_is_noticed(folder: Path, computed_ids: list[str]) -> None:
+    rows_of(folder)
+    (journal,) = (folder / FOLDER).iterdir()
+    text = journal.read_bytes()
+    journal.write_bytes(
+        text.replace(b'"environment":{},"options"', b'"environment":{"load_1min":7.5},"options"')
+    )
+    reseal_journal(journal)
+    assert rows_of(folder)[0]["load_1min"] == 7.5
+    assert computed_ids == [CASE.case_id] * 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "column"),
+    [
+        ({"percentiles": [50.0, 90.0, 95.0, 97.0, 99.0]}, "latency_p97_us"),
+        ({"deadline_us": 20.5}, "deadline_miss_rate"),
+        ({"precise": {"p50": 0.01}}, "stop_reason"),
+    ],
+)
+def test_a_changed_setting_is_noticed(
+    folder: Path, computed_ids: list[str], settings: dict[str, Any], column: str
+) -> None:
+    rows_of(folder)
+    edited_manifest(folder, **settings)
+    row = rows_of(folder)[0]
+    assert computed_ids == [CASE.case_id] * 2
+    assert column in row
+    stored_in(folder).unlink()
+    assert rows_of(folder)[0] == row
+
+
+def test_another_program_computes_anew(
+    folder: Path, computed_ids: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows_of(folder)
+    monkeypatch.setattr(row_statistics, "program", lambda: "another")
+    rows_of(folder)
+    assert computed_ids == [CASE.case_id] * 2
+
+
+def test_the_program_is_known_by_the_files_of_its_method(tmp_path: Path) -> None:
+    for name in ("app/stats/summary.py", "app/columns/rows.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("1\n")
+    digests = []
+    for text in ("1\n", "2\n"):
+        (tmp_path / "app/stats/summary.py").write_text(text)
+        digests.append(
+            row_statistics.program_digest(tmp_path, ("app/stats", "app/columns/rows.py"))
+        )
+    assert len(set(digests)) == 2
+    assert row_statistics.program_digest(tmp_path, ("app/columns/rows.py",)) not in digests
+
+
+def test_a_changed_plan_is_noticed_in_rows_and_needs_no_sample(
+    folder: Path, computed_ids: list[str], filled: list[str]
+) -> None:
+    assert rows_of(folder)[0]["suite"] is None
+    filled.clear()
+    rows_of(folder)
+    assert CASE.case_id not in filled
+    manifest = folder / MANIFEST
+    values = json.loads(manifest.read_bytes())
+    manifest.write_text(json.dumps({**values, "seed": 77}))
+    reseal_manifest(manifest)
+    assert rows_of(folder)[0]["seed"] == 77
+    assert CASE.case_id in filled
+    assert computed_ids == [CASE.case_id]
+
+
+def test_lines_of_no_round_are_noticed_in_rows(folder: Path, computed_ids: list[str]) -> None:
+    with RunFolder.reopen(folder) as run:
+        rows_of(folder)
+        run.begin({"host": "elsewhere"})
+        record(run, CASE, 3, status="crashed", reason="it ended with signal 11")
+    failed_row = rows_of(folder)[0]
+    assert failed_row["status"] == "crashed"
+    with RunFolder.reopen(folder) as run:
+        run.record(DiscardedRound(CASE.case_id, 3, "measured again"))
+    assert rows_of(folder)[0]["status"] == "ok"
+    assert computed_ids == [CASE.case_id]
+
+
+def test_a_new_round_counts(folder: Path) -> None:
+    rows_of(folder)
+    with RunFolder.reopen(folder) as run:
+        record(run, CASE, 3, [30.0] * 600)
+    assert rows_of(folder)[0]["rounds"] == 4
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "not_json", "other_values", "huge", "folder"])
+def test_a_damaged_store_is_ignored_and_written_anew(
+    folder: Path, computed_ids: list[str], damage: str
+) -> None:
+    rows_before = Rows().measured(read_run(folder))
+    path = stored_in(folder)
+    text = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(text[: len(text) // 2])
+    elif damage == "flipped":
+        path.write_bytes(text.replace(b'"min_us":2', b'"min_us":3'))
+    elif damage == "not_json":
+        path.write_bytes(b"\0" * 1000)
+    elif damage == "other_values":
+        entries = [json.loads(line) for line in text.splitlines()]
+        for entry in entries:
+            entry["values"] = {"summary": {"iterations": "many"}, "status": {}}
+        path.write_text(
+            "".join(
+                f"{json.dumps(stored_line, separators=(',', ':'))}\n" for stored_line in entries
+            )
+        )
+        reseal_journal(path)
+    elif damage == "huge":
+        os.truncate(path, statistics_store.MOST_BYTES + 1)
+    else:
+        path.unlink()
+        path.mkdir()
+    assert Rows().measured(read_run(folder)) == rows_before
+    assert computed_ids == [CASE.case_id] * 2
+    if damage == "folder":
+        return
+    assert Rows().measured(read_run(folder)) == rows_before
+    assert computed_ids == [CASE.case_id] * 2
+
+
+def test_stored_rows_are_read_where_the_statistics_of_their_cases_are_damaged(
+    folder: Path, computed_ids: list[str]
+) -> None:
+    rows = rows_of(folder)
+    path = stored_in(folder)
+    path.write_bytes(path.read_bytes().replace(b'"min_us":2', b'"min_us":3'))
+    assert rows_of(folder) == rows
+    assert computed_ids == [CASE.case_id]
+
+
+def test_a_resume_with_nothing_left_fills_no_row_and_a_changed_writer_is_noticed(
+    tmp_path: Path, filled: list[str]
+) -> None:
+    folder = tmp_path / "run"
+    with RunFolder.create(folder, manifest_of(rounds=1)) as run:
+        run.begin({"host": "here"})
+        record(run, CASE, 0, LATENCIES_US)
+    rows = rows_of(folder)
+    assert rows[0]["host"] == "here"
+    with RunFolder.reopen(folder) as run:
+        run.begin({"host": "here"})
+        run.record(TimeSpent({"measurement": {"fake": 1.0}}))
+    filled.clear()
+    assert rows_of(folder) == rows
+    assert not [case_id for case_id in filled if case_id == CASE.case_id]
+    for journal in (folder / FOLDER).iterdir():
+        text = journal.read_bytes()
+        journal.write_bytes(text.replace(b'"host":"here"', b'"host":"elsewhere"'))
+        reseal_journal(journal)
+    assert rows_of(folder)[0]["host"] == "elsewhere"
+    assert CASE.case_id in filled
+
+
+def test_the_end_of_a_run_stores_the_rows_that_it_has(folder: Path, filled: list[str]) -> None:
+    writer = Rows(stores=False)
+    rows = [case.row for case in writer.measured(read_run(folder))]
+    writer.store(read_run(folder), rows)
+    assert filled.count(CASE.case_id) == 1
+    assert rows_of(folder) == rows
+    assert filled.count(CASE.case_id) == 1
+
+
+def test_columns_of_comparisons_are_never_stored(tmp_path: Path) -> None:
+    """They come from other cases, and change when those do."""
+    path = written(tmp_path / "run", PLAN.model_copy(update={"baseline": CASE.runtime}))
+    writer, run = Rows(stores=False), read_run(path)
+    rows = [case.row for case in writer.measured(run)]
+    names = {name for family in families.COMPARING for name in family.columns}
+    writer.store(run, [{**row, **dict.fromkeys(names, 2.0)} for row in rows])
+    assert rows_of(path) == rows
+
+
+def test_no_reader_takes_or_waits_for_the_lock_of_a_writer(folder: Path) -> None:
+    with RunFolder.reopen(folder) as run:
+        rows_of(folder)
+        assert stored_in(folder).is_file()
+        record(run, CASE, 3, [30.0] * 600)
+    lock = (folder / "lock").stat()
+    rows_of(folder)
+    with RunFolder.reopen(folder):
+        assert (folder / "lock").stat().st_mtime_ns == lock.st_mtime_ns
+
+
+def test_a_reader_that_was_killed_while_it_wrote_leaves_nothing_behind(
+    folder: Path, cache: Path
+) -> None:
+    writing = f"""
+import os, signal
+from pathlib import Path
+from app.runs import reader
+from app.runs.reader import read_run
+from app.columns.rows import Rows
+from app.run_folder import run as folder_run
+from app.run_folder import statistics_store
+line = statistics_store.replacing
+def killed(*arguments, **named):
+    draft = line(*arguments, **named)
+    file = draft.__enter__()
+    file.write(b'{{"case_id":"half')
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+statistics_store.replacing = killed
+Rows().of(read_run(Path({str(folder)!r})))
+"""
+    result = subprocess.run([sys.executable, "-c", writing], cwd=ROOT, check=False)
+    assert result.returncode == -signal.SIGKILL
+    assert list(cache.glob(".*"))
+    assert not stored_in(folder).exists()
+    rows_of(folder)
+    assert stored_in(folder).is_file()
+    assert not list(cache.glob(".*"))
+
+
+def test_two_readers_at_once_both_have_the_rows(folder: Path) -> None:
+    reading = (
+        "import sys; from pathlib import Path; from app.runs.reader import read_run; "
+        "from app.columns.rows import Rows; "
+        f"print(Rows().of(read_run(Path({str(folder)!r})))[0]['latency_p50_us'])"
+    )
+    readers = [
+        subprocess.Popen([sys.executable, "-c", reading], cwd=ROOT, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    outputs = {reader.communicate()[0] for reader in readers}
+    assert [reader.returncode for reader in readers] == [0, 0]
+    assert outputs == {f"{rows_of(folder)[0]['latency_p50_us']}\n".encode()}
+    run = read_run(folder)
+    assert run.store is not None
+    assert run.store.knows(CASE.case_id)
+
+
+def test_two_readers_of_different_cases_leave_the_entries_of_both(folder: Path) -> None:
+    stores = [StatisticsStore(folder, run_id_of(folder)) for _ in range(2)]
+    for store, case in zip(stores, (CASE, OTHER), strict=True):
+        assert not store.knows(case.case_id)
+        store.put(case.case_id, "0" * 32, {"summary": case.model})
+    for store in stores:
+        store.save()
+    read = StatisticsStore(folder, run_id_of(folder))
+    assert read.get(CASE.case_id, "0" * 32) == {"summary": CASE.model}
+    assert read.get(OTHER.case_id, "0" * 32) == {"summary": OTHER.model}
+    assert read.get(OTHER.case_id, "1" * 32) is None
+
+
+@pytest.mark.parametrize("error", [28, 30, 13], ids=["full_disk", "read_only", "no_permission"])
+def test_without_a_cache_that_can_be_written_a_run_is_read_all_the_same(
+    folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    open_path = Path.open
+
+    def refuse(path: Path, mode: str = "r", *arguments: Any, **named: Any) -> Any:
+        if path.parent == cache and "x" in mode:
+            raise OSError(error, os.strerror(error))
+        return open_path(path, mode, *arguments, **named)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert rows_of(folder)[0]["rounds"] == 3
+    assert not stored_in(folder).exists()
+    assert not list(cache.glob(".*"))
+
+
+def test_verify_neither_reads_nor_writes_the_store(folder: Path, computed_ids: list[str]) -> None:
+    verify(folder)
+    assert not stored_in(folder).exists()
+    rows_of(folder)
+    content, status = stored_in(folder).read_bytes(), stored_in(folder).stat()
+    computed_ids.clear()
+    assert not verify(folder).damaged
+    assert computed_ids == [CASE.case_id]
+    assert stored_in(folder).read_bytes() == content
+    assert stored_in(folder).stat().st_mtime_ns == status.st_mtime_ns
+
+
+def test_a_reader_leaves_nothing_in_the_folder_and_a_copy_brings_no_figures(
+    folder: Path, computed_ids: list[str], tmp_path: Path
+) -> None:
+    entries = sorted(folder.rglob("*"))
+    rows_of(folder)
+    assert sorted(folder.rglob("*")) == entries
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    assert rows_of(copy) == rows_of(folder)
+    assert computed_ids == [CASE.case_id] * 2
+
+
+def test_a_cache_in_the_place_of_which_a_file_is_stops_no_reader(
+    folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "cache").write_text("")
+    assert rows_of(folder)[0]["rounds"] == 3
+
+
+def test_the_least_recently_written_go_where_the_cache_is_full(
+    folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows_of(folder)
+    size = stored_in(folder).rename(cache / "older.jsonl").stat().st_size
+    monkeypatch.setattr(statistics_store, "MOST_BYTES", size)
+    rows_of(folder)
+    assert list(cache.iterdir()) == [stored_in(folder)]
+
+
+def test_statistics_are_stored_only_of_samples_that_were_found_to_be_sound(folder: Path) -> None:
+    whole = read_intact(folder).run
+    unverified_run = replace(whole, sound={})
+    Rows().of(unverified_run)
+    assert not stored_in(folder).exists()
+    row_store = Rows(stores=False)
+    row_store.store(whole, row_store.of(unverified_run))
+    assert StatisticsStore(folder, run_id_of(folder)).has(
+        CASE.case_id, whole.sound[CASE.case_id].key
+    )

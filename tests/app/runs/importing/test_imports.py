@@ -1,0 +1,377 @@
+"""Result files of other programs as rows: their own figures, under their own names."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.__main__ import main
+from app.cases.column import Row
+from app.formatting.text import printable
+from app.notebook import open as open_run
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.run_folder.run import Run
+from app.run_folder.table import read_rows
+from app.runs.reader import read_run
+from exporters.diagnostics.catalogue import codes
+from tests.app.run_folder.runs import CASE, manifest_of, record
+from tests.app.runs.importing.foreign import NEWER, OLDER, perf_test_lines, trtexec_times
+
+FILES = Path(__file__).with_name("files")
+REAL = ("benchmark_report.json", "benchmark_report.csv", "polygraphy.json", "pyperf.json")
+LOADGEN = tuple(
+    f"loadgen_{kind}.txt" for kind in ("SingleStream", "Server", "MultiStream", "Offline")
+)
+
+
+def imported(out: Path, *files: Path | str) -> list[Row]:
+    """The rows of these files, imported by the command."""
+    assert main(["import", *map(str, files), "--out", str(out)]) == 0
+    return list(read_rows(out / "results.full.csv").values())
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    out = tmp_path_factory.mktemp("imports") / "run"
+    imported(out, *(FILES / name for name in (*REAL, *LOADGEN)))
+    return read_run(out)
+
+
+@pytest.fixture(scope="module")
+def rows(run: Run) -> dict[str, Row]:
+    """By the file that each was read from."""
+    rows_by_name: dict[str, Row] = {}
+    for row in read_rows(run.path / "results.full.csv").values():
+        name = str(row["imported_file"])
+        rows_by_name[name] = row
+    return rows_by_name
+
+
+_MS, _NS = 1e3, 1e-3
+_LOADGEN_FORMATS = [
+    ("latency_min_us", r"^Min latency \(ns\) +: (\d+)", _NS),
+    ("latency_mean_us", r"^Mean latency \(ns\) +: (\d+)", _NS),
+    ("latency_max_us", r"^Max latency \(ns\) +: (\d+)", _NS),
+    ("latency_p50_us", r"^50.00 percentile latency \(ns\) +: (\d+)", _NS),
+    ("latency_p99_us", r"^99.00 percentile latency \(ns\) +: (\d+)", _NS),
+    ("latency_p999_us", r"^99.90 percentile latency \(ns\) +: (\d+)", _NS),
+]
+PRINTED = {
+    "benchmark_report.json": [
+        ("latency_p50_us", r"Median: +([\d.]+) ms", _MS),
+        ("latency_mean_us", r"Average: +([\d.]+) ms", _MS),
+        ("latency_min_us", r"Min: +([\d.]+) ms", _MS),
+        ("latency_max_us", r"Max: +([\d.]+) ms", _MS),
+        ("throughput_per_s", r"Throughput: +([\d.]+) FPS", 1.0),
+        ("iterations", r"Count: +(\d+) iterations", 1.0),
+        ("duration_s", r"Duration: +([\d.]+) ms", 1e-3),
+    ],
+    "benchmark_report.csv": [
+        ("latency_p90_us", r"90 percentile: +([\d.]+) ms", _MS),
+        ("latency_mean_us", r"Average: +([\d.]+) ms", _MS),
+        ("throughput_per_s", r"Throughput: +([\d.]+) FPS", 1.0),
+    ],
+    "polygraphy.json": [
+        ("latency_mean_us", r"Average inference time: ([\d.]+) ms", _MS),
+        ("iterations", r"Completed (\d+) iteration", 1.0),
+    ],
+    "pyperf.json": [
+        ("latency_mean_us", r"Mean \+- std dev: ([\d.]+) us", 1.0),
+        ("latency_std_us", r"Mean \+- std dev: .* \+- ([\d.]+) us", 1.0),
+        ("latency_p50_us", r"Median \+- MAD: +([\d.]+) ns", _NS),
+        ("latency_min_us", r"Minimum: +([\d.]+) ns", _NS),
+        ("latency_max_us", r"Maximum: +([\d.]+) us", 1.0),
+        ("iterations", r"Total number of values: (\d+)", 1.0),
+    ],
+    "loadgen_SingleStream.txt": [
+        *_LOADGEN_FORMATS,
+        ("throughput_per_s", r"^QPS w/ loadgen overhead +: ([\d.]+)", 1.0),
+    ],
+    "loadgen_Server.txt": [
+        *_LOADGEN_FORMATS,
+        ("throughput_per_s", r"^Completed samples per second +: ([\d.]+)", 1.0),
+        ("offered_rate_hz", r"^target_qps : ([\d.]+)", 1.0),
+    ],
+    "loadgen_MultiStream.txt": [
+        *_LOADGEN_FORMATS,
+        ("burst_size", r"^samples_per_query : (\d+)", 1.0),
+    ],
+    "loadgen_Offline.txt": [
+        *_LOADGEN_FORMATS,
+        ("throughput_per_s", r"^Samples per second: ([\d.]+)", 1.0),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_row_has_what_its_program_printed_of_the_same_run(
+    rows: dict[str, Row], name: str
+) -> None:
+    text = (FILES / f"{name}.printed.txt").read_text()
+    for column, pattern, scale in PRINTED[name]:
+        match = re.search(pattern, text, re.MULTILINE)
+        assert match is not None, pattern
+        # Both may have been rounded, each to the last digit that was printed.
+        last_digit = 10.0 ** -len(match[1].partition(".")[2])
+        value = rows[name][column]
+        assert isinstance(value, float | int), column
+        assert abs(value - scale * float(match[1])) <= 1.001 * scale * last_digit, column
+
+
+def test_a_row_names_its_program_and_that_ones_clock_and_boundary_and_claims_nothing(
+    rows: dict[str, Row],
+) -> None:
+    assert rows["pyperf.json"]["imported_from"] == "pyperf 2.10.0"
+    assert rows["pyperf.json"]["boundary"] == "a call, the mean of 200"
+    assert rows["polygraphy.json"]["clock"] == "wall of Polygraphy, time.time"
+    assert rows["loadgen_Server.txt"]["boundary"] == "from when a query was due to its completion"
+    assert "loadgen_invalid" in codes(diagnostics_of(rows["loadgen_Server.txt"]))
+    assert rows["benchmark_report.json"]["device"] == "CPU"
+    for name, row in rows.items():
+        assert row["status"] == "imported", name
+        assert str(row["runtime"]).startswith("imported:"), name
+        assert row["clock"] not in ("wall", "device", "simulated"), name
+        assert "not by Graphlap" in str(row["reason"]), name
+        forbidden = ("_ci_low", "_ci_high", "upper_bound_us", "required_rounds", "mlperf_p")
+        columns = [column for column, value in row.items() if value is not None]
+        assert not [column for column in columns if any(word in column for word in forbidden)], name
+        assert row["output_ok"] is row["threads"] is row["seed"] is row["host"] is None, name
+
+
+def test_single_timings_are_kept_and_the_folder_is_whole(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rounds = {case.runtime: run.rounds_of(case) for case in run.cases}
+    assert [entry.iterations for entry in rounds["imported:pyperf"]] == [6] * 4, (
+        "a round for each worker"
+    )
+    (polygraphy,) = rounds["imported:polygraphy"]
+    document = json.loads((FILES / "polygraphy.json").read_text())
+    seconds = [entry["runtime"] for entry in document["lst"][0][1]]
+    assert np.allclose(run.samples_of(polygraphy).latency_ns, np.array(seconds) * 1e9, atol=1.0)
+    assert main(["verify", str(run.path)]) == 0, capsys.readouterr()
+    assert main(["export", "-f", "csv,json,markdown,trace", str(run.path)]) == 0
+
+
+def test_means_of_many_calls_have_no_tail(rows: dict[str, Row]) -> None:
+    row = rows["pyperf.json"]
+    assert row["latency_p50_us"] is not None
+    assert row["latency_p90_us"] is row["latency_p99_us"] is row["pooled_p90_us"] is None
+    assert "samples_are_means" in codes(diagnostics_of(row))
+
+
+@pytest.mark.parametrize("words", [NEWER, OLDER])
+def test_trtexec_latency_is_both_copies_and_the_compute(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    computes = [1.0 + 0.01 * number for number in range(100)]
+    file = tmp_path / "anything.txt"
+    file.write_text(trtexec_times(computes, words))
+    (row,) = imported(tmp_path / "run", f"resnet={file}")
+    assert row["model"] == "resnet"
+    assert row["clock"] == "CUDA events of trtexec"
+    assert row["latency_mean_us"] == pytest.approx(1e3 * (0.75 + np.mean(computes)))
+    assert row["latency_p50_us"] == pytest.approx(1e3 * (0.75 + (computes[49] + computes[50]) / 2))
+    # int((1 - 0.99) * 100) is 1 of them: trtexec leaves the slowest out, and tells the next.
+    assert row["latency_p99_us"] == pytest.approx(1e3 * (0.75 + computes[98]))
+    assert (row["h2d_p50_us"], row["d2h_p50_us"]) == (250.0, 500.0)
+    assert row["iterations"] == 100
+
+
+def test_of_an_older_trtexec_the_warm_up_is_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "times.json"
+    file.write_text(trtexec_times([1.0, 2.0], OLDER, {"endToEndMs": 3.0}))
+    (row,) = imported(tmp_path / "run", file)
+    assert "warm_up_included" in codes(diagnostics_of(row))
+
+
+def test_perf_test_has_a_round_for_each_process_that_appended(tmp_path: Path) -> None:
+    seconds = [0.002, 0.001, 0.004, 0.003]
+    file = tmp_path / "result.csv"
+    file.write_text(perf_test_lines("nets/a,b.onnx", seconds) * 2)
+    (row,) = imported(tmp_path / "run", file)
+    assert row["model"] == "nets/a,b.onnx", "a comma in its path"
+    assert (row["rounds"], row["iterations"]) == (2, 8)
+    assert row["latency_mean_us"] == pytest.approx(2500.0)
+    assert row["latency_p50_us"] == pytest.approx(3000.0), "ONNX Runtime takes number n / 2 of n"
+    assert row["rss_peak_mib"] == 64.0
+
+
+def test_a_compressed_file_is_read_too(tmp_path: Path) -> None:
+    file = tmp_path / "sort.json.gz"
+    file.write_bytes(gzip.compress((FILES / "pyperf.json").read_bytes()))
+    (row,) = imported(tmp_path / "run", file)
+    assert row["imported_file"] == "sort.json.gz"
+
+
+def _times(latency: str) -> str:
+    return trtexec_times([1.0]).replace('"latencyMs": 1.75', f'"latencyMs": {latency}')
+
+
+_LOG = (FILES / LOADGEN[0]).read_text()
+_BAD = {
+    "a table of somebody": ("schema_version,run_id\n2,abc\n", "no result file of a program"),
+    "a table of ours": ("schema_version,graphlap_version,run_id\n2,1,abc\n", "Graphlap's own"),
+    "samples of ours": ("case_id,scheduled_ns,finished_ns\na,1,2\n", "give its run folder to"),
+    "nothing": ("\n", "is damaged (it is empty)"),
+    "a JSON of somebody": ('{"a": 1}', "no result file of a program"),
+    "a list of nothing": ("[]", "no result file of a program"),
+    "torn": ('[{"startComputeMs": 1.0, "laten', "is damaged (it is no JSON"),
+    "deep": ("[" * 100_000, "is damaged (it is no JSON"),
+    "no time": (_times("-1"), "no whole file of trtexec (latencyMs of query 0 is -1"),
+    "no number": (_times('"x"'), "latencyMs of query 0 is 'x'"),
+    "a NaN": (_times("NaN"), "latencyMs of query 0 is nan"),
+    "a huge number": (_times("1" + "0" * 400), "latencyMs of query 0 is 1000"),
+    "a huge time": (_times("1e15"), "no whole file of trtexec (it goes on for 1e+12 s"),
+    "times for ever": (perf_test_lines("m", [9e9, 9e9]), "of onnxruntime_perf_test (it goes on"),
+    "another line": (perf_test_lines("m", [0.1]) + "hello\n", "line 5 is 'hello'"),
+    "a huge batch": (
+        (FILES / "benchmark_report.csv")
+        .read_text()
+        .replace("batch size;1", "batch size;" + "9" * 20),
+        "the batch size is '99999999999999999999'",
+    ),
+    "huge loops": (
+        (FILES / "pyperf.json").read_text().replace('"loops":', '"loops":9999999999,"a":'),
+        "no whole file of pyperf (loops are",
+    ),
+    "a torn log": (_LOG[: len(_LOG) // 3], "no whole file of loadgen (line"),
+    "a log of accuracy": (
+        "\n".join(line for line in _LOG.splitlines() if "result_" not in line),
+        "of loadgen has no timings (it has no results",
+    ),
+    "no values": (
+        json.dumps({"version": "1.0", "benchmarks": [{"runs": [{}], "metadata": {"name": "n"}}]}),
+        "of pyperf has no timings (the benchmark 'n' has no values)",
+    ),
+    "no seconds": (
+        (FILES / "pyperf.json").read_text().replace('"second"', '"byte"'),
+        "counts in 'byte', which is no time",
+    ),
+    "no runner": (
+        json.dumps({"lst": [], "polygraphy_class": "RunResults"}),
+        "of polygraphy has no timings (no runner ran)",
+    ),
+    "a run that failed": (
+        json.dumps(
+            {"cmd_options": {}, "configuration_setup": {}, "execution_results": {"error": "x"}}
+        ),
+        "of benchmark_app has no timings",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", _BAD)
+def test_what_is_no_such_file_is_refused_in_one_sentence(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, message = _BAD[kind]
+    file = tmp_path / "file"
+    file.write_text(content)
+    assert main(["import", str(file), "--out", str(tmp_path / "run")]) == 2
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert errors.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_case_is_taken_once_and_a_file_must_be_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = FILES / "pyperf.json"
+    out = ["--out", str(tmp_path / "run")]
+    assert main(["import", str(file), str(file), *out]) == 2
+    assert "hold the same case 'sort'" in capsys.readouterr().err
+    assert main(["import", str(tmp_path / "absent.json"), *out]) == 2
+    assert "absent.json can't be read" in capsys.readouterr().err
+    assert main(["import", str(file), "--rounds", "3", *out]) == 2
+    assert "--rounds: graphlap import has no such option" in capsys.readouterr().err
+    assert len(imported(tmp_path / "run", file, f"again={file}")) == 2
+
+
+def test_an_imported_run_is_compared_with_its_like_alone(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RunFolder.create(tmp_path / "ours", manifest_of()) as folder:
+        record(folder, CASE, 0, [10.0] * 400)
+    assert main(["compare", str(run.path), str(tmp_path / "ours")]) == 2
+    errors = capsys.readouterr().err
+    assert "have no case in common" in errors
+    assert "on a clock and within a boundary of its own" in errors
+    imported(tmp_path / "sort", FILES / "pyperf.json")
+    assert main(["compare", str(run.path), str(tmp_path / "sort")]) == 0
+    output = capsys.readouterr().out
+    assert "sort" in output
+    assert "same" in output or "undecided" in output
+    imported(tmp_path / "stated", FILES / "loadgen_Server.txt")
+    assert main(["compare", str(run.path), str(tmp_path / "stated")]) == 2
+    assert "no single timings, which no verdict can be made of" in capsys.readouterr().err
+
+
+def test_nobody_measures_on_in_an_imported_run(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(run.path, tmp_path / "run")
+    for command in (["resume", str(copy)], ["--headless", "--plan", str(copy)]):
+        assert main(command) == 2
+        assert "was imported: another program measured it" in capsys.readouterr().err
+
+
+def test_a_name_that_would_harm_a_terminal_or_a_spreadsheet_is_shown_and_does_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads((FILES / "pyperf.json").read_text())
+    document["metadata"]["name"] = "=cmd|'/C calc'!A0\x1b[2J\u202e<script>\nx"
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps(document))
+    (row,) = imported(tmp_path / "run", file)
+    output = capsys.readouterr().out
+    assert "\x1b" not in output
+    assert "\u202e" not in output
+    assert row["model"] == document["metadata"]["name"]
+    assert "\n'=cmd" not in (tmp_path / "run" / "results.full.csv").read_text()
+    assert ",\"'=cmd" in (tmp_path / "run" / "results.full.csv").read_text()
+
+
+@pytest.mark.parametrize(("encoding", "told"), [("utf-16", "modèle"), ("latin-1", "mod\\xe8le")])
+def test_a_file_in_another_encoding_is_read_too(encoding: str, told: str, tmp_path: Path) -> None:
+    """PowerShell writes UTF-16 of what a program prints; a path may hold any byte."""
+    text = (FILES / "benchmark_report.csv").read_text().replace("layers.onnx", "modèle.onnx")
+    file = tmp_path / "report.csv"
+    file.write_bytes(text.encode(encoding))
+    (row,) = imported(tmp_path / "run", file)
+    assert printable(str(row["model"])) == told
+    pandas = pytest.importorskip("pandas")
+    assert pandas.notna(open_run(tmp_path / "run").rows.loc[0, "model"]), "no dataframe chokes"
+
+
+def test_a_cut_file_and_a_folder_are_told_as_what_they_are(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut_file = tmp_path / "torn.csv"
+    cut_file.write_bytes((FILES / "benchmark_report.csv").read_text().encode("utf-16")[:-1])
+    for path, message in (
+        (cut_file, "is damaged (it is no whole utf-16-le"),
+        (tmp_path, "is a folder, and no file: name the files in it"),
+        (run.path, "is a run folder of Graphlap, and no file: give it to graphlap report"),
+    ):
+        assert main(["import", str(path), "--out", str(tmp_path / "made")]) == 2
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_percentile_that_alone_is_stated_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imported(tmp_path / "run", FILES / "benchmark_report.csv")
+    lines = capsys.readouterr().out.splitlines()
+    (heading,) = [line for line in lines if " p90 " in line]
+    (row,) = [line for line in lines if "3.07 ms" in line]
+    assert heading.index(" p90 ") + len(" p90") == row.index("3.07 ms") + len("3.07 ms")

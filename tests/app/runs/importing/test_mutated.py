@@ -1,0 +1,63 @@
+"""Result files of other programs, damaged at random: each is a run or one sentence."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cases.errors import PlanError, ResultsError
+from app.columns.rows import Rows
+from app.runs.importing.foreign_run import cases_of, read_foreign, write_run
+from tests.app.runs.importing.foreign import perf_test_lines, trtexec_times
+from tests.hostile_values import changed_anywhere
+
+FILES = Path(__file__).with_name("files")
+_TEXTS = {
+    **{path.name: path.read_text() for path in FILES.glob("*") if path.suffix != ".md"},
+    "trtexec": trtexec_times([1.0, 2.0]),
+    "perf_test": perf_test_lines("nets/a.onnx", [0.1, 0.2]),
+}
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+_WORDS = ("nan", "-1", "1e999", "9" * 5000, "", "\0", "1e18", "-0.0", "x" * 5000, "0")
+
+
+def _mutate(text: str, draw: random.Random) -> str:
+    try:
+        data: Any = json.loads(text)
+    except ValueError:
+        numbers = list(_NUMBER.finditer(text))
+        place = draw.choice(numbers).span() if numbers else (0, 0)
+        return text[: place[0]] + draw.choice(_WORDS) + text[place[1] :]
+    return json.dumps(changed_anywhere(data, draw))
+
+
+def _try_import(text: str, folder: Path) -> str:
+    """What came of it; anything but an error of ours is a fault."""
+    file = folder / "file"
+    file.write_text(text, errors="surrogatepass")
+    try:
+        run = write_run(folder / "run", cases_of([("", read_foreign(file))]))
+    except (PlanError, ResultsError) as error:
+        return str(error)
+    return str(len(Rows().of(run)))
+
+
+@pytest.mark.parametrize("name", sorted(_TEXTS))
+def test_a_damaged_file_is_a_run_or_one_sentence(name: str, tmp_path: Path) -> None:
+    draw = random.Random(name)
+    for number in range(25):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert _try_import(_mutate(_TEXTS[name], draw), folder)
+
+
+def test_a_percentile_of_absurd_length_is_passed_over(tmp_path: Path) -> None:
+    report = json.loads((FILES / "benchmark_report.json").read_text())
+    results = report["execution_results"]
+    results[f"latency ({'9' * 5000} percentile) (ms)"] = 1.0
+    assert _try_import(json.dumps(report), tmp_path) == "1"

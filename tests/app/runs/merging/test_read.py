@@ -1,0 +1,136 @@
+"""What reads a merged run reads each row by its own host: doubts, verdicts, history, pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.cases.case import Case
+from app.columns.reference_cases import baseline_columns, compare_with_baseline
+from app.columns.rows import Rows
+from app.comparison.pairing import Pair
+from app.console.check import check_page
+from app.console.markdown import as_markdown
+from app.formatting.case_labels import CaseSet, case_label, labels
+from app.history.run_comparison import compare_runs, side_of
+from app.history.trends import read_history
+from app.insights.quality import issues_of
+from app.plot_data.matrix import pivot
+from app.plot_data.series import facets
+from app.plot_data.settings import settings
+from app.run_folder.hosts import identity_test
+from app.runs.following.reader import RunReader
+from app.runs.following.state import RunState
+from app.runs.reader import read_run
+from tests.app.run_folder.runs import CASE
+from tests.app.runs.merging.machines import LARGE, NETS, machine, made, merged
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Two hosts, of which one is a virtual machine, in `both`, and its parts in `runs`."""
+    a = made(tmp_path / "runs" / "a", machine("board"), NETS, baseline="fake")
+    b = made(tmp_path / "runs" / "b", machine("server", LARGE), NETS, us=5.0, baseline="fake")
+    return merged(tmp_path / "both", a, b).run.path
+
+
+def state_of(run: Path) -> RunState:
+    reader = RunReader(run)
+    state = reader.poll()
+    reader.close()
+    assert state is not None
+    return state
+
+
+def test_a_host_is_one_more_thing_by_which_rows_differ(run: Path) -> None:
+    series = state_of(run).series
+    (host,) = (entry for entry in settings(series) if entry.key == "host")
+    assert [host.value(entry) for entry in series] == ["board", "server"] * 2
+    assert set(facets(series)["host"].values()) == {"on board", "on server"}
+    table = pivot(series, "runtime", "host", "latency_p50_us", highest=False)
+    assert table.columns == ("board", "server")
+    assert [round(cell.ratio or 0, 2) for cell in table.cells if cell.row == 0] == [2.0, 1.0]
+    text = CaseSet([entry.case for entry in series]).text([entry.key for entry in series[:2]])
+    assert text == "2 cases (fake; on board, server)"
+
+
+def test_a_label_tells_the_host_only_where_cases_differ_in_it() -> None:
+    board_case, server_case = replace(CASE, host="board"), replace(CASE, host="server")
+    assert case_label(board_case) == "add.onnx fake batch 4 on board"
+    assert labels([board_case]) == {board_case.case_id: "add · fake"}
+    assert labels([board_case, server_case])[server_case.case_id] == "add · fake · on server"
+
+
+def test_a_machine_is_doubted_for_its_own_rows(run: Path) -> None:
+    state = state_of(run)
+    (virtual,) = (
+        issue
+        for issue in issues_of(state.series, state.environments, True)
+        if issue.code == "virtual_machine"
+    )
+    assert virtual.rows == 2
+    assert "server" in virtual.detail
+    assert 'host="server"' in virtual.query
+
+
+def test_a_baseline_is_that_of_the_same_host(run: Path) -> None:
+    rows = Rows().measured(read_run(run))
+    names = {entry.case.case_id: entry.row["host"] for entry in rows}
+    columns = baseline_columns(read_run(run).manifest.requested_plan, rows)
+    assert len(columns) == 2
+    assert all(names[key] == names[str(row["baseline_case_id"])] for key, row in columns.items())
+    comparison = compare_with_baseline(read_run(run).manifest.requested_plan, rows, "")
+    assert comparison is not None
+    assert [entry.label[-9:] for entry in comparison.cases] == [" on board", "on server"]
+
+
+def test_cases_that_were_not_measured_in_turn_are_no_pairs(tmp_path: Path) -> None:
+    """Rounds of two runs lie at other times, on one host too: theirs of a number are no pair."""
+    a = made(tmp_path / "a", machine("board"), NETS[:1], baseline="fake")
+    b = made(tmp_path / "b", machine("board"), NETS[1:], us=10.2, baseline="fake")
+    run = merged(tmp_path / "c", a, b).run
+    first, second = Rows().measured(run)
+    assert first.turn != second.turn
+    pair_rounds = Pair("", first, second).rounds("p50")
+    assert pair_rounds is not None
+    assert not pair_rounds.in_turn
+
+
+def test_a_merged_run_is_compared_with_one_of_its_hosts_own(run: Path, tmp_path: Path) -> None:
+    a, both = side_of(read_run(tmp_path / "runs" / "a")), side_of(read_run(run))
+    comparison = compare_runs(a, both)
+    assert len(comparison.cases) == 2
+    assert comparison.only_second == ("add · fake · on server", "add · ort-cpu · on server")
+    assert ("hosts", "board", "board, server") in comparison.environment
+    assert len(compare_runs(both, both).cases) == 4
+    same = identity_test([(NETS[0], "board")])
+    assert [same(case.case, case.row["host"]) for case in both.cases] == [True, False, False, False]
+
+
+def test_history_counts_a_measurement_once(run: Path, tmp_path: Path) -> None:
+    history = read_history(tmp_path)
+    assert len(history.runs) == 2
+    (passed_over,) = history.passed_over
+    assert passed_over.reason == f"{run} was merged of runs that are here themselves"
+    assert {(trend.host, trend.cpu) for trend in history.trends} == {
+        ("board", "A76"),
+        ("server", "EPYC"),
+    }
+    alone = read_history(run)
+    assert {trend.host for trend in alone.trends} == {"board", "server"}
+    assert {trend.case_id for trend in alone.trends} == {case.case_id for case in NETS}
+
+
+def test_pages_name_every_host(run: Path) -> None:
+    merged_run = read_run(run)
+    rows = Rows().measured(merged_run)
+    page = "\n".join(as_markdown(merged_run, rows))
+    assert "on board, A76 and server, EPYC" in page
+    assert "A76 and EPYC" in "\n".join(check_page(merged_run, rows))
+
+
+def test_a_case_without_a_host_has_the_id_that_it_always_had() -> None:
+    assert Case("add.onnx", "fake", host="").case_id == Case("add.onnx", "fake").case_id
+    assert Case("add.onnx", "fake", host="a").case_id != Case("add.onnx", "fake").case_id

@@ -1,0 +1,193 @@
+"""What a run folder lost as a whole, and values that no run of ours can have."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.cases.round import RoundResult
+from app.columns.rows import Rows
+from app.console.export_formats import check_derived
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import FOLDER, LONGEST_TEXT, Operators
+from app.run_folder.table import read_rows, write_tables
+from app.runs.reader import read_run
+from app.runs.verify import verify
+from exporters.diagnostics.catalogue import diagnostic
+from tests.app.headless.batch import FAKE
+from tests.app.headless.batch import run as batch
+from tests.app.run_folder.resealed import reseal_journal, reseal_manifest
+from tests.app.run_folder.runs import CASE, OTHER, manifest_of, record
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two cases of two rounds each, by the batch mode."""
+    path = tmp_path_factory.mktemp("lost") / "run"
+    options = ("--models", "mlp", *FAKE, "--batch", "1,2", "--rounds", "2", "--out", str(path))
+    assert batch("--headless", "--profile", "glance", *options)[0] == 0
+    return path
+
+
+@pytest.fixture
+def run(measured: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(measured, tmp_path / "run"))
+
+
+def _last_round(run: Path) -> None:
+    """Its line, those after it and its samples: nothing else names that round."""
+    (journal,) = (run / "journal").iterdir()
+    lines = journal.read_bytes().splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if b'"samples"' in line)
+    journal.write_bytes(b"".join(lines[:last]))
+    (run / "samples" / json.loads(lines[last])["samples"]).unlink()
+
+
+def _all(run: Path) -> None:
+    shutil.rmtree(run / "journal")
+    shutil.rmtree(run / "samples")
+
+
+def _all_and_how_it_ended(run: Path) -> None:
+    _all(run)
+    (run / "live.json").unlink()
+
+
+def _as_older_releases(run: Path) -> None:
+    """Which did not count lines; and without the table."""
+    _last_round(run)
+    live = json.loads((run / "live.json").read_text())
+    del live["journal_lines"]
+    (run / "live.json").write_text(json.dumps(live))
+    for table in run.glob("results*.csv"):
+        table.unlink()
+
+
+@pytest.mark.parametrize("harm", [_last_round, _all, _all_and_how_it_ended, _as_older_releases])
+def test_what_is_gone_without_a_trace_is_damage(run: Path, harm: Callable[[Path], None]) -> None:
+    assert not verify(run).findings
+    harm(run)
+    report = verify(run)
+    assert report.damaged
+    assert not any("graphlap export" in finding.remedy for finding in report.findings)
+    assert main(["verify", str(run)]) == 1
+
+
+def test_the_only_table_left_survives_an_export_and_a_resume(run: Path) -> None:
+    table = (run / "results.full.csv").read_bytes()
+    _all(run)
+    assert main(["export", "-f", "csv", str(run)]) == 0
+    (copy,) = run.glob("results.earlier*.csv")
+    assert copy.read_bytes() == table
+    assert main(["export", "-f", "csv", str(run)]) == 0
+    assert batch("resume", str(run))[0] == 0
+    assert [path.read_bytes() for path in run.glob("results.earlier*.csv")] == [table]
+    assert not verify(run).damaged, "what was lost is measured again"
+
+
+def test_an_export_with_more_rounds_than_the_journals_is_damage(run: Path) -> None:
+    assert main(["export", "-f", "json", str(run)]) == 0
+    _last_round(run)
+    (run / "live.json").unlink()
+    for table in run.glob("results*.csv"):
+        table.unlink()
+    report = verify(run, check_derived)
+    assert report.damaged
+    assert {finding.file for finding in report.findings if not finding.harmless} == {"results.json"}
+
+
+def test_a_run_that_is_stopped_or_out_of_budget_is_whole(tmp_path: Path) -> None:
+    arguments = (
+        "--models",
+        "mlp",
+        *FAKE,
+        "--batch",
+        "1,2",
+        "--rounds",
+        "9",
+        "--out",
+        str(tmp_path / "r"),
+    )
+    batch("--headless", "--profile", "glance", "--budget", "4s", *arguments)
+    assert sum(map(len, read_run(tmp_path / "r").rounds.values())) < 18
+    assert not verify(tmp_path / "r").damaged
+
+
+def _write_run(path: Path, *results: RoundResult) -> Path:
+    with RunFolder.create(path, manifest_of()) as folder:
+        record(folder, CASE, 0, [10.0, 20.0, 30.0])
+        folder.record(*results)
+    return path
+
+
+FAILED = RoundResult(OTHER.case_id, 0, "crashed")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        replace(FAILED, case_id="0" * 12),
+        replace(FAILED, round=10**9),
+        replace(FAILED, phases_ms={"compile": float("nan")}),
+        replace(FAILED, duration_s=float("inf")),
+        Operators(CASE.case_id, runs=1, total_us=float("nan"), file=""),
+    ],
+)
+def test_a_value_that_no_run_has_is_damage(tmp_path: Path, odd: RoundResult) -> None:
+    report = verify(_write_run(tmp_path / "run", odd))
+    assert report.damaged
+
+
+def test_an_error_of_the_outputs_may_be_infinite(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", manifest_of()) as folder:
+        record(folder, CASE, 0, [10.0, 20.0, 30.0])
+        (round_result,) = read_run(tmp_path / "run").rounds[CASE.case_id].values()
+        folder.record(replace(round_result, round=1, samples="", facts={"ratio": float("inf")}))
+    assert not verify(tmp_path / "run").damaged
+
+
+def test_a_batch_beyond_all_bounds_is_a_damaged_manifest(run: Path) -> None:
+    manifest = run / "manifest.json"
+    text = manifest.read_text()
+    assert '"batch": 2' in text
+    manifest.write_text(text.replace('"batch": 2', f'"batch": {2**62}'))
+    reseal_manifest(manifest)
+    assert main(["verify", str(run)]) == 1
+    code, out, log = batch("resume", str(run))
+    assert (code, out, log.count("\n")) == (2, "", 1), log
+
+
+def test_a_cell_of_any_length_is_read_back(tmp_path: Path) -> None:
+    long = "é" * 200_000
+    path = tmp_path / "run"
+    with RunFolder.create(path, manifest_of()) as folder:
+        record(folder, CASE, 0, [10.0] * 8, device_name=long)
+        write_tables(folder, Rows().of(read_run(path)))
+    assert read_rows(path / "results.full.csv")[CASE.case_id]["device_name"] == long
+    assert main(["verify", str(path)]) == 0
+    assert main(["history", str(tmp_path)]) in (0, 1)
+
+
+def test_a_reason_of_megabytes_is_cut_where_it_is_read(tmp_path: Path) -> None:
+    endless = replace(
+        FAILED,
+        reason="x" * 10_000_000,
+        warnings=(diagnostic("checker_rejects_graph", objection="y" * 10_000_000),),
+    )
+    path = _write_run(tmp_path / "run", endless)
+    (round_result,) = read_run(path).rounds[OTHER.case_id].values()
+    assert (
+        len(round_result.reason)
+        == len(str(round_result.warnings[0].parameters["objection"]))
+        == LONGEST_TEXT + 1
+    )
+    (journal,) = (path / FOLDER).iterdir()
+    reseal_journal(journal)
+    assert main(["export", "-f", "csv", str(path)]) == 0
+    assert (path / "results.full.csv").stat().st_size < 10**5

@@ -1,0 +1,124 @@
+"""Every kind of journal line is known to whoever reads the whole run and to whoever follows it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.errors import ResultsError
+from app.cases.jobs import AccuracyResult, ColdStart, Operator, OperatorTimes, cold_start_subject_of
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import DiscardedRound, ModelExported, SearchCase, TimeSpent
+from app.run_folder.operators import write_operators
+from app.runs.following.reader import RunReader
+from app.runs.reader import JournalReader, read_run
+from tests.app.gui.runs import new_run, record_round, records
+from tests.app.run_folder.resealed import reseal_journal
+from tests.app.sweep.sweeps import exported_add
+
+FIRST = Case("mlp", "fake", axes={"batch": 1})
+TRIED = Case("mlp", "fake", axes={"batch": 2})
+
+
+def write_all(folder: RunFolder, tmp_path: Path) -> None:
+    """One line of each kind, after the writer's own."""
+    folder.record(ModelExported("mlp", "fp32", exported_add(tmp_path)))
+    record_round(folder, FIRST, 0, records([50.0] * 400))
+    folder.record(SearchCase(TRIED))
+    record_round(folder, TRIED, 0, records([]), status="out_of_memory")
+    folder.record(DiscardedRound(TRIED.case_id, 1, "its host was lost", attempt=1))
+    folder.record(AccuracyResult("subject", "digits", 0.9, 360, 64))
+    ops = (Operator("/a", "Gemm", 3.0, "gemm"), Operator("/b", "Relu", 1.0, "relu"))
+    folder.record(ColdStart(cold_start_subject_of(FIRST).case_id, 0, {"process": 300.0}))
+    folder.record(TimeSpent({"measurement": {"fake": 2.5}}))
+    folder.record(write_operators(folder, OperatorTimes(FIRST.case_id, "wall", 10, ops)))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    with new_run(tmp_path / "run", [FIRST]) as folder:
+        write_all(folder, tmp_path)
+    return tmp_path / "run"
+
+
+def test_who_reads_on_after_each_line_knows_what_a_reader_of_the_whole_run_knows(
+    tmp_path: Path,
+) -> None:
+    with new_run(tmp_path / "run", [FIRST]) as folder:
+        follower = JournalReader(tmp_path / "run")
+        (journal,) = (tmp_path / "run" / "journal").iterdir()
+        write_all(folder, tmp_path)
+        lines = journal.read_bytes().splitlines(keepends=True)
+        for count in range(len(lines)):
+            journal.write_bytes(b"".join(lines[:count]) + lines[count][:10])
+            follower.poll()
+        journal.write_bytes(b"".join(lines))
+        assert follower.poll() == {FIRST.case_id}, "the last line tells the operators of a case"
+    whole = read_run(tmp_path / "run")
+    for field in fields(whole):
+        if field.name in ("damaged", "sound", "store"):  # of samples, not of lines
+            continue
+        value = getattr(whole, field.name)
+        assert getattr(follower.ledger.run, field.name) == value, field.name
+        assert value, f"the run has no {field.name} to compare"
+
+
+def test_the_tries_of_a_search_are_rows_too(run: Path) -> None:
+    reader = RunReader(run)
+    state = reader.poll()
+    reader.close()
+    assert state is not None
+    assert [(series.row["batch_size"], series.status) for series in state.series] == [
+        (1, "ok"),
+        (2, "out_of_memory"),
+    ]
+    assert [series.label for series in state.series] == [
+        "mlp · fake · batch 1",
+        "mlp · fake · batch 2",
+    ]
+
+
+def test_a_host_is_that_of_the_writer_not_of_the_file_before(run: Path) -> None:
+    journal = run / "journal"
+    (first,) = journal.iterdir()
+    lines = first.read_text().splitlines(keepends=True)
+    (journal / "a.jsonl").write_text(lines[0].replace(json.loads(lines[0])["host"], "elsewhere"))
+    reseal_journal(journal / "a.jsonl")
+    (journal / "b.jsonl").write_text("".join(lines[1:]))
+    first.unlink()
+    run_read = read_run(run)
+    assert not any(run_read.writers.values()), "nobody said who wrote those rounds"
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (('"iterations":400', '"iterations":"many"'), "iterations is 'many'"),
+        (('"status":"ok"', '"status":"fine"'), "status is 'fine'"),
+        (('"top1":0.9', '"top1":[]'), "top1 is"),
+        (('"subject":"subject",', ""), "has no 'subject'"),
+    ],
+)
+def test_a_line_that_is_json_and_yet_no_line_of_ours_is_named(
+    run: Path, damage: tuple[str, str], told: str
+) -> None:
+    (journal,) = (run / "journal").iterdir()
+    text = journal.read_text()
+    assert damage[0] in text
+    journal.write_text(text.replace(*damage))
+    reseal_journal(journal)
+    with pytest.raises(ResultsError, match=told) as caught:
+        read_run(run)
+    assert f"of {journal}" in str(caught.value)
+
+
+def test_what_a_later_version_adds_is_passed_over(run: Path) -> None:
+    (journal,) = (run / "journal").iterdir()
+    text = journal.read_text().replace('"kind":"round",', '"kind":"round","mood":"good",')
+    journal.write_text(text + '{"kind":"weather","sky":"clear"}\n')
+    reseal_journal(journal)
+    assert read_run(run).rounds[FIRST.case_id][0].iterations == 400

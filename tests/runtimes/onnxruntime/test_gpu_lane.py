@@ -1,0 +1,241 @@
+"""A session on a GPU, at both boundaries: on the host's memory in place of a GPU's."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from app.contract.graphs import BATCHES, CHANNELS, STEPS, constant, node, streamed
+from app.workers.lanes import queued_timing
+from app.workers.loop import Block
+from exporters.types import ExportedModel, Reference, StatePair
+from runtimes.errors import RunFault, Unsupported
+from runtimes.execution import Boundary
+from runtimes.onnxruntime.execution import Recording
+from runtimes.session.session_group import Several
+from tests.runtimes.at_once import bind_apart, run_all_at_once
+from tests.runtimes.contract import agrees, reference_of
+from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.onnxruntime.on_host import CPU, HostMemory, on_host
+from tests.runtimes.stepping import streams
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("name", ["dense", "step", "lookup"])
+def test_both_boundaries_agree_and_a_run_that_writes_nothing_shows(
+    graphs: Graphs, name: str, batch: int, boundary: Boundary
+) -> None:
+    model: ExportedModel = getattr(graphs, name)
+    reference = reference_of(model, batch)
+    with on_host(model, batch, boundary) as session:
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+        lane.poison()
+        poisoned_outputs = lane.outputs()
+        for output, expected_output in reference.outputs.items():
+            assert not np.array_equal(poisoned_outputs[output], expected_output)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+
+
+def test_what_is_bound_between_runs_is_what_the_next_run_reads(
+    graphs: Graphs, boundary: Boundary
+) -> None:
+    with on_host(graphs.dense, 1, boundary) as session:
+        lane = session.lanes[0]
+        results = []
+        for value in (1.0, 2.0):
+            lane.bind({"x": np.full((1, CHANNELS), value, np.float32)})
+            lane.run()
+            results.append(lane.outputs()["y"])
+    assert np.allclose(results[1], 2 * results[0])
+    assert results[0].any()
+
+
+def reshaped(graphs: Graphs) -> ExportedModel:
+    """A graph whose shape is an input, which ONNX Runtime's providers take on the host."""
+    x, shape = np.arange(6, dtype=np.float32), np.array([2, 3], np.int64)
+    return graphs.save(
+        "reshaped",
+        [
+            node("Reshape", ["x", "shape"], ["flat"]),
+            node("Relu", ["flat"], ["z"]),
+            node("Reshape", ["z", "back"], ["y"]),
+            node("Add", ["shape", "shape"], ["twice"]),
+        ],
+        [vector("x", "float32", 6), vector("shape", "int64", 2)],
+        [vector("y", "float32", 6), vector("twice", "int64", 2)],
+        [constant("back", np.array([6], np.int64))],
+        references=[({}, Reference({"x": x, "shape": shape}, {"y": x, "twice": 2 * shape}))],
+    )
+
+
+def test_what_a_session_has_on_the_host_is_bound_there_and_bound_anew(
+    graphs: Graphs, boundary: Boundary
+) -> None:
+    """A shape on the device would be copied from there once, before anything was written."""
+    model = reshaped(graphs)
+    with on_host(model, 1, boundary, taken_on_host=("shape", "twice")) as session:
+        (lane,) = session.lanes
+        x = np.arange(6, dtype=np.float32)
+        for shape in ([2, 3], [3, 2], [6, 1]):
+            lane.poison()
+            lane.bind({"x": x, "shape": np.array(shape, np.int64)})
+            lane.run()
+            assert lane.outputs()["twice"].tolist() == [2 * size for size in shape]
+            assert lane.outputs()["y"].tolist() == x.tolist()
+        lane.feed({"shape": np.array([1, 6], np.int64)})
+        lane.run()
+        assert lane.outputs()["twice"].tolist() == [2, 12]
+
+
+@pytest.mark.parametrize("names", [("h", "older"), ("h_out", "older_out"), ("h", "older_out")])
+def test_states_that_a_session_has_on_the_host_go_on_there(
+    graphs: Graphs, boundary: Boundary, names: tuple[str, ...]
+) -> None:
+    with on_host(graphs.step, 1, boundary, taken_on_host=names) as session:
+        lane = session.lanes[0]
+        assert streams(lane)
+
+
+@pytest.mark.parametrize(
+    ("at", "host_memory", "locked"),
+    [("host", "pinned", 2), ("host", "pageable", 0), ("device", "pinned", 0)],
+)
+def test_what_a_run_copies_from_and_to_is_locked_as_asked_and_what_stages_is_not(
+    graphs: Graphs, at: Boundary, host_memory: str, locked: int
+) -> None:
+    memory, reference = HostMemory(), reference_of(graphs.dense, 1)
+    with on_host(graphs.dense, 1, at, memory=memory, host_memory=host_memory) as session:
+        assert memory.locked == locked
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+
+
+def test_sessions_at_once_go_on_each_from_its_own_state(graphs: Graphs, boundary: Boundary) -> None:
+    with Several([on_host(graphs.step, 1, boundary) for _ in range(2)]) as session:
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
+
+
+def test_state_is_advanced_where_the_run_reads_it(graphs: Graphs, boundary: Boundary) -> None:
+    with on_host(graphs.step, 1, boundary) as session:
+        lane = session.lanes[0]
+        assert streams(lane)
+
+
+@pytest.mark.alone
+def test_a_recording_tells_the_operators_and_leaves_no_file(
+    graphs: Graphs, boundary: Boundary
+) -> None:
+    recording, reference = Recording(), reference_of(graphs.wide, 1)
+    with on_host(graphs.wide, 1, boundary, recording) as session:
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
+        lane.run()
+        start_s = time.perf_counter()
+        ops = session.operator_times(20)
+        whole_us = (time.perf_counter() - start_s) * 1e6 / 20
+        assert recording.folder.is_dir()
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+    assert not recording.folder.exists()
+    assert all(op.node and op.engine_name == f"{op.op} of {CPU}" for op in ops)
+    assert 0 < sum(op.time_us for op in ops) <= whole_us
+
+
+def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, boundary: Boundary) -> None:
+    with on_host(graphs.dense, 1, boundary) as session, pytest.raises(Unsupported):
+        session.operator_times(1)
+
+
+def test_a_closed_session_cannot_run(graphs: Graphs, boundary: Boundary) -> None:
+    session = on_host(graphs.dense, 1, boundary)
+    session.close()
+    session.close()
+    with pytest.raises(RunFault):
+        session.lanes[0].run()
+
+
+def finder(graphs: Graphs) -> ExportedModel:
+    """Where x is not zero, and a state that x becomes."""
+    nodes = [
+        node("NonZero", ["x"], ["where"]),
+        node("Identity", ["x"], ["older_out"]),
+        node("Identity", ["older"], ["oldest"]),
+    ]
+    names = ("x", "older", "older_out", "oldest")
+    x, older, older_out, oldest = (vector(name, "float32", "batch", 4) for name in names)
+    outputs = [vector("where", "int64", 2, "found"), older_out, oldest]
+    model = graphs.save("finder", nodes, [x, older], outputs, axes={"batch": 1})
+    return replace(model, states=(StatePair("older", "older_out"),))
+
+
+def test_what_each_run_finds_is_told_whole_on_the_host(graphs: Graphs) -> None:
+    with on_host(finder(graphs), 2, "host") as session:
+        (lane,) = session.lanes
+        assert lane.enqueue is None
+        assert session.execution.call_path.endswith("outputs allocated by the engine")
+        older = np.full((2, 4), 7, np.float32)
+        for share in (0.3, 1.0, 0.0, 0.6):
+            x = np.random.default_rng(1).standard_normal((2, 4)).astype(np.float32)
+            x[np.random.default_rng(2).random((2, 4)) >= share] = 0
+            lane.bind({"x": x, "older": older})
+            lane.run()
+            outputs = lane.outputs()
+            assert np.array_equal(outputs["where"], np.array(np.nonzero(x)))
+            assert np.array_equal(outputs["oldest"], older)
+        lane.advance()
+        lane.run()
+        assert np.array_equal(lane.outputs()["oldest"], x)
+        lane.poison()
+        assert lane.outputs() == {}
+    with pytest.raises(RunFault):
+        lane.run()
+
+
+def test_nothing_can_be_laid_out_on_the_device_for_what_a_run_finds(graphs: Graphs) -> None:
+    with pytest.raises(Unsupported, match="'where' is known only after a run") as exc_info:
+        on_host(finder(graphs), 1, "device")
+    assert exc_info.value.remedy == "set boundary=host"
+
+
+def test_runs_that_are_queued_on_the_device_are_waited_for_once(
+    graphs: Graphs, boundary: Boundary
+) -> None:
+    reference = reference_of(graphs.dense, 1)
+    with on_host(graphs.dense, 1, boundary, has_queue=True) as session:
+        (lane,) = session.lanes
+        if boundary == "host":
+            assert lane.enqueue is None, "the copies to the host are waited for"
+            return
+        enqueue, synchronize, order = lane.enqueue, lane.synchronize, ""
+        assert isinstance(enqueue, partial) and synchronize is not None
+        entry = "disable_synchronize_execution_providers"
+        assert enqueue.args[1].get_run_config_entry(entry) == "1"
+
+        def count_enqueue() -> None:
+            nonlocal order
+            order += "x"
+            enqueue()
+
+        def count_wait() -> None:
+            nonlocal order
+            order += "w"
+            synchronize()
+
+        lane.enqueue, lane.synchronize = count_enqueue, count_wait
+        lane.bind(reference.inputs)
+        lane.poison()
+        queued_timing(lane, 5)(Block(3), 3)
+        assert order == "xxxxxw" * 3
+        assert agrees(lane.outputs(), reference)

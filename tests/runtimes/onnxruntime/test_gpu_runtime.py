@@ -1,0 +1,296 @@
+"""The CUDA and TensorRT providers: no CPU latency ever stands under their names.
+
+There is no GPU here. So the providers are made to fall back, which is what ONNX Runtime does
+by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from weakref import finalize
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from app.contract.graphs import CHANNELS, node
+from app.workers.process import prepare
+from exporters.types import Reference
+from runtimes.cuda import options as tf32
+from runtimes.cuda import runtime as libraries
+from runtimes.errors import NotAvailable, Unsupported
+from runtimes.execution import Execution, NodePlacement
+from runtimes.onnxruntime import execution as ort_execution
+from runtimes.onnxruntime import opening
+from runtimes.onnxruntime.execution import mark_shape_arithmetic
+from runtimes.onnxruntime.gpu import cache_warning
+from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt, set_tf32_of_process
+from runtimes.options import Settings
+from tests.runtimes.graphs import Graphs, vector
+from tests.runtimes.onnxruntime.on_host import CPU
+from tests.runtimes.requests import request_of
+
+HAS_GPU = libraries.devices() != ()
+"""Asked before a driver is stood in for."""
+
+
+def loads(provider: str) -> bool:
+    """Whether the provider works on this machine, which the tests of `tests/gpu` are for."""
+    return HAS_GPU and provider in onnxruntime.get_available_providers()
+
+
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.parametrize("runtime", [OrtCuda(), OrtTensorRt()], ids=["cuda", "tensorrt"])
+@pytest.mark.parametrize("boundary", ["host", "device"])
+def test_a_provider_that_falls_back_is_unavailable_with_the_loader_words(
+    graphs: Graphs, runtime: OrtCuda | OrtTensorRt, boundary: str
+) -> None:
+    if loads(runtime.provider):
+        pytest.skip("this machine has what the provider needs")
+    settings = Settings(options={"boundary": boundary})
+    with pytest.raises(NotAvailable) as exc_info:
+        runtime.compile(graphs.dense, {"batch": 1}, settings)
+    assert runtime.provider in str(exc_info.value)
+    assert "cannot open shared object file" in str(exc_info.value)
+    assert "\n" not in str(exc_info.value)
+    assert exc_info.value.remedy
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_session_that_quietly_dropped_the_provider_is_not_accepted(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = onnxruntime.InferenceSession
+
+    def quiet(path: str, options: object, **_: object) -> onnxruntime.InferenceSession:
+        return real(path, options, providers=[CPU])
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", quiet)
+    for runtime in (OrtCuda(), OrtTensorRt()):
+        with pytest.raises(NotAvailable, match=runtime.provider):
+            runtime.compile(graphs.dense, {"batch": 1}, Settings())
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_cuda_graph_needs_the_device_boundary(graphs: Graphs) -> None:
+    for runtime in (OrtCuda(), OrtTensorRt()):
+        with pytest.raises(Unsupported, match="boundary=device"):
+            runtime.refuse(graphs.dense, {"batch": 1}, Settings(options={"cuda_graph": True}))
+        settings = Settings(options={"cuda_graph": True, "boundary": "device"})
+        runtime.refuse(graphs.dense, {"batch": 1}, settings)
+
+
+@pytest.mark.usefixtures("pretended")
+def test_int8_is_refused_where_the_provider_would_compute_fp32(graphs: Graphs) -> None:
+    with pytest.raises(Unsupported, match="int8"):
+        OrtCuda().refuse(graphs.dense, {"batch": 1}, Settings(precision="int8"))
+    OrtTensorRt().refuse(graphs.dense, {"batch": 1}, Settings(precision="int8"))
+
+
+@pytest.mark.usefixtures("pretended")
+def test_tf32_is_off_unless_asked_and_fixed_for_a_process() -> None:
+    set_tf32_of_process(False)
+    assert os.environ["NVIDIA_TF32_OVERRIDE"] == "0"
+    set_tf32_of_process(False)
+    with pytest.raises(Unsupported, match="process"):
+        set_tf32_of_process(True)
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_processs_environment_forbids_tf32_before_anything_is_loaded() -> None:
+    runtime = OrtTensorRt()
+    tf32_settings = Settings(options={"tf32": True})
+    assert runtime.environment(Settings()) == {tf32.VARIABLE: "0"}
+    assert runtime.environment(tf32_settings) == {tf32.VARIABLE: None}
+    profile_variables = runtime.environment(Settings(operator_times=True))
+    assert profile_variables == {tf32.VARIABLE: "0", **runtime.operator_environment}
+    assert prepare(runtime, Settings()) == {tf32.VARIABLE: "0"}
+    assert os.environ[tf32.VARIABLE] == "0"
+    prepare(runtime, tf32_settings)
+    assert tf32.VARIABLE not in os.environ
+
+
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.parametrize(("when_loaded", "told"), [("0", "fp32"), (None, "unknown")])
+def test_what_was_forbidden_after_libraries_were_loaded_is_not_called_fp32(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch, when_loaded: str | None, told: str
+) -> None:
+    runtime = OrtTensorRt()
+    if when_loaded is not None:
+        monkeypatch.setenv(tf32.VARIABLE, when_loaded)
+    libraries.open_libraries(["libgraphlap_absent.so.1"])
+    set_tf32_of_process(False)
+    request = runtime.request(graphs.dense, {"batch": 1}, Settings())
+    execution = ort_execution.Executed("fp32", ())
+    precision, finding = runtime._precision(request, execution, (9, 0))
+    assert precision == told
+    assert bool(finding) == (told == "unknown")
+
+
+def test_a_precision_that_is_read_beside_no_other_session_where_two_are_too_many(
+    graphs: Graphs,
+) -> None:
+    """Near the end of a GPU's memory the second session is one too many: then one at a time."""
+    dense, open_now, most = graphs.dense, [0], []
+    model = graphs.save(
+        "narrow",
+        [node("Cast", ["x"], ["h"], to=10), node("Cast", ["h"], ["y"], to=1)],
+        dense.inputs,
+        [vector("y", "float32", "batch", CHANNELS)],
+        axes={"batch": 1},
+        references=[({"batch": 1}, Reference({"x": np.ones((1, CHANNELS), np.float32)}, {}))],
+    )
+
+    def open_session(prefix: Path | None = None) -> onnxruntime.InferenceSession:
+        if open_now[0]:
+            raise RuntimeError("CUDA failure 2: out of memory")
+        options = onnxruntime.SessionOptions()
+        options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+        if prefix is not None:
+            options.enable_profiling, options.profile_file_prefix = True, str(prefix)
+        session = onnxruntime.InferenceSession(model.path, options, providers=[CPU])
+        open_now[0] += 1
+        most.append(open_now[0])
+        finalize(session, lambda: open_now.__setitem__(0, open_now[0] - 1))
+        return session
+
+    session, execution = ort_execution.opened_and_read(
+        open_session, open_session, request_of(model)
+    )
+    assert execution.precision != "unknown"
+    assert not execution.warnings
+    assert most == [1, 1, 1], "the session, the one that is recorded, and the session again"
+    assert session.get_inputs()[0].name == "x"
+
+
+def test_integer_arithmetic_elsewhere_is_listed_and_does_not_count() -> None:
+    provider = OrtCuda.provider
+    placement = mark_shape_arithmetic(
+        (
+            NodePlacement("conv", "Conv", provider, "fp32"),
+            NodePlacement("glue", "Gather", CPU, "integer"),
+            NodePlacement("shape", "Shape", CPU, "fp32"),
+            NodePlacement("resize", "Resize", CPU, "fp32"),
+            NodePlacement("unread", "Gather", CPU, "unknown"),
+        ),
+        provider,
+    )
+    execution = Execution(provider, "fp32", "GPU", "", placement=placement)
+    assert [n.node for n in execution.placement] == ["conv", "glue", "shape", "resize", "unread"]
+    assert [n.node for n in execution.elsewhere] == ["resize", "unread"]
+
+
+def test_a_graph_on_two_providers_is_recorded_for_its_types(graphs: Graphs) -> None:
+    """The assignment alone does not tell float work on the CPU from arithmetic on shapes."""
+    model = graphs.save(
+        "split",
+        [node("Shape", ["x"], ["s"]), node("Add", ["s", "s"], ["t"]), node("Relu", ["x"], ["y"])],
+        [vector("x", "float32", "batch", 4)],
+        [vector("y", "float32", "batch", 4), vector("t", "int64", 2)],
+        axes={"batch": 1},
+        references=[({"batch": 1}, Reference({"x": np.ones((1, 4), np.float32)}, {}))],
+    )
+    real = onnxruntime.InferenceSession(model.path, providers=[CPU])
+
+    def part(provider: str, op: str) -> SimpleNamespace:
+        nodes = [SimpleNamespace(name=f"{op}_node", op_type=op, domain="")]
+        return SimpleNamespace(ep_name=provider, get_nodes=lambda: nodes)
+
+    session = SimpleNamespace(
+        get_inputs=real.get_inputs,
+        get_outputs=real.get_outputs,
+        get_provider_graph_assignment_info=lambda: [
+            part(OrtCuda.provider, "Relu"),
+            part(CPU, "Add"),
+        ],
+    )
+
+    def open_recording(prefix: Path) -> onnxruntime.InferenceSession:
+        options = onnxruntime.SessionOptions()
+        options.enable_profiling = True
+        options.profile_file_prefix = str(prefix)
+        return onnxruntime.InferenceSession(model.path, options, providers=[CPU])
+
+    execution = ort_execution.read(session, open_recording, request_of(model))
+    marked_nodes = mark_shape_arithmetic(execution.placement, OrtCuda.provider)
+    assert {node.op: node.counts for node in marked_nodes} == {
+        "Shape": False,
+        "Add": False,
+        "Relu": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("runtime", "library"),
+    [
+        (OrtCuda(), "libonnxruntime_providers_cuda.so"),
+        (OrtTensorRt(), "libonnxruntime_providers_tensorrt.so"),
+    ],
+    ids=["cuda", "tensorrt"],
+)
+@pytest.mark.usefixtures("pretended")
+def test_the_provider_knows_every_option_by_the_name_that_it_gets(
+    graphs: Graphs, runtime: OrtCuda | OrtTensorRt, library: str
+) -> None:
+    """ONNX Runtime's provider library holds the names; an unknown one would fail on a GPU."""
+    binary = (Path(onnxruntime.__path__[0]) / "capi" / library).read_bytes()
+    settings = Settings(cache_dir=str(graphs.folder))
+    request = runtime.request(graphs.dense, {"batch": 1}, settings)
+    (_, values), *_ = runtime._providers(request, 4096)
+    assert values["device_id"] == "0"
+    for name in values:
+        assert name.encode() in binary, name
+
+
+@pytest.mark.usefixtures("pretended")
+def test_precision_flags_follow_the_case(graphs: Graphs) -> None:
+    runtime = OrtTensorRt()
+    flags = {}
+    for precision in runtime.precisions:
+        settings = Settings(precision=precision)
+        request = runtime.request(graphs.dense, {"batch": 1}, settings)
+        (_, values), *_ = runtime._providers(request, 0)
+        flags[precision] = [n for n in ("fp16", "bf16", "int8") if values[f"trt_{n}_enable"] == "1"]
+    assert flags == {"fp32": [], "fp16": ["fp16"], "bf16": ["bf16"], "int8": ["int8"]}
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_convolutions_layout_and_memory_are_the_cases(graphs: Graphs) -> None:
+    runtime, option_values = OrtCuda(), {}
+    for is_preferred in (False, True):
+        options = {"prefer_nhwc": is_preferred, "cudnn_conv_use_max_workspace": not is_preferred}
+        request = runtime.request(graphs.dense, {"batch": 1}, Settings(options=options))
+        ((_, values),) = runtime._providers(request, 0)
+        option_values[is_preferred] = values["prefer_nhwc"], values["cudnn_conv_use_max_workspace"]
+    assert option_values == {False: ("0", "1"), True: ("1", "0")}
+
+
+@pytest.mark.usefixtures("pretended")
+@pytest.mark.parametrize(("release", "graphs_queued"), [("1.30.0", False), ("1.31.0", True)])
+def test_runs_are_queued_by_the_cuda_provider_alone_and_as_graphs_since_a_release(
+    graphs: Graphs, release: str, graphs_queued: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "installed_release", lambda: release)
+    for runtime, cuda_graph, has_queue in (
+        (OrtCuda(), False, True),
+        (OrtCuda(), True, graphs_queued),
+        (OrtTensorRt(), False, False),
+    ):
+        settings = Settings(options={"boundary": "device", "cuda_graph": cuda_graph})
+        request = runtime.request(graphs.dense, {"batch": 1}, settings)
+        assert runtime._has_queue(request) == has_queue
+
+
+@pytest.mark.usefixtures("pretended")
+def test_an_engine_folder_that_cannot_be_made_is_said(graphs: Graphs, tmp_path: Path) -> None:
+    runtime = OrtTensorRt()
+    blocked_path = tmp_path / "a file"
+    blocked_path.write_text("in the way")
+    for folder, is_kept in ((tmp_path / "cache", True), (blocked_path, False)):
+        settings = Settings(cache_dir=str(folder))
+        request = runtime.request(graphs.dense, {"batch": 1}, settings)
+        providers = runtime._providers(request, 0)
+        assert ("trt_engine_cache_path" in providers[0][1]) is is_kept
+        assert (cache_warning(providers, request) == ()) is is_kept

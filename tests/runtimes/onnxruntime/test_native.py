@@ -1,0 +1,217 @@
+"""Sessions of the C interface, on either build: the same engine, without Python around its run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from array import array
+
+import numpy as np
+import pytest
+
+from app.contract.graphs import constant, node
+from exporters import install_layout
+from exporters.codec import to_json
+from exporters.types import ExportedModel
+from runtimes.base import Session
+from runtimes.calls import timed
+from runtimes.calls.timed import TimedCalls
+from runtimes.errors import CompileFault, RunFault, Unsupported
+from runtimes.onnxruntime import native as api
+from runtimes.onnxruntime.runtime import OrtCpu
+from runtimes.options import OptionValue, Settings
+from tests.checkout import ROOT
+from tests.runtimes.contract import agrees, reference_of
+from tests.runtimes.graphs import Graphs, vector
+
+pytestmark = pytest.mark.skipif(
+    not (timed.built() and install_layout.extension("runtimes.onnxruntime._native_base")),
+    reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}",
+)
+
+BUILDS = pytest.mark.parametrize("build", api.BUILDS)
+
+
+def opened(
+    model: ExportedModel, axes: dict[str, int], threads: int = 1, **options: OptionValue
+) -> Session:
+    return OrtCpu().compile(model, axes, Settings(threads=threads, options=options))
+
+
+def time_in_c(session: Session, count: int) -> None:
+    lane = session.lanes[0]
+    scheduled_ns, started_ns, finished_ns = (array("q", bytes(8 * count)) for _ in range(3))
+    TimedCalls(lane.calls, lane.advancing() or ()).time(
+        scheduled_ns, started_ns, finished_ns, count
+    )
+
+
+@BUILDS
+def test_the_row_can_say_which_build_ran_and_in_which_precision(graphs: Graphs, build: str) -> None:
+    with opened(graphs.dense, {"batch": 1}, call="c", build=build) as session:
+        execution = session.execution
+        where = {"module": "Python module", "library": "libonnxruntime"}[build]
+        assert where in execution.call_path
+        assert execution.precision == "fp32"
+        assert {placement.provider for placement in execution.placement} == {"CPUExecutionProvider"}
+
+
+@BUILDS
+def test_runs_in_c_compute_what_the_reference_does(graphs: Graphs, build: str) -> None:
+    for model in (graphs.dense, graphs.step, graphs.lookup):
+        reference = reference_of(model, 3)
+        with opened(model, {"batch": 3}, call="c", build=build) as session:
+            lane = session.lanes[0]
+            lane.bind(reference.inputs)
+            lane.poison()
+            time_in_c(session, 1)
+            assert agrees(lane.outputs(), reference)
+
+
+@BUILDS
+def test_states_are_fed_back_in_c_as_they_are_in_python(graphs: Graphs, build: str) -> None:
+    model, steps = graphs.step, 5
+    reference = reference_of(model, 1)
+    with opened(model, {"batch": 1}, call="c", build=build) as session:
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
+        time_in_c(session, steps)
+        in_c = lane.outputs()
+    with opened(model, {"batch": 1}, call="python") as session:
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
+        for _ in range(steps):
+            lane.run()
+            in_python = lane.outputs()
+            lane.advance()
+    for name, expected in in_python.items():
+        assert np.allclose(in_c[name], expected, rtol=1e-6, atol=1e-6)
+
+
+@BUILDS
+def test_an_output_of_unknown_size_is_the_engine_s_and_is_read_and_poisoned(
+    graphs: Graphs, build: str
+) -> None:
+    model = graphs.save(
+        "nonzero",
+        [node("NonZero", ["x"], ["y"])],
+        [vector("x", "float32", 6)],
+        [vector("y", "int64", 1, "found")],
+    )
+    with opened(model, {}, call="c", build=build) as session:
+        lane = session.lanes[0]
+        for values, expected_positions in (([0, 1, 0, 2, 3, 0], [1, 3, 4]), ([0] * 6, [])):
+            lane.bind({"x": np.array(values, np.float32)})
+            time_in_c(session, 2)
+            assert lane.outputs()["y"].tolist() == [expected_positions]
+        lane.poison()
+        assert lane.outputs().get("y", np.empty(0)).size == 0
+        assert "allocated by the engine" in session.execution.call_path
+
+
+@BUILDS
+def test_a_run_that_fails_in_c_names_the_node(graphs: Graphs, build: str) -> None:
+    model = graphs.save(
+        "gather_outside",
+        [node("Gather", ["table", "x"], ["y"])],
+        [vector("x", "int64", 1)],
+        [vector("y", "float32", 1)],
+        [constant("table", np.arange(4, dtype=np.float32))],
+    )
+    with opened(model, {}, call="c", build=build) as session:
+        session.lanes[0].bind({"x": np.array([7])})
+        with pytest.raises(Exception, match="indices element out of data bounds") as exc_info:
+            time_in_c(session, 3)
+        fault = session.fault(exc_info.value)
+        assert isinstance(fault, RunFault)
+        assert "y_node" in str(fault)
+        session.lanes[0].bind({"x": np.array([3])})
+        time_in_c(session, 3)
+        assert session.lanes[0].outputs()["y"].tolist() == [3.0]
+
+
+@BUILDS
+def test_a_file_that_is_no_graph_is_a_compile_fault(graphs: Graphs, build: str) -> None:
+    model = graphs.save("damaged", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
+    with open(model.path, "wb") as file:  # noqa: PTH123
+        file.write(b"no graph")
+    with pytest.raises(CompileFault) as exc_info:
+        opened(model, {}, call="c", build=build)
+    assert "\n" not in str(exc_info.value)
+
+
+@BUILDS
+def test_options_reach_the_c_interface(graphs: Graphs, build: str) -> None:
+    call_counts = {}
+    for level in ("off", "all"):
+        with opened(
+            graphs.step, {"batch": 1}, call="c", build=build, graph_optimization=level
+        ) as session:
+            call_counts[level] = len(session.execution.placement)
+    assert call_counts["all"] < call_counts["off"], "fused or folded nodes are gone"
+    reference = reference_of(graphs.dense, 1)
+    for name, value in (
+        ("execution_mode", "parallel"),
+        ("memory_pattern", False),
+        ("memory_arena", False),
+        ("intra_op_spinning", False),
+        ("inter_op_spinning", False),
+    ):
+        options: dict[str, OptionValue] = {"call": "c", "build": build, name: value}
+        with opened(graphs.dense, {"batch": 1}, 2, **options) as session:
+            session.lanes[0].bind(reference.inputs)
+            time_in_c(session, 1)
+            assert agrees(session.lanes[0].outputs(), reference)
+
+
+@pytest.mark.parametrize("flushed", [False, True])
+def test_denormals_are_flushed_in_c_where_that_is_asked_for(graphs: Graphs, flushed: bool) -> None:
+    """In a process of its own: the engine decides once for all of its sessions."""
+    model = graphs.save(
+        "halved",
+        [node("Mul", ["x", "half"], ["y"])],
+        [vector("x", "float32", 64)],
+        [vector("y", "float32", 64)],
+        [constant("half", np.full(1, 0.5, np.float32))],
+    )
+    code = """
+import sys
+import numpy as np
+from exporters.codec import from_json
+from exporters.types import ExportedModel
+from tests.runtimes.onnxruntime.test_native import opened
+import json
+model = from_json(ExportedModel, json.loads(sys.argv[1]), "model")
+with opened(model, {}, call="c", flush_denormals=sys.argv[2] == "True") as session:
+    lane = session.lanes[0]
+    lane.bind({"x": np.full(64, np.finfo(np.float32).tiny, np.float32)})
+    lane.run()
+    print(bool(np.any(lane.outputs()["y"].view(np.int32))))
+"""
+    model_json = json.dumps(to_json(model))
+    command = [sys.executable, "-c", code, model_json, str(flushed)]
+    process = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert process.stdout.strip() == str(not flushed)
+
+
+def test_what_the_library_does_not_have_is_refused_with_the_way_out(graphs: Graphs) -> None:
+    with pytest.raises(Unsupported, match="libonnxruntime has no Python call"):
+        opened(graphs.dense, {"batch": 1}, call="python", build="library")
+    settings = Settings(options={"build": "library"}, operator_times=True)
+    with pytest.raises(Unsupported, match="use build=module"):
+        OrtCpu().compile(graphs.dense, {"batch": 1}, settings)
+
+
+def test_without_the_loop_in_c_python_times_and_asking_for_c_is_refused(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timed, "_path", lambda: None)
+    with opened(graphs.dense, {"batch": 1}) as session:
+        assert not session.lanes[0].calls
+        assert session.execution.call_path == "run_with_iobinding of the C binding"
+    option_sets: list[dict[str, OptionValue]] = [{"call": "c"}, {"build": "library"}]
+    for options in option_sets:
+        with pytest.raises(Unsupported, match="was not built") as exc_info:
+            opened(graphs.dense, {"batch": 1}, 1, **options)
+        assert "C compiler" in exc_info.value.remedy

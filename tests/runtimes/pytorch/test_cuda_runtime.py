@@ -1,0 +1,391 @@
+"""The session of `torch-cuda` over the host's memory, and what its runtime says beforehand."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from app.workers.lanes import queued_timing
+from app.workers.loop import Block
+from app.workers.timing import loop_of
+from exporters import install_layout
+from exporters.agreement import TOLERANCE
+from exporters.diagnostics.catalogue import codes
+from exporters.types import ExportedModel, Factory, TensorSpec
+from runtimes.base import Available, Unavailable
+from runtimes.calls import timed
+from runtimes.calls.timed import TimedCalls
+from runtimes.cuda import driver as waiting
+from runtimes.cuda.driver import CudaError
+from runtimes.errors import CompileFault, OutOfMemory, RunFault, Unsupported
+from runtimes.options import OptionValue, Settings
+from runtimes.pytorch import runtime
+from runtimes.pytorch.cuda_session import CudaPlace, Streams, TorchCudaLane
+from runtimes.pytorch.runtime import TorchCuda, cuda_of_build
+from runtimes.session.session_group import Several
+from tests.runtimes.contract import agrees, reference_of
+from tests.runtimes.graphs import Graphs
+from tests.runtimes.pytorch.host_place import PLAIN, HostPlace, opened
+from tests.runtimes.requests import request_of
+from tests.runtimes.stand_ins.fixtures import Driver
+from tests.runtimes.stepping import streams
+
+
+def test_a_thread_enters_the_stream_of_the_session_that_it_runs(
+    graphs: Graphs, boundary: str
+) -> None:
+    reference = reference_of(graphs.dense, 1)
+    places = [HostPlace(), HostPlace()]
+    with Several([opened(graphs.dense, boundary, place=place) for place in places]) as session:
+        for lane, place in zip(session.lanes, places, strict=True):
+            place.entered_by.clear()
+            lane.bind(reference.inputs)
+        me = threading.get_ident()
+        assert [place.entered_by for place in places] == [[me], [me]], "a copy needs its stream"
+
+        def drive() -> int:
+            lane.enter()
+            lane.run()
+            return threading.get_ident()
+
+        with ThreadPoolExecutor(1) as thread:
+            other = thread.submit(drive).result()
+        assert [place.entered_by for place in places] == [[me], [me, other]]
+        assert agrees(lane.outputs(), reference)
+        assert session.memory().device_peak_bytes == 1234, "the process's, not once a session"
+
+
+@pytest.mark.parametrize(
+    ("boundary", "host_memory", "locked"),
+    [("host", "pinned", 2), ("host", "pageable", 0), ("device", "pinned", 0)],
+)
+def test_what_a_run_copies_from_and_to_is_locked_as_asked_and_what_stages_is_not(
+    graphs: Graphs, boundary: str, host_memory: str, locked: int
+) -> None:
+    place, reference = HostPlace(), reference_of(graphs.dense, 1)
+    with opened(graphs.dense, boundary, place=place, host_memory=host_memory) as session:
+        assert place.locked == locked
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+
+
+def test_sessions_that_share_one_of_torchs_streams_say_so(graphs: Graphs) -> None:
+    streams = Streams()
+    assert [streams.take(number) for number in (1, 2, 1)] == [False, False, True]
+    streams.give(1)
+    streams.give(1)
+    assert not streams.take(1)
+    place = HostPlace()
+    place.queues_up = True
+    with opened(graphs.dense, "host", place=place) as session:
+        assert "streams_exhausted" in codes(session.execution.warnings)
+
+
+def test_what_closing_raises_after_a_fault_does_not_hide_the_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After an illegal access each call of CUDA's raises it again, those that free too."""
+
+    def again(*_: object) -> None:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr(torch.cuda, "empty_cache", again)
+    place = CudaPlace.__new__(CudaPlace)
+    place.device = torch.device("cuda", 0)
+    untyped_place: Any = place
+    untyped_place._stream = SimpleNamespace(cuda_stream=7)
+    place.release()
+
+
+@pytest.mark.parametrize("name", ["dense", "step", "lookup"])
+def test_it_agrees_and_a_run_that_writes_nothing_shows(
+    graphs: Graphs, name: str, boundary: str, cuda_graph: bool
+) -> None:
+    model: ExportedModel = getattr(graphs, name)
+    reference = reference_of(model, 1)
+    with opened(model, boundary, cuda_graph) as session:
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+        lane.poison()
+        assert not agrees(lane.outputs(), reference)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+
+
+def test_state_is_advanced_where_the_run_reads_it(
+    graphs: Graphs, boundary: str, cuda_graph: bool
+) -> None:
+    with opened(graphs.step, boundary, cuda_graph) as session:
+        lane = session.lanes[0]
+        assert streams(lane)
+
+
+def test_each_run_waits_once_for_the_device(graphs: Graphs, boundary: str) -> None:
+    place = HostPlace()
+    with opened(graphs.dense, boundary, place=place) as session:
+        waits_before = place.waits
+        session.lanes[0].run()
+        assert place.waits == waits_before + 1
+
+
+@pytest.mark.parametrize("name", ["step", "lookup"])
+def test_bf16_lies_between_float32_ends(
+    graphs: Graphs, name: str, boundary: str, cuda_graph: bool
+) -> None:
+    model: ExportedModel = getattr(graphs, name)
+    reference = reference_of(model, 1)
+    with opened(model, boundary, cuda_graph, precision="bf16") as session:
+        assert session.execution.precision == "bf16"
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference, TOLERANCE["bf16"])
+        assert not agrees(lane.outputs(), reference), "float32 would be nearer"
+
+
+@pytest.mark.parametrize("call", ["auto", "python"])
+def test_runs_that_are_queued_wait_once(
+    graphs: Graphs, boundary: str, cuda_graph: bool, call: str
+) -> None:
+    reference, place = reference_of(graphs.dense, 1), HostPlace()
+    with opened(graphs.dense, boundary, cuda_graph, place=place, call=call) as session:
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.poison()
+        waits_before = place.waits
+        queued_timing(lane, 5)(Block(3), 3)
+        assert place.waits == waits_before + 3
+        assert agrees(lane.outputs(), reference)
+
+
+PICTURES = """
+import torch
+
+class Pictures(torch.nn.Module):
+    def forward(self, x):
+        return x.relu(), x.nonzero()
+
+def pictures():
+    return Pictures(), {"x": torch.zeros(1, 4, 6, 5)}
+"""
+
+
+@pytest.fixture
+def pictures(graphs: Graphs, tmp_path: Path) -> ExportedModel:
+    """Gives pictures as they lie, and where they are not zero, which a run finds."""
+    file = tmp_path / "pictures.py"
+    file.write_text(PICTURES)
+    return replace(
+        graphs.dense,
+        inputs=(TensorSpec("x", "float32", (1, 4, 6, 5)),),
+        outputs=(TensorSpec("y", "float32", (1, 4, 6, 5)), TensorSpec("at", "int64", (120, 4))),
+        axes={},
+        factory=Factory(f"{file}:pictures"),
+    )
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_what_a_run_finds_is_told_whole_in_either_layout(
+    pictures: ExportedModel, boundary: str, channels_last: bool
+) -> None:
+    with opened(pictures, boundary, channels_last=channels_last) as session:
+        (lane,) = session.lanes
+        for seed in (1, 2):
+            x = np.random.default_rng(seed).standard_normal((1, 4, 6, 5)).astype(np.float32)
+            x[x < seed / 2] = 0
+            lane.bind({"x": x})
+            lane.run()
+            outputs = lane.outputs()
+            assert np.array_equal(outputs["y"], np.maximum(x, 0))
+            assert np.array_equal(outputs["at"], np.argwhere(x))
+        assert isinstance(lane, TorchCudaLane)
+        (device_input,) = lane.device_inputs
+        assert device_input.is_contiguous(memory_format=torch.channels_last) == channels_last
+
+
+def test_cudnn_is_told_whether_to_time_its_algorithms(graphs: Graphs) -> None:
+    for benchmark in (True, False):
+        with opened(graphs.dense, "host", cudnn_benchmark=benchmark):
+            assert torch.backends.cudnn.benchmark == benchmark
+
+
+@pytest.mark.rare
+@pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
+def test_a_mode_that_records_no_graph_where_it_should_is_unsupported(graphs: Graphs) -> None:
+    """The host has none, and torch goes on without a word."""
+    with pytest.raises(Unsupported, match="records no CUDA graph") as exc_info:
+        opened(graphs.dense, "host", mode="reduce-overhead")
+    assert "mode=compile" in exc_info.value.remedy
+
+
+def test_graphs_are_not_recorded_in_one_another(graphs: Graphs, driver: Driver) -> None:
+    options: dict[str, OptionValue] = {"mode": "reduce-overhead", "cuda_graph": True}
+    with pytest.raises(Unsupported, match="CUDA graphs of its own"):
+        TorchCuda().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
+
+
+needs_c = pytest.mark.skipif(
+    not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
+)
+
+
+@needs_c
+def test_a_recorded_graph_is_run_by_the_loop_in_c(graphs: Graphs, boundary: str) -> None:
+    reference = reference_of(graphs.dense, 1)
+    place = HostPlace()
+    with opened(graphs.dense, boundary, cuda_graph=True, place=place) as session:
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.poison()
+        waits_before = place.waits
+        times = [array("q", bytes(24)) for _ in range(3)]
+        TimedCalls(lane.calls).time(times[0], times[1], times[2], 3)
+        assert place.waits == waits_before + 3, "each run waits once for the device"
+        assert agrees(lane.outputs(), reference)
+        assert loop_of(lane, streaming=False) == "C"
+    assert not lane.calls, "what a closed session gave back is called no more"
+
+
+@needs_c
+def test_python_times_what_is_no_graph_or_was_asked_for_or_keeps_states_on_the_device(
+    graphs: Graphs, boundary: str
+) -> None:
+    with opened(graphs.dense, boundary) as session:
+        assert loop_of(session.lanes[0], streaming=False) == "Python"
+    with opened(graphs.dense, boundary, cuda_graph=True, call="python") as session:
+        assert loop_of(session.lanes[0], streaming=False) == "Python"
+    with opened(graphs.step, boundary, cuda_graph=True) as session:
+        loop_name = loop_of(session.lanes[0], streaming=True)
+        assert loop_name == ("C" if boundary == "host" else "Python")
+
+
+@needs_c
+def test_a_result_whose_order_is_not_its_memorys_is_copied_by_torch(graphs: Graphs) -> None:
+    options = PLAIN | {"boundary": "host", "cuda_graph": True}
+    request = request_of(graphs.dense, 1, Settings(), **options)
+    transposed_tensor = torch.arange(6.0).reshape(2, 3).t()
+    lane = TorchCudaLane(request, HostPlace())
+    lane.prepare(lambda: transposed_tensor, recorded=True)
+    assert not lane.calls
+    lane.run()
+    (output,) = lane.outputs().values()
+    assert output.tolist() == [[0, 3], [1, 4], [2, 5]]
+    lane.close()
+
+
+def test_spans_have_the_parts_that_the_boundary_has(graphs: Graphs) -> None:
+    with opened(graphs.dense, "host") as session:
+        spans = session.spans(6)
+        assert spans.h2d_ns is not None and spans.d2h_ns is not None
+        assert spans.device_ns.shape == (6,)
+        assert session.memory().device_peak_bytes == 1234
+    with opened(graphs.dense, "device") as session:
+        assert session.spans(6).h2d_ns is None
+
+
+def test_tf32_is_off_unless_asked_and_then_not_called_fp32(graphs: Graphs) -> None:
+    with opened(graphs.dense, "host") as session:
+        assert session.execution.precision == "fp32"
+        assert not torch.backends.cuda.matmul.allow_tf32
+        assert not torch.backends.cudnn.allow_tf32
+    with opened(graphs.dense, "host", tf32=True) as session:
+        assert session.execution.precision == "tf32"
+        assert torch.backends.cuda.matmul.allow_tf32
+        assert torch.backends.cudnn.allow_tf32
+
+
+def test_a_closed_session_cannot_run_and_leaves_inference_mode(
+    graphs: Graphs, boundary: str
+) -> None:
+    session = opened(graphs.dense, boundary)
+    session.close()
+    session.close()
+    assert not torch.is_inference_mode_enabled()
+    with pytest.raises(RunFault):
+        session.lanes[0].run()
+
+
+def test_a_module_that_cannot_be_recorded_is_unsupported(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: HostPlace, call: Callable[[], Any]) -> None:
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr(HostPlace, "record", refuse)
+    with pytest.raises(Unsupported, match="cuda_graph=0"):
+        opened(graphs.dense, "host", cuda_graph=True)
+    assert not torch.is_inference_mode_enabled()
+
+
+def test_no_memory_for_a_recording_is_reported_as_memory(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(self: HostPlace, call: Callable[[], Any]) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 MiB")
+
+    monkeypatch.setattr(HostPlace, "record", fill)
+    with pytest.raises(OutOfMemory):
+        opened(graphs.dense, "host", cuda_graph=True)
+    assert not torch.is_inference_mode_enabled()
+
+
+@pytest.mark.parametrize(("code", "fault"), [(2, OutOfMemory), (999, CompileFault)])
+def test_an_error_of_the_driver_is_a_fault_of_ours(
+    code: int,
+    fault: type[Exception],
+    graphs: Graphs,
+    driver: Driver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(index: int, sync: str) -> None:
+        raise CudaError(code, "cuDevicePrimaryCtxGetState", "failed")
+
+    monkeypatch.setattr(waiting, "wait_by", fail)
+    with pytest.raises(fault):
+        TorchCuda().compile(graphs.dense, {"batch": 1}, Settings())
+
+
+def test_a_build_of_torch_without_cuda_is_told_from_one_with_it(
+    driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cuda_of_build() == (
+        int(torch.version.cuda.split(".")[0]) if torch.version.cuda else None
+    )
+    state = TorchCuda().availability()
+    if torch.version.cuda is None:
+        assert isinstance(state, Unavailable)
+        assert "built without CUDA" in state.reason
+    package = tmp_path / "torch"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "version.py").write_text("from typing import Optional\ncuda: Optional[str] = '13.0'")
+    spec = type("Spec", (), {"origin": str(package / "__init__.py")})
+    monkeypatch.setattr(runtime, "find_spec", lambda name: spec)
+    assert cuda_of_build() == 13
+    assert isinstance(TorchCuda().availability(), Available)
+    driver.set(version=12080)
+    state = TorchCuda().availability()
+    assert isinstance(state, Unavailable)
+    assert "CUDA 12.8" in state.reason
+
+
+def test_a_graph_without_a_module_is_unsupported(graphs: Graphs, driver: Driver) -> None:
+    model = graphs.save(
+        "no_module", [], graphs.dense.inputs, graphs.dense.outputs, axes={"batch": 1}
+    )
+    with pytest.raises(Unsupported, match="no torch module"):
+        TorchCuda().refuse(model, {"batch": 1}, Settings())

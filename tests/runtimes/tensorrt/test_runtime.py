@@ -1,0 +1,394 @@
+"""The TensorRT adapter keeps the contract over a stand-in engine."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+import time
+from array import array
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import onnx
+import pytest
+
+from app.contract.graphs import CHANNELS, STEPS, streamed
+from app.workers.timing import loop_of
+from exporters import install_layout
+from exporters.diagnostics.catalogue import diagnostic
+from runtimes.calls import timed
+from runtimes.calls.timed import TimedCalls
+from runtimes.cuda.driver import CudaError
+from runtimes.errors import NotAvailable, OutOfMemory, RunFault, Unsupported
+from runtimes.options import OptionValue, Settings
+from runtimes.session.precision import refuse_wider
+from runtimes.session.session_group import compile_sessions
+from runtimes.tensorrt.package import TENSORRT
+from runtimes.tensorrt.runtime import TensorRt
+from runtimes.tensorrt.session import TensorRtLane
+from tests.runtimes.at_once import bind_apart, run_all_at_once
+from tests.runtimes.contract import ENGINES, RuntimeContract, agrees, reference_of
+from tests.runtimes.graphs import Graphs
+from tests.runtimes.stand_ins import tensorrt as stand_in
+from tests.runtimes.stand_ins.fixtures import Driver, installed
+from tests.runtimes.stepping import streams
+from tests.runtimes.tensorrt.opened import compiled
+
+INVALID_CONTEXT = 201
+
+
+@pytest.mark.usefixtures("tensorrt")
+class TestTensorRt(RuntimeContract):
+    name = "tensorrt"
+
+    def test_availability_and_devices_are_told_without_the_engine(self) -> None:
+        script = (
+            "import sys; from runtimes import registry; "
+            "runtime = registry.load('tensorrt'); runtime.availability(); runtime.devices(); "
+            f"print(*[name for name in {ENGINES!r} if name in sys.modules])"
+        )
+        process = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        )
+        assert process.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("boundary", ["host", "device"])
+@pytest.mark.parametrize("cuda_graph", [False, True])
+def test_state_streams_on_the_device(
+    graphs: Graphs, tensorrt: ModuleType, boundary: str, cuda_graph: bool
+) -> None:
+    settings = Settings(options={"boundary": boundary, "cuda_graph": cuda_graph})
+    with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
+        lane = session.lanes[0]
+        assert streams(lane)
+
+
+def test_streams_run_in_threads_of_their_own_and_keep_apart(
+    graphs: Graphs, tensorrt: ModuleType
+) -> None:
+    settings = Settings(options={"streams": 3})
+    with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
+        assert len(session.lanes) == 3
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
+
+
+def test_a_thread_that_has_not_entered_cannot_run_a_stream(
+    graphs: Graphs, tensorrt: ModuleType
+) -> None:
+    with compiled(graphs, streams=2) as session, ThreadPoolExecutor(1) as thread:
+        lane = session.lanes[1]
+        error = thread.submit(lane.run).exception()
+        assert isinstance(error, CudaError)
+        assert error.code == INVALID_CONTEXT
+        assert isinstance(session.fault(error), RunFault)
+        thread.submit(lane.enter).result()
+        thread.submit(lane.run).result()
+
+
+def test_sessions_side_by_side_have_engines_of_their_own_and_give_all_back(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver, tmp_path: Path
+) -> None:
+    settings = Settings(options={"sessions": 2, "streams": 2}, cache_dir=str(tmp_path))
+    with compile_sessions(TensorRt(), graphs.step, {"batch": 1}, settings) as session:
+        assert len(session.lanes) == 4
+        assert len(tensorrt.built) == 1, "the second session loads what the first has built"
+        inputs = bind_apart(session)
+        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
+            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
+    assert driver.live == 0
+
+
+def test_spans_have_the_parts_that_the_boundary_has(graphs: Graphs, tensorrt: ModuleType) -> None:
+    for cuda_graph in (False, True):
+        with compiled(graphs, cuda_graph=cuda_graph) as session:
+            spans = session.spans(7)
+            assert spans is not None
+            for part in (spans.h2d_ns, spans.device_ns, spans.d2h_ns):
+                assert part is not None
+                assert part.shape == (7,)
+                assert part.min() >= 0
+            assert spans.device_ns.min() > 0
+        with compiled(graphs, boundary="device", cuda_graph=cuda_graph) as session:
+            spans = session.spans(7)
+            assert spans is not None
+            assert (spans.h2d_ns, spans.d2h_ns) == (None, None)
+
+
+def test_the_builder_gets_the_settings_of_the_case(graphs: Graphs, tensorrt: ModuleType) -> None:
+    compiled(graphs).close()
+    compiled(graphs, tf32=True, builder_level=5).close()
+    half = Settings(precision="fp16", options={"typing": "flags"})
+    TensorRt().compile(graphs.dense, {"batch": 3}, half).close()
+    first, second, third = tensorrt.built
+    assert (first["strong"], first["flags"], first["level"]) == (True, frozenset(), 3)
+    assert (second["flags"], second["level"]) == ({"tf32"}, 5)
+    assert (third["strong"], third["flags"]) == (False, {"fp16"})
+    assert first["shapes"] == [{"x": (1, CHANNELS)}]
+    assert third["shapes"] == [{"x": (3, CHANNELS)}]
+
+
+def test_tf32_is_not_called_fp32(graphs: Graphs, tensorrt: ModuleType) -> None:
+    with compiled(graphs, tf32=True) as session:
+        assert session.execution.precision == "tf32"
+
+
+def test_a_run_that_does_not_start_is_a_fault(
+    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with compiled(graphs) as session:
+        monkeypatch.setattr(tensorrt.IExecutionContext, "failing", True)
+        with pytest.raises(RunFault, match="TensorRT"):
+            session.lanes[0].run()
+
+
+@pytest.mark.parametrize("boundary", ["host", "device"])
+@pytest.mark.alone
+@pytest.mark.parametrize("cuda_graph", [False, True])
+def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
+    graphs: Graphs, tensorrt: ModuleType, boundary: str, cuda_graph: bool
+) -> None:
+    reference = reference_of(graphs.wide, 1)
+    settings = Settings(
+        options={"boundary": boundary, "cuda_graph": cuda_graph}, operator_times=True
+    )
+    with TensorRt().compile(graphs.wide, {"batch": 1}, settings) as session:
+        lane = session.lanes[0]
+        lane.bind(reference.inputs)
+        for _ in range(3):
+            lane.run()
+        start_s = time.perf_counter()
+        ops = session.operator_times(7)
+        whole_us = (time.perf_counter() - start_s) * 1e6 / 7
+        assert session.execution.clock == "device"
+        assert session.execution.call_path.startswith("execute_async_v3"), "not a recorded graph"
+        assert agrees(lane.outputs(), reference)
+    nodes = onnx.load(graphs.wide.path).graph.node
+    assert [(op.node, op.op) for op in ops] == [(n.name, n.op_type) for n in nodes]
+    assert all(op.engine_name == f"stand_in_{op.op.lower()}" for op in ops)
+    assert 0 < sum(op.time_us for op in ops) <= whole_us
+
+
+@pytest.mark.skipif(
+    not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
+)
+def test_a_recorded_graph_is_launched_and_waited_for_by_the_loop_in_c(
+    graphs: Graphs, tensorrt: ModuleType
+) -> None:
+    reference = reference_of(graphs.step, 1)
+    settings = Settings(options={"cuda_graph": True, "call": "c"})
+    with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.poison()
+        times = [array("q", bytes(8)) for _ in range(3)]
+        TimedCalls(lane.calls).time(times[0], times[1], times[2], 1)
+        assert agrees(lane.outputs(), reference)
+        assert loop_of(lane, streaming=True) == "C"
+    python_options: list[dict[str, OptionValue]] = [
+        {"cuda_graph": False},
+        {"cuda_graph": True, "call": "python"},
+    ]
+    for options in python_options:
+        with TensorRt().compile(graphs.step, {"batch": 1}, Settings(options=options)) as session:
+            assert loop_of(session.lanes[0], streaming=True) == "Python"
+    on_device = Settings(options={"cuda_graph": True, "boundary": "device"})
+    with TensorRt().compile(graphs.step, {"batch": 1}, on_device) as session:
+        assert loop_of(session.lanes[0], streaming=True) == "Python", "states stay on the device"
+        assert loop_of(session.lanes[0], streaming=False) == "C"
+
+
+def test_a_session_to_be_timed_tells_no_layers(graphs: Graphs, tensorrt: ModuleType) -> None:
+    with compiled(graphs) as session:
+        assert session.execution.clock == "wall"
+        with pytest.raises(Unsupported, match="operator times"):
+            session.operator_times(1)
+
+
+def test_layers_that_tensorrt_does_not_report_are_a_fault(
+    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tensorrt.IExecutionContext, "report_to_profiler", lambda self: False)
+    settings = Settings(operator_times=True)
+    with (
+        TensorRt().compile(graphs.dense, {"batch": 1}, settings) as session,
+        pytest.raises(RunFault, match="layer times"),
+    ):
+        session.operator_times(1)
+
+
+def test_operator_times_are_of_the_engine_that_was_timed_and_leave_it(
+    graphs: Graphs, tensorrt: ModuleType, tmp_path: Path
+) -> None:
+    compiled(graphs, tmp_path, cuda_graph=True).close()
+    engine_contents = {path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()}
+    options = {"cuda_graph": True}
+    settings = Settings(options=options, cache_dir=str(tmp_path), operator_times=True)
+    with TensorRt().compile(graphs.dense, {"batch": 1}, settings) as session:
+        assert session.execution.facts["engine_cache"] == "hit"
+        session.operator_times(2)
+    assert len(tensorrt.built) == 1
+    assert {
+        path: path.read_bytes() for path in (tmp_path / "tensorrt").iterdir()
+    } == engine_contents
+
+
+def test_a_full_gpu_is_out_of_memory_and_leaves_nothing(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver
+) -> None:
+    driver.set(alloc=2)
+    with pytest.raises(OutOfMemory, match="the GPU's memory"):
+        compiled(graphs)
+    driver.set()
+    driver.refuse_host(2)
+    with pytest.raises(OutOfMemory, match="the host's page-locked memory"):
+        compiled(graphs)
+    assert driver.live == 0
+
+
+def test_a_kernel_that_was_passed_over_does_not_explain_what_fails_later(
+    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stand_in, "said_while_building", ["Error Code 2: OutOfMemory (a tactic)"])
+    with compiled(graphs) as session:
+        monkeypatch.setattr(tensorrt.IExecutionContext, "failing", True)
+        with pytest.raises(RunFault, match="could not start a run"):
+            session.lanes[0].run()
+
+
+@pytest.mark.parametrize("cuda_graph", [False, True])
+def test_what_is_still_queued_is_over_before_what_it_uses_is_gone(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver, cuda_graph: bool
+) -> None:
+    """As after a run of another stream that failed."""
+    stand_in.late.clear()
+    session = compiled(graphs, streams=2, cuda_graph=cuda_graph)
+    for lane in session.lanes:
+        assert isinstance(lane, TensorRtLane) and lane.enqueue is not None
+        lane.enqueue()
+    session.close()
+    gc.collect()
+    assert stand_in.late == []
+    assert driver.live == 0
+
+
+def test_a_fault_of_the_device_is_the_cause_that_is_told(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver
+) -> None:
+    """It shows in a run, and every call after it fails too, those of closing among them."""
+    reference = reference_of(graphs.dense, 1)
+    with compiled(graphs) as session:
+        session.lanes[0].bind(reference.inputs)
+        driver.fail(700)
+        with pytest.raises(CudaError) as exc_info:
+            session.lanes[0].run()
+        assert "error 700" in str(session.fault(exc_info.value))
+
+
+@pytest.mark.parametrize(
+    ("boundary", "host_memory", "path"),
+    [
+        ("host", "pinned", ", pinned host memory"),
+        ("host", "pageable", ", pageable host memory"),
+        ("device", "pinned", "cuStreamSynchronize"),
+    ],
+)
+def test_what_a_run_copies_from_and_how_it_is_waited_for_is_told(
+    graphs: Graphs, tensorrt: ModuleType, boundary: str, host_memory: str, path: str
+) -> None:
+    options = {"boundary": boundary, "host_memory": host_memory, "sync": "block"}
+    with compiled(graphs, **options) as session:
+        execution = session.execution
+        assert execution.call_path.endswith(path)
+        expected_memory = host_memory if boundary == "host" else None
+        assert (execution.facts["sync"], execution.facts.get("host_memory")) == (
+            "block",
+            expected_memory,
+        )
+        assert execution.warnings == ()
+        (lane,) = session.lanes
+        reference = reference_of(graphs.dense, 1)
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+        with compiled(graphs, sync="spin") as second:
+            assert second.execution.facts["sync"] == "block", "one context for the process"
+            finding = diagnostic("sync_not_granted", requested="spin", actual="block")
+            assert finding in second.execution.warnings
+
+
+def test_at_the_devices_boundary_no_memory_of_the_host_is_locked(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver
+) -> None:
+    """A search for the largest batch there is not to end with the host's memory."""
+    driver.refuse_host(2)
+    with compiled(graphs, boundary="device") as session:
+        reference = reference_of(graphs.dense, 1)
+        (lane,) = session.lanes
+        lane.bind(reference.inputs)
+        lane.poison()
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+
+
+def test_a_recorded_graph_copies_from_locked_memory_alone(
+    graphs: Graphs, tensorrt: ModuleType
+) -> None:
+    options: dict[str, OptionValue] = {"cuda_graph": True, "host_memory": "pageable"}
+    with pytest.raises(Unsupported, match="host_memory=pinned"):
+        TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
+    options["boundary"] = "device"
+    TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options=options))
+
+
+def test_a_product_in_a_wider_type_is_named_in_what_the_row_claims(
+    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An int8 engine whose product runs in Half beside a fused layer that reads Int8."""
+    layers = [
+        {"Name": "a", "LayerType": "gemm", "Inputs": [{"Format/Datatype": "Half"}]},
+        {"Name": "b", "LayerType": "kgen", "Inputs": [{"Format/Datatype": "Int8"}]},
+    ]
+    description = json.dumps({"Layers": layers})
+    monkeypatch.setattr(
+        stand_in.EngineInspector, "get_engine_information", lambda self, form: description
+    )
+    with compiled(graphs) as session:
+        assert session.execution.precision == "fp16"
+        with pytest.raises(Unsupported, match="in fp16"):
+            refuse_wider("int8", session.execution.precision, "tensorrt")
+
+
+def test_closing_gives_everything_back(
+    graphs: Graphs, tensorrt: ModuleType, driver: Driver
+) -> None:
+    session = compiled(graphs, streams=2, cuda_graph=True)
+    session.lanes[0].run()
+    assert session.memory().device_peak_bytes == 200 + 2 * (1000 + 4 * CHANNELS + 4 * 3)
+    assert driver.live > 0
+    session.close()
+    session.close()
+    assert driver.live == 0
+
+
+def test_release_11_refuses_flags_for_precision(
+    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(TENSORRT, ("11.4.0.106", 13), monkeypatch)
+    with pytest.raises(Unsupported, match="typing=strong"):
+        TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(options={"typing": "flags"}))
+
+
+def test_the_second_gpu_can_be_named_and_a_third_is_not_there(
+    graphs: Graphs, tensorrt: ModuleType
+) -> None:
+    with TensorRt().compile(graphs.dense, {"batch": 1}, Settings(device="1")) as session:
+        assert session.execution.device_name == "Other GPU"
+    with pytest.raises(NotAvailable, match=r"tensorrt:1 \(Other GPU\)"):
+        TensorRt().refuse(graphs.dense, {"batch": 1}, Settings(device="2"))
