@@ -1,14 +1,17 @@
-"""The size of the product, by folder: `python -m tests.size`.
+"""The size of the product by folder, and of each group: `python -m tests.size`.
 
-A code line holds a token that is no comment and no docstring; blank lines hold none. Empty files
-count as files, but not for the median. All figures but files are in code lines.
+A code line holds a token that is no comment and no docstring; blank lines hold none. In C it is a
+line that is neither blank nor all comment. Empty files count as files, but not for the median. All
+figures but files are in code lines. Every .py and .c file of the checkout is in one group.
 """
 
 from __future__ import annotations
 
 import ast
 import io
+import re
 import statistics
+import subprocess
 import sys
 import tokenize
 from collections import defaultdict
@@ -19,6 +22,8 @@ from pathlib import Path
 from tests.checkout import ROOT
 
 PRODUCT = ("app", "exporters", "runtimes")
+_EXAMPLES = "assets/examples"
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 LONG_FILE, LONGEST_FILE, LONG_FUNCTION = 400, 600, 80
 _BLANK = {
     tokenize.COMMENT,
@@ -95,12 +100,39 @@ def _count_over(counts: list[int], limit: int) -> int:
     return sum(count > limit for count in counts)
 
 
-def product(root: Path) -> Iterator[tuple[str, Size]]:
-    """Every Python file below the product's folders, by its path from `root`."""
-    for top in PRODUCT:
-        for path in sorted((root / top).rglob("*.py")):
-            yield path.relative_to(root).as_posix(), measure(path.read_text("utf-8"))
+def files(root: Path) -> Iterator[tuple[str, Size]]:
+    """Every Python and C file that git knows or would add, by its path from `root`."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py", "*.c"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    for name in sorted(set(listed.splitlines())):
+        if (path := root / name).is_file():
+            source = path.read_text("utf-8")
+            yield name, measure(source) if name.endswith(".py") else Size(c_lines(source), 0, ())
+
+
+def c_lines(source: str) -> int:
+    """The lines of a C file that are not blank without its comments."""
+    return sum(bool(line.strip()) for line in _COMMENT.sub("", source).splitlines())
+
+
+def group_of(path: str) -> str:
+    """Which of product, tests, benchmarks and examples a file belongs to."""
+    if path.startswith("tests/"):
+        return "benchmarks" if path.startswith("tests/benchmarks/") else "tests"
+    return "examples" if path.startswith(f"{_EXAMPLES}/") else "product"
+
+
+def groups(sizes: Iterable[tuple[str, Size]]) -> Iterator[str]:
+    """A line for each group with its files and lines."""
+    found = defaultdict(list)
+    for path, size in sizes:
+        found[group_of(path)].append(size.lines)
+    for name in ("product", "tests", "benchmarks", "examples"):
+        yield f"{name:24}{len(found[name]):7}{sum(found[name]):8}"
 
 
 if __name__ == "__main__":
-    sys.stdout.writelines(f"{line}\n" for line in report(product(ROOT)))
+    measured = list(files(ROOT))
+    folders = [entry for entry in measured if entry[0].partition("/")[0] in PRODUCT]
+    lines = [*report(folders), "", *groups(measured)]
+    sys.stdout.writelines(f"{line}\n" for line in lines)

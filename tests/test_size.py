@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.size import Size, measure, report
+from tests.checkout import ROOT
+from tests.size import Size, c_lines, files, group_of, groups, measure, report
 
 SOURCE = '''"""A docstring
 of two lines."""
@@ -45,3 +46,18 @@ def test_empty_files_count_as_files_but_not_for_the_median() -> None:
         ["app/example", "3", "1002", "9.0", "%", "501", "601", "2", "1", "80", "0"],
         ["all", "4", "1102", "9.1", "%", "401", "601", "2", "1", "90", "1"],
     ]
+
+
+def test_a_c_line_is_neither_blank_nor_comment() -> None:
+    assert c_lines("/* two\nlines */\n\nint x; // one\n  // none\nint y; /* and */\n") == 2
+
+
+def test_every_file_is_of_one_group_and_what_moves_is_counted_where_it_goes() -> None:
+    sizes = dict(files(ROOT))
+    assert {"setup.py", "tests/size.py", "runtimes/calls/timed.c"} <= sizes.keys()
+    paths = ["app/cases/case.py", "tests/size.py", "tests/benchmarks/__main__.py"]
+    assert [group_of(path) for path in paths] == ["product", "tests", "benchmarks"]
+    assert group_of("assets/examples/x.py") == "examples"
+    rows = [line.split() for line in groups(sizes.items())]
+    assert sum(int(count) for _, count, _ in rows) == len(sizes)
+    assert sum(int(lines) for _, _, lines in rows) == sum(size.lines for size in sizes.values())

@@ -10,7 +10,15 @@ import pytest
 from app.cases.case import Case
 from app.cases.column import Value
 from app.cases.columns import BY_NAME as COLUMNS
-from app.cases.dimensions import DIMENSIONS, GRID, MATCHING, SETTINGS, matching_key, without
+from app.cases.dimensions import (
+    DIMENSIONS,
+    EMPTY_IS_VALUE,
+    GRID,
+    MATCHING,
+    SETTINGS,
+    matching_key,
+    without,
+)
 from app.cases.scenario import Batcher, Condition, Scenario
 from app.cases.user_files import UserFiles
 from app.comparison.measured_case import names
@@ -50,6 +58,19 @@ def test_every_field_that_names_a_case_is_a_dimension() -> None:
 def test_what_a_plan_varies_is_a_list_of_its_grid() -> None:
     lists = {"precisions", "threads", "scenarios", "conditions", "batcher"}
     assert {dimension.key for dimension in GRID} == lists <= set(Sweep.model_fields)
+
+
+_ARRIVALS = ("scenario", "gap_us", "offered_rate_hz", "burst_size", "burst_period_us")
+_SHARED = ("model", "precision", "threads", *_ARRIVALS, "wait_policy", "condition", "batcher")
+"""Both of what is compared and of what plots group by."""
+
+
+def test_rows_are_compared_and_grouped_by_these_columns() -> None:
+    compared = {*_SHARED, "axes", "user_files", "concurrency", "clock", "boundary", "host"}
+    grouped = {*_SHARED, "runtime", "batch_size", "sequence_length", "host"}
+    assert (set(MATCHING), len(MATCHING)) == (compared, len(compared))
+    assert (set(SETTINGS), len(SETTINGS)) == (grouped, len(grouped))
+    assert {*EMPTY_IS_VALUE} == {"condition", "batcher", "options"}
 
 
 @pytest.mark.parametrize("column", sorted({*MATCHING, *SETTINGS}))
