@@ -4,7 +4,7 @@ Without an argument: the number of offenders in each folder and page against its
 code 1 if one has more. An allowance may only go down: lower it when the count is lower. A kind of
 offender, with parts of paths or without, prints each with its place and what to write instead:
 
-    python -m tests.writing pages docs/deadlines.md
+    python -m tests.writing pages docs/load.md
     python -m tests.writing messages
 """
 

@@ -34,7 +34,7 @@ Judgement = Literal["holds", "breaks", "undecided"]
 
 FIRST_LOOK = 4
 """Rounds after which a rate is judged for the first time; the second and last time is after the
-most that it may have. A verdict is one-sided, nominally 2.5 % at each look; `docs/capacity.md`
+most that it may have. A verdict is one-sided, nominally 2.5 % at each look; `docs/load.md`
 tells how often it held."""
 LATE_IN_A_ROUND, CLUSTERS_IN_A_ROUND = 20, 2
 """A round is long enough for so many late requests, and so many clusters of them, where the target

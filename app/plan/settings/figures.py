@@ -132,7 +132,7 @@ class Figures(ModelFiles):
             label="Null twin of each case",
             term="null twin",
             fold=FIGURES_FOLD,
-            notes="Measures a [no-op copy](null-and-cold-start.md) of each case too; the "
+            notes="Measures a [no-op copy](conditions.md) of each case too; the "
             "difference is the compute time.",
         ),
     ] = False
@@ -150,7 +150,7 @@ class Figures(ModelFiles):
             fold=FIGURES_FOLD,
             values="integer",
             absent="none",
-            notes="[Fresh processes](null-and-cold-start.md) of each case after the rounds, for "
+            notes="[Fresh processes](conditions.md) of each case after the rounds, for "
             "the time to their first answer.",
         ),
     ] = None
@@ -221,7 +221,7 @@ class Figures(ModelFiles):
             values="table of shares",
             absent="none",
             notes='Target precision: `ci_width = {p50 = 0.01, "p99.9" = 0.2}`; see '
-            "[below](#as-many-rounds-as-a-figure-takes).",
+            "[plan files](plan-file.md#as-many-rounds-as-a-figure-takes).",
         ),
     ] = Field(default_factory=dict)
     sequential: Annotated[
@@ -235,7 +235,8 @@ class Figures(ModelFiles):
             term="sequential comparison",
             fold=FIGURES_FOLD,
             notes="Adds rounds to the cases whose comparison with the baseline is undecided, up to "
-            "`rounds` (40 unless given); see [below](#as-many-rounds-as-a-verdict-takes).",
+            "`rounds` (40 unless given); see [plan "
+            "files](plan-file.md#as-many-rounds-as-a-verdict-takes).",
         ),
     ] = False
     detect: Annotated[
@@ -270,8 +271,7 @@ class Figures(ModelFiles):
             fold=FIGURES_FOLD,
             values="microseconds",
             absent="none",
-            notes="Reports [the share of runs that took "
-            "longer](load-closed.md#later-than-a-deadline).",
+            notes="Reports [the share of runs that took longer](load.md#later-than-a-deadline).",
         ),
     ] = None
 

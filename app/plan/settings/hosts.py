@@ -41,7 +41,8 @@ class PlanSettings(Figures):
             values="table of interpreters",
             absent="the user's configuration file",
             notes="The interpreters behind the `@` of a runtime: "
-            '`environments.ort127 = "/envs/ort127/bin/python"`, see [releases](releases.md).',
+            '`environments.ort127 = "/envs/ort127/bin/python"`, see '
+            "[releases](install.md#is-the-new-release-of-an-engine-slower).",
         ),
     ] = Field(default_factory=dict)
     cluster: Annotated[

@@ -75,7 +75,8 @@ class Limits(Measurements):
             fold=PLACES_FOLD,
             values='`"2,3"`, `"2-5"`',
             absent="the last ones, one for each thread of a case",
-            notes="Where the measuring process runs: see [deadlines](deadlines.md).",
+            notes="Where the measuring process runs: see "
+            "[deadlines](load.md#how-do-i-keep-other-work-from-delaying-a-model).",
         ),
     ] = ""
     lock_memory: Annotated[

@@ -72,7 +72,7 @@ class RunLength(BaseModel):
             commands=(*PLANNED, "study"),
             common=True,
             values="`glance`, `quick`, `brief`, `standard`, `publication`",
-            notes="How long to measure: see [below](#how-long-to-measure).",
+            notes="How long to measure: see [plan files](plan-file.md#how-long-to-measure).",
         ),
     ] = "quick"
     rounds: Annotated[
@@ -145,8 +145,8 @@ class RunLength(BaseModel):
             values="seconds",
             absent="the preset's",
             notes="Over how long the rounds of a case are spread at least: see "
-            "[below](#rounds-that-are-spread-over-time). 0 measures them in a row. Without it "
-            "`standard` takes 2 minutes, and 10 under other load.",
+            "[plan files](plan-file.md#rounds-that-are-spread-over-time). 0 measures them in a "
+            "row. Without it `standard` takes 2 minutes, and 10 under other load.",
         ),
     ] = None
 
@@ -214,8 +214,8 @@ class Measurements(RunLength):
             commands=(*PLANNED, "check"),
             label="Compile only",
             fold=LIMITS_FOLD,
-            notes="[Compiles each case and runs none](check.md). Cannot be used with keys that set "
-            "how to measure.",
+            notes="[Compiles each case and runs none](a-run.md#will-it-run-there). Cannot be used "
+            "with keys that set how to measure.",
         ),
     ] = False
     slo: Annotated[
@@ -232,7 +232,9 @@ class Measurements(RunLength):
             fold=FIGURES_FOLD,
             values="`p99=5ms`, `mean=2ms`",
             absent="none",
-            notes="Each case begins a [search](capacity.md) for the highest rate of requests whose "
+            notes="Each case begins a "
+            "[search](load.md#how-many-requests-a-second-keep-a-latency) for the highest rate of "
+            "requests whose "
             "latency keeps this.",
         ),
     ] = ""

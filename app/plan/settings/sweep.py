@@ -105,7 +105,7 @@ class Sweep(BaseModel):
             absent="`available`",
             notes="`runtime[:device][@release or environment]`. `available` is every runtime that "
             "this machine has, but for those that the list names with a device; `ort-cuda:0+1` is "
-            "one case [over two devices](replicas.md#several-devices).",
+            "one case [over two devices](load.md#several-devices).",
         ),
     ] = ()
     precisions: Annotated[
@@ -224,7 +224,8 @@ class Sweep(BaseModel):
             group=WORK,
             common=True,
             values="`closed_loop`, `paced:20us`, `rate:200/s`, `poisson:200/s`, `burst:8@10ms`, "
-            "[`multistream:8`, `offline`, `ahead:8`](load-closed.md)",
+            "[`multistream:8`, `offline`, "
+            "`ahead:8`](load.md#how-fast-are-several-requests-at-once)",
             notes="When the next run begins: [load as it arrives](load.md).",
         ),
     ] = ("closed_loop",)
@@ -276,8 +277,8 @@ class Sweep(BaseModel):
             label="Batcher",
             term="batcher",
             values="`max=8,wait=2ms`, `none`",
-            notes="[A dynamic batcher](batching.md) before the model, for requests that arrive "
-            "independently.",
+            notes="[A dynamic batcher](load.md#what-does-a-batcher-cost-and-gain) before the "
+            "model, for requests that arrive independently.",
         ),
     ] = (NO_BATCHER,)
     replicas: Annotated[
@@ -292,8 +293,9 @@ class Sweep(BaseModel):
             example="2, 4 … (one)",
             values="integers",
             absent="none",
-            notes="[Sessions that share the work](replicas.md) of `offline`, or of other "
-            "`scenarios` that are given; a single one is measured too.",
+            notes="[Sessions that share the "
+            "work](load.md#what-do-several-copies-of-a-model-serve-together) of `offline`, or of "
+            "other `scenarios` that are given; a single one is measured too.",
         ),
     ] = ()
 

@@ -68,7 +68,7 @@ OUTPUTS = (
         group=PLACE,
         commands=_RUN,
         notes="Without it a person at a terminal is asked. They lie in the cache, see "
-        "[releases](releases.md).",
+        "[releases](install.md#is-the-new-release-of-an-engine-slower).",
     ),
     Setting(
         key="show_config",
