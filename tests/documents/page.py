@@ -68,28 +68,8 @@ def _cards() -> Iterator[Block]:
     left_out = left_out_errors(predictions)
     yield Heading("VOLLO: latencies")
     yield Paragraph(
-        "Simulated. Each row is compared at the release that published it, which is inferred. The "
-        "constants of the card's model were fitted to the means of these rows, so an unknown "
-        "network has a larger error: “left out” is the error of a mean with constants fitted "
-        "without its row."
-    )
-    lines = [
-        (
-            prediction.row.model,
-            prediction.row.card,
-            prediction.row.release,
-            f"{prediction.row.mean_us:g}",
-            _percent_text(prediction.mean_error),
-            _percent_text(left_out_error),
-            f"{prediction.row.p99_us:g}",
-            _percent_text(prediction.p99_error),
-        )
-        for prediction, left_out_error in zip(predictions, left_out, strict=True)
-    ]
-    yield _table(
-        ("model", "card", "release"),
-        lines,
-        ("mean (µs)", "error of the mean", "left out", "p99 (µs)", "error of the p99"),
+        "Simulated; the simulated card's page has each row. The constants of its model were fitted "
+        "to the means of these rows, so an unknown network has a larger error."
     )
     unfit_rows = [row for row in rows if not row.fits]
     yield Points(tuple(_card_sentences(predictions, left_out, unfit_rows)))
@@ -170,7 +150,3 @@ def _table(
 ) -> Table:
     columns = (*(Column(name, is_name=True) for name in names), *map(Column, figures))
     return Table(columns, tuple(lines))
-
-
-def _percent_text(per_cent: float) -> str:
-    return f"{per_cent:+.1f} %"

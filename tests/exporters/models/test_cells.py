@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
-from collections.abc import Iterator
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -13,14 +10,12 @@ import torch
 from numpy.lib.stride_tricks import sliding_window_view
 from torch import nn
 
-from exporters import install_layout
 from exporters.inputs import seeded_inputs
 from exporters.models.catalogue import find
 from exporters.models.cell_definitions import DEFINITIONS
 from exporters.pytorch.counts import macs, parameter_counts
 from exporters.pytorch.module import build
 from exporters.types import Definition
-from tests.checkout import ROOT
 from tests.exporters.models.symbolic import assert_batch_is_symbolic_and_right
 from tests.exporters.support import WorkerProcess
 from tests.seldom import seldom_but
@@ -203,28 +198,6 @@ def test_reduction_saves_work() -> None:
     pixels = 32 * 32
     assert counts["naive"] == pixels * 32 * 32 * (1 + 9 + 25)
     assert counts["reduced"] == pixels * (2 * 32 * 32 + 2 * 32 * 16 + 16 * 32 * (9 + 25))
-
-
-def _drawn_lines() -> Iterator[str]:
-    for definition in DEFINITIONS:
-        module = import_module(
-            install_layout.module_name(definition.factory.target.partition(":")[0])
-        )
-        for _, part in inspect.getmembers(module):
-            if getattr(part, "__module__", None) != module.__name__:
-                continue
-            yield from (
-                line.strip()
-                for line in (inspect.getdoc(part) or "").splitlines()
-                if line.startswith("    ")
-            )
-
-
-def test_the_published_drawings_are_those_of_the_code() -> None:
-    readme = (ROOT / "exporters/models/CELLS.md").read_text("utf-8")
-    lines = set(_drawn_lines())
-    assert len(lines) > 20
-    assert [line for line in lines if line not in readme] == []
 
 
 @pytest.mark.parametrize("definition", seldom_but(QUICK, DEFINITIONS, lambda one: one.name))
