@@ -15,10 +15,6 @@ from app.cases.columns import GROUPS, MAIN
 from app.cases.status import STATUSES
 
 PAGE = Path(__file__).with_name("COLUMNS.md")
-_HEAD = (
-    "| column | group | holds | unit | better | meaning |",
-    "| --- | --- | --- | --- | --- | --- |",
-)
 _KINDS = {"text": "text", "count": "integer", "number": "number", "flag": "true or false"}
 
 
@@ -35,10 +31,10 @@ def page() -> str:
         f"{_join_words(MAIN)}.",
         "",
         "`--columns` chooses others: `all`, names of columns, or the groups",
-        f"{_join_words(GROUPS_FOR_PEOPLE)}.",
+        f"{_join_words(GROUPS_FOR_PEOPLE)}. In parentheses are group, kind and unit.",
     ]
     for heading, columns in GROUPS.items():
-        lines += ["", f"## {heading}", "", *_HEAD, *map(_line, columns)]
+        lines += ["", f"## {heading}", "", *map(_line, columns)]
     lines += [
         "",
         "## Percentiles of your choice",
@@ -47,7 +43,6 @@ def page() -> str:
         "at the end of every row of that run: two digits before the point, and the point left out,",
         "so that p99.99 is `p9999` and p5 is `p05`.",
         "",
-        *_HEAD,
         *(
             _line(definition)
             for name in percentile_columns((99.99,))
@@ -69,9 +64,9 @@ def page() -> str:
 
 
 def _line(column: Column) -> str:
-    holds = _KINDS[column.kind]
-    cells = (f"`{column.name}`", column.group, holds, column.unit, column.better, column.meaning)
-    return f"| {' | '.join(map(str, cells))} |"
+    better = f"{column.better} is better" if column.better else ""
+    words = (column.group, _KINDS[column.kind], column.unit, better)
+    return f"- `{column.name}` ({', '.join(filter(None, words))}): {column.meaning}"
 
 
 def _join_words(words: Sequence[str]) -> str:

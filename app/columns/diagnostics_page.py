@@ -10,7 +10,6 @@ from pathlib import Path
 
 from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import TABLES, diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic, Entry
 
 PAGE = Path(__file__).parents[2] / "docs" / "diagnostics.md"
 _HEAD = """\
@@ -33,27 +32,22 @@ def page() -> str:
     return "\n".join(_lines())
 
 
-def example(code: str, entry: Entry) -> Diagnostic:
-    """The diagnostic with the example's parameters."""
-    return diagnostic(code, entry.example_subject, **entry.example)
-
-
 def _lines() -> Iterator[str]:
     yield _HEAD
     for heading, entries in TABLES.items():
         yield f"## {heading}\n"
         for code, entry in entries.items():
-            sample = example(code, entry)
+            sample = diagnostic(code, entry.example_subject, **entry.example)
             units = entry.units.items()
             parameters = ", ".join(f"`{name}` ({unit.meaning})" for name, unit in units)
+            sentences = (
+                f"{entry.title} ({entry.severity}).",
+                entry.condition,
+                rendering.action(sample) if entry.action else "",
+                f"Parameters: {parameters}." if parameters else "",
+            )
             yield f"### `{code}`\n"
-            yield f"{entry.title} ({entry.severity}).\n"
-            yield f"- Raised when: {entry.condition}"
-            if parameters:
-                yield f"- Parameters: {parameters}"
-            if entry.action:
-                yield f"- Action: {rendering.action(sample)}"
-            yield f"- Example: {rendering.message(sample)}\n"
+            yield f"{' '.join(filter(None, sentences))}\n"
 
 
 if __name__ == "__main__":
