@@ -31,7 +31,7 @@ def page() -> str:
         f"{_join_words(MAIN)}.",
         "",
         "`--columns` chooses others: `all`, names of columns, or the groups",
-        f"{_join_words(GROUPS_FOR_PEOPLE)}. In parentheses are group, kind and unit.",
+        f"{_join_words(GROUPS_FOR_PEOPLE)}. In parentheses: group (but other), kind, unit.",
     ]
     for heading, columns in GROUPS.items():
         lines += ["", f"## {heading}", "", *map(_line, columns)]
@@ -65,7 +65,8 @@ def page() -> str:
 
 def _line(column: Column) -> str:
     better = f"{column.better} is better" if column.better else ""
-    words = (column.group, _KINDS[column.kind], column.unit, better)
+    group = "" if column.group == "other" else column.group
+    words = (group, _KINDS[column.kind], column.unit, better)
     return f"- `{column.name}` ({', '.join(filter(None, words))}): {column.meaning}"
 
 

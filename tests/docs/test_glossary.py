@@ -12,7 +12,7 @@ from app.commands.parsers import parser_of
 from app.commands.table import BY_NAME as COMMANDS
 from tests.checkout import ROOT
 
-PAGE = ROOT / "docs" / "glossary.md"
+PAGE = ROOT / "docs" / "README.md"
 ROWS = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", PAGE.read_text("utf-8"), re.MULTILINE)
 ENTRIES = [row for row in ROWS if row[0] != "word" and "---" not in row[0]]
 
