@@ -88,6 +88,9 @@ def _cell(name: str, row: Mapping[str, str], reasons: dict[str, int]) -> str:
 
 
 def without_places(reason: str) -> str:
-    """The reason on one line, safe in Markdown, without folders of this machine."""
+    """The kind of a reason on one line, safe in Markdown: without folders of this machine, names
+    of a graph and what to do."""
     bare = re.sub(r"(?<![\w.])/(?:[\w.+-]+/)+", "", reason)
+    bare = re.sub(r"'[^']*'", "'…'", bare)
+    bare = re.sub(r"( in node '…')?: (?:use|measure|give) [^:]*$", "", bare)
     return re.sub(r"([|<>*_`\[\]])", r"\\\1", " ".join(bare.split()))
