@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.survey.networks import Network
 
 RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga:v80")
-_HEADINGS = ("network", "from", "parameters", "exported", *RUNTIMES[:-1], "card (V80)")
+_HEADINGS = ("network", "from", *RUNTIMES[:-1], "card (V80)")
 _PACKAGES = ("torch", "onnx", "onnxruntime-gpu", "openvino", "transformers", "torchvision", "timm")
 _FITTED_BY = ("scikit-learn", "skl2onnx", "xgboost-cpu")
 _NOT_RUN = "not run"
@@ -45,11 +45,13 @@ def read_rows(folder: Path) -> Rows:
 def page(results: Sequence[tuple[Network, Rows]]) -> str:
     """The whole page; the reasons are numbered as they first appear."""
     reasons: dict[str, int] = {}
-    lines = [_line(network, rows, reasons) for network, rows in results]
+    lines = [_line(network, rows, reasons) for network, rows in results if not _is_ok(rows)]
+    ok_names = ", ".join(network.name for network, rows in results if _is_ok(rows))
     packages = ", ".join(f"{name} {version(name)}" for name in (*_PACKAGES, *_FITTED_BY))
     table = ["| " + " | ".join(_HEADINGS) + " |", "|" + " --- |" * len(_HEADINGS), *lines]
     reason_lines = [f"{number}. {reason}" for reason, number in reasons.items()]
-    parts = [_INTRODUCTION, f"Versions: {packages}.\n", _sum(results), *table]
+    parts = [_INTRODUCTION, f"Versions: {packages}.\n", _sum(results)]
+    parts += [f"`ok` on all four: {ok_names}.\n", "The others:\n", *table]
     return "\n".join([*parts, "", *(["## Reasons", "", *reason_lines, ""] if reason_lines else [])])
 
 
@@ -63,18 +65,13 @@ def _sum(results: Iterable[tuple[Network, Rows]]) -> str:
     return "\n".join([f"Of {len(networks)} networks:\n", *counts, ""])
 
 
+def _is_ok(rows: Rows) -> bool:
+    return all(rows.get(runtime, {}).get("status") == "ok" for runtime in RUNTIMES)
+
+
 def _line(network: Network, rows: Rows, reasons: dict[str, int]) -> str:
-    runtime_rows = [rows.get(runtime, {}) for runtime in RUNTIMES]
-    parameters = next((row["parameters"] for row in runtime_rows if row.get("parameters")), "")
-    export_word = (
-        "yes" if parameters or any(row.get("status") == "ok" for row in runtime_rows) else "no"
-    )
-    if not any(runtime_rows):
-        export_word = _NOT_RUN
-    count_text = f"{int(float(parameters)):,}" if parameters else ""
-    cells = [network.name, network.source, count_text, export_word]
-    cells += [_cell(network.name, row, reasons) for row in runtime_rows]
-    return "| " + " | ".join(cells) + " |"
+    cells = [_cell(network.name, rows.get(runtime, {}), reasons) for runtime in RUNTIMES]
+    return "| " + " | ".join((network.name, network.source, *cells)) + " |"
 
 
 def _cell(name: str, row: Mapping[str, str], reasons: dict[str, int]) -> str:
