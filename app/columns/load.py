@@ -6,7 +6,6 @@ import hashlib
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -14,9 +13,8 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.round import FIRST_OF_SHAPE, MEASURED, OpenLoop, RoundResult, latency_ns
 from app.cases.telemetry import CPU_DEVICE
-from app.run_folder.folder import TELEMETRY, telemetry_name
-from app.run_folder.run import SAMPLES, Run, read_records
-from app.run_folder.telemetry import read_readings
+from app.run_folder.run import Run, read_records
+from app.run_folder.telemetry import read_readings, readings_path
 from app.stats.open_loop import batches_of
 from app.stats.quantiles import supported_quantile
 from app.stats.steadiness import MINUTE_S, Ends, ends
@@ -127,7 +125,7 @@ def shape_runs(run: Run, case: Case) -> tuple[ShapeRuns, ...]:
     timed_rounds = [result for result in run.rounds_of(case) if result.samples]
     if not case.condition.points or not timed_rounds:
         return ()
-    rounds = [read_records(run.path / SAMPLES / result.samples) for result in timed_rounds]
+    rounds = [read_records(run.samples_path(result)) for result in timed_rounds]
     measured_count = sum(int(np.count_nonzero(records["phase"] == MEASURED)) for records in rounds)
     return tuple(
         _runs_of_shape(number, axes_key(point), rounds, measured_count)
@@ -189,7 +187,7 @@ MINIMUM_DURATION = 0.95
 
 
 def sustained_columns(
-    case: Case, run: Path, rounds: Sequence[RoundResult], samples: Sequence[Samples]
+    case: Case, run: Run, rounds: Sequence[RoundResult], samples: Sequence[Samples]
 ) -> Row:
     """Medians over the rounds that were timed; {} of a case that was not sustained."""
     if case.condition.kind != "sustained" or not any(len(item.started_ns) for item in samples):
@@ -244,10 +242,10 @@ def _sustained_ratios(edges: Iterable[Ends], name: str) -> list[float]:
 
 
 def _machine_values(
-    run: Path, result: RoundResult, samples: Samples, part_s: float
+    run: Run, result: RoundResult, samples: Samples, part_s: float
 ) -> dict[str, float]:
     """Clock and temperature of what computed: a GPU as it was read, else the core that timed."""
-    path = run / TELEMETRY / telemetry_name(result.case_id, result.round)
+    path = readings_path(run, result)
     gpu = [reading for reading in read_readings(path) if reading.device != CPU_DEVICE]
     if not gpu:
         return {name: float(result.facts[name]) for name in _MACHINE_FACTS if name in result.facts}

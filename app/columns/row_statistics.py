@@ -42,11 +42,11 @@ from app.columns.load import batcher_columns, shape_columns, sustained_columns
 from app.machine.environment import graphlap_version
 from app.plan.plan import Plan
 from app.run_folder.files import new_digest, text_digest
-from app.run_folder.folder import TELEMETRY, telemetry_name
+from app.run_folder.folder import TELEMETRY
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.run import Run
 from app.run_folder.statistics_store import Content
-from app.run_folder.telemetry import device_columns
+from app.run_folder.telemetry import device_columns, readings_path
 from app.stats.summary import Rate, Summary, summarise
 from exporters.codec import CodecError, from_json, to_brief_json
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -179,10 +179,10 @@ def program_digest(root: Path, places: Sequence[str]) -> str:
 
 def _readings(run: Run, rounds: Sequence[RoundResult]) -> list[int]:
     """Checksums of the devices' readings of each round; nothing of a run that has none."""
-    folder = run.path / TELEMETRY
-    if not folder.is_dir():
+    folders = {run.folder_of(result) for result in rounds}
+    if not any((folder / TELEMETRY).is_dir() for folder in folders):
         return []
-    return [_checksum(folder / telemetry_name(result.case_id, result.round)) for result in rounds]
+    return [_checksum(readings_path(run, result)) for result in rounds]
 
 
 def _checksum(path: Path) -> int:
@@ -203,11 +203,11 @@ def _compute(
     counts = outlier_counts(timed_rounds, samples)
     has_latency = case.scenario.kind != "ahead"
     columns = SampleColumns(
-        device_columns(run.path, timed_rounds),
+        device_columns(run, timed_rounds),
         interference_columns(timed_rounds, counts),
         late_columns(plan.deadline_us, samples, confidence) if has_latency else {},
         batcher_columns(case, samples),
-        sustained_columns(case, run.path, timed_rounds, samples),
+        sustained_columns(case, run, timed_rounds, samples),
         shape_columns(run, case, timed_rounds),
     )
     starts_s = round_starts_s(timed_rounds)

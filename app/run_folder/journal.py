@@ -29,7 +29,30 @@ from exporters.types import ExportedModel, Precision
 from runtimes.execution import Clock
 
 FOLDER = "journal"
+SHARES = "hosts"
 _MAXIMUM_NAMED = 50
+
+
+def share_folders(folder: Path) -> list[Path]:
+    """`hosts/NAME/SHARE` of a run that other machines measured; links lead to none."""
+    shares = sorted((folder / SHARES).glob("*/*"))
+    return [path for path in shares if path.is_dir() and _is_plain(folder, path)]
+
+
+def journals(folder: Path) -> list[Path]:
+    """The journals of a run folder, its own before those of its shares."""
+    places = (folder, *share_folders(folder))
+    return [path for place in places for path in sorted((place / FOLDER).glob("*.jsonl"))]
+
+
+def source_of(folder: Path, journal: Path) -> str:
+    """What a journal is called among those of a run: its name, below the folder of its share."""
+    share = journal.parents[1]
+    return journal.name if share == folder else f"{share.relative_to(folder)}/{journal.name}"
+
+
+def _is_plain(folder: Path, share: Path) -> bool:
+    return not any(path.is_symlink() for path in (folder / SHARES, share.parent, share))
 
 
 class Journal:

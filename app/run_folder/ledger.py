@@ -7,7 +7,7 @@ so that all of them see the same run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class Ledger:
     path: Path
     manifest: Manifest
     environments: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    folders: dict[str, Path] = field(default_factory=dict)
     recorded: int = 0
     failed: set[str] = field(default_factory=set)
     cases: dict[str, Case] = field(init=False)
@@ -68,9 +69,9 @@ class Ledger:
         self.cases = {case.case_id: case for case in self.manifest.cases}
         self.store = StatisticsStore(self.path, self.manifest.run_id)
 
-    def take(self, source: str, line: Line, text: bytes = b"") -> str:
+    def take(self, source: str, line: Line, text: bytes = b"", folder: Path | None = None) -> str:
         """Know one line more; gives the id of the case that it is about, '' if of no one. `text` is
-        the line as it was read.
+        the line as it was read, `folder` that of its files where it is not the run's own.
 
         What is recorded twice counts once: the first line stands, but for models and for what
         circumstances made fail, or is void, which is done again. Writers of several
@@ -87,6 +88,8 @@ class Ledger:
                     text or line_text(line_values(line))
                 )
                 self.environments.setdefault(line.host, line.environment)
+                if folder is not None:
+                    self.folders[line.writer] = folder
             case ModelExported():
                 self._models[line.asked, line.precision] = line.model
                 if source in self._writers:
@@ -109,6 +112,8 @@ class Ledger:
             case ColdStart():
                 self._take_cold_start(line)
             case Operators():
+                if folder is not None and line.file:
+                    line = replace(line, file=str(folder / line.file))
                 self._take_operators(line)
                 return line.case_id
             case TimeSpent():
@@ -202,4 +207,5 @@ class Ledger:
             },
             writer_digests=self._writer_digests,
             store=self.store,
+            folders=self.folders,
         )

@@ -51,7 +51,8 @@ class Run:
     other lines, by their journal, but for the first lines of writers, whose digests are by writer,
     and for what a writer spent its time on, on which no row depends. `sound` are the timed rounds
     of each case whose samples were looked at, and `store` has rows and statistics that were
-    computed before. `time_spent` has a line of each writer that ended by itself.
+    computed before. `time_spent` has a line of each writer that ended by itself. `folders` has the
+    folder of each writer whose files lie elsewhere than in `path`.
     """
 
     path: Path
@@ -73,6 +74,7 @@ class Run:
     writer_digests: Mapping[str, str] = field(default_factory=dict)
     sound: Mapping[str, SoundSamples] = field(default_factory=dict)
     store: StatisticsStore | None = None
+    folders: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -159,13 +161,22 @@ class Run:
         starts = self.cold_starts.get(cold_subject_of(case).case_id, {})
         return tuple(starts[number] for number in sorted(starts))
 
+    def folder_of(self, result: RoundResult) -> Path:
+        """Where the files of a round lie: the run's own folder, or that of its share or part."""
+        writer = self.writers.get(result.case_id, {}).get(result.round)
+        return self.path if writer is None else self.folders.get(writer.writer, self.path)
+
+    def samples_path(self, result: RoundResult) -> Path:
+        """The file of a round's samples."""
+        return self.folder_of(result) / SAMPLES / result.samples
+
     def samples_of(self, result: RoundResult) -> Samples:
         """The measured samples of one round, warm-up left out."""
         return self.samples_and_content(result)[0]
 
     def samples_and_content(self, result: RoundResult) -> tuple[Samples, Content]:
         """The same, and what the file held of which they were taken."""
-        data = read_samples(self.path.joinpath(SAMPLES, result.samples))
+        data = read_samples(self.samples_path(result))
         records = records_of(data)
         measured_records = records[records["phase"] == MEASURED]
         samples = as_samples(

@@ -20,7 +20,7 @@ from app.cases.column import Row, number_of
 from app.cases.round import MEASURED, RoundResult
 from app.cases.telemetry import CPU_DEVICE, Disturbance, Reading
 from app.run_folder.folder import TELEMETRY, telemetry_name
-from app.run_folder.run import SAMPLES, read_records
+from app.run_folder.run import Run, read_records
 from exporters.codec import CodecError, from_json
 from exporters.file_access import read_file
 
@@ -39,7 +39,7 @@ MINIMUM_SPAN_S = 0.5
 """A shorter difference of energies is uncertain, as counters move in steps."""
 
 
-def device_columns(run: Path, rounds: Sequence[RoundResult]) -> Row:
+def device_columns(run: Run, rounds: Sequence[RoundResult]) -> Row:
     """The columns that readings give: medians over the rounds, the most memory, all throttling."""
     rows = [_round_columns(run, result) for result in rounds if result.clock != "simulated"]
     memory = [value for row in rows if (value := row.get("device_memory_peak_mib")) is not None]
@@ -89,9 +89,13 @@ def _lines(path: Path) -> Iterator[Reading | None]:
             yield None
 
 
-def _round_columns(run: Path, result: RoundResult) -> Row:
-    name = telemetry_name(result.case_id, result.round)
-    readings = read_readings(run.joinpath(TELEMETRY, name))
+def readings_path(run: Run, result: RoundResult) -> Path:
+    """The file of what the devices told during a round."""
+    return run.folder_of(result) / TELEMETRY / telemetry_name(result.case_id, result.round)
+
+
+def _round_columns(run: Run, result: RoundResult) -> Row:
+    readings = read_readings(readings_path(run, result))
     gpu = [reading for reading in readings if reading.device != CPU_DEVICE]
     readings = gpu or readings
     devices = list(dict.fromkeys(reading.device for reading in readings))
@@ -103,7 +107,7 @@ def _round_columns(run: Path, result: RoundResult) -> Row:
     values: Row = {"device_memory_peak_mib": sum(memory.values())} if memory else {}
     if not readings or not result.samples:
         return values
-    records = read_records(run / SAMPLES / result.samples)
+    records = read_records(run.samples_path(result))
     measured_records = records[records["phase"] == MEASURED]
     if not len(measured_records):
         return values
@@ -234,11 +238,11 @@ class RoundTelemetry:
     load: float | None = None
 
 
-def round_telemetry(run: Path, result: RoundResult) -> RoundTelemetry:
+def round_telemetry(run: Run, result: RoundResult) -> RoundTelemetry:
     """Nothing of a round on a simulated clock: its times are of no machine."""
     if result.clock == "simulated":
         return RoundTelemetry()
-    readings = read_readings(run / TELEMETRY / telemetry_name(result.case_id, result.round))
+    readings = read_readings(readings_path(run, result))
     disturbances = result.interference.disturbances if result.interference else ()
     environment = result.environment
     return RoundTelemetry(

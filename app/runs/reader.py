@@ -20,11 +20,10 @@ from app.cases.errors import ResultsError
 from app.cases.round import FIRST_OF_SHAPE, MEASURED, WARMUP, RoundResult
 from app.columns.row_statistics import Statistics
 from app.run_folder import journal as lines
-from app.run_folder.journal import FOLDER
+from app.run_folder.journal import journals, source_of
 from app.run_folder.ledger import Ledger
 from app.run_folder.manifest import MANIFEST, Manifest, read_manifest
 from app.run_folder.run import (
-    SAMPLES,
     Run,
     SoundSamples,
     content_of,
@@ -43,12 +42,10 @@ _PHASES = {WARMUP, MEASURED, FIRST_OF_SHAPE}
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
 
 
-def damage(run: Path, result: RoundResult) -> Diagnostic | None:
-    """What is wrong with a round's samples."""
-    if not result.samples:
-        return None
+def damage(samples: Path, result: RoundResult) -> Diagnostic | None:
+    """What is wrong with the file of a round's samples."""
     try:
-        data = read_file(run.joinpath(SAMPLES, result.samples))
+        data = read_file(samples)
     except OSError as error:
         return _unreadable(error, result)
     return _damage_in(data, result)
@@ -142,7 +139,7 @@ def _unchanged_samples(
     if run.store is None or not run.store.knows(case.case_id):
         return None
     try:
-        contents = [run.store.content(run.path / SAMPLES / result.samples) for result in timed]
+        contents = [run.store.content(run.samples_path(result)) for result in timed]
     except OSError:
         return None
     key = statistics.key(run, case, timed, contents)
@@ -158,7 +155,7 @@ def _read_contents(
     contents: dict[int, Content] = {}
     damage_by_round: dict[int, Diagnostic] = {}
     for result in timed_rounds:
-        path = run.path / SAMPLES / result.samples
+        path = run.samples_path(result)
         try:
             status = path.stat()
             data = read_file(path)
@@ -185,7 +182,7 @@ def read_run(path: Path) -> Run:
 def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
     """By host what it was, of the journals' first lines alone; what can't be read tells nothing."""
     environments: dict[str, Mapping[str, Any]] = {}
-    for journal in sorted((path / FOLDER).glob("*.jsonl")):
+    for journal in journals(path):
         try:
             with open_file(journal) as file:
                 line = lines.parse_line(file.readline().removesuffix(b"\n"))
@@ -213,7 +210,7 @@ class JournalReader:
     @property
     def journal_lines(self) -> dict[str, int]:
         """How many whole lines were read, by the name of the journal file."""
-        return {path.name: lines for path, (_, lines) in self._read.items()}
+        return {source_of(self.folder, path): lines for path, (_, lines) in self._read.items()}
 
     def read_all(self) -> Ledger:
         """All that there is, for who must not miss a line; ResultsError for the first damaged."""
@@ -233,7 +230,7 @@ class JournalReader:
                 f"the run folder {self.folder} is gone", "put it back, or open another run"
             )
         changed_ids: set[str] = set()
-        for path in sorted((self.folder / FOLDER).glob("*.jsonl")):
+        for path in journals(self.folder):
             changed_ids |= self._read_on(path)
         return changed_ids - {""}
 
@@ -259,7 +256,9 @@ class JournalReader:
                 )
                 break
             if line is not None:
-                changed_ids.add(self.ledger.take(path.name, line, text))
+                source, folder = source_of(self.folder, path), path.parents[1]
+                elsewhere = folder if folder != self.folder else None
+                changed_ids.add(self.ledger.take(source, line, text, elsewhere))
         return changed_ids
 
     def _parse_line(self, path: Path, number: int, text: bytes) -> lines.Line | None:

@@ -30,15 +30,16 @@ from app.columns.rows import Rows
 from app.machine.environment import graphlap_version
 from app.run_folder import journal as lines
 from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, agree, read_json, text_digest
-from app.run_folder.folder import LIVE, RESULTS, TELEMETRY, is_being_written, telemetry_name
-from app.run_folder.journal import FOLDER
+from app.run_folder.folder import LIVE, RESULTS, TELEMETRY, is_being_written
+from app.run_folder.journal import FOLDER, share_folders, source_of
+from app.run_folder.journal import journals as journal_files
 from app.run_folder.ledger import Ledger
 from app.run_folder.live_status import Live
 from app.run_folder.manifest import FULL_TABLE, MANIFEST, DamagedManifest, read_manifest
 from app.run_folder.operators import read_operators
 from app.run_folder.run import SAMPLES, Run
 from app.run_folder.table import read_rounds, to_csv
-from app.run_folder.telemetry import damaged_readings
+from app.run_folder.telemetry import damaged_readings, readings_path
 from app.runs.reader import MAXIMUM_NAMED, drop_damaged_rounds
 from exporters.codec import CodecError, from_json
 from exporters.diagnostics import catalogue
@@ -219,7 +220,7 @@ def read_intact(folder: Path, from_cache: bool = True) -> IntactRun:
     ledger = Ledger(folder, read_manifest(folder))
     findings: list[Finding] = []
     files, voided_ids, line_count = set[str](), set[str](), 0
-    journals = [_Journal(path) for path in sorted((folder / FOLDER).glob("*.jsonl"))]
+    journals = [_Journal(path, folder) for path in journal_files(folder)]
     for journal in journals:
         path = journal.path
         for text, line in journal.read():
@@ -228,22 +229,25 @@ def read_intact(folder: Path, from_cache: bool = True) -> IntactRun:
                 continue
             if isinstance(line, lines.Writer) and not ledger.manifest.owns(line.run_id):
                 remedy = "move it out of the folder"
-                name = f"{FOLDER}/{path.name}"
+                name = str(path.relative_to(folder))
                 findings.append(Finding("foreign_journal", name, "belongs to another run", remedy))
                 break
             line_count += 1
+            place = path.parents[1]
             if line is not None:
-                ledger.take(path.name, line, text)
+                elsewhere = place if place != folder else None
+                ledger.take(source_of(folder, path), line, text, elsewhere)
             match line:
                 case RoundResult():
-                    files.add(line.samples)
+                    files.add(str(place.relative_to(folder) / SAMPLES / line.samples))
                 case lines.DiscardedRound():
                     voided_ids.add(line.case_id)
     run = ledger.run if from_cache else replace(ledger.run, store=None)
     intact = drop_damaged_rounds(run)
     for case_id, damage_by_round in intact.damaged.items():
         for number, damage in damage_by_round.items():
-            file = f"{SAMPLES}/{run.rounds[case_id][number].samples}"
+            path = run.samples_path(run.rounds[case_id][number])
+            file = str(path.relative_to(folder))
             problem = f"is damaged. {catalogue.message(damage)}"
             code = cast("FindingCode", damage.code)
             remedy = f"{_RESUME} measures it again"
@@ -259,9 +263,9 @@ def read_intact(folder: Path, from_cache: bool = True) -> IntactRun:
         line_count,
         frozenset(files),
         tuple(findings),
-        {journal.path.name: journal.count for journal in journals},
+        {source_of(folder, journal.path): journal.count for journal in journals},
         frozenset(voided_ids),
-        {journal.path.name: journal.unsealed for journal in journals},
+        {source_of(folder, journal.path): journal.unsealed for journal in journals},
     )
 
 
@@ -271,13 +275,14 @@ class _Journal:
     the numbers of those without a checksum."""
 
     path: Path
+    folder: Path
     count: int = 0
     unsealed: tuple[int, ...] = ()
 
     def read(self) -> Iterator[tuple[bytes, lines.Line | Finding | None]]:
         """The text of each line with what it says, or what is wrong with it; None for a kind that
         is not known."""
-        name = f"{FOLDER}/{self.path.name}"
+        name = str(self.path.relative_to(self.folder))
         try:
             *complete, torn_line = read_file(self.path).split(b"\n")
         except OSError as error:
@@ -315,23 +320,31 @@ def _seal_findings(folder: Path, intact: IntactRun) -> Iterator[Finding]:
             for place, number in enumerate(numbers[:MAXIMUM_NAMED], 1):
                 problem = f"line {number} has no checksum, and others of the file have one"
                 problem += more * (place == MAXIMUM_NAMED)
-                file = f"{FOLDER}/{name}"
+                share, _, journal = name.rpartition("/")
+                file = str(Path(share, FOLDER, journal))
                 yield Finding("seal_missing", file, problem, "restore it from a copy")
     sealed = bool(intact.counts) and not any(intact.unsealed.values())
-    manifest = read_file(folder / MANIFEST)
     run = intact.run
-    digests = {
-        writer.manifest
-        for writers in run.writers.values()
-        for writer in writers.values()
-        if writer.run_id == run.manifest.run_id
-    }
-    if digests - {"", text_digest(manifest)}:
-        problem = "is not what the run was begun with"
-        yield Finding("manifest_damaged", MANIFEST, problem, "restore it from a copy")
-    elif sealed and not DOCUMENT.has_key(manifest):
-        problem = "has no checksum, and the journals have them"
-        yield Finding("seal_missing", MANIFEST, problem, "restore it from a copy")
+    digests: dict[Path, set[str]] = {folder: set()}
+    for writers in run.writers.values():
+        for writer in writers.values():
+            if writer.run_id == run.manifest.run_id:
+                home = run.folders.get(writer.writer, folder)
+                digests.setdefault(home, set()).add(writer.manifest)
+    for home, manifests in digests.items():
+        file = str((home / MANIFEST).relative_to(folder))
+        try:
+            manifest = read_file(home / MANIFEST)
+        except OSError as error:
+            problem = f"can't be read ({error.strerror})"
+            yield Finding("unreadable", file, problem, "restore it from a copy")
+            continue
+        if manifests - {"", text_digest(manifest)}:
+            problem = "is not what the run was begun with"
+            yield Finding("manifest_damaged", file, problem, "restore it from a copy")
+        elif sealed and not DOCUMENT.has_key(manifest):
+            problem = "has no checksum, and the journals have them"
+            yield Finding("seal_missing", file, problem, "restore it from a copy")
 
 
 def _missing_records(intact: IntactRun, end: Live) -> Iterator[Finding]:
@@ -350,20 +363,22 @@ def _missing_records(intact: IntactRun, end: Live) -> Iterator[Finding]:
 def _orphan_samples(folder: Path, names: Collection[str], is_finished: bool) -> Iterator[Finding]:
     """Samples of which no line tells, as a kill leaves them; in a run that has `ended` nobody
     leaves any, so that their lines are lost."""
-    for path in sorted((folder / SAMPLES).glob("*")):
-        if path.name in names:
+    folders = (folder, *share_folders(folder))
+    for path in (path for place in folders for path in sorted((place / SAMPLES).glob("*"))):
+        name = str(path.relative_to(folder))
+        if name in names:
             continue
         if is_finished:
             yield Finding(
                 "samples_unrecorded",
-                f"{SAMPLES}/{path.name}",
+                name,
                 "was measured, but no journal line records it",
                 f"restore {FOLDER}/ from a copy, or {_RESUME} measures it again",
             )
         else:
             yield Finding(
                 "samples_unfinished",
-                f"{SAMPLES}/{path.name}",
+                name,
                 "belongs to a round that did not end",
                 f"none, or {_RESUME} writes it anew",
                 harmless=True,
@@ -410,16 +425,17 @@ def _operators(run: Run) -> Iterator[tuple[str, Finding]]:
 def _telemetry(run: Run) -> Iterator[Finding]:
     """What the devices told, without which a round stands."""
     checksums = {
-        telemetry_name(case_id, number): result.readings_crc32
-        for case_id, rounds in run.rounds.items()
-        for number, result in rounds.items()
+        readings_path(run, result): result.readings_crc32
+        for rounds in run.rounds.values()
+        for result in rounds.values()
     }
-    for path in sorted((run.path / TELEMETRY).glob("*")):
-        file, remedy = f"{TELEMETRY}/{path.name}", "restore it from a copy"
+    folders = (run.path, *share_folders(run.path))
+    for path in (path for place in folders for path in sorted((place / TELEMETRY).glob("*"))):
+        file, remedy = str(path.relative_to(run.path)), "restore it from a copy"
         if lines_lost := damaged_readings(path):
             problem = f"has {lines_lost:,} damaged line{'s' * (lines_lost > 1)}, which do not count"
             yield Finding("telemetry_damaged", file, problem, remedy, harmless=True)
-        elif checksums.get(path.name) not in (None, crc32(read_file(path))):
+        elif checksums.get(path) not in (None, crc32(read_file(path))):
             yield Finding(
                 "telemetry_damaged", file, "differs from the readings of the devices", remedy
             )

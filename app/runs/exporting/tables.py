@@ -23,7 +23,7 @@ from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
 from app.columns.rows import row_names
 from app.formatting.text import storable
 from app.run_folder.files import replacing, write_atomically
-from app.run_folder.run import SAMPLES, Run, read_records
+from app.run_folder.run import Run, read_records
 from app.run_folder.table import tables
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def recordings(run: Run) -> Iterator[Recording]:
     for case in run.cases:
         for result in run.rounds_of(case):
             if result.samples:
-                yield Recording(case, result, read_records(run.path / SAMPLES / result.samples))
+                yield Recording(case, result, read_records(run.samples_path(result)))
 
 
 _AT_ONCE = 10_000

@@ -25,9 +25,8 @@ from app.columns.row_statistics import epoch_s
 from app.formatting.case_labels import case_label
 from app.formatting.text import one_line, storable
 from app.run_folder.files import own_subfolder, replacing, write_atomically
-from app.run_folder.folder import TELEMETRY, telemetry_name
 from app.run_folder.run import Run
-from app.run_folder.telemetry import read_readings
+from app.run_folder.telemetry import read_readings, readings_path
 from app.runs.exporting.tables import PHASES, Recording, recordings
 
 if TYPE_CHECKING:
@@ -115,9 +114,7 @@ def export_trace(run: Run, _: Sequence[Row]) -> tuple[Path, ...]:
 
 def _write(run: Run, folder: Path, recording: Recording) -> Path:
     path = folder / f"{recording.result.case_id}.{recording.result.round}.json.gz"
-    readings = read_readings(
-        run.path / TELEMETRY / telemetry_name(recording.case.case_id, recording.result.round)
-    )
+    readings = read_readings(readings_path(run, recording.result))
     start_ns = _start_ns(recording, readings)
     head = {
         "displayTimeUnit": "ns",

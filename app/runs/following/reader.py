@@ -169,7 +169,7 @@ class RunReader:
         self._requested_counts: dict[str, int] = {}
         self._operators: dict[str, OperatorTimes] = {}
         self._summaries = Summaries(folder)
-        self._telemetry_cache = TelemetryCache(folder)
+        self._telemetry_cache = TelemetryCache()
         self._series: dict[str, Series] = {}
         self._selection: tuple[str, ...] = ()
         self._current: frozenset[str] = frozenset()
@@ -295,11 +295,10 @@ class RunReader:
 
     def _files(self, key: str, live: Live | None) -> dict[int, Path]:
         """The sample files of a case by round, the one in flight with them."""
-        rounds = self._journal.ledger.run.rounds.get(key, {})
+        run = self._journal.ledger.run
+        rounds = run.rounds.get(key, {})
         files = {
-            number: self.folder / SAMPLES / result.samples
-            for number, result in rounds.items()
-            if result.samples
+            number: run.samples_path(result) for number, result in rounds.items() if result.samples
         }
         for number in live.numbers_of(key) if live else ():
             if number not in rounds:
@@ -390,7 +389,9 @@ class RunReader:
             status=status,
             counts=samples.counts if samples else no_counts(),
             rounds=samples.maps() if samples else (),
-            watched=self._telemetry_cache.of(key, rounds, samples.numbers) if samples else (),
+            watched=(
+                self._telemetry_cache.of(run, key, rounds, samples.numbers) if samples else ()
+            ),
             summary=summary,
             published=reference_figures(case),
             sought=self._rate_answer_of(case),

@@ -16,6 +16,7 @@ from typing import BinaryIO
 import numpy as np
 
 from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
+from app.run_folder.run import Run
 from app.run_folder.telemetry import RoundTelemetry, round_telemetry
 from app.stats.quantiles import BINS, Histogram
 from exporters.file_access import open_file
@@ -150,20 +151,21 @@ class CaseSamples:
 class TelemetryCache:
     """`of` gives one for each numbered round, an empty one while a round is in flight."""
 
-    def __init__(self, run: Path) -> None:
-        self._run = run
+    def __init__(self) -> None:
         self._read: dict[tuple[str, int], tuple[RoundResult, RoundTelemetry]] = {}
 
     def of(
-        self, key: str, rounds: Mapping[int, RoundResult], numbers: Iterable[int]
+        self, run: Run, key: str, rounds: Mapping[int, RoundResult], numbers: Iterable[int]
     ) -> tuple[RoundTelemetry, ...]:
-        return tuple(self._telemetry_of(key, number, rounds.get(number)) for number in numbers)
+        return tuple(self._telemetry_of(run, key, number, rounds.get(number)) for number in numbers)
 
-    def _telemetry_of(self, key: str, number: int, result: RoundResult | None) -> RoundTelemetry:
+    def _telemetry_of(
+        self, run: Run, key: str, number: int, result: RoundResult | None
+    ) -> RoundTelemetry:
         if result is None:
             return RoundTelemetry()
         cache_entry = self._read.get((key, number))
         if cache_entry is None or cache_entry[0] is not result:
-            cache_entry = result, round_telemetry(self._run, result)
+            cache_entry = result, round_telemetry(run, result)
             self._read[key, number] = cache_entry
         return cache_entry[1]

@@ -216,7 +216,7 @@ def remote_fault(channel: HostChannel, job: MeasureJob, result: RoundResult) -> 
     negative = min(result.warmup_iterations, result.iterations, result.duration_s) < 0
     if negative or result.concurrency < 1:
         return "its counts can't be true"
-    fault = damage(Path(job.samples_path).parent.parent, result)
+    fault = damage(Path(job.samples_path), result)
     return catalogue.message(fault) if fault is not None else ""
 
 

@@ -11,9 +11,11 @@ import pytest
 
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.cases.telemetry import Reading
+from app.run_folder.run import Run
 from app.run_folder.telemetry import device_columns, read_readings
 from exporters.codec import to_json
 from runtimes.execution import Clock
+from tests.app.run_folder.runs import manifest_of
 
 SECOND = 1_000_000_000
 
@@ -35,13 +37,17 @@ def write_round(
     return RoundResult("case", number, "ok", samples=f"case.{number}.bin", clock=clock)
 
 
+def run_in(folder: Path) -> Run:
+    return Run(folder, manifest_of([]), {}, {}, {})
+
+
 def at(seconds: float) -> int:
     return round(seconds * SECOND)
 
 
 def test_energy_is_a_difference_over_the_runs_in_between(tmp_path: Path) -> None:
     readings = [Reading(at(t), "cpu", energy_mj=1000.0 + 20_000.0 * t) for t in (0.5, 1.2, 2.2, 9)]
-    row = device_columns(tmp_path, [write_round(tmp_path, readings)])
+    row = device_columns(run_in(tmp_path), [write_round(tmp_path, readings)])
     assert row["power_w"] == pytest.approx(20.0)
     assert row["energy_mj_per_inference"] == pytest.approx(20_000.0 / 100)
     assert "gpu_clock_mhz" not in row
@@ -58,7 +64,7 @@ def test_energy_is_counted_from_step_to_step(
     readings = [
         Reading(at(t), "gpu:0", energy_mj=20_000.0 * (np.floor(2 * t) / 2)) for t in times.tolist()
     ]
-    row = device_columns(tmp_path, [write_round(tmp_path, readings)])
+    row = device_columns(run_in(tmp_path), [write_round(tmp_path, readings)])
     assert row["power_w"] == pytest.approx(20.0, rel=uncertainty)
     assert row["energy_uncertainty"] == pytest.approx(uncertainty, rel=0.15)
 
@@ -71,14 +77,14 @@ def test_the_span_ends_with_the_last_run_of_several_at_once(tmp_path: Path) -> N
     records = np.fromfile(path, RECORD)
     records["finished_ns"][-2] = at(3.5)
     path.write_bytes(records.tobytes())
-    assert device_columns(tmp_path, [result])["gpu_clock_mhz"] == 1300.0
+    assert device_columns(run_in(tmp_path), [result])["gpu_clock_mhz"] == 1300.0
 
 
 def test_without_a_counter_the_power_is_integrated(tmp_path: Path) -> None:
     readings = [
         Reading(at(t), "gpu:0", power_w=w) for t, w in ((1.1, 100.0), (1.6, 200.0), (2.1, 100.0))
     ]
-    row = device_columns(tmp_path, [write_round(tmp_path, readings)])
+    row = device_columns(run_in(tmp_path), [write_round(tmp_path, readings)])
     assert row["power_w"] == pytest.approx(150.0)
     assert row["energy_mj_per_inference"] == pytest.approx(150_000.0 / 100)
     assert row["energy_uncertainty"] == pytest.approx(1.0), "a reading is the mean of a second"
@@ -90,7 +96,7 @@ def test_a_gpus_row_has_the_gpus_figures(tmp_path: Path) -> None:
         for t, clock, why in ((1.1, 1500.0, ()), (1.5, 1400.0, ("thermal",)), (2.1, 1200.0, ()))
         for device, scale in (("gpu:0", 300_000.0), ("cpu", 1.0))
     ]
-    row = device_columns(tmp_path, [write_round(tmp_path, readings)])
+    row = device_columns(run_in(tmp_path), [write_round(tmp_path, readings)])
     assert row["power_w"] == pytest.approx(300.0)
     assert row["gpu_clock_mhz"] == 1400.0
     assert row["throttle_reasons"] == "thermal"
@@ -106,7 +112,7 @@ def test_two_gpus_take_what_both_take_and_neither_has_moved_for_the_other(
         for t in (1.1, 1.6, 2.1)
         for device, watts, clock in (("gpu:0", 300.0, 1500.0), ("gpu:1", 200.0, 1200.0))
     ]
-    row = device_columns(tmp_path, [write_round(tmp_path, readings)])
+    row = device_columns(run_in(tmp_path), [write_round(tmp_path, readings)])
     assert row["power_w"] == pytest.approx(500.0)
     assert row["energy_mj_per_inference"] == pytest.approx(500_000.0 / 100)
     assert row["device_memory_peak_mib"] == pytest.approx(2 * 210.0)
@@ -114,14 +120,14 @@ def test_two_gpus_take_what_both_take_and_neither_has_moved_for_the_other(
     silent = [reading for reading in readings if reading.device == "gpu:0"] + [
         Reading(at(t), "gpu:1") for t in (1.1, 2.1)
     ]
-    assert "power_w" not in device_columns(tmp_path, [write_round(tmp_path, silent)])
+    assert "power_w" not in device_columns(run_in(tmp_path), [write_round(tmp_path, silent)])
 
 
 def test_memory_counts_over_the_whole_round_and_throttling_in_any(tmp_path: Path) -> None:
     first = [Reading(at(0.1), "gpu:0", process_memory_mb=900.0, throttle=("power_cap",))]
     second = [Reading(at(1.5), "gpu:0", process_memory_mb=500.0, throttle=())]
     rounds = [write_round(tmp_path, r, number) for number, r in enumerate((first, second))]
-    row = device_columns(tmp_path, rounds)
+    row = device_columns(run_in(tmp_path), rounds)
     assert row["device_memory_peak_mib"] == 900.0
     assert row["throttle_reasons"] == "none", (
         "what held it down before the measurement does not count"
@@ -139,7 +145,7 @@ def test_the_clocks_of_the_gpu_are_told_from_the_lowest_to_the_highest_of_all_ro
     ]
     second = [Reading(at(1.5), "gpu:0", clock_mhz=1755.0, process_memory_mb=7.0)]
     rounds = [write_round(tmp_path, r, number) for number, r in enumerate((first, second))]
-    row = device_columns(tmp_path, rounds)
+    row = device_columns(run_in(tmp_path), rounds)
     assert (row["gpu_clock_min_mhz"], row["gpu_clock_max_mhz"]) == (1755.0, 1980.0)
     assert row["gpu_memory_clock_mhz"] == 3201.0
     assert row["gpu_other_processes"] == 1, "who was there before the measurement does not count"
@@ -148,13 +154,13 @@ def test_the_clocks_of_the_gpu_are_told_from_the_lowest_to_the_highest_of_all_ro
 
 def test_too_short_a_span_tells_no_energy(tmp_path: Path) -> None:
     readings = [Reading(at(t), "cpu", energy_mj=t) for t in (1.1, 1.2)]
-    assert device_columns(tmp_path, [write_round(tmp_path, readings)]) == {}
+    assert device_columns(run_in(tmp_path), [write_round(tmp_path, readings)]) == {}
 
 
 def test_what_was_simulated_took_no_energy(tmp_path: Path) -> None:
     readings = [Reading(at(t), "cpu", energy_mj=t) for t in (1.1, 2.9)]
     rounds = [write_round(tmp_path, readings, clock="simulated")]
-    assert device_columns(tmp_path, rounds) == {}
+    assert device_columns(run_in(tmp_path), rounds) == {}
 
 
 def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
