@@ -374,7 +374,7 @@ def study(path: Path) -> Path:
 
 def imported(path: Path) -> Path:
     """Results of other programs."""
-    files = Path(__file__).parents[1] / "app" / "results" / "imports" / "files"
+    files = Path(__file__).parents[1] / "app" / "runs" / "importing" / "files"
     names = ("benchmark_report.json", "polygraphy.json", "pyperf.json")
     run = write_run(path, cases_of([("", read_foreign(files / name)) for name in names]))
     return run.path
