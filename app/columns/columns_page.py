@@ -16,6 +16,7 @@ from app.cases.status import STATUSES
 
 PAGE = Path(__file__).with_name("COLUMNS.md")
 _KINDS = {"text": "text", "count": "integer", "number": "number", "flag": "true or false"}
+_BETTER = {"": "", "lower": "↓", "higher": "↑"}
 
 
 def page() -> str:
@@ -31,7 +32,10 @@ def page() -> str:
         f"{_join_words(MAIN)}.",
         "",
         "`--columns` chooses others: `all`, names of columns, or the groups",
-        f"{_join_words(GROUPS_FOR_PEOPLE)}. In parentheses: group (but other), kind, unit.",
+        f"{_join_words(GROUPS_FOR_PEOPLE)}.",
+        "",
+        "In parentheses are a column's group, but for `other`, and its unit or kind: `us↓` are",
+        "microseconds, of which less is better.",
     ]
     for heading, columns in GROUPS.items():
         lines += ["", f"## {heading}", "", *map(_line, columns)]
@@ -64,10 +68,10 @@ def page() -> str:
 
 
 def _line(column: Column) -> str:
-    better = f"{column.better} is better" if column.better else ""
     group = "" if column.group == "other" else column.group
-    words = (group, _KINDS[column.kind], column.unit, better)
-    return f"- `{column.name}` ({', '.join(filter(None, words))}): {column.meaning}"
+    kind = column.unit or _KINDS[column.kind]
+    words = ", ".join(filter(None, (group, f"{kind}{_BETTER[column.better]}")))
+    return f"- `{column.name}` ({words}): {column.meaning}"
 
 
 def _join_words(words: Sequence[str]) -> str:
