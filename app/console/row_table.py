@@ -22,7 +22,8 @@ from app.present.document import Cell, Column, Table
 from app.run_folder.folder import RESULTS
 
 _TABLE_DIMENSIONS = tuple(dimension for dimension in DIMENSIONS if dimension.table_column)
-_VARIABLE = (*(dimension.table_column for dimension in _TABLE_DIMENSIONS), "accuracy_top1")
+_TOP1 = "accuracy_top1"
+_VARIABLE = (*(dimension.table_column for dimension in _TABLE_DIMENSIONS), _TOP1)
 """Columns that are shown where rows differ in them."""
 _WHEN_VARIED = {one.table_column for one in _TABLE_DIMENSIONS if one.when_varied}
 _SORTED_BY = {"batch": "batch_size", "mean": "latency_mean_us"}
@@ -104,7 +105,10 @@ def all_columns(
             lambda row: printable(str(row["runtime"])),
             lambda figure: Cell(figure.device),
         ),
-        *(TableColumn(heading(name), column_text(name)) for name in optional),
+        *(
+            TableColumn(heading(name), column_text(name), figure=name if name == _TOP1 else "")
+            for name in optional
+        ),
         _latency("mean", _published_mean, spare=0 if published else 2),
         *(
             _latency(
@@ -161,7 +165,7 @@ def column_text(column: str) -> Callable[[Row], str]:
             return scenario_of(row).words
         if column == "options":
             return printable(unusual_options(row))
-        if column == "accuracy_top1" and isinstance(value, float):
+        if column == _TOP1 and isinstance(value, float):
             return f"{100 * value:.1f} %"
         if column == "precision" and value is None:
             value = row["precision_requested"]  # nothing was executed

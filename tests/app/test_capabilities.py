@@ -10,21 +10,17 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from app.capabilities.registry import CAPABILITIES
-from app.cases.case import Case
 from app.plan.settings.table import PLAN_SETTINGS
-from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from exporters import install_layout
-from tests.app.run_folder.runs import record
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
-from tests.golden import runs
+from tests.golden.folders import unpack
 
 LINES = {
     "slo": ("--slo", "p99=5ms"),
@@ -55,22 +51,7 @@ print(json.dumps(codes), file=sys.stderr)
 """
 
 
-def largest(path: Path) -> Path:
-    """A search for the largest batch, of which the second try was too large."""
-    cases = [Case("mlp", "fake", axes={"batch": batch}) for batch in (1, 8)]
-
-    def fill(folder: RunFolder) -> None:
-        runs.measure(folder, cases[0], runs.Speed(10.0), 1)
-        record(folder, cases[1], 0, (), "out_of_memory", reason="too large")
-
-    return runs.make(path, cases, fill, rounds=1, largest_batch=True, memory_limit="1GiB")
-
-
-RUN_MAKERS: dict[str, Callable[[Path], Path]] = {
-    "slo": runs.slo,
-    "tune": runs.tune,
-    "largest_batch": largest,
-}
+STORED = {"slo": "slo", "tune": "tune", "largest_batch": "largest", "accuracy": "accuracy"}
 """Runs that have a capability's results; the others' are all in one."""
 
 
@@ -112,7 +93,7 @@ def test_the_core_imports_no_capability_by_name(package: str) -> None:
     ],
 )
 def test_the_program_works_without_a_capability(key: str, tmp_path: Path) -> None:
-    example = RUN_MAKERS.get(key, runs.extras)(tmp_path / "example")
+    example = unpack(STORED.get(key, "extras"), tmp_path / "example")
     graph = str(write_add_graph(tmp_path / "add.onnx"))
     grid_run, refusal = tmp_path / "grid_run", tmp_path / "refusal"
     plan = ("run", graph, "--runtimes", "fake", "--out")

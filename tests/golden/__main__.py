@@ -1,11 +1,13 @@
 """`python -m tests.golden --write`: write the expected texts as the program shows them now, and the
-sample of one of them in the documentation."""
+sample of one of them in the documentation. `--store FOLDER` stores a run folder."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from tests.checkout import ROOT
+from tests.golden.folders import store
 from tests.golden.screens import EXPECTED, is_same, stored, texts
 
 SAMPLE = "plain/terminal-80.txt"
@@ -13,9 +15,19 @@ SAMPLE_WORDS = "all outputs right"
 
 
 def main(arguments: list[str]) -> int:
-    if arguments != ["--write"]:
-        print("usage: python -m tests.golden --write")
-        return 2
+    match arguments:
+        case ["--store", folder]:
+            store(Path(folder))
+            return 0
+        case ["--write"]:
+            write()
+            return 0
+    print("usage: python -m tests.golden --write|--store FOLDER")
+    return 2
+
+
+def write() -> None:
+    """The texts of every stored run."""
     texts_before = stored()
     texts_after = dict(texts())
     for name in texts_before.keys() - texts_after.keys():
@@ -28,7 +40,6 @@ def main(arguments: list[str]) -> int:
             path.write_text(text, "utf-8")
             print(f"wrote {name}")
     write_sample(texts_after[SAMPLE])
-    return 0
 
 
 def write_sample(text: str) -> None:

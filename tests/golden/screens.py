@@ -31,7 +31,7 @@ from app.runs.reader import read_run
 from app.runs.verify import read_intact
 from app.studies.page import page as study_page
 from app.studies.study import found_in, study
-from tests.golden.runs import RUNS_BY_NAME
+from tests.golden.folders import NAMES, unpack
 
 EXPECTED = Path(__file__).with_name("expected")
 HELP = "help.txt"
@@ -50,17 +50,17 @@ wide the processor's vectors are."""
 def texts() -> Iterator[tuple[str, str]]:
     """Path below `expected` and text of every screen, run by run."""
     yield HELP, printed("--help", columns=80)
-    for name in RUNS_BY_NAME:
+    for name in NAMES:
         with TemporaryDirectory() as folder:
             yield from texts_of(name, Path(folder).resolve())
 
 
 def texts_of(name: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """The same of one run, which is made in an empty folder. Paths are relative to it, so that how
-    long its name is breaks no line elsewhere."""
+    """The same of one run, unpacked into an empty folder. Paths are relative to it, so that a
+    long name breaks no line."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        run = RUNS_BY_NAME[name](Path(name))
+        run = unpack(name, Path(name))
         for file, text in screens(name, run).items():
             yield f"{name}/{file}", normalised(text, run)
 
@@ -87,7 +87,7 @@ def screens(name: str, path: Path) -> dict[str, str]:
     if name == "study":
         findings = found_in(path, load_study("neurio"))
         return {"study.md": as_markdown(study_page(study("neurio"), findings))}
-    if name != "large":
+    if name not in ("large", "sizes", "operators"):
         export(run, ("markdown", "json"))
         texts_by_file["results.md"] = (path / "results.md").read_text("utf-8")
         texts_by_file["report.txt"] = text_of_page("".join(page([read_intact(path)])))

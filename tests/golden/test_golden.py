@@ -6,17 +6,19 @@ shows what has changed.
 
 from __future__ import annotations
 
+import lzma
 from pathlib import Path
 
 import pytest
 
-from tests.golden.runs import RUNS_BY_NAME
+from tests.golden.folders import FOLDERS, NAMES, packed, unpack
 from tests.golden.screens import HELP, is_same, printed, stored, texts_of
 
-MOST_BYTES = 400_000
+MOST_BYTES = 450_000
+MOST_STORED_BYTES = 5_000_000
 
 
-@pytest.mark.parametrize("name", RUNS_BY_NAME)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_text_of_a_run_is_the_expected_one(name: str, tmp_path: Path) -> None:
     expected = {path: text for path, text in stored().items() if path.startswith(f"{name}/")}
     actual_texts = dict(texts_of(name, tmp_path))
@@ -38,5 +40,22 @@ def test_the_help_is_the_expected_one() -> None:
 
 def test_the_expected_texts_are_of_runs_that_there_are_and_stay_small() -> None:
     expected = stored()
-    assert {path.partition("/")[0] for path in expected} == {HELP, *RUNS_BY_NAME}
+    assert {path.partition("/")[0] for path in expected} == {HELP, *NAMES}
     assert sum(len(text.encode()) for text in expected.values()) < MOST_BYTES
+
+
+def test_the_stored_runs_are_small_and_name_no_path_of_the_machine_that_wrote_them(
+    tmp_path: Path,
+) -> None:
+    assert sum(path.stat().st_size for path in FOLDERS.iterdir()) < MOST_STORED_BYTES
+    for name in NAMES:
+        unpack(name, tmp_path / name)
+        content = packed(tmp_path / name)
+        for word in (b"/work/", b"/tmp/", b"/root", b"/home/"):
+            assert word not in content, name
+
+
+def test_a_folder_is_packed_into_the_same_bytes_again(tmp_path: Path) -> None:
+    with lzma.open(FOLDERS / "compared.tar.xz") as stored_file:
+        unpack("compared", tmp_path / "compared")
+        assert packed(tmp_path / "compared") == stored_file.read()

@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from tests.golden.runs import RUNS_BY_NAME
+from tests.golden.folders import NAMES as RUN_NAMES
+from tests.golden.folders import unpack
 from tests.golden.screens import printed
 
 FIGURE = re.compile(r"[<>+-]?\d[\d.,]*k?( ?(%|ns|µs|ms|s|/s|B|kB|MB|GB|x)| to .*| \(.*)?")
 """A text that is a figure, with a unit or an interval."""
 NAMES = ("step", "threads", "largest batch", "tried", "version")
 """Columns of names, some of which are digits."""
-WITH_TABLES = [name for name in RUNS_BY_NAME if name not in ("compared", "history")]
+WITH_TABLES = [name for name in RUN_NAMES if name not in ("compared", "history")]
 
 
 def tables(blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -44,7 +45,7 @@ def test_every_figure_of_a_table_has_a_value(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = str(RUNS_BY_NAME[name](Path(name)))
+    path = str(unpack(name, Path(name)))
     for form in ((), ("--verbose",), ("--time",)):
         document = json.loads(printed("show", path, *form, "-f", "json", columns=80))
         for table in tables(document["blocks"]):
@@ -53,7 +54,7 @@ def test_every_figure_of_a_table_has_a_value(
 
 def test_an_interval_has_its_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    path = str(RUNS_BY_NAME["plain"](Path("plain")))
+    path = str(unpack("plain", Path("plain")))
     rows = list(
         csv.DictReader(io.StringIO(printed("show", path, "--verbose", "-f", "csv", columns=80)))
     )

@@ -13,8 +13,9 @@ from app.console.answer.length import MAXIMUM_LINES
 from app.present.terminal import width_of_text
 from app.run_folder.folder import RunFolder
 from exporters.diagnostics.catalogue import diagnostic
+from tests.app.run_folder.measured import CPU, V80, Speed, make, measure
 from tests.app.run_folder.runs import record
-from tests.golden.runs import CPU, RUNS_BY_NAME, V80, Speed, make, measure
+from tests.golden.folders import NAMES, unpack
 from tests.golden.screens import printed
 
 WIDTHS = (80, 120)
@@ -55,12 +56,12 @@ def too_wide(text: str, width: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", RUNS_BY_NAME)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_line_is_wider_than_the_terminal(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = RUNS_BY_NAME[name](Path(name))
+    path = unpack(name, Path(name))
     if name == "history":
         commands: tuple[tuple[str, ...], ...] = (("history", name),)
     elif name == "compared":

@@ -26,8 +26,8 @@ from app.runs.reader import read_run
 from app.runs.verify import read_intact
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.columns.filled import MODEL
+from tests.app.run_folder.measured import CHECK, CPU, V80, Speed, make, manifest, measure
 from tests.app.run_folder.runs import record
-from tests.golden.runs import CHECK, CPU, V80, Speed, make, manifest, measure
 from tests.golden.screens import printed, text_of_page
 
 _COLUMNS = {"precision": "precision", "threads": "threads", "clock": "clock", "batch": "batch_size",

@@ -43,8 +43,8 @@ from app.present.terminal import as_lines
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from exporters.diagnostics.catalogue import diagnostic
+from tests.app.run_folder.measured import CHECK
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
-from tests.golden.runs import CHECK
 
 RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu")
 MOST_LINES_IN_ALL = 40

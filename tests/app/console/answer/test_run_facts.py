@@ -14,7 +14,8 @@ from app.columns.rows import Rows
 from app.run_folder.folder import RunFolder, lock_folder
 from app.runs.reader import read_run
 from tests.app.console.telling import told
-from tests.golden.runs import RUNS_BY_NAME, Speed, make, measure
+from tests.app.run_folder.measured import Speed, make, measure
+from tests.golden.folders import unpack
 
 
 def shown(capsys: pytest.CaptureFixture[str], path: Path) -> dict[str, Any]:
@@ -31,7 +32,7 @@ def model_names(document: dict[str, Any]) -> list[str]:
 def test_rows_have_ids_values_and_units_and_a_verdict_is_one_word(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = RUNS_BY_NAME["plain"](tmp_path / "run")
+    path = unpack("plain", tmp_path / "run")
     document = shown(capsys, path)
     run, rows = document["run"], Rows().of(read_run(path))
     assert run["folder"] == str(path) and not run["is_live"]
