@@ -67,7 +67,7 @@ _FILE = (
         "Add run as &baseline…",
         "files.baseline_run",
         "Ctrl+Shift+B",
-        "Draw another run in grey behind the open one, and tell every case's distance from it",
+        "Draw another run in grey behind the open one, and show every case's distance from it",
     ),
     ActionSpec(
         "rename_baseline",
@@ -118,7 +118,7 @@ _FILE = (
         "Save repor&t…",
         "files.write_report",
         "",
-        "One HTML page of the open run, or of two that are compared, for whoever has no Graphlap",
+        "One HTML page of the open run, or of two that are compared, to read without Graphlap",
     ),
     ActionSpec(
         "runs_folder",

@@ -127,9 +127,7 @@ class BaselineCommands(QObject):
             if name and name in (
                 other_name for other, other_name in names_by_key.items() if other != key
             ):
-                raise GraphlapError(
-                    f"another baseline is called {name}", "choose a name that tells them apart"
-                )
+                raise GraphlapError(f"another baseline is called {name}", "choose another name")
             if name == names_by_key.get(key):
                 return
             names_before = self._preferences.baseline_names()

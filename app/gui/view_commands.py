@@ -115,7 +115,7 @@ def export(view: Exportable, path: Path) -> None:
     write = writers.get(path.suffix.lower())
     if write is None:
         raise GraphlapError(
-            f"{path.name} does not say how to save the view", f"end it in {', '.join(writers)}"
+            f"{path.name} has no ending of a format", f"end it in {', '.join(writers)}"
         )
     write(path)
 

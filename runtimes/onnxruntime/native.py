@@ -90,7 +90,7 @@ def native(build: Build) -> Native:
     except OrtError as error:
         # Up to 1.22 the Python module has an environment of its own and allows no second one.
         raise Unsupported(
-            f"the module of ONNX Runtime {version} gives its C functions to nobody ({error})",
+            f"the module of ONNX Runtime {version} does not give out its C functions ({error})",
             "use call=python, or build=library",
         ) from error
     api.GetAllocatorWithDefaultOptions(c.byref(allocator))

@@ -1,91 +1,87 @@
-"""Hold the writing rules: `python -m tests.writing`.
+"""`python -m tests.writing`: words that pages and messages must not have, each with its place.
 
-Without an argument: the number of offenders in each folder and page against its allowance; exit
-code 1 if one has more. An allowance may only go down: lower it when the count is lower. A kind of
-offender, with parts of paths or without, prints each with its place and what to write instead:
-
-    python -m tests.writing pages docs/load.md
-    python -m tests.writing messages
+Pages are README, docs and the like; messages are the sentences that the program shows (help,
+errors, warnings, labels). Code is skipped: fences, backquotes, addresses and targets of links.
 """
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
-import tomllib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 from tests.checkout import ROOT
-from tests.writing.sentences import Offender, in_messages, in_page
 
-ALLOWANCES = Path(__file__).with_name("allowances.toml")
-PRODUCT = ("app", "exporters", "runtimes")
-KINDS = ("messages", "pages")
+FORBIDDEN = {
+    "tells?|told|telling|says?|said|saying": "print, write, record, report, return or show",
+    "hears?|heard|hearing": "receive, read or listen",
+    "mends?|mended|mending": "fix, install, repair",
+    "anyone|anybody|nobody|whoever|somebody": "you, the user, the process, no process",
+    "whole numbers?": "integer",
+    "farther": "further, more",
+    "under way": "running, in flight",
+    "amiss|in vain|hardly|by turns": "wrong, without effect, rarely, alternately",
+}
+"""Words -> what to write instead."""
+PRODUCT = ("app/", "exporters/", "runtimes/")
 RECORDS = ("CHANGELOG.md",)
 """What was written at its time, and stays."""
+SENTENCE_WORDS = 4
+"""A string of fewer words is a name, a key or a label of code."""
+_PATTERNS = {
+    re.compile(rf"\b(?:{words})\b", re.IGNORECASE): remedy for words, remedy in FORBIDDEN.items()
+}
+_CODE = re.compile(r"^```.*?^```$|`[^`\n]*`|\]\([^)]*\)|https?://\S+", re.MULTILINE | re.DOTALL)
+Text = tuple[int, str]
+"""The line that it begins in, and the text."""
 
 
-def main(arguments: Sequence[str]) -> int:
-    if not arguments:
-        return _compare()
-    kind, *parts = arguments
-    if kind not in KINDS:
-        print(f"usage: python -m tests.writing [{'|'.join(KINDS)} [PART_OF_A_PATH ...]]")
-        return 2
-    for offender in offenders(kind):
-        if not parts or any(part in offender.file for part in parts):
-            print(f"{offender.file}:{offender.line}: {offender.text!r}: {offender.reason}")
-    return 0
+def main() -> int:
+    found = [f"{place}: {word!r}: write {remedy}" for place, word, remedy in offenders()]
+    print("\n".join(found) or "no forbidden words")
+    return 1 if found else 0
 
 
-def offenders(kind: str) -> Iterator[Offender]:
-    """In the files that git tracks, in the order of their paths."""
-    process = subprocess.run(
-        ["git", "ls-files", "*.py", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    for file in sorted(process.stdout.splitlines()):
-        path, top = ROOT / file, file.partition("/")[0]
-        if not path.is_file() or file in RECORDS:
+def offenders() -> Iterator[tuple[str, str, str]]:
+    """Place, word and remedy, in the files that git tracks."""
+    command = ["git", "ls-files", "docs/*.md", ":(glob)*.md", *(f"{top}*.py" for top in PRODUCT)]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    for file in process.stdout.splitlines():
+        if file in RECORDS or not (ROOT / file).is_file():
             continue
-        if file.endswith(".md"):
-            if kind == "pages" and (top == "docs" or "/" not in file):
-                yield from in_page(file, path.read_text("utf-8"))
-        elif kind == "messages" and top in PRODUCT:
-            yield from in_messages(file, path.read_text("utf-8"))
+        content = (ROOT / file).read_text("utf-8")
+        for first, text in messages(content) if file.endswith(".py") else [(1, content)]:
+            for line, word, remedy in in_text(text):
+                yield f"{file}:{first + line}", word, remedy
 
 
-def folder(file: str) -> str:
-    """What an allowance is for: a page, or a package of the product."""
-    top, *rest = file.split("/")
-    if file.endswith(".md"):
-        return file
-    return f"{top}/{rest[0]}" if top in PRODUCT and len(rest) > 1 else top
+def in_text(text: str) -> Iterator[tuple[int, str, str]]:
+    """How many lines below the first, the word and the remedy."""
+    prose = _CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    flat = prose.replace("\n", " ")
+    for pattern, remedy in _PATTERNS.items():
+        for match in pattern.finditer(flat):
+            yield prose.count("\n", 0, match.start()), match.group(), remedy
 
 
-def excesses(counts: Mapping[str, int], limits: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """Folders with more offenders than allowed, and how many more; no entry allows none."""
-    for name, count in sorted(counts.items()):
-        if count > limits.get(name, 0):
-            yield name, count - limits.get(name, 0)
-
-
-def _compare() -> int:
-    allowances = tomllib.loads(ALLOWANCES.read_text("utf-8"))
-    code = 0
-    for kind in KINDS:
-        counts = Counter(folder(offender.file) for offender in offenders(kind))
-        limits = allowances[kind]
-        print(f"{kind}: {counts.total()} against the rules, {sum(limits.values())} allowed")
-        for name, more in excesses(counts, limits):
-            print(f"  {name}: {more} too many; python -m tests.writing {kind} {name} lists them")
-            code = 1
-        for name in sorted(limits):
-            if counts[name] < limits[name]:
-                print(f"  {name}: lower its allowance of {limits[name]} to {counts[name]}")
-    return code
+def messages(source: str) -> Iterator[Text]:
+    """The strings that are no docstrings; `·` for a value in one."""
+    nodes = list(ast.walk(ast.parse(source)))
+    excluded = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    excluded |= {id(n) for node in nodes if isinstance(node, ast.JoinedStr) for n in node.values}
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr):
+            values = (getattr(part, "value", None) for part in node.values)
+            text = "".join(value if isinstance(value, str) else "·" for value in values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = "" if id(node) in excluded else node.value
+        else:
+            continue
+        if len(text.split()) >= SENTENCE_WORDS:
+            yield node.lineno, text
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,22 +1,16 @@
-"""The writing rules, on files with and without offenders."""
+"""The forbidden words, on texts with and without them."""
 
 from __future__ import annotations
 
-import pytest
-
-from tests.writing.__main__ import excesses, folder
-from tests.writing.sentences import in_messages, in_page
+from tests.writing.__main__ import in_text, messages
 
 
 def test_a_page_is_read_without_its_code_and_addresses() -> None:
     page = (
         "# What it tells\n\n`graphlap told`: see [the\npage](told.md) that\n\n"
-        "```\ngraphlap says\n```\n\nA mean, that\nof all.\n"
+        "```\ngraphlap says\n```\n\nA number that is a whole\nnumber.\n"
     )
-    assert [(offender.line, offender.text) for offender in in_page("a.md", page)] == [
-        (1, "tells"),
-        (10, "that of"),
-    ]
+    assert [(line, word) for line, word, _ in in_text(page)] == [(0, "tells"), (9, "whole number")]
 
 
 def test_messages_are_sentences_that_are_no_docstrings() -> None:
@@ -26,29 +20,11 @@ def test_messages_are_sentences_that_are_no_docstrings() -> None:
         "raise ValueError(f'--rounds {rounds} is no '\n"
         "    f'whole number: leave {it} out')\n"
         "# a comment tells nothing here\n"
-        "limit = 3\n"
         '"""What it tells."""\n'
     )
-    offenders = [(offender.line, offender.text) for offender in in_messages("a.py", source)]
-    assert offenders == [(3, "whole number"), (3, "leave · out")]
+    found = [(first, word) for first, text in messages(source) for _, word, _ in in_text(text)]
+    assert found == [(3, "whole number")]
 
 
-def test_a_part_of_a_word_is_no_phrase() -> None:
-    assert not list(in_page("a.md", "Untold lanes are hadrons; a recommended outlay; besides.\n"))
-
-
-def test_a_folder_without_an_allowance_may_have_no_offender() -> None:
-    counts = {"app": 3, "docs/new.md": 1, "exporters": 2}
-    assert list(excesses(counts, {"app": 1, "exporters": 2})) == [("app", 2), ("docs/new.md", 1)]
-
-
-@pytest.mark.parametrize(
-    ("file", "name"),
-    [
-        ("app/example/plots/rows.py", "app/example"),
-        ("app/example.py", "app"),
-        ("docs/example.md", "docs/example.md"),
-    ],
-)
-def test_an_allowance_is_of_a_package_or_a_page(file: str, name: str) -> None:
-    assert folder(file) == name
+def test_a_part_of_a_word_is_no_such_word() -> None:
+    assert not list(in_text("Untold lanes; a shearing force; commended farthest.\n"))

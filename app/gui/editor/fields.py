@@ -50,7 +50,7 @@ class SizesField(QLineEdit):
         sizes = self._parse(text)
         if sizes is None:
             self._set_problem(
-                f"{self._name} {text!r} is not a list of whole numbers of at least "
+                f"{self._name} {text!r} is not a list of integers of at least "
                 f"{self._least}, such as 1, 2, 4"
             )
         else:

@@ -74,7 +74,7 @@ class HistogramView(RowsView):
             "Height",
             {"counts": "Counts", "density": "Density"},
             "Counts: samples in a bin. Density: their share of the series' samples, so that "
-            "series of different length compare. How wide a bin is the heading says; until the "
+            "series of different length compare. The heading shows how wide a bin is; until the "
             "samples have been read it is 1/100 of a decade.",
         )
         self.log_box = Switch(

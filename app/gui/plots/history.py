@@ -75,7 +75,7 @@ class HistoryView(PlotView):
         self.show_legend([self._entry(word) for word in ("faster", "slower") if word in words])
         runs = max(len(trend.points) for trend in trends)
         bare = any(not point.low_us for trend in trends for point in trend.points)
-        few = f"; a change is told from {MINIMUM_RUNS} runs on" if runs < MINIMUM_RUNS else ""
+        few = f"; changes are found from {MINIMUM_RUNS} runs on" if runs < MINIMUM_RUNS else ""
         open_dots = "; open dots: no interval, too few rounds" if bare else ""
         text = f"a change within {100 * self._history.band:g}% does not count"
         heading = f"{counted(runs, 'run')}; {text}{few}{open_dots}"

@@ -92,7 +92,7 @@ class OperatorsView(BarView):
 
     title = "Operators"
     hint = (
-        "The time that each operator of the graph takes, as the runtime's profiler tells it. A "
+        "The time that each operator of the graph takes, by the runtime's profiler. A "
         "double click shows its node in the model graph."
     )
     node_asked = Signal(str)

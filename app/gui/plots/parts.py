@@ -92,7 +92,7 @@ def without_samples(series: Sequence[Series], not_yet: str) -> str:
         return not_yet
     if any(case_series.status in FITS for case_series in series):
         return "The samples of these cases are not in the run folder, so only the table has them."
-    return "None of these cases gave samples. The results table says why, under Reason."
+    return "None of these cases gave samples. The results table has the cause, under Reason."
 
 
 def since_when(series: Sequence[Series], part: Part) -> str:

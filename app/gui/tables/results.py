@@ -105,7 +105,7 @@ class ResultsTable(QWidget):
         self.baseline_button.setCheckable(True)
         self.baseline_button.setAccessibleName("Use the current row as baseline")
         self.baseline_button.setToolTip(
-            "Compares all rows with the current one, or no longer: every figure tells its "
+            "Compares all rows with the current one, or no longer: every figure shows its "
             "distance, p50 and p99 a verdict from pairs of rounds, within the band of the run's "
             "plan. Baselines before it have columns of their own (Ctrl+B)."
         )
