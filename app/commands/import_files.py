@@ -16,11 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="[MODEL=]FILE",
-        help="results of benchmark_app, onnxruntime_perf_test, trtexec, Polygraphy, LoadGen or "
-        "pyperf",
+        help="results of benchmark_app, trtexec or pyperf",
     )
     add_settings(parser, "import")
-    parser.add_argument("-o", dest="out", help=argparse.SUPPRESS)
     add_format(parser)
     add_verbose(parser)
 

@@ -242,13 +242,6 @@ CONDITIONS: Entries = {
 }
 
 IMPORTS: Entries = {
-    "loadgen_invalid": Entry(
-        title="Invalid by LoadGen",
-        message="LoadGen reports the run as {validity}: {reason}.",
-        condition="The log of LoadGen does not mark the run as valid.",
-        units={"validity": NAME, "reason": MESSAGE},
-        example={"validity": "INVALID", "reason": "too few queries"},
-    ),
     "warm_up_included": Entry(
         title="Warm-up among the runs",
         message="This release of {subject} lists its warm-up among the runs without marking it, "

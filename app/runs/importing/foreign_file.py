@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from app.cases.errors import ResultsError
-from app.cases.scenario import CLOSED_LOOP, Scenario
 from app.run_folder.manifest import MANIFEST
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import read_file
@@ -59,7 +58,6 @@ class ForeignCase:
     rounds: tuple[Timings, ...] = ()
     axes: Mapping[str, int] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
-    scenario: Scenario = CLOSED_LOOP
     calls: int = 1
     warnings: tuple[Diagnostic, ...] = ()
 

@@ -22,7 +22,7 @@ from app.run_folder.folder import RunFolder, samples_name
 from app.run_folder.manifest import new_manifest
 from app.run_folder.run import Run
 from app.run_folder.table import write_tables
-from app.runs.importing import benchmark_app, loadgen, perf_test, polygraphy, pyperf, trtexec
+from app.runs.importing import benchmark_app, pyperf, trtexec
 from app.runs.importing.foreign_file import (
     Content,
     Damaged,
@@ -36,10 +36,7 @@ from exporters.types import named
 
 PROGRAMS: dict[str, ModuleType] = {
     "benchmark_app": benchmark_app,
-    "onnxruntime_perf_test": perf_test,
     "trtexec": trtexec,
-    "polygraphy": polygraphy,
-    "loadgen": loadgen,
     "pyperf": pyperf,
 }
 """Each has `recognises` and `read`. No file is of two of them."""
@@ -131,7 +128,6 @@ def cases_of(files: Sequence[tuple[str, ForeignFile]]) -> list[tuple[Case, Forei
                 f"{RUNTIME}:{foreign.program}",
                 axes=foreign_case.axes,
                 options=foreign_case.options,
-                scenario=foreign_case.scenario,
             )
             if case.case_id in cases:
                 previous_file = cases[case.case_id][2].file

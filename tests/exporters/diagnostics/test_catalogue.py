@@ -68,7 +68,6 @@ QUOTATIONS = {
     ("realtime_refused", "error"): "the operating system",
     ("samples_unreadable", "error"): "the operating system",
     ("neighbour_failed", "error"): "the engine",
-    ("loadgen_invalid", "reason"): "LoadGen",
     ("no_reference", "error"): "ONNX Runtime",
 }
 """Parameters that quote another program, and which."""

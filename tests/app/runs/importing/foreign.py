@@ -38,10 +38,3 @@ def trtexec_times(
             }
         )
     return json.dumps(queries)
-
-
-def perf_test_lines(model: str, seconds: Sequence[float]) -> str:
-    """What `DumpToFile` of ONNX Runtime's onnxruntime/test/perftest/performance_runner.cc appends
-    for one process, with the statistics that `-s` adds."""
-    lines = [f"{model},{took},{64 << 20},97,{run}\n" for run, took in enumerate(seconds)]
-    return "".join(lines) + f"\nMin Latency: {min(seconds)} s\nP50 Latency: {seconds[0]} s\n"

@@ -22,13 +22,10 @@ from app.run_folder.table import read_rows
 from app.runs.reader import read_run
 from exporters.diagnostics.catalogue import codes
 from tests.app.run_folder.runs import CASE, manifest_of, record
-from tests.app.runs.importing.foreign import NEWER, OLDER, perf_test_lines, trtexec_times
+from tests.app.runs.importing.foreign import NEWER, OLDER, trtexec_times
 
 FILES = Path(__file__).with_name("files")
-REAL = ("benchmark_report.json", "benchmark_report.csv", "polygraphy.json", "pyperf.json")
-LOADGEN = tuple(
-    f"loadgen_{kind}.txt" for kind in ("SingleStream", "Server", "MultiStream", "Offline")
-)
+REAL = ("benchmark_report.json", "benchmark_report.csv", "pyperf.json")
 
 
 def imported(out: Path, *files: Path | str) -> list[Row]:
@@ -40,7 +37,7 @@ def imported(out: Path, *files: Path | str) -> list[Row]:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     out = tmp_path_factory.mktemp("imports") / "run"
-    imported(out, *(FILES / name for name in (*REAL, *LOADGEN)))
+    imported(out, *(FILES / name for name in REAL))
     return read_run(out)
 
 
@@ -55,14 +52,6 @@ def rows(run: Run) -> dict[str, Row]:
 
 
 _MS, _NS = 1e3, 1e-3
-_LOADGEN_FORMATS = [
-    ("latency_min_us", r"^Min latency \(ns\) +: (\d+)", _NS),
-    ("latency_mean_us", r"^Mean latency \(ns\) +: (\d+)", _NS),
-    ("latency_max_us", r"^Max latency \(ns\) +: (\d+)", _NS),
-    ("latency_p50_us", r"^50.00 percentile latency \(ns\) +: (\d+)", _NS),
-    ("latency_p99_us", r"^99.00 percentile latency \(ns\) +: (\d+)", _NS),
-    ("latency_p999_us", r"^99.90 percentile latency \(ns\) +: (\d+)", _NS),
-]
 PRINTED = {
     "benchmark_report.json": [
         ("latency_p50_us", r"Median: +([\d.]+) ms", _MS),
@@ -78,10 +67,6 @@ PRINTED = {
         ("latency_mean_us", r"Average: +([\d.]+) ms", _MS),
         ("throughput_per_s", r"Throughput: +([\d.]+) FPS", 1.0),
     ],
-    "polygraphy.json": [
-        ("latency_mean_us", r"Average inference time: ([\d.]+) ms", _MS),
-        ("iterations", r"Completed (\d+) iteration", 1.0),
-    ],
     "pyperf.json": [
         ("latency_mean_us", r"Mean \+- std dev: ([\d.]+) us", 1.0),
         ("latency_std_us", r"Mean \+- std dev: .* \+- ([\d.]+) us", 1.0),
@@ -89,23 +74,6 @@ PRINTED = {
         ("latency_min_us", r"Minimum: +([\d.]+) ns", _NS),
         ("latency_max_us", r"Maximum: +([\d.]+) us", 1.0),
         ("iterations", r"Total number of values: (\d+)", 1.0),
-    ],
-    "loadgen_SingleStream.txt": [
-        *_LOADGEN_FORMATS,
-        ("throughput_per_s", r"^QPS w/ loadgen overhead +: ([\d.]+)", 1.0),
-    ],
-    "loadgen_Server.txt": [
-        *_LOADGEN_FORMATS,
-        ("throughput_per_s", r"^Completed samples per second +: ([\d.]+)", 1.0),
-        ("offered_rate_hz", r"^target_qps : ([\d.]+)", 1.0),
-    ],
-    "loadgen_MultiStream.txt": [
-        *_LOADGEN_FORMATS,
-        ("burst_size", r"^samples_per_query : (\d+)", 1.0),
-    ],
-    "loadgen_Offline.txt": [
-        *_LOADGEN_FORMATS,
-        ("throughput_per_s", r"^Samples per second: ([\d.]+)", 1.0),
     ],
 }
 
@@ -130,9 +98,6 @@ def test_a_row_names_its_program_and_that_ones_clock_and_boundary_and_claims_not
 ) -> None:
     assert rows["pyperf.json"]["imported_from"] == "pyperf 2.10.0"
     assert rows["pyperf.json"]["boundary"] == "a call, the mean of 200"
-    assert rows["polygraphy.json"]["clock"] == "wall of Polygraphy, time.time"
-    assert rows["loadgen_Server.txt"]["boundary"] == "from when a query was due to its completion"
-    assert "loadgen_invalid" in codes(diagnostics_of(rows["loadgen_Server.txt"]))
     assert rows["benchmark_report.json"]["device"] == "CPU"
     for name, row in rows.items():
         assert row["status"] == "imported", name
@@ -152,10 +117,10 @@ def test_single_timings_are_kept_and_the_folder_is_whole(
     assert [entry.iterations for entry in rounds["imported:pyperf"]] == [6] * 4, (
         "a round for each worker"
     )
-    (polygraphy,) = rounds["imported:polygraphy"]
-    document = json.loads((FILES / "polygraphy.json").read_text())
-    seconds = [entry["runtime"] for entry in document["lst"][0][1]]
-    assert np.allclose(run.samples_of(polygraphy).latency_ns, np.array(seconds) * 1e9, atol=1.0)
+    document = json.loads((FILES / "pyperf.json").read_text())
+    workers = [entry["values"] for entry in document["benchmarks"][0]["runs"] if "values" in entry]
+    for result, seconds in zip(rounds["imported:pyperf"], workers, strict=True):
+        assert np.allclose(run.samples_of(result).latency_ns, np.array(seconds) * 1e9, atol=1.0)
     assert main(["verify", str(run.path)]) == 0, capsys.readouterr()
     assert main(["export", "-f", "csv,json,markdown,trace", str(run.path)]) == 0
 
@@ -192,18 +157,6 @@ def test_of_an_older_trtexec_the_warm_up_is_warned_of(tmp_path: Path) -> None:
     assert "warm_up_included" in codes(diagnostics_of(row))
 
 
-def test_perf_test_has_a_round_for_each_process_that_appended(tmp_path: Path) -> None:
-    seconds = [0.002, 0.001, 0.004, 0.003]
-    file = tmp_path / "result.csv"
-    file.write_text(perf_test_lines("nets/a,b.onnx", seconds) * 2)
-    (row,) = imported(tmp_path / "run", file)
-    assert row["model"] == "nets/a,b.onnx", "a comma in its path"
-    assert (row["rounds"], row["iterations"]) == (2, 8)
-    assert row["latency_mean_us"] == pytest.approx(2500.0)
-    assert row["latency_p50_us"] == pytest.approx(3000.0), "ONNX Runtime takes number n / 2 of n"
-    assert row["rss_peak_mib"] == 64.0
-
-
 def test_a_compressed_file_is_read_too(tmp_path: Path) -> None:
     file = tmp_path / "sort.json.gz"
     file.write_bytes(gzip.compress((FILES / "pyperf.json").read_bytes()))
@@ -215,7 +168,6 @@ def _times(latency: str) -> str:
     return trtexec_times([1.0]).replace('"latencyMs": 1.75', f'"latencyMs": {latency}')
 
 
-_LOG = (FILES / LOADGEN[0]).read_text()
 _BAD = {
     "a table of somebody": ("schema_version,run_id\n2,abc\n", "no result file of a program"),
     "a table of ours": ("schema_version,graphlap_version,run_id\n2,1,abc\n", "Graphlap's own"),
@@ -230,8 +182,6 @@ _BAD = {
     "a NaN": (_times("NaN"), "latencyMs of query 0 is nan"),
     "a huge number": (_times("1" + "0" * 400), "latencyMs of query 0 is 1000"),
     "a huge time": (_times("1e15"), "no whole file of trtexec (it goes on for 1e+12 s"),
-    "times for ever": (perf_test_lines("m", [9e9, 9e9]), "of onnxruntime_perf_test (it goes on"),
-    "another line": (perf_test_lines("m", [0.1]) + "hello\n", "line 5 is 'hello'"),
     "a huge batch": (
         (FILES / "benchmark_report.csv")
         .read_text()
@@ -242,11 +192,6 @@ _BAD = {
         (FILES / "pyperf.json").read_text().replace('"loops":', '"loops":9999999999,"a":'),
         "no whole file of pyperf (loops are",
     ),
-    "a torn log": (_LOG[: len(_LOG) // 3], "no whole file of loadgen (line"),
-    "a log of accuracy": (
-        "\n".join(line for line in _LOG.splitlines() if "result_" not in line),
-        "of loadgen has no timings (it has no results",
-    ),
     "no values": (
         json.dumps({"version": "1.0", "benchmarks": [{"runs": [{}], "metadata": {"name": "n"}}]}),
         "of pyperf has no timings (the benchmark 'n' has no values)",
@@ -254,10 +199,6 @@ _BAD = {
     "no seconds": (
         (FILES / "pyperf.json").read_text().replace('"second"', '"byte"'),
         "counts in 'byte', which is no time",
-    ),
-    "no runner": (
-        json.dumps({"lst": [], "polygraphy_class": "RunResults"}),
-        "of polygraphy has no timings (no runner ran)",
     ),
     "a run that failed": (
         json.dumps(
@@ -310,7 +251,7 @@ def test_an_imported_run_is_compared_with_its_like_alone(
     output = capsys.readouterr().out
     assert "sort" in output
     assert "same" in output or "undecided" in output
-    imported(tmp_path / "stated", FILES / "loadgen_Server.txt")
+    imported(tmp_path / "stated", FILES / "benchmark_report.csv")
     assert main(["compare", str(run.path), str(tmp_path / "stated")]) == 2
     assert "no single timings, which no verdict can be made of" in capsys.readouterr().err
 

@@ -13,14 +13,13 @@ import pytest
 from app.cases.errors import PlanError, ResultsError
 from app.columns.rows import Rows
 from app.runs.importing.foreign_run import cases_of, read_foreign, write_run
-from tests.app.runs.importing.foreign import perf_test_lines, trtexec_times
+from tests.app.runs.importing.foreign import trtexec_times
 from tests.hostile_values import changed_anywhere
 
 FILES = Path(__file__).with_name("files")
 _TEXTS = {
     **{path.name: path.read_text() for path in FILES.glob("*") if path.suffix != ".md"},
     "trtexec": trtexec_times([1.0, 2.0]),
-    "perf_test": perf_test_lines("nets/a.onnx", [0.1, 0.2]),
 }
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _WORDS = ("nan", "-1", "1e999", "9" * 5000, "", "\0", "1e18", "-0.0", "x" * 5000, "0")
