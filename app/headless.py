@@ -148,7 +148,7 @@ STEP_S = 0.2
 STDIN = 0
 Then = Callable[[Run, Sequence[MeasuredCase]], int]
 """Is given the run as it ended, with its rows; returns an exit code."""
-_OWN_FILES = ("resume", "plan", "baseline_run", "history", "json", "junit", "plot")
+_OWN_FILES = ("resume", "plan", "against", "history", "json", "junit", "plot")
 """The options that name a file or a folder, of a run that is resumed or repeated."""
 
 

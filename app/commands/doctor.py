@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the report; 1 if an installed runtime, or an environment, can't be used."""
     width = width_of(sys.stdout)
     if options.cluster:
-        if options.environment:
+        if options.python:
             raise PlanError("--python is of this machine, not of a cluster", "Leave it out")
         from app.console.hosts import Hosts
 

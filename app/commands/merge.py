@@ -16,7 +16,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runs", nargs="+", metavar="[NAME=]RUN", help="run folders; NAME is what the host is called"
     )
     add_settings(parser, "merge")
-    parser.add_argument("-o", dest="out", help=argparse.SUPPRESS)
     add_format(parser)
     add_verbose(parser)
 

@@ -135,7 +135,7 @@ def _visible(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def _owners(option: str) -> list[str]:
-    """The commands that take an option, be it an earlier spelling or not in their help."""
+    """The commands that take an option, be it not in their help."""
     parsers = {c.name: parser_of(c) for c in COMMANDS}
     return [
         name

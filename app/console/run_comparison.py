@@ -252,25 +252,26 @@ def comparer_of(
 ) -> Comparer:
     """What the flags and the plan ask for, of a new run or of one that is resumed; `layers` gave
     the plan its values. PlanError or ResultsError before anything is written."""
-    if flags.baseline_run is not None and (plan.baseline or plan.aa):
+    if flags.against is not None and (plan.baseline or plan.aa):
         raise PlanError(
             "the plan compares already, with a baseline or by aa, and --against is another",
             "give one of them",
         )
-    if flags.baseline_run is None and not plan.baseline:
-        for name in ("fail_on", "junit", *(() if plan.aa else ("band", "judge", "detect", "json"))):
+    if flags.against is None and not plan.baseline:
+        judging = () if plan.aa else ("threshold", "metrics", "detect", "json")
+        for name in ("fail_on", "junit", *judging):
             if getattr(flags, name):
                 raise PlanError(
                     f"--{name.replace('_', '-')} belongs to a comparison, and none is asked for",
                     "add --baseline or --against",
                 )
-    if flags.history is not None and flags.baseline_run is None:
+    if flags.history is not None and flags.against is None:
         raise PlanError(
             "--history: it shows how far two runs of the machine differ, and this run is compared "
             "with no other",
             "Add --against or leave out --history",
         )
-    compares = flags.baseline_run is not None or plan.baseline
+    compares = flags.against is not None or plan.baseline
     if compares and flags.format == "markdown" and flags.sort is not None:
         raise PlanError(
             "--sort has no effect: -f markdown prints the comparison and no rows",
@@ -287,9 +288,9 @@ def comparer_of(
         if not flags.trust_project:
             reject_project_settings(layers)
         settings = gate_settings(plan, layers)
-    if flags.baseline_run is None:
+    if flags.against is None:
         return Comparer(output_options, settings=settings, allow_mixed=flags.allow_mixed)
-    intact = read_intact(Path(flags.baseline_run))
+    intact = read_intact(Path(flags.against))
     if resumed is not None:
         reject_same_run(intact.run, resumed)
     stored_side = side_of(intact.run)

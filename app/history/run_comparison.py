@@ -190,7 +190,7 @@ def compare_runs(
     history: History | None = None,
     judge: Sequence[str] = (),
 ) -> Comparison:
-    """Cases are paired by what makes them, whichever schema named them; clocks are not mixed.
+    """Cases are paired by what makes them; clocks are not mixed.
 
     The `history` of the machine says by how much two runs of it differ without a change. `judge`
     are the figures to judge; without any, those that the second run's plan judges.

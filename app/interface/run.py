@@ -187,14 +187,14 @@ class _Completion:
     def comparer(self, plan: Plan, layers: Layers) -> Comparer:
         """PlanError or ResultsError for a comparison that is not possible."""
         options = argparse.Namespace(
-            baseline_run=self.stored_run,
+            against=self.stored_run,
             history=self.history,
             fail_on=self.fail_on,
             trust_project=self.trust_project,
             allow_mixed=self.allow_mixed,
             format="table",
         )
-        for name in ("junit", "json", "sort", "band", "judge", "detect"):
+        for name in ("junit", "json", "sort", "threshold", "metrics", "detect"):
             setattr(options, name, None)
         return comparer_of(options, plan, layers)
 

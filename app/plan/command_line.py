@@ -15,7 +15,7 @@ from app.plan.settings.table import SETTINGS, accepted_by
 def add_arguments(parser: argparse.ArgumentParser, command: str, brief: bool = False) -> None:
     """Add the flags of the settings that a command accepts, in titled groups.
 
-    Earlier spellings are accepted and not listed; neither are uncommon settings in a `brief` help.
+    Uncommon settings are not listed in a `brief` help.
     """
     add_settings(parser, accepted_by(command), brief)
 
@@ -52,8 +52,6 @@ def _add(group: argparse._ArgumentGroup, setting: Setting, listed: bool) -> None
         kinds["default"] = []
     help_text = setting.help.replace("%", "%%") if listed else argparse.SUPPRESS
     group.add_argument(setting.flag, help=help_text, **kinds)
-    for alias in setting.aliases:
-        group.add_argument(alias, help=argparse.SUPPRESS, **kinds)
 
 
 _UNSET: tuple[object, ...] = (None, False, [])
@@ -72,7 +70,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     add_settings(parser, SETTINGS)
     options, rest = parser.parse_known_args(words)
     if rest:
-        names = [name for setting in SETTINGS for name in setting.spellings]
+        names = [setting.flag for setting in SETTINGS]
         raise PlanError(f"{rest[0]} is not known", suggestion(rest[0].partition("=")[0], names))
     return options
 

@@ -413,7 +413,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "a search over options prints its steps",
     ),
     ineffective_setting(
-        "baseline_run",
+        "against",
         "against_with_tune",
         lambda plan: bool(plan.tune),
         "a search over options prints its steps",

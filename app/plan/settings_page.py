@@ -40,7 +40,7 @@ def _by_group() -> Iterator[str]:
 
 def _cells(row: Setting) -> Iterator[str]:
     flag = f"{row.flag} {row.metavar}".strip().replace("|", "\\|")
-    yield ", ".join(f"`{spelling}`" for spelling in (flag, *row.aliases))
+    yield f"`{flag}`"
     has_key = row.scope != "command" and not row.extends
     values = f"`{row.name}`: {row.values}" if row.values else f"`{row.name}`"
     yield values if has_key else ""

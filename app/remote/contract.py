@@ -16,7 +16,7 @@ PROTOCOL = 2
 BLOCK_BYTES = 1 << 20
 """So much of a file or of a round's samples crosses in one message at most."""
 LONGEST_JOB_S = 24 * 3600.0
-"""Of a job that names no limit, as those of earlier releases do not."""
+"""Of a job that names no limit."""
 Ending = Literal["stop", "terminate", "kill"]
 """After the block in flight; by asking the process; at once."""
 

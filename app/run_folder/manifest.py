@@ -233,9 +233,8 @@ class Manifest(RunHeader):
     `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
     `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
     `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
-    `started_in`, which runs of earlier releases do not name. Rounds are spread over `spread_s`, or
-    over `contended_spread_s` where other work takes the core, and the moments of arriving requests
-    are drawn from `arrivals_seed`: earlier releases did not spread them, and drew from `seed`.
+    `started_in`, if any. Rounds are spread over `spread_s`, or over `contended_spread_s` where
+    other work takes the core, and the moments of arriving requests are drawn from `arrivals_seed`.
     `assumed_sizes` are those axes of each model whose size nobody gave.
     """
 
@@ -250,7 +249,7 @@ class Manifest(RunHeader):
     started_in: str = ""
     spread_s: float = 0.0
     contended_spread_s: float = 0.0
-    arrivals_seed: int | None = None
+    arrivals_seed: int = 0
     assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
@@ -284,7 +283,7 @@ def new_manifest(
     fingerprints: tuple[Fingerprint, ...] = (),
     spread_s: float = 0.0,
     contended_spread_s: float = 0.0,
-    arrivals_seed: int | None = None,
+    arrivals_seed: int = 0,
     assumed_sizes: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Manifest:
     """A manifest with a fresh run id, dated now."""

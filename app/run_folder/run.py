@@ -22,7 +22,7 @@ from app.run_folder.manifest import Manifest, MergedRun
 from app.run_folder.statistics_store import Content, StatisticsStore
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import read_file
-from exporters.types import ExportedModel, axes_key
+from exporters.types import ExportedModel
 from runtimes.execution import Clock, Samples
 
 SAMPLES = "samples"
@@ -126,21 +126,10 @@ class Run:
         return self.models_there.get(key) or self.models.get((case.model, case.precision))
 
     def graphs_of(self, case: Case) -> tuple[str, ...]:
-        """The sha256 of each graph that timed rounds of a case measured, in their order.
-
-        Rounds of earlier releases do not name it: what their writer exported last stands for them.
-        """
-        wrote = self.writers.get(case.case_id, {})
-        graphs: dict[str, None] = {}
-        for result in self.rounds_of(case):
-            graph = result.model_sha256
-            if not graph and result.samples and result.round in wrote:
-                key = wrote[result.round].writer, case.model, case.precision
-                model = self.models_there.get(key)
-                graph = "" if model is None else _graph_at(model, case.axes)
-            if graph and result.samples:
-                graphs[graph] = None
-        return tuple(graphs)
+        """The sha256 of each graph that timed rounds of a case measured, in their order."""
+        rounds = self.rounds_of(case)
+        graphs = (result.model_sha256 for result in rounds if result.samples)
+        return tuple(dict.fromkeys(filter(None, graphs)))
 
     def accuracy_of(self, case: Case) -> AccuracyResult | None:
         """The accuracy that holds for a case: cases share it where only their timing differs."""
@@ -201,12 +190,6 @@ def final_rounds(run: Run) -> dict[str, dict[int, RoundResult]]:
         case_id: {n: result for n, result in rounds.items() if not result.is_tried_again}
         for case_id, rounds in run.rounds.items()
     }
-
-
-def _graph_at(model: ExportedModel, requested_axes: Mapping[str, int]) -> str:
-    """The sha256 of the graph for one point, without the model that `at` makes for it."""
-    graph = model.fixed.get(axes_key({**model.axes, **requested_axes})) if model.fixed else None
-    return Path(graph.path).stem if graph else model.sha256
 
 
 def read_records(path: Path) -> np.ndarray:

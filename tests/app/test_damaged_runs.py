@@ -30,7 +30,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
         graph = write_add_graph(folder / "add.onnx")
         arguments = ["--headless", "--models", str(graph), "--runtimes", "ort-cpu,fake"]
-        few = ["--scenario", "paced:5ms", "--profile", "glance", "--rounds", "2", "--profile-ops"]
+        few = ["--scenario", "paced:5ms", "--preset", "glance", "--rounds", "2", "--op-times"]
         assert batch(*arguments, *few, "--out", str(folder / "run"))[0] == 0
     return folder / "run"
 

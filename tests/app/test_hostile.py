@@ -35,7 +35,7 @@ from tests.app.hostile import (
 )
 from tests.app.report.pages import CHROMIUM, rendered
 
-GLANCE = ("--profile", "glance", "--rounds", "1", "--batch", "1")
+GLANCE = ("--preset", "glance", "--rounds", "1", "--batch", "1")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def told(folder: Path) -> dict[str, str]:
     for name, flags in (
         ("names", ("--models", models, "--runtimes", "fake")),
         ("again", ("--models", models, "--runtimes", "fake")),
-        ("graphs", ("--models", few, "--runtimes", "ort-cpu,fpga:v80", "--profile-ops")),
+        ("graphs", ("--models", few, "--runtimes", "ort-cpu,fpga:v80", "--op-times")),
     ):
         code, out, errors = batch("--headless", *flags, *GLANCE, "--out", str(folder / name))
         assert code in (0, 1), errors

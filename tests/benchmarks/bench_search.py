@@ -23,7 +23,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         write_add_graph(Path(folder) / "add.onnx")
         script = ["--option", f"fake.latency_us={1000 * SERVICE_MS}", "--option", "fake.wait=sleep"]
-        search = ["--slo", "p50=40ms", "--wait", "sleep", "--rounds", "4", "--out", "run"]
+        search = ["--slo", "p50=40ms", "--idle-policy", "sleep", "--rounds", "4", "--out", "run"]
         sweep = ["--headless", "--models", "add.onnx", "--runtimes", "fake"]
         process = subprocess.run(
             [sys.executable, "-m", "app", *sweep, *script, *search],

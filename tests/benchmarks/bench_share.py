@@ -17,11 +17,11 @@ COMMAND += ["--runtimes", "ort-cpu,torch-cpu"]
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        warm = [*COMMAND, "--profile", "quick", "--rounds", "1", "--out", f"{folder}/warm"]
+        warm = [*COMMAND, "--preset", "quick", "--rounds", "1", "--out", f"{folder}/warm"]
         subprocess.run(warm, check=True, capture_output=True)
         start_s = time.perf_counter()
         out = Path(folder) / "standard"
-        command = [*COMMAND, "--profile", "standard", "--rounds", "2", "--out", str(out)]
+        command = [*COMMAND, "--preset", "standard", "--rounds", "2", "--out", str(out)]
         subprocess.run(command, check=True, capture_output=True)
         wall_s = time.perf_counter() - start_s
         phases_ms: Counter[str] = Counter()

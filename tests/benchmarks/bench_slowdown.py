@@ -41,7 +41,7 @@ def measured(folder: Path) -> tuple[MeasuredCase, MeasuredCase]:
         write_layers(path, layers)
     command = [sys.executable, "-m", "app", "--headless", "--runtimes", "ort-cpu"]
     command += ["--models", ",".join(map(str, paths)), "--baseline", str(paths[0])]
-    command += ["--profile", "glance", "--rounds", str(PAIRS), "--out", str(folder / "run")]
+    command += ["--preset", "glance", "--rounds", str(PAIRS), "--out", str(folder / "run")]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     first_row, second_row = Rows().measured(read_run(folder / "run"))
     return first_row, second_row

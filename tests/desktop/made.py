@@ -111,7 +111,7 @@ def _graphs(path: Path) -> dict[str, ExportedModel]:
     """The catalogue's models as files, from a short run."""
     if not (path / RESULTS).is_file():
         flags = ["--models", ",".join(MODELS), "--runtimes", "fake", "--rounds", "1"]
-        flags += ["--profile", "glance", "--out", str(path)]
+        flags += ["--preset", "glance", "--out", str(path)]
         subprocess.run([sys.executable, "-m", "app", "--headless", *flags], cwd=ROOT, check=True)
     return {model: export for (model, _), export in read_run(path).models.items()}
 

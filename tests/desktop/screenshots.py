@@ -28,7 +28,7 @@ PACKAGES = tuple(_NAMES.split())
 _SIX = ("--models", "cnn_tiny,lstm_tiny", "--runtimes", "ort-cpu,openvino-cpu,fpga:v80")
 RUNS = {
     "one": ("--models", "mlp", "--runtimes", "ort-cpu", "--rounds", "3"),
-    "six": (*_SIX, "--rounds", "3", "--profile-ops"),
+    "six": (*_SIX, "--rounds", "3", "--op-times"),
     "six-again": (*_SIX, "--rounds", "3", "--seed", "1"),
     "forty": (
         *("--models", "cnn_tiny,mlp", "--runtimes", "ort-cpu,openvino-cpu"),
@@ -39,7 +39,7 @@ RUNS = {
         "poisson:500/s,poisson:2000/s,poisson:8000/s,poisson:16000/s",
     ),
     "cards": (
-        *("--models", "cnn_tiny,lstm_tiny,cnn_small", "--rounds", "1", "--profile-ops"),
+        *("--models", "cnn_tiny,lstm_tiny,cnn_small", "--rounds", "1", "--op-times"),
         *("--runtimes", "ort-cpu,fpga:v80,fpga:ia-840f,fpga:ia-420f"),
     ),
     "digits": (

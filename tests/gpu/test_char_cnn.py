@@ -20,7 +20,7 @@ BATCHES = (1, 8, 32)
 @pytest.mark.parametrize("name", GPU_RUNTIMES)
 def test_char_cnn_throughput(name: str, tmp_path: Path) -> None:
     available(name)
-    arguments = ["--headless", "--models", "char_cnn", "--runtimes", name, "--profile", "quick"]
+    arguments = ["--headless", "--models", "char_cnn", "--runtimes", name, "--preset", "quick"]
     batches = ["--batch", ",".join(map(str, BATCHES)), "--out", str(tmp_path / "run")]
     process = subprocess.run(
         [sys.executable, "-m", "app", *arguments, *batches],

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.installed.environment import Environment
 
 ABSENT = ("torch", "onnxscript", "PySide6", "pyqtgraph", "pandas", "pyarrow", "sklearn", "openvino")
-SWEEP = ("--headless", "--rounds", "1", "--profile", "quick")
+SWEEP = ("--headless", "--rounds", "1", "--preset", "quick")
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ def test_a_sweep_is_measured_on_every_runtime(
     factory.write_text(FACTORY, "utf-8")
     (hostile / "plan.toml").write_text(PLAN.format(factory=f"{factory}:build"), "utf-8")
     process = installed.run(
-        *("graphlap", "--headless", "--plan", "plan.toml", "--out", "run", "--profile-ops"),
+        *("graphlap", "--headless", "--plan", "plan.toml", "--out", "run", "--op-times"),
         cwd=hostile,
         PYTHONPATH=pythonpath,
     )
@@ -82,8 +82,8 @@ def test_a_case_of_another_environment_has_our_packages_and_its_engine(
     python = make_environment(tmp_path / "there", "numpy", "onnxruntime")
     write_add_graph(hostile / "add.onnx")
     process = installed.run(
-        *("graphlap", "--headless", "--models", "add.onnx", "--profile", "glance", "--rounds", "1"),
-        *("--runtimes", "ort-cpu@there", "--environment", f"there={python}", "--out", "run"),
+        *("graphlap", "--headless", "--models", "add.onnx", "--preset", "glance", "--rounds", "1"),
+        *("--runtimes", "ort-cpu@there", "--python", f"there={python}", "--out", "run"),
         cwd=hostile,
         PYTHONPATH=pythonpath,
     )

@@ -46,7 +46,7 @@ def test_networks_of_the_hubs_are_measured_and_checked(tmp_path: Path) -> None:
     factories = {network.name: network.factory for network in networks()}
     models = ",".join(factories[name] for name in SMALL)
     run = tmp_path / "run"
-    plan = ["--models", models, "--runtimes", "ort-cpu", "--profile", "glance", "--rounds", "1"]
+    plan = ["--models", models, "--runtimes", "ort-cpu", "--preset", "glance", "--rounds", "1"]
     command = [sys.executable, "-m", "app", "--headless", *plan, "--out", str(run)]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stdout + process.stderr

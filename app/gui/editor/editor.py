@@ -99,12 +99,7 @@ def in_fields(text: str) -> str:
 @cache
 def _fields() -> dict[str, str]:
     """Option -> label of its field; options without a field keep their names."""
-    return {
-        flag: f"“{row.label.replace('&', '')}”"
-        for row in SETTINGS
-        if row.label
-        for flag in (row.flag, *row.aliases)
-    }
+    return {row.flag: f"“{row.label.replace('&', '')}”" for row in SETTINGS if row.label}
 
 
 CHECK_AFTER_MS = 200

@@ -67,7 +67,6 @@ class Figures(ModelFiles):
         Threshold,
         Setting(
             flag="--threshold",
-            aliases=("--band",),
             toml="threshold",
             metavar="P",
             help="ignore changes smaller than this (default 2%)",
@@ -123,7 +122,6 @@ class Figures(ModelFiles):
         On,
         Setting(
             flag="--overhead",
-            aliases=("--null",),
             toml="overhead",
             help="also measure a no-op copy of each model; the difference is compute",
             form=Switch(),
@@ -190,7 +188,6 @@ class Figures(ModelFiles):
         Figures_,
         Setting(
             flag="--metrics",
-            aliases=("--judge",),
             toml="metrics",
             metavar="LIST",
             help="figures that get verdicts: percentiles, mean, throughput",
@@ -209,7 +206,6 @@ class Figures(ModelFiles):
         dict[str, float],
         Setting(
             flag="--ci-width",
-            aliases=("--precise",),
             toml="ci_width",
             metavar="P=X%,…",
             help="add rounds until the interval is within ±X%, up to --rounds",

@@ -28,7 +28,6 @@ class PlanSettings(Figures):
         dict[Annotated[str, Field(pattern=NAME)], str],
         Setting(
             flag="--python",
-            aliases=("--environment",),
             metavar="NAME=PATH",
             help="an interpreter with its packages, measured as ort-cpu@NAME",
             form=Pairs("name=python"),

@@ -198,7 +198,6 @@ class ModelFiles(Limits):
         On,
         Setting(
             flag="--no-verify-outputs",
-            aliases=("--unchecked",),
             toml="verify_outputs",
             help="skip output verification",
             form=Switch(False),

@@ -377,8 +377,7 @@ def loads_library(runtime: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """`form` reads the words of the flag and writes them; `aliases` are earlier spellings that stay
-    readable, of which the last names the value in a namespace of arguments.
+    """`form` reads the words of the flag and writes them.
 
     `commands` accept it, and `common` ones are listed by their short help. `runs_code` says of a
     value whether it makes the program run code: the configuration file of a project must not have
@@ -396,7 +395,6 @@ class Setting:
     group: str
     commands: tuple[str, ...] = PLANNED
     metavar: str = ""
-    aliases: tuple[str, ...] = ()
     common: bool = False
     runs_code: Callable[[Any], bool] = never
     is_capability: bool = False
@@ -416,8 +414,7 @@ class Setting:
     @property
     def dest(self) -> str:
         """The name of its value in a namespace of arguments."""
-        oldest = self.aliases[-1] if self.aliases else self.flag
-        return oldest.removeprefix("--").replace("-", "_")
+        return self.flag.removeprefix("--").replace("-", "_")
 
     @property
     def glossary_term(self) -> str:
@@ -428,8 +425,3 @@ class Setting:
     def name(self) -> str:
         """The key by which files have it."""
         return self.toml or self.key
-
-    @property
-    def spellings(self) -> tuple[str, ...]:
-        """The flag and its earlier spellings."""
-        return (self.flag, *self.aliases)

@@ -233,7 +233,6 @@ class Sweep(BaseModel):
         WaitPolicy,
         Setting(
             flag="--idle-policy",
-            aliases=("--wait",),
             toml="idle_policy",
             metavar="POLICY",
             help="how idle time is waited out: spin (default), hybrid or sleep",
@@ -346,7 +345,6 @@ class Sweep(BaseModel):
 IDLE_SWEEP = Setting(
     key="idle_sweep",
     flag="--idle-sweep",
-    aliases=("--gaps",),
     metavar="A..B",
     help="idle times from A to B in steps of 1, 2 and 5, such as 20us..1s",
     form=Word(idle_sweep),

@@ -79,9 +79,8 @@ OUTPUTS = (
         commands=(*NEW, "check", "rerun"),
     ),
     Setting(
-        key="baseline_run",
+        key="against",
         flag="--against",
-        aliases=("--baseline-run",),
         metavar="RUN",
         help="compare with this stored run at the end",
         form=_WORD,

@@ -116,7 +116,7 @@ def _schedule_of(folder: RunFolder, start_s: float | None) -> Schedule:
             plan.least_rounds,
             manifest.contended_spread_s,
         ),
-        arrivals_seed=manifest.seed if manifest.arrivals_seed is None else manifest.arrivals_seed,
+        arrivals_seed=manifest.arrivals_seed,
     )
 
 

@@ -61,7 +61,7 @@ def understood(line: str) -> None:
         "doctor runs",
         "doctor --runtimes fake",
         "doctor --insecure-cluster",
-        "doctor --cluster ssh:a --environment x=y",
+        "doctor --cluster ssh:a --python x=y",
         "cache info --out a",
         "cache clear --models mlp",
         "open --install-desktop --suite starter",

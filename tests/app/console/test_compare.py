@@ -67,7 +67,7 @@ def test_a_slower_case_fails_the_job_only_where_that_was_asked(
     assert "slower" in out
     assert told(capsys, "compare", first, second, "--fail-on", "slower")[0] == 3
     assert told(capsys, "compare", second, first, "--fail-on", "slower")[0] == 0, "it is faster"
-    wide = told(capsys, "compare", first, second, "--fail-on", "slower", "--band", "30%")
+    wide = told(capsys, "compare", first, second, "--fail-on", "slower", "--threshold", "30%")
     assert wide[0] == 0
 
 
@@ -182,7 +182,7 @@ def test_a_changed_clock_is_told_as_that_and_not_as_slower(
     [
         (["--fail-on", "slower"], "--fail-on: graphlap open has no such option"),
         (["compare", "absent", "absent"], "absent"),
-        (["compare", "a", "a", "--band", "wide"], "--threshold 'wide' is no share"),
+        (["compare", "a", "a", "--threshold", "wide"], "--threshold 'wide' is no share"),
         (["compare", "a", "a", "--fail-on", "faster"], "--fail-on faster is not known"),
     ],
 )

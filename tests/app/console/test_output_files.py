@@ -42,7 +42,7 @@ def _report(runs: Path) -> list[str]:
 def _measure(runs: Path) -> list[str]:
     graph = write_add_graph(runs.parent / "add.onnx")
     arguments = ["--headless", "--models", str(graph), "--runtimes", "fake", "--rounds", "2"]
-    return [*arguments, "--gaps", "20us..50us", "--out", str(runs.parent / "new")]
+    return [*arguments, "--idle-sweep", "20us..50us", "--out", str(runs.parent / "new")]
 
 
 _OPTIONS: dict[str, tuple[Callable[[Path], list[str]], str]] = {

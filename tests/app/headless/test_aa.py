@@ -37,7 +37,7 @@ def test_a_killed_run_of_comparisons_goes_on_and_tells_wrong_verdicts(work: Path
     [
         (["--rounds", "2"], "give --rounds 3 or more"),
         (["--rounds", "3", "--baseline", "fake"], "--aa cannot be used with --baseline"),
-        (["--rounds", "3", "--baseline-run", "."], "give one of them"),
+        (["--rounds", "3", "--against", "."], "give one of them"),
         (["--rounds", "3", "--aa", "0"], "--aa 0 is not an integer of at least 1"),
     ],
 )

@@ -50,7 +50,7 @@ def test_rows_tell_all_options_and_a_spelled_out_default_is_no_other_case(work: 
 
 def test_operators_are_profiled_after_the_rounds_and_a_resume_adds_what_lacks(work: Path) -> None:
     arguments = ("--headless", "--models", "add.onnx", "--runtimes", "ort-cpu,fake")
-    code, out, _ = run(*arguments, "--rounds", "1", "--profile-ops", "--out", "run")
+    code, out, _ = run(*arguments, "--rounds", "1", "--op-times", "--out", "run")
     assert code == 0
     assert "operators of add.onnx ort-cpu" in out
     lines = operator_lines(work / "run")
@@ -91,7 +91,7 @@ def test_runtimes_stand_side_by_side_by_the_nodes_of_the_file(
     (work / "net.py").write_text(NETWORK)
     code, out, log = run(
         *("--headless", "--models", "net.py:build", "--batch", "4", "--rounds", "1"),
-        *("--runtimes", "ort-cpu,openvino-cpu,torch-cpu,fpga:v80", "--profile-ops"),
+        *("--runtimes", "ort-cpu,openvino-cpu,torch-cpu,fpga:v80", "--op-times"),
         *("--out", "run"),
     )
     assert code == 0, log

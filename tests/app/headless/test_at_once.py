@@ -10,7 +10,7 @@ from onnx import helper
 from tests.app.headless.batch import FAKE, SLEEPING, rows, run
 
 SCRIPT = ("--option", "fake.latency_us=2000", "--option", "fake.wait=sleep")
-MEASURED = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--profile", "glance")
+MEASURED = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--preset", "glance")
 
 LATENCIES = (
     "latency_",
@@ -131,7 +131,7 @@ def test_runs_that_are_queued_have_inputs_a_second_and_no_latency(work: Path) ->
 def test_what_has_no_queue_or_needs_time_between_two_runs_is_a_row_that_says_why(
     work: Path,
 ) -> None:
-    once = ("--scenario", "ahead:4", "--profile", "glance", "--rounds", "1")
+    once = ("--scenario", "ahead:4", "--preset", "glance", "--rounds", "1")
     run("--headless", "--models", "add.onnx", "--runtimes", "ort-cpu,fpga", *once, "--out", "none")
     reasons = {row["runtime"]: row["reason"] for row in rows(work / "none")}
     assert "ort-cpu waits for each run by itself" in reasons["ort-cpu"]

@@ -41,10 +41,10 @@ def test_a_resumed_run_keeps_its_baseline_and_what_is_slower_fails_the_job_that_
 
 
 def test_markdown_is_all_that_is_printed_and_no_failure_without_being_asked(work: Path) -> None:
-    code, out, _ = run(*MEASURED, *TWICE, "--markdown", "--band", "300%", "--out", "wrong")
+    code, out, _ = run(*MEASURED, *TWICE, "--markdown", "--threshold", "300%", "--out", "wrong")
     assert code == 2, "a band of 300 % is none"
     few = ("--rounds", "3")
-    code, out, _ = run(*MEASURED, *few, *TWICE, "--markdown", "--band", "90%", "--out", "run")
+    code, out, _ = run(*MEASURED, *few, *TWICE, "--markdown", "--threshold", "90%", "--out", "run")
     assert code == 0
     assert out.startswith(r"### 1 case against fake.latency\_us=200: ")
     assert "a change within 90% does not count" in out
@@ -86,7 +86,7 @@ def test_what_can_not_be_compared_is_one_sentence_and_writes_nothing(
 def test_a_stored_run_is_compared_with_when_the_new_one_ends(work: Path) -> None:
     latency_option = ("--option", "fake.latency_us=200")
     assert run(*MEASURED, *latency_option, "--out", "before")[0] == 0
-    gate_options = ("--baseline-run", "before", "--fail-on", "slower")
+    gate_options = ("--against", "before", "--fail-on", "slower")
     code, out, _ = run(*MEASURED, *latency_option, *gate_options, "--out", "same")
     assert code == 0
     assert "against before" in out and "undecided" in out

@@ -13,7 +13,7 @@ def test_batchers_are_compared_in_one_run(tmp_path: Path) -> None:
     don't."""
     model = write_add_graph(tmp_path / "add.onnx", ("N", 3))
     code, out, errors = run(
-        *("--headless", "--models", str(model), *FAKE, "--profile", "glance", "--rounds", "1"),
+        *("--headless", "--models", str(model), *FAKE, "--preset", "glance", "--rounds", "1"),
         *("--option", "fake.latency_us=1000", "--scenario", "poisson:2000/s"),
         *("--batcher", "none", "--batcher", "max=4,wait=1ms", "--out", str(tmp_path / "run")),
     )

@@ -179,11 +179,11 @@ def test_a_check_keeps_to_a_memory_limit(work: Path) -> None:
     [
         (["--rounds", "3"], "--rounds: graphlap check has no such option"),
         (["--slo", "p99=5ms"], "--slo: graphlap check has no such option"),
-        (["--precise", "p50=1%"], "--precise: graphlap check has no such option"),
+        (["--ci-width", "p50=1%"], "--ci-width: graphlap check has no such option"),
         (["--aa", "3"], "--aa: graphlap check has no such option"),
         (["--baseline", "ort-cpu"], "--baseline: graphlap check has no such option"),
         (["--scenario", "offline"], "--scenario: graphlap check has no such option"),
-        (["--profile", "standard"], "--profile: graphlap check has no such option"),
+        (["--preset", "standard"], "--preset: graphlap check has no such option"),
         (["--budget", "1m"], "--budget: graphlap check has no such option"),
         (["--cold-start", "6"], "--cold-start: graphlap check has no such option"),
         (["--sort", "p50"], "--sort: graphlap check has no such option"),

@@ -80,7 +80,7 @@ def test_too_few_descriptors_end_no_case(work: Path) -> None:
 
 def test_a_measuring_process_that_somebody_kills_is_started_again(work: Path) -> None:
     """As the system does for want of memory, whose memory it ever was."""
-    arguments = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--profile", "standard")
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--preset", "standard")
     process = launch(*arguments, *ONE)
     deadline = time.monotonic() + 60
     while not list((work / "run" / "samples").glob("*.bin")):

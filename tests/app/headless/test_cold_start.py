@@ -12,7 +12,7 @@ from app.cases.jobs import PHASES
 from app.runs.reader import read_run
 from tests.app.headless.batch import FAKE, kill, launch, rows, run
 
-SHORT = ("--headless", "--models", "add.onnx", "--profile", "glance", "--rounds", "1")
+SHORT = ("--headless", "--models", "add.onnx", "--preset", "glance", "--rounds", "1")
 
 
 def started(folder: Path) -> list[tuple[str, int]]:

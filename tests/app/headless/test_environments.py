@@ -47,10 +47,10 @@ def swept(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Swe
         patch.setenv("GRAPHLAP_CACHE", str(cache))
         patch.setenv("COLUMNS", "400")
         code, out, _ = run(
-            "--headless", "--models", str(work / "add.onnx"), "--profile", "glance",
+            "--headless", "--models", str(work / "add.onnx"), "--preset", "glance",
             "--runtimes", "ort-cpu,ort-cpu@there,ort-cpu@bare,openvino-cpu@there",
-            "--environment", f"there={python}", "--environment", f"bare={bare}",
-            "--baseline", "ort-cpu", "--rounds", "3", "--profile-ops", "--cold-start", "1",
+            "--python", f"there={python}", "--python", f"bare={bare}",
+            "--baseline", "ort-cpu", "--rounds", "3", "--op-times", "--cold-start", "1",
             "--out", str(folder),
         )  # fmt: skip
         yield Swept(str(python), folder, code, out, {row["runtime"]: row for row in rows(folder)})
@@ -104,7 +104,7 @@ def test_a_check_compiles_where_the_case_would_run(work: Path) -> None:
     python = make_environment(work / "there", "numpy", "onnxruntime")
     run(
         "check", "--models", "add.onnx", "--out", "run", "--runtimes",
-        "ort-cpu@there,openvino-cpu@there", "--environment", f"there={python}",
+        "ort-cpu@there,openvino-cpu@there", "--python", f"there={python}",
     )  # fmt: skip
     compiled_row, lacking = rows(work / "run")
     assert compiled_row["status"] == "compiles" and lacking["status"] == "unavailable"
@@ -150,7 +150,7 @@ def test_a_run_keeps_its_interpreters_and_needs_them(
 def test_two_releases_are_compared_in_one_sweep(work: Path) -> None:
     code, _, _ = run(
         "--headless", "--models", "add.onnx", "--runtimes", "ort-cpu,ort-cpu@other",
-        "--environment", f"other={OTHER}", "--baseline", "ort-cpu", "--profile", "glance",
+        "--python", f"other={OTHER}", "--baseline", "ort-cpu", "--preset", "glance",
         "--rounds", "3", "--out", "run",
     )  # fmt: skip
     plain_row, other_row = rows(work / "run")

@@ -87,7 +87,7 @@ def measure(name: str, *more: str) -> int:
     """The same two cases, really measured, of whatever `add.onnx` holds now."""
     latencies = f"fake.latency_us={SLOW_US:g},{FAST_US:g}"
     arguments = ("--models", "add.onnx", "--runtimes", "fake", "--option", latencies)
-    lengths = ("--inputs", "in.npz", "--rounds", "3", "--profile", "glance")
+    lengths = ("--inputs", "in.npz", "--rounds", "3", "--preset", "glance")
     return run("--headless", *arguments, *lengths, *more, "--out", name)[0]
 
 
@@ -155,8 +155,8 @@ def baseline(runs: Runs, fault: str) -> int:
 def baseline_run(runs: Runs, fault: str) -> int:
     if fault == "changed":
         with other_graph(runs):
-            return measure("against", "--baseline-run", str(runs.measured), *GATE)
-    return code_of("resume", runs.whole, "--baseline-run", faulty(runs, fault), *GATE)
+            return measure("against", "--against", str(runs.measured), *GATE)
+    return code_of("resume", runs.whole, "--against", faulty(runs, fault), *GATE)
 
 
 def history(runs: Runs, fault: str) -> int:

@@ -15,7 +15,7 @@ def test_what_a_pause_costs_is_told_and_drawn(work: Path) -> None:
     """The scripted engine takes half a millisecond longer after more than 5 ms."""
     script = ("--option", "fake.latency_us=50", "--option", "fake.after_pause_us=500")
     arguments = ("--headless", "--models", "add.onnx", *FAKE, *script, "--rounds", "1")
-    flags = ("--gaps", "2ms..20ms", "--plot", "gaps.svg", "--out", "run")
+    flags = ("--idle-sweep", "2ms..20ms", "--plot", "gaps.svg", "--out", "run")
     code, out, errors = run(*arguments, *flags)
     assert code == 0, errors
     assert "latency after a pause: add" in out

@@ -188,16 +188,16 @@ def test_without_a_gate_all_of_it_is_told_and_no_more(runs: Path, here: Path) ->
 def test_a_stored_run_is_read_whole(runs: Path, here: Path) -> None:
     whole, stored_run = str(runs / "whole"), here / "stored"
     with_cut_samples(runs / "other", stored_run)
-    code, answer = judge("resume", whole, "--baseline-run", stored_run)
+    code, answer = judge("resume", whole, "--against", stored_run)
     assert code == 1 and answer["damaged"]
     assert [reason["reason"] for reason in answer["gate"]["reasons"]] == [
         "damaged",
         "too_few_rounds",
     ]
-    code, out, _ = run("resume", whole, "--baseline-run", str(stored_run))
+    code, out, _ = run("resume", whole, "--against", str(stored_run))
     assert code == 1 and "damaged and left out" in out, "as --compare has it, without a gate too"
     code, answer = judge(
-        "resume", whole, "--baseline-run", without_a_case(runs / "other", here / "lost")
+        "resume", whole, "--against", without_a_case(runs / "other", here / "lost")
     )
     assert (code, reasons(answer)) == (1, [("not_run", fast_id(runs / "whole"))])
 
@@ -206,7 +206,7 @@ def test_a_stored_run_is_read_whole(runs: Path, here: Path) -> None:
     "arguments",
     [
         ("--rounds", "2"),
-        ("--profile", "glance"),
+        ("--preset", "glance"),
         ("--plan", "short.toml"),
         ("--rounds", "8", "--budget", "200ms"),
         ("--rounds", "3", "--largest-batch"),
@@ -223,7 +223,7 @@ def test_a_gate_that_could_find_nothing_is_refused_before_anything_is_measured(
     option: tuple[str, ...] = ("--option", "fake.latency_us=200,400")
     baseline_options = ("--baseline", FASTER)
     if "--largest-batch" in arguments:
-        baseline_options = ("--baseline-run", str(runs / "whole"))
+        baseline_options = ("--against", str(runs / "whole"))
         option = ()
     command = ("--headless", *models, *FAKE, *option, *baseline_options, *arguments, "--out", "run")
     assert run(*command, "--fail-on", "slower")[0] == 2
@@ -239,7 +239,7 @@ def test_a_stored_run_that_can_decide_nothing_is_refused_before_anything_is_meas
     made(here / "tail", plan_of(graph, percentiles=[12.5]))
     command = ("--headless", "--models", str(graph), *FAKE, "--option", "fake.latency_us=200,400")
     for stored_run in ("few", "other", "tail"):
-        more = ("--baseline-run", stored_run, "--fail-on", "slower", "--out", "run")
+        more = ("--against", stored_run, "--fail-on", "slower", "--out", "run")
         assert run(*command, "--rounds", "3", *more)[0] == 2, stored_run
         assert not Path("run").exists()
 
@@ -254,7 +254,7 @@ def test_percentiles_that_two_runs_do_not_share_fail_the_gate(runs: Path, here: 
 @pytest.mark.alone
 def test_rounds_that_a_budget_left_out_fail_the_gate(runs: Path, here: Path) -> None:
     command = ("--headless", "--models", "add.onnx", *FAKE, "--option", "fake.latency_us=200,400")
-    lengths = ("--profile", "glance", "--rounds", "200", "--budget", "2s", "--out", "run")
+    lengths = ("--preset", "glance", "--rounds", "200", "--budget", "2s", "--out", "run")
     code, answer = judge(*command, "--baseline", FASTER, *lengths)
     assert code == 1
     assert {reason for reason, _ in reasons(answer)} <= {"too_few_rounds", "cancelled", "not_run"}
@@ -266,7 +266,7 @@ def test_files_of_one_name_are_told_apart_everywhere(runs: Path, here: Path) -> 
         write_add_graph(here / name / "net.onnx")
     models = [f"{name}/net.onnx" for name in ("base", "x", "y")]
     command = ("--headless", "--models", ",".join(models), *FAKE, "--rounds", "3")
-    lengths = ("--profile", "glance", "--option", "fake.latency_us=300", "--baseline", models[0])
+    lengths = ("--preset", "glance", "--option", "fake.latency_us=300", "--baseline", models[0])
     code, out, log = run(*command, *lengths, "--json", "v.json", "--junit", "v.xml", "--out", "run")
     assert code == 0
     cases = json.loads(Path("v.json").read_text("utf-8"))["cases"]

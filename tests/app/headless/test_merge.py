@@ -14,7 +14,7 @@ from app.runs.verify import verify
 from tests.app.headless.batch import launch, rows, run
 from tests.app.runs.merging.machines import NETS, machine, made
 
-SWEEP = ("--headless", "--models", "add.onnx", "--profile", "glance", "--rounds", "1")
+SWEEP = ("--headless", "--models", "add.onnx", "--preset", "glance", "--rounds", "1")
 ANOTHER_HOST = ("unshare", "--uts", "sh", "-c")
 """A process with a host's name of its own, which the system allows some users."""
 

@@ -18,7 +18,7 @@ def test_each_size_of_a_module_with_baked_in_sizes_is_measured_on_its_own_graph(
 ) -> None:
     code, _, stderr = run(
         *("--headless", "--models", f"{FILE}:other_at_two", "--batch", "2,3", "--rounds", "1"),
-        *("--runtimes", "ort-cpu,torch-cpu", "--profile-ops", "--out", "run"),
+        *("--runtimes", "ort-cpu,torch-cpu", "--op-times", "--out", "run"),
     )
     assert code == 0, stderr
     table = rows(work / "run")

@@ -14,7 +14,7 @@ from tests.app.headless.batch import rows, run
 @pytest.mark.usefixtures("exported")
 def test_bf16_is_measured_where_it_is_executed_and_refused_elsewhere(work: Path) -> None:
     runtimes = ("torch-cpu", "openvino-cpu", "ort-cpu", "fpga")
-    flags = ("--precision", "bf16", "--profile", "glance", "--rounds", "1", "--out", "run")
+    flags = ("--precision", "bf16", "--preset", "glance", "--rounds", "1", "--out", "run")
     run("--headless", "--models", "mlp", "--runtimes", ",".join(runtimes), *flags)
     torch, openvino, ort, card = rows(work / "run")
     measured_rows = [torch]

@@ -1,4 +1,4 @@
-"""`--null` as a user has it: twins beside the models, and what is left of each."""
+"""`--overhead` as a user has it: twins beside the models, and what is left of each."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def by_name(folder: Path) -> dict[tuple[str, str], dict[str, str]]:
 
 def test_a_model_minus_its_twin_is_its_compute_with_its_interval(work: Path) -> None:
     code, out, errors = run(
-        *SHORT, "--models", "mlp", "--runtimes", "ort-cpu", "--null", "--batch", "64", *INTERVAL,
-        "--out", "run",
+        *SHORT, "--models", "mlp", "--runtimes", "ort-cpu", "--overhead", "--batch", "64",
+        *INTERVAL, "--out", "run",
     )  # fmt: skip
     assert code == 0, errors
     model = with_its_twin(by_name(work / "run"), "ort-cpu")
@@ -37,7 +37,7 @@ def test_a_model_minus_its_twin_is_its_compute_with_its_interval(work: Path) -> 
 @pytest.mark.rare
 def test_each_runtime_has_a_twin_of_a_model_of_the_catalogue(work: Path) -> None:
     code, _, errors = run(
-        *SHORT, "--models", "mlp", "--runtimes", "openvino-cpu,torch-cpu", "--null",
+        *SHORT, "--models", "mlp", "--runtimes", "openvino-cpu,torch-cpu", "--overhead",
         "--batch", "64", "--out", "run",
     )  # fmt: skip
     assert code == 0, errors
@@ -65,9 +65,8 @@ def with_its_twin(
 
 def test_a_runtime_that_does_not_take_the_twin_says_so_in_its_row(work: Path) -> None:
     """A user's file has no torch module behind it, nor has its twin."""
-    code, out, _ = run(
-        *SHORT, "--models", "add.onnx", "--runtimes", "ort-cpu,torch-cpu", "--null", "--out", "run"
-    )
+    models = ("--models", "add.onnx", "--runtimes", "ort-cpu,torch-cpu")
+    code, out, _ = run(*SHORT, *models, "--overhead", "--out", "run")
     assert code == 0
     rows_by_name = by_name(work / "run")
     assert rows_by_name["null(add.onnx)", "torch-cpu"]["status"] == "unsupported"
@@ -80,7 +79,7 @@ def test_a_runtime_that_does_not_take_the_twin_says_so_in_its_row(work: Path) ->
 
 def test_an_int8_model_has_a_twin_of_what_goes_in_and_out_of_it(work: Path) -> None:
     code, _, errors = run(
-        *SHORT, "--models", "mlp", "--runtimes", "ort-cpu", "--precision", "int8", "--null",
+        *SHORT, "--models", "mlp", "--runtimes", "ort-cpu", "--precision", "int8", "--overhead",
         "--out", "run",
     )  # fmt: skip
     assert code == 0, errors
@@ -95,7 +94,7 @@ def test_an_int8_model_has_a_twin_of_what_goes_in_and_out_of_it(work: Path) -> N
 
 @pytest.mark.rare
 def test_a_resumed_run_measures_the_twins_that_it_lacks(work: Path) -> None:
-    process = launch(*SHORT, *INTERVAL, "--models", "add.onnx", *FAKE, "--null", "--out", "run")
+    process = launch(*SHORT, *INTERVAL, "--models", "add.onnx", *FAKE, "--overhead", "--out", "run")
     wait_for_rounds(work / "run", 3, process)
     kill(process, work / "run")
     samples_before = samples_of(work / "run")
@@ -109,7 +108,7 @@ def test_a_resumed_run_measures_the_twins_that_it_lacks(work: Path) -> None:
 
 def test_a_model_that_is_no_graph_has_no_twin_either(work: Path) -> None:
     (work / "bad.onnx").write_bytes(b"no graph")
-    code, _, _ = run(*SHORT, "--models", "bad.onnx", *FAKE, "--null", "--out", "run")
+    code, _, _ = run(*SHORT, "--models", "bad.onnx", *FAKE, "--overhead", "--out", "run")
     assert code == 1
     rows_by_name = by_name(work / "run")
     assert {row["status"] for row in rows_by_name.values()} == {"export_failed"}
@@ -119,7 +118,7 @@ def test_a_model_that_is_no_graph_has_no_twin_either(work: Path) -> None:
 @pytest.mark.rare
 def test_what_comes_after_the_rounds_is_of_models_alone(work: Path) -> None:
     code, out, _ = run(
-        *SHORT, "--models", "add.onnx", "--runtimes", "ort-cpu", "--null", "--profile-ops",
+        *SHORT, "--models", "add.onnx", "--runtimes", "ort-cpu", "--overhead", "--op-times",
         "--out", "run",
     )  # fmt: skip
     assert code == 0

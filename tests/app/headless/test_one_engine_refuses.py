@@ -48,7 +48,7 @@ def test_the_other_engine_is_measured(
     is_checked: bool,
 ) -> None:
     onnx.save(model, work / "net.onnx")
-    lengths = ("--profile", "glance", "--rounds", "1", "--out", "run")
+    lengths = ("--preset", "glance", "--rounds", "1", "--out", "run")
     run(
         "--headless", "--models", "net.onnx", "--runtimes", "ort-cpu,openvino-cpu", *sizes, *lengths
     )

@@ -59,7 +59,7 @@ def test_the_types_of_a_file_are_what_was_asked_for(work: Path) -> None:
     save_quantised(work / "quantised.onnx")
     save_doubles(work / "doubles.onnx")
     models = ("--models", "quantised.onnx,doubles.onnx", "--runtimes", "ort-cpu")
-    code, out, errors = run("--headless", *models, "--profile", "glance", "--rounds", "1")
+    code, out, errors = run("--headless", *models, "--preset", "glance", "--rounds", "1")
     assert code == 0, out + errors
     (folder,) = (work / "graphlap-results").iterdir()
     precisions = {row["model"]: row["precision"] for row in rows(folder)}

@@ -42,7 +42,7 @@ def test_a_provider_is_measured_and_one_that_cannot_be_used_costs_its_own_row(
     bare = str(shim_path())
     names = [*libraries.values(), bare, "numpy", "onnxruntime_ep_of_nobody"]
     code, out, errors = run(
-        "--headless", "--models", "add.onnx", "--profile", "glance", "--rounds", "1",
+        "--headless", "--models", "add.onnx", "--preset", "glance", "--rounds", "1",
         "--runtimes", ",".join([OURS, *(f"ort-ep:{name}" for name in names)]),
         "--option", "ort-ep.card=ia-840f", "--tolerance", "0.05", "--out", "run",
     )  # fmt: skip

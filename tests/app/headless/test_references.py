@@ -43,7 +43,7 @@ def folder(work: Path) -> Path:
 def test_each_row_says_which_references_there_are_and_which_it_agrees_with(folder: Path) -> None:
     code, out, _ = run(
         *("--headless", "--models", "data.onnx,plain.onnx,fused.onnx", "--rounds", "1"),
-        *("--profile", "glance", "--runtimes", "ort-cpu,openvino-cpu,fake", "--out", "run"),
+        *("--preset", "glance", "--runtimes", "ort-cpu,openvino-cpu,fake", "--out", "run"),
         *("--option", "fake.fail=none,wrong"),
     )
     row_by_case = {}

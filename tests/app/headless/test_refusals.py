@@ -20,7 +20,7 @@ from tests.app.headless.batch import FAKE, rows, run
         (["--models", "add.onnx", "--runtimes", "ortcpu"], "did you mean 'ort-cpu'?"),
         (["--suite", "startr"], "did you mean 'starter'?"),
         (["--suite", "starter", "--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
-        (["--models", "mlp", "--profile", "quik"], "did you mean 'quick'?"),
+        (["--models", "mlp", "--preset", "quik"], "did you mean 'quick'?"),
         (["--models", "mlp", "--batch", "0"], "--batch 0"),
         (["--models", "mlp", "--batch", "-1"], "--batch -1"),
         (["--models", "mlp", "--batch", "x"], "--batch x"),
@@ -32,7 +32,7 @@ from tests.app.headless.batch import FAKE, rows, run
         (["--models", "mlp", "--seed", "x"], "--seed x"),
         (["--models", "mlp", "--precision", "fp23"], "did you mean 'fp32'?"),
         (["--models", "mlp", "--scenario", "paced"], "paced:20us"),
-        (["--models", "mlp", "--wait", "spinn"], "did you mean 'spin'?"),
+        (["--models", "mlp", "--idle-policy", "spinn"], "did you mean 'spin'?"),
         (["--models", "mlp", "--export", "parket"], "did you mean 'parquet'?"),
         (["--models", "mlp", "--option", "fake.latency=1"], "did you mean 'latency_us'?"),
         (
@@ -57,8 +57,8 @@ from tests.app.headless.batch import FAKE, rows, run
         (["--models", "mlp", "--slo", "99=5ms"], "write it like p99=5ms"),
         (["--models", "mlp", "--slo", "p99=5ms", "--scenario", "offline"], "chooses its own rates"),
         (
-            ["--resume", "future", "--profile-ops"],
-            "--profile-ops: graphlap resume has no such option",
+            ["--resume", "future", "--op-times"],
+            "--op-times: graphlap resume has no such option",
         ),
         (["--models", "mlp", "--bach", "1"], "did you mean '--batch'?"),
         (["--models"], "expected one argument"),

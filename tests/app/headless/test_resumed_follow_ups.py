@@ -23,7 +23,7 @@ from tests.app.workers.labelled_files import write_arrays, write_echo_graph
 COLD_STARTS = 2
 ASKED = (
     *("--headless", "--models", "echo.onnx", "--batch", "1", "--runtimes", "ort-cpu"),
-    *("--rounds", "1", "--profile-ops", "--cold-start", str(COLD_STARTS)),
+    *("--rounds", "1", "--op-times", "--cold-start", str(COLD_STARTS)),
     *("--accuracy", "data.npz", "--time-limit", "60", "--memory-limit", "4GiB"),
 )
 KINDS = ("operators", "accuracy", "cold_start")

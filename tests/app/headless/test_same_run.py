@@ -126,7 +126,7 @@ def test_a_factory_and_what_it_imports_must_be_as_they_were(work: Path) -> None:
     (work / "net.py").write_text(FACTORY)
     (work / "parts.py").write_text("WIDTH = 2\n")
     arguments = ("--models", "net.py:build", *FAKE, "--rounds", "1", "--out", "run")
-    assert run("--headless", "--profile", "glance", *arguments)[0] == 0
+    assert run("--headless", "--preset", "glance", *arguments)[0] == 0
     for name in ("net.py", "parts.py"):
         content = (work / name).read_text()
         (work / name).write_text(content + "\n")

@@ -14,7 +14,7 @@ def test_the_first_runs_of_shapes_are_told_beside_the_later_ones(work: Path) -> 
     (work / "mix.csv").write_text("batch,weight\n1,3\n1000,1\n")
     code, out, errors = run(
         *("--headless", "--models", "open.onnx", "--runtimes", "ort-cpu", "--out", "run"),
-        *("--condition", "shapes:mix.csv", "--profile", "quick", "--rounds", "1"),
+        *("--condition", "shapes:mix.csv", "--preset", "quick", "--rounds", "1"),
     )
     assert code == 0, errors
     assert "latency by shape: open · ort-cpu" in out

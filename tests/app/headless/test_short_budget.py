@@ -18,7 +18,7 @@ def test_a_search_whose_export_the_budget_ends_is_over_for_now(
     work: Path, monkeypatch: pytest.MonkeyPatch, search: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(work / "empty"))
-    arguments = ("--models", "mlp", "--runtimes", "ort-cpu", "--profile", "glance", "--out", "run")
+    arguments = ("--models", "mlp", "--runtimes", "ort-cpu", "--preset", "glance", "--out", "run")
     code, out, errors = run("--headless", *arguments, *search, "--budget", "300ms")
     assert code == 1, (out, errors)
     assert {row["status"] for row in rows(work / "run")} == {"cancelled"}

@@ -11,8 +11,8 @@ from tests.app.headless.batch import FAKE, launch, recorded, rows, run, samples_
 
 LONGEST_S = 60
 SCRIPT = ("--option", "fake.latency_us=20000", "--option", "fake.wait=sleep")
-SHORT = ("--profile", "glance", "--rounds", "4")
-SEARCH = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--wait", "sleep", *SHORT)
+SHORT = ("--preset", "glance", "--rounds", "4")
+SEARCH = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--idle-policy", "sleep", *SHORT)
 
 
 @pytest.mark.rare

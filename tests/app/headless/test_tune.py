@@ -15,7 +15,7 @@ SCRIPT = (
     *("--option", "fake.latency_us=3000,50", "--option", "fake.sessions=1"),
     *("--option", "fake.wait=sleep", "--threads", "1"),
 )
-TUNE = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--profile", "glance")
+TUNE = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--preset", "glance")
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +77,7 @@ def test_a_budget_that_ends_a_search_leaves_a_plan_and_goes_on(work: Path) -> No
 
 
 def test_a_run_of_known_length_is_announced_with_it(work: Path) -> None:
-    rounds = ("--profile", "glance", "--rounds", "1", "--out", "run")
+    rounds = ("--preset", "glance", "--rounds", "1", "--out", "run")
     _, _, log = run("--headless", "--models", "add.onnx", *FAKE, *rounds)
     assert "at least" not in log and "or more" not in log and "about" in log.splitlines()[0]
     code, _, log = run("resume", "run", "--budget", "1m")

@@ -31,11 +31,11 @@ def save_cached(path: Path) -> None:
     onnx.save(graph(nodes, ends, [tensor("y", ["total", 4])], weights), path)
 
 
-@pytest.mark.parametrize("more", [("--precision", "int8"), ("--null",)], ids=str)
+@pytest.mark.parametrize("more", [("--precision", "int8"), ("--overhead",)], ids=str)
 def test_a_combination_that_does_not_fit_is_one_row(work: Path, more: tuple[str, ...]) -> None:
     save_cached(work / "step.onnx")
     models = ("--models", "step.onnx", "--runtimes", "ort-cpu", *AXES, *more)
-    lengths = ("--profile", "glance", "--rounds", "1", "--out", "run")
+    lengths = ("--preset", "glance", "--rounds", "1", "--out", "run")
     code, out, log = run("--headless", *models, *lengths)
     assert code == 1, "two of four failed"
     unfit_rows = [row for row in rows(work / "run") if row["precision"] or row["status"] != "ok"]

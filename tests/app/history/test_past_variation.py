@@ -60,7 +60,7 @@ def test_the_mean_and_the_throughput_have_a_history_too(
 ) -> None:
     nights = [night_at(tmp_path / "runs" / f"{n}", n) for n in range(7)]
     nights.append(night_at(tmp_path / "runs" / "new", 7, 1.1))
-    judge = ("--judge", "mean,throughput")
+    judge = ("--metrics", "mean,throughput")
     code, figures = compared(tmp_path, capsys, nights[6], nights[7], *judge)
     assert code == 3
     assert {figure["run_variation_from"] for figure in figures.values()} == {"history"}

@@ -181,7 +181,7 @@ def test_the_origin_of_each_value_is_printed_and_nothing_measured(
 def test_a_run_that_is_repeated_shows_its_own_values(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*MODELS, "--profile", "glance", "--budget", "0.001", "--out", "run"]) in (0, 1)
+    assert main([*MODELS, "--preset", "glance", "--budget", "0.001", "--out", "run"]) in (0, 1)
     (project / "graphlap.toml").write_text("rounds = 4\n")
     capsys.readouterr()
     assert main(["run", "run", "--show-config"]) == 0

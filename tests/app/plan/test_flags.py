@@ -30,10 +30,10 @@ def test_a_command_says_the_same_as_the_plan_in_its_words(tmp_path: Path) -> Non
     command = (
         "--models mlp,cnn_tiny --runtimes ort-cpu,fake --precision fp32,int8 --batch 1,8 "
         "--axis sequence=4,16 --threads 0,2 --option fake.latency_us=5,10 --option fake.fail=none "
-        "--scenario closed_loop,paced:20us --wait sleep --profile standard --seed 3 "
-        "--time-limit 90 --memory-limit 8GiB --profile-ops --largest-batch --accuracy digits "
+        "--scenario closed_loop,paced:20us --idle-policy sleep --preset standard --seed 3 "
+        "--time-limit 90 --memory-limit 8GiB --op-times --largest-batch --accuracy digits "
         "--weights w.safetensors --inputs x.npz --calibration c.npz --from-node a,b --to-node c "
-        "--custom-ops a.so,b.so --custom-ops c.so --unchecked"
+        "--custom-ops a.so,b.so --custom-ops c.so --no-verify-outputs"
     )
     sweep = {
         "models": ["mlp", "cnn_tiny"],

@@ -34,9 +34,10 @@ def test_steps_are_1_2_5_and_both_ends_are_among_them(text: str, gaps_us: list[s
 
 def test_gaps_come_after_the_scenarios_that_are_asked_for() -> None:
     written_out = plan_of("--scenario", "closed_loop,paced:1ms,paced:2ms,paced:4ms")
-    short = plan_of("--scenario", "closed_loop", "--gaps", "1ms..4ms")
+    short = plan_of("--scenario", "closed_loop", "--idle-sweep", "1ms..4ms")
     assert expand(short) == expand(written_out)
-    assert plan_of("--gaps", "1ms..2ms").sweeps[0].scenarios == ("paced:1000us", "paced:2000us")
+    (sweep,) = plan_of("--idle-sweep", "1ms..2ms").sweeps
+    assert sweep.scenarios == ("paced:1000us", "paced:2000us")
 
 
 @pytest.mark.parametrize(
@@ -44,15 +45,15 @@ def test_gaps_come_after_the_scenarios_that_are_asked_for() -> None:
 )
 def test_what_is_no_range_is_refused_in_one_sentence(text: str) -> None:
     with pytest.raises(PlanError, match=r"is no range of gaps: write it like 20us\.\.1s"):
-        plan_of(f"--gaps={text}")
+        plan_of(f"--idle-sweep={text}")
 
 
 def test_gaps_that_no_round_could_time_are_refused() -> None:
     with pytest.raises(PlanError, match="gaps too long to measure: use at most 60s"):
-        plan_of("--gaps", "1s..61s")
+        plan_of("--idle-sweep", "1s..61s")
 
 
 def test_a_picture_without_gaps_is_refused_before_anything_is_measured() -> None:
-    reject_without_gaps(plan_of("--gaps", "1ms..5ms"))
+    reject_without_gaps(plan_of("--idle-sweep", "1ms..5ms"))
     with pytest.raises(PlanError, match=r"fewer than three: add --idle-sweep 20us\.\.1s"):
-        reject_without_gaps(plan_of("--gaps", "1ms..2ms", "--scenario", "closed_loop"))
+        reject_without_gaps(plan_of("--idle-sweep", "1ms..2ms", "--scenario", "closed_loop"))

@@ -21,7 +21,7 @@ def plan_of(*words: str) -> Plan:
     return plan_from_options(parse(["--headless", *words]))
 
 
-NULL = ("--models", "mlp", "--runtimes", "fake", "--batch", "1,2", "--null")
+NULL = ("--models", "mlp", "--runtimes", "fake", "--batch", "1,2", "--overhead")
 
 
 def test_each_case_is_followed_by_its_twin() -> None:

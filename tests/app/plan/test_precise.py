@@ -24,7 +24,7 @@ def plan_of(**values: Any) -> Plan:
 
 
 def test_the_flags_say_what_the_plan_says() -> None:
-    words = "--models mlp --runtimes fake --percentiles p50,99.99 --precise p50=1%,99.99=0.2"
+    words = "--models mlp --runtimes fake --percentiles p50,99.99 --ci-width p50=1%,99.99=0.2"
     flags = plan_from_options(parse(words.split()))
     assert flags == plan_of(percentiles=[50, 99.99], precise={"p50": 0.01, "p99.99": 0.2})
 
@@ -85,8 +85,8 @@ def test_what_no_run_can_keep_is_refused_in_one_sentence(values: dict[str, Any],
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--precise p50", "write it as --ci-width p50=1%,p99=10%"),
-        ("--precise p50=narrow", "'narrow' is no share"),
+        ("--ci-width p50", "write it as --ci-width p50=1%,p99=10%"),
+        ("--ci-width p50=narrow", "'narrow' is no share"),
         ("--percentiles high", "--percentiles high is no percentile"),
     ],
 )

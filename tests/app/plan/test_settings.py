@@ -152,13 +152,12 @@ def test_each_setting_survives_its_flag_every_spelling_a_field_and_a_file(row: S
     plan = parse_plan(_make_plan(row, row.key, sample), "test")
     value = getattr(plan if row.scope == "plan" else plan.sweeps[0], row.key)
     assert value != default_of(row)
-    for spelling in row.spellings:
-        words = list(flag_words(spelling, row.form, value))
-        for command in row.commands:
-            parser = argparse.ArgumentParser()
-            add_arguments(parser, command)
-            values = explicit_settings(parser.parse_args(words), row.scope)
-            assert parse_plan(_make_plan(row, row.key, values[row.key]), "test") == plan
+    words = list(flag_words(row.flag, row.form, value))
+    for command in row.commands:
+        parser = argparse.ArgumentParser()
+        add_arguments(parser, command)
+        values = explicit_settings(parser.parse_args(words), row.scope)
+        assert parse_plan(_make_plan(row, row.key, values[row.key]), "test") == plan
     if not isinstance(row.form, Switch):
         read = field_value(row.form, field_text(row.form, value), row.flag)
         assert parse_plan(_make_plan(row, row.key, read), "test") == plan
@@ -187,11 +186,9 @@ def test_a_setting_that_is_named_twice_is_refused(row: Setting) -> None:
     assert exc_info.value.remedy
 
 
-def test_every_spelling_belongs_to_one_setting() -> None:
-    spellings = [spelling for row in SETTINGS for spelling in row.spellings]
-    assert len(spellings) == len(set(spellings))
-    dests = [row.dest for row in SETTINGS]
-    assert len(dests) == len(set(dests))
+def test_every_flag_belongs_to_one_setting() -> None:
+    flags = [row.flag for row in SETTINGS]
+    assert len(flags) == len(set(flags))
 
 
 def test_a_brief_help_has_the_common_settings_alone() -> None:

@@ -15,27 +15,27 @@ from app.plan.plan import Plan
 BASE = ("--headless", "--models", "mlp", "--runtimes", "ort-cpu")
 WITHOUT_EFFECT = {
     "rounds": ("--largest-batch", "--rounds", "5"),
-    "tolerance": ("--unchecked", "--tolerance", "0.1"),
-    "idle-policy": ("--wait", "hybrid"),
+    "tolerance": ("--no-verify-outputs", "--tolerance", "0.1"),
+    "idle-policy": ("--idle-policy", "hybrid"),
     "calibration": ("--calibration", "samples.npz"),
     "input-range": ("--inputs", "samples.npz", "--input-range", "x=0:1"),
     "device-memory-limit": ("--device-memory-limit", "1GiB"),
     "percentiles": ("--percentiles", "50,99.99", "--scenario", "ahead:2"),
-    "ci-width": ("--precise", "p50=5%", "--scenario", "ahead:2"),
+    "ci-width": ("--ci-width", "p50=5%", "--scenario", "ahead:2"),
     "deadline": ("--deadline", "1ms", "--scenario", "ahead:2,ahead:4"),
     "seed": ("--check", "--seed", "3"),
     "format": ("--format", "json"),
 }
 WITH_EFFECT = (
     ("--largest-batch",),
-    ("--largest-batch", "--profile", "glance"),
+    ("--largest-batch", "--preset", "glance"),
     ("--rounds", "5"),
     ("--tolerance", "0.1"),
-    ("--unchecked",),
-    ("--wait", "spin"),
-    ("--wait", "hybrid", "--scenario", "closed_loop,paced:20us"),
-    ("--wait", "hybrid", "--gaps", "20us..1ms"),
-    ("--wait", "hybrid", "--slo", "p99=5ms"),
+    ("--no-verify-outputs",),
+    ("--idle-policy", "spin"),
+    ("--idle-policy", "hybrid", "--scenario", "closed_loop,paced:20us"),
+    ("--idle-policy", "hybrid", "--idle-sweep", "20us..1ms"),
+    ("--idle-policy", "hybrid", "--slo", "p99=5ms"),
     ("--calibration", "samples.npz", "--precision", "fp32,int8"),
     ("--inputs", "samples.npz", "--input-range", "x=0:1", "--precision", "int8"),
     ("--input-range", "x=0:1"),
@@ -88,12 +88,12 @@ def test_a_plan_file_brings_along_what_another_mode_does_not_read(tmp_path: Path
     (tmp_path / "usual.toml").write_text(f"rounds = 5\ntolerance = 0.1\n{grid}", "utf-8")
     path = str(tmp_path / "usual.toml")
     assert planned("--headless", "--plan", path, "--largest-batch").largest_batch
-    assert not planned("--headless", "--plan", path, "--unchecked").checked
+    assert not planned("--headless", "--plan", path, "--no-verify-outputs").checked
     with pytest.raises(PlanError):
         planned("--headless", "--plan", path, "--largest-batch", "--rounds", "4")
 
 
 @pytest.mark.parametrize("suite", ["starter", "layers"])
 def test_a_suite_is_taken_with_every_mode(suite: str) -> None:
-    assert planned("--headless", "--suite", suite, "--unchecked")
+    assert planned("--headless", "--suite", suite, "--no-verify-outputs")
     assert planned("--headless", "--suite", suite, "--largest-batch")

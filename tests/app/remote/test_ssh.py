@@ -70,7 +70,7 @@ def test_a_run_by_ssh_from_the_command_line_to_its_rows(
     """What a login shell prints before does not matter."""
     monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
     graph = write_add_graph(tmp_path / "add.onnx")
-    words = ["--headless", "--models", str(graph), "--runtimes", "fake", "--profile", "glance"]
+    words = ["--headless", "--models", str(graph), "--runtimes", "fake", "--preset", "glance"]
     cluster = ["--cluster", f"ssh:pi@board={program}", "--rounds", "1"]
     code, _, errors = run(*words, *cluster, "--out", str(tmp_path / "run"))
     assert code == 0, errors

@@ -34,7 +34,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two cases of two rounds each, by the batch mode."""
     path = tmp_path_factory.mktemp("tables") / "run"
     arguments = ("--models", "mlp", *FAKE, "--batch", "1,2", "--rounds", "2", "--out", str(path))
-    assert batch("--headless", "--profile", "glance", *arguments)[0] == 0
+    assert batch("--headless", "--preset", "glance", *arguments)[0] == 0
     return path
 
 
@@ -66,7 +66,7 @@ def test_a_run_leaves_every_column_for_programs_and_the_main_ones_for_people(run
 
 def test_a_run_in_which_nothing_was_measured_has_the_same_columns(tmp_path: Path) -> None:
     path = tmp_path / "run"
-    lengths = ("--headless", "--profile", "glance", "--rounds", "1", "--out", str(path))
+    lengths = ("--headless", "--preset", "glance", "--rounds", "1", "--out", str(path))
     arguments = ("--models", "mlp", "--runtimes", "fake", "--option", "fake.fail=unsupported")
     batch(*lengths, *arguments)
     assert header(path / PEOPLE) == list(MAIN)
@@ -109,7 +109,7 @@ def test_a_wrong_choice_is_refused_and_nothing_written(
 def test_columns_are_chosen_for_a_run_as_it_is_measured_and_resumed(tmp_path: Path) -> None:
     path = tmp_path / "run"
     arguments = ("--models", "mlp", *FAKE, "--rounds", "1", "--out", str(path))
-    common = ("--headless", "--profile", "glance")
+    common = ("--headless", "--preset", "glance")
     assert batch(*common, *arguments, "--columns", "status,model")[0] == 0
     assert header(path / PEOPLE) == ["status", "model"]
     assert not verify(path).findings

@@ -31,7 +31,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two cases of two rounds each, by the batch mode."""
     path = tmp_path_factory.mktemp("lost") / "run"
     options = ("--models", "mlp", *FAKE, "--batch", "1,2", "--rounds", "2", "--out", str(path))
-    assert batch("--headless", "--profile", "glance", *options)[0] == 0
+    assert batch("--headless", "--preset", "glance", *options)[0] == 0
     return path
 
 
@@ -114,7 +114,7 @@ def test_a_run_that_is_stopped_or_out_of_budget_is_whole(tmp_path: Path) -> None
         "--out",
         str(tmp_path / "r"),
     )
-    batch("--headless", "--profile", "glance", "--budget", "4s", *arguments)
+    batch("--headless", "--preset", "glance", "--budget", "4s", *arguments)
     assert sum(map(len, read_run(tmp_path / "r").rounds.values())) < 18
     assert not verify(tmp_path / "r").damaged
 

@@ -72,7 +72,7 @@ def a_run(tmp_path: Path, *flags: str, cluster: Cluster | None = None) -> Iterat
     graph = tmp_path / "add.onnx"
     if not graph.exists():
         write_add_graph(graph)
-    words = ["--headless", "--models", str(graph), "--runtimes", "fake", "--profile", "glance"]
+    words = ["--headless", "--models", str(graph), "--runtimes", "fake", "--preset", "glance"]
     plan = plan_from_options(parse([*words, "--cluster", "local:1", *flags]))
     with closing(create_run(plan, tmp_path / "run", cluster)) as folder:
         yield folder
@@ -162,7 +162,7 @@ def test_samples_are_what_the_host_wrote_and_can_be_followed_while_they_grow(
         cluster = cluster_on(
             carrier, a=(diagnostic("host_clock_off", "a", offset_s=3600.0, direction="ahead"),)
         )
-        with a_run(tmp_path, "--rounds", "1", "--profile", "quick") as folder:
+        with a_run(tmp_path, "--rounds", "1", "--preset", "quick") as folder:
             reader = RunReader(folder.path)
             with closing(reader):
                 rows, _ = measured(folder, cluster, looks)

@@ -22,7 +22,7 @@ from tests.app.remote.hosts import agent_of, carrier_of
 from tests.app.run_folder.runs import CASE, manifest_of
 from tests.app.sweep.test_hosted import a_run, cluster_on, measured, once
 
-FLAGS = ("--rounds", "1", "--profile-ops")
+FLAGS = ("--rounds", "1", "--op-times")
 
 
 @pytest.fixture(autouse=True)

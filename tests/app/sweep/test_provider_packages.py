@@ -93,7 +93,7 @@ def test_a_resume_with_another_build_is_refused(
             [
                 "--headless",
                 *arguments,
-                "--profile",
+                "--preset",
                 "glance",
                 "--rounds",
                 "1",

@@ -122,7 +122,7 @@ def test_what_is_wrong_is_said_in_the_plans_own_words(
     field = editor.plan_form.fields[key]
     QTest.keyClicks(field, text)
     qtbot.waitUntil(lambda: told.lower() in editor.footer.verdict.text().lower())
-    assert "--precise" not in editor.footer.verdict.text()
+    assert "--ci-width" not in editor.footer.verdict.text()
     assert not editor.footer.run_button.isEnabled()
     field.clear()
     QTest.keyClick(field, Qt.Key.Key_Space)

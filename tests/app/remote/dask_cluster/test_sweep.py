@@ -34,7 +34,7 @@ def _sweep(folder: Path, address: str, *flags: str) -> tuple[int, str, str]:
     """One small graph on the scripted runtime."""
     graph = folder / "add.onnx"
     write_add_graph(graph)
-    words = ["--headless", "--models", str(graph), "--runtimes", "fake", "--profile", "glance"]
+    words = ["--headless", "--models", str(graph), "--runtimes", "fake", "--preset", "glance"]
     return run(*words, "--cluster", address, "--out", str(folder / "run"), *flags)
 
 

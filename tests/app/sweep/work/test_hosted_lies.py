@@ -114,7 +114,7 @@ def test_a_sweep_ends_with_the_rows_of_the_other_hosts(
     take_all = _lie_for_host("liar", LIES["says nan"])
     monkeypatch.setattr(pipe_transport.Connection, "_take_all", take_all)
     graph = write_add_graph(tmp_path / "add.onnx")
-    arguments = ["--headless", "--models", str(graph), "--runtimes", "fake", "--profile", "glance"]
+    arguments = ["--headless", "--models", str(graph), "--runtimes", "fake", "--preset", "glance"]
     cases = ["--option", "fake.latency_us=50,60", "--rounds", "1"]
     hosts = ["--cluster", "ssh:liar,honest", "--out", str(tmp_path / "run")]
     code, _, errors = run(*arguments, *cases, *hosts)
