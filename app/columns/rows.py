@@ -5,7 +5,7 @@ Timings are raw in the folder; each figure of a row is computed here, when it is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.cases.case import Case
@@ -17,63 +17,75 @@ from app.columns.environment import mean_clock_mhz
 from app.columns.families import COMPARING, CaseData, fill_row
 from app.columns.precision import target_rounds
 from app.columns.reference_cases import is_multiplied
-from app.columns.row_statistics import RowStatistics, Statistics, StoredRows, store_statistics
+from app.columns.row_statistics import RowStatistics, statistics_of
 from app.comparison.measured_case import MeasuredCase, timed_rounds
 from app.plan.plan import Plan
 from app.run_folder.run import Run
+from app.run_folder.statistics_store import StatisticsStore
 from app.stats.summary import Summary
 
-_COMPARISON_COLUMNS = frozenset(name for family in COMPARING for name in family.columns)
-"""Columns that come from other cases of the run."""
+Rounds = tuple[tuple[int, int, int | None], ...]
+"""Number, attempt and checksum of the samples of each of a case's timed rounds."""
+
+_ROWS, _STATISTICS = "rows", "statistics"
+"""Parts of what is stored of a run."""
 
 
 @dataclass(slots=True)
 class Rows:
-    """The rows of a run; a case's samples are read again only after a new round of it.
+    """The rows of a run; a case's samples are read again only after a new round of it."""
 
-    `stores`: what had to be computed is stored in the run folder.
-    """
+    _cache: dict[str, tuple[Rounds, RowStatistics]] = field(default_factory=dict)
+    _plans: dict[str, Plan] = field(default_factory=dict)
+    _stored_rows: Mapping[str, Row] = field(default_factory=dict)
+    _store: StatisticsStore | None = None
 
-    stores: bool = True
-    _cache: dict[str, tuple[int, RowStatistics]] = field(default_factory=dict)
-    _statistics: Statistics = field(default_factory=Statistics)
+    def recall(self, run: Run) -> None:
+        """Take what is stored of the run: rows as long as nothing else is recorded, the statistics
+        of each case as long as its rounds are the same."""
+        if run.store is None or run.store is self._store or run.store.is_new:
+            return
+        self._store, names = run.store, row_names(run.manifest.requested_plan)
+        self._cache.update(run.store.load(_STATISTICS) or {})
+        stored_values = run.store.load(_ROWS) or {}
+        self._stored_rows = {
+            case_id: dict(zip(names, values, strict=True)) if type(values) is tuple else values
+            for case_id, values in stored_values.items()
+        }
 
     def of(self, run: Run) -> list[Row]:
         """One row for each case, in the plan's order; those that a search tried come after."""
         if _compares_cases(run):
             return [measurement.row for measurement in self.measured(run)]
         rows = list(self.iterate(run))
-        if self.stores and run.store is not None:
-            run.store.save()
+        self._save(run, rows)
         return rows
 
     def measured(self, run: Run) -> list[MeasuredCase]:
         """The same with what the rows are made of."""
-        plan, stored_rows = run.manifest.requested_plan, StoredRows.of(run)
-        measured_cases = [self._measured_case(run, case, stored_rows) for case in run.cases]
+        self.recall(run)
+        plan = run.manifest.requested_plan
+        measured_cases = [self._measured_case(run, case) for case in run.cases]
+        self._save(run, [measurement.row for measurement in measured_cases])
         for family in COMPARING:
             columns = family.fill(plan, measured_cases)
             for measurement in measured_cases:
                 measurement.row.update(columns.get(measurement.case.case_id, {}))
-        if self.stores and run.store is not None:
-            run.store.save()
         return measured_cases
 
-    def store(self, run: Run, rows: Sequence[Row]) -> None:
-        """Store these rows of a run whose samples were found to be sound, and the statistics that
-        they were made of."""
-        stored_rows, by_id = StoredRows.of(run), {str(row["case_id"]): row for row in rows}
-        for case in run.cases:
-            sampled_rounds = [result for result in run.rounds_of(case) if result.samples]
-            count, statistics = self._cache.get(case.case_id, (0, None))
-            if statistics is not None and count == len(sampled_rounds):
-                store_statistics(run, case, sampled_rounds, statistics)
-                row = by_id[case.case_id]
-                stored_rows.put(
-                    case, {name: row[name] for name in row if name not in _COMPARISON_COLUMNS}
-                )
-        if run.store is not None:
-            run.store.save()
+    def _save(self, run: Run, rows: Sequence[Row]) -> None:
+        """Store these rows of the whole run where nothing of it is stored, without the columns of
+        comparisons."""
+        if run.store is None or not run.store.is_new:
+            return
+        count = len(row_names(run.manifest.requested_plan))
+        rows_by_id = {
+            case.case_id: row if len(row) != count else tuple(row.values())
+            for case, row in zip(run.cases, rows, strict=True)
+        }
+        run.store.put(_STATISTICS, self._cache)
+        run.store.put(_ROWS, rows_by_id)
+        run.store.save()
 
     def iterate(self, run: Run) -> Iterator[Row]:
         """The same rows one after the other, so that a large run need not be held whole.
@@ -83,11 +95,11 @@ class Rows:
         if _compares_cases(run):
             yield from self.of(run)
         else:
-            stored_rows = StoredRows.of(run)
-            yield from (self._build(run, case, stored_rows) for case in run.cases)
+            self.recall(run)
+            yield from (self._build(run, case) for case in run.cases)
 
-    def _measured_case(self, run: Run, case: Case, stored: StoredRows) -> MeasuredCase:
-        row, rounds = self._build(run, case, stored), run.rounds_of(case)
+    def _measured_case(self, run: Run, case: Case) -> MeasuredCase:
+        row, rounds = self._build(run, case), run.rounds_of(case)
         if not rounds or len(run.graphs_of(case)) > 1:
             return MeasuredCase(case, row, None)
         summed = self._statistics_of(run, case, rounds)
@@ -106,15 +118,13 @@ class Rows:
         """The statistics that the case's row is made of; None where nothing was timed."""
         return self._statistics_of(run, case, run.rounds_of(case)).summary
 
-    def _build(self, run: Run, case: Case, stored_rows: StoredRows) -> Row:
+    def _build(self, run: Run, case: Case) -> Row:
         """The case's row; a stored one takes no statistics."""
-        rounds, plan = run.rounds_of(case), self._statistics.plan(run, case)
+        if run.store is self._store is not None and case.case_id in self._stored_rows:
+            return self._stored_rows[case.case_id]
+        rounds, plan = run.rounds_of(case), self._plan(run, case)
         if not rounds:
             return _blank(run, case, plan)
-        names = row_names(plan)
-        stored_row = stored_rows.get(case, names)
-        if stored_row is not None:
-            return stored_row
         statistics = self._statistics_of(run, case, rounds)
         summary = statistics.summary
         rule, planned_rounds = plan.stopping, run.planned(case).rounds
@@ -122,7 +132,7 @@ class Rows:
             planned_rounds = target_rounds(rule, rounds, summary)
         elif plan.sequence is not None:
             planned_rounds = plan.sequence.look_at(len(rounds))
-        row: Row = dict.fromkeys(names)
+        row: Row = dict.fromkeys(row_names(plan))
         data = CaseData(
             run,
             case,
@@ -135,14 +145,23 @@ class Rows:
             statistics.columns,
         )
         fill_row(data, row)
-        stored_rows.put(case, row)
         return row
+
+    def _plan(self, run: Run, case: Case) -> Plan:
+        """What the case was measured under, with the percentiles of all rows of the run."""
+        manifest = run.planned(case)
+        if manifest.run_id not in self._plans:
+            percentiles = {"percentiles": run.manifest.requested_plan.percentiles}
+            self._plans[manifest.run_id] = manifest.requested_plan.model_copy(update=percentiles)
+        return self._plans[manifest.run_id]
 
     def _statistics_of(self, run: Run, case: Case, rounds: Sequence[RoundResult]) -> RowStatistics:
         sampled_rounds = [result for result in rounds if result.samples]
+        key = tuple((r.round, r.attempt, r.samples_crc32) for r in sampled_rounds)
         cache_entry = self._cache.get(case.case_id)
-        if cache_entry is None or cache_entry[0] != len(sampled_rounds):
-            cache_entry = len(sampled_rounds), self._statistics.of(run, case, sampled_rounds)
+        if cache_entry is None or cache_entry[0] != key:
+            plan = self._plan(run, case)
+            cache_entry = key, statistics_of(run, case, plan, sampled_rounds)
             self._cache[case.case_id] = cache_entry
         return cache_entry[1]
 

@@ -15,7 +15,6 @@ from app.cases.case import Case
 from app.cases.jobs import SCOUT, AccuracyResult, ColdStart
 from app.cases.round import RoundResult
 from app.cases.status import FAILED
-from app.run_folder.files import new_digest, text_digest
 from app.run_folder.journal import (
     DiscardedRound,
     Line,
@@ -24,13 +23,14 @@ from app.run_folder.journal import (
     SearchCase,
     TimeSpent,
     Writer,
-    line_text,
-    line_values,
 )
 from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
 from app.run_folder.statistics_store import StatisticsStore
 from exporters.types import ExportedModel
+
+NO_RESULTS = (Writer, TimeSpent)
+"""Lines on which no row depends."""
 
 
 @dataclass(slots=True)
@@ -38,7 +38,8 @@ class Ledger:
     """`take` is told where each line comes from: the lines of one writer are of one host.
 
     `recorded` is how many rounds there are, `failed` the cases of which one failed, `cases` are
-    those of the plan and of its searches by their ids.
+    those of the plan and of its searches by their ids. `store` has what was read and computed of
+    these lines before, until another is taken that a row may depend on.
     """
 
     path: Path
@@ -48,13 +49,10 @@ class Ledger:
     recorded: int = 0
     failed: set[str] = field(default_factory=set)
     cases: dict[str, Case] = field(init=False)
-    store: StatisticsStore = field(init=False)
+    store: StatisticsStore | None = None
     _writers: dict[str, Writer] = field(default_factory=dict)
     _rounds: dict[str, dict[int, RoundResult]] = field(default_factory=dict)
     _writers_by_round: dict[str, dict[int, Writer]] = field(default_factory=dict)
-    _digests: dict[str, dict[int, str]] = field(default_factory=dict)
-    _digests_by_journal: dict[str, Any] = field(default_factory=dict)
-    _writer_digests: dict[str, str] = field(default_factory=dict)
     _voided_attempts: dict[tuple[str, int], int] = field(default_factory=dict)
     _void_cases: dict[str, int] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
@@ -67,26 +65,20 @@ class Ledger:
 
     def __post_init__(self) -> None:
         self.cases = {case.case_id: case for case in self.manifest.cases}
-        self.store = StatisticsStore(self.path, self.manifest.run_id)
 
-    def take(self, source: str, line: Line, text: bytes = b"", folder: Path | None = None) -> str:
-        """Know one line more; gives the id of the case that it is about, '' if of no one. `text` is
-        the line as it was read, `folder` that of its files where it is not the run's own.
+    def take(self, source: str, line: Line, folder: Path | None = None) -> str:
+        """Know one line more; gives the id of the case that it is about, '' if of no one. `folder`
+        is that of its files where it is not the run's own.
 
         What is recorded twice counts once: the first line stands, but for models and for what
         circumstances made fail, or is void, which is done again. Writers of several
         hosts are read in any order, so that of the attempts at a case the last one stands.
         """
-        if not isinstance(line, RoundResult | Writer | TimeSpent):
-            self._digests_by_journal.setdefault(source.removesuffix(".jsonl"), new_digest()).update(
-                text or line_text(line_values(line))
-            )
+        if not isinstance(line, NO_RESULTS):
+            self.store = None
         match line:
             case Writer():
                 self._writers[source] = line
-                self._writer_digests[line.writer] = text_digest(
-                    text or line_text(line_values(line))
-                )
                 self.environments.setdefault(line.host, line.environment)
                 if folder is not None:
                     self.folders[line.writer] = folder
@@ -96,7 +88,7 @@ class Ledger:
                     key = (self._writers[source].writer, line.asked, line.precision)
                     self._models_there[key] = line.model
             case RoundResult():
-                self._take_round(source, line, text)
+                self._take_round(source, line)
                 return line.case_id
             case DiscardedRound():
                 self._void(line)
@@ -120,7 +112,7 @@ class Ledger:
                 self._time_spent.append(line)
         return ""
 
-    def _take_round(self, source: str, line: RoundResult, text: bytes) -> None:
+    def _take_round(self, source: str, line: RoundResult) -> None:
         rounds = self._rounds.setdefault(line.case_id, {})
         previous = rounds.get(line.round)
         void = self._voided_attempts.get((line.case_id, line.round), 0)
@@ -129,10 +121,6 @@ class Ledger:
             return
         self.recorded += previous is None
         rounds[line.round] = line
-        digests = self._digests.setdefault(line.case_id, {})
-        digests.pop(line.round, None)
-        if text:
-            digests[line.round] = text_digest(text)
         if line.status in FAILED:
             self.failed.add(line.case_id)
         elif previous is not None:
@@ -169,7 +157,6 @@ class Ledger:
                 return
         self.recorded -= rounds.pop(line.round, None) is not None
         self._writers_by_round.get(line.case_id, {}).pop(line.round, None)
-        self._digests.get(line.case_id, {}).pop(line.round, None)
         self._forget_failure(line.case_id)
 
     def _forget_failure(self, case_id: str) -> None:
@@ -201,11 +188,6 @@ class Ledger:
             environments=self.environments,
             void=self._void_cases,
             time_spent=self._time_spent,
-            digests=self._digests,
-            journal_digests={
-                source: digest.hexdigest() for source, digest in self._digests_by_journal.items()
-            },
-            writer_digests=self._writer_digests,
             store=self.store,
             folders=self.folders,
         )

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
-from zlib import crc32
+from typing import Any
 
 import numpy as np
 
@@ -16,24 +15,15 @@ from app.cases.errors import FileError
 from app.cases.jobs import AccuracyResult, ColdStart, subject_of
 from app.cases.jobs import cold_start_subject_of as cold_subject_of
 from app.cases.round import MEASURED, RECORD, RoundResult
-from app.run_folder.files import text_digest
-from app.run_folder.journal import Operators, TimeSpent, Writer, line_text, line_values
+from app.run_folder.journal import Operators, TimeSpent, Writer
 from app.run_folder.manifest import Manifest, MergedRun
-from app.run_folder.statistics_store import Content, StatisticsStore
+from app.run_folder.statistics_store import StatisticsStore
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import read_file
 from exporters.types import ExportedModel
 from runtimes.execution import Clock, Samples
 
 SAMPLES = "samples"
-
-
-class SoundSamples(NamedTuple):
-    """The digests of the lines of rounds whose samples are sound, in their order, and the key of
-    all that statistics of them are computed from."""
-
-    lines: tuple[str, ...]
-    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +36,10 @@ class Run:
     id of their subject, `operators` by the case, `cold_starts` by the id of their subject and by
     process. `tried` are the cases that a search added to those of the plan. `damaged` are rounds
     that are left out, by the id of their case and by number, with what is wrong with their samples.
-    `void` has, by the case, the last attempt of which rounds count no more. `digests` are those of
-    the journal lines of rounds that were read, by case and number; `journal_digests` those of all
-    other lines, by their journal, but for the first lines of writers, whose digests are by writer,
-    and for what a writer spent its time on, on which no row depends. `sound` are the timed rounds
-    of each case whose samples were looked at, and `store` has rows and statistics that were
-    computed before. `time_spent` has a line of each writer that ended by itself. `folders` has the
-    folder of each writer whose files lie elsewhere than in `path`.
+    `void` has, by the case, the last attempt of which rounds count no more.
+    `store` has rows and statistics that were computed before. `time_spent` has a line of each
+    writer that ended by itself. `folders` has the folder of each writer whose files lie elsewhere
+    than in `path`.
     """
 
     path: Path
@@ -69,10 +56,6 @@ class Run:
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     void: Mapping[str, int] = field(default_factory=dict)
     time_spent: Sequence[TimeSpent] = ()
-    digests: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    journal_digests: Mapping[str, str] = field(default_factory=dict)
-    writer_digests: Mapping[str, str] = field(default_factory=dict)
-    sound: Mapping[str, SoundSamples] = field(default_factory=dict)
     store: StatisticsStore | None = None
     folders: Mapping[str, Path] = field(default_factory=dict)
 
@@ -161,12 +144,7 @@ class Run:
 
     def samples_of(self, result: RoundResult) -> Samples:
         """The measured samples of one round, warm-up left out."""
-        return self.samples_and_content(result)[0]
-
-    def samples_and_content(self, result: RoundResult) -> tuple[Samples, Content]:
-        """The same, and what the file held of which they were taken."""
-        data = read_samples(self.samples_path(result))
-        records = records_of(data)
+        records = read_records(self.samples_path(result))
         measured_records = records[records["phase"] == MEASURED]
         samples = as_samples(
             measured_records, result.clock, from_schedule=result.open_loop is not None
@@ -174,14 +152,7 @@ class Run:
         if "shapes_sha256" in result.facts:
             shapes = np.ascontiguousarray(measured_records["lane"])
             samples = replace(samples, lanes=None, shapes=shapes)
-        return samples, content_of(data)
-
-    def line_digest(self, result: RoundResult) -> str:
-        """A digest of the round's line as it stands in the journal."""
-        digest = self.digests.get(result.case_id, {}).get(result.round)
-        if digest is not None:
-            return digest
-        return text_digest(line_text(line_values(result)))
+        return samples
 
 
 def final_rounds(run: Run) -> dict[str, dict[int, RoundResult]]:
@@ -213,11 +184,6 @@ def records_of(data: bytes) -> np.ndarray:
     """The records in the content of such a file [n]; a torn last record is left out."""
     records: np.ndarray = np.frombuffer(data, RECORD, len(data) // RECORD.itemsize)
     return records
-
-
-def content_of(data: bytes) -> Content:
-    """Size and checksum of a file's content."""
-    return len(data), crc32(data)
 
 
 def as_samples(records: np.ndarray, clock: Clock, from_schedule: bool = False) -> Samples:

@@ -1,42 +1,46 @@
-"""Rows and statistics that a reader computed before, in the user's own cache: one file for a run.
+"""What a reader made of a run folder before, in the user's own cache: one file for a folder.
 
-A run folder holds none of them, so that a stranger's folder brings no figure that its samples do
-not have. The file is called by the run's id and the folder's place. Deleting it loses nothing but
-time. It has JSON lines, each with its checksum, and is replaced whole: a reader sees the old file
-or the new one without any lock, so that no writer of the run ever waits for a reader. Two readers
-that finish together leave the entries of the later one. SQLite would need locks and a journal of
-its own.
+A run folder holds none of it, so that a stranger's folder brings no figure that its samples do not
+have. The file is called by the folder's place. It holds for one program and one state of the files
+that readers read, each known by its inode, size and times, so that no line is decoded and no sample
+looked at again. Deleting it loses nothing but time. It is replaced whole: a reader sees the old
+file or the new one without any lock, so that no writer of the run ever waits for a reader. Of two
+readers that finish together the later one's stays.
 
-An entry has a name and holds for one key: a digest of everything that its values are computed
-from (`app/columns/row_statistics.py`). One under another key, or with another checksum, does not
-count.
+It has parts, each a pickle with its checksum, which holds nothing but values of our own dataclasses
+and of Python: another class is refused when it is read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
-import re
+import pickle
+import struct
 import time
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from operator import attrgetter
+from pathlib import Path, PosixPath
+from typing import Any, BinaryIO
 from zlib import crc32
 
-from app.run_folder.files import LINE, replacing, text_digest
+from app.run_folder.files import replacing, text_digest
 from exporters.cache import default_root
-from exporters.codec import CodecError, to_brief_json
-from exporters.file_access import private_folder, read_file
+from exporters.file_access import open_file, private_folder
+from exporters.install_layout import module_name
 
 MOST_BYTES = 1 << 30
 """Of all files; the least recently written go first."""
-_ENTRY = re.compile(rb'\{"name":"([^"\\]{1,80})","key":"([0-9a-f]{32})",')
 SETTLED_NS = 2 * 10**9
 """A file system's times may be as coarse as this."""
-_FILES, _ANY_KEY = "files", 32 * "0"
-Content = tuple[int, int]
-"""How many bytes a file of samples has, and their CRC-32."""
+JOURNALS = "journal"
+_FOLDERS = (JOURNALS, "samples", "telemetry", "operators", "hosts")
+_START = struct.Struct("<QII")
+"""Where the table of parts begins, its length and its checksum."""
+_LONGEST_TABLE, _PIECE_BYTES = 1 << 24, 1 << 20
 
 
 def folder() -> Path:
@@ -44,126 +48,215 @@ def folder() -> Path:
     return default_root() / "statistics"
 
 
+def file_states(run: Path) -> dict[str, tuple[int, int, int, int]]:
+    """What changes with any change of a file, of each that a reader may read, by its path within
+    the folder; OSError.
+
+    A file's status changes even where its size and its time are set to what they were, as a copy
+    has another inode.
+    """
+    states = {"manifest.json": _state((run / "manifest.json").stat())}
+    folders = [name for name in _FOLDERS if (run / name).is_dir()]
+    while folders:
+        name = folders.pop()
+        with os.scandir(run / name) as entries:
+            for entry in entries:
+                path = f"{name}/{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(path)
+                else:
+                    with contextlib.suppress(FileNotFoundError):  # a link to nothing
+                        states[path] = _state(entry.stat())
+    return states
+
+
+def _state(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
 class StatisticsStore:
-    """The stored statistics of one run, read when the first is asked for.
+    """The stored parts of one run. It is made before any file of the run is read, so that what
+    somebody changes meanwhile is never taken for what was read.
 
     `put` holds values until `save` writes them.
     """
 
-    def __init__(self, run: Path, run_id: str) -> None:
-        place = f"{run_id}\n{run.absolute()}"
-        self.path = folder() / f"{text_digest(place.encode(errors='surrogateescape'))}.jsonl"
-        self._entries: dict[str, tuple[str, bytes]] | None = None
-        self._new_entries: dict[str, tuple[str, Any]] = {}
-        self._files: dict[str, list[int]] | None = None
-        self._has_new_files = False
+    def __init__(self, run: Path, program: str) -> None:
+        place = os.fsencode(run.absolute())
+        self.path = folder() / f"{text_digest(place)}.parts"
+        self.later_journals: tuple[str, ...] = ()
+        self._program = program
+        self._begun_ns = time.time_ns()
+        self._states = file_states(run)
+        self._parts: dict[str, Any] = {}
+        self._table = b""
 
-    def content(self, path: Path) -> Content:
-        """The size and checksum of a file of samples, which is read unless nothing has written to
-        it since it was; OSError."""
-        status = path.stat()
-        *identity, checksum = self._known_files().get(path.name, [0])
-        if identity == _identity(status):
-            return status.st_size, checksum
-        data = read_file(path)
-        self.remember(path, status, (len(data), crc32(data)))
-        return len(data), crc32(data)
+    @property
+    def is_new(self) -> bool:
+        """Whether there is something to `save`."""
+        return bool(self._parts)
 
-    def remember(self, path: Path, status: os.stat_result, content: Content) -> None:
-        """Know a file of samples, which had this status before it was read.
+    def load(self, name: str) -> Any:
+        """A part as it was put; None where it is missing or damaged, or of another state.
 
-        One that has just changed may change again within a tick of the file system's clock.
+        `later_journals` are then those that have come since.
         """
-        if time.time_ns() - status.st_ctime_ns > SETTLED_NS and content[0] == status.st_size:
-            self._known_files()[path.name] = [*_identity(status), content[1]]
-            self._has_new_files = True
+        with (
+            contextlib.suppress(
+                *(OSError, ValueError, TypeError, KeyError, EOFError, AttributeError, ImportError),
+                *(struct.error, pickle.UnpicklingError, IndexError, RecursionError, MemoryError),
+            ),
+            open_file(self.path) as file,
+        ):
+            place, length, checksum = self._table_of(file)[name]
+            file.seek(place)
+            if checksum != _checksum(file, length):
+                return None
+            file.seek(place)
+            with _without_collection():
+                return _Unpickler(file).load()
+        return None
 
-    def _known_files(self) -> dict[str, list[int]]:
-        if self._files is None:
-            self._files = dict(self.get(_FILES, _ANY_KEY) or {})
-        return self._files
-
-    def knows(self, name: str) -> bool:
-        """Whether there is an entry of this name, under whichever key."""
-        return name in self._read()
-
-    def has(self, name: str, key: str) -> bool:
-        """Whether there is a whole entry of this name under this key."""
-        text = self._text(name, key)
-        return text is not None and LINE.is_sealed(text)
-
-    def get(self, name: str, key: str) -> Mapping[str, Any] | None:
-        """The JSON values of a whole entry; None where it is missing or damaged."""
-        text = self._text(name, key)
-        if text is None or not LINE.is_sealed(text):
-            return None
-        try:
-            values = json.loads(text)["values"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return None
-        return values if isinstance(values, dict) else None
-
-    def put(self, name: str, key: str, values: Any) -> None:
-        """Add an entry, in the place of any other of this name; it is written by `save`."""
-        self._new_entries[name] = key, values
+    def put(self, name: str, value: Any) -> None:
+        """Add a part, which is written by `save`."""
+        self._parts[name] = value
 
     def save(self) -> None:
-        """Write what was added, and hold no text any more. A cache that can't be written is left as
-        it is: the statistics are computed again by the next reader."""
-        self._entries = None
-        if self._has_new_files:
-            self.put(_FILES, _ANY_KEY, self._files)
-            self._has_new_files = False
-        if not self._new_entries:
+        """Write what was put, in the place of all that was there. A cache that can't be written is
+        left as it is: the next reader reads the run again.
+
+        Of a file that has just changed, which may change again within a tick of the file system's
+        clock, nothing is stored.
+        """
+        parts, self._parts = self._parts, {}
+        newest_ns = max(changed_ns for *_, changed_ns in self._states.values())
+        if not parts or self._begun_ns - newest_ns <= SETTLED_NS:
             return
-        entries = _entries_in(self.path)
-        for name, (key, values) in self._new_entries.items():
-            with contextlib.suppress(CodecError, ValueError):
-                entries[name] = key, _line(name, key, values)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, pickle.PicklingError, TypeError, RecursionError):
             private_folder(default_root())
             self.path.parent.mkdir(exist_ok=True)
             # Of readers that were killed.
             for draft in self.path.parent.glob(f".{self.path.name}.*"):
                 draft.unlink(missing_ok=True)
             with replacing(self.path, durable=False) as file:
-                file.writelines(text + b"\n" for _, text in entries.values())
+                self._write(file, parts)
             _drop_oldest(self.path.parent)
-        self._new_entries.clear()
 
-    def _text(self, name: str, key: str) -> bytes | None:
-        stored_key, text = self._read().get(name, ("", b""))
-        return text if stored_key == key else None
+    def _write(self, file: BinaryIO, parts: Mapping[str, Any]) -> None:
+        places = {}
+        file.write(bytes(_START.size))
+        for name, value in parts.items():
+            place, summing = file.tell(), _Summing(file)
+            pickler = pickle.Pickler(summing, protocol=5)
+            pickler.dispatch_table = _REDUCERS
+            pickler.dump(value)
+            places[name] = place, file.tell() - place, summing.checksum
+        journals = sorted(name for name in self._states if _is_journal(name))
+        table = {"state": self._digest(journals), "journals": journals, "parts": places}
+        start, text = file.tell(), json.dumps(table).encode()
+        file.write(text)
+        file.seek(0)
+        file.write(_START.pack(start, len(text), crc32(text)))
 
-    def _read(self) -> Mapping[str, tuple[str, bytes]]:
-        if self._entries is None:
-            self._entries = _entries_in(self.path)
-        return self._entries
+    def _table_of(self, file: BinaryIO) -> Mapping[str, tuple[int, int, int]]:
+        """Where each part is, its length and its checksum; ValueError for a file that does not hold
+        for this state."""
+        start, length, checksum = _START.unpack(file.read(_START.size))
+        file.seek(start)
+        text = file.read(min(length, _LONGEST_TABLE))
+        if crc32(text) != checksum:
+            raise ValueError
+        table = json.loads(text)
+        if text != self._table:  # else it is known to hold
+            journals = table["journals"]
+            if table["state"] != self._digest(journals):
+                raise ValueError
+            self._table = text
+            new = self._states.keys() - set(journals)
+            self.later_journals = tuple(sorted(filter(_is_journal, new)))
+        parts: Mapping[str, tuple[int, int, int]] = table["parts"]
+        return parts
+
+    def _digest(self, journals: list[str]) -> str:
+        """Of program and files, of their journals only these."""
+        known = set(journals)
+        states = sorted(
+            (name, *state)
+            for name, state in self._states.items()
+            if name in known or not _is_journal(name)
+        )
+        return text_digest(repr((self._program, states)).encode(errors="surrogateescape"))
 
 
-def _identity(status: os.stat_result) -> list[int]:
-    """What changes with any change of a file: its status changes even where its size and its time
-    are set to what they were, as a copy has another inode."""
-    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+def _is_journal(name: str) -> bool:
+    return name.startswith(f"{JOURNALS}/")
 
 
-def _line(name: str, key: str, values: Any) -> bytes:
-    entry = {"name": name, "key": key, "values": to_brief_json(values)}
-    return LINE.sealed(json.dumps(entry, separators=(",", ":")).encode())
+class _Summing:
+    """Writes to a file, and knows the checksum of what it wrote."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.checksum = 0
+
+    def write(self, data: Any) -> int:
+        self.checksum = crc32(data, self.checksum)
+        return self._file.write(data)
 
 
-def _entries_in(path: Path) -> dict[str, tuple[str, bytes]]:
-    """Key and line by name; nothing of a file that can't be read, and no line that is cut."""
+def _checksum(file: BinaryIO, length: int) -> int:
+    """Of the next bytes of a file, which are never held together."""
+    checksum = 0
+    while length > 0 and (data := file.read(min(length, _PIECE_BYTES))):
+        checksum, length = crc32(data, checksum), length - len(data)
+    return checksum
+
+
+_OURS = tuple(module_name(f"{name}.") for name in ("app", "exporters", "runtimes"))
+
+
+class _Reducers(dict[type, Callable[[Any], Any]]):
+    """By the class of a dataclass how to make it again: by its arguments, in their order, which is
+    faster than what `pickle` does, and checks them as its own code does."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], Any]:
+        if not is_dataclass(kind) or not all(f.init and not f.kw_only for f in fields(kind)):
+            raise KeyError(kind)
+        names = [field.name for field in fields(kind)]
+        values = attrgetter(*names)
+        self[kind] = reduce = (
+            (lambda value: (kind, values(value)))
+            if len(names) > 1
+            else (lambda value: (kind, tuple(getattr(value, name) for name in names)))
+        )
+        return reduce
+
+
+_REDUCERS = _Reducers()
+
+
+class _Unpickler(pickle.Unpickler):
+    """Knows no class but values of ours: a damaged file makes nothing happen."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == (PosixPath.__module__, PosixPath.__name__):
+            return PosixPath
+        kind = super().find_class(module, name) if module.startswith(_OURS) else None
+        if isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, dict | tuple)):
+            return kind
+        raise pickle.UnpicklingError(f"{module}.{name} is refused")
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Among a million new values that are all kept there is nothing to collect."""
+    collects = gc.isenabled()
+    gc.disable()
     try:
-        *lines, _ = read_file(path, most_bytes=MOST_BYTES).split(b"\n")
-    except OSError:
-        return {}
-    matches = ((_ENTRY.match(text), text) for text in lines)
-    return {
-        entry[1].decode(errors="replace"): (entry[2].decode(), text)
-        for entry, text in matches
-        if entry is not None
-    }
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _drop_oldest(folder: Path) -> None:

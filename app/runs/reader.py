@@ -7,7 +7,7 @@ Reads a finished run, one that is still being written and one that was killed al
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,21 +15,13 @@ from zlib import crc32
 
 import numpy as np
 
-from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.round import FIRST_OF_SHAPE, MEASURED, WARMUP, RoundResult
-from app.columns.row_statistics import Statistics
 from app.run_folder import journal as lines
 from app.run_folder.journal import journals, source_of
 from app.run_folder.ledger import Ledger
 from app.run_folder.manifest import MANIFEST, Manifest, read_manifest
-from app.run_folder.run import (
-    Run,
-    SoundSamples,
-    content_of,
-    records_of,
-)
-from app.run_folder.statistics_store import Content
+from app.run_folder.run import Run, records_of
 from exporters.codec import CodecError
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -47,16 +39,8 @@ def damage(samples: Path, result: RoundResult) -> Diagnostic | None:
     try:
         data = read_file(samples)
     except OSError as error:
-        return _unreadable(error, result)
-    return _damage_in(data, result)
-
-
-def _unreadable(error: OSError, result: RoundResult) -> Diagnostic:
-    reason = error.strerror or type(error).__name__
-    return diagnostic("samples_unreadable", round=result.round + 1, error=reason)
-
-
-def _damage_in(data: bytes, result: RoundResult) -> Diagnostic | None:
+        reason = error.strerror or type(error).__name__
+        return diagnostic("samples_unreadable", round=result.round + 1, error=reason)
     records, number = records_of(data), result.round + 1
     expected = result.warmup_iterations + result.iterations
     if len(records) < expected:
@@ -99,76 +83,20 @@ def _extent_ns(times: np.ndarray) -> int:
 
 
 def drop_damaged_rounds(run: Run) -> Run:
-    """The run without its damaged rounds, which it names with what is wrong.
-
-    Samples of which statistics are stored were sound when these were computed, and are looked at no
-    closer than to find that they are the same.
-    """
-    cases = {case.case_id: case for case in run.cases}
-    statistics = Statistics()
-    sound_rounds: dict[str, SoundSamples] = {}
+    """The run without its damaged rounds, which it names with what is wrong."""
     damage_by_case: dict[str, dict[int, Diagnostic]] = {}
     for case_id, rounds in run.rounds.items():
-        case = cases.get(case_id)
-        timed_rounds = [rounds[number] for number in sorted(rounds) if rounds[number].samples]
-        if case is not None and (
-            sound_samples := _unchanged_samples(run, case, timed_rounds, statistics)
-        ):
-            sound_rounds[case_id] = sound_samples
-            continue
-        contents, damage_by_round = _read_contents(run, timed_rounds)
-        if damage_by_round:
-            damage_by_case[case_id] = damage_by_round
-        if case is not None and contents:
-            intact = [result for result in timed_rounds if result.round in contents]
-            key = statistics.key(run, case, intact, list(contents.values()))
-            sound_rounds[case_id] = SoundSamples(tuple(map(run.line_digest, intact)), key)
+        for number in sorted(rounds):
+            result = rounds[number]
+            if result.samples and (problem := damage(run.samples_path(result), result)):
+                damage_by_case.setdefault(case_id, {})[number] = problem
     if not damage_by_case:
-        return replace(run, sound=sound_rounds)
+        return run
     rounds_left = {
         case_id: {n: r for n, r in rounds.items() if n not in damage_by_case.get(case_id, {})}
         for case_id, rounds in run.rounds.items()
     }
-    return replace(run, rounds=rounds_left, sound=sound_rounds, damaged=damage_by_case)
-
-
-def _unchanged_samples(
-    run: Run, case: Case, timed: Sequence[RoundResult], statistics: Statistics
-) -> SoundSamples | None:
-    """These rounds, if statistics of just what their files hold are stored."""
-    if run.store is None or not run.store.knows(case.case_id):
-        return None
-    try:
-        contents = [run.store.content(run.samples_path(result)) for result in timed]
-    except OSError:
-        return None
-    key = statistics.key(run, case, timed, contents)
-    if not run.store.has(case.case_id, key):
-        return None
-    return SoundSamples(tuple(map(run.line_digest, timed)), key)
-
-
-def _read_contents(
-    run: Run, timed_rounds: Sequence[RoundResult]
-) -> tuple[dict[int, Content], dict[int, Diagnostic]]:
-    """By the number of the round what its file holds, or what is wrong with it."""
-    contents: dict[int, Content] = {}
-    damage_by_round: dict[int, Diagnostic] = {}
-    for result in timed_rounds:
-        path = run.samples_path(result)
-        try:
-            status = path.stat()
-            data = read_file(path)
-        except OSError as error:
-            damage_by_round[result.round] = _unreadable(error, result)
-            continue
-        if problem := _damage_in(data, result):
-            damage_by_round[result.round] = problem
-        else:
-            contents[result.round] = content_of(data)
-            if run.store is not None:
-                run.store.remember(path, status, contents[result.round])
-    return contents, damage_by_round
+    return replace(run, rounds=rounds_left, damaged=damage_by_case)
 
 
 def read_run(path: Path) -> Run:
@@ -211,6 +139,11 @@ class JournalReader:
     def journal_lines(self) -> dict[str, int]:
         """How many whole lines were read, by the name of the journal file."""
         return {source_of(self.folder, path): lines for path, (_, lines) in self._read.items()}
+
+    @property
+    def has_journals(self) -> bool:
+        """Whether somebody has written to the run."""
+        return bool(journals(self.folder))
 
     def read_all(self) -> Ledger:
         """All that there is, for who must not miss a line; ResultsError for the first damaged."""
@@ -258,7 +191,7 @@ class JournalReader:
             if line is not None:
                 source, folder = source_of(self.folder, path), path.parents[1]
                 elsewhere = folder if folder != self.folder else None
-                changed_ids.add(self.ledger.take(source, line, text, elsewhere))
+                changed_ids.add(self.ledger.take(source, line, elsewhere))
         return changed_ids
 
     def _parse_line(self, path: Path, number: int, text: bytes) -> lines.Line | None:

@@ -15,6 +15,7 @@ import csv
 import hashlib
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -25,6 +26,7 @@ from app.cases.column import Row
 from app.cases.errors import FileError
 from app.cases.round import RoundResult
 from app.cases.status import TERMINAL
+from app.columns import row_statistics
 from app.columns.rounds import mixed_graphs
 from app.columns.rows import Rows
 from app.machine.environment import graphlap_version
@@ -33,11 +35,12 @@ from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, agree, re
 from app.run_folder.folder import LIVE, RESULTS, TELEMETRY, is_being_written
 from app.run_folder.journal import FOLDER, share_folders, source_of
 from app.run_folder.journal import journals as journal_files
-from app.run_folder.ledger import Ledger
+from app.run_folder.ledger import NO_RESULTS, Ledger
 from app.run_folder.live_status import Live
 from app.run_folder.manifest import FULL_TABLE, MANIFEST, DamagedManifest, read_manifest
 from app.run_folder.operators import read_operators
 from app.run_folder.run import SAMPLES, Run
+from app.run_folder.statistics_store import StatisticsStore
 from app.run_folder.table import read_rounds, to_csv
 from app.run_folder.telemetry import damaged_readings, readings_path
 from app.runs.reader import MAXIMUM_NAMED, drop_damaged_rounds
@@ -162,9 +165,10 @@ class IntactRun:
     """A run without the rounds that are damaged, of so many whole journal `lines`; `files` are the
     samples that these tell of, and `findings` say what is left out. `counts` has the lines of each
     journal, damaged ones too, and `voided` the cases of which rounds were declared void. `unsealed`
-    has the numbers of the lines without a checksum in each journal."""
+    has the numbers of the lines without a checksum in each journal. `ledger` took all of them."""
 
     run: Run
+    ledger: Ledger
     lines: int
     files: frozenset[str]
     findings: tuple[Finding, ...]
@@ -204,7 +208,7 @@ def verify(folder: Path, file_checks: FileChecks = lambda *_: ()) -> Verificatio
         findings += _missing_records(intact, end)
     findings += [*_archived_files(intact.run), *_telemetry(intact.run)]
     if not live and all(finding.harmless for finding in findings):
-        rows = Rows(stores=False)
+        rows = Rows()
         has_ended = end.state in ("finished", "stopped") or not (folder / LIVE).is_file()
         findings += _tables(intact.run, rows.of(intact.run), has_ended)
         findings += file_checks(intact.run, rows)
@@ -212,22 +216,72 @@ def verify(folder: Path, file_checks: FileChecks = lambda *_: ()) -> Verificatio
     return Verification(intact.lines, len(rounds), samples, tuple(findings), live)
 
 
+_INTACT = "intact"
+
+
 def read_intact(folder: Path, from_cache: bool = True) -> IntactRun:
     """What is left of a run where some of it is damaged; ResultsError for a folder that is none.
 
-    Unless `from_cache`, nothing that was computed before is believed.
+    Unless `from_cache`, nothing that was read or computed before is believed.
     """
+    store = _store_of(folder) if from_cache else None
+    intact = _stored(folder, store) if store is not None else None
+    if store is None or intact is not None:
+        return intact or _read_whole(folder)
+    intact = _read_whole(folder)
+    store.put(_INTACT, intact)
+    ledger = copy(intact.ledger)
+    ledger.store = store
+    return replace(intact, run=replace(intact.run, store=store), ledger=ledger)
+
+
+def _store_of(folder: Path) -> StatisticsStore | None:
+    """None for a folder that can't be read."""
+    try:
+        return StatisticsStore(folder, row_statistics.program())
+    except OSError:
+        return None
+
+
+def _stored(folder: Path, store: StatisticsStore) -> IntactRun | None:
+    """What was read before, with the journals that have come since; None where one of them has a
+    result, so that all has to be read again."""
+    intact = store.load(_INTACT)
+    if not isinstance(intact, IntactRun):
+        return None
+    ledger, counts = intact.ledger, dict(intact.counts)
+    for writer, place in ledger.folders.items():
+        ledger.folders[writer] = folder / place.relative_to(ledger.path)
+    ledger.path = folder
+    for name in store.later_journals:
+        journal = _Journal(folder / name, folder)
+        for line in journal.read():
+            if not isinstance(line, NO_RESULTS) or not _is_own(line, ledger):
+                return None
+            ledger.take(source_of(folder, journal.path), line)
+        counts[source_of(folder, journal.path)] = journal.count
+    ledger.store = store
+    return replace(intact, run=replace(intact.run, path=folder, store=store), counts=counts)
+
+
+def _is_own(line: lines.Line | None, ledger: Ledger) -> bool:
+    """Whether it is no first line of a journal of another run."""
+    return not isinstance(line, lines.Writer) or ledger.manifest.owns(line.run_id)
+
+
+def _read_whole(folder: Path) -> IntactRun:
+    """All of it, file by file."""
     ledger = Ledger(folder, read_manifest(folder))
     findings: list[Finding] = []
     files, voided_ids, line_count = set[str](), set[str](), 0
     journals = [_Journal(path, folder) for path in journal_files(folder)]
     for journal in journals:
         path = journal.path
-        for text, line in journal.read():
+        for line in journal.read():
             if isinstance(line, Finding):
                 findings.append(line)
                 continue
-            if isinstance(line, lines.Writer) and not ledger.manifest.owns(line.run_id):
+            if not _is_own(line, ledger):
                 remedy = "move it out of the folder"
                 name = str(path.relative_to(folder))
                 findings.append(Finding("foreign_journal", name, "belongs to another run", remedy))
@@ -236,13 +290,13 @@ def read_intact(folder: Path, from_cache: bool = True) -> IntactRun:
             place = path.parents[1]
             if line is not None:
                 elsewhere = place if place != folder else None
-                ledger.take(source_of(folder, path), line, text, elsewhere)
+                ledger.take(source_of(folder, path), line, elsewhere)
             match line:
                 case RoundResult():
                     files.add(str(place.relative_to(folder) / SAMPLES / line.samples))
                 case lines.DiscardedRound():
                     voided_ids.add(line.case_id)
-    run = ledger.run if from_cache else replace(ledger.run, store=None)
+    run = ledger.run
     intact = drop_damaged_rounds(run)
     for case_id, damage_by_round in intact.damaged.items():
         for number, damage in damage_by_round.items():
@@ -260,6 +314,7 @@ def read_intact(folder: Path, from_cache: bool = True) -> IntactRun:
     intact = replace(intact, operators=operators)
     return IntactRun(
         intact,
+        ledger,
         line_count,
         frozenset(files),
         tuple(findings),
@@ -279,37 +334,33 @@ class _Journal:
     count: int = 0
     unsealed: tuple[int, ...] = ()
 
-    def read(self) -> Iterator[tuple[bytes, lines.Line | Finding | None]]:
-        """The text of each line with what it says, or what is wrong with it; None for a kind that
-        is not known."""
+    def read(self) -> Iterator[lines.Line | Finding | None]:
+        """What each line says, or what is wrong with it; None for a kind that is not known."""
         name = str(self.path.relative_to(self.folder))
         try:
             *complete, torn_line = read_file(self.path).split(b"\n")
         except OSError as error:
             problem = f"can't be read ({error.strerror})"
-            yield b"", Finding("unreadable", name, problem, "restore it from a copy")
+            yield Finding("unreadable", name, problem, "restore it from a copy")
             return
         self.count = len(complete)
         self.unsealed = tuple(n for n, text in enumerate(complete, 1) if not LINE.has_key(text))
         damaged_count = 0
         for number, text in enumerate(complete, 1):
             try:
-                yield text, lines.parse_line(text)
+                yield lines.parse_line(text)
             except CodecError as error:
                 damaged_count += 1
                 if damaged_count <= MAXIMUM_NAMED:
                     problem = f"line {number} is damaged ({error})"
                     remedy = f"remove that line, then {_RESUME} measures its round again"
-                    yield text, Finding("line_damaged", name, problem, remedy)
+                    yield Finding("line_damaged", name, problem, remedy)
         if damaged_count > MAXIMUM_NAMED:
             problem = f"has {damaged_count - MAXIMUM_NAMED:,} more damaged lines"
-            yield b"", Finding("line_damaged", name, problem, _RESTORE)
+            yield Finding("line_damaged", name, problem, _RESTORE)
         if torn_line:
             problem = "the last line is torn and does not count"
-            yield (
-                torn_line,
-                Finding("line_torn", name, problem, f"none, or {_RESUME}", harmless=True),
-            )
+            yield Finding("line_torn", name, problem, f"none, or {_RESUME}", harmless=True)
 
 
 def _seal_findings(folder: Path, intact: IntactRun) -> Iterator[Finding]:

@@ -24,10 +24,11 @@ from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.journal import DiscardedRound, Line, TimeSpent, shorten_line
 from app.run_folder.live_status import Live, LiveFile, State
 from app.run_folder.manifest import FULL_TABLE
-from app.run_folder.run import Run, SoundSamples
+from app.run_folder.run import Run
 from app.run_folder.table import header, line_of, write_tables
 from app.runs.exporting.verification import back_up_fuller_table
 from app.runs.reader import JournalReader, drop_damaged_rounds
+from app.runs.verify import read_intact
 from app.stats.summary import Summary
 from app.sweep.cluster import Cluster, host_slots
 from app.sweep.engine import (
@@ -187,17 +188,22 @@ class SweepRun:
         self._columns = columns
         self.stopped = False
         self.kept_table = ""
-        self._sound: Mapping[str, SoundSamples] = {}
         reader = JournalReader(folder.path, folder.manifest)
-        self._ledger = reader.read_all()
-        self._existing_lines = reader.journal_lines
+        known = read_intact(folder.path) if reader.has_journals else None
+        self._is_whole = known is not None and not known.findings
+        self._ledger = known.ledger if known and self._is_whole else reader.read_all()
+        self._existing_lines = (
+            dict(known.counts) if known and self._is_whole else reader.journal_lines
+        )
         if self._existing_lines:
             reject_changed(self.run, copies=False)
             reject_unknown_cases(self.run)
             if not cluster:
                 reject_lost_engines(self.run)
             self.kept_table = back_up_fuller_table(self.run)
-        self._rows = Rows(stores=False)
+        self._rows = Rows()
+        if self._is_whole:  # what is measured now changes no other row
+            self._rows.of(self.run)
         plan = folder.manifest.requested_plan
         uses_own_interpreter = any(
             not environment_of(case.runtime) for case in folder.manifest.cases
@@ -239,7 +245,7 @@ class SweepRun:
     @property
     def run(self) -> Run:
         """What is recorded so far, as a reader of the folder would see it."""
-        return replace(self._ledger.run, sound=self._sound)
+        return self._ledger.run
 
     @property
     def cases(self) -> Mapping[str, Case]:
@@ -330,7 +336,6 @@ class SweepRun:
             self._record((self._time.line,), "")
         rows = self.rows() if rows is None else rows
         write_tables(self.folder, rows, self._columns)
-        self._rows.store(drop_damaged_rounds(self.run), rows)
         complete = self.finished and not self.stopped
         state: State = "finished" if complete else "stopped"
         self.live = replace(self.live, state=state, eta_s=None, exit_code=exit_code)
@@ -348,9 +353,8 @@ class SweepRun:
 
     def _void_damaged(self) -> Iterator[DiscardedRound]:
         """What an earlier writer measured and somebody has damaged since is measured again."""
-        looked_at = drop_damaged_rounds(self.run)
-        self._sound = looked_at.sound
-        for case_id, damage_by_round in looked_at.damaged.items():
+        damaged = {} if self._is_whole else drop_damaged_rounds(self.run).damaged
+        for case_id, damage_by_round in damaged.items():
             for number, damage in damage_by_round.items():
                 line = DiscardedRound(case_id, number, "", diagnostic=damage)
                 self.folder.record(line)

@@ -84,7 +84,7 @@ def _history(scratch: Path, other: Path | None) -> None:
     for number in range(NIGHTS):
         run = stored_run(nights / f"{number}", 2, seed=number, percentiles=(50.0, 97.5, 99.0))
         with RunFolder.reopen(run) as folder:
-            write_tables(folder, Rows(stores=False).of(read_run(run)))
+            write_tables(folder, Rows().of(read_run(run)))
     arguments = (*_APP, "history", str(nights))
     revision_cost = _timed(other, arguments) if other else None
     _tell(

@@ -33,7 +33,6 @@ def main() -> int:
             for answer in _answers(reader.ledger.run, json.loads(line)):
                 sys.stdout.write(json.dumps(answer) + "\n")
                 sys.stdout.flush()
-            reader.ledger.store.save()
     except (ResultsError, BrokenPipeError):
         return 1  # the window reads the same folder and tells what is wrong with it
     return 0
@@ -44,7 +43,7 @@ def _answers(run: Run, case_ids: list[str]) -> Iterator[dict[str, Any]]:
     for case in (cases[case_id] for case_id in case_ids if case_id in cases):
         answer: dict[str, Any] = {"case_id": case.case_id, "row": {}, "summary": None}
         try:
-            rows = Rows(stores=False)
+            rows = Rows()
             alone = replace(
                 run,
                 manifest=replace(run.manifest, cases=(case,)),

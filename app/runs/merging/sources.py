@@ -99,7 +99,7 @@ def _with_own_samples(run: Run) -> tuple[Run, list[str]]:
                 refusals.append(f"{path} has neither a checksum nor a measured run")
             else:
                 rounds[case_id][number] = result
-    return replace(run, rounds=rounds), refusals
+    return replace(run, rounds=rounds, store=None), refusals
 
 
 def _escaping_paths(run: Path) -> Iterator[Path]:

@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +17,22 @@ import pytest
 
 from app.cases.column import Row
 from app.cases.round import RECORD
-from app.columns import families, row_statistics, rows
+from app.columns import row_statistics, rows
 from app.columns.rows import Rows
 from app.plan.plan import Plan
+from app.run_folder import journal as lines
 from app.run_folder import run as folder_run
 from app.run_folder import statistics_store
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import FOLDER, DiscardedRound, TimeSpent
-from app.run_folder.manifest import MANIFEST, read_manifest
+from app.run_folder.manifest import MANIFEST
 from app.run_folder.run import SAMPLES
 from app.run_folder.statistics_store import StatisticsStore
 from app.runs import reader
-from app.runs.reader import read_run
 from app.runs.verify import read_intact, verify
 from exporters.file_access import read_file
 from tests.app.run_folder.resealed import reseal_journal, reseal_manifest
-from tests.app.run_folder.runs import CASE, OTHER, PLAN, manifest_of, record
+from tests.app.run_folder.runs import CASE, PLAN, manifest_of, record
 from tests.checkout import ROOT
 
 LATENCIES_US = [20.0 + 0.01 * (place * 37 % 100) for place in range(600)]
@@ -47,22 +46,24 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the statistics are stored."""
+    """Where the statistics are stored; the files of the tests are old enough for it."""
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(statistics_store, "SETTLED_NS", -1)
     return statistics_store.folder()
 
 
-def run_id_of(path: Path) -> str:
-    return read_manifest(path).run_id
-
-
 def stored_in(path: Path) -> Path:
-    return StatisticsStore(path, run_id_of(path)).path
+    return StatisticsStore(path, "").path
+
+
+def tick() -> None:
+    """Of the file system's clock."""
+    time.sleep(0.02)
 
 
 @pytest.fixture
 def read_names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files of samples that readers open; those of the tests are old enough to be known."""
+    """The files of samples that readers open."""
     names: list[str] = []
 
     def count_open(path: Path, *arguments: Any, **options: Any) -> bytes:
@@ -70,38 +71,42 @@ def read_names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             names.append(path.name)
         return read_file(path, *arguments, **options)
 
-    for module in (reader, statistics_store, folder_run):
+    for module in (reader, folder_run):
         monkeypatch.setattr(module, "read_file", count_open)
-    monkeypatch.setattr(statistics_store, "SETTLED_NS", -1)
     return names
 
 
+def calls_of(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, told: Callable[..., str]
+) -> list[str]:
+    """What the calls of a function tell, which goes on as it did."""
+    calls: list[str] = []
+    function = getattr(module, name)
+
+    def count_call(*arguments: Any) -> Any:
+        calls.append(told(*arguments))
+        return function(*arguments)
+
+    monkeypatch.setattr(module, name, count_call)
+    return calls
+
+
 @pytest.fixture
-def computed_ids(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The lines of journals that are understood anew."""
+    return calls_of(monkeypatch, lines, "parse_line", bytes.decode)
+
+
+@pytest.fixture
+def computed_ids(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The cases of which statistics are computed and not taken from the store."""
-    cases: list[str] = []
-    compute = row_statistics._compute
-
-    def count_call(run: Any, case: Any, *rest: Any) -> Any:
-        cases.append(case.case_id)
-        return compute(run, case, *rest)
-
-    monkeypatch.setattr(row_statistics, "_compute", count_call)
-    yield cases
+    return calls_of(monkeypatch, rows, "statistics_of", lambda _, case, *__: str(case.case_id))
 
 
 @pytest.fixture
-def filled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def filled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The cases whose rows are filled and not taken from the store."""
-    cases: list[str] = []
-    fill = families.fill_row
-
-    def count_call(data: Any, row: Row) -> None:
-        cases.append(data.case.case_id)
-        fill(data, row)
-
-    monkeypatch.setattr(rows, "fill_row", count_call)
-    yield cases
+    return calls_of(monkeypatch, rows, "fill_row", lambda data, _: str(data.case.case_id))
 
 
 def written(path: Path, plan: Plan = PLAN) -> Path:
@@ -113,7 +118,7 @@ def written(path: Path, plan: Plan = PLAN) -> Path:
 
 
 def rows_of(path: Path) -> list[Row]:
-    return Rows().of(read_run(path))
+    return Rows().of(read_intact(path).run)
 
 
 def samples_of(path: Path, number: int = 1) -> Path:
@@ -145,21 +150,42 @@ def edited_manifest(path: Path, **settings: Any) -> None:
     reseal_manifest(manifest)
 
 
-def test_a_second_reader_computes_nothing_and_has_the_same_rows(
-    folder: Path, computed_ids: list[str]
+def test_a_second_reader_reads_and_computes_nothing_and_has_the_same_rows(
+    folder: Path,
+    decoded: list[str],
+    read_names: list[str],
+    computed_ids: list[str],
+    filled: list[str],
 ) -> None:
     first = rows_of(folder)
     assert computed_ids == [CASE.case_id]
     assert stored_in(folder).is_file()
+    for calls in (decoded, read_names, computed_ids, filled):
+        assert calls
+        calls.clear()
     second = rows_of(folder)
-    assert computed_ids == [CASE.case_id]
+    assert not decoded + read_names + computed_ids + filled
     assert second == first
     kinds = [{name: type(value) for name, value in row.items()} for row in (*first, *second)]
     assert kinds[:2] == kinds[2:]
 
 
+def test_the_same_run_is_read_with_and_without_the_store(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows_of(folder)
+    monkeypatch.chdir(folder.parent)
+    first, second = (read_intact(Path("run"), from_cache) for from_cache in (False, True))
+    assert second.run.store is not None
+    for name in type(first.run).__slots__:
+        if name != "store":
+            assert getattr(second.run, name) == getattr(first.run, name), name
+    assert second.ledger.run.rounds == first.ledger.run.rounds
+    assert (second.findings, second.counts) == (first.findings, first.counts)
+
+
 def test_the_same_is_measured_with_and_without_the_store(folder: Path) -> None:
-    first, second = (Rows().measured(read_run(folder)) for _ in range(2))
+    first, second = (Rows().measured(read_intact(folder).run) for _ in range(2))
     assert second == first
 
 
@@ -167,6 +193,7 @@ def test_a_flipped_byte_is_noticed_where_size_and_time_of_the_file_stay(
     folder: Path, computed_ids: list[str]
 ) -> None:
     first_rows = rows_of(folder)
+    tick()
     changed_in_place(samples_of(folder))
     second_rows = rows_of(folder)
     assert computed_ids == [CASE.case_id] * 2
@@ -176,43 +203,49 @@ def test_a_flipped_byte_is_noticed_where_size_and_time_of_the_file_stay(
     assert rows_of(folder) == second_rows
 
 
-def test_samples_are_read_again_only_where_something_wrote_to_them(
-    folder: Path, read_names: list[str], tmp_path: Path
-) -> None:
-    first_rows = rows_of(folder)
-    assert set(read_names) == {path.name for path in (folder / SAMPLES).iterdir()}
-    read_names.clear()
-    assert rows_of(folder) == first_rows
-    assert not read_names
-    time.sleep(0.02)  # a tick of the file system's clock
-    changed_in_place(samples_of(folder))
-    assert rows_of(folder) != first_rows
-    assert samples_of(folder).name in read_names
+def test_a_copy_is_read_whole(folder: Path, read_names: list[str], tmp_path: Path) -> None:
+    rows_of(folder)
     copy = shutil.copytree(folder, tmp_path / "copy")
     read_names.clear()
     rows_of(copy)
     assert set(read_names) == {path.name for path in (copy / SAMPLES).iterdir()}
 
 
-def test_a_file_that_was_just_written_is_read_again(
-    folder: Path, read_names: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["journal/later.jsonl", "telemetry/a.jsonl", "operators/a.csv"])
+def test_a_file_that_comes_or_goes_is_noticed(folder: Path, decoded: list[str], name: str) -> None:
+    """A journal whose lines tell no result is read by itself; any other file by a whole reading."""
+    rows_of(folder)
+    lines_in_run = len(decoded)
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(lines.journal_text([lines.line_values(TimeSpent({}))]))
+    for _ in range(2):
+        decoded.clear()
+        rows_of(folder)
+        assert len(decoded) == (1 if path.parent.name == FOLDER else 0 if _ else lines_in_run)
+    path.unlink()
+    decoded.clear()
+    rows_of(folder)
+    assert len(decoded) == (0 if path.parent.name == FOLDER else lines_in_run)
+
+
+def test_nothing_is_stored_of_files_that_were_just_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statistics_store, "SETTLED_NS", 3600 * 10**9)
     rows_of(folder)
-    read_names.clear()
-    rows_of(folder)
-    assert samples_of(folder).name in read_names
+    assert not stored_in(folder).exists()
 
 
 def test_damaged_samples_are_noticed_though_statistics_are_stored(folder: Path) -> None:
     rows_of(folder)
     with samples_of(folder).open("r+b") as file:
         file.truncate(10 * RECORD.itemsize)
-    run = read_run(folder)
+    run = read_intact(folder).run
     assert list(run.damaged[CASE.case_id]) == [1]
     assert Rows().of(run)[0]["rounds"] == 2
     samples_of(folder).unlink()
-    assert list(read_run(folder).damaged[CASE.case_id]) == [1]
+    assert list(read_intact(folder).run.damaged[CASE.case_id]) == [1]
 
 
 def test_a_changed_journal_line_is_noticed(folder: Path, computed_ids: list[str]) -> None:
@@ -270,23 +303,7 @@ def test_the_program_is_known_by_the_files_of_its_method(tmp_path: Path) -> None
     assert row_statistics.program_digest(tmp_path, ("app/columns/rows.py",)) not in digests
 
 
-def test_a_changed_plan_is_noticed_in_rows_and_needs_no_sample(
-    folder: Path, computed_ids: list[str], filled: list[str]
-) -> None:
-    assert rows_of(folder)[0]["suite"] is None
-    filled.clear()
-    rows_of(folder)
-    assert CASE.case_id not in filled
-    manifest = folder / MANIFEST
-    values = json.loads(manifest.read_bytes())
-    manifest.write_text(json.dumps({**values, "seed": 77}))
-    reseal_manifest(manifest)
-    assert rows_of(folder)[0]["seed"] == 77
-    assert CASE.case_id in filled
-    assert computed_ids == [CASE.case_id]
-
-
-def test_lines_of_no_round_are_noticed_in_rows(folder: Path, computed_ids: list[str]) -> None:
+def test_lines_of_no_round_are_noticed_in_rows(folder: Path) -> None:
     with RunFolder.reopen(folder) as run:
         rows_of(folder)
         run.begin({"host": "elsewhere"})
@@ -296,7 +313,6 @@ def test_lines_of_no_round_are_noticed_in_rows(folder: Path, computed_ids: list[
     with RunFolder.reopen(folder) as run:
         run.record(DiscardedRound(CASE.case_id, 3, "measured again"))
     assert rows_of(folder)[0]["status"] == "ok"
-    assert computed_ids == [CASE.case_id]
 
 
 def test_a_new_round_counts(folder: Path) -> None:
@@ -306,50 +322,30 @@ def test_a_new_round_counts(folder: Path) -> None:
     assert rows_of(folder)[0]["rounds"] == 4
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "not_json", "other_values", "huge", "folder"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "zeros", "long", "folder"])
 def test_a_damaged_store_is_ignored_and_written_anew(
     folder: Path, computed_ids: list[str], damage: str
 ) -> None:
-    rows_before = Rows().measured(read_run(folder))
+    rows_before = Rows().measured(read_intact(folder).run)
     path = stored_in(folder)
     text = path.read_bytes()
     if damage == "cut":
         path.write_bytes(text[: len(text) // 2])
     elif damage == "flipped":
-        path.write_bytes(text.replace(b'"min_us":2', b'"min_us":3'))
-    elif damage == "not_json":
+        path.write_bytes(bytes(byte ^ 1 for byte in text))
+    elif damage == "zeros":
         path.write_bytes(b"\0" * 1000)
-    elif damage == "other_values":
-        entries = [json.loads(line) for line in text.splitlines()]
-        for entry in entries:
-            entry["values"] = {"summary": {"iterations": "many"}, "status": {}}
-        path.write_text(
-            "".join(
-                f"{json.dumps(stored_line, separators=(',', ':'))}\n" for stored_line in entries
-            )
-        )
-        reseal_journal(path)
-    elif damage == "huge":
-        os.truncate(path, statistics_store.MOST_BYTES + 1)
+    elif damage == "long":
+        path.write_bytes(b"\xff" * 1000)
     else:
         path.unlink()
         path.mkdir()
-    assert Rows().measured(read_run(folder)) == rows_before
+    assert Rows().measured(read_intact(folder).run) == rows_before
     assert computed_ids == [CASE.case_id] * 2
     if damage == "folder":
         return
-    assert Rows().measured(read_run(folder)) == rows_before
+    assert Rows().measured(read_intact(folder).run) == rows_before
     assert computed_ids == [CASE.case_id] * 2
-
-
-def test_stored_rows_are_read_where_the_statistics_of_their_cases_are_damaged(
-    folder: Path, computed_ids: list[str]
-) -> None:
-    rows = rows_of(folder)
-    path = stored_in(folder)
-    path.write_bytes(path.read_bytes().replace(b'"min_us":2', b'"min_us":3'))
-    assert rows_of(folder) == rows
-    assert computed_ids == [CASE.case_id]
 
 
 def test_a_resume_with_nothing_left_fills_no_row_and_a_changed_writer_is_noticed(
@@ -375,23 +371,33 @@ def test_a_resume_with_nothing_left_fills_no_row_and_a_changed_writer_is_noticed
     assert CASE.case_id in filled
 
 
-def test_the_end_of_a_run_stores_the_rows_that_it_has(folder: Path, filled: list[str]) -> None:
-    writer = Rows(stores=False)
-    rows = [case.row for case in writer.measured(read_run(folder))]
-    writer.store(read_run(folder), rows)
-    assert filled.count(CASE.case_id) == 1
-    assert rows_of(folder) == rows
-    assert filled.count(CASE.case_id) == 1
-
-
-def test_columns_of_comparisons_are_never_stored(tmp_path: Path) -> None:
-    """They come from other cases, and change when those do."""
+def test_columns_of_comparisons_are_the_same_from_the_store(tmp_path: Path) -> None:
     path = written(tmp_path / "run", PLAN.model_copy(update={"baseline": CASE.runtime}))
-    writer, run = Rows(stores=False), read_run(path)
-    rows = [case.row for case in writer.measured(run)]
-    names = {name for family in families.COMPARING for name in family.columns}
-    writer.store(run, [{**row, **dict.fromkeys(names, 2.0)} for row in rows])
+    rows = rows_of(path)
+    assert stored_in(path).is_file()
     assert rows_of(path) == rows
+
+
+def test_a_part_that_names_another_class_is_no_part(folder: Path) -> None:
+    """A class that is none of our values is never called."""
+    store = StatisticsStore(folder, "")
+    store.put("fine", [CASE, folder, {"a": (1, None)}])
+    store.put("foreign", time.struct_time(range(9)))
+    store.save()
+    again = StatisticsStore(folder, "")
+    assert again.load("fine") == [CASE, folder, {"a": (1, None)}]
+    assert again.load("foreign") is None
+    assert StatisticsStore(folder, "another program").load("fine") is None
+
+
+def test_a_damaged_part_is_no_part(folder: Path) -> None:
+    store = StatisticsStore(folder, "")
+    store.put("one", "first")
+    store.put("two", "second")
+    store.save()
+    store.path.write_bytes(store.path.read_bytes().replace(b"second", b"secund"))
+    again = StatisticsStore(folder, "")
+    assert (again.load("one"), again.load("two"), again.load("three")) == ("first", None, None)
 
 
 def test_no_reader_takes_or_waits_for_the_lock_of_a_writer(folder: Path) -> None:
@@ -411,20 +417,20 @@ def test_a_reader_that_was_killed_while_it_wrote_leaves_nothing_behind(
     writing = f"""
 import os, signal
 from pathlib import Path
-from app.runs import reader
-from app.runs.reader import read_run
+from app.runs.verify import read_intact
 from app.columns.rows import Rows
-from app.run_folder import run as folder_run
+from app.run_folder import journal as lines
 from app.run_folder import statistics_store
+statistics_store.SETTLED_NS = -1
 line = statistics_store.replacing
 def killed(*arguments, **named):
     draft = line(*arguments, **named)
     file = draft.__enter__()
-    file.write(b'{{"case_id":"half')
+    file.write(b"half")
     file.flush()
     os.kill(os.getpid(), signal.SIGKILL)
 statistics_store.replacing = killed
-Rows().of(read_run(Path({str(folder)!r})))
+Rows().of(read_intact(Path({str(folder)!r})).run)
 """
     result = subprocess.run([sys.executable, "-c", writing], cwd=ROOT, check=False)
     assert result.returncode == -signal.SIGKILL
@@ -437,9 +443,10 @@ Rows().of(read_run(Path({str(folder)!r})))
 
 def test_two_readers_at_once_both_have_the_rows(folder: Path) -> None:
     reading = (
-        "import sys; from pathlib import Path; from app.runs.reader import read_run; "
-        "from app.columns.rows import Rows; "
-        f"print(Rows().of(read_run(Path({str(folder)!r})))[0]['latency_p50_us'])"
+        "import sys; from pathlib import Path; from app.runs.verify import read_intact; "
+        "from app.columns.rows import Rows; from app.run_folder import statistics_store; "
+        "statistics_store.SETTLED_NS = -1; "
+        f"print(Rows().of(read_intact(Path({str(folder)!r})).run)[0]['latency_p50_us'])"
     )
     readers = [
         subprocess.Popen([sys.executable, "-c", reading], cwd=ROOT, stdout=subprocess.PIPE)
@@ -448,22 +455,7 @@ def test_two_readers_at_once_both_have_the_rows(folder: Path) -> None:
     outputs = {reader.communicate()[0] for reader in readers}
     assert [reader.returncode for reader in readers] == [0, 0]
     assert outputs == {f"{rows_of(folder)[0]['latency_p50_us']}\n".encode()}
-    run = read_run(folder)
-    assert run.store is not None
-    assert run.store.knows(CASE.case_id)
-
-
-def test_two_readers_of_different_cases_leave_the_entries_of_both(folder: Path) -> None:
-    stores = [StatisticsStore(folder, run_id_of(folder)) for _ in range(2)]
-    for store, case in zip(stores, (CASE, OTHER), strict=True):
-        assert not store.knows(case.case_id)
-        store.put(case.case_id, "0" * 32, {"summary": case.model})
-    for store in stores:
-        store.save()
-    read = StatisticsStore(folder, run_id_of(folder))
-    assert read.get(CASE.case_id, "0" * 32) == {"summary": CASE.model}
-    assert read.get(OTHER.case_id, "0" * 32) == {"summary": OTHER.model}
-    assert read.get(OTHER.case_id, "1" * 32) is None
+    assert StatisticsStore(folder, row_statistics.program()).load("rows")
 
 
 @pytest.mark.parametrize("error", [28, 30, 13], ids=["full_disk", "read_only", "no_permission"])
@@ -517,19 +509,7 @@ def test_the_least_recently_written_go_where_the_cache_is_full(
     folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows_of(folder)
-    size = stored_in(folder).rename(cache / "older.jsonl").stat().st_size
+    size = stored_in(folder).rename(cache / "older.parts").stat().st_size
     monkeypatch.setattr(statistics_store, "MOST_BYTES", size)
     rows_of(folder)
     assert list(cache.iterdir()) == [stored_in(folder)]
-
-
-def test_statistics_are_stored_only_of_samples_that_were_found_to_be_sound(folder: Path) -> None:
-    whole = read_intact(folder).run
-    unverified_run = replace(whole, sound={})
-    Rows().of(unverified_run)
-    assert not stored_in(folder).exists()
-    row_store = Rows(stores=False)
-    row_store.store(whole, row_store.of(unverified_run))
-    assert StatisticsStore(folder, run_id_of(folder)).has(
-        CASE.case_id, whole.sound[CASE.case_id].key
-    )

@@ -55,7 +55,7 @@ def write_whole(path: Path) -> None:
                 record(folder, case, number, latencies, warmup=3, readings_crc32=checksum)
         folder.record(write_operators(folder, OperatorTimes(CASE.case_id, "wall", 9, operators)))
         run = read_run(path)
-        write_tables(folder, Rows(stores=False).of(run))
+        write_tables(folder, Rows().of(run))
         export(run, installed_formats())
     (path / LIVE).write_text('{"state": "finished", "cases_total": 2}')
 
