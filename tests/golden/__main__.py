@@ -1,5 +1,6 @@
 """`python -m tests.golden --write`: write the expected texts as the program shows them now, and the
-sample of one of them in the documentation. `--store FOLDER` stores a run folder."""
+sample of one of them in the documentation. `--store FOLDER` stores a run folder,
+and `--without KEY` takes the key of a setting that is gone out of all of their plans."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.checkout import ROOT
-from tests.golden.folders import store
+from tests.golden.folders import drop_setting, store
 from tests.golden.screens import EXPECTED, is_same, stored, texts
 
 SAMPLE = "plain/terminal-80.txt"
@@ -19,10 +20,13 @@ def main(arguments: list[str]) -> int:
         case ["--store", folder]:
             store(Path(folder))
             return 0
+        case ["--without", key]:
+            drop_setting(key)
+            return 0
         case ["--write"]:
             write()
             return 0
-    print("usage: python -m tests.golden --write|--store FOLDER")
+    print("usage: python -m tests.golden --write|--store FOLDER|--without KEY")
     return 2
 
 

@@ -1,15 +1,20 @@
 """Run folders stored as bytes, one for each thing that a run can be asked for.
 
 They do not change with the code that once wrote them: what Graphlap shows of one depends on how it
-reads. `python -m tests.golden --store FOLDER` stores another one under its folder's name.
+reads. `python -m tests.golden --store FOLDER` stores another one under its folder's name, and
+`--without KEY` takes the key of a setting that is gone out of their plans.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import lzma
 import tarfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.app.run_folder.resealed import reseal_manifest
 
 FOLDERS = Path(__file__).with_name("folders")
 _SUFFIX = ".tar.xz"
@@ -28,6 +33,20 @@ def unpack(name: str, folder: Path) -> Path:
 def store(folder: Path) -> None:
     """Keep a folder."""
     _archive(folder.name).write_bytes(lzma.compress(packed(folder), preset=9))
+
+
+def drop_setting(key: str) -> None:
+    """Take a key out of the plan of every stored run."""
+    for name in NAMES:
+        with TemporaryDirectory() as made:
+            folder = Path(made, name)
+            unpack(name, folder)
+            for manifest in folder.rglob("manifest.json"):
+                values = json.loads(manifest.read_text("utf-8"))
+                values["plan"].pop(key, None)
+                manifest.write_text(json.dumps(values), "utf-8")
+                reseal_manifest(manifest)
+            store(folder)
 
 
 def packed(folder: Path) -> bytes:
