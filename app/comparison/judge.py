@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.cases.column import number_of
@@ -77,8 +77,7 @@ class Comparison:
     `in_turn` says that both sides were measured in one run, round by round. `only_first` and
     `only_second` are the cases that the other side did not plan. Of two runs `environment` is what
     the two hosts do not share: name, first, second, and `damaged` has a sentence for each thing
-    that could not be read of either. `anchor` is the ratio of each percentile of the anchor, the
-    case that shows how the machine moved and is not judged. `detect` is the slowdown that a gate
+    that could not be read of either. `detect` is the slowdown that a gate
     must be able to find, None for any; `allow_mixed` lets it judge rounds of several machines or
     engine versions. Of a gate `settings` are those that can change what it
     finds: name, value, origin.
@@ -94,7 +93,6 @@ class Comparison:
     only_second: tuple[str, ...] = ()
     environment: tuple[tuple[str, str, str], ...] = ()
     damaged: tuple[str, ...] = ()
-    anchor: Mapping[str, float] = field(default_factory=dict)
     detect: float | None = None
     allow_mixed: bool = False
     settings: tuple[tuple[str, str, str], ...] = ()

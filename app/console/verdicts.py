@@ -42,8 +42,7 @@ _ORDER = {"slower": 0, "faster": 1, "undecided": 2, "same": 3}
 _TONES: dict[str, Tone] = {"slower": "error", "faster": "ok"}
 _SOURCES = {
     "history": "from earlier runs of this machine",
-    "anchor": "from the anchor that both runs measured",
-    "stated": "stated for want of a history or an anchor",
+    "stated": "stated for want of a history",
 }
 
 
@@ -164,7 +163,6 @@ def as_json(comparison: Comparison, gate: Gate = "") -> dict[str, Any]:
             for uncompared_case in comparison.not_compared
         ],
         "damaged": list(comparison.damaged),
-        "anchor": dict(comparison.anchor),
         "only_first": list(comparison.only_first),
         "only_second": list(comparison.only_second),
         "environment": [
@@ -370,16 +368,11 @@ def run_variation_notes(comparison: Comparison) -> Iterator[str]:
             low, high = f"{min(shares):.2g}", f"{max(shares):.2g}"
             range_text = low if low == high else f"{low} to {high}"
             yield f"run-to-run variation ({source}): standard deviation {range_text} %, {meaning}"
-    if comparison.anchor:
-        anchor_changes = ", ".join(
-            f"{percentile_label(name)} {ratio:.3f}" for name, ratio in comparison.anchor.items()
-        )
-        yield f"the anchor, second over first: {anchor_changes}; it is not judged"
     if any(v.reason == NO_RUN_VARIATION for v in verdicts):
         yield (
             f"{NO_RUN_VARIATION}: the run-to-run variation of a tail is not stated. Keep at least "
             f"{MINIMUM_PAST_RUNS} more runs of this machine in the same folder (or --history DIR), "
-            "measure both runs with --anchor, or compare in one run with --baseline"
+            "or compare in one run with --baseline"
         )
     if any(v.reason == RUN_VARIATION for v in verdicts):
         yield (

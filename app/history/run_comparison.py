@@ -25,7 +25,6 @@ from app.comparison.run_variation import Key, RunVariations
 from app.formatting.case_labels import labels
 from app.history.past_runs import neighbouring_runs, past_run, past_runs
 from app.history.trends import PERCENTILES, History, Trend, differences, history_of, is_well
-from app.plan.reference_cases import ANCHOR_MODEL, is_anchor
 from app.run_folder.hosts import environments, identity_of, pairing_keys
 from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
@@ -127,9 +126,7 @@ _WITH_FIGURES = ("ok", "partial", "imported")
 @dataclass(frozen=True, slots=True)
 class RunSide:
     """One of the two runs: its name, its cases, the environments of the hosts that measured, by
-    their names, and of its plan the percentiles and the band within which a change is none.
-    `anchor` is the runtime of the case that only shows how the machine was, empty without one; it
-    is judged too if `judges_anchor`, where the plan measures the same case for itself."""
+    their names, and of its plan the percentiles and the band within which a change is none."""
 
     name: str
     cases: tuple[MeasuredCase, ...]
@@ -138,8 +135,6 @@ class RunSide:
     band: float = BAND
     judge: tuple[str, ...] = COMPARED
     run_ids: frozenset[str] = frozenset()
-    anchor: str = ""
-    judges_anchor: bool = False
 
 
 def reject_same_run(first: Run, second: Manifest) -> None:
@@ -178,8 +173,6 @@ def side_of_manifest(
         plan.band,
         plan.judge,
         manifest.run_ids,
-        plan.anchor,
-        any(ANCHOR_MODEL in sweep.models for sweep in plan.sweeps),
     )
 
 
@@ -200,13 +193,12 @@ def compare_runs(
     candidates = (
         Pair(names[key], first_case, second_cases[key])
         for key, first_case in first_cases.items()
-        if key in second_cases and not _is_anchor_alone(first, second, first_case)
+        if key in second_cases
     )
     pairing = pairing_of(candidates, partial(_obstacle, first=first.name), _is_lost)
     figures = judge or figures_of(first, second)
     variations = _variations(first, second, history, figures)
     cases = judge_pairs(pairing.pairs, band, False, figures, variations)
-    anchor = variations.anchor_ratios(figures)
     return Comparison(
         first.name,
         second.name,
@@ -220,7 +212,6 @@ def compare_runs(
             *_host_differences(first.environments, second.environments),
             *_case_differences(pairing.pairs),
         ),
-        anchor=anchor,
     )
 
 
@@ -242,35 +233,7 @@ def _variations(
     history_variations = (
         {} if history is None else past_variations(history, first.run_ids | second.run_ids, names)
     )
-    return RunVariations(history_variations, cpus, cores, _anchors(first, second))
-
-
-def _anchors(first: RunSide, second: RunSide) -> tuple[MeasuredCase, MeasuredCase] | None:
-    """The anchor of both runs, if it is the same case and well in both."""
-    first_anchor, second_anchor = _anchor_of(first), _anchor_of(second)
-    if (
-        first_anchor is None
-        or second_anchor is None
-        or first_anchor.case.case_id != second_anchor.case.case_id
-    ):
-        return None
-    return first_anchor, second_anchor
-
-
-def _anchor_of(side: RunSide) -> MeasuredCase | None:
-    anchors = (
-        measurement
-        for measurement in side.cases
-        if measurement.is_well and is_anchor(measurement.case, side.anchor)
-    )
-    return next(anchors, None)
-
-
-def _is_anchor_alone(first: RunSide, second: RunSide, measurement: MeasuredCase) -> bool:
-    """Whether neither plan measures this case for itself: it shows the machine and is no result."""
-    return not (first.judges_anchor or second.judges_anchor) and (
-        is_anchor(measurement.case, first.anchor) and is_anchor(measurement.case, second.anchor)
-    )
+    return RunVariations(history_variations, cpus, cores)
 
 
 def _obstacle(pair: Pair, first: str) -> tuple[str, str]:

@@ -87,7 +87,6 @@ class RunSettings(CheckSettings, total=False):
     baseline: str
     threshold: float | str
     aa: int
-    anchor: str
     overhead: bool
     cold_start: int
     page_cache: str

@@ -30,7 +30,7 @@ from app.plan.curves import replica_grids
 from app.plan.exclusions import reject_exclusions
 from app.plan.models import Outlines, ResolvedModel, plan_faults, reject_unusable, resolve_models
 from app.plan.plan import Plan
-from app.plan.reference_cases import ANCHOR_MODEL, null_case, reject_useless_baseline
+from app.plan.reference_cases import null_case, reject_useless_baseline
 from app.plan.runtime_options import first_choices, option_sets, reject_unknown_options
 from app.plan.runtime_selection import environments_of
 from app.plan.settings.sweep import Sweep
@@ -78,8 +78,6 @@ def expand(plan: Plan, remote_runtimes: Sequence[str] = ()) -> tuple[Case, ...]:
             if plan.null:
                 twin = null_case(case)
                 cases.setdefault(twin.case_id, twin)
-    for case in _anchor(plan, environments, remote_runtimes):
-        cases.setdefault(case.case_id, case)
     unique_cases = tuple(cases.values())
     _reject_if_nothing_runs(unique_cases)
     reject_impossible(unique_cases)
@@ -87,22 +85,6 @@ def expand(plan: Plan, remote_runtimes: Sequence[str] = ()) -> tuple[Case, ...]:
     if plan.baseline:
         reject_useless_baseline(plan.baseline, [c for c in unique_cases if not is_null(c.model)])
     return unique_cases
-
-
-def _anchor(
-    plan: Plan, environments: Mapping[str, str], remote_runtimes: Sequence[str]
-) -> Iterator[Case]:
-    """The case that every pass measures beside the plan's own, if it asks for one."""
-    if not plan.anchor:
-        return
-    grid = Sweep(models=(ANCHOR_MODEL,), runtimes=(plan.anchor,))
-    with Outlines() as outlines:
-        models = [
-            subject
-            for name in grid.models
-            for subject in resolve_models(name, NO_USER_FILES, outlines)
-        ]
-    yield from _sweep_cases(plan, grid, models, NO_USER_FILES, environments, remote_runtimes)
 
 
 def sizes_assumed(plan: Plan) -> dict[str, dict[str, int]]:

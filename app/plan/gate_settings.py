@@ -11,7 +11,7 @@ from app.plan.settings.table import by_key
 
 GATE_KEYS = (
     *("band", "detect", "judge", "percentiles", "checked", "tolerance", "baseline"),
-    *("anchor", "profile", "rounds", "precise", "sequential", "budget_s"),
+    *("profile", "rounds", "precise", "sequential", "budget_s"),
 )
 GateSetting = tuple[str, str, str]
 """Its name, its value as a plan file has it, and its origin."""

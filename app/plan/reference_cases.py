@@ -1,4 +1,4 @@
-"""Cases that others are compared with: the baseline, the anchor and the no-op model."""
+"""Cases that others are compared with: the baseline and the no-op model."""
 
 from __future__ import annotations
 
@@ -12,17 +12,6 @@ from exporters.model_names import is_null, null_of
 from exporters.types import InvalidValue
 from runtimes import registry
 from runtimes.registry import environment_of, parse_spec
-
-ANCHOR_MODEL = "mlp"
-"""Of the catalogue: small, no file of the user's, and runs on every runtime."""
-
-
-def is_anchor(case: Case, runtime: str) -> bool:
-    """Whether this is the anchor of a plan that has it on this runtime."""
-    if not runtime or case.model != ANCHOR_MODEL or case.runtime != runtime:
-        return False
-    plain = Case(case.model, case.runtime, axes=case.axes, host=case.host)
-    return plain.case_id == case.case_id
 
 
 def null_case(case: Case) -> Case:

@@ -1,22 +1,17 @@
 """The comparison of two cases: verdicts, spread between runs, shifts quantile by quantile.
 
-Rounds of one run share its boot, its memory layout, its temperature and its neighbours, so
-their
-spread says nothing about how far the next run differs. That spread comes from earlier runs of
-the
-machine, from a case that both runs measured without a change (the anchor), or, for medians, it
-is
-a stated value.
+Rounds of one run share its boot, its memory layout, its temperature and its neighbours, so their
+spread says nothing about how far the next run differs. That spread comes from earlier runs of the
+machine or, for medians, it is a stated value.
 
 A round is a process, so rounds are what is counted. Where rounds of the two were measured in
 turn, each pair is one observation; where not, both spreads count, and what two runs differ by
 without a change of the code. All comparisons that are read together are judged together.
 
-Where processes are in one of few modes, the pairs of a comparison with few rounds may all have
-the same two modes. They then spread hardly at all, however far the modes are apart, and with
-many
-comparisons this happens to some of them. How far pairs spread in the other comparisons shows
-it, and so does how much their neighbours correlate.
+Where processes are in one of few modes, the pairs of a comparison with few rounds may all have the
+same two modes. They then spread hardly at all, however far the modes are apart, and with many
+comparisons this happens to some of them. How far pairs spread in the other comparisons shows it,
+and so does how much their neighbours correlate.
 
 What is left of a model without its no-op twin is an amount: microseconds and not a ratio.
 
@@ -50,7 +45,7 @@ from app.stats.intervals import (
 )
 from app.stats.quantiles import CONFIDENCE, Interval, mean, needed_samples
 
-Source = Literal["history", "anchor", "stated"]
+Source = Literal["history", "stated"]
 
 MINIMUM_PAST_RUNS = 3
 """Of two earlier runs the deviation has one degree of freedom, and t reaches 12.7 deviations."""
@@ -59,8 +54,6 @@ MINIMUM_DEVIATION = 0.01
 history is believed."""
 STATED_DEVIATION = 0.05
 """Of the p50, where nothing else is known: runs on shared machines differ by as much."""
-_PRIOR_FREEDOM = 4.0
-"""With so many degrees of freedom the stated deviation enters beside what an anchor shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,44 +93,6 @@ def from_history(
     sampling = float(np.mean(np.square(errors))) if len(errors) == len(logs) else 0.0
     sampling = min(sampling, deviation**2)
     return RunVariation(max(deviation, MINIMUM_DEVIATION), freedom, "history", sampling)
-
-
-BothRuns = tuple[Sequence[float], Sequence[float]]
-"""The rounds' own figures of one case in the first run and in the second one."""
-
-
-def from_anchor(anchor: BothRuns, case: BothRuns | None = None) -> RunVariation | None:
-    """From the rounds of the same unchanged case in both runs; None with fewer than two a side.
-
-    A run is taken to deviate as a single round of the anchor does, however many rounds it has: on
-    a machine whose speed wanders the mean of more rounds is no better. The anchor's own change from
-    run to run adds one degree of freedom, the stated deviation four.
-
-    The figures of a `case` may follow the machine more than the anchor's do, as a tail follows the
-    load: where its rounds differ by more than the anchor's, its runs are taken to do so in
-    proportion.
-    """
-    if min(map(len, anchor)) < 2:
-        return None
-    a, b = (np.log(np.array(side)) for side in anchor)
-    variance_between = float(b.mean() - a.mean()) ** 2 / 2.0
-    freedom = len(a) + len(b) - 2
-    prior = _PRIOR_FREEDOM * STATED_DEVIATION**2
-    round_variance = _variance_within(anchor)
-    run_variance = (prior + variance_between) / (_PRIOR_FREEDOM + 1.0)
-    sensitivity = 1.0
-    if case is not None and min(map(len, case)) > 1 and round_variance > 0.0:
-        sensitivity = max(1.0, math.sqrt(_variance_within(case) / round_variance))
-    if round_variance > run_variance:
-        return RunVariation(sensitivity * math.sqrt(round_variance), freedom, "anchor")
-    return RunVariation(sensitivity * math.sqrt(run_variance), _PRIOR_FREEDOM + 1.0, "anchor")
-
-
-def _variance_within(sides: BothRuns) -> float:
-    """Of the logarithms of rounds about the mean of their run."""
-    logs = [np.log(np.array(side)) for side in sides]
-    squares = sum(float(np.sum(np.square(side - side.mean()))) for side in logs)
-    return squares / (sum(map(len, logs)) - len(logs))
 
 
 TOO_FEW_ROUNDS, TOO_FEW_RUNS = "too_few_rounds", "too_few_runs"

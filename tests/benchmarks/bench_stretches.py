@@ -23,7 +23,7 @@ from tests.benchmarks.stretches import (
 FIGURES = ("p50", "p99", "mean")
 """The throughput is the inverse of the mean."""
 ROUNDS = (4, 8, 16)
-SOURCES = {"rounds alone": "none", "stated": "stated", "anchor": "anchor", "history": "history"}
+SOURCES = {"rounds alone": "none", "stated": "stated", "history": "history"}
 
 
 def containment(runs: Sequence[Recording]) -> Iterator[str]:

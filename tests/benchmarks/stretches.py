@@ -30,7 +30,7 @@ from app.stats.intervals import (
     round_correlation,
     typical,
 )
-from app.stats.verdict import STATED, RunVariation, difference, from_anchor, from_history, judge
+from app.stats.verdict import STATED, RunVariation, difference, from_history, judge
 from app.sweep.scheduling.round_budget import Spread
 
 _SIMULATED = Path(__file__).parent.parent / "simulated"
@@ -184,13 +184,12 @@ def _differs(first: np.ndarray, second: np.ndarray, variation: RunVariation | No
 
 def wrong_verdicts(recording: Recording, name: str, source: str, rounds: int = STRETCH) -> Wrong:
     """Of all pairs of stretches that do not overlap, each compared as `--compare` would two runs:
-    with a `stated` variation, with that of an `anchor`, which another case stands for, with a
+    with a `stated` variation, with a
     `history` of other stretches, or with `none` as it was before there was one."""
     comparisons = wrong = undecided_count = 0
     names = list(recording.cases)
     for place, case in enumerate(names):
         figures = recording.cases[case][name]
-        anchor = recording.cases[names[place - 1]][name]
         begins = range(0, len(figures) - rounds + 1, rounds)
         stretches = [slice(begin, begin + rounds) for begin in begins]
         logs = [float(np.log(figures[stretch]).mean()) for stretch in stretches]
@@ -204,12 +203,6 @@ def wrong_verdicts(recording: Recording, name: str, source: str, rounds: int = S
                 variation: RunVariation | None = None
                 if source == "stated":
                     variation = STATED if name == "p50" else None
-                elif source == "anchor":
-                    anchor_sides, sides = (
-                        (values[first].tolist(), values[second].tolist())
-                        for values in (anchor, figures)
-                    )
-                    variation = from_anchor(anchor_sides, None if name == "p50" else sides)
                 elif source == "history":
                     rest = [k for k in range(len(stretches)) if k not in (number, other)]
                     past_rounds = rng.permutation(rest)[:_PAST_RUNS]
@@ -308,12 +301,12 @@ def report(recording: Recording) -> Iterator[str]:
     yield ""
     yield "wrong verdicts of stretches compared with each other, % (undecided: variation unknown)"
     yield ""
-    yield "| figure, rounds a stretch | before | stated | anchor | history |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| figure, rounds a stretch | before | stated | history |"
+    yield "| --- | --- | --- | --- |"
     for name in FIGURES[:3]:
         for rounds in (4, 8, 16):
             cells = []
-            for source in ("none", "stated", "anchor", "history"):
+            for source in ("none", "stated", "history"):
                 verdicts = wrong_verdicts(recording, name, source, rounds)
                 all_unknown = verdicts.undecided == verdicts.comparisons
                 cells.append("unknown" if all_unknown else f"{100 * verdicts.share:.1f}")

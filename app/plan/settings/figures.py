@@ -27,7 +27,6 @@ from app.plan.settings.setting import (
     deadline,
     deadline_text,
     integer_from,
-    loads_library,
     percentile,
     share,
     share_text,
@@ -99,25 +98,6 @@ class Figures(ModelFiles):
             "side each: the rate of false verdicts, and the smallest detectable change.",
         ),
     ] = None
-    anchor: Annotated[
-        str,
-        Setting(
-            flag="--anchor",
-            metavar="RUNTIME",
-            help="measure a small control case on this runtime in every pass",
-            form=Word(),
-            group=COMPARISON,
-            runs_code=loads_library,
-            label="Anchor",
-            example="ort-cpu … (none)",
-            fold=FIGURES_FOLD,
-            values="a runtime",
-            absent="none",
-            notes="Every pass measures a small fixed case on it too, which [two "
-            "runs](continuous-integration.md#against-a-stored-run) share: it shows how the machine "
-            "changes from run to run.",
-        ),
-    ] = ""
     null: Annotated[
         On,
         Setting(

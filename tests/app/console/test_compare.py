@@ -41,7 +41,7 @@ def test_the_same_twice_passes_and_says_that_the_runs_were_apart(
     words = " ".join(out.split())
     assert f"undecided ({RUN_VARIATION})" in words and f"undecided ({NO_RUN_VARIATION})" in words
     assert "2 cases: 2 compared; 4 verdicts: 4 undecided" in words
-    assert "--baseline" in words and "--history DIR" in words and "--anchor" in words
+    assert "--baseline" in words and "--history DIR" in words
 
 
 def test_runs_of_one_case_by_two_calls_have_no_verdict(

@@ -26,7 +26,6 @@ VALUES: dict[str, tuple[str, Any]] = {
     "checked": ("", False),
     "tolerance": ("0.5", 0.5),
     "baseline": ("fake.latency_us=400", "fake.latency_us=400"),
-    "anchor": ("fake", "fake"),
     "profile": ("glance", "glance"),
     "rounds": ("3", 3),
     "precise": ("20%", {"p50": 0.2}),

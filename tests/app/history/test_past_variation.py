@@ -1,4 +1,4 @@
-"""Two runs compared with what the machine's earlier runs, or an anchor, say of its variation."""
+"""Two runs compared with what the machine's earlier runs say of its variation."""
 
 from __future__ import annotations
 
@@ -11,21 +11,12 @@ import numpy as np
 import pytest
 
 from app.__main__ import main
-from app.cases.case import Case
-from app.cases.errors import PlanError
 from app.interface.run import compare
-from app.plan.expand import expand
-from app.plan.plan import Plan, parse_plan
-from app.plan.reference_cases import ANCHOR_MODEL, is_anchor
-from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder
 from app.stats.verdict import LOADED, NO_RUN_VARIATION, RUN_VARIATION
 from tests.app.console.telling import told
 from tests.app.history.pasts import night_at
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
-from tests.app.sweep.sweeps import write_add_graph
-
-ANCHOR = Case(model=ANCHOR_MODEL, runtime="fake")
 
 
 def compared(
@@ -144,70 +135,6 @@ def test_a_loaded_machine_makes_no_run_slower(
     found, figures = compared(tmp_path, capsys, *paths, "--metrics", "p50")
     assert found == code
     assert figures["p50"]["reason"] == (None if code else LOADED)
-
-
-def anchored(path: Path, factor: float, anchor: float, runtime: str = "fake") -> Path:
-    """Six quiet rounds of CASE, and of the anchor, times these factors."""
-    plan = Plan(sweeps=(Sweep(models=("add.onnx",)),), anchor=runtime)
-    rng = np.random.default_rng(round(1000 * factor))
-    manifest = replace(manifest_of((CASE, ANCHOR), plan=plan), environment=ENVIRONMENT)
-    with RunFolder.create(path, manifest) as folder:
-        folder.begin(manifest.environment)
-        for number in range(6):
-            for case, level in ((CASE, 100.0 * factor), (ANCHOR, 50.0 * anchor)):
-                level_us = level * np.exp(0.003 * rng.standard_normal())
-                latency_us = level_us * np.exp(0.02 * rng.standard_normal(2000))
-                record(folder, case, number, latency_us.round(3).tolist())
-    return path
-
-
-def test_an_anchor_decides_a_tail_and_shows_a_machine_that_moved(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = anchored(tmp_path / "a" / "run", 1.0, 1.0)
-    slower = anchored(tmp_path / "b" / "run", 1.5, 1.0)
-    code, figures = compared(tmp_path, capsys, first, slower)
-    assert (code, figures["p99"]["verdict"]) == (3, "slower")
-    assert figures["p99"]["run_variation_from"] == "anchor"
-    third = anchored(tmp_path / "c" / "run", 1.5, 1.5)
-    code, figures = compared(tmp_path, capsys, first, third)
-    assert code == 0
-    assert {figure["reason"] for figure in figures.values()} == {RUN_VARIATION}
-
-
-def test_the_anchor_is_reported_and_not_judged(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = anchored(tmp_path / "a" / "run", 1.0, 1.0)
-    second = anchored(tmp_path / "b" / "run", 1.0, 1.5)
-    answer = tmp_path / "answer.json"
-    arguments = ("compare", first, second, "--fail-on", "slower", "--json", answer)
-    assert told(capsys, *arguments)[0] == 0
-    document = json.loads(answer.read_text())
-    assert [entry["case_id"] for entry in document["cases"]] == [CASE.case_id]
-    assert document["anchor"]["p50"] == pytest.approx(1.5, rel=0.02)
-    assert document["only_first"] == document["only_second"] == []
-
-
-def test_a_plan_with_an_anchor_measures_it_once_in_every_pass(tmp_path: Path) -> None:
-    graph = str(write_add_graph(tmp_path / "add.onnx"))
-    grid = {"models": [graph], "runtimes": ["fake"], "threads": [1, 2]}
-    with_anchor = expand(parse_plan({"sweeps": [grid], "anchor": "fake"}, "the plan"))
-    assert [is_anchor(case, "fake") for case in with_anchor] == [False, False, True]
-    sweep = {**grid, "models": [graph, ANCHOR_MODEL]}
-    both = expand(parse_plan({"sweeps": [sweep], "anchor": "fake"}, "the plan"))
-    assert len(both) == 4, "a case that the plan has already is not measured twice"
-    with pytest.raises(PlanError, match="no-such-runtime"):
-        expand(parse_plan({"sweeps": [grid], "anchor": "no-such-runtime"}, "the plan"))
-
-
-def test_an_anchor_of_one_run_alone_is_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = anchored(tmp_path / "a" / "run", 1.0, 1.0, runtime="")
-    second = anchored(tmp_path / "b" / "run", 1.5, 1.0)
-    _, figures = compared(tmp_path, capsys, first, second)
-    assert figures["p50"]["run_variation_from"] == "stated"
 
 
 def test_a_run_that_ends_is_compared_with_a_stored_one_by_the_history_too(

@@ -53,7 +53,6 @@ PLAN: dict[str, Any] = {
     "baseline": "ort-cpu",
     "band": 0.03,
     "aa": 3,
-    "anchor": "ort-cpu",
     "null": True,
     "cold_start": 20,
     "page_cache": "dropped",

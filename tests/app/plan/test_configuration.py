@@ -84,7 +84,6 @@ def test_a_file_that_is_named_replaces_the_projects(project: Path) -> None:
         'models = ["net.py:build"]',
         'conditions = ["with:net.py:build"]',
         'runtimes = ["ort-ep:/tmp/lib.so"]',
-        'anchor = "ort-ep:/tmp/lib.so"',
         'cluster = "ssh:board"',
         "send_code = true",
     ],

@@ -114,7 +114,6 @@ OF_PLAN: Values = {
         st.sampled_from(["p50", "p99.9", "mean", "throughput"]), min_size=1, unique=True
     ),
     "aa": st.integers(1, 10_000),
-    "anchor": NAMES,
     "null": FLAG,
     "cold_start": st.integers(1, 10_000),
     "page_cache": st.just("dropped"),

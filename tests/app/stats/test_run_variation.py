@@ -1,4 +1,4 @@
-"""The variation between runs: what a history, an anchor and a stated value make of two runs."""
+"""The variation between runs: what a history and a stated value make of two runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from app.stats.verdict import (
     MINIMUM_DEVIATION,
     MINIMUM_PAST_RUNS,
     STATED,
-    STATED_DEVIATION,
     RunVariation,
     difference,
-    from_anchor,
     from_history,
     judge,
 )
@@ -72,54 +70,6 @@ def test_a_history_is_not_believed_below_the_least_deviation() -> None:
         3,
         "history",
     )
-
-
-def test_an_anchor_that_moved_widens_what_is_stated() -> None:
-    still = from_anchor(([100.0, 100.1, 99.9], [100.0, 100.1, 99.9]))
-    shifted_anchor = from_anchor(([100.0, 100.1, 99.9], [140.0, 140.1, 139.9]))
-    noisy = from_anchor(([100.0, 160.0, 70.0, 110.0], [100.0, 150.0, 80.0, 110.0]))
-    assert still is not None and shifted_anchor is not None and noisy is not None
-    assert still.deviation < STATED_DEVIATION < 0.1 < shifted_anchor.deviation
-    assert noisy.deviation == pytest.approx(0.3, abs=0.1), "as its rounds scatter"
-    assert from_anchor(([100.0], [100.0, 101.0])) is None
-
-
-def rounds_under(
-    rng: np.random.Generator, load: float, rounds: int, sensitivity: float
-) -> list[float]:
-    """The rounds of a case that shows so much of the load, which changes within the run too."""
-    loads = load + 0.08 * rng.standard_normal(rounds)
-    figures: list[float] = np.exp(sensitivity * loads + 0.02 * rng.standard_normal(rounds)).tolist()
-    return figures
-
-
-@pytest.mark.parametrize("rounds", [4, 8, 16])
-def test_a_case_that_follows_the_load_more_than_the_anchor_is_not_called_slower(
-    rounds: int,
-) -> None:
-    rng = np.random.default_rng(15)
-    wrong = {False: 0, True: 0}
-    for _ in range(TRIES):
-        first_load, second_load = (0.12 * rng.standard_normal(2)).tolist()
-        anchor = (
-            rounds_under(rng, first_load, rounds, 1.0),
-            rounds_under(rng, second_load, rounds, 1.0),
-        )
-        case = (
-            rounds_under(rng, first_load, rounds, 2.5),
-            rounds_under(rng, second_load, rounds, 2.5),
-        )
-        for is_scaled in (False, True):
-            variation = from_anchor(anchor, case if is_scaled else None)
-            (verdict,) = judge([difference(*case, in_turn=False, variation=variation)])
-            wrong[is_scaled] += verdict.word in ("faster", "slower")
-    assert wrong[True] / TRIES <= WITHIN < wrong[False] / TRIES
-
-
-def test_an_anchor_widens_no_case_whose_rounds_differ_less() -> None:
-    anchor = [100.0, 120.0, 90.0], [101.0, 118.0, 92.0]
-    case = [50.0, 51.0, 50.5], [50.2, 50.7, 50.1]
-    assert from_anchor(anchor, case) == from_anchor(anchor)
 
 
 def test_a_comparison_with_more_variation_is_never_surer() -> None:
