@@ -5,7 +5,7 @@ Timings are raw in the folder; each figure of a row is computed here, when it is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.cases.case import Case
@@ -21,7 +21,7 @@ from app.columns.row_statistics import RowStatistics, statistics_of
 from app.comparison.measured_case import MeasuredCase, timed_rounds
 from app.plan.plan import Plan
 from app.run_folder.run import Run
-from app.run_folder.statistics_store import StatisticsStore
+from app.run_folder.statistics_store import StatisticsStore, shared
 from app.stats.summary import Summary
 
 Rounds = tuple[tuple[int, int, int | None], ...]
@@ -37,21 +37,25 @@ class Rows:
 
     _cache: dict[str, tuple[Rounds, RowStatistics]] = field(default_factory=dict)
     _plans: dict[str, Plan] = field(default_factory=dict)
-    _stored_rows: Mapping[str, Row] = field(default_factory=dict)
+    _stored_rows: dict[str, Row] = field(default_factory=dict)
     _store: StatisticsStore | None = None
+    _has_statistics: bool = True
 
     def recall(self, run: Run) -> None:
-        """Take what is stored of the run: rows as long as nothing else is recorded, the statistics
-        of each case as long as its rounds are the same."""
+        """Take the rows that are stored of the run, which hold as long as nothing else is
+        recorded."""
         if run.store is None or run.store is self._store or run.store.is_new:
             return
         self._store, names = run.store, row_names(run.manifest.requested_plan)
-        self._cache.update(run.store.load(_STATISTICS) or {})
+        self._has_statistics = False
         stored_values = run.store.load(_ROWS) or {}
-        self._stored_rows = {
-            case_id: dict(zip(names, values, strict=True)) if type(values) is tuple else values
-            for case_id, values in stored_values.items()
-        }
+        self._stored_rows = {}
+        while stored_values:  # a large run is never held twice
+            case_id, values = stored_values.popitem()
+            is_full = type(values) is tuple
+            self._stored_rows[case_id] = (
+                dict(zip(names, values, strict=True)) if is_full else values
+            )
 
     def of(self, run: Run) -> list[Row]:
         """One row for each case, in the plan's order; those that a search tried come after."""
@@ -80,7 +84,7 @@ class Rows:
             return
         count = len(row_names(run.manifest.requested_plan))
         rows_by_id = {
-            case.case_id: row if len(row) != count else tuple(row.values())
+            case.case_id: row if len(row) != count else tuple(map(shared, row.values()))
             for case, row in zip(run.cases, rows, strict=True)
         }
         run.store.put(_STATISTICS, self._cache)
@@ -158,6 +162,9 @@ class Rows:
     def _statistics_of(self, run: Run, case: Case, rounds: Sequence[RoundResult]) -> RowStatistics:
         sampled_rounds = [result for result in rounds if result.samples]
         key = tuple((r.round, r.attempt, r.samples_crc32) for r in sampled_rounds)
+        if not self._has_statistics and self._store is not None:
+            self._has_statistics = True
+            self._cache = (self._store.load(_STATISTICS) or {}) | self._cache
         cache_entry = self._cache.get(case.case_id)
         if cache_entry is None or cache_entry[0] != key:
             plan = self._plan(run, case)

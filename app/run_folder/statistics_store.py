@@ -22,8 +22,8 @@ import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from operator import attrgetter
 from pathlib import Path, PosixPath
+from sys import intern
 from typing import Any, BinaryIO
 from zlib import crc32
 
@@ -148,7 +148,7 @@ class StatisticsStore:
         for name, value in parts.items():
             place, summing = file.tell(), _Summing(file)
             pickler = pickle.Pickler(summing, protocol=5)
-            pickler.dispatch_table = _REDUCERS
+            pickler.dispatch_table = _Reducers()
             pickler.dump(value)
             places[name] = place, file.tell() - place, summing.checksum
         journals = sorted(name for name in self._states if _is_journal(name))
@@ -215,24 +215,40 @@ def _checksum(file: BinaryIO, length: int) -> int:
 _OURS = tuple(module_name(f"{name}.") for name in ("app", "exporters", "runtimes"))
 
 
+_LINKED = module_name("app.run")
+"""Where ledgers and runs are, which refer to the same dictionaries and add to them."""
+_SCALARS = frozenset({bool, int, float, str, type(None)})
+
+
+def shared(value: Any) -> Any:
+    """The same text for equal texts, so that a large run holds each once."""
+    return intern(value) if type(value) is str else value
+
+
 class _Reducers(dict[type, Callable[[Any], Any]]):
     """By the class of a dataclass how to make it again: by its arguments, in their order, which is
     faster than what `pickle` does, and checks them as its own code does."""
+
+    def __init__(self) -> None:
+        self._mappings: dict[str, dict[str, Any]] = {}
 
     def __missing__(self, kind: type) -> Callable[[Any], Any]:
         if not is_dataclass(kind) or not all(f.init and not f.kw_only for f in fields(kind)):
             raise KeyError(kind)
         names = [field.name for field in fields(kind)]
-        values = attrgetter(*names)
-        self[kind] = reduce = (
-            (lambda value: (kind, values(value)))
-            if len(names) > 1
-            else (lambda value: (kind, tuple(getattr(value, name) for name in names)))
-        )
+        take = self._shared if not kind.__module__.startswith(_LINKED) else shared
+
+        def reduce(value: Any) -> tuple[type, tuple[Any, ...]]:
+            return kind, tuple(take(getattr(value, name)) for name in names)
+
+        self[kind] = reduce
         return reduce
 
-
-_REDUCERS = _Reducers()
+    def _shared(self, value: Any) -> Any:
+        """Of mappings of scalars too: thousands of rounds have the same options."""
+        if type(value) is dict and _SCALARS.issuperset(map(type, value.values())):
+            return self._mappings.setdefault(repr(value), value)
+        return shared(value)
 
 
 class _Unpickler(pickle.Unpickler):
