@@ -97,7 +97,7 @@ def _cell(column: Column, cell: Cell | str, is_first: bool) -> str:
     text = text_of(cell).strip()
     attributes = _kind(column, tone_of(cell))
     if value is not None:
-        attributes["data-value"] = str(value)
+        attributes["data-value"] = f"{value:.9g}" if type(value) is float else str(value)
     if not is_first and column.title:
         attributes["data-label"] = column.title
     return element("td", attributes, safe_text(text)) if text else "<td></td>"

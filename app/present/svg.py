@@ -127,6 +127,11 @@ def svg_document(figures: Sequence[Figure], width: int = FILE_WIDTH) -> bytes:
     return (element("svg", attributes, "\n".join(parts)) + "\n").encode("utf-8")
 
 
+def _short(coordinate: float) -> str:
+    """In tenths of a pixel: a page has a hundred thousand of them."""
+    return f"{coordinate:.1f}".removesuffix(".0")
+
+
 def _figure(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
     if frame.titled:
         for number, line in enumerate(frame.title_lines):
@@ -229,7 +234,7 @@ def _path(series: Series, frame: Frame) -> str:
         corners = [((x, previous_y), (x, y)) for (_, previous_y), (x, y) in pairwise(places)]
         places = [*places[:1], *chain.from_iterable(corners)]
     attributes = {
-        "points": " ".join(f"{x:.1f},{y:.1f}" for x, y in places),
+        "points": " ".join(f"{_short(x)},{_short(y)}" for x, y in places),
         "fill": "none",
         "stroke-width": "1.6",
     }
@@ -259,13 +264,13 @@ def _interval(figure: Figure, mark: Mark, frame: Frame) -> Iterator[str]:
         position = frame.place(mark.y)
         left, right = frame.x(mark.low), frame.x(mark.high)
         top = position - 4
-        path = f"M{left:.1f} {position:.1f}H{right:.1f}"
-        path += f"M{left:.1f} {top:.1f}v8M{right:.1f} {top:.1f}v8"
+        path = f"M{_short(left)} {_short(position)}H{_short(right)}"
+        path += f"M{_short(left)} {_short(top)}v8M{_short(right)} {_short(top)}v8"
     else:
         position = frame.x(mark.x)
         low, high = frame.place(mark.low), frame.place(mark.high)
-        caps = f"M{position - 4:.1f} {low:.1f}h8M{position - 4:.1f} {high:.1f}h8"
-        path = f"M{position:.1f} {low:.1f}V{high:.1f}{caps}"
+        caps = f"M{_short(position - 4)} {_short(low)}h8M{_short(position - 4)} {_short(high)}h8"
+        path = f"M{_short(position)} {_short(low)}V{_short(high)}{caps}"
     yield element("path", {"d": path, "fill": "none", "stroke-width": "1.6"})
 
 
@@ -280,10 +285,12 @@ def _shape(
     if series.symbol == "none":
         return ""
     if series.symbol == "circle":
-        place = {"cx": f"{center_x:.1f}", "cy": f"{down:.1f}", "r": "4"}
+        place = {"cx": f"{_short(center_x)}", "cy": f"{_short(down)}", "r": "4"}
         return element("circle", {**place, **attributes}, title)
     diamond, cross = "l5 5 -5 5 -5 -5z", "m-4 1l8 8m-8 0l8-8"
-    path = f"M{center_x:.1f} {down - 5:.1f}{diamond if series.symbol == 'diamond' else cross}"
+    path = (
+        f"M{_short(center_x)} {_short(down - 5)}{diamond if series.symbol == 'diamond' else cross}"
+    )
     return element("path", {"d": path, **attributes}, title)
 
 
@@ -311,17 +318,22 @@ def _sample(series: Series, left: float, down: float, look: Look) -> Iterator[st
 
 def _box(left: float, top: float, width: float, height: float) -> dict[str, str]:
     return {
-        "x": f"{left:.1f}",
-        "y": f"{top:.1f}",
-        "width": f"{width:.1f}",
-        "height": f"{height:.1f}",
+        "x": f"{_short(left)}",
+        "y": f"{_short(top)}",
+        "width": f"{_short(width)}",
+        "height": f"{_short(height)}",
     }
 
 
 def _line(
     x1: float, y1: float, x2: float, y2: float, color: str, dash: str = "", width: float = 1.0
 ) -> str:
-    attributes = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
+    attributes = {
+        "x1": f"{_short(x1)}",
+        "y1": f"{_short(y1)}",
+        "x2": f"{_short(x2)}",
+        "y2": f"{_short(y2)}",
+    }
     attributes |= {"stroke": color, "stroke-width": f"{width:g}"}
     return element("line", attributes | ({"stroke-dasharray": dash} if dash else {}))
 
@@ -336,7 +348,7 @@ def _text(
     halo: str = "",
 ) -> str:
     """A `halo` keeps what is behind the text off it."""
-    attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "fill": color, "stroke": "none"}
+    attributes = {"x": f"{_short(x)}", "y": f"{_short(y)}", "fill": color, "stroke": "none"}
     if anchor != "start":
         attributes["text-anchor"] = anchor
     if weight:

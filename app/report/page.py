@@ -15,7 +15,7 @@ from app.cases.units import percentile_label
 from app.columns.rows import Rows
 from app.comparison.judge import Comparison
 from app.comparison.measured_case import MeasuredCase
-from app.console.answer.document import extra_tables, findings, page_answer
+from app.console.answer.document import MAXIMUM_LINES, extra_tables, findings, page_answer
 from app.console.answer.summary import (
     RunResult,
     cause_notes,
@@ -388,7 +388,10 @@ def _confidence(result: RunResult, overview: RunSummary) -> Iterator[Block]:
     if overview.precision:
         blocks.append(Points(overview.precision))
     if overview.fastest:
-        blocks.append(Details("Every comparison with its interval", (Points(overview.fastest),), 3))
+        title, count = "Every comparison with its interval", len(overview.fastest)
+        if count > MAXIMUM_LINES:
+            title = f"The first {MAXIMUM_LINES:,} of {count:,} comparisons with their intervals"
+        blocks.append(Details(title, (Points(overview.fastest[:MAXIMUM_LINES]),), 3))
     if overview.warnings:
         notes = (
             Note(f"({number})", warning) for number, warning in enumerate(overview.warnings, 1)

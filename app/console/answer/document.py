@@ -54,6 +54,7 @@ from app.present.document import (
     tone_of,
 )
 from app.run_folder.folder import RESULTS
+from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Part, Run, TimeParts, time_parts
 from app.runs.verify import read_intact
 from app.stats.intervals import MINIMUM_ROUNDS
@@ -212,6 +213,8 @@ MAXIMUM_FINDINGS = 3
 _LEADER_KINDS = ("best", "not_told_apart")
 """Findings that the sentences about leaders contain."""
 _SPACE = Paragraph("")
+MAXIMUM_LINES = 500
+"""Lines of medians, and comparisons, on a page: more make it slow to open."""
 _PAGE_WIDTH = 160
 """Columns of text beside which a page has no room."""
 
@@ -266,7 +269,11 @@ def page_answer(result: RunResult) -> Iterator[Block]:
         cells = (cell for row in table.rows for cell in row[1:])
         warning_mark = "amber: with warnings" * any(tone_of(cell) == "warning" for cell in cells)
         marks = legend(matrix, result.plan.band)
-        yield replace(table, caption="; ".join(filter(None, (*marks.split("  "), warning_mark))))
+        caption = "; ".join(filter(None, (*marks.split("  "), warning_mark)))
+        yield replace(table, rows=table.rows[:MAXIMUM_LINES], caption=caption)
+        if len(table.rows) > MAXIMUM_LINES:
+            count = f"{MAXIMUM_LINES:,} of {len(table.rows):,}"
+            yield Paragraph(f"The first {count} lines; {FULL_TABLE} has every case.", "quiet")
         if settings := shared_settings(result.rows):
             yield Paragraph(settings, "quiet")
     yield Points(tuple(leader_sentences(result, labels_of_cases(matrix))))

@@ -67,6 +67,7 @@ def test_a_large_run_has_figures_and_rows_of_some_cases_and_an_answer_from_all(
 ) -> None:
     monkeypatch.setattr("app.report.page.MAXIMUM_CASES", 2)
     monkeypatch.setattr("app.report.page.MAXIMUM_ROWS", 3)
+    monkeypatch.setattr("app.console.answer.document.MAXIMUM_LINES", 1)
     brief = tmp_path / "brief.html"
     assert main(["report", str(run), "-o", str(brief)]) == 0
     whole, part = (path.read_text("utf-8") for path in (page, brief))
@@ -75,6 +76,9 @@ def test_a_large_run_has_figures_and_rows_of_some_cases_and_an_answer_from_all(
     assert models == [["net.onnx", "other.onnx"], ["net.onnx"]], "whole models, at least one"
     rows = [re.findall(r'<tr data-case="(\w+)"', text) for text in (whole, part)]
     assert rows[1] and set(rows[1]) < set(rows[0])
+    answers = [text.partition("<tbody>")[2].partition("</tbody>")[0] for text in (whole, part)]
+    assert [answer.count("<tr") for answer in answers] == [answers[0].count("<tr"), 1]
+    assert answers[0] != answers[1]
 
 
 needs_chromium = pytest.mark.skipif(
