@@ -62,10 +62,6 @@ def merge_findings(
     yield Insight(kind, sentence, tuple(case_ids), view, brief)
 
 
-_BARE: Row = dict.fromkeys((*MATCHING, "runtime", "options"))
-"""A file of an earlier version has not every column."""
-
-
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A case that is well, its row, and its p50 with the interval, which takes three rounds."""
@@ -92,7 +88,7 @@ def facts_of(measurements: Iterable[MeasuredCase]) -> list[Fact]:
     """Those of rows that are ok and valid; a null twin is nobody's model."""
     facts = []
     for measurement in measurements:
-        row, p50 = {**_BARE, **measurement.row}, number_of(measurement.row.get("latency_p50_us"))
+        row, p50 = measurement.row, number_of(measurement.row.get("latency_p50_us"))
         is_usable = row.get("status") == "ok" and row.get("valid") is not False
         if is_usable and p50 and not is_null(measurement.case.model):
             ends = [number_of(row.get(f"latency_p50_ci_{end}_us")) for end in ("low", "high")]
