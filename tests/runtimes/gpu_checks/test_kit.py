@@ -169,7 +169,8 @@ def test_the_command_takes_packages_for_the_other_python(tmp_path: Path) -> None
         line.split("==") for line in (ROOT / "constraints.txt").read_text().split() if "==" in line
     )
     wheels, out = tmp_path / "wheels", tmp_path / "out"
-    names = ["numpy", "onnx", "platformdirs", "psutil", "pydantic", "rich", "scipy", "nvidia-ml-py"]
+    names = ["numpy", "onnx", "platformdirs", "psutil", "pydantic", "rich", "scipy", "shtab"]
+    names.append("nvidia-ml-py")
     for name in names:
         wheel(wheels, name, pins[name], name.replace("-", "_"), "py3-none-any")
     tag = "cp312-cp312-manylinux_2_28_x86_64"
