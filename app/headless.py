@@ -56,14 +56,16 @@ from app.plan.validation import reject_misplaced
 from app.plot_data.curves import idleness
 from app.present.svg import svg_document
 from app.present.terminal import TABLE, write_formatted
+from app.run_folder.bundle import BUNDLE
 from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
-from app.sweep.cluster import Cluster, cluster_of
 from app.sweep.resumption import resumable_manifest, started_in
 from app.sweep.run import SweepRun, close_quietly
 from app.sweep.run_creation import create_run, new_path, repeat
+from app.sweep.scheduling.cluster import Cluster, cluster_of
 from app.tune.ablation import round_name
+from exporters.child_setup import belong_to_parent
 from exporters.diagnostics import catalogue
 from exporters.model_names import is_null
 
@@ -165,6 +167,8 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
         sys.stdout.write(config_text(plan, layers))
         return OK
     is_steered = take_steered()
+    if flags.resume is not None and Path(flags.resume, BUNDLE).is_file():
+        belong_to_parent()  # the process that has the link to the run which this is a share of
     shell_folder = current_folder()  # that of the shell
     flags = _with_absolute_paths(flags)
     formats = formats_of(flags.export)

@@ -27,7 +27,12 @@ STARTING = (
     *("app.machine.release_environments", "app.console.doctor", "app.capabilities.tuning.answer"),
     *("app.plan.estimate", "app.plan.expand", "app.plan.models.Outlines"),
     *("app.plan.runtime_selection", "app.runs.following", "nbclient"),
-    *("app.sweep.cluster", "app.sweep.engine", "app.sweep.local_executor", "app.sweep.run"),
+    *(
+        "app.sweep.scheduling.cluster",
+        "app.sweep.engine",
+        "app.sweep.local_executor",
+        "app.sweep.run",
+    ),
     *("app.sweep.run_creation", "app.sweep.work.process", "app.sweep.work.export"),
     *("app.workers.colocation", "app.workers.peak", "exporters.worker"),
     # Windows and browsers.

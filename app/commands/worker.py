@@ -1,5 +1,79 @@
-"""`graphlap worker`: serve as a host of a cluster."""
+"""`graphlap worker`: this machine as a host that measures shares of runs."""
 
-from app.remote.worker import add_arguments, run
+from __future__ import annotations
 
-__all__ = ["add_arguments", "run"]
+import argparse
+
+from app.cases.errors import PlanError
+from app.machine.placement import listed
+from exporters import install_layout
+from exporters.types import InvalidValue
+
+_SCHEDULER_OPTIONS = ("name", "tls_ca_file", "tls_cert", "tls_key", "insecure_cluster")
+"""Options that mean nothing on standard streams."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Whom to serve: a scheduler of Dask's at an address, or with `--stdio` who started this."""
+    parser.add_argument(
+        "address", nargs="?", metavar="ADDRESS", help="a Dask scheduler: tls://HOST:8786"
+    )
+    add = parser.add_argument
+    add("--stdio", action="store_true", help="serve who started this, as --cluster ssh:HOST does")
+    add("--cores", metavar="N,…", help="what to measure on, such as 2,3 or 2-5 (all)")
+    add(
+        "--machine",
+        metavar="NAME",
+        default="",
+        help="workers of one machine take turns; one with a name of its own does not",
+    )
+    scheduler = parser.add_argument_group("with an address")
+    add = scheduler.add_argument
+    add("--name", metavar="NAME", help="what rows call this machine (its own name)")
+    add("--tls-ca-file", metavar="FILE", help="the authority that signed all certificates")
+    add("--tls-cert", metavar="FILE", help="this machine's certificate")
+    add("--tls-key", metavar="FILE", help="its key, if it is not in the same file")
+    add("--insecure-cluster", action="store_true", help="a plain tcp:// address elsewhere")
+    scheduler.description = "Without these files the certificates of Dask's configuration are used."
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until the run or the scheduler is gone; returns the exit code."""
+    from app.remote.host import serve_standard_streams
+    from app.remote.link import HostError
+
+    if options.stdio == (options.address is not None):
+        problem = "has two" if options.stdio else "needs one"
+        raise PlanError(
+            f"graphlap worker {problem} of a scheduler's address and --stdio",
+            "Give tls://SCHEDULER:8786, or --stdio",
+        )
+    cores = _cores_of(options)
+    if options.stdio:
+        if unread := next((key for key in _SCHEDULER_OPTIONS if getattr(options, key)), ""):
+            flag = f"--{unread.replace('_', '-')}"
+            raise PlanError(f"{flag}: --stdio has no scheduler", f"Remove {flag}, or --stdio")
+        return serve_standard_streams(cores, options.machine)
+    arguments = (
+        *(("--cores", options.cores) if options.cores else ()),
+        *(("--machine", options.machine) if options.machine else ()),
+    )
+    try:
+        code: int = install_layout.load("app.remote.fleet.worker:main")(options, arguments)
+    except ModuleNotFoundError as error:
+        raise HostError(
+            f"a scheduler's worker needs {error.name}, not installed here",
+            "pip install 'graphlap[cluster]'",
+        ) from None
+    return code
+
+
+def _cores_of(options: argparse.Namespace) -> tuple[int, ...]:
+    """The cores that rounds may run on, () for all; PlanError for what is no list of cores."""
+    if options.cores is None:
+        return ()
+    try:
+        return listed(options.cores)
+    except InvalidValue as error:
+        cause = f"--cores {options.cores!r} {error.cause}"
+        raise PlanError(cause, error.remedy, "--cores") from None

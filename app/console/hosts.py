@@ -11,9 +11,9 @@ from app.formatting.text import counted
 from app.machine.environment import graphlap_version
 from app.machine.placement import as_list
 from app.present.document import Block, Paragraph, names, table
-from app.remote.contract import Host
-from app.remote.transports import open_carrier
-from app.sweep.cluster import clock_offset_s
+from app.remote.carriers import ask_hosts, open_carrier
+from app.remote.facts import Host
+from app.sweep.scheduling.cluster import clock_offset_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Hosts:
 
     @classmethod
     def at(cls, address: str, insecure: bool = False) -> Self:
-        """Ask them; CarrierError if there is none, or one can't be reached."""
+        """Ask them; HostError if there is none, or one can't be reached."""
         carrier = open_carrier(address, insecure)
         try:
             start_ns = time.time_ns()
-            hosts = carrier.doctor()
+            hosts = ask_hosts(carrier)
             end_ns = time.time_ns()
         finally:
             carrier.close()

@@ -29,9 +29,9 @@ from app.plan.options import Layers
 from app.plan.plan import Plan
 from app.present.terminal import as_text
 from app.run_folder.files import is_path
-from app.sweep.cluster import cluster_of
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
+from app.sweep.scheduling.cluster import cluster_of
 
 if TYPE_CHECKING:
     import pandas as pd

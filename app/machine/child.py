@@ -167,9 +167,6 @@ class Child:
             self._partial = b""
         return [line.decode("utf-8", "replace") for line in whole if line.strip()]
 
-    def begun(self) -> bool:
-        return True
-
     def ended(self) -> bool:
         """Whether the process is gone; what it wrote last may still be waiting in `lines`."""
         return self._process.poll() is not None
@@ -259,9 +256,6 @@ class Unstarted:
 
     def lines(self) -> list[str]:
         return []
-
-    def begun(self) -> bool:
-        return True
 
     def ended(self) -> bool:
         return True

@@ -81,7 +81,7 @@ class RunFolder:
         self.path = path
         self.manifest = manifest
         self._lock = lock
-        self._journals = {"": Journal(path)}
+        self._journal = Journal(path)
 
     @classmethod
     def create(cls, path: Path, manifest: Manifest) -> Self:
@@ -123,45 +123,36 @@ class RunFolder:
     def samples(self) -> Path:
         return self.path / SAMPLES
 
-    def writer(self, host: str = "") -> str:
-        """The name of the journal that has a host's lines, this machine's by default."""
-        return self._journals[host].writer
+    @property
+    def writer(self) -> str:
+        """The name of the journal."""
+        return self._journal.writer
 
     @property
     def journal_lines(self) -> dict[str, int]:
         """How many lines this writer has written, by the name of the journal file."""
-        journals = self._journals.values()
-        return {journal.name: journal.lines for journal in journals if journal.lines}
+        return {self._journal.name: self._journal.lines} if self._journal.lines else {}
 
-    def begin(self, environment: Mapping[str, Any], host: str = "") -> Writer:
-        """The line that says who writes, once, before the first round.
-
-        With `host`, what that machine measures from now on: it has a journal of its own.
-        """
-        if not host:
-            with _disk(self.path):
-                for folder in (self.path / JOURNAL, self.path / SAMPLES):
-                    folder.mkdir(exist_ok=True)
-                remove_drafts(self.path)
-        if host:
-            self._journals[host] = Journal(self.path, host)
-        host_name = host or str(environment.get("host", ""))
-        writer, run_id = self.writer(host), self.manifest.run_id
-        manifest = text_digest(read_file(self.path / MANIFEST))
+    def begin(self, environment: Mapping[str, Any]) -> Writer:
+        """The line that says who writes, once, before the first round."""
+        with _disk(self.path):
+            for folder in (self.path / JOURNAL, self.path / SAMPLES):
+                folder.mkdir(exist_ok=True)
+            remove_drafts(self.path)
         line = Writer(
-            writer,
+            self.writer,
             os.getpid(),
-            host_name,
+            str(environment.get("host", "")),
             graphlap_version(),
             dict(environment),
-            run_id,
-            manifest,
+            self.manifest.run_id,
+            text_digest(read_file(self.path / MANIFEST)),
         )
-        self.record(line, host=host)
+        self.record(line)
         return line
 
-    def record(self, *lines: Line, host: str = "") -> None:
-        """Keep lines of a host's journal: once this returns, they are safe.
+    def record(self, *lines: Line) -> None:
+        """Keep lines of the journal: once this returns, they are safe.
 
         A round's samples are flushed before its line, and what a round without samples of
         its own has left behind is removed. Raises DiskError if something can't be written,
@@ -174,7 +165,7 @@ class RunFolder:
                         _flush_samples(self.samples / line.samples, line)
                     else:
                         self.drop_samples(line.case_id, line.round)
-            self._journals[host].append(*map(line_values, lines))
+            self._journal.append(*map(line_values, lines))
 
     def record_readings(self, case_id: str, number: int, readings: Sequence[Reading]) -> None:
         """Append what the devices told during a round that is in flight."""
@@ -218,8 +209,7 @@ class RunFolder:
                 yield file
 
     def close(self) -> None:
-        for journal in self._journals.values():
-            journal.close()
+        self._journal.close()
         os.close(self._lock)
 
     def __enter__(self) -> Self:

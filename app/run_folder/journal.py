@@ -56,14 +56,11 @@ def _is_plain(folder: Path, share: Path) -> bool:
 
 
 class Journal:
-    """The writer's side: `append` returns once the line is on disk; `lines` counts them.
+    """The writer's side: `append` returns once the line is on disk; `lines` counts them."""
 
-    `host` is whose lines it has, this machine's where it is empty.
-    """
-
-    def __init__(self, folder: Path, host: str = "") -> None:
+    def __init__(self, folder: Path) -> None:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-        self.writer = f"{stamp}-{_plain(host or socket.gethostname())}-{os.getpid()}"
+        self.writer = f"{stamp}-{_plain(socket.gethostname())}-{os.getpid()}"
         self.name = f"{self.writer}.jsonl"
         self._path = folder / FOLDER / self.name
         self._file: int | None = None

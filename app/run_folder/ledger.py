@@ -108,7 +108,7 @@ class Ledger:
                     line = replace(line, file=str(folder / line.file))
                 self._take_operators(line)
                 return line.case_id
-            case TimeSpent():
+            case TimeSpent() if folder is None:  # hosts are at work beside each other
                 self._time_spent.append(line)
         return ""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from app.cases.errors import PlanError, ResultsError
 from app.cases.round import is_imported
 from app.machine.installed_runtimes import availability_of, device_library
+from app.run_folder.bundle import BUNDLE, BUNDLE_FILES
 from app.run_folder.manifest import ArchivedFile, Fingerprint, Manifest, fingerprint, read_manifest
 from app.run_folder.run import Run
 from exporters.file_access import user_path
@@ -26,6 +27,11 @@ def resumable_manifest(path: Path) -> Manifest:
         raise ResultsError(
             f"{path} was merged of runs of their own hosts ({folders})",
             "resume or repeat those where they were measured, and merge them again",
+        )
+    if (path / BUNDLE).is_file() and not (path / BUNDLE_FILES).is_dir():
+        raise ResultsError(
+            f"{path} is a share of a run that other machines measured",
+            f"resume the whole run: {path.absolute().parents[2]}",
         )
     known_environments = manifest.requested_plan.environments
     for spec in dict.fromkeys(case.runtime for case in manifest.cases):

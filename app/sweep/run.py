@@ -19,9 +19,18 @@ from app.cases.round import RoundResult
 from app.cases.status import INCOMPLETE
 from app.columns.rows import Rows, row_names
 from app.comparison.measured_case import MeasuredCase
+from app.machine.environment import MACHINE
 from app.machine.telemetry import Telemetry
+from app.run_folder.bundle import read_bundle
 from app.run_folder.folder import RESULTS, RunFolder
-from app.run_folder.journal import DiscardedRound, Line, TimeSpent, shorten_line
+from app.run_folder.journal import (
+    DiscardedRound,
+    Line,
+    ModelExported,
+    Operators,
+    TimeSpent,
+    shorten_line,
+)
 from app.run_folder.live_status import Live, LiveFile, State
 from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Run
@@ -30,7 +39,6 @@ from app.runs.exporting.verification import back_up_fuller_table
 from app.runs.reader import JournalReader, drop_damaged_rounds
 from app.runs.verify import read_intact
 from app.stats.summary import Summary
-from app.sweep.cluster import Cluster, host_slots
 from app.sweep.engine import (
     Completed,
     Dropped,
@@ -43,11 +51,13 @@ from app.sweep.engine import (
 )
 from app.sweep.local_executor import ThisMachine
 from app.sweep.resumption import reject_changed, reject_lost_engines, reject_unknown_cases
+from app.sweep.scheduling.cluster import Cluster
 from app.sweep.scheduling.follow_up import FOLLOW_UP_S
 from app.sweep.scheduling.run_scheduler import build_scheduler
 from app.sweep.work.base import Work
 from app.sweep.work.export import MAXIMUM_EXPORTERS, ExportWork
 from app.sweep.work.round import RoundWork
+from app.sweep.work.share import HostedRound, ShareWork
 from runtimes.registry import environment_of
 
 REFRESH_S = 2.0
@@ -193,7 +203,7 @@ class SweepRun:
         self._is_whole = known is not None and not known.findings
         self._ledger = known.ledger if known and self._is_whole else reader.read_all()
         self._existing_lines = (
-            dict(known.counts) if known and self._is_whole else reader.journal_lines
+            dict(known.counts) if known and self._is_whole else dict(reader.journal_lines)
         )
         if self._existing_lines:
             reject_changed(self.run, copies=False)
@@ -210,18 +220,20 @@ class SweepRun:
         )
         self._is_hosted = cluster is not None
         self._prepares = uses_own_interpreter and not plan.check and not cluster
-        self._ledger.take(folder.writer(), folder.begin(environment))
+        bundle = self._bundle = read_bundle(folder.path)
+        if bundle is not None:
+            environment = {**environment, "host": bundle.host, MACHINE: bundle.machine}
+        exports = bundle.exports if bundle is not None else {}
+        self._ledger.take(folder.writer, folder.begin(environment))
         self.voided = tuple(self._void_damaged())
         self._place = place or ThisMachine(
             Telemetry.of_this_machine(),
             cores=() if cluster else plan.chosen_cores,
             environments=plan.environments,
         )
-        self._hosts = {host.name: host for host in cluster.hosts} if cluster else {}
-        benches = host_slots(cluster, self._place.ring) if cluster else ()
         self.warnings = tuple(chain.from_iterable(cluster.warnings.values())) if cluster else ()
         self._rounds, self._follow_ups, source = build_scheduler(
-            folder, self.run, self._rows, benches, start_s
+            folder, self.run, self._rows, cluster, start_s, exports
         )
         self.is_open = plan.has_open_end
         """Whether what is measured decides how many rounds there will be."""
@@ -234,6 +246,7 @@ class SweepRun:
             cases_total=len(self._ledger.cases),
             exports_total=self._rounds.exports_left,
         )
+        self._record([ModelExported(*key, r.model) for key, r in exports.items() if r.model])
         self._count()
         self._write_live(always=True)
         self._time.pass_to(())
@@ -285,14 +298,16 @@ class SweepRun:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""
         events = self._engine.poll(timeout_s)
         self._time.pass_to(self._engine.in_flight)
-        lines: dict[str, list[Line]] = {}
+        lines: list[Line] = []
         try:
             for event in events:
-                host = "" if isinstance(event, Paused | Finished) else event.work.host
-                lines.setdefault(host, []).extend(self._take(event))
+                lines.extend(self._take(event))
         finally:  # what has ended is kept, even if what follows says that the disk is full
-            for host, host_lines in lines.items():
-                self._record(host_lines, host)
+            self._record(lines)
+        shares = [e.work for e in events if isinstance(e, ProgressReported | Completed)]
+        for work in shares:
+            if isinstance(work, ShareWork):
+                events += self._take_share(work)
         self._prepare(events)
         if any(isinstance(event, Completed | Finished) for event in events):
             self._count()
@@ -333,7 +348,7 @@ class SweepRun:
         self._engine.close()
         self._time.pass_to(())
         if not self._is_hosted:  # several hosts are at work at once
-            self._record((self._time.line,), "")
+            self._record((self._time.line,))
         rows = self.rows() if rows is None else rows
         write_tables(self.folder, rows, self._columns)
         complete = self.finished and not self.stopped
@@ -358,7 +373,7 @@ class SweepRun:
             for number, damage in damage_by_round.items():
                 line = DiscardedRound(case_id, number, "", diagnostic=damage)
                 self.folder.record(line)
-                self._ledger.take(self.folder.writer(), line)
+                self._ledger.take(self.folder.writer, line)
                 yield line
 
     def _take(self, event: Event) -> Iterable[Line]:
@@ -387,25 +402,40 @@ class SweepRun:
         if isinstance(work, RoundWork) and work.over:
             self.live.end(work.job.case_id, work.job.round)
 
-    def _record(self, lines: Sequence[Line], host: str) -> None:
-        """Keep what one step came to of a host: the disk is waited for once."""
+    def _record(self, lines: Sequence[Line]) -> None:
+        """Keep what one step came to: the disk is waited for once."""
         if not lines:
             return
-        self._begin_journal(host)
-        lines = tuple(map(shorten_line, lines))
-        self.folder.record(*lines, host=host)
+        lines = tuple(self._of_share(shorten_line(line)) for line in lines)
+        self.folder.record(*lines)
         self._refresher.is_stale = True
         for line in lines:
-            self._ledger.take(self.folder.writer(host), line)
+            self._ledger.take(self.folder.writer, line)
             if isinstance(line, RoundResult):
                 self._rounds.take(line)
 
-    def _begin_journal(self, host: str) -> None:
-        """Each host has one from its first line on."""
-        if host in self._hosts:
-            environment = self._hosts.pop(host).environment
-            writer = self.folder.begin(environment, host)
-            self._ledger.take(writer.writer, writer)
+    def _of_share(self, line: Line) -> Line:
+        """A line of a share names it, and what each of its rounds is to tell."""
+        bundle = self._bundle
+        if bundle is not None and isinstance(line, RoundResult):
+            warnings = (*bundle.warnings, *line.warnings)
+            return replace(line, attempt=bundle.attempt, warnings=warnings)
+        if bundle is not None and isinstance(line, Operators):
+            return replace(line, attempt=bundle.attempt)
+        return line
+
+    def _take_share(self, work: ShareWork) -> Iterator[Event]:
+        """Know what a host has measured since, and tell of it."""
+        for source, line in work.arrived():
+            self._ledger.take(source, line, work.folder)
+            self._existing_lines[source] = self._existing_lines.get(source, 0) + 1
+            self._refresher.is_stale = True
+            if isinstance(line, RoundResult):
+                self._rounds.take(line)
+                case = self._ledger.cases[line.case_id]
+                yield Completed(HostedRound(case, line, work.share.host.name), 0.0)
+        for news in work.news():
+            yield Completed(news, 0.0)
 
     def _count(self) -> None:
         live = self.live

@@ -218,11 +218,11 @@ HOSTS: Entries = {
     ),
     "host_lost": Entry(
         title="Host lost",
-        message="{subject} was lost in round {round} ({error}); the case was begun again on "
-        "{host}.",
+        message="{subject} was lost in share {share} ({error}); the case was begun again on "
+        "another host.",
         condition="A host of a cluster stopped while it measured the case.",
-        units={"round": Count(), "error": MESSAGE, "host": NAME},
-        example={"round": 1, "error": "the connection closed", "host": "server"},
+        units={"share": Count(), "error": MESSAGE},
+        example={"share": 1, "error": "the connection closed"},
         example_subject="board",
     ),
     "host_changed": Entry(

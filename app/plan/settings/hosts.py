@@ -59,7 +59,7 @@ class PlanSettings(Figures):
             fold=PLACES_FOLD,
             values='`"ssh:board1,board2"`, `"tls://head:8786"`, `"local:2"`',
             absent="none",
-            notes="Measures on other machines, [by ssh](cluster-ssh.md) or [by a "
+            notes="Measures on other machines, [by ssh or by a "
             "scheduler](cluster.md); `local:N` is for trying.",
         ),
     ] = ""

@@ -13,7 +13,7 @@ from app.cases.jobs import (
 from app.machine import installed_runtimes
 from app.plan.models import data_for
 from app.sweep.scheduling.follow_up import FollowUp, RunState
-from app.sweep.scheduling.remote_grid import HostedSweep
+from app.sweep.scheduling.shares import SharedSweep
 from app.sweep.work.base import Source, Work
 from app.sweep.work.follow_ups import AccuracyWork
 from runtimes.options import SESSIONS
@@ -100,7 +100,7 @@ def _subject_key(case: Case) -> tuple[object, ...]:
 
 def follow_up_of(source: Source, state: RunState) -> AccuracyFollowUp | None:
     """The subjects that have no accuracy; None on other machines."""
-    if isinstance(state.rounds, HostedSweep):
+    if isinstance(state.rounds, SharedSweep):
         return None
     results = state.recorded.accuracies.items()
     return AccuracyFollowUp(

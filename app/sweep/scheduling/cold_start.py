@@ -18,8 +18,12 @@ from app.machine import installed_runtimes
 from app.machine.installed_runtimes import runtime
 from app.machine.placement import usable_cores
 from app.sweep.scheduling.follow_up import FollowUp, RunState
-from app.sweep.scheduling.hosts import exclusive_needs
-from app.sweep.scheduling.round_jobs import cores_for, near_device, spare_cores
+from app.sweep.scheduling.round_jobs import (
+    cores_for,
+    exclusive_needs,
+    near_device,
+    spare_cores,
+)
 from app.sweep.work.base import Needs, Source, Work
 from app.sweep.work.follow_ups import ColdStartWork
 from exporters.types import ExportedModel

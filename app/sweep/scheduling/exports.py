@@ -33,8 +33,12 @@ class Exports:
     _twins: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = field(default_factory=dict)
     _in_flight: int = 0
 
+    def __post_init__(self) -> None:
+        self.models.update(self.schedule.exported)
+
     def queue(self, cases: Sequence[Case]) -> None:
         """Each model once, with all its points; a null twin is made of what its model became."""
+        cases = [c for c in cases if (c.model, c.precision) not in self.schedule.exported]
         originals = ((_original(case), batch_points(case)) for case in cases)
         neighbours = ((case, [case.axes]) for case in filter(None, map(neighbour_case, cases)))
         for case, points in models_of(chain(originals, neighbours)):

@@ -57,6 +57,10 @@ class FollowUp(ABC):
             self._in_flight += 1
         return following
 
+    def know(self, models: Mapping[tuple[str, str], ExportReply]) -> None:
+        """What models became elsewhere, which is not to be exported here."""
+        self._models.update(models)
+
     @property
     @abstractmethod
     def remaining(self) -> int:

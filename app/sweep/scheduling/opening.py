@@ -102,6 +102,7 @@ def _is_fit(schedule: Schedule, case: Case) -> bool:
         and case.scenario.kind == "closed_loop"
         and schedule.checked
         and not schedule.memory_limit_bytes
+        and not schedule.exported
         and not schedule.budget.is_bounded
         and engine.engine != ""
         and not engine.accelerator

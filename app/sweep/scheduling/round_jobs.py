@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,30 +25,30 @@ from app.machine.installed_runtimes import (
 from app.machine.placement import listed, usable_cores
 from app.plan.models import batch_axis
 from app.run_folder.folder import samples_name
-from app.sweep.scheduling.hosts import ExecutionHost, exclusive_needs
 from app.sweep.scheduling.round_budget import Budget, Spread
-from app.sweep.work.base import Needs
+from app.sweep.work.base import CPU, Needs
 from app.sweep.work.export import DraftWork, ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.messages import ExportReply, ExportRequest
 from exporters.types import ExportedModel, Precision, axes_key
-from runtimes.base import Availability, Available, Runtime, Unavailable
+from runtimes.base import Available, Runtime, Unavailable
 from runtimes.errors import RuntimeFault, Unsupported
 from runtimes.options import SESSIONS, Settings, all_options, sessions_of
 from runtimes.registry import parse_spec
 from runtimes.session.session_group import cores_near, options_on, refuse_sessions
 
 
-def points(case: Case) -> Iterator[Mapping[str, int]]:
-    """The axes of all shapes and batches that a case runs, its own first."""
+def points(case: Case, model: ExportedModel | None = None) -> Iterator[Mapping[str, int]]:
+    """The axes of all shapes and batches that a case runs, its own first; of a model that was not
+    exported its outline tells which axis is the batch."""
     if case.condition.points:
         yield from ({**case.axes, **point} for point in case.condition.points)
         return
     yield case.axes
     if case.batcher is not None:
-        axis = batch_axis(case.model, case.given)
+        axis = batch_axis(case.model, case.given) if model is None else model.batch
         for size in case.batcher.sizes:
-            if axis is not None and size != case.axes.get(axis):
+            if isinstance(axis, str) and size != case.axes.get(axis):
                 yield {**case.axes, axis: size}
 
 
@@ -165,6 +165,7 @@ class Schedule:
     `environments` are the interpreters that cases name. `compile_limit_s` is when compiling in a
     round is ended; `device_memory_limit_bytes` is what a process may hold of its device's memory.
     `spread` says when passes over the cases may begin, and arrivals are drawn from `arrivals_seed`.
+    `exported` is what models became elsewhere: of a share, all of them.
     """
 
     cases: Sequence[Case]
@@ -186,33 +187,14 @@ class Schedule:
     device_memory_limit_bytes: int = 0
     spread: Spread = field(default_factory=Spread)
     arrivals_seed: int = 0
+    exported: Mapping[ModelKey, ExportReply] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class LocalHost:
-    """This machine, with the interpreters of its environments by name."""
-
-    environments: Mapping[str, str]
-
-    @property
-    def engines(self) -> str:
-        return str(installed_runtimes.folder())
-
-    def availability(self, spec: str) -> Availability:
-        return availability_of(spec, self.environments)
-
-    def engine(self, spec: str) -> Runtime:
-        return runtime_of(spec, self.environments)
-
-    def usable(self, engine: Runtime, device: str) -> set[int]:
-        return near_device(engine, device, usable_cores())
-
-    def shares(self, cores: Collection[int]) -> bool:
-        """The batch process has left those that were chosen, if there are others."""
-        return not usable_cores().isdisjoint(cores)
-
-    def exclusive_resources(self, engine: Runtime, device: str) -> frozenset[str]:
-        return exclusive_needs(engine, device)
+def exclusive_needs(engine: Runtime, device: str) -> frozenset[str]:
+    """What a process of the runtime on this device, or these, needs of this machine for itself."""
+    if not engine.accelerator:
+        return frozenset({CPU})
+    return frozenset({CPU, *(f"{engine.accelerator}:{d or 0}" for d in engine.devices_in(device))})
 
 
 class RoundRefused(Exception):
@@ -230,28 +212,26 @@ def round_work(
     reply: ExportReply,
     is_search_case: bool = False,
     neighbour_reply: ExportReply | None = None,
-    site: ExecutionHost | None = None,
-    factory: Callable[..., RoundWork] = RoundWork,
     arrivals: str = ARRIVALS,
     awaits_reference: bool = False,
 ) -> RoundWork | SettledRound:
     """One round; settled if what is known now ends the case without a process.
 
-    `neighbour_reply` is the export of the neighbour's model, for a case that has one. `site` is
-    the host, None for this machine, and `factory` makes the work for it. `arrivals` names the
-    requests that an open loop meets: rounds of one number and the same name meet the same. With
+    `neighbour_reply` is the export of the neighbour's model, for a case that has one.
+    `arrivals` names the requests that an open loop meets: rounds of one
+    number and the same name meet the same. With
     `awaits_reference` the reply has no expected outputs yet.
     """
-    site = site or LocalHost(schedule.environments)
     try:
-        job = _round_job(schedule, case, number, reply, neighbour_reply, site)
+        job = _round_job(schedule, case, number, reply, neighbour_reply)
     except RoundRefused as refusal:
         status, reason = refusal.status, str(refusal)
         return settled_round(
             schedule, case, number, status, reason, is_search_case, refusal.transient
         )
-    engine, device = site.engine(case.runtime), parse_spec(case.runtime).device
-    return factory(
+    engine = runtime_of(case.runtime, schedule.environments)
+    device = parse_spec(case.runtime).device
+    return RoundWork(
         case,
         replace(
             job,
@@ -259,7 +239,7 @@ def round_work(
             awaits_reference=awaits_reference,
         ),
         schedule.time_limit_s + case.condition.seconds,
-        Needs(site.exclusive_resources(engine, device)),
+        Needs(exclusive_needs(engine, device)),
         schedule.memory_limit_bytes,
         is_search_case,
         schedule.compile_limit_s,
@@ -272,12 +252,11 @@ def _round_job(
     number: int,
     reply: ExportReply,
     neighbour_reply: ExportReply | None,
-    site: ExecutionHost,
 ) -> MeasureJob:
     """What the measuring process gets; RoundRefused where it could not measure."""
-    spec, engine = parse_spec(case.runtime), site.engine(case.runtime)
+    spec, engine = parse_spec(case.runtime), runtime_of(case.runtime, schedule.environments)
     exported_model = _usable_model(case, reply, engine)
-    settings = settings_of(case, site.engines)
+    settings = settings_of(case, str(installed_runtimes.folder()))
     model = exported_model.at({**case.axes, **next(iter(case.condition.points), {})})
     try:
         refuse_sessions(engine, model, model.axes, settings)
@@ -295,6 +274,7 @@ def _round_job(
     neighbour = neighbour_job(case, settings, neighbour_reply)
     at_once = sessions + (neighbour is not None)
     cores = case.threads * at_once + spare_cores(engine) if case.threads else 0
+    near = near_device(engine, spec.device, usable_cores())
     return MeasureJob(
         case_id=case.case_id,
         round=number,
@@ -307,8 +287,9 @@ def _round_job(
         limits=limits_under(case.condition, schedule.limits),
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=schedule.cores or cores_for(cores, site.usable(engine, spec.device)),
-        shared=bool(schedule.cores) and site.shares(schedule.cores),
+        affinity=schedule.cores or cores_for(cores, near),
+        # The batch process has left those that were chosen, if there are others.
+        shared=bool(schedule.cores) and not usable_cores().isdisjoint(schedule.cores),
         lock_memory=schedule.lock_memory,
         realtime=schedule.realtime,
         tolerance=schedule.tolerance,
@@ -327,7 +308,7 @@ def _usable_model(case: Case, reply: ExportReply, engine: Runtime) -> ExportedMo
         raise RoundRefused(as_status(reply.status), reply.reason, reply.transient)
     if reason := condition_obstacle(case.condition, engine, parse_spec(case.runtime).device):
         raise RoundRefused("unsupported", reason)
-    sizes = tuple(points(case))
+    sizes = tuple(points(case, reply.model))
     # Outputs of several sizes in one session are compared together.
     module = engine.engine if len(sizes) == 1 else ""
     if reason := next(filter(None, (unfit(reply.model, axes, module) for axes in sizes)), ""):

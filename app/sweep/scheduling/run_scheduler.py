@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from app.capabilities.registry import complete_plan, follow_up_parts, scheduler_part
 from app.cases.status import Status
 from app.columns.rows import Rows
+from app.run_folder.bundle import Exports
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
 from app.sweep.scheduling.checks import Checks
+from app.sweep.scheduling.cluster import Cluster
 from app.sweep.scheduling.follow_up import FOLLOW_UP_S, FollowUp, RunState
 from app.sweep.scheduling.grid import FixedSweep
-from app.sweep.scheduling.hosts import HostSlot
-from app.sweep.scheduling.remote_grid import HostedSweep
 from app.sweep.scheduling.round_budget import (
     Budget,
     FixedRounds,
@@ -26,6 +25,7 @@ from app.sweep.scheduling.round_budget import (
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.scheduling.round_scheduler import RoundScheduler
 from app.sweep.scheduling.sequential_rounds import SequentialRounds
+from app.sweep.scheduling.shares import SharedSweep
 from app.sweep.work.base import Source
 from exporters.size import parse_size
 
@@ -39,17 +39,19 @@ def build_scheduler(
     folder: RunFolder,
     recorded_run: Run,
     rows: Rows,
-    slots: Sequence[HostSlot] = (),
+    cluster: Cluster | None = None,
     start_s: float | None = None,
+    exported: Exports | None = None,
 ) -> tuple[RoundScheduler, tuple[FollowUp, ...], Source]:
     """The scheduler of the rounds, the jobs after them, and all as one source.
 
-    `rows` are those of the run, which know what was read of its samples. `slots` are the hosts
-    that measure, none for this machine. A budget begins at `start_s`, or now. PlanError for a
-    capability that is not here.
+    `rows` are those of the run, which know what was read of its samples. The hosts of
+    `cluster` measure, None for this machine. A budget begins at `start_s`, or now. `exported` is
+    what the models of a share became. PlanError for a capability that is not here.
     """
     plan = complete_plan(folder.manifest.requested_plan)
-    rounds = _round_scheduler(_schedule_of(folder, start_s), recorded_run, rows, slots)
+    schedule = _schedule_of(folder, start_s, exported or {})
+    rounds = _round_scheduler(schedule, recorded_run, rows, folder, cluster)
     if plan.check:
         return rounds, (), rounds
     source: Source = rounds
@@ -57,6 +59,7 @@ def build_scheduler(
     for make in follow_up_parts():
         follow_up = make(source, RunState(rounds, recorded_run))
         if follow_up is not None:
+            follow_up.know(schedule.exported)
             follow_ups.append(follow_up)
             source = follow_up
     budget = rounds.schedule.budget
@@ -65,7 +68,11 @@ def build_scheduler(
 
 
 def _round_scheduler(
-    schedule: Schedule, recorded_run: Run, rows: Rows, slots: Sequence[HostSlot]
+    schedule: Schedule,
+    recorded_run: Run,
+    rows: Rows,
+    folder: RunFolder,
+    cluster: Cluster | None,
 ) -> RoundScheduler:
     """The scheduler of a check, of a capability, or of the plan's grid on these hosts."""
     plan = recorded_run.manifest.requested_plan
@@ -82,12 +89,12 @@ def _round_scheduler(
         policy = PreciseRounds(plan.stopping, recorded_run, rows)
     elif plan.sequence is not None:
         policy = SequentialRounds(plan, plan.sequence, recorded_run, rows)
-    if slots:
-        return HostedSweep(schedule, recorded_run, policy, slots)
+    if cluster is not None:
+        return SharedSweep(schedule, recorded_run, policy, cluster, folder)
     return FixedSweep(schedule, statuses, policy)
 
 
-def _schedule_of(folder: RunFolder, start_s: float | None) -> Schedule:
+def _schedule_of(folder: RunFolder, start_s: float | None, exported: Exports) -> Schedule:
     """The rounds as the manifest and its plan define them."""
     manifest = folder.manifest
     plan = manifest.requested_plan
@@ -117,6 +124,7 @@ def _schedule_of(folder: RunFolder, start_s: float | None) -> Schedule:
             manifest.contended_spread_s,
         ),
         arrivals_seed=manifest.arrivals_seed,
+        exported=exported,
     )
 
 

@@ -55,9 +55,6 @@ class WorkerChannel(Protocol):
     def lines(self) -> list[str]:
         """The whole lines that have arrived since the last call; never waits."""
 
-    def begun(self) -> bool:
-        """Whether the worker is there: on another machine its files are brought there before."""
-
     def ended(self) -> bool:
         """Whether the worker is gone; what it said last may still be waiting in `lines`."""
 
@@ -122,6 +119,9 @@ class Launcher(Protocol):
 class Executor(Launcher, Protocol):
     """Where work runs; some of its workers serve one request after another."""
 
+    def ring(self) -> None:
+        """End the waiting of the sweep's own thread, from any thread."""
+
     def exporter(self) -> WorkerChannel:
         """An export process, idle or new, which serves one request after another."""
 
@@ -145,8 +145,6 @@ class Work(ABC):
     kind: ClassVar[str]
     needs: Needs = EXCLUSIVE_CPU
     over: bool = False
-    host: str = ""
-    """The machine that its lines are of, empty for this one."""
 
     @abstractmethod
     def start(self, place: Executor) -> None:

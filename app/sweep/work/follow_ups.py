@@ -139,7 +139,6 @@ class ColdStartWork(FollowUpWork[ColdStart]):
         self.job, self.needs = job, needs
 
     def start(self, place: Launcher) -> None:
-        # The clock starts with the process; a place on another machine has another clock.
         self.job = replace(self.job, begun_ns=time.monotonic_ns())
         super().start(place)
 

@@ -17,8 +17,6 @@ from runtimes.registry import environment_of
 GRACE_S = 3.0
 """How long a worker may take to end after it was asked to, before it is killed."""
 STOP_GRACE_S = 10.0
-BRINGING_LIMIT_S = 1800.0
-"""How long it may take until a worker is there, beside its own time: files are brought to it."""
 STOPPED = "the sweep was stopped"
 
 
@@ -52,16 +50,13 @@ class ProcessWork(Work):
         self._readings: tuple[Reading, ...] = ()
         self._peak_bytes = 0.0
         self._deadline = 0.0
-        self._has_begun = False
         self._kill_at: float | None = None
         self._stopping = False
         self._why_dropped = ""
 
     def start(self, place: Launcher) -> None:
         self._talk = place.start(self.kind, self._environment)
-        self._has_begun = self._talk.begun()
-        limit_s = self.time_limit_s + (0.0 if self._has_begun else BRINGING_LIMIT_S)
-        self._deadline, self._kill_at = time.monotonic() + limit_s, None
+        self._deadline, self._kill_at = time.monotonic() + self.time_limit_s, None
         self._talk.send(json.dumps(self._job()))
         self._watcher = place.watch(self._talk, self.memory_limit_bytes, self._gpu_numbers)
 
@@ -73,8 +68,6 @@ class ProcessWork(Work):
         """Hear the worker, watch its limits, and settle when it is gone."""
         talk = self._worker
         has_ended = talk.ended()
-        if not self._has_begun and talk.begun():
-            self._has_begun, self._deadline = True, time.monotonic() + self.time_limit_s
         events = [self._hear(line) for line in talk.lines()]
         if has_ended:
             talk.close()
@@ -131,13 +124,6 @@ class ProcessWork(Work):
     def _too_late(self) -> bool:
         """Whether it was asked to end because its time was over."""
         return self._kill_at is not None
-
-    @property
-    def _never_begun(self) -> str:
-        """That no worker was there in time, where so: its own limit says nothing of that."""
-        if self._has_begun or not self._too_late:
-            return ""
-        return f"its job had not begun after {BRINGING_LIMIT_S / 60:g} minutes"
 
     def _hear(self, line: str) -> bool:
         message = object_of(line)

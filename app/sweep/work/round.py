@@ -172,8 +172,6 @@ class RoundWork(ProcessWork):
             uuid, device = (str(message.get(name, "")) for name in ("uuid", "device"))
             state = self._eye.computes_on(uuid, device)
             self._gpus += () if state is None else (state,)
-        elif event == "gpu":  # of another machine, which asks for the state of its own
-            self._gpus += (from_json(GpuState, message, finite=True),)
         elif event == AWAITING and self.job.awaits_reference:
             self.needs = Needs()  # it is idle, and what computes the reference may run
             self._left_s, self._deadline = max(0.0, self._deadline - time.monotonic()), math.inf
@@ -308,8 +306,8 @@ class SettledRound(SettledWork):
 
 
 def gpus_of(needs: Needs) -> tuple[int, ...]:
-    """CUDA's numbers of the GPUs that are needed, in their order, on whichever machine."""
-    names = [name.partition("@")[0] for name in needs.exclusive]
+    """CUDA's numbers of the GPUs that are needed, in their order."""
+    names = needs.exclusive
     numbers = [name.removeprefix(GPU) for name in names if name.startswith(GPU)]
     return tuple(sorted(int(number) for number in numbers if number.isdecimal()))
 

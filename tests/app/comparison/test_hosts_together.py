@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from app.cases.case import Case
-from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.columns.rows import Rows
 from app.comparison.aggregate_throughput import (
@@ -27,7 +26,7 @@ from app.runs.reader import read_run
 from app.stats.intervals import interval_between, typical
 from app.stats.quantiles import Interval
 from app.stats.summary import interval_of_sum
-from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, write_samples
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record, share_of
 
 ANYWHERE = Case("mlp", "ort-cpu", axes={"batch": 4})
 OF = {"server": {"machine": "kernel-1"}, "board": {"machine": "kernel-2"}}
@@ -44,18 +43,12 @@ def found(
     path.mkdir(exist_ok=True)
     with RunFolder.create(path / "run", manifest_of(list(cases.values()), 3)) as folder:
         folder.begin(ENVIRONMENT)
-        for host, machine_facts in machines.items():
-            folder.begin({"host": host, **machine_facts}, host)
-        for host, latencies_us in rounds.items():
-            case = cases[host]
-            for number, latency_us in enumerate(latencies_us):
-                facts: dict[str, Any] = dict((row_values or {}).get(host, {}))
-                status: Status = facts.pop("status", "ok")
-                samples = write_samples(folder.samples, case, number, [latency_us] * 30, 0)
-                result = RoundResult(
-                    case.case_id, number, status, samples=samples, iterations=30, **facts
-                )
-                folder.record(result, host=host)
+        for place, (host, latencies_us) in enumerate(rounds.items()):
+            with share_of(folder, {"host": host, **machines.get(host, {})}, place) as share:
+                for number, latency_us in enumerate(latencies_us):
+                    facts: dict[str, Any] = dict((row_values or {}).get(host, {}))
+                    status: Status = facts.pop("status", "ok")
+                    record(share, cases[host], number, [latency_us] * 30, status, **facts)
     run = read_run(path / "run")
     return throughput_over_hosts(run, Rows().measured(run))
 

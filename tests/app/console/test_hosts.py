@@ -9,17 +9,16 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.remote.pipe_transport import COMMAND_VARIABLE
-from tests.app.remote.hosts import scripted
+from app.remote.ssh import COMMAND_VARIABLE
+from tests.app.remote.processes import scripted
 from tests.checkout import ROOT
 
 AN_HOUR_AHEAD = f"""
 sys.path.insert(0, {str(ROOT)!r})
 real = time.time_ns
 time.time_ns = lambda: real() + 3600 * 10**9
-from app.remote.agent import Agent
-from app.remote.worker import serve
-serve(Agent())
+from app.remote.host import serve_standard_streams
+serve_standard_streams()
 """
 
 

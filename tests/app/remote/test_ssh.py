@@ -14,30 +14,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from app.__main__ import main
 from app.machine.environment import graphlap_version
-from app.remote.contract import Carrier, CarrierError, Ended
-from app.remote.pipe_transport import COMMAND_VARIABLE, PipedCarrier, ssh_carrier
-from app.remote.transports import open_carrier
+from app.remote.carriers import ask_hosts, open_carrier
+from app.remote.link import HostError
+from app.remote.ssh import COMMAND_VARIABLE, PipeCarrier, ssh_carrier
 from exporters import install_layout
-from exporters.types import ExportedModel
 from tests.app.headless.batch import rows, run
-from tests.app.remote.hosts import Heard, job, scripted
+from tests.app.remote.processes import scripted
 from tests.app.remote.releases import release
-from tests.app.sweep.sweeps import exported_add, write_add_graph
+from tests.app.sweep.sweeps import write_add_graph
 
 HERE = shlex.join(install_layout.starter_command("app"))
 """How Graphlap is called where it is not installed."""
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> ExportedModel:
-    return exported_add(tmp_path)
 
 
 @pytest.fixture
@@ -94,17 +88,13 @@ def test_a_run_by_ssh_from_the_command_line_to_its_rows(
     ],
 )
 def test_an_address_that_means_nothing_is_refused(address: str, said: str) -> None:
-    with pytest.raises(CarrierError, match=said):
+    with pytest.raises(HostError, match=said):
         open_carrier(address)
 
 
 def test_rows_call_hosts_as_the_address_does(stand_in: Path) -> None:
-    def names(address: str) -> list[str]:
-        with closing(ssh_carrier(address)) as carrier:
-            return list(carrier._hosts)
-
-    assert names("ssh:pi@one,two") == ["one", "two"]
-    assert names("ssh:a@one,b@one") == ["a@one", "b@one"], "two users of one host"
+    assert ssh_carrier("ssh:pi@one,two").names == ("one", "two")
+    assert ssh_carrier("ssh:a@one,b@one").names == ("a@one", "b@one"), "two users of one host"
 
 
 @pytest.mark.parametrize(
@@ -113,16 +103,15 @@ def test_rows_call_hosts_as_the_address_does(stand_in: Path) -> None:
         ("sys.exit('ssh: connect to host board port 22: No route to host')", "No route to host"),
         ("sys.exit('sh: 1: graphlap: not found')", "graphlap: not found"),
         (
-            "print(json.dumps({'graphlap_agent': '9.9', 'protocol': 99}), flush=True)\n"
-            "time.sleep(60)",
-            "has Graphlap 9.9 and this machine has .* do not understand each other",
+            "print(json.dumps({'graphlap': '9.9'}), flush=True)\ntime.sleep(60)",
+            "has Graphlap 9.9 and this machine has ",
         ),
     ],
 )
 def test_a_host_that_can_not_be_used_is_one_sentence(tmp_path: Path, body: str, said: str) -> None:
-    carrier = PipedCarrier({"board": scripted(tmp_path / "bad.py", body)})
-    with closing(carrier), pytest.raises(CarrierError, match=f"board.*{said}"):
-        carrier.doctor()
+    carrier = PipeCarrier({"board": scripted(tmp_path / "bad.py", body)})
+    with pytest.raises(HostError, match=f"board.*{said}"):
+        ask_hosts(carrier)
 
 
 def test_a_host_of_another_release_is_refused_with_both_named_and_nothing_is_written(
@@ -200,11 +189,12 @@ def test_a_worker_refuses_what_it_can_not_serve(
 
 
 @contextmanager
-def loopback(tmp_path: Path) -> Iterator[Carrier]:
+def loopback(tmp_path: Path) -> Iterator[None]:
     """A real sshd that a fresh key opens, on a port of its own."""
     keygen, sshd = shutil.which("ssh-keygen"), shutil.which("sshd", path="/usr/sbin:/usr/bin")
     assert keygen
     assert sshd
+    Path("/run/sshd").mkdir(exist_ok=True)
     for name in ("host", "user"):
         subprocess.run([keygen, "-q", "-N", "", "-f", tmp_path / name], check=True)
     shutil.copy(tmp_path / "user.pub", tmp_path / "authorized")
@@ -226,7 +216,7 @@ def loopback(tmp_path: Path) -> Iterator[Carrier]:
     os.environ[COMMAND_VARIABLE] = f"{client} -o UserKnownHostsFile=/dev/null"
     try:
         time.sleep(0.5)
-        yield ssh_carrier(f"ssh:{getpass.getuser()}@127.0.0.1={tmp_path}/graphlap")
+        yield
     finally:
         del os.environ[COMMAND_VARIABLE]
         server.kill()
@@ -236,10 +226,19 @@ def loopback(tmp_path: Path) -> Iterator[Carrier]:
 @pytest.mark.skipif(
     shutil.which("sshd", path="/usr/sbin:/usr/bin") is None, reason="sshd is not installed"
 )
-def test_a_round_over_a_real_ssh(tmp_path: Path, program: Path, model: ExportedModel) -> None:
-    with loopback(tmp_path) as carrier, closing(carrier):
-        (host,) = carrier.doctor()
-        assert host.name == "127.0.0.1"
-        listener = Heard()
-        carrier.run(host.name, job(model, tmp_path), listener)
-        assert listener.wait() == Ended("exit code 0", exit_code=0)
+def test_a_run_on_two_hosts_over_a_real_ssh(
+    tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    """Two names of this machine, which take turns on it."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    program.write_text(program.read_text().replace("exec ", f"GRAPHLAP_CACHE={cache} exec "))
+    graph, user = write_add_graph(tmp_path / "add.onnx"), getpass.getuser()
+    cluster = ",".join(f"{user}@{name}={program}" for name in ("127.0.0.1", "localhost"))
+    words = ["run", str(graph), "--runtimes", "fake", "--preset", "glance", "--rounds", "1"]
+    with loopback(tmp_path):
+        code, _, errors = run(
+            *(*words, "--per-host", "--cluster", f"ssh:{cluster}", "--out", str(tmp_path / "run"))
+        )
+    assert code == 0, errors
+    measured = {(row["status"], row["host"]) for row in rows(tmp_path / "run")}
+    assert measured == {("ok", "127.0.0.1"), ("ok", "localhost")}

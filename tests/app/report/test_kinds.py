@@ -23,7 +23,7 @@ from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
 from tests.app.columns.filled import MODEL
 from tests.app.report.pages import CHROMIUM, rendered
-from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record, share_of
 
 ORT, OV, CARD = (
     Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "openvino-cpu", "fpga:v80")
@@ -93,10 +93,11 @@ def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> 
         folder.begin(ENVIRONMENT)
         folder.record(ModelExported("net", "fp32", MODEL))
         for case in placed_cases:
-            folder.begin({"host": case.host, "machine": case.host}, case.host)
-            for number in range(3):
-                latency_us = 20.0 if case.host == "board" else 10.0
-                record(folder, case, number, [latency_us] * 400, host=case.host)
+            environment = {"host": case.host, "machine": case.host}
+            with share_of(folder, environment) as share:
+                for number in range(3):
+                    latency_us = 20.0 if case.host == "board" else 10.0
+                    record(share, case, number, [latency_us] * 400)
     page = tmp_path / "page.html"
     assert main(["report", str(tmp_path / "run"), "-o", str(page)]) == 0
     text = page.read_text("utf-8")

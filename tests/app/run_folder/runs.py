@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from app.cases.status import Status
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder
+from app.run_folder.journal import SHARES
 from app.run_folder.manifest import Manifest, new_manifest
 
 ENVIRONMENT = {"host": "testhost", "load_1min": 0.0}
@@ -44,11 +46,9 @@ def record(
     latencies_us: Sequence[float] = (),
     status: Status = "ok",
     warmup: int = 0,
-    host: str = "",
     **facts: Any,
 ) -> RoundResult:
-    """Write one round with back-to-back runs of these latencies, after `warmup` slow ones, into the
-    journal of the host that has begun one."""
+    """Write one round with back-to-back runs of these latencies, after `warmup` slow ones."""
     facts = {"iterations": len(latencies_us), **facts}
     result = RoundResult(
         case_id=case.case_id,
@@ -59,8 +59,19 @@ def record(
         duration_s=sum(latencies_us) / 1e6,
         **facts,
     )
-    folder.record(result, host=host)
+    folder.record(result)
     return result
+
+
+@contextmanager
+def share_of(
+    folder: RunFolder, environment: Mapping[str, Any], number: int = 1
+) -> Iterator[RunFolder]:
+    """The folder of what a host measures of a run."""
+    path = folder.path / SHARES / str(environment["host"]) / str(number)
+    with RunFolder.create(path, folder.manifest) as share:
+        share.begin(environment)
+        yield share
 
 
 def write_samples(

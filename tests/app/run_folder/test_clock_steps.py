@@ -18,11 +18,10 @@ from tests.checkout import ROOT
 BY_FILES = {
     "exporters/cache.py",
     "app/machine/release_environments.py",
-    "app/remote/workspace.py",
     "app/run_folder/statistics_store.py",
 }
 """They ask how old a file is, which only the same clock can tell."""
-OF_HOSTS = {"app/remote/agent.py", "app/console/hosts.py", "app/sweep/cluster.py"}
+OF_HOSTS = {"app/remote/facts.py", "app/console/hosts.py", "app/sweep/scheduling/cluster.py"}
 """Where clocks of machines are held against each other, to warn of one that is off."""
 
 
@@ -42,11 +41,11 @@ def test_a_run_that_is_resumed_after_the_clock_was_set_back_counts_each_round_on
         folder.begin(ENVIRONMENT)
         record(folder, CASE, 0, [10.0] * 8)
         record(folder, OTHER, 0, status="cancelled")
-        first = folder.writer()
+        first = folder.writer
     monkeypatch.setattr(journal, "datetime", ADayEarlier)
     with RunFolder.reopen(tmp_path / "run") as folder:
         folder.begin(ENVIRONMENT)
-        assert folder.writer() < first, "its lines are read before those that are older"
+        assert folder.writer < first, "its lines are read before those that are older"
         folder.record(DiscardedRound(CASE.case_id, 0, "damaged"))
         record(folder, CASE, 0, [20.0] * 16)
         record(folder, CASE, 1, [20.0] * 8)

@@ -42,18 +42,6 @@ def test_rounds_of_several_writers_are_merged(tmp_path: Path) -> None:
     assert len(list((tmp_path / "run" / "journal").iterdir())) == 2
 
 
-def test_a_host_of_any_name_has_a_journal(tmp_path: Path) -> None:
-    """A worker calls itself what it likes; a file system takes 255 bytes."""
-    names = ["x" * 300, "ü" * 90, "../../up", "a\nb", "."]
-    with started(tmp_path / "run") as folder:
-        for name in names:
-            folder.begin(ENVIRONMENT, name)
-    journals = list((tmp_path / "run" / "journal").iterdir())
-    assert len(journals) == 1 + len(names)
-    hosts = [json.loads(path.read_text().splitlines()[0])["host"] for path in journals]
-    assert sorted(hosts) == sorted([*names, "testhost"])
-
-
 def test_a_torn_last_line_loses_only_itself(tmp_path: Path) -> None:
     with started(tmp_path / "run") as folder:
         for number in (0, 1):

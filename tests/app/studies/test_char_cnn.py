@@ -25,7 +25,7 @@ from app.studies.char_cnn.steps import STUDY, gain
 from app.studies.page import missing, page
 from app.studies.study import Found, found_in, study
 from tests.app.capabilities.tuning.tuned_runs import new_tune, play
-from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record, share_of
 from tests.app.studies.made import make_run, tables
 from tests.checkout import ROOT
 
@@ -138,10 +138,11 @@ def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: 
     with RunFolder.create(tmp_path / "run", manifest_of(placed_cases, 3)) as folder:
         folder.begin(ENVIRONMENT)
         for host in ("board", "server"):
-            folder.begin({"host": host, "machine": host, "cpu": f"that of {host}"}, host)
-        for case, number in product(placed_cases, range(3)):
-            took = 2000.0 if case.host == "board" else 1000.0
-            record(folder, case, number, [took] * 30, host=case.host)
+            environment = {"host": host, "machine": host, "cpu": f"that of {host}"}
+            own_cases = [case for case in placed_cases if case.host == host]
+            with share_of(folder, environment) as share:
+                for case, number in product(own_cases, range(3)):
+                    record(share, case, number, [2000.0 if host == "board" else 1000.0] * 30)
     results = found_in(tmp_path / "run", load_study("char-cnn/steps"), one_host=True)
     text = as_markdown(page(study("char-cnn/steps"), results))
     assert "The run has 2 hosts, board, server. The tables show board" in text

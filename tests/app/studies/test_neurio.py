@@ -18,7 +18,7 @@ from app.studies.neurio import _compute
 from app.studies.page import page
 from app.studies.study import Found, found_in, study
 from exporters.model_names import is_null, original_of
-from tests.app.run_folder.runs import ENVIRONMENT, damage_line, manifest_of, record
+from tests.app.run_folder.runs import ENVIRONMENT, damage_line, manifest_of, record, share_of
 from tests.app.studies.made import make_run, tables
 
 
@@ -136,10 +136,10 @@ def test_machines_stand_beside_each_other(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", manifest_of(placed_cases, 1)) as folder:
         folder.begin(ENVIRONMENT)
         for host in ("board", "server"):
-            folder.begin({"host": host, "machine": host, "cpu": f"that of {host}"}, host)
-        for case in placed_cases:
-            took = 20.0 if case.host == "board" else 10.0
-            record(folder, case, 0, [took] * 30, host=case.host)
+            environment = {"host": host, "machine": host, "cpu": f"that of {host}"}
+            with share_of(folder, environment) as share:
+                for case in (case for case in placed_cases if case.host == host):
+                    record(share, case, 0, [20.0 if host == "board" else 10.0] * 30)
     results = found_in(tmp_path / "run", load_study("neurio"))
     text = as_markdown(page(study("neurio"), results))
     assert "- board: that of board" in text and "- server: that of server" in text

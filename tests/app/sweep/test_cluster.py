@@ -9,12 +9,10 @@ import pytest
 
 from app.cases.case import Case
 from app.machine.environment import graphlap_version
-from app.remote.contract import CarrierError, Host, RuntimeThere
-from app.sweep.cluster import _clock, _python, reject_cores, reject_unequal
-from app.sweep.scheduling.hosts import RemoteHost
-from app.sweep.scheduling.remote_grid import refused_everywhere
-from app.sweep.work.base import Needs
-from app.sweep.work.round import gpus_of
+from app.remote.facts import Host, RuntimeThere
+from app.remote.link import HostError
+from app.sweep.scheduling.cluster import _clock, _python, reject_cores, reject_unequal
+from app.sweep.scheduling.shares import comparison_groups, refused_everywhere
 from runtimes.base import Available, Unavailable
 
 
@@ -26,15 +24,13 @@ def a_host(**other: object) -> Host:
 def test_another_version_is_refused_with_both_named() -> None:
     version = graphlap_version()
     reject_unequal([a_host(graphlap=version)])
-    with pytest.raises(
-        CarrierError, match=f"board has Graphlap 9.9 and this machine has {version}"
-    ):
+    with pytest.raises(HostError, match=f"board has Graphlap 9.9 and this machine has {version}"):
         reject_unequal([a_host(graphlap="9.9")])
-    with pytest.raises(CarrierError, match="two hosts are called board"):
+    with pytest.raises(HostError, match="two hosts are called board"):
         reject_unequal([a_host(graphlap=version)] * 2)
-    with pytest.raises(CarrierError, match="board has the cores 0-1, and --cores names 7"):
+    with pytest.raises(HostError, match="board has the cores 0-1, and --cores names 7"):
         reject_cores([a_host()], (1, 7), False)
-    with pytest.raises(CarrierError, match="could hang it"):
+    with pytest.raises(HostError, match="could hang it"):
         reject_cores([a_host()], (0, 1), True)
     now = time.time_ns()
     assert list(_clock(a_host(utc_ns=now), now - 10**9, now)) == []
@@ -49,9 +45,9 @@ def test_another_version_is_refused_with_both_named() -> None:
 def test_what_no_host_has_is_told_at_once_with_what_each_lacks() -> None:
     lacks = RuntimeThere(reason="openvino is not installed", remedy="pip install openvino")
     case = Case("add.onnx", "openvino-cpu")
-    first_host = RemoteHost(a_host(name="one", runtimes={"openvino-cpu": lacks}))
-    two = RemoteHost(a_host(name="two"))
-    has = RemoteHost(a_host(name="has", runtimes={"openvino-cpu": RuntimeThere("2026.4")}))
+    first_host = a_host(name="one", runtimes={"openvino-cpu": lacks})
+    two = a_host(name="two")
+    has = a_host(name="has", runtimes={"openvino-cpu": RuntimeThere("2026.4")})
     assert refused_everywhere(case, [first_host, two, has], False) is None
     status, reason = refused_everywhere(case, [first_host, two], False) or ("", "")
     assert status == "unavailable"
@@ -80,31 +76,31 @@ def test_what_no_host_has_is_told_at_once_with_what_each_lacks() -> None:
 def test_code_of_the_users_own_goes_only_where_he_says_so(
     model: str, send_code: bool, said: str
 ) -> None:
-    has = RemoteHost(
-        a_host(runtimes={"torch-cpu": RuntimeThere("2"), "ort-cpu": RuntimeThere("1")})
-    )
+    has = a_host(runtimes={"torch-cpu": RuntimeThere("2"), "ort-cpu": RuntimeThere("1")})
     refusal = refused_everywhere(Case(model, "torch-cpu"), [has], send_code)
     assert (refusal is not None) == bool(said)
     assert refusal is None or refusal[1].startswith(said)
     assert refused_everywhere(Case(model, "ort-cpu"), [has], send_code) is None, "a graph alone"
 
 
-def test_cores_and_devices_are_those_of_the_host() -> None:
-    runtime = RuntimeThere("1", devices={"0": "H200", "1": "H200"}, near={"": "0", "1": "4-5"})
-    site = RemoteHost(
-        a_host(cores=(0, 1, 4, 5), runtimes={"ort-cuda": runtime, "ort-cpu": runtime})
-    )
-    engine = site.engine("ort-cuda:1")
-    assert [device.key for device in engine.devices()] == ["0", "1"]
-    assert site.usable(engine, "1") == {4, 5}
-    assert site.usable(engine, "") == {0}
-    assert site.exclusive_resources(engine, "1") == {"cpu@m", "gpu:1@m"}
-    assert gpus_of(Needs(site.exclusive_resources(engine, "1"))) == (1,)
-    assert isinstance(site.availability("ort-cuda:7"), Unavailable)
-    both = site.engine("ort-cuda:0+1")
-    assert site.exclusive_resources(both, "0+1") == {"cpu@m", "gpu:0@m", "gpu:1@m"}
-    assert site.usable(both, "0+1") == {0, 1, 4, 5}, "one of them has no node of its own"
-    assert isinstance(site.availability("ort-cuda:0+1"), Available)
-    assert isinstance(site.availability("ort-cuda:0+7"), Unavailable), "it has one of them"
-    assert site.shares((0, 1, 4, 5, 6))
-    assert not site.shares((0, 1))
+def test_devices_are_those_of_the_host() -> None:
+    there = RuntimeThere("1", devices={"0": "H200", "1": "H200"})
+    host = a_host(runtimes={"ort-cuda": there})
+    for spec in ("ort-cuda", "ort-cuda:1", "ort-cuda:0+1"):
+        assert isinstance(host.availability(spec), Available), spec
+    for spec in ("ort-cuda:7", "ort-cuda:0+7", "ort-cpu"):
+        assert isinstance(host.availability(spec), Unavailable), spec
+
+
+def test_a_model_goes_with_its_twin_its_baseline_and_all_of_its_host() -> None:
+    new, old, twin, other = (Case(name, "ort-cpu") for name in ("new", "old", "null(new)", "mlp"))
+    cases = [new, old, twin, other]
+    groups = [sorted(case.model for case in group) for group in comparison_groups(cases, "")]
+    assert sorted(groups) == [["mlp"], ["new", "null(new)"], ["old"]]
+    (group,) = comparison_groups(cases, "old")
+    assert len(group) == 4, "each other model is compared with it"
+    hosted = [replace(case, host=host) for host in ("a", "b") for case in (new, other)]
+    assert [{case.host for case in group} for group in comparison_groups(hosted, "")] == [
+        {"a"},
+        {"b"},
+    ]

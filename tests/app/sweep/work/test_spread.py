@@ -4,12 +4,10 @@ a wait ends when the sweep is stopped or paused."""
 from __future__ import annotations
 
 import time as real_time
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.round import RoundResult
 from app.cases.status import Status
@@ -24,9 +22,8 @@ from app.runs.reader import read_run
 from app.sweep.engine import Engine, Event, Finished, Paused
 from app.sweep.run_creation import create_run, repeat
 from app.sweep.scheduling import grid as fixed
-from app.sweep.scheduling import hosts, round_budget
+from app.sweep.scheduling import round_budget
 from app.sweep.scheduling.grid import FixedSweep
-from app.sweep.scheduling.hosts import HostSlot
 from app.sweep.scheduling.round_budget import Budget, FixedRounds, Spread
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.scheduling.run_scheduler import build_scheduler
@@ -54,7 +51,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in (round_budget, fixed, base, round_budget, hosts):
+    for module in (round_budget, fixed, base):
         monkeypatch.setattr(module, "time", clock)
     return clock
 
@@ -189,24 +186,6 @@ def test_how_long_is_left_counts_the_waiting(clock: Clock) -> None:
     clock.now_s += 50.0
     assert passes.left_s(2) == 70.0
     assert Spread().left_s(0) == Spread(60.0, 1).left_s(0) == 0.0
-
-
-def _is_of(number: int, case: Case, expected_number: int) -> bool:
-    return expected_number == number
-
-
-def test_a_host_waits_as_long_as_was_settled_when_its_pass_was_queued(clock: Clock) -> None:
-    bench = HostSlot(site=None, way=None)  # type: ignore[arg-type]
-    bench.take(list(CASES), Spread(90.0, 4))
-    for number, expected in ((0, 0.0), (1, 30.0)):
-        assert bench.queue(4, 1, partial(_is_of, number))
-        assert bench.wait_s(1e9) == expected
-        bench.rounds.clear()
-    assert bench.queue(4, 1, partial(_is_of, 2))
-    assert bench.wait_s(10.0) == 5.0, "two distances share what there is to spare"
-    clock.now_s += 5.0
-    assert bench.wait_s(5.0) == 0.0
-    assert bench.spread_left_s == 85.0
 
 
 @pytest.mark.parametrize("now", [False, True])

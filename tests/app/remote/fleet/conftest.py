@@ -10,8 +10,8 @@ import dask
 import distributed
 import pytest
 
-from tests.app.remote.dask_cluster.certificates import Certificates, make
-from tests.app.remote.dask_cluster.cluster import Cluster, cluster
+from tests.app.remote.fleet.certificates import Certificates, make
+from tests.app.remote.fleet.cluster import Cluster, cluster
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +25,6 @@ def scheduler(
 ) -> Iterator[Cluster]:
     """A scheduler with certificates and no worker."""
     with cluster(tmp_path_factory.mktemp("cluster"), certificates) as dask_cluster:
-        yield dask_cluster
-
-
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One without certificates, with the worker `alpha`, which is not to be ended."""
-    with cluster(tmp_path_factory.mktemp("measured"), None) as dask_cluster:
-        dask_cluster.worker("alpha")
         yield dask_cluster
 
 

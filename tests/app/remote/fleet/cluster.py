@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.remote.dask_cluster.protocol import SCHEDULER, as_environment
-from tests.app.remote.dask_cluster.certificates import Certificates
+from tests.app.remote.fleet.certificates import Certificates
 from tests.checkout import ROOT
 
 _WAIT_S = 60.0
@@ -34,19 +33,15 @@ class Cluster:
         return f"{'tls' if self.certificates else 'tcp'}://127.0.0.1:{self.port}"
 
     def worker(
-        self, name: str, *arguments: str, environ: Mapping[str, str] | None = None, code: str = ""
+        self, name: str, *arguments: str, environ: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """`graphlap worker` with our child and files of its own, when it has begun to measure.
-
-        `code` is run in its place, and not waited for.
-        """
+        """`graphlap worker` with a cache of its own, when it has begun to measure."""
         flags = self.certificates.flags() if self.certificates else []
-        how = ["-c", code] if code else ["-m", "tests.app.remote.dask_cluster.worker_process"]
-        command = [sys.executable, *how, self.address, "--name", name, *flags, *arguments]
+        words = ["-m", "app", "worker", self.address, "--name", name]
+        command = [sys.executable, *words, "--machine", name, *flags, *arguments]
         variables = {"GRAPHLAP_CACHE": str(self.folder / f"cache-{name}"), **(environ or {})}
         process = self.start(command, variables, name)
-        if not code:
-            self.until_says(name, "measures for")
+        self.until_says(name, "measures for")
         return process
 
     def start(
@@ -76,10 +71,8 @@ class Cluster:
 
 
 @contextmanager
-def cluster(
-    folder: Path, certificates: Certificates | None, ours: bool = True
-) -> Iterator[Cluster]:
-    """A scheduler that is ready, started as docs/cluster.md says; not `ours`: with its defaults."""
+def cluster(folder: Path, certificates: Certificates | None) -> Iterator[Cluster]:
+    """A scheduler that is ready."""
     dask_cluster = Cluster(folder, certificates, _free_port())
     flags = certificates.flags() if certificates else []
     command = [
@@ -96,7 +89,7 @@ def cluster(
         *flags,
     ]
     try:
-        dask_cluster.start(command, as_environment(SCHEDULER) if ours else {}, "scheduler")
+        dask_cluster.start(command, {}, "scheduler")
         dask_cluster.until_says("scheduler", "Scheduler at:")
         yield dask_cluster
     finally:

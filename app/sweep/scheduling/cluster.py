@@ -1,6 +1,6 @@
 """The hosts of a sweep before anything is written: reached, compared with this machine, refused.
 
-What differs and matters is a CarrierError that names both sides; what only may matter is said once
+What differs and matters is a HostError that names both sides; what only may matter is said once
 and stands in the rows.
 """
 
@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import sys
 import time
-import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from app.cases.case import Case
-from app.machine.environment import graphlap_version
 from app.machine.placement import as_list
 from app.plan.plan import Plan
-from app.remote.contract import PROTOCOL, Carrier, CarrierError, Host
-from app.remote.transports import open_carrier
-from app.sweep.scheduling.hosts import HostSlot, RemoteHost
-from app.sweep.work.remote_rounds import Way
+from app.remote.carriers import Carrier, ask_hosts, open_carrier, refuse_release
+from app.remote.facts import Host
+from app.remote.link import HostError
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from runtimes.base import Available
 
 CLOCK_OFF_S = 2.0
 """Clocks that differ by more are told of: times of rows are those of their hosts."""
@@ -45,40 +41,28 @@ class Cluster:
     def runtimes(self) -> tuple[str, ...]:
         """Those that any of the hosts has, in the order of the first one's table."""
         names = dict.fromkeys(name for host in self.hosts for name in host.runtimes)
-        return tuple(
-            name
-            for name in names
-            if any(
-                isinstance(RemoteHost(host).availability(name), Available) for host in self.hosts
-            )
-        )
+        return tuple(name for name in names if any(host.has(name) for host in self.hosts))
 
     def cases_of(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         """Each case once for every host that has its runtime, as it is where none has it."""
         hosted_cases: list[Case] = []
         for case in cases:
-            able = [
-                host.name
-                for host in self.hosts
-                if isinstance(RemoteHost(host).availability(case.runtime), Available)
-            ]
+            able = [host.name for host in self.hosts if host.has(case.runtime)]
             hosted_cases += [replace(case, host=name) for name in able] or [case]
         return tuple(hosted_cases)
 
 
 @contextmanager
 def cluster_of(plan: Plan) -> Iterator[Cluster | None]:
-    """The hosts of a plan while it is measured, None without a cluster; CarrierError."""
+    """The hosts of a plan while it is measured, None without a cluster; HostError."""
     if not plan.cluster:
         yield None
         return
     carrier = open_carrier(plan.cluster, plan.insecure_cluster)
     try:
         start_ns = time.time_ns()
-        hosts = carrier.doctor()
+        hosts = ask_hosts(carrier)
         end_ns = time.time_ns()
-        if not hosts:
-            raise CarrierError(f"no worker is at {plan.cluster}", "start one: graphlap worker")
         reject_unequal(hosts)
         reject_cores(hosts, plan.chosen_cores, plan.realtime is not None)
         warnings = {host.name: (*_clock(host, start_ns, end_ns), *_python(host)) for host in hosts}
@@ -87,51 +71,27 @@ def cluster_of(plan: Plan) -> Iterator[Cluster | None]:
         carrier.close()
 
 
-def host_slots(cluster: Cluster, ring: Callable[[], None]) -> tuple[HostSlot, ...]:
-    """The hosts as a source has them; `ring` ends the waiting of the sweep's own thread."""
-    mark = uuid.uuid4().hex[:8]
-    return tuple(
-        HostSlot(
-            RemoteHost(host),
-            Way(
-                cluster.carrier,
-                host.name,
-                ring,
-                mark,
-                cluster.send_code,
-                cluster.warnings[host.name],
-            ),
-        )
-        for host in cluster.hosts
-    )
-
-
 def reject_unequal(hosts: Sequence[Host]) -> None:
-    """CarrierError for a host of another Graphlap, and for two of one name."""
-    local_version = graphlap_version()
+    """HostError for a host of another Graphlap, and for two of one name."""
     for host in hosts:
-        if (host.graphlap, host.protocol) != (local_version, PROTOCOL):
-            raise CarrierError(
-                f"{host.name} has Graphlap {host.graphlap} and this machine has {local_version}",
-                "install the same on both",
-            )
+        refuse_release(host.name, host.graphlap)
     names = [host.name for host in hosts]
     for name in names:
         if names.count(name) > 1:
-            raise CarrierError(f"two hosts are called {name}", "give each a --name of its own")
+            raise HostError(f"two hosts are called {name}", "give each a --name of its own")
 
 
 def reject_cores(hosts: Sequence[Host], chosen_cores: Collection[int], is_realtime: bool) -> None:
-    """CarrierError where chosen cores are not a host's, or leave it none for a real-time round."""
+    """HostError where chosen cores are not a host's, or leave it none for a real-time round."""
     for host in hosts:
         if missing := set(chosen_cores) - set(host.cores):
-            raise CarrierError(
+            raise HostError(
                 f"{host.name} has the cores {as_list(host.cores)}, and --cores names "
                 f"{as_list(missing)}",
                 "choose among those that all hosts have, or remove --cores",
             )
         if is_realtime and set(chosen_cores) >= set(host.cores):
-            raise CarrierError(
+            raise HostError(
                 f"--realtime on all the cores of {host.name} could hang it",
                 "give --cores that leave at least one to everything else",
             )

@@ -1,0 +1,89 @@
+"""What a host tells of its machine: its runtimes, its cores, its clock and its Graphlap."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.machine.environment import MACHINE, describe_host, graphlap_version
+from app.machine.installed_runtimes import availability, runtime
+from runtimes import registry
+from runtimes.base import Availability, Available, Unavailable
+from runtimes.registry import parse_spec
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeThere:
+    """A runtime as a host has it: its version, or why it is not there and what brings it.
+
+    `devices` are their names by what follows the colon.
+    """
+
+    version: str = ""
+    reason: str = ""
+    remedy: str = ""
+    devices: Mapping[str, str] = field(default_factory=dict)
+
+
+_UNKNOWN = RuntimeThere(reason="it is not known there", remedy="install what brings it")
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """`name` is what rows call it. Hosts of the same `machine` are one machine, which measures one
+    share at a time. `environment` is what `describe_host` tells there, `runtimes` are by name.
+    `cores` are those that it measures on. `utc_ns` is its clock when it answered: a host whose
+    clock is off still measures, and is warned of.
+    """
+
+    name: str
+    machine: str
+    environment: Mapping[str, Any]
+    runtimes: Mapping[str, RuntimeThere]
+    cores: tuple[int, ...]
+    python: str
+    graphlap: str
+    utc_ns: int
+
+    def availability(self, spec: str) -> Availability:
+        """Of `name[:device]`."""
+        parsed_spec = parse_spec(spec)
+        entry = self.runtimes.get(parsed_spec.name, _UNKNOWN)
+        if entry.reason:
+            return Unavailable(entry.reason, entry.remedy)
+        for device in runtime(parsed_spec.name).devices_in(parsed_spec.device):
+            if device and entry.devices and device not in entry.devices:
+                there = ", ".join(entry.devices)
+                return Unavailable(f"it has no device {device!r} there", f"it has {there}")
+        return Available(entry.version)
+
+    def has(self, spec: str) -> bool:
+        return isinstance(self.availability(spec), Available)
+
+
+def host_here(name: str, machine: str, cores: Collection[int]) -> Host:
+    """This machine as a host; an empty `name` is its own, and an empty `machine` what it runs."""
+    description = describe_host()
+    if machine:
+        description[MACHINE] = machine
+    return Host(
+        name=name or socket.gethostname(),
+        machine=description[MACHINE],
+        environment=description,
+        runtimes={entry: _describe_runtime(entry) for entry in registry.names()},
+        cores=tuple(sorted(cores)),
+        python=description["python"],
+        graphlap=graphlap_version(),
+        utc_ns=time.time_ns(),
+    )
+
+
+def _describe_runtime(name: str) -> RuntimeThere:
+    state = availability(name)
+    if isinstance(state, Unavailable):
+        return RuntimeThere(reason=state.reason, remedy=state.remedy)
+    devices = {device.key: device.name for device in runtime(name).devices()}
+    return RuntimeThere(state.version, devices=devices)

@@ -1,0 +1,156 @@
+"""Hosts that are workers of a Dask scheduler: `--cluster tls://scheduler:8786`.
+
+Each share is a task for one worker, which Dask places and watches. The task's process and this one
+exchange what they have to say by `Client.run`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from operator import methodcaller
+from threading import Lock, Thread
+from typing import Any
+
+import dask
+from distributed import Client, get_worker
+from toolz import compose
+
+from app.remote.fleet import worker as there
+from app.remote.fleet.scheduler import (
+    CLIENT,
+    KEY,
+    RESOURCE,
+    checked_address,
+    refuse_others,
+    security_of,
+)
+from app.remote.link import HostError, Link
+
+REACH_S = 10.0
+_LOOK_S = 0.25
+_MOST_BYTES = 8 << 20
+"""What waits to be passed on: beyond, who sends waits."""
+_START = "start one there: graphlap worker"
+
+
+class FleetCarrier:
+    """HostError where no scheduler answers at the address, or no worker measures there."""
+
+    def __init__(self, address: str, insecure: bool = False) -> None:
+        self._address = checked_address(address, insecure)
+        security = security_of("client", self._address, {})
+        # Its own sentences are for those who run tasks; a run has ours.
+        for name in ("distributed", "distributed.client"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        dask.config.set(CLIENT)
+        try:
+            self._client = Client(
+                self._address, security=security, timeout=REACH_S, set_as_default=False
+            )
+        except (OSError, TimeoutError, ValueError) as error:
+            raise HostError(
+                f"the scheduler {self._address} does not answer ({error})",
+                "start one there (docs/cluster.md): dask scheduler",
+            ) from None
+        self._workers = self._measuring_workers()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._workers)
+
+    def open(self, host: str, ring: Callable[[], None], measures: bool = True) -> Link:
+        """A link to a process that a task of a worker starts; without one if nothing is measured
+        by it, so that a worker that is busy answers."""
+        return _FleetLink(host, self._client, self._workers[host], ring, measures)
+
+    def close(self) -> None:
+        with suppress(OSError, TimeoutError):
+            self._client.close()
+
+    def _measuring_workers(self) -> dict[str, str]:
+        """Their addresses by name; two of a name are told apart by their ports."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        entries = {where: entry[KEY] for where, entry in workers.items() if KEY in entry}
+        if not entries:
+            others = f"; {len(workers)} do other things" if workers else ""
+            self.close()
+            raise HostError(
+                f"the scheduler {self._address} has no worker that measures{others}",
+                f"{_START} {self._address}",
+            )
+        for entry in entries.values():
+            refuse_others(str(entry["name"]), entry)
+        names = [str(entry["name"]) for entry in entries.values()]
+        return {
+            name if names.count(name) == 1 else f"{name}@{where.rpartition('/')[2]}": where
+            for name, where in zip(names, entries, strict=True)
+        }
+
+
+class _FleetLink(Link):
+    """`worker` is the address of one."""
+
+    def __init__(
+        self, host: str, client: Client, worker: str, ring: Callable[[], None], measures: bool
+    ) -> None:
+        super().__init__(host, ring)
+        self._client, self._worker = client, worker
+        self._id = uuid.uuid4().hex
+        self._out, self._lock = bytearray(), Lock()
+        self._task: Any = None
+        if measures:
+            # The scheduler unpickles this too: it is of packages that it has.
+            self._task = client.submit(
+                compose(methodcaller("measure", self._id), get_worker),
+                key=f"graphlap-{self._id}",
+                workers=[worker],
+                allow_other_workers=False,
+                resources={RESOURCE: 1},
+                retries=0,
+                pure=False,
+            )
+        self._measures = measures
+        Thread(target=self._exchange_all, daemon=True).start()
+        self._begin()
+
+    def _write(self, data: bytes) -> None:
+        while len(self._out) > _MOST_BYTES and not self.lost:
+            time.sleep(_LOOK_S)
+        with self._lock:
+            self._out += data
+
+    def _end(self) -> None:
+        with suppress(Exception):  # it, or the way to it, may be gone already
+            self._client.run(there.close, self._id, workers=[self._worker], wait=False)
+        if self._task is not None:
+            self._task.release()  # a result that is kept would be computed again
+
+    def _exchange_all(self) -> None:
+        try:
+            while not self.lost:
+                self._exchange()
+        except Exception as error:  # whatever Dask raises where a worker or the way to it is gone
+            self.lose(f"its worker is gone ({type(error).__name__}: {error!s:.200})")
+
+    def _exchange(self) -> None:
+        with self._lock:
+            data, self._out = bytes(self._out), bytearray()
+        answers = self._client.run(
+            there.exchange, self._id, data, self._measures, workers=[self._worker]
+        )
+        if self._task is not None and self._task.status in ("error", "cancelled", "lost"):
+            raise HostError(f"its task has ended as {self._task.status}", "")
+        answer, how = answers[self._worker]
+        if answer is None:  # the task has not begun
+            with self._lock:
+                self._out[:0] = data
+        elif answer:
+            self._feed(answer)
+        elif how:
+            self.lose(how)
+        if not answer:
+            time.sleep(_LOOK_S)

@@ -1,0 +1,130 @@
+"""The address of a Dask scheduler, the certificates of both ends, and Dask's settings here."""
+
+from __future__ import annotations
+
+import ipaddress
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import dask
+from distributed.security import Security
+
+from app.machine.environment import graphlap_version
+from app.remote.link import HostError
+
+PORT = 8786
+"""Dask's own."""
+RESOURCE = "measure"
+"""Each worker has one of it, each share needs one: whoever else sends tasks waits for it too."""
+KEY = "graphlap"
+"""Under which a worker tells the scheduler that it measures, and with what."""
+_HOW = "see docs/cluster.md for how to make one"
+_QUIET = {
+    "distributed.admin.tick.interval": "2s",  # else it wakes 50 times a second
+    "distributed.admin.tick.limit": "60s",  # else it takes a rare check for a hanging loop
+    "distributed.admin.tick.cycle": "60s",
+    "distributed.worker.profile.enabled": False,  # else it takes its own stack 100 times a second
+    "distributed.admin.system-monitor.interval": "1h",  # else it reads /proc twice a second
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.admin.system-monitor.gil.enabled": False,
+}
+WORKER = {
+    **_QUIET,
+    "distributed.diagnostics.nvml": False,  # else it queries the measured GPU
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,  # else it takes no task while it is large
+    "distributed.worker.memory.terminate": False,  # a measuring process has its own limit
+    "distributed.worker.http.routes": [],
+}
+CLIENT = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.client.scheduler-info-interval": "1h",
+}
+
+
+def checked_address(text: str, insecure: bool = False) -> str:
+    """`tls://HOST:PORT` of a scheduler; HostError for another form, and for a plain one elsewhere.
+
+    `insecure` lets the plain one pass.
+    """
+    try:
+        parts = urlsplit(text)
+        scheme, host, port = parts.scheme, parts.hostname or "", parts.port or PORT
+    except ValueError:
+        scheme = host = ""
+    if scheme not in ("tls", "tcp") or not host:
+        raise HostError(f"{text!r:.80} is no address of a scheduler", "write it as tls://HOST:8786")
+    address = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+    if scheme == "tcp" and not is_here(host) and not insecure:
+        raise HostError(
+            f"{address} is refused: every process that reaches a plain Dask port can run "
+            "code there, since it unpickles what it receives",
+            "use tls:// with certificates (docs/cluster.md), or --insecure-cluster in a network "
+            "that no one else uses",
+        )
+    return address
+
+
+def is_here(host: str) -> bool:
+    """Whether it is the loopback: `localhost`, 127.0.0.0/8 or ::1."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def security_of(
+    role: Literal["client", "worker"], address: str, given: Mapping[str, str | None]
+) -> Security:
+    """What Dask takes. `given` may have `ca_file`, `cert` and `key`, which win over Dask's
+    configuration. HostError for a file that is missing or is no certificate."""
+    if address.startswith("tcp:"):
+        return Security(require_encryption=False)
+    places = {"ca_file": "ca-file", "cert": f"{role}.cert", "key": f"{role}.key"}
+    files = {
+        name: given.get(name) or dask.config.get(f"distributed.comm.tls.{place}", None)
+        for name, place in places.items()
+    }
+    for name, file in files.items():
+        variable = f"distributed.comm.tls.{places[name]} of Dask's configuration"
+        if not file and name != "key":
+            raise HostError(f"{address} needs certificates, and {variable} names none", _HOW)
+        if file and not Path(file).is_file():
+            raise HostError(f"{variable} names {file}, where no file is", _HOW)
+    security = Security(
+        require_encryption=True,
+        tls_ca_file=files["ca_file"],
+        **{f"tls_{role}_cert": files["cert"], f"tls_{role}_key": files["key"]},
+    )
+    try:
+        security.get_connection_args(role)
+    except OSError as error:
+        names = ", ".join(str(file) for file in files.values() if file)
+        raise HostError(f"{names} can't be used as certificates ({error})", _HOW) from None
+    return security
+
+
+def versions() -> dict[str, Any]:
+    """This end's. Dask pickles what it sends, so that its own release and Python's must be the same
+    (dask/distributed#7017, #6113); Graphlap's must be, or a row would be of another program."""
+    return {
+        "Graphlap": graphlap_version(),
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "distributed": metadata.version("distributed"),
+    }
+
+
+def refuse_others(name: str, theirs: Mapping[str, Any]) -> None:
+    """HostError where the worker of this name differs in a version that matters."""
+    for package, version in versions().items():
+        if theirs.get(package) != version:
+            raise HostError(
+                f"the worker {name} has {package} {theirs.get(package, 'unknown')}, and this "
+                f"machine has {version}",
+                "install the same there",
+            )

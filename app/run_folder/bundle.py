@@ -1,0 +1,125 @@
+"""The bundle of a share: what its models became, and their files, so that every host runs these.
+
+`bundle.json` lies beside the manifest of the share and names files below `bundle/`, one folder for
+each model, in which its graph finds its weights. The host has these files by their content.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.run_folder.files import read_json
+from exporters.codec import CodecError, from_json, to_json
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.messages import ExportReply
+from exporters.model_names import is_factory_file, is_hugging_face
+from exporters.types import ExportedModel, Factory, GraphlapError, Precision
+
+BUNDLE = "bundle.json"
+BUNDLE_FILES = "bundle"
+
+Exports = Mapping[tuple[str, Precision], ExportReply]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What a model, as the cases name it, became in one precision."""
+
+    model: str
+    precision: Precision
+    reply: ExportReply
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """`host` is what rows call a host of the machine `machine`, `attempt` the number of the share,
+    `warnings` what each of its rounds is to tell of the host or of earlier shares."""
+
+    host: str
+    machine: str
+    attempt: int
+    exported: tuple[Exported, ...]
+    warnings: tuple[Diagnostic, ...] = ()
+
+    @property
+    def exports(self) -> Exports:
+        return {(entry.model, entry.precision): entry.reply for entry in self.exported}
+
+
+def read_bundle(folder: Path) -> Bundle | None:
+    """That of a share, with its files where they lie in the folder; None for any other run.
+
+    GraphlapError for one that can't be understood.
+    """
+    path = folder / BUNDLE
+    if not path.is_file():
+        return None
+    try:
+        bundle = from_json(Bundle, read_json(path))
+    except (OSError, ValueError, CodecError) as error:
+        raise GraphlapError(f"{path} can't be read ({error})", "start the run again") from None
+    replies = []
+    for entry in bundle.exported:
+        model = entry.reply.model
+        if model is not None:
+            model = _moved(model, lambda text: str(folder / text))
+        replies.append(replace(entry, reply=replace(entry.reply, model=model)))
+    return replace(bundle, exported=tuple(replies))
+
+
+def packed(bundle: Bundle, send_code: bool) -> tuple[bytes, dict[str, Path]]:
+    """The text of `bundle.json`, and where the files lie here that it names, by their place in the
+    share; a module of the user's own files stays here unless `send_code`."""
+    files: dict[str, Path] = {}
+    exported = []
+    for number, entry in enumerate(bundle.exported):
+        model = entry.reply.model
+        if model is not None:
+
+            def place(text: str, number: int = number) -> str:
+                path = Path(text)
+                name = f"{BUNDLE_FILES}/{number}/{path.name}"
+                if files.setdefault(name, path) != path:  # two of a name, which no graph asks for
+                    name = f"{BUNDLE_FILES}/{number}/{len(files)}-{path.name}"
+                    files[name] = path
+                return name
+
+            factory = _sent(model.factory, send_code)
+            model = _moved(replace(model, factory=factory), place)
+        exported.append(replace(entry, reply=replace(entry.reply, model=model)))
+    text = json.dumps(to_json(replace(bundle, exported=tuple(exported))))
+    return text.encode(), files
+
+
+def _sent(factory: Factory | None, send_code: bool) -> Factory | None:
+    """None for a module of which only the graph goes to other machines."""
+    if factory is None or is_hugging_face(factory.target):
+        return None
+    return None if is_factory_file(factory.target) and not send_code else factory
+
+
+def _moved(model: ExportedModel, place: Callable[[str], str]) -> ExportedModel:
+    """With each file where `place` says."""
+    return replace(
+        model,
+        path=place(model.path),
+        beside=tuple(map(place, model.beside)),
+        references={key: place(path) for key, path in model.references.items()},
+        rotation={key: tuple(map(place, paths)) for key, paths in model.rotation.items()},
+        custom_ops=tuple(map(place, model.custom_ops)),
+        fixed={key: replace(graph, path=place(graph.path)) for key, graph in model.fixed.items()},
+        factory=_moved_factory(model.factory, place),
+    )
+
+
+def _moved_factory(factory: Factory | None, place: Callable[[str], str]) -> Factory | None:
+    if factory is None:
+        return None
+    target, weights = factory.target, factory.weights
+    if is_factory_file(target):
+        path, colon, function = target.rpartition(":")
+        target = f"{place(path)}{colon}{function}"
+    return replace(factory, target=target, weights=place(weights) if weights else weights)

@@ -1,0 +1,326 @@
+"""Scheduler of a plan's grid on hosts: models are exported here, then shared out by comparison
+group; what a lost host has not finished goes to another as a new share."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from app.cases.case import Case
+from app.cases.round import RoundResult
+from app.cases.status import TERMINAL, Status
+from app.formatting.text import counted
+from app.machine.environment import this_machine
+from app.machine.installed_runtimes import runtime
+from app.plan.reference_cases import baselines
+from app.remote.facts import Host
+from app.run_folder.bundle import Bundle, Exported, packed
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import DiscardedRound, share_folders
+from app.run_folder.manifest import manifest_text
+from app.run_folder.run import Run
+from app.sweep.scheduling.cluster import Cluster
+from app.sweep.scheduling.exports import Exports
+from app.sweep.scheduling.round_budget import RoundPolicy, Tally
+from app.sweep.scheduling.round_jobs import (
+    ModelKey,
+    Schedule,
+    as_status,
+    neighbour_case,
+    settled_round,
+)
+from app.sweep.scheduling.round_scheduler import GridScheduler
+from app.sweep.work.base import CPU, Needs, Work
+from app.sweep.work.round import SettledRound
+from app.sweep.work.share import HostNews, Share, ShareWork
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.messages import ExportReply
+from exporters.model_names import is_factory_file, is_hugging_face, original_of
+from runtimes.base import Unavailable
+from runtimes.errors import RuntimeFault
+from runtimes.registry import parse_spec
+
+_OF_A_CLUSTER = ("cluster", "per_host", "send_code", "insecure_cluster")
+_RESUME = "resume the run when it is there"
+
+
+def refused_everywhere(
+    case: Case, hosts: Sequence[Host], send_code: bool
+) -> tuple[Status, str] | None:
+    """The status and the reason, in one sentence; None for a case that some host can measure."""
+    name = parse_spec(case.runtime).name
+    engine = runtime(name)
+    try:
+        engine.refuse_precision(case.precision)
+    except RuntimeFault as fault:
+        return as_status(fault.status), str(fault)
+    if engine.builds_module and (reason := _code_obstacle(case, send_code)):
+        return "unsupported", f"{name} {reason}"
+    own_hosts = [host for host in hosts if case.host in ("", host.name)]
+    if not own_hosts:
+        return "cancelled", f"{case.host} is not in the cluster: {_RESUME}"
+    states = {host.name: host.availability(case.runtime) for host in own_hosts}
+    missing = {host: state for host, state in states.items() if isinstance(state, Unavailable)}
+    if len(missing) < len(states):
+        return None
+    reason_text = "; ".join(f"{host}: {state.reason}" for host, state in missing.items())
+    remedy = next(iter(missing.values())).remedy
+    return "unavailable", f"no host has {case.runtime} ({reason_text}): {remedy}"
+
+
+def _code_obstacle(case: Case, send_code: bool) -> str:
+    """Why a module can't be built on another machine; empty if it can."""
+    for model in (case.model, case.condition.model):
+        if is_hugging_face(model):
+            return f"builds {model} from a folder of this machine: remove it from --runtimes"
+        if is_factory_file(model) and not send_code:
+            return (
+                f"would run {model} on other machines: add --send-code, or remove it from "
+                "--runtimes"
+            )
+    return ""
+
+
+def comparison_groups(cases: Iterable[Case], baseline: str) -> list[list[Case]]:
+    """The cases that are compared with each other: a model with its no-op twin and its baseline's,
+    and all of a host where each has its own."""
+    cases = list(cases)
+    groups: dict[tuple[str, str], list[Case]] = {}
+    for case in cases:
+        groups.setdefault((original_of(case.model), case.host), []).append(case)
+    models = {case.case_id: case for case in cases}
+    for case_id, other in baselines(baseline, cases).items() if baseline else ():
+        case = models[case_id]
+        keys = [(original_of(entry.model), entry.host) for entry in (other, case)]
+        first, second = (groups[key] for key in keys)
+        if first is not second:
+            first += second
+            groups |= {key: first for key, group in groups.items() if group is second}
+    hosted: dict[object, list[Case]] = {}
+    for group in {id(group): group for group in groups.values()}.values():
+        hosted.setdefault(group[0].host or id(group), []).extend(group)
+    return list(hosted.values())
+
+
+@dataclass
+class SharedSweep(GridScheduler):
+    """`recorded` has the rounds that are there; `left_out` tells which hosts get nothing more, and
+    why."""
+
+    schedule: Schedule
+    recorded: Run
+    round_policy: RoundPolicy
+    cluster: Cluster
+    folder: RunFolder
+    left_out: list[str] = field(default_factory=list)
+    _exports: Exports = field(init=False)
+    _open: dict[str, Case] = field(default_factory=dict)
+    _tally: Tally = field(default_factory=Tally)
+    _waiting: deque[list[Case]] = field(default_factory=deque)
+    _hosts: list[Host] = field(default_factory=list)
+    _running: list[ShareWork] = field(default_factory=list)
+    _ready: deque[Work] = field(default_factory=deque)
+    _told: dict[str, list[Diagnostic]] = field(default_factory=dict)
+    _next_number: int = 1
+
+    def __post_init__(self) -> None:
+        schedule = self.schedule
+        self._exports = Exports(schedule)
+        self._hosts = list(self.cluster.hosts)
+        numbers = [
+            int(path.name) for path in share_folders(self.folder.path) if path.name.isdigit()
+        ]
+        self._next_number = max(numbers, default=0) + 1
+        for case in schedule.cases:
+            rounds = self.recorded.rounds.get(case.case_id, {}).values()
+            counting = [result for result in rounds if not result.is_tried_again]
+            has_ended = not TERMINAL.isdisjoint(result.status for result in counting)
+            planned = self.round_policy.planned_rounds(case)
+            self._tally.add(case.case_id, planned, [r.round for r in counting], has_ended)
+        self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
+        for case in self._open.values():
+            refusal = refused_everywhere(case, self._hosts, self.cluster.send_code)
+            if refusal is not None:
+                self._settle(case, *refusal)
+        open_cases = [case for case in self._open.values() if self.rounds_left(case)]
+        self._exports.queue(open_cases)
+        baseline = self.recorded.manifest.requested_plan.baseline
+        self._waiting.extend(comparison_groups(open_cases, baseline or ""))
+
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
+        for work in finished_work:
+            self._exports.take(work)
+            if isinstance(work, ShareWork):
+                self._running.remove(work)
+                self._take_share(work)
+            elif isinstance(work, SettledRound):
+                self.take(work.result)
+        if self._ready:
+            return self._ready.popleft()
+        if (export := self._exports.next()) is not None:
+            return export
+        if self._exports.in_flight:
+            return None
+        busy = {work.share.host.machine for work in self._running}
+        for host in self._hosts:
+            if host.machine not in busy and (following := self._next_of(host)) is not None:
+                return following
+        if not self._running and self._waiting:
+            self._give_up("no host that is left can measure it: resume the run")
+        return self._ready.popleft() if self._ready else None
+
+    @property
+    def at_once(self) -> int:
+        """How many rounds are measured at the same time, at most."""
+        return max(1, len({host.machine for host in self._hosts}))
+
+    def take(self, result: RoundResult) -> None:
+        """What was cancelled has a round to come."""
+        if result.status != "cancelled" and result.case_id in self._open:
+            super().take(result)
+
+    def _next_of(self, host: Host) -> Work | None:
+        """The next share of a host; before it, what is void or has ended without one."""
+        while cases := self._deal(lambda case: _fits(case, host)):
+            number = self._next_number
+            able = [case for case in cases if self._has_model(case)]
+            if not able:
+                if self._ready:
+                    return self._ready.popleft()
+                continue
+            self._next_number += 1
+            for case in able:
+                self._void(case, host, number)
+            work = self._share(host, number, able)
+            self._running.append(work)
+            self._ready.append(work)
+            return self._ready.popleft()
+        return None
+
+    def _deal(self, fits: Callable[[Case], bool]) -> list[Case]:
+        """Of the first group that has any the cases that fit; what is left waits for others."""
+        for place, group in enumerate(self._waiting):
+            fitting = [case for case in group if fits(case)]
+            if fitting:
+                rest = [case for case in group if not fits(case)]
+                if rest:
+                    self._waiting[place] = rest
+                else:
+                    del self._waiting[place]
+                return fitting
+        return []
+
+    def _has_model(self, case: Case) -> bool:
+        """Whether the case has what it runs; one that has not is settled or, where its export was
+        left out, not begun."""
+        replies = self._exports.replies_of(case)
+        if replies is None:
+            self._tally.end(case.case_id)
+            return False
+        for reply in filter(None, replies):
+            if reply.model is None:
+                self._settle(case, as_status(reply.status), reply.reason, reply.transient)
+                return False
+        return True
+
+    def _void(self, case: Case, host: Host, number: int) -> None:
+        """Rounds that another share has measured do not count beside those of this one."""
+        recorded = self._tally.recorded_of(case.case_id)
+        if not recorded:
+            return
+        before = self.recorded.host_of(case) if case.case_id not in self._told else ""
+        if before:
+            self._tell(case, diagnostic("host_changed", before, host=host.name))
+        reason = f"{host.name} begins the case again"
+        rounds = tuple(DiscardedRound(case.case_id, n, reason, number - 1) for n in recorded)
+        self._tally.void(case.case_id)
+        count = counted(len(rounds), "round")
+        self._ready.append(HostNews(f"{count} of {case.model} do not count: {reason}", rounds))
+
+    def _share(self, host: Host, number: int, cases: Sequence[Case]) -> ShareWork:
+        manifest = self.folder.manifest
+        plan = {name: value for name, value in manifest.plan.items() if name not in _OF_A_CLUSTER}
+        if self.schedule.budget.is_bounded:
+            plan["budget_s"] = max(1.0, self.schedule.budget.left_s)
+        own = replace(
+            manifest, plan=plan, cases=tuple(cases), files=(), fingerprints=(), started_in=""
+        )
+        warnings = list(self.cluster.warnings.get(host.name, ()))
+        for told in (entry for case in cases for entry in self._told.get(case.case_id, ())):
+            warnings += [] if told in warnings else [told]
+        exported = tuple(Exported(*key, reply) for key, reply in self._models_of(cases))
+        bundle, files = packed(
+            Bundle(host.name, host.machine, number, exported, tuple(warnings)),
+            self.cluster.send_code,
+        )
+        share = Share(
+            host=host,
+            number=number,
+            run_id=manifest.run_id,
+            rounds=manifest.rounds,
+            cases=tuple(cases),
+            manifest=manifest_text(own).encode(),
+            bundle=bundle,
+            files=files,
+        )
+        machine = CPU if host.machine == this_machine() else f"host:{host.machine}"
+        needs = Needs(exclusive=frozenset({machine}))
+        return ShareWork(share, self.cluster.carrier, self.folder.path, needs)
+
+    def _models_of(self, cases: Sequence[Case]) -> Iterator[tuple[ModelKey, ExportReply]]:
+        """What the share's models became, those of neighbours and twins with them."""
+        models = self._exports.models
+        neighbours = [other for case in cases if (other := neighbour_case(case)) is not None]
+        wanted = {(case.model, case.precision) for case in (*cases, *neighbours)}
+        yield from ((key, reply) for key, reply in models.items() if key in wanted)
+
+    def _take_share(self, work: ShareWork) -> None:
+        """What a host has not finished goes to another that can measure it, as a new share."""
+        host, lost = work.share.host, work.lost
+        unfinished = [case for case in work.share.cases if self.rounds_left(case)]
+        if not lost and (not unfinished or self.schedule.budget.is_bounded):
+            for case in unfinished:
+                self._tally.end(case.case_id)
+            return
+        if work.is_ours:
+            for case in unfinished:
+                self._settle(case, "cancelled", f"{lost}: resume the run, which exports it again")
+            return
+        lost = lost or f"its run ended early, {work.ending}"
+        self._hosts.remove(host)
+        self.left_out.append(f"{host.name} is left out: {lost}")
+        for case in unfinished:
+            number = work.share.number
+            self._tell(case, diagnostic("host_lost", host.name, share=number, error=lost))
+        if unfinished:
+            self._waiting.appendleft(unfinished)
+        self._give_up(
+            f"{host.name} was lost ({lost}): {_RESUME}",
+            lambda case: not any(_fits(case, other) for other in self._hosts),
+        )
+
+    def _give_up(self, reason: str, holds: Callable[[Case], bool] = lambda case: True) -> None:
+        """Cancel the cases that wait and for which this holds."""
+        groups, self._waiting = self._waiting, deque()
+        for group in groups:
+            for case in filter(holds, group):
+                self._settle(case, "cancelled", reason)
+            if rest := [case for case in group if not holds(case)]:
+                self._waiting.append(rest)
+
+    def _tell(self, case: Case, told: Diagnostic) -> None:
+        self._told.setdefault(case.case_id, []).append(told)
+
+    def _settle(self, case: Case, status: Status, reason: str, transient: bool = False) -> None:
+        number = self._tally.first_missing(case.case_id)
+        work = settled_round(self.schedule, case, number, status, reason, transient=transient)
+        # It stands against all shares before.
+        result = replace(work.result, attempt=max(1, self._next_number - 1))
+        self._ready.append(SettledRound(case, result))
+        self._tally.end(case.case_id)
+
+
+def _fits(case: Case, host: Host) -> bool:
+    return case.host in ("", host.name) and host.has(case.runtime)

@@ -1,0 +1,293 @@
+"""Runs on several hosts, which are processes of this machine and are really ended.
+
+What must hold: every row arrives, none twice, each with its host, and whoever reads it is told what
+became of the hosts.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.cases.column import Row
+from app.columns.rows import Rows
+from app.comparison.aggregate_throughput import throughput_over_hosts
+from app.machine.environment import describe_host
+from app.plan.command_line import parse
+from app.plan.options import plan_from_options
+from app.remote import link
+from app.remote.carriers import ask_hosts
+from app.remote.ssh import PipeCarrier
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
+from app.runs.verify import verify
+from app.sweep.engine import Completed, Event
+from app.sweep.run import SweepRun
+from app.sweep.run_creation import create_run
+from app.sweep.scheduling.cluster import Cluster
+from app.sweep.work.share import HostedRound
+from exporters.diagnostics.catalogue import codes
+from tests.app.remote.processes import between, command_of, is_gone, wait_until
+from tests.app.sweep.sweeps import DEADLINE_S, write_add_graph
+
+GRAPHS = ("one", "two", "three", "four")
+React = Callable[[Event, SweepRun], object]
+
+
+@pytest.fixture(autouse=True)
+def _one_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+
+
+def hosts(*names: str, **commands: Sequence[str]) -> Cluster:
+    """Each a machine of its own."""
+    carrier = PipeCarrier({**{name: command_of(name) for name in names}, **commands})
+    return Cluster(carrier, ask_hosts(carrier))
+
+
+@contextmanager
+def a_run(
+    tmp_path: Path, *flags: str, cluster: Cluster | None = None, graphs: int = 4
+) -> Iterator[RunFolder]:
+    """A new run of small graphs on the scripted runtime."""
+    paths = [tmp_path / f"{name}.onnx" for name in GRAPHS[:graphs]]
+    for path in paths:
+        write_add_graph(path)
+    words = ["--headless", "--models", ",".join(map(str, paths)), "--runtimes", "fake"]
+    words += ["--preset", "glance", "--cluster", "local:1", *flags]
+    with closing(create_run(plan_from_options(parse(words)), tmp_path / "run", cluster)) as folder:
+        yield folder
+
+
+def measure(
+    folder: RunFolder, cluster: Cluster, react: React = lambda *_: None
+) -> tuple[list[Row], list[str]]:
+    """The rows at the end, and what was told of the hosts."""
+    deadline = time.monotonic() + DEADLINE_S
+    with SweepRun(folder, describe_host(), cluster=cluster) as run:
+        while not run.finished:
+            assert time.monotonic() < deadline
+            for event in run.step(0.05):
+                react(event, run)
+        run.close(0)
+        return run.rows(), list(run.hosts_left_out)
+
+
+def processes_of(run: SweepRun) -> Mapping[str, psutil.Process]:
+    """The process of each host that has a share now."""
+    works = [work for work in run._engine.in_flight if work.kind == "share"]
+    return {
+        work.share.host.name: psutil.Process(work._link._process.pid)  # type: ignore[attr-defined]
+        for work in works
+    }
+
+
+def test_a_run_is_shared_out_and_read_as_one(tmp_path: Path) -> None:
+    cluster = hosts("a", "b")
+    with a_run(tmp_path, "--rounds", "2", "--overhead") as folder:
+        rows, left_out = measure(folder, cluster)
+    assert Counter(row["status"] for row in rows) == {"ok": 8}
+    assert {row["rounds"] for row in rows} == {2}
+    assert left_out == []
+    by_model = {str(row["model"]).strip("nul()"): set() for row in rows}  # type: ignore[var-annotated]
+    for row in rows:
+        by_model[str(row["model"]).strip("nul()")].add(row["host"])
+    assert all(len(names) == 1 for names in by_model.values()), "a model goes with its twin"
+    assert {str(row["host"]) for row in rows} == {"a", "b"}
+    assert not [finding for finding in verify(tmp_path / "run").findings if not finding.harmless]
+    shares = sorted(path.name for path in (tmp_path / "run/hosts").glob("*/*"))
+    assert shares == ["1", "2", "3", "4"]
+
+
+def test_every_host_measures_everything_and_what_they_serve_is_added(tmp_path: Path) -> None:
+    cluster = hosts("a", "b")
+    flags = ("--per-host", "--rounds", "3", "--option", "fake.latency_us=2000")
+    with a_run(
+        tmp_path, *flags, "--option", "fake.wait=sleep", cluster=cluster, graphs=1
+    ) as folder:
+        rows, _ = measure(folder, cluster)
+    assert [(row["host"], row["status"]) for row in rows] == [("a", "ok"), ("b", "ok")]
+    run = read_run(tmp_path / "run")
+    (both,) = throughput_over_hosts(run, Rows().measured(run))
+    assert (both.absent, sorted(both.hosts)) == ("", ["a", "b"])
+    spans = {
+        run.host_of(case): [
+            (samples.started_ns.min(), samples.finished_ns.max())
+            for samples in map(run.samples_of, run.rounds_of(case))
+        ]
+        for case in run.cases
+    }
+    assert any(
+        start_ns < ended_there and begun_there < end_ns
+        for start_ns, end_ns in spans["a"]
+        for begun_there, ended_there in spans["b"]
+    ), "one clock for all processes of a machine tells that they overlapped"
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_what_a_lost_host_has_not_finished_goes_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
+) -> None:
+    """One that is stopped comes back later: nothing of it counts any more."""
+    monkeypatch.setattr(link, "SILENCE_S", 12.0)
+    broken: list[psutil.Process] = []
+    children: list[psutil.Process] = []
+
+    def breaks(event: Event, run: SweepRun) -> None:
+        if isinstance(event, Completed) and isinstance(event.work, HostedRound) and not broken:
+            process = processes_of(run)[event.work.host]
+            children.extend(process.children(recursive=True))
+            broken.append(process)
+            process.send_signal(how)
+
+    cluster = hosts("a", "b")
+    with a_run(tmp_path, "--rounds", "3", "--option", "fake.latency_us=100,200") as folder:
+        rows, left_out = measure(folder, cluster, breaks)
+    with suppress(psutil.NoSuchProcess):
+        broken[0].send_signal(signal.SIGCONT)
+    assert Counter(row["status"] for row in rows) == {"ok": 8}
+    assert {row["rounds"] for row in rows} == {3}
+    (sentence,) = left_out
+    lost_host = sentence.partition(" ")[0]
+    moved = [row for row in rows if "host_lost" in codes(diagnostics_of(row))]
+    assert moved
+    assert {row["host"] for row in moved} == {"a", "b"} - {lost_host}
+    run = read_run(tmp_path / "run")
+    for rounds in run.rounds.values():
+        assert len({result.attempt for result in rounds.values()}) == 1, "of one share each"
+    assert not [finding for finding in verify(run.path).findings if not finding.harmless]
+    wait_until(lambda: all(map(is_gone, children)))
+
+
+LIES = {
+    "damaged samples": (
+        "def change(values, data):\n"
+        "    if 'samples' in str(values.get('file')) and not values['offset']:\n"
+        "        data = data[:40] + bytes(8) + data[48:]\n"
+        "    return [(values, data)]"
+    ),
+    "counts that the samples contradict": (
+        "def change(values, data):\n"
+        "    if 'journal' in str(values.get('file')):\n"
+        "        lines = [json.loads(line) for line in data.splitlines()]\n"
+        "        for line in lines:\n"
+        "            line.pop('crc32')\n"
+        "            if line['kind'] == 'round': line['iterations'] += 1\n"
+        "        texts = [json.dumps(line, separators=(',', ':')).encode() for line in lines]\n"
+        "        data = b''.join(LINE.sealed(text) + b'\\n' for text in texts)\n"
+        "    return [(values, data)]"
+    ),
+    "a file outside": (
+        "def change(values, data):\n"
+        "    if 'samples' in str(values.get('file')):\n"
+        "        values = {**values, 'file': '../../../escaped'}\n"
+        "    return [(values, data)]"
+    ),
+    "a flood": (
+        "def change(values, data):\n"
+        "    if 'samples' in str(values.get('file')):\n"
+        "        for n in range(1 << 20):\n"
+        "            yield {**values, 'offset': n << 20}, bytes(1 << 20)\n"
+        "    yield values, data"
+    ),
+    "no message of ours": (
+        "def change(values, data):\n"
+        "    return [({'strange': 1}, b'')] if 'file' in values else [(values, data)]"
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_host_that_sends_what_can_not_be_is_let_go_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    monkeypatch.setattr("app.sweep.work.share.MOST_BYTES", 64 << 20)
+    cluster = hosts("good", bad=between(tmp_path / "bad.py", "bad", LIES[lie]))
+    with a_run(tmp_path, "--rounds", "1", graphs=2) as folder:
+        rows, left_out = measure(folder, cluster)
+    assert [(row["status"], row["host"]) for row in rows] == [("ok", "good")] * 2
+    (sentence,) = left_out
+    assert sentence.startswith("bad is left out: ")
+    assert not (tmp_path / "escaped").exists()
+    assert not [finding for finding in verify(tmp_path / "run").findings if not finding.harmless]
+
+
+def test_where_no_host_is_left_what_is_there_stays_and_others_go_on(tmp_path: Path) -> None:
+    def kills(event: Event, run: SweepRun) -> None:
+        if isinstance(event, Completed) and isinstance(event.work, HostedRound):
+            for process in processes_of(run).values():
+                process.kill()
+
+    with a_run(tmp_path, "--rounds", "2", graphs=1) as folder:
+        rows, left_out = measure(folder, hosts("a"), kills)
+    (row,) = rows
+    assert row["rounds"] == 1
+    assert len(left_out) == 1
+    with closing(RunFolder.reopen(tmp_path / "run")) as folder:
+        rows, _ = measure(folder, hosts("other"))
+    assert (rows[0]["status"], rows[0]["rounds"], rows[0]["host"]) == ("ok", 2, "other")
+    assert "host_changed" in codes(diagnostics_of(rows[0]))
+    run = read_run(tmp_path / "run")
+    (rounds,) = run.rounds.values()
+    assert {result.attempt for result in rounds.values()} == {2}
+
+
+def test_per_host_a_lost_hosts_cases_say_so(tmp_path: Path) -> None:
+    def kills(event: Event, run: SweepRun) -> None:
+        if (process := processes_of(run).get("b")) is not None:
+            process.kill()
+
+    cluster = hosts("a", "b")
+    with a_run(tmp_path, "--per-host", "--rounds", "1", cluster=cluster, graphs=1) as folder:
+        rows, _ = measure(folder, cluster, kills)
+    by_host = {row["host"]: row for row in rows}
+    assert {host: row["status"] for host, row in by_host.items()} == {"a": "ok", "b": "cancelled"}
+    assert "b was lost" in str(by_host["b"]["reason"])
+
+
+def test_a_run_that_is_stopped_ends_on_its_hosts_and_is_resumed(tmp_path: Path) -> None:
+    children: list[psutil.Process] = []
+
+    def stops(event: Event, run: SweepRun) -> None:
+        if isinstance(event, Completed) and isinstance(event.work, HostedRound):
+            for process in processes_of(run).values():
+                children.extend(process.children(recursive=True))
+            run.stop()
+
+    with a_run(tmp_path, "--rounds", "3", graphs=2) as folder:
+        rows, left_out = measure(folder, hosts("a"), stops)
+    assert left_out == []
+    assert sum(int(str(row["rounds"] or 0)) for row in rows) < 6
+    wait_until(lambda: all(map(is_gone, children)))
+    with closing(RunFolder.reopen(tmp_path / "run")) as folder:
+        rows, _ = measure(folder, hosts("a"))
+    assert [(row["status"], row["rounds"]) for row in rows] == [("ok", 3)] * 2
+
+
+def test_a_hosts_run_ends_with_the_process_that_asked_for_it(tmp_path: Path) -> None:
+    """The link is a pipe here, as it is by ssh without a terminal."""
+    children: list[psutil.Process] = []
+
+    def leaves(event: Event, run: SweepRun) -> None:
+        if isinstance(event, Completed) and isinstance(event.work, HostedRound) and not children:
+            (process,) = processes_of(run).values()
+            children.extend(process.children(recursive=True))
+            (work,) = (w for w in run._engine.in_flight if w.kind == "share")
+            os.close(work._link._process.stdin.fileno())  # type: ignore[attr-defined]
+
+    with a_run(tmp_path, "--rounds", "20", graphs=1) as folder:
+        start_s = time.monotonic()
+        measure(folder, hosts("a"), leaves)
+    assert children
+    wait_until(lambda: all(map(is_gone, children)))
+    assert time.monotonic() - start_s < DEADLINE_S
