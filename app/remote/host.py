@@ -111,13 +111,14 @@ class Host:
         private_folder(share)
         for name, (digest, _) in files.items():
             self._store.link(str(digest), share / plain(name))
+        sent = _Sent(share)
         with self._machine_to_itself():
             keep_to(self._cores)
             environ = {**scrubbed(), STEERED: "1"}
             command = install_layout.command("app", "resume", str(share), "--quiet")
             child = Child(command, self._bell, environ)
             try:
-                return self._follow(child, share)
+                return self._follow(child, sent)
             finally:
                 child.close()
 
@@ -139,9 +140,8 @@ class Host:
                     missing -= len(data)
             self._store.take(digest, part)
 
-    def _follow(self, child: Child, share: Path) -> tuple[int, str]:
+    def _follow(self, child: Child, sent: _Sent) -> tuple[int, str]:
         """Send what the child writes until it is gone; pass on what it is told."""
-        sent = _Sent(share)
         while True:
             for values, _ in self._arrived():
                 if "stop" in values:
@@ -216,7 +216,9 @@ class _Sent:
 
     def __init__(self, share: Path) -> None:
         self._share = share
-        self._sent: dict[Path, tuple[int, int]] = {}
+        # What came with the share is where it came from.
+        stats = {path: path.stat() for folder in SENT for path in (share / folder).glob("*")}
+        self._sent = {path: (status.st_ino, status.st_size) for path, status in stats.items()}
 
     def news(self) -> Iterator[Message]:
         """What was added since the last call, block by block."""

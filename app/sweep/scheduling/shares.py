@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
@@ -17,9 +18,15 @@ from app.plan.reference_cases import baselines
 from app.remote.facts import Host
 from app.run_folder.bundle import Bundle, Exported, packed
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import DiscardedRound, share_folders
+from app.run_folder.journal import (
+    DiscardedRound,
+    Line,
+    journal_text,
+    line_values,
+    share_folders,
+)
 from app.run_folder.manifest import manifest_text
-from app.run_folder.run import Run
+from app.run_folder.run import SAMPLES, Run
 from app.sweep.scheduling.cluster import Cluster
 from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.round_budget import RoundPolicy, Tally
@@ -225,10 +232,15 @@ class SharedSweep(GridScheduler):
                 return False
         return True
 
+    def _goes_on(self, case: Case, host: Host) -> bool:
+        """Whether the host has measured rounds of the case, and was not lost since."""
+        is_its = bool(self._tally.recorded_of(case.case_id)) and case.case_id not in self._told
+        return is_its and self.recorded.host_of(case) == host.name
+
     def _void(self, case: Case, host: Host, number: int) -> None:
-        """Rounds that another share has measured do not count beside those of this one."""
+        """Rounds that another host has measured do not count beside those of this one."""
         recorded = self._tally.recorded_of(case.case_id)
-        if not recorded:
+        if not recorded or self._goes_on(case, host):
             return
         before = self.recorded.host_of(case) if case.case_id not in self._told else ""
         if before:
@@ -255,6 +267,7 @@ class SharedSweep(GridScheduler):
             Bundle(host.name, host.machine, number, exported, tuple(warnings)),
             self.cluster.send_code,
         )
+        earlier, samples = self._earlier([case for case in cases if self._goes_on(case, host)])
         share = Share(
             host=host,
             number=number,
@@ -263,11 +276,26 @@ class SharedSweep(GridScheduler):
             cases=tuple(cases),
             manifest=manifest_text(own).encode(),
             bundle=bundle,
-            files=files,
+            earlier=earlier,
+            files={**files, **samples},
         )
         machine = CPU if host.machine == this_machine() else f"host:{host.machine}"
         needs = Needs(exclusive=frozenset({machine}))
         return ShareWork(share, self.cluster.carrier, self.folder.path, needs)
+
+    def _earlier(self, cases: Sequence[Case]) -> tuple[bytes, dict[str, Path]]:
+        """The journal lines of rounds that a host goes on from, and their samples by name."""
+        lines: list[Line] = []
+        samples: dict[str, Path] = {}
+        run = self.recorded
+        for case in cases:
+            writer = run.writer_of(case)
+            lines += [] if writer is None or writer in lines else [writer]
+            for result in run.rounds_of(case):
+                lines.append(result)
+                if result.samples:
+                    samples[f"{SAMPLES}/{result.samples}"] = run.samples_path(result)
+        return journal_text(map(line_values, lines)), samples
 
     def _models_of(self, cases: Sequence[Case]) -> Iterator[tuple[ModelKey, ExportReply]]:
         """What the share's models became, those of neighbours and twins with them."""

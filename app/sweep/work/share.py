@@ -54,7 +54,8 @@ from runtimes.registry import names, parse_spec
 MOST_BYTES = 4 << 30
 """Of all files of a share."""
 MOST_JOURNALS = 16
-END_LIMIT_S = 60.0
+_EARLIER = "earlier.jsonl"
+"""The journal, on the host alone, of rounds that it has measured before."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NOT_MEASURED: frozenset[Status] = frozenset({"imported", "compiles", "cancelled"})
 
@@ -91,8 +92,9 @@ class HostedRound(SettledRound):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """`files` are what the host needs beside the manifest and the bundle, by their place in the
-    share. `rounds` is how many a case may have."""
+    """`files` are what the host needs beside the manifest, the bundle and the journal of `earlier`
+    rounds that it goes on from, by their place in the share. `rounds` is how many a case may
+    have."""
 
     host: Host
     number: int
@@ -101,6 +103,7 @@ class Share:
     cases: tuple[Case, ...]
     manifest: bytes
     bundle: bytes
+    earlier: bytes
     files: dict[str, Path]
 
 
@@ -143,10 +146,13 @@ class ShareWork(Work):
                 (self.folder / folder).mkdir(parents=True)
             write_atomically(self.folder / MANIFEST, self.share.manifest)
             write_atomically(self.folder / BUNDLE, self.share.bundle)
+            if self.share.earlier:
+                write_atomically(self.folder / _EARLIER, self.share.earlier)
         except OSError as error:
             raise unwritable(self.folder, error, ", then resume it", " any more") from error
         try:
             own = {name: self.folder / name for name in (MANIFEST, BUNDLE)}
+            own |= {f"{JOURNAL}/{_EARLIER}": self.folder / _EARLIER} if self.share.earlier else {}
             files = {}
             for name, path in {**own, **self.share.files}.items():
                 # What the cache keeps is called by its content, and was read when it was taken.

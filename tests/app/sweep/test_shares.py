@@ -6,6 +6,7 @@ became of the hosts.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -272,6 +273,14 @@ def test_a_run_that_is_stopped_ends_on_its_hosts_and_is_resumed(tmp_path: Path) 
     with closing(RunFolder.reopen(tmp_path / "run")) as folder:
         rows, _ = measure(folder, hosts("a"))
     assert [(row["status"], row["rounds"]) for row in rows] == [("ok", 3)] * 2
+    written = [
+        (line["case_id"], line["round"])
+        for journal in (tmp_path / "run/hosts").glob("*/*/journal/*.jsonl")
+        for line in map(json.loads, journal.read_text().splitlines())
+        if line["kind"] == "round"
+    ]
+    assert len(written) == len(set(written)) == 6, "none was measured twice"
+    assert not [finding for finding in verify(tmp_path / "run").findings if not finding.harmless]
 
 
 def test_a_hosts_run_ends_with_the_process_that_asked_for_it(tmp_path: Path) -> None:
