@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from app.__main__ import main
@@ -25,8 +26,8 @@ from app.remote.carriers import ask_hosts, open_carrier
 from app.remote.link import HostError
 from app.remote.ssh import COMMAND_VARIABLE, PipeCarrier, ssh_carrier
 from exporters import install_layout
-from tests.app.headless.batch import rows, run
-from tests.app.remote.processes import scripted
+from tests.app.headless.batch import launch, rows, run
+from tests.app.remote.processes import is_gone, scripted, wait_until
 from tests.app.remote.releases import release
 from tests.app.sweep.sweeps import write_add_graph
 
@@ -242,3 +243,33 @@ def test_a_run_on_two_hosts_over_a_real_ssh(
     assert code == 0, errors
     measured = {(row["status"], row["host"]) for row in rows(tmp_path / "run")}
     assert measured == {("ok", "127.0.0.1"), ("ok", "localhost")}
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(
+    shutil.which("sshd", path="/usr/sbin:/usr/bin") is None, reason="sshd is not installed"
+)
+def test_a_hosts_processes_end_within_10_s_of_the_ssh_that_led_to_them(
+    tmp_path: Path, program: Path, cache: Path
+) -> None:
+    program.write_text(program.read_text().replace("exec ", f"GRAPHLAP_CACHE={cache} exec "))
+    graph, user = write_add_graph(tmp_path / "add.onnx"), getpass.getuser()
+    words = [str(graph), "--runtimes", "fake", "--preset", "glance", "--rounds", "30"]
+    cluster = f"ssh:{user}@127.0.0.1={program}"
+    with loopback(tmp_path):
+        process = launch("run", *words, "--cluster", cluster, "--out", str(tmp_path / "run"))
+        wait_until(lambda: bool(list((tmp_path / "run").glob("hosts/*/*/samples/*.bin"))))
+        there = [
+            other
+            for other in psutil.process_iter(["cmdline"])
+            if str(cache) in " ".join(other.info["cmdline"] or ()) and other.pid != process.pid
+        ]
+        assert any("resume" in (other.info["cmdline"] or ()) for other in there)
+        process.kill()
+        for client in psutil.process_iter(["name", "cmdline"]):
+            if client.info["name"] == "ssh" and str(program) in " ".join(client.info["cmdline"]):
+                client.kill()
+        start_s = time.monotonic()
+        wait_until(lambda: all(map(is_gone, there)))
+        assert time.monotonic() - start_s < 10.0
+        process.communicate()
