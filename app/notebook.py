@@ -37,7 +37,7 @@ from app.run_folder.files import is_path
 from app.run_folder.run import Run
 from app.runs.exporting.tables import pandas, run_frame, samples_frame
 from app.runs.following.state import case_operators
-from app.runs.verify import read_intact
+from app.runs.union import read_runs
 from exporters.types import GraphlapError
 
 if TYPE_CHECKING:
@@ -61,19 +61,21 @@ _COMPARED_COLUMNS = (
 )
 
 
-def open(path: str | Path) -> OpenedRun:
-    """The run in a folder, as far as it is now; ResultsError if there is none. What is damaged is
+def open(path: str | Path, *others: str | Path) -> OpenedRun:
+    """The run in a folder, as far as it is now, or those in several as one, each given as a path
+    or as `NAME=PATH` with a name for its host; ResultsError if there is none. What is damaged is
     left out and warned of.
 
     >>> run = graphlap.open("runs/nets")
     >>> run.rows.sort_values("latency_p50_us")
     """
-    if not is_path(path):
-        raise ResultsError(f"{path!r} is no path", "Give the folder of a run")
-    intact = read_intact(Path(path))
-    for sentence in intact.damage_texts:
+    for one in (path, *others):
+        if not is_path(one):
+            raise ResultsError(f"{one!r} is no path", "Give the folder of a run")
+    run, damage = read_runs([str(one) for one in (path, *others)])
+    for sentence in damage:
         warn(sentence, stacklevel=2)
-    return OpenedRun(intact.run)
+    return OpenedRun(run)
 
 
 class DrawnFigure:
@@ -116,7 +118,9 @@ class OpenedRun:
         """The beginning of the summary, up to the figures, and the folder."""
         blocks = list(shown_blocks(self.run, self.measured, _WIDTH))
         tables = [place for place, block in enumerate(blocks) if isinstance(block, Table)]
-        return as_text(blocks[: tables[0] + 1 if tables else 1], _WIDTH) + str(self.run.path)
+        return as_text(blocks[: tables[0] + 1 if tables else 1], _WIDTH) + " ".join(
+            map(str, self.run.paths)
+        )
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -145,8 +149,8 @@ class OpenedRun:
         if not 0.0 <= band < 1.0:
             raise PlanError(f"band is not a share from 0 to 1 (got {band!r})", "give 0.02 for 2%")
         other = before if isinstance(before, OpenedRun) else open(before)
-        reject_same_run(other.run, self.run.manifest)
-        history = history_for([other.run.path, self.run.path])
+        reject_same_run(other.run, self.run.run_ids)
+        history = history_for([*other.run.paths, *self.run.paths])
         return comparison_frame(compare_runs(other._side, self._side, band, history))
 
     def latency(self, cases: Sequence[str] = ()) -> DrawnFigure:

@@ -47,7 +47,7 @@ def _identity(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
     return {
         "schema_version": manifest.schema_version,
         "graphlap_version": plan_manifest.graphlap_version,
-        "run_id": manifest.run_id,
+        "run_id": plan_manifest.run_id,
         "case_id": case.case_id,
         "host": run.host_of(case) or None,
         "started_at_utc": min((r.started_at_utc for r in rounds if r.started_at_utc), default=None),

@@ -83,7 +83,10 @@ _PACKAGES = ("PySide6", "pyqtgraph")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the window is to show."""
     parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="a run folder, a plan, or .onnx files"
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="a run folder or two, a plan, or .onnx files",
     )
     parser.add_argument(
         "--install-desktop",

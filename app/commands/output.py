@@ -15,6 +15,7 @@ from app.plan.settings.setting import OUTPUT
 from app.present.document import Block, Points
 from app.present.terminal import FORMATS, TABLE, write_formatted
 
+SEVERAL = "run folders; several are read as one run, NAME is what the host of one is called"
 Writers = Mapping[str, Callable[[], str]]
 """The text of a format, where a command has one of its own, with keys that stay."""
 

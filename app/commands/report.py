@@ -11,7 +11,14 @@ from app.console.verify import DAMAGED
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The runs, and the page."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; two are compared")
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="[NAME=]RUN",
+        help="run folders; several are one page, as one run where no two of them timed a case on "
+        "one host, else each by itself, and two are compared; NAME is what the host of one is "
+        "called",
+    )
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)"
     )

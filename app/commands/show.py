@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 
-from app.commands.output import add_format, add_verbose, format_of, print_document
+from app.commands.output import SEVERAL, add_format, add_verbose, format_of, print_document
 from app.commands.settings import add_settings
 from app.console.streams import width_of
 from app.present.terminal import TABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The run folder, and how much of it."""
-    parser.add_argument("folder", metavar="RUN", help="the run folder")
+    """The run folders, and how much of them."""
+    parser.add_argument("runs", nargs="+", metavar="[NAME=]RUN", help=SEVERAL)
     add_settings(parser, "show")
     add_format(parser)
     add_verbose(parser)
@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     from app.console.answer.length import fit_to_screen
 
     width = width_of(sys.stdout)
-    answer = show(options.folder, width, options.sort, options.verbose, options.time)
+    answer = show(options.runs, width, options.sort, options.verbose, options.time)
     is_short = format_of(options) == TABLE and not options.verbose and not options.time
     blocks = fit_to_screen(answer.blocks, width) if is_short else answer.blocks
     print_failure = print_document(blocks, options, lines=answer.damage, facts=answer.facts)

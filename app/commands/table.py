@@ -88,9 +88,13 @@ COMMANDS = (
     Command(
         "show",
         "results",
-        "print the results of a run",
+        "print the results of a run, or of several as one",
         "commands.show",
-        ("graphlap show runs/nets --verbose", "graphlap show runs/nets -f csv"),
+        (
+            "graphlap show runs/nets --verbose",
+            "graphlap show runs/nets -f csv",
+            "graphlap show edge=board/nets server/nets",
+        ),
     ),
     Command(
         "compare",
@@ -112,7 +116,7 @@ COMMANDS = (
     Command(
         "report",
         "results",
-        "write one HTML page of run folders; two are compared",
+        "write one HTML page of a run, of several as one, or of two compared",
         "commands.report",
         ("graphlap report runs/nets -o nets.html",),
     ),
@@ -121,7 +125,10 @@ COMMANDS = (
         "results",
         "write runs in the formats of other programs",
         "commands.export",
-        ("graphlap export runs/nets -f markdown,trace",),
+        (
+            "graphlap export runs/nets -f markdown,trace",
+            "graphlap export board/nets server/nets -f csv -o both",
+        ),
     ),
     Command(
         "import",
@@ -129,13 +136,6 @@ COMMANDS = (
         "make a run folder of the result files of other benchmarks",
         "commands.import_files",
         ("graphlap import times.json resnet=trt.json --out runs/theirs",),
-    ),
-    Command(
-        "merge",
-        "results",
-        "make one run folder of runs from several machines",
-        "commands.merge",
-        ("graphlap merge edge=board/nets server/nets --out runs/both",),
     ),
     Command(
         "verify",

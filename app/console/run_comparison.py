@@ -292,7 +292,7 @@ def comparer_of(
         return Comparer(output_options, settings=settings, allow_mixed=flags.allow_mixed)
     intact = read_intact(Path(flags.against))
     if resumed is not None:
-        reject_same_run(intact.run, resumed)
+        reject_same_run(intact.run, frozenset({resumed.run_id}))
     stored_side = side_of(intact.run)
     if not any(measurement.summary for measurement in stored_side.cases):
         raise PlanError(f"nothing was measured in {stored_side.name}", "name a run that has rows")
@@ -352,7 +352,7 @@ def compare(
     """
     paths = [Path(first), Path(second)]
     intact_runs = [read_intact(path) for path in paths]
-    reject_same_run(intact_runs[0].run, intact_runs[1].run.manifest)
+    reject_same_run(intact_runs[0].run, intact_runs[1].run.run_ids)
     first_side, second_side = (side_of(item.run) for item in intact_runs)
     history = history_for(
         paths, _undamaged_runs(intact_runs, (first_side, second_side)), Path(past) if past else None

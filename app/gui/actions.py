@@ -77,14 +77,6 @@ _FILE = (
         "Type another name for a baseline, in the list below the series",
     ),
     ActionSpec(
-        "merge_runs",
-        "Mer&ge with run…",
-        "files.merge_runs",
-        "Ctrl+Shift+M",
-        "Make one run of the open one and another's, such as of two machines, or of all that were "
-        "dropped together; the same case on two hosts stands side by side",
-    ),
-    ActionSpec(
         "drop_baselines",
         "&Clear baselines",
         "drop_baselines",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QObject, Signal
@@ -12,7 +11,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.gui.editor.editor import SweepEditor
-from app.gui.launch.merging import RunMerger
 from app.gui.launch.own_command import ReportWriter
 from app.gui.look.csv_file import write_csv
 from app.gui.look.errors import errors_to
@@ -104,10 +102,6 @@ class FileCommands(QObject):
         self._report = ReportWriter(self)
         self._report.failed.connect(self.failed)
         self._report.done.connect(lambda page: self.said.emit(f"Saved the report as {page}"))
-        self._merger = RunMerger(self)
-        self._merger.failed.connect(self.failed)
-        self._merger.done.connect(self._on_merge)
-        self._several: tuple[Path, ...] = ()
 
     def open_paths(self, paths: Sequence[Path]) -> None:
         """Runs are opened, the second beside the first; a plan and models go to the editor."""
@@ -121,11 +115,10 @@ class FileCommands(QObject):
                 files.runs, (self.run_chosen, self.second_run_chosen), strict=False
             ):
                 signal.emit(folder)
-            self._several = files.runs if len(files.runs) > 1 else ()
-            if self._several:
+            if len(files.runs) > 2:
                 self.said.emit(
-                    f"Opened the first two of {len(files.runs)} runs: Ctrl+Shift+M makes one run "
-                    "of all of them"
+                    f"Opened the first two of {len(files.runs)} runs: graphlap report shows all of "
+                    "them as one"
                 )
 
     def open_file(self) -> None:
@@ -148,32 +141,6 @@ class FileCommands(QObject):
         folder = self._ask_for_folder("Compare with run")
         if folder is not None:
             self.second_run_chosen.emit(folder)
-
-    def merge_runs(self) -> None:
-        """Make one run of those that were opened together, else of the open one and another."""
-        folder = self._feed.folder
-        if folder is None:
-            self.failed.emit(
-                GraphlapError("there is no run to merge", "open one first, with Ctrl+O")
-            )
-            return
-        folders = self._several if folder in self._several else ()
-        if not folders:
-            other = self._ask_for_folder("Merge with run")
-            folders = (folder, other) if other is not None else ()
-        if folders:
-            name = f"{datetime.now():%Y%m%d-%H%M%S}-merged"
-            with errors_to(self.failed.emit):
-                self._merger.merge(folders, self._preferences.runs_folder / name)
-                self.said.emit(f"Merging {len(folders)} runs")
-
-    def _on_merge(self, folder: Path, left_out: bool) -> None:
-        self._several = ()
-        self.run_chosen.emit(folder)
-        damage_note = (
-            ", but for what is damaged in them: graphlap verify reports it" if left_out else ""
-        )
-        self.said.emit(f"Merged the runs as {folder}{damage_note}")
 
     def baseline_run(self) -> None:
         if self._feed.folder is None:
@@ -245,7 +212,6 @@ class FileCommands(QObject):
 
     def close(self) -> None:
         self._report.close()
-        self._merger.close()
 
     def choose_runs_folder(self) -> None:
         folder = self._ask_for_folder("Runs folder")

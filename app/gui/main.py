@@ -20,6 +20,7 @@ from app.gui.look.errors import ErrorHooks
 from app.gui.look.icons import app_icon
 from app.gui.look.preferences import Preferences
 from app.plan.plan import Plan
+from app.run_folder.manifest import MANIFEST
 from exporters.types import FILE_ENDINGS
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ NO_DISPLAY = (
 def main(paths: Sequence[Path] = (), plan: Plan | None = None) -> int:
     """Open the window and return its exit code.
 
-    A run folder among the paths is opened; a plan file, models or the `plan` fill the editor.
+    A run folder among the paths is opened, a second beside it; a plan file, models or the `plan`
+    fill the editor.
     GraphlapError for a path that is none of these.
     """
     paths = _check_paths(paths, plan is not None)
@@ -74,14 +76,21 @@ def shown_window() -> MainWindow:
 
 
 def _check_paths(paths: Sequence[Path], named: bool) -> Sequence[Path]:
-    """One run folder, one plan, or models; PlanError says what can't be opened."""
+    """One run folder or two, one plan, or models; PlanError says what can't be opened."""
+    if len(paths) > 2 and all((path / MANIFEST).is_file() for path in paths):
+        raise PlanError(
+            f"the window shows two runs beside each other (got {len(paths)})",
+            "Name two, or read all as one with graphlap show or report",
+        )
+    are_runs = len(paths) == 2 and all((path / MANIFEST).is_file() for path in paths)
     for path in paths:
         if not path.exists():
             raise PlanError(f"there is no {path}", "name a run folder, a plan or an .onnx file")
-        if path.suffix.lower() not in FILE_ENDINGS and (len(paths) > 1 or not _alone(path)):
+        is_alone = len(paths) == 1 and _alone(path)
+        if path.suffix.lower() not in FILE_ENDINGS and not (is_alone or are_runs):
             raise PlanError(
                 f"{path} can't be opened beside others" if _alone(path) else f"{path} is no model",
-                "name one run folder, one .toml plan, or .onnx files",
+                "name one or two run folders, one .toml plan, or .onnx files",
             )
     if paths and named and not paths[0].is_dir():
         raise PlanError(f"{paths[0]} and the flags name two plans", "give one of them")

@@ -23,6 +23,7 @@ from app.machine.environment import graphlap_version
 from app.run_folder.folder import is_being_written
 from app.run_folder.hosts import environments
 from app.run_folder.journal import FOLDER as JOURNAL
+from app.run_folder.journal import journals
 from app.run_folder.manifest import FULL_TABLE, MANIFEST, Manifest, read_manifest
 from app.run_folder.run import Run
 from app.run_folder.table import read_rows
@@ -32,14 +33,13 @@ from app.runs.reader import read_environments, read_run
 @dataclass(frozen=True, slots=True)
 class PastRun:
     """One run: where it lies, when it began, on which hosts, and its cases with their rows. `name`
-    is its plan's; `merged` are the ids of the runs that it is of."""
+    is its plan's."""
 
     path: Path
     run_id: str
     created_at_utc: str
     environments: Mapping[str, Mapping[str, Any]]
     cases: tuple[tuple[Case, Row], ...]
-    merged: tuple[str, ...] = ()
     name: str = ""
 
     def environment_of(self, host: str) -> Mapping[str, Any]:
@@ -78,7 +78,6 @@ def past_runs(folder: Path) -> tuple[list[PastRun], list[SkippedFolder]]:
             passed_over.append(SkippedFolder(path, reason))
         else:
             runs[run.run_id] = run
-    passed_over += _drop_duplicates(runs)
     if not runs:
         reason = f" ({passed_over[0].reason})" if passed_over else ""
         raise ResultsError(
@@ -103,8 +102,6 @@ def neighbouring_runs(
                 is_known = path in runs_by_path and not is_being_written(path)
                 run = runs_by_path[path] if is_known else _read(path)
                 runs.setdefault(run.run_id, run)
-    for _ in _drop_duplicates(runs):
-        pass
     return sorted(runs.values(), key=lambda run: run.created_at_utc)
 
 
@@ -116,22 +113,6 @@ def _skipped_folder(path: Path, reason: str) -> SkippedFolder:
         return SkippedFolder(path, reason, True, read_manifest(path).created_at_utc)
     except ResultsError:
         return SkippedFolder(path, reason, True)
-
-
-def _drop_duplicates(runs: dict[str, PastRun]) -> Iterator[SkippedFolder]:
-    """Leave out what is there twice, and say why: a merged run, or what is in one if not all of its
-    runs are here themselves."""
-    for run in [candidate for candidate in runs.values() if candidate.merged]:
-        present_ids = [run_id for run_id in run.merged if run_id in runs]
-        if len(present_ids) == len(run.merged):
-            del runs[run.run_id]
-            reason = f"{run.path} was merged of runs that are here themselves"
-            yield SkippedFolder(run.path, reason)
-            continue
-        for run_id in present_ids:
-            path = runs.pop(run_id).path
-            reason = f"{path} is in {run.path}, which was merged of it and others"
-            yield SkippedFolder(path, reason)
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
@@ -170,7 +151,6 @@ def _past_run(
         manifest.created_at_utc,
         environments(manifest, hosts, rows.values()),
         tuple((case, rows[case.case_id]) for case in manifest.cases),
-        tuple(part.run_id for part in manifest.merged),
         manifest.name,
     )
 
@@ -180,9 +160,8 @@ def _whole_table(path: Path, manifest: Manifest) -> dict[str, Row]:
     table = path / FULL_TABLE
     if manifest.graphlap_version != graphlap_version() or not table.is_file():
         return {}
-    journals = (path / JOURNAL).glob("*.jsonl")
     try:
-        if any(journal.stat().st_mtime_ns > table.stat().st_mtime_ns for journal in journals):
+        if any(file.stat().st_mtime_ns > table.stat().st_mtime_ns for file in journals(path)):
             return {}
         with table.open(encoding="utf-8", newline="") as file:
             header = tuple(next(csv.reader(file), ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -137,14 +137,13 @@ class RunSide:
     run_ids: frozenset[str] = frozenset()
 
 
-def reject_same_run(first: Run, second: Manifest) -> None:
-    """PlanError for runs that are one run or copies of one, or that have merged the same run: such
+def reject_same_run(first: Run, second_ids: frozenset[str]) -> None:
+    """PlanError for runs that are one run or copies of one, or unions with the same run: such
     rounds show nothing of a change."""
-    shared_ids = sorted(first.manifest.run_ids & second.run_ids)
+    shared_ids = sorted(first.run_ids & second_ids)
     if shared_ids:
-        verb = "have merged" if first.manifest.merged or second.merged else "are"
         raise PlanError(
-            f"{first.path}: both {verb} run {shared_ids[0]}, so the two can't show a difference",
+            f"{first.path}: both are of run {shared_ids[0]}, so the two can't show a difference",
             "Name two runs that were measured apart",
         )
 
@@ -153,7 +152,9 @@ def side_of(run: Run, measurements: Sequence[MeasuredCase] | None = None) -> Run
     """A run folder as a side, under its path; `measurements` are its cases, where they are
     known."""
     cases = Rows().measured(run) if measurements is None else measurements
-    return side_of_manifest(str(run.path), run.manifest, run.environments, cases)
+    name = " ".join(map(str, run.paths))
+    side = side_of_manifest(name, run.manifest, run.environments, cases)
+    return replace(side, run_ids=run.run_ids)
 
 
 def side_of_manifest(
@@ -172,7 +173,7 @@ def side_of_manifest(
         plan.percentiles,
         plan.band,
         plan.judge,
-        manifest.run_ids,
+        frozenset({manifest.run_id}),
     )
 
 

@@ -18,8 +18,6 @@ from app.formatting.text import one_line
 from app.plot_data.series import Series, ranked
 from app.run_folder.diagnostics import diagnostics_of, text
 from app.run_folder.files import Problem
-from app.run_folder.hosts import plan_differences
-from app.run_folder.manifest import MergedRun
 from app.stats.intervals import MINIMUM_ROUNDS
 from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import codes, diagnostic, grouped
@@ -115,11 +113,10 @@ def issues_of(
     series: Sequence[Series],
     environments: Mapping[str, Mapping[str, Any]],
     is_over: bool,
-    merged_runs: Sequence[MergedRun] = (),
     problems: Sequence[Problem] = (),
 ) -> list[Issue]:
     """Of a run's cases and of the hosts that measured them: what is `problems`, failures, warnings,
-    then the machine, then in what the runs differ that a `merged_runs` one is of.
+    then the machine.
 
     While a run is not `over`, nothing is said of what it may still come to.
     """
@@ -130,14 +127,7 @@ def issues_of(
     ]
     if is_over:
         issues += _few_rounds_issues(timed_series)
-    issues += _host_issues(environments, timed_series)
-    return [
-        *issues,
-        *(
-            Issue(sentence, "", len(series), _ANYWHERE)
-            for sentence in plan_differences(merged_runs)
-        ),
-    ]
+    return [*issues, *_host_issues(environments, timed_series)]
 
 
 def _damage_issues(problems: Sequence[Problem], rows: int) -> Iterator[Issue]:

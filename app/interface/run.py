@@ -166,6 +166,8 @@ def compare(
 
 def _folder(side: object) -> str:
     if isinstance(side, OpenedRun):
+        if side.run.parts:
+            raise PlanError("compare: a side is of several run folders", "Use OpenedRun.compare")
         return str(side.run.path)
     if not is_path(side):
         raise PlanError(f"{side!r} is no run", "give a run, or the path of its folder")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +31,6 @@ from app.console.run_comparison import Comparer
 from app.console.run_summary import RunSummary, spread_advice, summarise_run, without_rankings
 from app.console.scaling import throughput_sentences
 from app.console.verdicts import comparison_blocks
-from app.console.verify import damage
 from app.formatting import text
 from app.formatting.case_labels import model_labels
 from app.history.run_comparison import RunSide, compare_runs, history_for, side_of
@@ -57,10 +57,10 @@ from app.report import comparison_figures, execution_figures
 from app.report.execution_figures import card_figures, operator_figures
 from app.report.figures import FIGURES, TimedCase, ratios
 from app.report.figures import timed_cases as figures_shown
-from app.run_folder.hosts import environments, plan_differences
+from app.run_folder.hosts import environments
 from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Run
-from app.runs.verify import IntactRun, read_intact
+from app.runs.union import MeasuredTwice, read_runs
 from exporters import install_layout
 from exporters.models import catalogue
 
@@ -144,7 +144,7 @@ _HOST: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 
 
 def machine_blocks(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:
-    """A column for each host; a merged run is repeated where its own were measured."""
+    """A column for each host; what is of several runs is repeated where each was measured."""
     host_facts = [{**host, "host": name or host.get("host")} for name, host in hosts.items()]
     rows = [
         (title, *("" if host.get(name) is None else text(host.get(name)) for host in host_facts))
@@ -155,7 +155,7 @@ def machine_blocks(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator
     rows.append(("Packages", *(versions if hosts else [""])))
     columns = ("", *(str(host.get("host") or "machine") for host in host_facts or [{}]))
     yield table(names(*columns), rows)
-    if not run.manifest.merged:
+    if not run.parts:
         yield from _commands(run)
 
 
@@ -349,17 +349,17 @@ def _model_figures(group: Sequence[TimedCase]) -> list[Figure]:
 
 
 def run_page(
-    intact: IntactRun, measurements: Sequence[MeasuredCase], label: str
+    run: Run, measurements: Sequence[MeasuredCase], label: str, damage: Sequence[str]
 ) -> Iterator[Block]:
-    """The page of one run; `called` is its folder's name where there are several."""
-    run, manifest = intact.run, intact.run.manifest
+    """The page of one run; `label` is its folder's name where there are several."""
+    manifest = run.manifest
     result = run_result(run, measurements, Comparer().outcome_of(run, measurements))
     hosts = environments(manifest, run.environments, result.rows)
     heading = title(result, hosts)
     yield Heading(f"{heading}: {label}" if label else heading, 1)
     yield Paragraph(
         f"{manifest.name}, {manifest.created_at_utc[:16].replace('T', ' ')} UTC, run "
-        f"{manifest.run_id}, Graphlap {manifest.graphlap_version}",
+        f"{' and '.join(run.parts) or manifest.run_id}, Graphlap {manifest.graphlap_version}",
         "quiet",
     )
     yield Heading("Question")
@@ -371,13 +371,13 @@ def run_page(
         overview = without_rankings(overview)
     yield from _confidence(result, overview)
     yield from _findings(result, overview)
-    yield from _problems(result, intact.damage_texts)
-    yield from _merge_notes(list(plan_differences(manifest.merged)))
+    yield from _problems(result, damage)
+    yield from _notes(run.notes)
     yield from evidence(result)
     yield from more_results(result)
     yield from _rows(result, overview)
     if not any(is_imported(measurement.case.runtime) for measurement in measurements):
-        yield from _machine_section(intact, hosts)
+        yield from _machine_section(run, hosts)
 
 
 def _confidence(result: RunResult, overview: RunSummary) -> Iterator[Block]:
@@ -423,10 +423,10 @@ def _problems(result: RunResult, damage_texts: Sequence[str]) -> Iterator[Block]
         yield from notes
 
 
-def _merge_notes(differences: Sequence[str]) -> Iterator[Block]:
-    if differences:
-        yield Heading("Differences between the merged runs")
-        yield Points(tuple(differences))
+def _notes(notes: tuple[str, ...]) -> Iterator[Block]:
+    if notes:
+        yield Heading("What is of several runs")
+        yield Points(notes)
 
 
 def _rows(result: RunResult, overview: RunSummary) -> Iterator[Block]:
@@ -440,9 +440,9 @@ def _rows(result: RunResult, overview: RunSummary) -> Iterator[Block]:
         yield Details(f"The first {MAXIMUM_ROWS:,} of {count:,} rows", (rest, table))
 
 
-def _machine_section(intact: IntactRun, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:
-    suffix = "" if intact.run.manifest.merged else ", and how to repeat it"
-    yield Details(f"Where it was measured{suffix}", tuple(machine_blocks(intact.run, hosts)))
+def _machine_section(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:
+    suffix = "" if run.parts else ", and how to repeat it"
+    yield Details(f"Where it was measured{suffix}", tuple(machine_blocks(run, hosts)))
 
 
 _POLICY = (
@@ -457,6 +457,7 @@ def write_report(
 ) -> tuple[str, ...]:
     """Write the page of what is whole of these runs; a sentence for each thing that is damaged.
 
+    Several are one page, of their union where no two timed a case on one host, else of each.
     `history` is a folder of earlier runs, for the comparison of two; without one, the runs in the
     same folders are read. ResultsError for a folder that is no run, DiskError if the page can't be
     written, PlanError for a history of other than two runs.
@@ -468,46 +469,56 @@ def write_report(
             f"--history: it is for the comparison of two runs (got {len(folders)})",
             "Name two runs or leave out --history",
         )
-    runs = [read_intact(Path(folder)) for folder in folders]
+    runs = _runs(folders, history is not None)
     content = "".join(page(runs, None if history is None else Path(history)))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(path, error, ", or name another file") from error
     write_output(path, content.encode("utf-8", "backslashreplace"))
-    return damage(runs)
+    return tuple(sentence for _, damage in runs for sentence in damage)
 
 
-def page(runs: Sequence[IntactRun], history: Path | None = None) -> Iterator[str]:
+def _runs(folders: Sequence[str], compared: bool) -> list[tuple[Run, tuple[str, ...]]]:
+    """The runs of the page, and what is damaged of each."""
+    if not compared:
+        with contextlib.suppress(MeasuredTwice):
+            return [read_runs(folders)]
+    return [read_runs([folder]) for folder in folders]
+
+
+def page(runs: Sequence[tuple[Run, tuple[str, ...]]], history: Path | None = None) -> Iterator[str]:
     """The page, part by part: of a run that was told only its rows are kept. `history` is a folder
     of earlier runs that was named for the comparison of two."""
-    names = model_labels(str(intact.run.path) for intact in runs)  # of paths, as those of models
-    run_names = [names[str(intact.run.path)] for intact in runs]
+    paths = [list(map(str, run.paths)) for run, _ in runs]
+    names = model_labels(chain.from_iterable(paths))  # of paths, as those of models
+    run_names = [", ".join(names[path] for path in own) for own in paths]
     yield '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     yield f"<title>{safe_text(', '.join(run_names))} · Graphlap</title>\n"
     yield f"<style>\n{_colors()}{_asset('page.css')}</style></head>\n<body>\n<main>\n"
-    measurement_lists = [Rows().measured(intact.run) for intact in runs]
+    measurement_lists = [Rows().measured(run) for run, _ in runs]
     if len(runs) == 2:
         previous, current = (
-            side_of(item.run, measurements)
-            for item, measurements in zip(runs, measurement_lists, strict=True)
+            side_of(run, measurements)
+            for (run, _), measurements in zip(runs, measurement_lists, strict=True)
         )
         yield "<section>\n"
         intact_sides = [
-            (intact.run, run_measurements)
-            for intact, run_measurements in zip(runs, measurement_lists, strict=True)
-            if not intact.damage_texts
+            (run, measurements)
+            for (run, damage), measurements in zip(runs, measurement_lists, strict=True)
+            if not damage and not run.parts
         ]
-        past_runs = history_for([intact.run.path for intact in runs], intact_sides, history)
+        past_runs = history_for(
+            [path for run, _ in runs for path in run.paths], intact_sides, history
+        )
         yield from as_html(comparison(previous, current, past_runs))
         yield "</section>\n"
-    for number, (intact, own_measured) in enumerate(zip(runs, measurement_lists, strict=True)):
+    for number, ((run, damage), measured) in enumerate(zip(runs, measurement_lists, strict=True)):
         yield f'<section class="run" id="run-{number}">\n'
-        yield from as_html(
-            run_page(intact, own_measured, run_names[number] if len(runs) > 1 else "")
-        )
+        label = run_names[number] if len(runs) > 1 else ""
+        yield from as_html(run_page(run, measured, label, damage))
         yield "</section>\n"
     yield f'</main>\n<p class="quiet">Made by Graphlap {safe_text(graphlap_version())}.</p>\n'
     yield f"<script>\n{_asset('page.js')}</script>\n</body></html>\n"

@@ -1,4 +1,4 @@
-"""Hosts of a run: cases paired across hosts, and the plans of several runs as one."""
+"""Hosts of a run: what each was, and cases paired across hosts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.cases.case import Case
-from app.cases.errors import ResultsError
-from app.plan.plan import Plan
-from app.run_folder.manifest import Manifest, MergedRun
+from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -80,85 +78,3 @@ def pairing_keys(sides: Sequence[Iterable[tuple[Case, object]]]) -> list[list[st
 def identity_of(case: Case) -> str:
     """What makes a case, whether or not its run tells it apart by its host: each is of one."""
     return replace(case, host="").case_id if case.host else case.case_id
-
-
-NAME = "merged"
-_MERGED_KEYS = ("name", "sweeps", "percentiles", "tune", "rounds")
-"""Keys of which the merged plan has neither one run's value nor the default."""
-
-
-def merged_plan(parts: Sequence[MergedRun]) -> Plan:
-    """All grids and percentiles, and of every other key what all share, else its default.
-
-    Searches over options are those of their own runs: their ladder is of one machine.
-    """
-    plans = [part.requested_plan for part in parts]
-    values = {key: [getattr(plan, key) for plan in plans] for key in Plan.model_fields}
-    shared_values = {
-        key: key_values[0]
-        for key, key_values in values.items()
-        if key not in _MERGED_KEYS and _all_equal(key_values)
-    }
-    if not _all_equal([part.rounds for part in parts]):
-        shared_values.pop(
-            "precise", None
-        )  # how sure it can be follows from the most rounds there may be
-    elif _all_equal(values["rounds"]):
-        shared_values["rounds"] = plans[0].rounds
-    return Plan(
-        name=plans[0].name if _all_equal(values["name"]) else NAME,
-        sweeps=tuple({repr(grid): grid for plan in plans for grid in plan.sweeps}.values()),
-        percentiles=tuple(dict.fromkeys(p for plan in plans for p in plan.percentiles)),
-        **shared_values,
-    )
-
-
-def reject_mixed(parts: Sequence[MergedRun]) -> None:
-    """ResultsError where some only checked whether cases run."""
-    checks = [part.folder for part in parts if part.requested_plan.check]
-    measurements = [part.folder for part in parts if not part.requested_plan.check]
-    if checks and measurements:
-        raise ResultsError(
-            f"{checks[0]} is a check, which timed nothing, and {measurements[0]} was measured",
-            "merge checks with checks",
-        )
-
-
-def plan_differences(parts: Sequence[MergedRun]) -> Iterator[str]:
-    """A sentence for each setting that is not the same in all."""
-    plans = [part.requested_plan for part in parts]
-    if not plans:
-        return
-    for key in Plan.model_fields:
-        if key not in ("name", "sweeps", "rounds"):
-            yield from _difference_text(key, parts, [getattr(plan, key) for plan in plans])
-    for key in ("rounds", "time_limit_s", "graphlap_version", "schema_version"):
-        yield from _difference_text(key, parts, [getattr(part, key) for part in parts])
-    if _all_equal([plan.profile for plan in plans]):
-        yield from _difference_text("limits", parts, [part.limits for part in parts])
-    if any(plan.tune for plan in plans):
-        yield "the ladders of --tune stay in the folders that they were searched in"
-
-
-def _all_equal(values: Sequence[object]) -> bool:
-    return all(value == values[0] for value in values)
-
-
-def _difference_text(
-    key: str, parts: Sequence[MergedRun], values: Sequence[object]
-) -> Iterator[str]:
-    if _all_equal(values):
-        return
-    folders: dict[str, list[str]] = {}
-    for part, value in zip(parts, values, strict=True):
-        folders.setdefault(_word(value), []).append(part.folder)
-    description = ", ".join(f"{word} in {' and '.join(names)}" for word, names in folders.items())
-    yield f"differs: {key} is {description}"
-
-
-def _word(value: object) -> str:
-    if isinstance(value, tuple):
-        return " ".join(map(str, value)) or "none"
-    if isinstance(value, dict):
-        return " ".join(f"{name}={item}" for name, item in value.items()) or "none"
-    return "none" if value in (None, "") else str(value)

@@ -194,9 +194,17 @@ class DamagedManifest(FileError):
 
 
 @dataclass(frozen=True, slots=True)
-class RunHeader:
-    """As what a run was begun: `plan` is the validated plan as JSON values, `rounds`, `limits` and
-    `time_limit_s` are what it came to."""
+class Manifest:
+    """Everything that a resumed run needs, so that it repeats the sweep as it was begun.
+
+    `plan` is the validated plan as JSON values, `rounds`, `limits` and `time_limit_s` are what it
+    came to. `cases` are those of the plan. `environment` describes the host that began the run,
+    `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
+    `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
+    `started_in`, if any. Rounds are spread over `spread_s`, or over `contended_spread_s` where
+    other work takes the core, and the moments of arriving requests are drawn from `arrivals_seed`.
+    `assumed_sizes` are those axes of each model whose size nobody gave.
+    """
 
     run_id: str
     name: str
@@ -206,45 +214,12 @@ class RunHeader:
     time_limit_s: float
     limits: Limits
     plan: Mapping[str, Any]
-
-    @property
-    def requested_plan(self) -> Plan:
-        """The plan as it was given."""
-        return Plan.model_validate(self.plan)
-
-
-@dataclass(frozen=True, slots=True)
-class MergedRun(RunHeader):
-    """One of the runs that a merged one is of: what its own manifest says, and the names of the
-    journals that are its. `folder` is what its folder was called."""
-
-    folder: str
-    graphlap_version: str
-    schema_version: int
-    writers: tuple[str, ...]
-    assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest(RunHeader):
-    """Everything that a resumed run needs, so that it repeats the sweep as it was begun.
-
-    `cases` are those of the plan. `environment` describes the host that began the run,
-    `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
-    `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
-    `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
-    `started_in`, if any. Rounds are spread over `spread_s`, or over `contended_spread_s` where
-    other work takes the core, and the moments of arriving requests are drawn from `arrivals_seed`.
-    `assumed_sizes` are those axes of each model whose size nobody gave.
-    """
-
     cases: tuple[Case, ...]
     environment: Mapping[str, Any]
     graphlap_version: str
     schema_version: int = SCHEMA_VERSION
     files: tuple[ArchivedFile, ...] = ()
     repeats: str = ""
-    merged: tuple[MergedRun, ...] = ()
     fingerprints: tuple[Fingerprint, ...] = ()
     started_in: str = ""
     spread_s: float = 0.0
@@ -253,19 +228,13 @@ class Manifest(RunHeader):
     assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
-    def run_ids(self) -> frozenset[str]:
-        """The ids of this run and of those that it is merged of."""
-        return frozenset((self.run_id, *(merged_run.run_id for merged_run in self.merged)))
+    def requested_plan(self) -> Plan:
+        """The plan as it was given."""
+        return Plan.model_validate(self.plan)
 
     def owns(self, run_id: str) -> bool:
         """Whether a journal that names this run is of ours; one without a name may be."""
-        return not run_id or run_id in self.run_ids
-
-    def run_of(self, writer: str) -> Manifest | MergedRun:
-        """The run that a journal of this name is of: one of those that this one is merged of."""
-        return next(
-            (merged_run for merged_run in self.merged if writer in merged_run.writers), self
-        )
+        return not run_id or run_id == self.run_id
 
 
 def new_manifest(

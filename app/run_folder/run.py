@@ -16,7 +16,7 @@ from app.cases.jobs import AccuracyResult, ColdStart, subject_of
 from app.cases.jobs import cold_start_subject_of as cold_subject_of
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.run_folder.journal import Operators, TimeSpent, Writer
-from app.run_folder.manifest import Manifest, MergedRun
+from app.run_folder.manifest import Manifest
 from app.run_folder.statistics_store import StatisticsStore
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import read_file
@@ -39,7 +39,8 @@ class Run:
     `void` has, by the case, the last attempt of which rounds count no more.
     `store` has rows and statistics that were computed before. `time_spent` has a line of each
     writer that ended by itself. `folders` has the folder of each writer whose files lie elsewhere
-    than in `path`.
+    than in `path`. A union of several run folders has those as `parts` by their ids, `notes` on
+    what they differ in, and the first one's `path`.
     """
 
     path: Path
@@ -58,6 +59,18 @@ class Run:
     time_spent: Sequence[TimeSpent] = ()
     store: StatisticsStore | None = None
     folders: Mapping[str, Path] = field(default_factory=dict)
+    parts: Mapping[str, Run] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The run folders that it is read from."""
+        return tuple(part.path for part in self.parts.values()) or (self.path,)
+
+    @property
+    def run_ids(self) -> frozenset[str]:
+        """The ids of this run and of those that it is a union of."""
+        return frozenset((self.manifest.run_id, *self.parts))
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -92,10 +105,10 @@ class Run:
         writer = self.writer_of(case)
         return self.manifest.environment if writer is None else writer.environment
 
-    def planned(self, case: Case) -> Manifest | MergedRun:
-        """What the case was measured under: of a merged run, one of those that it is of."""
-        writer = self.writer_of(case)
-        return self.manifest if writer is None else self.manifest.run_of(writer.writer)
+    def planned(self, case: Case) -> Manifest:
+        """What the case was measured under: in a union the manifest of its own run."""
+        writer = self.writer_of(case) if self.parts else None
+        return self.manifest if writer is None else self.parts[writer.run_id].manifest
 
     def turn_of(self, case: Case) -> str:
         """The same of all cases whose rounds alternated on one machine: those of one number are

@@ -91,7 +91,9 @@ def _lines(path: Path) -> Iterator[Reading | None]:
 
 def readings_path(run: Run, result: RoundResult) -> Path:
     """The file of what the devices told during a round."""
-    return run.folder_of(result) / TELEMETRY / telemetry_name(result.case_id, result.round)
+    stem = Path(result.samples).stem  # a union may call the case by another id than its files
+    name = f"{stem}.jsonl" if stem else telemetry_name(result.case_id, result.round)
+    return run.folder_of(result) / TELEMETRY / name
 
 
 def _round_columns(run: Run, result: RoundResult) -> Row:

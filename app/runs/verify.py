@@ -76,7 +76,7 @@ def missing_rounds(live: Live, run: Run) -> Iterator[Finding]:
     """Of a run that measured all of its plan, each case without all of its rounds."""
     manifest, plan = run.manifest, run.manifest.requested_plan
     complete = live.state == "finished" and live.rounds_done == live.rounds_total > 0
-    if not complete or manifest.merged or plan.has_open_end:
+    if not complete or plan.has_open_end:
         return
     for case in run.cases:
         results = run.rounds.get(case.case_id, {})

@@ -19,15 +19,9 @@ from runtimes.registry import environment_of, parse_spec
 
 
 def resumable_manifest(path: Path) -> Manifest:
-    """ResultsError for a run of another program or of several runs, of a runtime that nothing here
-    brings, or of an environment whose interpreter its plan does not name."""
+    """ResultsError for a run of another program, a share, of a runtime that nothing here brings,
+    or of an environment whose interpreter its plan does not name."""
     manifest = read_manifest(path)
-    if manifest.merged:
-        folders = ", ".join(part.folder for part in manifest.merged)
-        raise ResultsError(
-            f"{path} was merged of runs of their own hosts ({folders})",
-            "resume or repeat those where they were measured, and merge them again",
-        )
     if (path / BUNDLE).is_file() and not (path / BUNDLE_FILES).is_dir():
         raise ResultsError(
             f"{path} is a share of a run that other machines measured",

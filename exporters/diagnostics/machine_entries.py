@@ -212,7 +212,7 @@ HOSTS: Entries = {
         title="Rounds of several hosts",
         message="The rounds were measured on {hosts}: the row mixes machines.",
         condition="A run was resumed on another host.",
-        action="Merge the run (graphlap merge) for a row of each host.",
+        action="Measure each host into a folder of its own, and read them together: graphlap show.",
         units={"hosts": NAME},
         example={"hosts": ("board", "server")},
     ),

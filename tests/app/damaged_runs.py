@@ -93,7 +93,7 @@ READERS: Mapping[str, Callable[[Path, Path, Path], object]] = {
     "export": _command("export", "-f", "csv,json,markdown,hdr,trace,parquet", "RUN"),
     "compare": _command("compare", "WHOLE", "RUN"),
     "compare back": _command("compare", "RUN", "WHOLE"),
-    "merge": _command("merge", "there=RUN", "here=WHOLE", "--out", "OUT"),
+    "show several": _command("show", "there=RUN", "here=WHOLE"),
     "open": _open,
     "follow": _follow,
     "report": _command("report", "RUN", "-o", "OUT"),

@@ -17,7 +17,7 @@ from tests.app.headless.batch import run as batch
 from tests.app.sweep.sweeps import write_add_graph
 from tests.hostile_values import VALUES
 
-QUICK = ("verify", "export", "open", "compare", "merge")
+QUICK = ("verify", "export", "open", "compare", "show several")
 SLOW = tuple(name for name in READERS if name not in QUICK)
 SEEDS, SEEDS_OF_SLOW, RARE_SEEDS = 8, 2, 200
 

@@ -14,7 +14,7 @@ LONG = "x" * 300
 @pytest.mark.parametrize(
     "words",
     [
-        ("merge", f"{LONG}=a", "b", "--out", "c"),
+        ("show", f"{LONG}=a", "b"),
         ("history", LONG),
         ("report", LONG),
         ("--headless", "--plan", LONG),
@@ -22,7 +22,7 @@ LONG = "x" * 300
         ("--headless", "--models", "mlp", "--weights", LONG),
         ("--headless", "--models", "mlp", "--cluster", "local:1", "--inputs", LONG),
     ],
-    ids=lambda words: words[-2] if words[-1] != "c" else "merge",
+    ids=lambda words: words[-2],
 )
 def test_a_path_that_is_too_long_is_one_sentence(
     words: tuple[str, ...],

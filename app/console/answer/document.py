@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from app.capabilities import registry
 from app.cases.status import TERMINAL
@@ -36,7 +35,7 @@ from app.console.run_comparison import Comparer
 from app.console.run_summary import FASTEST, SURE, RunSummary, spread_advice, summarise_run
 from app.console.scaling import scaling_tables, throughput_tables
 from app.console.scenario_tables import batcher_tables, gap_tables, shape_tables, sustained_tables
-from app.console.verify import RunDocument, damage
+from app.console.verify import RunDocument
 from app.formatting import text
 from app.insights.rules import HEADING
 from app.plan.command import command_words, graphlap_line, plan_words, typed_path
@@ -56,7 +55,7 @@ from app.present.document import (
 from app.run_folder.folder import RESULTS
 from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Part, Run, TimeParts, time_parts
-from app.runs.verify import read_intact
+from app.runs.union import read_runs
 from app.stats.intervals import MINIMUM_ROUNDS
 
 
@@ -169,7 +168,10 @@ _MAXIMUM_LENGTH = 160
 
 
 def next_commands(result: RunResult, verbose: bool = False) -> Iterator[Block]:
-    """To finish the run, to decide what is undecided, and to see all of it."""
+    """To finish the run, to decide what is undecided, and to see all of it; none of several runs,
+    of which each goes on by itself."""
+    if result.run.parts:
+        return
     run = typed_path(result.run.path, result.shell_folder)
     missing = count_missing_rounds(result)
     if missing:
@@ -224,11 +226,10 @@ def run_document(
     width: int,
     sort: str = "",
     verbose: bool = False,
-    preface: Iterable[str] = (),
 ) -> Iterator[Block]:
-    """What is shown of a run; tables are laid out for so many columns. Sentences about how it was
-    made come `before` all else. With `sort`, and in full, every row is in it."""
-    yield from map(Paragraph, preface)
+    """What is shown of a run; tables are laid out for so many columns. With `sort`, and in full,
+    every row is in it."""
+    yield from map(Paragraph, result.run.notes)
     if result.is_live:
         yield Paragraph(LIVE)
     yield Paragraph(measured_line(result))
@@ -243,7 +244,8 @@ def run_document(
         yield from _short_blocks(result, width, sort)
     yield from _closing_blocks(result)
     yield from next_commands(result, verbose)
-    yield Command(typed_path(result.run.path / RESULTS, result.shell_folder), "all rows")
+    if not result.run.parts:
+        yield Command(typed_path(result.run.path / RESULTS, result.shell_folder), "all rows")
 
 
 def _closing_blocks(result: RunResult) -> Iterator[Block]:
@@ -350,22 +352,19 @@ def _point_lists(overview: RunSummary) -> Iterator[Block]:
 
 
 def show(
-    folder: str, width: int, sort: str | None, verbose: bool, times: bool = False
+    folders: Sequence[str], width: int, sort: str | None, verbose: bool, times: bool = False
 ) -> RunDocument:
     """What was printed when the run ended, of what is whole of it, or with `times` what its time
-    was spent on. PlanError or ResultsError for a folder or a column that is none."""
-    intact = read_intact(Path(folder))
+    was spent on; several are shown as one. PlanError or ResultsError for a folder or a column that
+    is none."""
+    run, damage = read_runs(folders)
     if times:
-        return RunDocument(tuple(time_blocks(intact.run)), damage([intact]))
-    column = (
-        sort_column(sort, intact.run.manifest.requested_plan.percentiles)
-        if sort is not None
-        else ""
-    )
-    run = intact.run
+        return RunDocument(tuple(time_blocks(run)), damage)
+    percentiles = run.manifest.requested_plan.percentiles
+    column = sort_column(sort, percentiles) if sort is not None else ""
     result = _shown_result(run, Rows().measured(run))
     blocks = tuple(run_document(result, width, column, verbose))
-    return RunDocument(blocks, damage([intact]), lambda: run_facts(result))
+    return RunDocument(blocks, damage, lambda: run_facts(result))
 
 
 def shown_blocks(
@@ -373,12 +372,10 @@ def shown_blocks(
     measurements: Sequence[MeasuredCase],
     width: int,
     sort: str = "",
-    preface: Iterable[str] = (),
     verbose: bool = False,
 ) -> tuple[Block, ...]:
-    """The run, laid out for so many columns; sentences about how it was made come `before` the
-    rest."""
-    return tuple(run_document(_shown_result(run, measurements), width, sort, verbose, preface))
+    """The run, laid out for so many columns."""
+    return tuple(run_document(_shown_result(run, measurements), width, sort, verbose))
 
 
 def _shown_result(run: Run, measurements: Sequence[MeasuredCase]) -> RunResult:

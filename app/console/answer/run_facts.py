@@ -14,8 +14,9 @@ from app.runs.exporting.json_file import row_values
 
 
 def run_facts(result: RunResult, exit_reason: tuple[int, str] | None = None) -> dict[str, Any]:
-    """Folder, exit code and reason in a word (null of a stored run), units, a row for each case,
-    the fastest of those alike, and the comparison that was asked for.
+    """Folder (null of several, which `folders` lists), exit code and reason in a word (null of a
+    stored run), units, a row for each case, the fastest of those alike, and the comparison that was
+    asked for.
 
     Stable keys: what is added later is a new key. Columns are those of results.csv and the chosen
     percentiles.
@@ -27,7 +28,8 @@ def run_facts(result: RunResult, exit_reason: tuple[int, str] | None = None) -> 
     definitions = {name: column(name) for name in names}
     return {
         "run": {
-            "folder": str(run.path.absolute()),
+            "folder": None if run.parts else str(run.path.absolute()),
+            "folders": [str(path.absolute()) for path in run.paths],
             "run_id": run.manifest.run_id,
             "name": run.manifest.name,
             "is_live": result.is_live,

@@ -102,7 +102,7 @@ def run_result(
     run: Run, measurements: Sequence[MeasuredCase], outcome: Outcome | None = None
 ) -> RunResult:
     """A stored run; of what a budget left out nothing is known."""
-    is_live = is_being_written(run.path)
+    is_live = any(map(is_being_written, run.paths))
     if is_live:
         measurements = [replace(item, row=row_so_far(item.row)) for item in measurements]
     return RunResult(

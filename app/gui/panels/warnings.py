@@ -120,10 +120,7 @@ class WarningsBadge(QToolButton):
         if stamp == self._stamp:
             return
         self._stamp = stamp
-        merged_runs = state.manifest.merged
-        issues = issues_of(
-            state.series, state.environments, not state.alive, merged_runs, state.damaged
-        )
+        issues = issues_of(state.series, state.environments, not state.alive, state.damaged)
         self._cases = len(state.series)
         self.groups = grouped(issues, damage_count=int(bool(state.damaged)))
         self.findings = state.insights

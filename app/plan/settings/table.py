@@ -28,7 +28,7 @@ from app.plan.settings.sweep import IDLE_SWEEP, Sweep
 
 _RUN = (*MEASURED, "check")
 _COMPARE_COMMANDS = (*NEW, "resume", "rerun")
-_NEW_RUN = (*NEW, "rerun", "check", "study", "import", "merge")
+_NEW_RUN = (*NEW, "rerun", "check", "study", "import")
 _WORD = Word()
 
 OUTPUTS = (
@@ -182,7 +182,7 @@ OUTPUTS = (
         help="also write csv, json, markdown, parquet, hdr or trace files",
         form=_WORD,
         group=OUTPUT,
-        commands=(*MEASURED, "import", "merge"),
+        commands=(*MEASURED, "import"),
     ),
     Setting(
         key="columns",
@@ -202,7 +202,7 @@ OUTPUTS = (
         help="order of the table at the end: p99, model, batch_size, …",
         form=_WORD,
         group=OUTPUT,
-        commands=(*_COMPARE_COMMANDS, "show", "import", "merge"),
+        commands=(*_COMPARE_COMMANDS, "show", "import"),
     ),
     Setting(
         key="strict",

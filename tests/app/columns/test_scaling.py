@@ -179,7 +179,7 @@ def test_a_case_with_gaps_has_no_inputs_in_a_second_to_scale(tmp_path: Path) -> 
 
 
 def test_what_was_measured_alone_in_another_run_gives_no_efficiency(tmp_path: Path) -> None:
-    """As of a run that was merged from two: their rounds are no pairs."""
+    """As of two runs that are read as one: their rounds are no pairs."""
 
     def write_rounds(folder: RunFolder) -> None:
         record(folder, ALONE, 0, [100.0] * 30)

@@ -262,28 +262,23 @@ def test_too_few_runs_and_another_machine_do_not_pass(
     assert gated(capsys, runs) == (1, [("too_few_runs", "")])
 
 
-def test_a_merged_run_is_one_point_of_each_series(
+def test_a_run_of_many_hosts_is_one_point_of_each_series(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Six hosts at one speed and six at another are no slowdown."""
     runs = tmp_path / "runs"
-    parts = [
-        night_at(
-            tmp_path / "parts" / f"{number:02}",
-            number,
-            1.0 if number < 6 else 1.5,
-            {"host": f"h{number:02}", "cpu": "a processor"},
-        )
-        for number in range(12)
-    ]
-    assert main(["merge", *map(str, parts), "--out", str(runs / "merged")]) == 0
-    capsys.readouterr()
+    cases = [replace(case, host=f"h{n:02}") for case in (CASE, OTHER) for n in range(12)]
+    with RunFolder.create(runs / "fleet", manifest_of(cases, 3)) as folder:
+        folder.begin(ENVIRONMENT)
+        for case in cases:
+            for number in range(3):
+                record(folder, case, number, [100.0 if case.host < "h06" else 150.0] * 400)
     assert gated(capsys, runs, "--any-host") == (1, [("too_few_runs", "")])
     nights_at(runs, [1.0] * 11)
-    merged_history = read_history(runs, any_host=True)
-    assert {len(trend.points) for trend in merged_history.trends} == {12}
-    for trend in merged_history.trends:
-        (point,) = [point for point in trend.points if point.run.path.name == "merged"]
+    fleet_history = read_history(runs, any_host=True)
+    assert {len(trend.points) for trend in fleet_history.trends} == {12}
+    for trend in fleet_history.trends:
+        (point,) = [point for point in trend.points if point.run.path.name == "fleet"]
         hosts = [
             number_of(row[f"latency_{trend.percentile}_us"])
             for case, row in point.run.cases

@@ -23,7 +23,6 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
-from app.runs.verify import read_intact
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.columns.filled import MODEL
 from tests.app.run_folder.measured import CHECK, CPU, V80, Speed, make, manifest, measure
@@ -118,7 +117,7 @@ def texts_of(path: Path) -> Iterator[str]:
         yield printed("show", str(path), "--verbose", columns=width)
     export(run, ("markdown",))
     yield (path / "results.md").read_text("utf-8").replace("\\", "")
-    yield text_of_page("".join(page([read_intact(path)])))
+    yield text_of_page("".join(page([(run, ())])))
 
 
 def is_true_of(word: str, row: Row) -> bool:

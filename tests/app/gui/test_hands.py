@@ -34,7 +34,6 @@ from exporters import install_layout
 from tests.app.gui.hands import asked_for_menu, do, menu_of, palette, words
 from tests.app.gui.runs import new_run, record_round, records, tiny_model
 from tests.app.gui.windows import dialogs, open_run, seen
-from tests.app.runs.merging.machines import LARGE, machine, made
 
 PLAN = Plan(
     rounds=2,
@@ -305,26 +304,6 @@ def _inner(widget: QWidget) -> bool:
     """A part of a control that speaks for it, or of Qt's own."""
     is_inner = isinstance(widget.parentWidget(), (QLineEdit, QComboBox))
     return is_inner or widget.objectName().startswith("qt_")
-
-
-def test_runs_that_were_dropped_together_become_one(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    window.actions_by_key["merge_runs"].trigger()
-    assert "there is no run to merge" in dialogs(window)[0].text
-    dialogs(window)[0].close()
-    hosts = (("a", machine("board")), ("b", machine("server", LARGE)))
-    window.files.open_paths([made(tmp_path / name, host) for name, host in hosts])
-    qtbot.waitUntil(lambda: window.feed.folder == tmp_path / "a", timeout=10_000)
-    window.preferences.runs_folder = tmp_path / "runs"
-    window.actions_by_key["merge_runs"].trigger()
-    is_merged = lambda: window.feed.folder is not None and window.feed.folder.parent.name == "runs"  # noqa: E731
-    qtbot.waitUntil(is_merged, timeout=60_000)
-    qtbot.waitUntil(lambda: len(window.table.model.series) == 2, timeout=10_000)
-    window.table.filter_by("host:board")
-    proxy_model = window.table.view.model()
-    assert (len(window.table.model.series), proxy_model.rowCount()) == (2, 1)
-    assert not window.actions_by_key["resume_run"].isEnabled()
 
 
 def test_a_report_of_the_open_run_is_one_page(

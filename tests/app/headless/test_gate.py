@@ -139,13 +139,10 @@ def test_two_runs_of_which_one_lacks_a_case_say_why(runs: Path, here: Path) -> N
 def test_a_run_is_not_compared_with_itself_or_a_copy(runs: Path, here: Path) -> None:
     whole = str(runs / "whole")
     copy = str(shutil.copytree(whole, here / "copy"))
-    both = str(here / "both")
-    assert run("merge", f"a={whole}", f"b={runs / 'other'}", "--out", both)[0] == 0
     run_id = read_manifest(runs / "whole").run_id
     for command in (
         ("compare", whole, whole),
         ("compare", whole, copy, "--fail-on", "slower"),
-        ("compare", copy, both),
         ("resume", whole, "--against", copy),
     ):
         code, _, errors = run(*command)

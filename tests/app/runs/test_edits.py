@@ -115,7 +115,7 @@ def texts_of(run: Path) -> dict[str, str]:
     """What readers show of a run, and export of it elsewhere."""
     texts = {"show": printed("show", str(run), columns=200)}
     texts["compare"] = printed("compare", str(run.parent / "other"), str(run), columns=200)
-    texts["report"] = "".join(page([read_intact(run)]))
+    texts["report"] = "".join(page([(read_intact(run).run, ())]))
     with TemporaryDirectory(dir=run.parent) as scratch:
         copy = Path(shutil.copytree(run, Path(scratch, "copy")))
         for path in export(read_intact(copy).run, ("json", "markdown", "csv", "trace")):

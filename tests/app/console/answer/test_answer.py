@@ -306,7 +306,7 @@ def test_commands_are_understood_and_quoted(tmp_path: Path) -> None:
     words = shlex.split(command)
     show, *rest = words[words.index("show") :]
     flags = parse(BY_NAME[show], rest)
-    assert (Path(flags.folder), flags.verbose) == (folder / "run", True)
+    assert (flags.runs, flags.verbose) == ([str(folder / "run")], True)
 
 
 def test_a_comparison_is_the_answer_and_its_cases_are_printed_once(tmp_path: Path) -> None:

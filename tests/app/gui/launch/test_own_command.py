@@ -21,7 +21,7 @@ LEFT_OUT = 1
 @pytest.fixture
 def command(qtbot: QtBot) -> Iterator[OwnCommand]:
     owner = QObject()
-    own_command = OwnCommand("runs are being merged", owner)
+    own_command = OwnCommand("a report is being written", owner)
     yield own_command
     own_command.close()
 

@@ -13,8 +13,6 @@ from app.columns.rows import Rows
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
 from app.run_folder.table import write_tables
-from app.runs.merging.merge import MergeResult, merge
-from app.runs.merging.sources import read_source
 from app.runs.reader import read_run
 from tests.app.run_folder.runs import CASE, manifest_of, record
 
@@ -62,11 +60,6 @@ def made(
 def measured(folder: RunFolder, case: Case, number: int, us: float) -> RoundResult:
     when = f"2026-11-22T10:{number:02}:00.000"
     return record(folder, case, number, [us] * 8, started_at_utc=when, concurrency=1)
-
-
-def merged(path: Path, *folders: Path | tuple[str, Path]) -> MergeResult:
-    named_folders = (entry if isinstance(entry, tuple) else ("", entry) for entry in folders)
-    return merge([read_source(folder, name) for name, folder in named_folders], lambda _: path)
 
 
 def hosts(run: Run) -> list[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""What reads a merged run reads each row by its own host: doubts, verdicts, history, pages."""
+"""What reads a run of several hosts reads each row by its own: doubts, verdicts, history, pages."""
 
 from __future__ import annotations
 
@@ -20,20 +20,32 @@ from app.insights.quality import issues_of
 from app.plot_data.matrix import pivot
 from app.plot_data.series import facets
 from app.plot_data.settings import settings
+from app.run_folder.folder import RunFolder
 from app.run_folder.hosts import identity_test
+from app.run_folder.table import write_tables
 from app.runs.following.reader import RunReader
 from app.runs.following.state import RunState
 from app.runs.reader import read_run
-from tests.app.run_folder.runs import CASE
-from tests.app.runs.merging.machines import LARGE, NETS, machine, made, merged
+from app.runs.union import read_runs
+from tests.app.run_folder.runs import CASE, PLAN, manifest_of
+from tests.app.runs.machines import LARGE, NETS, SMALL, machine, made, measured
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """Two hosts, of which one is a virtual machine, in `both`, and its parts in `runs`."""
-    a = made(tmp_path / "runs" / "a", machine("board"), NETS, baseline="fake")
-    b = made(tmp_path / "runs" / "b", machine("server", LARGE), NETS, us=5.0, baseline="fake")
-    return merged(tmp_path / "both", a, b).run.path
+    """A run of two hosts, of which one is a virtual machine."""
+    hosts = {"board": SMALL, "server": LARGE}
+    cases = [replace(case, host=host) for case in NETS for host in hosts]
+    manifest = manifest_of(cases, 3, PLAN.model_copy(update={"baseline": "fake"}))
+    RunFolder.create(tmp_path / "both", manifest).close()
+    for us, (host, hardware) in zip((10.0, 5.0), hosts.items(), strict=True):
+        with RunFolder.reopen(tmp_path / "both") as folder:
+            folder.begin(machine(host, hardware))
+            for number in range(3):
+                for place, case in enumerate(case for case in cases if case.host == host):
+                    measured(folder, case, number, us * (1 + 0.01 * number) + place)
+            write_tables(folder, Rows().of(read_run(folder.path)))
+    return tmp_path / "both"
 
 
 def state_of(run: Path) -> RunState:
@@ -90,7 +102,7 @@ def test_cases_that_were_not_measured_in_turn_are_no_pairs(tmp_path: Path) -> No
     """Rounds of two runs lie at other times, on one host too: theirs of a number are no pair."""
     a = made(tmp_path / "a", machine("board"), NETS[:1], baseline="fake")
     b = made(tmp_path / "b", machine("board"), NETS[1:], us=10.2, baseline="fake")
-    run = merged(tmp_path / "c", a, b).run
+    run = read_runs([str(a), str(b)])[0]
     first, second = Rows().measured(run)
     assert first.turn != second.turn
     pair_rounds = Pair("", first, second).rounds("p50")
@@ -98,8 +110,9 @@ def test_cases_that_were_not_measured_in_turn_are_no_pairs(tmp_path: Path) -> No
     assert not pair_rounds.in_turn
 
 
-def test_a_merged_run_is_compared_with_one_of_its_hosts_own(run: Path, tmp_path: Path) -> None:
-    a, both = side_of(read_run(tmp_path / "runs" / "a")), side_of(read_run(run))
+def test_a_run_of_hosts_is_compared_with_one_of_a_host(run: Path, tmp_path: Path) -> None:
+    a = side_of(read_run(made(tmp_path / "runs" / "a", machine("board"), NETS)))
+    both = side_of(read_run(run))
     comparison = compare_runs(a, both)
     assert len(comparison.cases) == 2
     assert comparison.only_second == ("add · fake · on server", "add · ort-cpu · on server")
@@ -109,26 +122,21 @@ def test_a_merged_run_is_compared_with_one_of_its_hosts_own(run: Path, tmp_path:
     assert [same(case.case, case.row["host"]) for case in both.cases] == [True, False, False, False]
 
 
-def test_history_counts_a_measurement_once(run: Path, tmp_path: Path) -> None:
-    history = read_history(tmp_path)
-    assert len(history.runs) == 2
-    (passed_over,) = history.passed_over
-    assert passed_over.reason == f"{run} was merged of runs that are here themselves"
+def test_history_follows_each_host(run: Path) -> None:
+    history = read_history(run)
     assert {(trend.host, trend.cpu) for trend in history.trends} == {
         ("board", "A76"),
         ("server", "EPYC"),
     }
-    alone = read_history(run)
-    assert {trend.host for trend in alone.trends} == {"board", "server"}
-    assert {trend.case_id for trend in alone.trends} == {case.case_id for case in NETS}
+    assert {trend.case_id for trend in history.trends} == {case.case_id for case in NETS}
 
 
 def test_pages_name_every_host(run: Path) -> None:
-    merged_run = read_run(run)
-    rows = Rows().measured(merged_run)
-    page = "\n".join(as_markdown(merged_run, rows))
+    stored_run = read_run(run)
+    rows = Rows().measured(stored_run)
+    page = "\n".join(as_markdown(stored_run, rows))
     assert "on board, A76 and server, EPYC" in page
-    assert "A76 and EPYC" in "\n".join(check_page(merged_run, rows))
+    assert "A76 and EPYC" in "\n".join(check_page(stored_run, rows))
 
 
 def test_a_case_without_a_host_has_the_id_that_it_always_had() -> None:
