@@ -1,6 +1,6 @@
 """Operators of many files that onnx's evaluator gets wrong or refuses, computed by numpy.
 
-At most 15 lines each and 200 in all: what is rarer stands in `table` instead.
+Each is short: what is rarer, or would be longer, stands in `table` instead.
 """
 
 from __future__ import annotations
