@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -45,7 +45,6 @@ FamilyName = Literal[
     "gpu_settings",
     "latency",
     "throughput",
-    "derived",
     "pauses",
     "inputs",
     "diagnostics",
@@ -63,8 +62,7 @@ class Column:
 
     `better` says which of two figures one would rather have, empty where neither. `group` is its
     place in a table for people, `family` the computation that fills it; each column has one of
-    both, by itself or by `section`. A column with a `formula` is a function of other columns of its
-    row, and needs no more than its declaration.
+    both, by itself or by `section`.
     """
 
     name: str
@@ -75,19 +73,6 @@ class Column:
     better: Literal["", "lower", "higher"] = ""
     group: Group | None = None
     family: FamilyName | None = None
-    formula: Callable[[Row], Value] | None = None
-
-
-def with_formula(column: Column, formula: Callable[[Row], Value]) -> Column:
-    """A column that is computed from others of its row, once these are filled."""
-    return replace(column, family="derived", formula=formula)
-
-
-def quotient(row: Row, dividend: str, divisor: str, units: float = 1.0) -> float | None:
-    """A column over another, which is counted in so many of its units; None where one of the two is
-    empty or zero."""
-    a, b = number_of(row[dividend]), number_of(row[divisor])
-    return a / (b / units) if a and b else None
 
 
 def text(

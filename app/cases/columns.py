@@ -12,13 +12,10 @@ from app.cases.column import (
     Column,
     count,
     flag,
-    higher_better,
     lower_better,
     number,
-    quotient,
     section,
     text,
-    with_formula,
 )
 from app.cases.environment_columns import CONDITION, ENGINE, GPU, IMPORTED, PLACING
 from app.cases.identity_columns import CASE, MODEL, RUN
@@ -35,11 +32,6 @@ _MEASURING = (
     ),
     count("warmup_iterations", "Warm-up runs", "Runs before the measurement, of all rounds."),
     number("warmup_s", "Warm-up (s)", "s", "How long the rounds warmed up, together."),
-    flag(
-        "steady_state",
-        "Steady state",
-        "Whether every round reached a steady state in its warm-up; empty: unknown.",
-    ),
     text(
         "drift",
         "Drift",
@@ -64,13 +56,6 @@ _MEASURING = (
         "us",
         "The median of the pauses between two runs.",
         group="latency",
-        family="pauses",
-    ),
-    number(
-        "achieved_gap_p99_us",
-        "Achieved gap p99 (µs)",
-        "us",
-        "The 99th percentile of these pauses.",
         family="pauses",
     ),
 )
@@ -107,15 +92,6 @@ _RESOURCES = (
         "",
         "How far energy and power may be off, as a share of them: by the steps of the counter at "
         "both ends of the time that was read, or by the mean that a reading of the power is.",
-    ),
-    with_formula(
-        higher_better(
-            "throughput_per_s_per_kw",
-            "Inputs/s per kW",
-            "1/s/kW",
-            "Inputs in a second over the power; empty where no device reports its power.",
-        ),
-        lambda row: quotient(row, "throughput_per_s", "power_w", 1e3),
     ),
     number("gpu_clock_mhz", "GPU clock (MHz)", "MHz", "Median clock of the GPU."),
     text("throttle_reasons", "Throttle reasons", "What limited the device's clock, or none."),
@@ -201,22 +177,12 @@ _OUTPUT = (
         "",
         "The largest difference from the reference output, over its largest value.",
     ),
-    text(
-        "worst_slice",
-        "Worst slice",
-        "The slice of the output that is farthest off by its own scale, such as a channel.",
-    ),
     lower_better(
         "slice_error",
         "Error of a slice",
         "",
-        "The root of that slice's error energy over its signal energy; 0.5 are 6 dB.",
-    ),
-    number(
-        "cosine_similarity",
-        "Cosine similarity",
-        "",
-        "The cosine similarity of the outputs and the reference.",
+        "Of the slice of the output, such as a channel, that is farthest off by its own scale: the "
+        "root of its error energy over its signal energy; 0.5 are 6 dB.",
     ),
     number(
         "tolerance",

@@ -10,9 +10,7 @@ from app.cases.column import (
     higher_better,
     lower_better,
     number,
-    quotient,
     text,
-    with_formula,
 )
 from app.cases.objectives import HIGHER_IS_BETTER, JUDGED, MEAN, THROUGHPUT
 
@@ -73,12 +71,6 @@ LATENCY = (
         for group in [_PERCENTILE_GROUP[name]]
     ),
     _latency("max", "Slowest", "The slowest sample.", "latency"),
-    with_formula(
-        lower_better(
-            "max_to_p50_ratio", "Maximum to p50", "", "The slowest sample over the median."
-        ),
-        lambda row: quotient(row, "latency_max_us", "latency_p50_us"),
-    ),
     *(column for name in INTERVALS for column in _bounds(name)),
     text(
         "ci_method",
@@ -86,7 +78,6 @@ LATENCY = (
         "Method of the intervals: t_ranks, or t_ranks_looks where rounds were added until they "
         "were narrow or verdicts decided; empty for none.",
     ),
-    number("ci_level", "Interval level", "", "How often such intervals hold the truth."),
     text(
         "ci_flags",
         "Interval flags",

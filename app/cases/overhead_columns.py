@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cases.column import Column, count, lower_better, number, text
+from app.cases.column import count, lower_better, number, text
 
 _PHASES = {
     "process": "from its start until it had its job: the interpreter and numpy",
@@ -11,34 +11,6 @@ _PHASES = {
     "first_inference": "the first run",
     "total": "from a process's start to its first answer",
 }
-
-
-def _phase_columns(phase: str, description: str) -> tuple[Column, ...]:
-    phase_text = phase.replace("_", " ")
-    return (
-        lower_better(
-            f"cold_{phase}_p50_ms", f"Cold {phase_text} (ms)", "ms", f"The median of {description}."
-        ),
-        lower_better(
-            f"cold_{phase}_p50_ci_low_ms",
-            f"Cold {phase_text} from (ms)",
-            "ms",
-            "The lower end of its 95 % interval, by exact ranks; it takes 6 processes.",
-        ),
-        lower_better(
-            f"cold_{phase}_p50_ci_high_ms",
-            f"Cold {phase_text} to (ms)",
-            "ms",
-            "The upper end of its 95 % interval.",
-        ),
-        lower_better(
-            f"cold_{phase}_p90_ms",
-            f"Cold {phase_text} p90 (ms)",
-            "ms",
-            "The 90th percentile; needs at least 36 processes.",
-        ),
-        lower_better(f"cold_{phase}_max_ms", f"Cold {phase_text} max (ms)", "ms", "The longest."),
-    )
 
 
 COLD_START = (
@@ -54,7 +26,28 @@ COLD_START = (
         "Where the files were: warm in memory, dropped from it, or how much of them stayed.",
         group="settings",
     ),
-    *(column for phase, what in _PHASES.items() for column in _phase_columns(phase, what)),
+    *(
+        lower_better(
+            f"cold_{phase}_p50_ms",
+            f"Cold {phase.replace('_', ' ')} (ms)",
+            "ms",
+            f"The median of {meaning}.",
+        )
+        for phase, meaning in _PHASES.items()
+    ),
+    lower_better(
+        "cold_total_p50_ci_low_ms",
+        "Cold total from (ms)",
+        "ms",
+        "The lower end of its 95 % interval, by exact ranks; it takes 6 processes.",
+    ),
+    lower_better(
+        "cold_total_p50_ci_high_ms",
+        "Cold total to (ms)",
+        "ms",
+        "The upper end of its 95 % interval.",
+    ),
+    lower_better("cold_total_max_ms", "Cold total max (ms)", "ms", "The longest."),
     text(
         "cold_missing_reason",
         "Cold start missing",

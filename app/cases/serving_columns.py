@@ -50,12 +50,6 @@ LOAD = (
         "Requests that are not counted, at the beginning of the rounds, in which the "
         "queue reaches its steady state. Their samples are kept.",
     ),
-    number(
-        "ramp_up_s",
-        "Ramp-up (s)",
-        "s",
-        "How long this beginning takes in the longest of the rounds.",
-    ),
     text(
         "schedule_sha256",
         "Schedule sha256",

@@ -133,18 +133,15 @@ GAP_SHARE_OFF, GAP_OFF_US = 0.1, 1.0
 
 
 def gap_columns(case: Case, summary: Summary) -> Row:
-    """The pauses that were had in microseconds, from a run's end to the next one's start.
+    """The median pause in microseconds, from a run's end to the next one's start.
 
-    A run is due `gap_us` after the last one of its lane has ended, so they are as much longer
-    as it began late.
+    A run is due `gap_us` after the last one of its lane has ended, so a pause is as much
+    longer as it began late.
     """
-    late = {"p50": summary.start_lateness_p50_us, "p99": summary.start_lateness_p99_us}
+    late_us = summary.start_lateness_p50_us
     if case.scenario.kind != "paced":
         return {}
-    return {
-        f"achieved_gap_{name}_us": None if late_us is None else case.scenario.gap_us + late_us
-        for name, late_us in late.items()
-    }
+    return {"achieved_gap_p50_us": None if late_us is None else case.scenario.gap_us + late_us}
 
 
 def gap_warnings(case: Case, row: Row) -> list[Diagnostic]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.columns import COLUMNS, NAMES, columns_of
+from app.cases.columns import NAMES, columns_of
 from app.cases.round import RoundResult
 from app.columns.environment import gap_columns, gpu_columns, inputs_fed, placement_columns
 from app.columns.identity import identity_columns, imported_columns
@@ -116,11 +116,6 @@ def fill_row(data: CaseData, row: Row) -> None:
             row.update(family.fill(data, row))
 
 
-def derived_columns(row: Row) -> Row:
-    """The columns that are functions of others of the row."""
-    return {column.name: column.formula(row) for column in COLUMNS if column.formula is not None}
-
-
 def _throughput(data: CaseData, row: Row) -> Row:
     inputs_of_run = inputs_per_run(data.run.model_of(data.case), row["batch_size"])
     if data.blocks is not None:
@@ -209,7 +204,6 @@ FAMILIES = (
         lambda data, _: latency_columns(data.case, data.summary) if data.summary else {},
     ),
     Family("throughput", _throughput),
-    Family("derived", lambda data, row: derived_columns(row) if data.summary else {}),
     Family("pauses", lambda data, _: gap_columns(data.case, data.summary) if data.summary else {}),
     Family("inputs", _input_sets),
     Family("stopping", _stopping, frozenset({"stop_reason", "ci_method"})),

@@ -117,7 +117,6 @@ _GRAPHLAP_COLUMNS = (
     "wait_policy",
     "preset",
     "stop_reason",
-    "steady_state",
     "drift",
     "warmup_iterations",
     "warmup_s",

@@ -15,7 +15,6 @@ from app.columns.precision import required_columns
 from app.columns.rounds import join_values
 from app.stats.estimates import METHOD
 from app.stats.intervals import unseen_share
-from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import MEAN, Rate, Summary, rate_of
 from app.stats.tails import late_share_of
 from exporters.types import ExportedModel
@@ -191,7 +190,6 @@ def _interval_columns(summary: Summary) -> Row:
             values[f"latency_{name}_ci_high_us"] = figure.interval.high
     if any(figure.interval is not None for figure in summary.figures.values()):
         values["ci_method"] = METHOD
-        values["ci_level"] = CONFIDENCE
         values["ci_flags"] = " ".join(summary.marks) or None
     absent: dict[str, list[str]] = {}
     for name, figure in summary.figures.items():

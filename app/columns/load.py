@@ -39,7 +39,6 @@ def load_columns(rounds: Sequence[RoundResult], summary: Summary | None) -> Row:
         "utilisation": sum(load.utilisation for load in loads) / len(loads),
         "backlog_at_end": sum(load.left for load in loads),
         "ramp_up_requests": sum(load.start_requests for load in loads),
-        "ramp_up_s": max(load.start_s for load in loads),
         "schedule_sha256": hashlib.sha256(schedule_hashes.encode()).hexdigest(),
     }
     if summary is not None:

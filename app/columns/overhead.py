@@ -3,8 +3,7 @@
 Each cold start is one observation, and processes are independent of each other: the exact ranks
 of order statistics bound the median, whatever the distribution.
 
-Rounds of all cases interleave in a seeded order, so a round of a model and its no-op twin's
-round
+Rounds of all cases interleave in a seeded order, so a round of a model and its no-op twin's round
 of the same number saw the same machine: together they are one observation.
 """
 
@@ -17,13 +16,13 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.jobs import PHASES, TOTAL, ColdStart
+from app.cases.jobs import PHASES, ColdStart
 from app.comparison.measured_case import MeasuredCase
 from app.formatting.text import one_line
 from app.plan.plan import Plan
 from app.plan.reference_cases import null_case
 from app.run_folder.run import Run
-from app.stats.quantiles import Interval, order_statistic, rank_interval
+from app.stats.quantiles import Interval, rank_interval
 from app.stats.round_pairs import pair_rounds
 from exporters.model_names import is_null
 
@@ -33,11 +32,10 @@ FORGOTTEN = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """One phase over the processes, in milliseconds; None where so few can't bound it."""
+    """One time of each process, in milliseconds; no interval where so few can't bound it."""
 
     p50_ms: float
     interval: Interval | None
-    p90_ms: float | None
     max_ms: float
 
 
@@ -50,9 +48,7 @@ def spread_of(times_ms: Sequence[float]) -> Spread:
     if ranks is not None:
         low, high = ranks
         interval = Interval(float(ascending[low - 1]), float(ascending[high - 1]))
-    has_bounds = rank_interval(count, 0.9) is not None
-    p90_ms = order_statistic(ascending, 0.9) if has_bounds else None
-    return Spread(float(np.median(ascending)), interval, p90_ms, float(ascending[-1]))
+    return Spread(float(np.median(ascending)), interval, float(ascending[-1]))
 
 
 def cold_columns(run: Run, case: Case) -> Row:
@@ -65,19 +61,14 @@ def cold_columns(run: Run, case: Case) -> Row:
     if not complete:
         return values if starts else {}
     values |= {"cold_processes": len(complete), "cold_page_cache": _page_cache(complete)}
-    for phase in (*PHASES, TOTAL):
-        spread = spread_of([_time_ms(start, phase) for start in complete])
-        values[f"cold_{phase}_p50_ms"] = spread.p50_ms
-        values[f"cold_{phase}_p90_ms"] = spread.p90_ms
-        values[f"cold_{phase}_max_ms"] = spread.max_ms
-        if spread.interval is not None:
-            values[f"cold_{phase}_p50_ci_low_ms"] = spread.interval.low
-            values[f"cold_{phase}_p50_ci_high_ms"] = spread.interval.high
+    for phase in PHASES:
+        values[f"cold_{phase}_p50_ms"] = spread_of([s.phases_ms[phase] for s in complete]).p50_ms
+    total = spread_of([start.total_ms for start in complete])
+    values |= {"cold_total_p50_ms": total.p50_ms, "cold_total_max_ms": total.max_ms}
+    if total.interval is not None:
+        values["cold_total_p50_ci_low_ms"] = total.interval.low
+        values["cold_total_p50_ci_high_ms"] = total.interval.high
     return values
-
-
-def _time_ms(start: ColdStart, phase: str) -> float:
-    return start.total_ms if phase == TOTAL else start.phases_ms[phase]
 
 
 def _missing_reason(starts: Sequence[ColdStart]) -> str | None:

@@ -81,7 +81,6 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
     timed_rounds = [result for result in rounds if result.samples]
     checks = [result.check for result in rounds if result.check is not None]
     check = max(checks, key=lambda c: (not c.output_ok, c.max_rel_error), default=None)
-    steady = [result.settled for result in timed_rounds if result.settled is not None]
     values: Row = {
         "concurrency": last.concurrency if timed_rounds else None,
         "runtime_version": last.runtime_version or None,
@@ -96,7 +95,6 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
         if timed_rounds
         else None,
         "warmup_s": sum(r.warmup_s for r in timed_rounds) if timed_rounds else None,
-        "steady_state": all(steady) if steady else None,
         "stop_reason": join_values(result.stop_reason for result in rounds),
         "iterations": sum(r.iterations for r in timed_rounds) if timed_rounds else None,
         "duration_s": sum(r.duration_s for r in timed_rounds) if timed_rounds else None,
@@ -111,9 +109,7 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
             **reference_columns(checks, check),
             "max_abs_error": check.max_abs_error,
             "max_rel_error": check.max_rel_error,
-            "worst_slice": check.slice or None,
             "slice_error": check.slice_error if check.slice else None,
-            "cosine_similarity": check.cosine,
             "tolerance": check.tolerance,
             "output_ok": check.output_ok,
         }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from app.cases.case import Case
 from app.cases.column import Row, Value, number_of
-from app.cases.jobs import PHASES, TOTAL, cold_start_subject_of
+from app.cases.jobs import PHASES, cold_start_subject_of
 from app.formatting import text
 from app.formatting.case_labels import CaseSet, labels
 from app.present.cells import latency_cell, latency_interval_cell, share_cell
@@ -64,7 +64,7 @@ def _caption(rows: Sequence[Row]) -> str:
 
 
 def _interval(row: Row) -> Cell:
-    low, high = (_as_us(row[f"cold_{TOTAL}_p50_ci_{end}_ms"]) for end in ("low", "high"))
+    low, high = (_as_us(row[f"cold_total_p50_ci_{end}_ms"]) for end in ("low", "high"))
     return latency_interval_cell(low, high)
 
 
@@ -78,9 +78,9 @@ def _as_us(value: Value) -> float | None:
 
 
 _CELLS: dict[str, Callable[[Row], Cell]] = {
-    "first answer": _time(TOTAL),
+    "first answer": _time("total"),
     "95 % interval": _interval,
-    "longest": _time(TOTAL, "max"),
+    "longest": _time("total", "max"),
     **{phase.replace("first_inference", "first run"): _time(phase) for phase in PHASES},
 }
 _PRIORITIES = {"longest": 2, "95 % interval": 1}

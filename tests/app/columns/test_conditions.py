@@ -78,7 +78,6 @@ def gaps_us(records: np.ndarray) -> np.ndarray:
 def test_a_gap_that_was_longer_than_asked_is_told_and_warned_of(tmp_path: Path) -> None:
     row = row_of(tmp_path, paced_records(late_us=150.0, lanes=2))
     assert row["achieved_gap_p50_us"] == pytest.approx(1150.0)
-    assert row["achieved_gap_p99_us"] == pytest.approx(1150.0)
     actual_us = row["achieved_gap_p50_us"]
     assert isinstance(actual_us, float)
     expected = diagnostic(

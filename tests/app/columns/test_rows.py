@@ -74,7 +74,7 @@ def test_an_interval_says_how_it_was_had_and_bounds_the_throughput_too(folder: R
         low, middle, high = row[ends.format("low")], row[name], row[ends.format("high")]
         assert isinstance(low, float) and isinstance(high, float) and isinstance(middle, float)
         assert low < middle < high
-    assert (row["ci_method"], row["ci_level"]) == ("t_ranks", 0.95)
+    assert row["ci_method"] == "t_ranks"
     assert row["ci_flags"] == "few_rounds few_runs"
     assert "independent runs" in str(row["ci_missing_reason"]), "p99 of 200 samples"
 
