@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -126,7 +127,7 @@ class ShareWork(Work):
     def __init__(self, share: Share, carrier: Carrier, run: Path, needs: Needs) -> None:
         self.share, self.needs = share, needs
         self.lost, self.ending, self.is_ours = "", "", False
-        self.folder = run / SHARES / share.host.name / str(share.number)
+        self.folder = run / SHARES / folder_name(share.host.name) / str(share.number)
         self._carrier = carrier
         self._link: Link | None = None
         self._cases = {case.case_id: case for case in share.cases}
@@ -374,6 +375,12 @@ class ShareWork(Work):
         for path in (self.folder / SAMPLES).glob("*"):
             if f"{SAMPLES}/{path.name}" not in self._recorded:
                 path.unlink(missing_ok=True)
+
+
+def folder_name(host: str) -> str:
+    """What the folder of a host is called: as it is where that is plain; workers have any name."""
+    safe = re.sub(r"[^\w.-]", "_", host)[:100].lstrip(".")
+    return safe if safe == host else f"{safe}-{sha256(host.encode()).hexdigest()[:8]}"
 
 
 def _clocks(spec: str) -> tuple[str, ...]:

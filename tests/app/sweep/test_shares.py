@@ -35,7 +35,7 @@ from app.sweep.engine import Completed, Event
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.cluster import Cluster
-from app.sweep.work.share import HostedRound
+from app.sweep.work.share import HostedRound, folder_name
 from exporters.diagnostics.catalogue import codes
 from tests.app.remote.processes import between, command_of, is_gone, wait_until
 from tests.app.sweep.sweeps import DEADLINE_S, write_add_graph
@@ -221,6 +221,16 @@ def test_a_host_that_sends_what_can_not_be_is_let_go_and_named(
     assert sentence.startswith("bad is left out: ")
     assert not (tmp_path / "escaped").exists()
     assert not [finding for finding in verify(tmp_path / "run").findings if not finding.harmless]
+
+
+@pytest.mark.parametrize("name", ["../../up", "..", "a/b", "x" * 300, "ü", "a\nb"])
+def test_a_host_of_any_name_has_a_folder_in_the_run(name: str) -> None:
+    """A worker calls itself what it likes; a file system takes 255 bytes."""
+    found = folder_name(name)
+    assert Path(found).name == found not in (".", "..")
+    assert len(found.encode()) < 256
+    assert found != folder_name(name + "_")
+    assert folder_name("board-1.lab") == "board-1.lab"
 
 
 def test_where_no_host_is_left_what_is_there_stays_and_others_go_on(tmp_path: Path) -> None:
