@@ -15,11 +15,14 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
+from app.cases.errors import PlanError
 from app.gui.look.preferences import Preferences
+from app.gui.main import _check_paths, main
 from app.gui.shell import COMPOSER, WORK
 from app.gui.view_commands import export
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
+from app.run_folder.manifest import MANIFEST
 from exporters.types import GraphlapError
 from tests.app.gui.runs import new_run, record_round, records, tiny_model
 from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
@@ -331,3 +334,16 @@ def test_repainting_loses_no_reference_to_none(window: MainWindow, qtbot: QtBot,
     assert sys.getrefcount(None) >= count_before - 30, (
         "some binding drops a reference on each paint"
     )
+
+
+def test_a_window_shows_two_runs_and_no_third(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in "abc"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / MANIFEST).touch()
+    plan = tmp_path / "plan.toml"
+    plan.touch()
+    assert _check_paths(folders[:2], named=False) == folders[:2]
+    for paths in (folders, [folders[0], plan]):
+        with pytest.raises(PlanError):
+            main(paths)
