@@ -66,7 +66,7 @@ def read_foreign(path: Path) -> ForeignFile:
     if program is None:
         raise ResultsError(
             f"{path} is no result file of a program that is known",
-            f"give one of {', '.join(PROGRAMS)}: docs/importing.md lists the file of each",
+            f"give one of {', '.join(PROGRAMS)}: docs/coming-from.md lists the file of each",
         )
     try:
         cases: Sequence[ForeignCase] = PROGRAMS[program].read(content)
