@@ -33,8 +33,10 @@ _ROWS, _STATISTICS = "rows", "statistics"
 
 @dataclass(slots=True)
 class Rows:
-    """The rows of a run; a case's samples are read again only after a new round of it."""
+    """The rows of a run; a case's samples are read again only after a new round of it, or where
+    nothing `keeps_statistics`."""
 
+    keeps_statistics: bool = True
     _cache: dict[str, tuple[Rounds, RowStatistics]] = field(default_factory=dict)
     _plans: dict[str, Plan] = field(default_factory=dict)
     _stored_rows: dict[str, Row] = field(default_factory=dict)
@@ -100,7 +102,10 @@ class Rows:
             yield from self.of(run)
         else:
             self.recall(run)
-            yield from (self._build(run, case) for case in run.cases)
+            for case in run.cases:
+                yield self._build(run, case)
+                if not self.keeps_statistics:
+                    self._cache.clear()
 
     def _measured_case(self, run: Run, case: Case) -> MeasuredCase:
         row, rounds = self._build(run, case), run.rounds_of(case)

@@ -19,6 +19,7 @@ from app.comparison.measured_case import MeasuredCase
 from app.run_folder.files import Finding, agree
 from app.run_folder.folder import TELEMETRY
 from app.run_folder.run import SAMPLES, Run
+from app.runs.exporting.tables import export_tables
 from app.runs.verify import differing_file
 from exporters import install_layout
 from exporters.file_access import read_file
@@ -39,7 +40,7 @@ class Format:
 
 CSV = "csv"
 FORMATS = {
-    CSV: Format("app.runs.exporting.tables:export_csv", ("samples.csv",)),
+    CSV: Format("app.runs.exporting.tables:export_samples", ("samples.csv",)),
     "json": Format("app.runs.exporting.json_file:export_json", ("results.json",)),
     "markdown": Format("app.console.markdown:export_markdown", ("results.md",), compares=True),
     "parquet": Format(
@@ -84,18 +85,18 @@ def export(
     rows = Rows().of(run) if measurements is None else [case.row for case in measurements]
     try:
         for name in names:
-            options = {"columns": columns} if name == CSV else {}
+            if name == CSV:
+                paths += export_tables(run, rows, columns)
             cases = measurements if FORMATS[name].compares else rows
-            paths += install_layout.load(FORMATS[name].writes)(run, cases, **options)
+            paths += install_layout.load(FORMATS[name].writes)(run, cases)
     except OSError as error:
         raise unwritable(run.path, error, ", or copy the run") from error
     return paths
 
 
-def check_derived(run: Run, rows: Rows) -> Iterator[Finding]:
+def check_derived(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
     """The exports and answers in a run's folder that are not what it amounts to: each is made again
     elsewhere and compared."""
-    measurements = rows.measured(run)
     for name, export_format in FORMATS.items():
         has_files = any(next(run.path.glob(files), None) for files in export_format.files)
         if not has_files or (export_format.package and not find_spec(export_format.package)):
@@ -103,10 +104,10 @@ def check_derived(run: Run, rows: Rows) -> Iterator[Finding]:
         with TemporaryDirectory() as scratch:
             for folder in (SAMPLES, TELEMETRY):
                 Path(scratch, folder).symlink_to((run.path / folder).absolute())
-            for path in export(replace(run, path=Path(scratch)), (name,), (), measurements):
+            cases = Rows().measured(run) if export_format.compares else rows
+            write = install_layout.load(export_format.writes)
+            for path in write(replace(run, path=Path(scratch)), cases):
                 file = str(path.relative_to(scratch))
-                if not any(path.match(files) for files in export_format.files):
-                    continue
                 if (run.path / file).is_file() and not _are_same(run.path / file, path):
                     yield differing_file(run, file, name)
     for answer in answers(run):

@@ -118,15 +118,16 @@ SAMPLES_FILE = "samples.csv"
 _CSV_FILES_AT_ONCE = 1 << 14
 
 
-def export_csv(run: Run, rows: Sequence[Row], columns: Sequence[str] = ()) -> tuple[Path, ...]:
-    """Write the tables of the rows and `samples.csv` into the run folder; the latter as in Parquet.
-
-    `columns` are the words of `--columns`.
-    """
-    samples, results = run.path / SAMPLES_FILE, []
+def export_tables(run: Run, rows: Sequence[Row], columns: Sequence[str]) -> Iterator[Path]:
+    """Write the tables of the rows into the run folder; `columns` are the words of `--columns`."""
     for name, content in tables(rows, columns):
         write_atomically(run.path / name, content)
-        results.append(run.path / name)
+        yield run.path / name
+
+
+def export_samples(run: Run, _: Sequence[Row]) -> tuple[Path, ...]:
+    """Write `samples.csv` into the run folder, with what the one in Parquet has."""
+    samples = run.path / SAMPLES_FILE
     with replacing(samples) as file:
         file.write(f"{','.join(NAMES)}\n".encode())
         for item in recordings(run):
@@ -137,7 +138,7 @@ def export_csv(run: Run, rows: Sequence[Row], columns: Sequence[str] = ()) -> tu
                 part = slice(begin, begin + _CSV_FILES_AT_ONCE)
                 phases = word_cells(prefixes, item.records["phase"][part])
                 file.write(join_cells([phases, *(number_cells(time[part]) for time in times)]))
-    return *results, samples
+    return (samples,)
 
 
 RESULTS, PARQUET_SAMPLES_FILE = "results.parquet", "samples.parquet"
