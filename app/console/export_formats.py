@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.capabilities.registry import answers
+from app.cases.column import Row
 from app.cases.errors import PlanError, suggestion, unwritable
 from app.columns.rows import Rows
 from app.comparison.measured_case import MeasuredCase
