@@ -100,8 +100,7 @@ class OpenedRun:
     """One run as it was when it was opened.
 
     A figure is of all cases that were timed, or of those that `cases` names by their ids, one or
-    several.
-    ResultsError for a case that the run does not have, or where there is nothing to draw.
+    several. ResultsError for a case that the run does not have, or where there is nothing to draw.
     """
 
     def __init__(self, run: Run) -> None:
@@ -140,11 +139,10 @@ class OpenedRun:
         """This run against another: a line for each case and percentile that both measured.
 
         first_us is the other's, in microseconds and of a throughput in inputs a second, ratio is
-        second_us over it, with the interval that decided the
-        verdict (corrected where there are several; 90 % where it is same), the verdict (faster,
-        slower, same, undecided), why, the confidence of the interval, and the reason as a code.
-        A change within `band` is none. By how much two runs of the machine differ without a
-        change, the runs beside these two show.
+        second_us over it, with the interval that decided the verdict (corrected where there are
+        several; 90 % where it is same), the verdict (faster, slower, same, undecided), why, the
+        confidence of the interval, and the reason as a code. A change within `band` is none. By how
+        much two runs of the machine differ without a change, the runs beside these two show.
         """
         if not 0.0 <= band < 1.0:
             raise PlanError(f"band is not a share from 0 to 1 (got {band!r})", "give 0.02 for 2%")

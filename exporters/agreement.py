@@ -98,9 +98,9 @@ def step_of(types: Iterable[str]) -> float:
 class Difference:
     """One output: max|a-b|, that over max|b|, their cosine, and the elements that are not equal.
 
-    `nans` are the elements that are NaN on both sides, which is equal, `steps_off` those off
-    by more than 1. A missing or misshapen
-    output, and one that is finite where the other is not, is infinitely far.
+    `nans` are the elements that are NaN on both sides, which is equal, `steps_off` those off by
+    more than 1. A missing or misshapen output, and one that is finite where the other is not, is
+    infinitely far.
     """
 
     absolute: float

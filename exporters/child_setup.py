@@ -1,9 +1,8 @@
 """Setup of a child process: it belongs to its parent, and its pipes to our requests and replies.
 
-A child ends with its parent, however that ends, and is the first to be ended where memory is
-short.
-Libraries and a user's own file print to standard output, C ones to its descriptor, and may
-read standard input: requests and replies therefore have descriptors of their own.
+A child ends with its parent, however that ends, and is the first to be ended where memory is short.
+Libraries and a user's own file print to standard output, C ones to its descriptor, and may read
+standard input: requests and replies therefore have descriptors of their own.
 """
 
 from __future__ import annotations

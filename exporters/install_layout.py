@@ -1,15 +1,13 @@
 """Layout of this installation: its modules, assets, extensions and the commands of child
 processes.
 
-In a checkout `app`, `assets`, `exporters` and `runtimes` are packages of their own; a wheel
-holds
-them inside `graphlap`, so that it owns one name in site-packages. Import statements are
-rewritten when the wheel is built; a module that is named in a string goes through here.
+In a checkout `app`, `assets`, `exporters` and `runtimes` are packages of their own; a wheel holds
+them inside `graphlap`, so that it owns one name in site-packages. Import statements are rewritten
+when the wheel is built; a module that is named in a string goes through here.
 
-A child must find our packages and no others. The current folder and the user's PYTHONPATH may
-hold
-an `app/` or a `numpy.py`, so it is started with neither: `boot.py` puts our own root in front.
-A child of another environment finds our packages alone.
+A child must find our packages and no others. The current folder and the user's PYTHONPATH may hold
+an `app/` or a `numpy.py`, so it is started with neither: `boot.py` puts our own root in front. A
+child of another environment finds our packages alone.
 """
 
 from __future__ import annotations

@@ -45,12 +45,11 @@ from exporters.user_arrays import digest_of
 class References:
     """The file of each point by `axes_key`, and who computed the outputs in them.
 
-    `uncompared` is why nothing is to be compared with them, None where it is. `stored` says
-    that all of them were there already, `is_packaged` that the inputs came with the model.
-    `unfit` says of each other point that was asked for why no outputs are expected; `points` are
-    those that have some, or all.
-    `limited` are the inputs of which finite values were limited to those of the precision,
-    `random` the outputs that differ from run to run where others do not.
+    `uncompared` is why nothing is to be compared with them, None where it is. `stored` says that
+    all of them were there already, `is_packaged` that the inputs came with the model. `unfit` says
+    of each other point that was asked for why no outputs are expected; `points` are those that have
+    some, or all. `limited` are the inputs of which finite values were limited to those of the
+    precision, `random` the outputs that differ from run to run where others do not.
     """
 
     by: str

@@ -1,9 +1,7 @@
 """Sources of models: what an export needs of a model, from a torch module or a user's file.
 
-`exporters.pytorch` and `exporters.onnx_files` give a source each; the pipeline knows this one
-form.
-A source's evaluator computes the references at each point of the model's axes. Further inputs
-are
+`exporters.pytorch` and `exporters.onnx_files` give a source each; the pipeline knows this one form.
+A source's evaluator computes the references at each point of the model's axes. Further inputs are
 fed in turn, so that no cache favours one of them.
 """
 

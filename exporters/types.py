@@ -258,30 +258,28 @@ class FixedGraph:
 class ExportedModel:
     """A checked .onnx file and all that later stages need to know of it.
 
-    `references` maps `axes_key(axes)` to the .npz file of a `Reference`; `reference` is the
-    first that was computed (`packaged` for data that came with the file, `torch`, `onnx` for
-    ONNX's reference evaluator, `onnxruntime unoptimised`), empty for nobody. `uncompared` is why
-    outputs are not to be compared with it, None where they are; `random_outputs` alone are not
-    compared where the others are.
-    `narrowest` is the narrowest type (`fp32`, `fp16`, `bf16`, `int8`, `fp8`) among the graph's
-    weights and products, `depth` how many products follow each other on its longest path;
-    `is_integer` that it has no floating-point values at all, so that each output has one value;
-    `bounded_outputs` lie between -1 and 1 by what computes them.
-    `custom_ops` are libraries of operators for ONNX Runtime that the graph needs.
-    `parameters` are counted as torch does, `parameters_with_buffers` adds every norm's
-    running mean and variance; `macs` are at the default axes. `batch` and `sequence` are
-    the axes (or the fixed sizes) that play those parts. None: not known, or there is none.
-    `precision_exceptions` names the nodes that would run in a wider type than `precision`:
-    for int8 the matrix nodes that ONNX Runtime's optimised graph keeps in float. `sources` are
-    the files that a user's model lies in, by their place in its folder, with their sha256.
-    `inputs_drawn` tells what each input holds. `warnings` are what a reader of the rows should
-    know of the export. `fixed` has a graph of its own for each point, by `axes_key`, where the
-    module could not be exported with open axes; `path` is then the first of them. `rotation`
-    are further inputs for each point, files like the references without outputs. `beside` are the
-    files that hold weights of the graph, which finds them in its own folder. `written_inputs` are
-    those that the torch module behind the graph writes to when it runs. `unfit` says by
-    `axes_key` why no reference takes some points; the file of such a point, if there is one, holds
-    inputs alone.
+    `references` maps `axes_key(axes)` to the .npz file of a `Reference`; `reference` is the first
+    that was computed (`packaged` for data that came with the file, `torch`, `onnx` for ONNX's
+    reference evaluator, `onnxruntime unoptimised`), empty for nobody. `uncompared` is why outputs
+    are not to be compared with it, None where they are; `random_outputs` alone are not compared
+    where the others are. `narrowest` is the narrowest type (`fp32`, `fp16`, `bf16`, `int8`, `fp8`)
+    among the graph's weights and products, `depth` how many products follow each other on its
+    longest path; `is_integer` that it has no floating-point values at all, so that each output has
+    one value; `bounded_outputs` lie between -1 and 1 by what computes them. `custom_ops` are
+    libraries of operators for ONNX Runtime that the graph needs. `parameters` are counted as torch
+    does, `parameters_with_buffers` adds every norm's running mean and variance; `macs` are at the
+    default axes. `batch` and `sequence` are the axes (or the fixed sizes) that play those parts.
+    None: not known, or there is none. `precision_exceptions` names the nodes that would run in a
+    wider type than `precision`: for int8 the matrix nodes that ONNX Runtime's optimised graph keeps
+    in float. `sources` are the files that a user's model lies in, by their place in its folder,
+    with their sha256. `inputs_drawn` tells what each input holds. `warnings` are what a reader of
+    the rows should know of the export. `fixed` has a graph of its own for each point, by
+    `axes_key`, where the module could not be exported with open axes; `path` is then the first of
+    them. `rotation` are further inputs for each point, files like the references without outputs.
+    `beside` are the files that hold weights of the graph, which finds them in its own folder.
+    `written_inputs` are those that the torch module behind the graph writes to when it runs.
+    `unfit` says by `axes_key` why no reference takes some points; the file of such a point, if
+    there is one, holds inputs alone.
     """
 
     name: str

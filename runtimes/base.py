@@ -1,9 +1,9 @@
 """The contract of a runtime: what it can do, what it needs, and a session that runs.
 
-A runtime compiles one exported model for fixed shapes, or for several where its engine takes
-them in one session, and gives a session; the measuring process binds the inputs of its lanes once
-and then times `lane.run()`, which takes no argument.
-Nothing here imports an engine: adapters import theirs inside the functions that need it.
+A runtime compiles one exported model for fixed shapes, or for several where its engine takes them
+in one session, and gives a session; the measuring process binds the inputs of its lanes once and
+then times `lane.run()`, which takes no argument. Nothing here imports an engine: adapters import
+theirs inside the functions that need it.
 """
 
 from __future__ import annotations
@@ -209,21 +209,18 @@ class Runtime(ABC):
     `summary` is one line for lists and forms, `options` the one table of settings, beside which
     with `any_option` the engine is handed every other that is given, `patterns` what lists show of
     options that `options_for` knows by the beginning of their names, `clock` what times its runs.
-    `unexecuted` is what hinders precisions that it lacks, after the word "which".
-    `only_when_named` keeps a runtime out of sweeps that name none.
-    `default_device` is the device of a case that names none, empty where there is no choice.
-    `accelerator` is the kind of device that a case has for itself beside the host (`gpu`),
-    empty for none; its number is the case's device. `operator_environment` is what the
-    environment of a process for operator times must say before anything is asked of the runtime.
-    `engine` is the Python module of the engine, empty for one that is part of us;
-    `distribution` is the package that installs it, of an engine that needs no more than a wheel of
-    some release.
-    What follows `@` is a release where a runtime `has_releases` of its own, and an environment
-    everywhere else. One that `builds_module` needs the torch module behind a graph, and so the file
-    that makes it. Where `device_is_package`, what follows the colon is a library or the package
-    that brings one. With
-    `only_numeric` all inputs and outputs must be arrays of numbers; `formats` are the endings of
-    the files that it reads.
+    `unexecuted` is what hinders precisions that it lacks, after the word "which". `only_when_named`
+    keeps a runtime out of sweeps that name none. `default_device` is the device of a case that
+    names none, empty where there is no choice. `accelerator` is the kind of device that a case has
+    for itself beside the host (`gpu`), empty for none; its number is the case's device.
+    `operator_environment` is what the environment of a process for operator times must say before
+    anything is asked of the runtime. `engine` is the Python module of the engine, empty for one
+    that is part of us; `distribution` is the package that installs it, of an engine that needs no
+    more than a wheel of some release. What follows `@` is a release where a runtime `has_releases`
+    of its own, and an environment everywhere else. One that `builds_module` needs the torch module
+    behind a graph, and so the file that makes it. Where `device_is_package`, what follows the colon
+    is a library or the package that brings one. With `only_numeric` all inputs and outputs must be
+    arrays of numbers; `formats` are the endings of the files that it reads.
     """
 
     name: ClassVar[str]

@@ -40,12 +40,11 @@ class NodePlacement:
 class Execution:
     """What really runs, read from the compiled session, not from what was asked.
 
-    `elsewhere` names the counted nodes that the asked-for engine did not take: a row
-    with any is `partial`. `facts` are figures the runtime knows (`cycles`, `io_us`,
-    `weight_tiles_used`, `weight_tiles_total`, `activation_bytes`, `fidelity`, `engine_cache`), by
-    column name.
-    `inspection_ms` is the part of `compile` that went into finding this out, not into the
-    engine's own work.
+    `elsewhere` names the counted nodes that the asked-for engine did not take: a row with any is
+    `partial`. `facts` are figures the runtime knows (`cycles`, `io_us`, `weight_tiles_used`,
+    `weight_tiles_total`, `activation_bytes`, `fidelity`, `engine_cache`), by column name.
+    `inspection_ms` is the part of `compile` that went into finding this out, not into the engine's
+    own work.
     """
 
     provider: str

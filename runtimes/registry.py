@@ -1,7 +1,6 @@
 """Runtime names to classes, resolved only when requested: ours and those of other packages.
 
-A name is `name[:device][@release]`; behind the `@` stands a release of its own or an
-environment.
+A name is `name[:device][@release]`; behind the `@` stands a release of its own or an environment.
 Adding one of ours is one line here, one folder beside this module, and one test.
 """
 

@@ -2,8 +2,7 @@
 
 The parent writes one job line; the child writes its events, a `result` event last.
 
-A check is a round that is over once the engine has compiled: so it is kept, resumed and shown
-as
+A check is a round that is over once the engine has compiled: so it is kept, resumed and shown as
 rounds are, and has no timings.
 
 In a cold start a fresh process imports its engine, compiles one case, runs it once and ends. A

@@ -1,9 +1,8 @@
 """Messages of a measuring process on its pipes as JSON lines: its job, its progress, its result.
 
-The parent writes one `MeasureJob` line to the child's standard input; the child writes events
-to
-its standard output, the last of them a `RoundResult`. A `stop` line, or the end of its input,
-asks the child to finish the block in flight and end the round there.
+The parent writes one `MeasureJob` line to the child's standard input; the child writes events to
+its standard output, the last of them a `RoundResult`. A `stop` line, or the end of its input, asks
+the child to finish the block in flight and end the round there.
 """
 
 from __future__ import annotations

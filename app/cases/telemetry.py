@@ -1,8 +1,7 @@
 """Observations of the machine during a round: device samples, GPU and host state, interference.
 
-Interference is counted around each block of runs and kept with the round, so that a slow run
-can
-be compared with the events of its block.
+Interference is counted around each block of runs and kept with the round, so that a slow run can be
+compared with the events of its block.
 """
 
 from __future__ import annotations

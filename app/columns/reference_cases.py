@@ -1,7 +1,6 @@
 """Columns of a case against a reference case of its run: the baseline, or a single replica.
 
-Rounds of all cases interleave in a seeded order, so a round of a case and the baseline's round
-of
+Rounds of all cases interleave in a seeded order, so a round of a case and the baseline's round of
 the same number saw the same machine: together they are one observation.
 
 A replica is a copy of the model, or a lane of one, that takes its share of the same work at the

@@ -29,9 +29,9 @@ from exporters.file_access import read_file
 @dataclass(frozen=True, slots=True)
 class Format:
     """`writes` is the function that makes the files of a run and its rows and gives their paths;
-    `files` are their names as patterns,
-    and `package` is what it needs beyond ours, which the extra `data` brings. `compares`: it takes
-    measured cases in the place of rows, since it compares them."""
+    `files` are their names as patterns, and `package` is what it needs beyond ours, which the extra
+    `data` brings. `compares`: it takes measured cases in the place of rows, since it compares
+    them."""
 
     writes: str
     files: tuple[str, ...]

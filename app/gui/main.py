@@ -36,8 +36,7 @@ def main(paths: Sequence[Path] = (), plan: Plan | None = None) -> int:
     """Open the window and return its exit code.
 
     A run folder among the paths is opened, a second beside it; a plan file, models or the `plan`
-    fill the editor.
-    GraphlapError for a path that is none of these.
+    fill the editor. GraphlapError for a path that is none of these.
     """
     paths = _check_paths(paths, plan is not None)
     qInstallMessageHandler(_hear_qt)

@@ -1,9 +1,8 @@
 """Trends over many runs: each case's figures over time, and where its level changed.
 
-Cases are paired by what makes them; figures of other clocks, and
-unless asked for of other machines, are other series. What all series of a machine share is
-taken
-out of them and is a series itself, the machine's: a reboot is no change of any case.
+Cases are paired by what makes them; figures of other clocks, and unless asked for of other
+machines, are other series. What all series of a machine share is taken out of them and is a series
+itself, the machine's: a reboot is no change of any case.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The rules of insights: at most five sentences about a run, the same everywhere.
 
-Which runtime is the fastest is judged by pairs of rounds (`app/comparison/ranking.py`); the
-rules
-repeat its verdicts and make none of their own, so that no two sentences about a run contradict
-each other.
+Which runtime is the fastest is judged by pairs of rounds (`app/comparison/ranking.py`); the rules
+repeat its verdicts and make none of their own, so that no two sentences about a run contradict each
+other.
 
 What settings do is stated only where 95 % intervals bound it, so of cases with three rounds or
 more.

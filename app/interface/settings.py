@@ -107,8 +107,7 @@ def plan_of(
 ) -> tuple[Plan, Layers]:
     """The plan of models, or of the one suite, plan file or run folder that they name, with these
     settings in front of it and of configuration files, and what gave it its values; PlanError for
-    what no plan can have.
-    `question` has those of `ARGUMENTS` that the command itself sets."""
+    what no plan can have. `question` has those of `ARGUMENTS` that the command itself sets."""
     rows = {row.name: row for row in accepted_by(command) if row.scope != "command"}
     grid: dict[str, Any] = {}
     whole: dict[str, Any] = {}

@@ -1,8 +1,7 @@
 """Child processes in sessions of their own: started, read line by line, waited for, ended.
 
 Also which module each kind of child runs, and how a parent asks the batch mode to read commands
-from
-standard input.
+from standard input.
 """
 
 from __future__ import annotations

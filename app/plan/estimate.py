@@ -63,9 +63,9 @@ class Estimate:
     Each case has `rounds`, or between as many and `most_rounds` where intervals decide.
 
     Of them the exports take `exports_s`, if none is in the cache. Operator times are counted by
-    case, accuracies as the start of their process: how long labelled data take is not known
-    before. A budget bounds the longest.
-    `search` says that each case is only the first try of a search, of unknown length.
+    case, accuracies as the start of their process: how long labelled data take is not known before.
+    A budget bounds the longest. `search` says that each case is only the first try of a search, of
+    unknown length.
     """
 
     cases: int

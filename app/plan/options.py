@@ -59,8 +59,7 @@ def plan_from_options(options: argparse.Namespace) -> Plan:
     A list that an option gives replaces the plan's in each of its grids; --models keeps of a
     suite's or a plan's models those that it names. Of --study the lists in `CHANGED` of
     `app.plan.studies` are replaced unless the study fixes them. Configuration files give what none
-    of these has.
-    A command may have no --study, --suite or --plan.
+    of these has. A command may have no --study, --suite or --plan.
     """
     layers = layers_of(options)
     plan = parse_plan(plan_data(layers, getattr(options, "study", None)), "the command line")

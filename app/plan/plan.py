@@ -247,21 +247,23 @@ class Plan(PlanSettings):
 
 
 def parse_plan(data: dict[str, Any], origin: str) -> Plan:
-    """A validated plan from TOML's or JSON's values; `origin` opens the error sentence."""
+    """A validated plan from values by the model's keys; `origin` opens the error sentence."""
     key = _key_with_nul(data)
     if key is not None:
         raise PlanError(f"{origin}: {key} contains a NUL character", "remove it")
-    data = with_keys(data, "plan")
-    if isinstance(data.get("sweeps"), (list, tuple)):
-        data["sweeps"] = [
-            with_keys(grid, "sweep") if isinstance(grid, Mapping) else grid
-            for grid in data["sweeps"]
-        ]
     try:
         return Plan.model_validate(data)
     except ValidationError as error:
         cause, remedy = in_words(error, Plan, Sweep)
         raise PlanError(f"{origin}: {cause}", remedy) from None
+
+
+def plan_of_file(data: dict[str, Any], origin: str) -> Plan:
+    """The same of values by the names that files have for the keys, and by no others."""
+    try:
+        return parse_plan(with_keys(data), origin)
+    except InvalidValue as error:
+        raise PlanError(f"{origin}: {error.cause}", error.remedy) from None
 
 
 def _key_with_nul(value: Any, key: str = "plan") -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.errors import PlanError, suggestion
-from app.plan.plan import Plan, parse_plan
+from app.plan.plan import Plan, plan_of_file
 from app.plan.settings.table import names_of_keys
 from exporters import install_layout
 from exporters.file_access import read_toml
@@ -80,7 +80,7 @@ def load_plan(path: Path) -> Plan:
         ) from None
     except ValueError as error:
         raise PlanError(f"the plan {path} can't be read ({error})", "correct the file") from None
-    return parse_plan({"name": name_from(path.stem), **data}, f"the plan {path}")
+    return plan_of_file({"name": name_from(path.stem), **data}, f"the plan {path}")
 
 
 def name_from(text: str) -> str:
@@ -101,4 +101,4 @@ def load_suite(name: str) -> Plan:
     if name not in names:
         raise PlanError(f"there is no suite called {name!r}", suggestion(name, names))
     text = install_layout.asset("suites", f"{name}.toml").read_text("utf-8")
-    return parse_plan(tomllib.loads(text), f"the suite {name}")
+    return plan_of_file(tomllib.loads(text), f"the suite {name}")

@@ -21,7 +21,7 @@ from app.plan.curves import SHARED_WORK, with_sessions
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_suite
 from app.plan.settings.sweep import Sweep
-from app.plan.settings.table import accepted_by, by_key
+from app.plan.settings.table import accepted_by, by_key, with_keys
 from exporters import install_layout
 from exporters.model_names import is_null, original_of
 from runtimes import registry
@@ -65,8 +65,10 @@ def load_study(name: str) -> StudyPlan:
     names = study_names()
     if name not in names:
         raise PlanError(f"there is no study called {name!r}", suggestion(name, names))
-    data = tomllib.loads(
-        install_layout.asset(_FOLDER, *f"{name}{_ENDING}".split("/")).read_text("utf-8")
+    data = with_keys(
+        tomllib.loads(
+            install_layout.asset(_FOLDER, *f"{name}{_ENDING}".split("/")).read_text("utf-8")
+        )
     )
     overrides = {key: data.pop(key) for key in Sweep.model_fields if key in data}
     grids = [

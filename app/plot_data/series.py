@@ -61,16 +61,15 @@ class ReferenceLine:
 class Series:
     """One case: who it is, its histogram so far, its raw samples, and its row.
 
-    `key` is the case's id in its run.
-    `counts` are those of `app.stats.quantiles.Histogram` (measured samples only).
-    `rounds` are `app.cases.round.RECORD` record arrays or memory maps, one per round, warm-up
-    included and marked. `summary` is None while only bins are known: markers are then
-    provisional. `row` is the case's row of results.csv, by column name, once there is one.
+    `key` is the case's id in its run. `counts` are those of `app.stats.quantiles.Histogram`
+    (measured samples only). `rounds` are `app.cases.round.RECORD` record arrays or memory maps, one
+    per round, warm-up included and marked. `summary` is None while only bins are known: markers are
+    then provisional. `row` is the case's row of results.csv, by column name, once there is one.
     `batch_axis` is the size in the case that the row calls the batch. `timed` are the numbers of
     the rounds that the summary is of, in its order, `cpu_mhz` is the mean clock in them. `sought`
-    is of a rate that a search has come to, `ladder` of the default that a search over options
-    began with. `watched` is what was recorded beside each of `rounds`; `turn` is `Run.turn_of`.
-    `damage` says what is broken of its files, "" for nothing that is known.
+    is of a rate that a search has come to, `ladder` of the default that a search over options began
+    with. `watched` is what was recorded beside each of `rounds`; `turn` is `Run.turn_of`. `damage`
+    says what is broken of its files, "" for nothing that is known.
     """
 
     key: str

@@ -3,9 +3,8 @@
 Each writer appends to a file of its own, so nothing is ever written after a torn line; `reader`
 merges all of them.
 
-A new kind of work adds its line's value to the table of kinds; writers, readers and followers
-of
-a run take it from this table.
+A new kind of work adds its line's value to the table of kinds; writers, readers and followers of a
+run take it from this table.
 """
 
 from __future__ import annotations

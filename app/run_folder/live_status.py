@@ -27,12 +27,12 @@ MINIMUM_INTERVAL_S = 0.2
 class Live:
     """What followers are told; figures of the case in flight are running ones, provisional.
 
-    `rounds_total` counts every planned round, `rounds_done` those recorded or no longer
-    needed because their case has ended. `in_flight` are the rounds that are measured now, as
-    `case.round`: several on several hosts, of which `case_id` and what follows tell the one that
-    began last. Of `eta_s`, exports take `exports_eta_s`. `exit_code`
-    is set with `finished` and `stopped`, `disk_error` where the disk ended the run.
-    `journal_lines` counts the lines of each journal file, so that lost ones are noticed.
+    `rounds_total` counts every planned round, `rounds_done` those recorded or no longer needed
+    because their case has ended. `in_flight` are the rounds that are measured now, as `case.round`:
+    several on several hosts, of which `case_id` and what follows tell the one that began last. Of
+    `eta_s`, exports take `exports_eta_s`. `exit_code` is set with `finished` and `stopped`,
+    `disk_error` where the disk ended the run. `journal_lines` counts the lines of each journal
+    file, so that lost ones are noticed.
     """
 
     state: State = "starting"

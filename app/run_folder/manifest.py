@@ -4,8 +4,7 @@ Fingerprints are of models, what a factory imports, a model's or images' folder,
 cards, libraries of execution providers, also those that packages bring, files of shapes and
 interpreters. A run that is resumed must find all of them as they were.
 
-A factory, inputs, weights and the like may change after a run; `files/` in its folder holds
-what
+A factory, inputs, weights and the like may change after a run; `files/` in its folder holds what
 they were. An .onnx is not copied: the journal has what its export was made of.
 """
 

@@ -1,7 +1,6 @@
 """`telemetry/<case>.<round>.jsonl`: device samples of a round, joined to its runs.
 
-From the recorded rounds of a case come the device columns of its row. What was simulated took
-no
+From the recorded rounds of a case come the device columns of its row. What was simulated took no
 energy of a device, so it has none of them.
 """
 

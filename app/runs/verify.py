@@ -1,8 +1,7 @@
 """The verification of a run folder: every file against the journal, and what is lost.
 
 Files that are gone leave nothing to check. What they held is known from elsewhere: `live.json`
-counts the lines of each journal, the plan says how many rounds a finished case has, and
-exported
+counts the lines of each journal, the plan says how many rounds a finished case has, and exported
 tables name the rounds that they were made of.
 
 Unlike a reader, which stops at the first line that it can't understand, the verification goes

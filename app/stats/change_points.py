@@ -1,11 +1,9 @@
 """Change points in series of runs, and the factor that all series of a machine share.
 
-A run's figures of many cases move together where the machine moved, and one alone moves where
-its
-code did. The shared part is estimated by a median polish (Tukey, Exploratory Data Analysis,
-1977): series level plus run factor plus the rest, both by medians, so that a change of a
-minority
-of the series does not reach the factor.
+A run's figures of many cases move together where the machine moved, and one alone moves where its
+code did. The shared part is estimated by a median polish (Tukey, Exploratory Data Analysis, 1977):
+series level plus run factor plus the rest, both by medians, so that a change of a minority of the
+series does not reach the factor.
 
 For a change point a run is one figure: what runs differ by is seen between runs, never within
 one. The test shuffles the runs, so it asks nothing of their distribution, only that without a

@@ -1,13 +1,10 @@
 """Estimates of a typical process with intervals: quantiles, the mean, bounds of percentiles.
 
-What is quoted is the pseudo-median of the rounds' own order statistics (`intervals.typical`).
-Its
-interval is the t interval over the rounds, widened to hold the exact rank interval of all
-samples
-together, these counted as many as are independent: where processes are alike, iterations are
-what
-is uncertain; where they differ, processes are. Whether the value is shown depends on the number
-of runs; whether an interval is claimed, on how many independent ones they are worth.
+What is quoted is the pseudo-median of the rounds' own order statistics (`intervals.typical`). Its
+interval is the t interval over the rounds, widened to hold the exact rank interval of all samples
+together, these counted as many as are independent: where processes are alike, iterations are what
+is uncertain; where they differ, processes are. Whether the value is shown depends on the number of
+runs; whether an interval is claimed, on how many independent ones they are worth.
 
 For the mean, as for a quantile, both kinds of chance count: which processes there were, by the
 spread of the rounds' own means, and which runs there were, by the spread of the means of blocks

@@ -1,11 +1,9 @@
 """Patterns in samples: outliers and their causes, two levels, stalls at even distances.
 
-An event explains as many outliers as it can have slowed down, and the slowest of its block
-first;
+An event explains as many outliers as it can have slowed down, and the slowest of its block first;
 so one switch in a block of thousands of runs does not explain all that were slow in it.
 
-Strips of the sorted latencies that hold equally many runs are narrow where runs crowd. Two
-levels
+Strips of the sorted latencies that hold equally many runs are narrow where runs crowd. Two levels
 are two crowds with a wide strip between them, among which the runs went to and fro.
 
 Stalls that come by chance have distances of all lengths: the median distance d of a Poisson

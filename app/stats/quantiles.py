@@ -4,10 +4,9 @@ Pure functions of sorted samples. No distribution is assumed: the number of samp
 quantile is binomial whatever the latency's distribution (David & Nagaraja, Order Statistics,
 2003, section 7.1).
 
-The live views and the running percentiles of a round use the histogram: adding 5,000 samples
-takes tens of microseconds and no sample has to be kept. Its values are good to half a bin (1.2
-%)
-and are shown as provisional; finished rounds are summarised from raw samples.
+The live views and the running percentiles of a round use the histogram: adding 5,000 samples takes
+tens of microseconds and no sample has to be kept. Its values are good to half a bin (1.2 %) and are
+shown as provisional; finished rounds are summarised from raw samples.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Residual, dense and depthwise networks of the Gluon zoo: ResNet, DenseNet, MobileNet.
 
-ResNet v1 (He et al., arXiv:1512.03385): the norm and the ReLU follow each convolution. ResNet
-v2
+ResNet v1 (He et al., arXiv:1512.03385): the norm and the ReLU follow each convolution. ResNet v2
 (He et al., arXiv:1603.05027): they precede it. DenseNet-BC (Huang et al., arXiv:1608.06993).
-MobileNet v1 (Howard et al., arXiv:1704.04861) and v2 (Sandler et al., arXiv:1801.04381), at
-four widths.
+MobileNet v1 (Howard et al., arXiv:1704.04861) and v2 (Sandler et al., arXiv:1801.04381), at four
+widths.
 """
 
 from __future__ import annotations

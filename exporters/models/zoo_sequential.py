@@ -1,10 +1,8 @@
 """Networks of the Gluon zoo without residual connections: AlexNet, Inception v3, SqueezeNet, VGG.
 
-AlexNet in the one-column form of Krizhevsky 2014 (arXiv:1404.5997). Inception v3 at 299
-(Szegedy
-et al., arXiv:1512.00567), without the auxiliary classifier. SqueezeNet 1.0 and 1.1 (Iandola et
-al., arXiv:1602.07360). VGG with and without batch norm (Simonyan and Zisserman,
-arXiv:1409.1556).
+AlexNet in the one-column form of Krizhevsky 2014 (arXiv:1404.5997). Inception v3 at 299 (Szegedy et
+al., arXiv:1512.00567), without the auxiliary classifier. SqueezeNet 1.0 and 1.1 (Iandola et al.,
+arXiv:1602.07360). VGG with and without batch norm (Simonyan and Zisserman, arXiv:1409.1556).
 """
 
 from __future__ import annotations

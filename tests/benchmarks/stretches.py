@@ -184,8 +184,8 @@ def _differs(first: np.ndarray, second: np.ndarray, variation: RunVariation | No
 
 def wrong_verdicts(recording: Recording, name: str, source: str, rounds: int = STRETCH) -> Wrong:
     """Of all pairs of stretches that do not overlap, each compared as `--compare` would two runs:
-    with a `stated` variation, with a
-    `history` of other stretches, or with `none` as it was before there was one."""
+    with a `stated` variation, with a `history` of other stretches, or with `none` as it was before
+    there was one."""
     comparisons = wrong = undecided_count = 0
     names = list(recording.cases)
     for place, case in enumerate(names):

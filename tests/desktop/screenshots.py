@@ -1,11 +1,10 @@
 """`python -m tests.desktop.screenshots DIR [LOOK…]`: the real window on a real X server.
 
 Composes and runs a sweep with real keystrokes and clicks, drops a run on the window as a file
-manager does, opens runs of one, six and forty cases,
-and saves a picture of every view in both themes, in each look: 900x560 with fonts at 175 %,
-1280x800, 1920x1080, and 4K at scale 2. Needs Linux; the Debian packages of `PACKAGES` are
-installed where they are missing and the user may. The documentation's pictures are those of
-`tests.pictures`.
+manager does, opens runs of one, six and forty cases, and saves a picture of every view in both
+themes, in each look: 900x560 with fonts at 175 %, 1280x800, 1920x1080, and 4K at scale 2. Needs
+Linux; the Debian packages of `PACKAGES` are installed where they are missing and the user may. The
+documentation's pictures are those of `tests.pictures`.
 """
 
 from __future__ import annotations

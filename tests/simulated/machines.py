@@ -1,9 +1,9 @@
 """Streams with the faults of real machines: steal, DVFS, garbage collection, coarse clocks, NUMA.
 
 The intervals were tried on these kinds while they were made; `held_out.py` has kinds on which they
-were not. Latencies are in microseconds, in order
-of time. The levels of the rounds of one run are drawn together, so that they can depend on each
-other; the runs within a round follow from the round's level.
+were not. Latencies are in microseconds, in order of time. The levels of the rounds of one run are
+drawn together, so that they can depend on each other; the runs within a round follow from the
+round's level.
 """
 
 from __future__ import annotations

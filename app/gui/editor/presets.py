@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QInputDialog, QMenu, QPushButton
 
 from app.cases.errors import PlanError
 from app.gui.look.preferences import Preferences
-from app.plan.plan import Plan, checked, parse_plan
+from app.plan.plan import Plan, checked, plan_of_file
 from app.plan.plan_files import load_suite, plan_toml, suite_names
 from app.plan.settings.sweep import Sweep
 from app.plan.studies import shipped_plan, study_names
@@ -44,7 +44,7 @@ def load_preset(heading: str, name: str, preferences: Preferences) -> Plan:
         data = toml_values(preferences.presets()[name])
     except ValueError as error:
         raise PlanError(f"{origin} can't be read ({error})", "save it again") from None
-    return parse_plan(data, origin)
+    return plan_of_file(data, origin)
 
 
 class PresetButton(QPushButton):

@@ -382,7 +382,7 @@ class Setting:
     `commands` accept it, and `common` ones are listed by their short help. `runs_code` says of a
     value whether it makes the program run code: the configuration file of a project must not have
     such a one. What `is_capability` asks for is done by a registered capability of its key.
-    `toml` is its key in a plan file where that is not the field's name, which stays readable.
+    `toml` is its key in a plan file where that is not the field's name.
 
     For the window, `label` and `example` make a row of the form below the title `fold`, and `term`
     is its entry of the glossary. For the documentation, `values` say what it takes, `absent` what

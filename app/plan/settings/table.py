@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.cases.errors import PlanError
 from app.plan.settings.hosts import PlanSettings
 from app.plan.settings.setting import (
     COMPARISON,
@@ -25,6 +24,7 @@ from app.plan.settings.setting import (
     Word,
 )
 from app.plan.settings.sweep import IDLE_SWEEP, Sweep
+from exporters.types import InvalidValue
 
 _RUN = (*MEASURED, "check")
 _COMPARE_COMMANDS = (*NEW, "resume", "rerun")
@@ -265,13 +265,17 @@ def names_of_keys(keys: Iterable[str]) -> list[str]:
     return [by_key()[key].name if key in by_key() else key for key in keys]
 
 
-def with_keys(part: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
-    """A part of a file with the keys of the model; PlanError for a setting that is there twice."""
-    keys = {row.toml: row.key for row in SETTINGS if row.toml and row.scope == scope}
+def with_keys(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A file's values by the keys of the model, those of its grids too; InvalidValue for a key of
+    the model that has another name in files."""
+    keys = {row.toml: row.key for row in SETTINGS if row.toml}
     for name, key in keys.items():
-        if name in part and key in part:
-            raise PlanError(f"{name} and {key} are the same setting", f"remove {key}")
-    return {keys.get(name, name): value for name, value in part.items()}
+        if key in data:
+            raise InvalidValue(f"the key {key!r} is not known", f"write {name}")
+    values = {keys.get(name, name): value for name, value in data.items()}
+    if isinstance(grids := data.get("sweeps"), (list, tuple)):
+        values["sweeps"] = [with_keys(g) if isinstance(g, Mapping) else g for g in grids]
+    return values
 
 
 def default_of(setting: Setting) -> Any:

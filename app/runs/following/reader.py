@@ -1,7 +1,6 @@
 """The reader of a followed run: each `poll` reads on and gives a `RunState`.
 
-Knows no Qt and starts no thread. Only the cases that are shown have their samples read, so that
-a
+Knows no Qt and starts no thread. Only the cases that are shown have their samples read, so that a
 run of thousands of cases opens as fast as a small one.
 """
 

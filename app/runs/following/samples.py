@@ -1,7 +1,6 @@
 """Samples of a followed run: files mapped while they grow, with counts over all rounds.
 
-Reading goes through small buffers, so following a file of any size costs no memory; a map is
-made
+Reading goes through small buffers, so following a file of any size costs no memory; a map is made
 anew with each look, so that pages that a plot has touched are given back.
 """
 

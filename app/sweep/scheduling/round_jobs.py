@@ -217,10 +217,9 @@ def round_work(
 ) -> RoundWork | SettledRound:
     """One round; settled if what is known now ends the case without a process.
 
-    `neighbour_reply` is the export of the neighbour's model, for a case that has one.
-    `arrivals` names the requests that an open loop meets: rounds of one
-    number and the same name meet the same. With
-    `awaits_reference` the reply has no expected outputs yet.
+    `neighbour_reply` is the export of the neighbour's model, for a case that has one. `arrivals`
+    names the requests that an open loop meets: rounds of one number and the same name meet the
+    same. With `awaits_reference` the reply has no expected outputs yet.
     """
     try:
         job = _round_job(schedule, case, number, reply, neighbour_reply)

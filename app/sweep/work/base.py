@@ -137,9 +137,9 @@ class Work(ABC):
     """One piece of work. The engine calls `start` once, then `advance` until it is `over`,
     which what needs no worker is from its start on.
 
-    The hooks `begun`, `told`, `ended` and `dropped` are called
-    by the run, one for each event: they put where it stands into `live` and what must be kept
-    into `folder`, and give the lines that its journal is to have.
+    The hooks `begun`, `told`, `ended` and `dropped` are called by the run, one for each event: they
+    put where it stands into `live` and what must be kept into `folder`, and give the lines that its
+    journal is to have.
     """
 
     kind: ClassVar[str]

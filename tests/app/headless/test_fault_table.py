@@ -53,9 +53,8 @@ CELLS = list(cells())
 
 @dataclass(frozen=True)
 class Runs:
-    """`whole` and `other` have two cases of three rounds, `paired` the same with a baseline,
-    made by hand;
-    `measured` has really been measured, with a baseline and a file of inputs."""
+    """`whole` and `other` have two cases of three rounds, `paired` the same with a baseline, made
+    by hand; `measured` has really been measured, with a baseline and a file of inputs."""
 
     folder: Path
     whole: Path

@@ -214,7 +214,7 @@ def test_a_gate_that_could_find_nothing_is_refused_before_anything_is_measured(
     runs: Path, here: Path, arguments: tuple[str, ...]
 ) -> None:
     Path("short.toml").write_text(
-        'profile = "glance"\n[[sweeps]]\nmodels = ["add.onnx"]\nruntimes = ["fake"]\n'
+        'preset = "glance"\n[[sweeps]]\nmodels = ["add.onnx"]\nruntimes = ["fake"]\n'
     )
     models = () if "--plan" in arguments else ("--models", "add.onnx")
     option: tuple[str, ...] = ("--option", "fake.latency_us=200,400")
