@@ -73,7 +73,7 @@ def test_names_that_are_no_text_are_measured_told_and_resumed(work: Path) -> Non
         samples.unlink()
     for journal in (work / "run" / "journal").iterdir():
         journal.unlink()
-    code, out, errors = in_a_shell("", sys.executable, "-m", "app", "--resume", "run")
+    code, out, errors = in_a_shell("", sys.executable, "-m", "app", "resume", "run")
     assert code == 0, errors
     (row,) = rows(work / "run")
     assert (row["model"], row["rounds"]) == ("[red]bad\\xff\r\x1b[31m.onnx", "2")
