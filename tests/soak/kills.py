@@ -165,7 +165,7 @@ def resume(folder: Path) -> subprocess.Popen[bytes]:
     errors = (folder / "errors").open("ab")
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "app", "--resume", str(folder)],
+            [sys.executable, "-m", "app", "resume", str(folder)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
