@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from app.columns.rows import Rows
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.table import write_tables
+from app.runs.following.reader import RunReader
 from app.runs.reader import read_environments, read_run
 from app.runs.verify import verify
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
@@ -69,6 +71,22 @@ def test_damage_in_a_share_is_named_by_its_file(run: Path) -> None:
     files = {finding.file for finding in verify(run).findings if not finding.harmless}
     assert files == {str(samples.relative_to(run)), str(manifest.relative_to(run))}
     assert len(read_run(run).rounds_of(CASE)) == 1
+
+
+def test_who_follows_a_run_sees_what_its_hosts_measure_as_it_arrives(run: Path) -> None:
+    def rounds_shown() -> dict[str, int]:
+        state = reader.poll()
+        assert state is not None
+        return {item.key: len(item.rounds) for item in state.series}
+
+    with closing(RunReader(run)) as reader:
+        assert rounds_shown() == {CASE.case_id: 2, OTHER.case_id: 2}
+        manifest = replace(read_run(run).manifest, cases=(CASE,))
+        with RunFolder.create(run / "hosts/board/3", manifest) as folder:
+            folder.begin({**ENVIRONMENT, "host": "board"})
+            for number in (0, 1, 2):
+                record(folder, CASE, number, [50.0] * 20, attempt=3)
+                assert rounds_shown()[CASE.case_id] == max(2, number + 1)
 
 
 def test_a_link_in_the_place_of_a_share_is_not_read(run: Path, tmp_path: Path) -> None:
