@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -440,10 +440,7 @@ class Reference:
 
 
 def load_reference(path: str) -> Reference:
-    """Read what `save_reference` wrote; OSError or ValueError if the file is damaged.
-
-    A file of an earlier version has inputs and outputs alone.
-    """
+    """Read what `save_reference` wrote; OSError or ValueError if the file is damaged."""
     with np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     for repeat in [name for name in arrays if name.startswith(_REPEAT)]:
@@ -453,27 +450,25 @@ def load_reference(path: str) -> Reference:
     def part(prefix: str) -> dict[str, np.ndarray]:
         return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
 
-    facts = json.loads(str(arrays.get("about", "{}")))
+    try:
+        facts = json.loads(str(arrays["about"]))
+    except KeyError:
+        raise ValueError("it does not name who computed the outputs") from None
     return Reference(
         part(INPUT),
         part("output:"),
-        tuple(facts.get("by", ())),
-        {name: part(f"{_OTHER}{name}:") for name in facts.get("others", ())},
-        facts.get("missing", {}),
-        tuple(map(_disagreement, facts.get("disagreements", ()))),
+        tuple(facts["by"]),
+        {name: part(f"{_OTHER}{name}:") for name in facts["others"]},
+        facts["missing"],
+        tuple(Disagreement(**values) for values in facts["disagreements"]),
         Leeway(
             part(_CANDIDATES),
-            facts.get("candidate_axes", {}),
+            facts["candidate_axes"],
             part(_UNSETTLED),
-            facts.get("silent", {}),
+            facts["silent"],
         ),
-        facts.get("rounding", 0.0),
+        facts["rounding"],
     )
-
-
-def _disagreement(values: Mapping[str, Any]) -> Disagreement:
-    field_names = {disagreement.name for disagreement in fields(Disagreement)}
-    return Disagreement(**{name: value for name, value in values.items() if name in field_names})
 
 
 def repeat_reference(source: str, target: str, axes: Mapping[str, int], size: int) -> None:

@@ -71,7 +71,7 @@ def current_folder() -> Path | None:
 
 
 def unwritable(path: Path | str, error: OSError, advice: str = "", detail: str = "") -> DiskError:
-    """The sentence on a path that can't be written; `then` ends its remedy.
+    """The sentence on a path that can't be written; `advice` ends its remedy.
 
     Where moving a finished file into place failed, it names that file and not its folder.
     """

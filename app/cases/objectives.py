@@ -112,7 +112,7 @@ _EXAMPLES = "write it like p99, mean, throughput or throughput@p99=10ms"
 class Goal:
     """A percentile or the mean (None) of the latency, or `rate`: inputs in a second.
 
-    `kept` is the latency that a search for the rate has to keep, None for any.
+    `constraint` is the latency that a search for the rate has to keep, None for any.
     """
 
     rate: bool

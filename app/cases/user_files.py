@@ -52,7 +52,7 @@ class UserFiles:
         """Paths made absolute and read once; PlanError for a file that can't be, and for a
         library that holds no operators.
 
-        `others` are the fields that are no files.
+        `settings` are the fields that are no files.
         """
         paths_by_field: dict[str, Any] = {name: _absolute(path) for name, path in paths.items()}
         further_inputs, libraries = (

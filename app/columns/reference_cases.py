@@ -40,7 +40,7 @@ from runtimes.registry import parse_spec
 def compare_with_baseline(
     plan: Plan, measurements: Sequence[MeasuredCase], run_name: str
 ) -> Comparison | None:
-    """What the plan's baseline says of the run; None without one. `where` names the run.
+    """What the plan's baseline says of the run; None without one. `run_name` names the run.
 
     Null twins are no part of it.
     """

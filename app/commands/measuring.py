@@ -39,7 +39,7 @@ def add_run_options(
     brief: bool = True,
     excluded_keys: Collection[str] = (),
 ) -> None:
-    """The settings of a command that measures, but for those that it has `apart`, and output."""
+    """The settings of a command that measures, but for the `excluded_keys`, and output."""
     accepted_keys = {setting.key for setting in accepted_by(command)}
     add_settings(parser, command, brief, {*_POSITIONAL_SETTINGS, *excluded_keys})
     for key in accepted_keys & set(_POSITIONAL_SETTINGS):

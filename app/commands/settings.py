@@ -16,8 +16,8 @@ def add_settings(
     brief: bool = False,
     excluded_keys: Collection[str] = (),
 ) -> None:
-    """Add the flags of the settings that a command accepts, but for the keys that it has `apart`,
-    by other names; with `brief` only the common ones are in its help."""
+    """Add the flags of the settings that a command accepts, but for the `excluded_keys`;
+    with `brief` only the common ones are in its help."""
     rows = [setting for setting in accepted_by(command) if setting.key not in excluded_keys]
     arguments.add_settings(parser, rows, brief)
 

@@ -34,7 +34,7 @@ class Fastest:
     Where the first is not `parted` from all others, the second is the one that is told: the
     nearest of those that it is not parted from. `what` is the model and whatever tells this
     comparison from the others. `times` is the second's median over the first's. `rounds` is the
-    number of pairs, or of the fewer rounds where the two were measured `apart`; `needed` is how
+    number of pairs, or of the fewer rounds where the two are `is_unpaired`; `needed` is how
     many pairs would decide it, None where it is hopeless or there are none. `case_ids` are those of
     the two, `slower` those of all that are slower than the first, and `margin` is how many times as
     long each other takes at least, 0 where the first is not parted from all. `ranking` are all that
@@ -116,7 +116,7 @@ def _contests(
     extra_label: Callable[[Row], str],
     row_label: Callable[[Row], str],
 ) -> list[_Contest]:
-    """Of each set that shares these columns, and what is told `besides`, and has two or more."""
+    """Of each set that shares these columns, and the `extra_label`, and has two or more."""
     groups: dict[tuple[Key, str], list[MeasuredCase]] = {}
     for measurement in measurements:
         key = matching_key(measurement.row, columns)

@@ -129,7 +129,7 @@ def as_json(
     undecided_verdicts: Iterable[Undecided] | None = None,
     gate: Gate = "slower",
 ) -> dict[str, Any]:
-    """What a gate made of it, for a job; `passed` is what a comparison left undecided."""
+    """What a gate made of it, for a job, with what a comparison left undecided."""
     document: dict[str, Any] = {
         "fail_on": gate,
         "exit_code": code,

@@ -160,7 +160,7 @@ class FailureCause:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """`begun` are the rows of cases that were come to. The doubts are numbered from 1, and `marks`
+    """`rows` are those of cases that were come to. The doubts are numbered from 1, and `marks`
     has by case id the numbers of those on a row: `(1,3)`."""
 
     rows: tuple[Row, ...]

@@ -30,7 +30,7 @@ _NEWEST = 30
 
 
 def running_sweeps(runs_folder: Path, paths: Iterable[Path] = ()) -> tuple[Path, ...]:
-    """Run folders that some process writes: of the runs folder, then among `others`."""
+    """Run folders that some process writes: of the runs folder, then among `paths`."""
     try:
         folders = [path for path in runs_folder.iterdir() if path.is_dir()]
     except OSError:

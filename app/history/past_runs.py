@@ -90,8 +90,8 @@ def neighbouring_runs(
     folders: Iterable[Path], runs_by_path: Mapping[Path, PastRun] = MappingProxyType({})
 ) -> list[PastRun]:
     """The runs that lie in the same folders as these, the oldest first, each once; what can't be
-    read is left out, and so is what lies deeper. `known` are some by their absolute paths, which
-    are not read again."""
+    read is left out, and so is what lies deeper. `runs_by_path` has some by their absolute
+    paths, which are not read again."""
     parents = dict.fromkeys(folder.absolute().parent for folder in folders)
     runs: dict[str, PastRun] = {}
     for parent in parents:

@@ -32,9 +32,10 @@ class Insight:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A case of which a rule holds, `what` it says of it, and the `others` that show it beside.
+    """A case of which a rule holds, the `description` of what, and the `other_ids` of cases that
+    show it too.
 
-    The larger `much` is, the more there is to it.
+    The larger `score` is, the more there is to it.
     """
 
     case_id: str
@@ -46,7 +47,8 @@ class Finding:
 def merge_findings(
     kind: str, view: str, findings: Sequence[Finding], case_set: CaseSet, shared_text: str
 ) -> Iterator[Insight]:
-    """One sentence for all that a rule has found: `each` is what holds of several alike."""
+    """One sentence for all that a rule has found: `shared_text` is what holds of several
+    alike."""
     if not findings:
         return
     sorted_findings = sorted(findings, key=lambda finding: -finding.score)

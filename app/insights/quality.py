@@ -118,7 +118,7 @@ def issues_of(
     """Of a run's cases and of the hosts that measured them: what is `problems`, failures, warnings,
     then the machine.
 
-    While a run is not `over`, nothing is said of what it may still come to.
+    Before a run `is_over`, nothing is said of what it may still come to.
     """
     issues = [*_damage_issues(problems, len(series)), *_status_issues(series, is_over)]
     issues += _warning_issues(series)

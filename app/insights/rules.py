@@ -363,7 +363,7 @@ def find_insights(
 ) -> list[Insight]:
     """The sentences in the order in which to read them; none for a run that has nothing to say.
 
-    `together` tells its cases and `contests` are what is the fastest of them, where somebody has
+    `case_set` names its cases and `contests` are what is the fastest of them, where somebody has
     those.
     """
     measurements = list(measurements)

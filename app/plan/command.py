@@ -48,7 +48,7 @@ _PACKAGES = tuple(Path(__file__).parents[1:3])
 
 
 def graphlap_line(*words: str, shell_folder: Path | None = None) -> str:
-    """A command line of this program, to be pasted into a shell whose folder is `here`."""
+    """A command line of this program, to be pasted into a shell whose folder is `shell_folder`."""
     return shell_line([*program(shell_folder), *words])
 
 
@@ -84,7 +84,7 @@ def _has_own_script() -> bool:
 
 
 def typed_path(path: Path, shell_folder: Path | None = None) -> str:
-    """A path as it is typed in `here`: relative where it lies below."""
+    """A path as it is typed in `shell_folder`: relative where it lies below."""
     try:
         return str(path.absolute().relative_to(shell_folder or Path.cwd()))
     except (ValueError, OSError):
@@ -107,7 +107,7 @@ _SIZES = {"batch": "batch_size", "sequence": "sequence_length"}
 
 
 def single_case_plan(plan: Plan, case: Case) -> Plan:
-    """`asked` is the plan of the run; a null twin is measured with the case that it belongs to."""
+    """`plan` is that of the run; a null twin is measured with the case that it belongs to."""
     words: dict[str, Any] = {
         dimension.key: (_word(dimension.key, getattr(case, dimension.name)),) for dimension in GRID
     }

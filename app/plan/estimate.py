@@ -60,7 +60,7 @@ OPERATOR_RUNS_S = 2.0
 class Estimate:
     """`exact` says that the cases were expanded; seconds are from the profile's limits.
 
-    Each case has `rounds`, or between as many and `most_rounds` where intervals decide.
+    Each case has `rounds`, or between as many and `maximum_rounds` where intervals decide.
 
     Of them the exports take `exports_s`, if none is in the cache. Operator times are counted by
     case, accuracies as the start of their process: how long labelled data take is not known before.

@@ -54,7 +54,7 @@ _SLOWEST_FIRST = ("precision", "axes", "threads", "options")
 def expand(plan: Plan, remote_runtimes: Sequence[str] = ()) -> tuple[Case, ...]:
     """The plan's cases in its order, each once; PlanError names what it can't resolve.
 
-    `elsewhere` are the runtimes of other machines, where these measure.
+    `remote_runtimes` are those of other machines, where these measure.
     """
     reject_exclusions(plan)
     environments = environments_of(plan)

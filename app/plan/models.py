@@ -145,8 +145,8 @@ class ResolvedModel:
     """A model of the plan: its open axes with their defaults (None: somebody must set it).
 
     `batch` and `sequence` are the axes that --batch and the sequence lengths set; `one_of_many`
-    says that nobody named this file, a glob found it; `told` that the axes are known before an
-    export. `assumed` are the axes whose default is a guess at what users of such a graph would
+    says that nobody named this file, a glob found it; `axes_known` that the axes are known before
+    an export. `assumed` are the axes whose default is a guess at what users of such a graph would
     set, and `sums` those that follow from others, with their addends.
     """
 

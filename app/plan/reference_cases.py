@@ -21,7 +21,7 @@ def null_case(case: Case) -> Case:
 
 @dataclass(frozen=True, slots=True)
 class _Baseline:
-    """`holds` tells the baseline's own cases, `without` takes out of a case what may differ."""
+    """`holds` tells the baseline's own cases, `strip` takes out of a case what may differ."""
 
     holds: Callable[[Case], bool]
     strip: Callable[[Case], Case]

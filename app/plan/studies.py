@@ -60,7 +60,7 @@ def load_study(name: str) -> StudyPlan:
     """The plan of a study, its grids in the order of its `suites` and then its own.
 
     Keys of a grid beside the `suites` are laid over the suites' grids. A grid that names no
-    runtimes has those of `adjusted` to come. PlanError suggests the nearest name.
+    runtimes gets them in `adjust_grid`. PlanError suggests the nearest name.
     """
     names = study_names()
     if name not in names:

@@ -25,7 +25,7 @@ _NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The best of the cases in this place, which are so `many`.
+    """The best of the cases in this place, of which there are `count`.
 
     `value` is its figure, None where it has none to rank; `ratio` >= 1 how far that is from the
     best of those in its row that it can be compared with, None where there is no other.

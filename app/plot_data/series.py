@@ -241,7 +241,7 @@ def _facets_of(case: Case, model: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Baseline:
-    """A case that all others are held against, `own`, or the cases of another run.
+    """A case that all others are held against, `case_series`, or the cases of another run.
 
     Each is itself alone: arrays of samples are not compared. `key` is what it is known by,
     however it is named.

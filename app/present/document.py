@@ -100,11 +100,12 @@ class Column:
 class Table:
     """Each row has a cell for each column; "" is an empty one.
 
-    A terminal shows the first `most_rows` of them (0: all) and says how many there are more, and
-    that they are in `elsewhere`. `caption` stands below. A document has one `is_main` at most: what
-    it is written as where there is room for one table. `row_ids` are the ids of the rows' cases, ""
-    for a row of none; such a table can be filtered on a page, and figures follow. Where a terminal
-    has no room for all columns, a table that `has_all_columns` goes on below with the others.
+    A terminal shows the first `maximum_rows` of them (0: all) and says how many there are more, and
+    that they are in `full_table`. `caption` stands below. A document has one `is_main` at most:
+    what it is written as where there is room for one table. `row_ids` are the ids of the rows'
+    cases, "" for a row of none; such a table can be filtered on a page, and figures follow. Where a
+    terminal has no room for all columns, a table that `has_all_columns` goes on below with the
+    others.
     """
 
     columns: tuple[Column, ...]

@@ -141,7 +141,7 @@ def neutralise_formula(text: str) -> str:
 
 
 def restore_formula(cell: str) -> str:
-    """The text of which `neutralised` made a cell."""
+    """The text of which `neutralise_formula` made a cell."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
 
 

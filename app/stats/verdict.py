@@ -128,7 +128,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`ratio` is second over first; `why` says what is undecided, `reason` is its code.
+    """`ratio` is second over first; `detail` says what is undecided, `reason` is its code.
 
     `interval` is the one that decided, at `confidence`: it lies beyond the band where the word is
     slower or faster, within it where it is same, and neither where the size of the change leaves

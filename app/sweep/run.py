@@ -141,7 +141,7 @@ PHASES = {
 
 
 class TimeSpending:
-    """Begins at `begun_s` (monotonic seconds) with the start of the program; `pass_to` names what
+    """Begins at `start_s` (monotonic seconds) with the start of the program; `pass_to` names what
     follows, and is told everything that changes."""
 
     def __init__(self, start_s: float) -> None:

@@ -47,7 +47,7 @@ def create_run(
 ) -> RunFolder:
     """The locked folder of a new run, `graphlap-results/NAME-TIME` unless `path` is given.
 
-    With `cluster` its hosts measure, each of them every case if the plan says so. `refuse` raises
+    With `cluster` its hosts measure, each of them every case if the plan says so. `reject` raises
     PlanError for cases that the caller can't use. Raises PlanError or ResultsError before anything
     is written.
     """

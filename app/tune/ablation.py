@@ -45,7 +45,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """`again` is the winner against itself, `beside` its runner-up against it; None without one.
+    """`again` is the winner against itself, `rival_verdict` its runner-up against it; None without
+    one.
 
     `noise` is by what share the winner's own rounds of one block differ, None where unknown.
     """

@@ -87,7 +87,7 @@ def parts(
 
 
 def warm_up(session: Session, reference: Reference, job: MeasureJob, sampler: Sampler) -> WarmUp:
-    """Warm up as `closed` does; a batcher's session at each batch, in the time that one has.
+    """Warm up as a closed loop does; a batcher's session at each batch, in the time that one has.
 
     The batches are bound on the way. The median is that of the first batch, the mean is for each
     input of the largest one.

@@ -270,7 +270,7 @@ give_way = ctypes.CDLL(None).sched_yield
 
 
 def enter(lane: Lane, lock: threading.Lock) -> None:
-    """Have the calling thread run the lane from now on; `alone` is held by one thread at a time.
+    """Have the calling thread run the lane from now on; `lock` is held by one thread at a time.
 
     An engine that records a thread's first run is disturbed by whatever other threads do then.
     """

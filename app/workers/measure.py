@@ -66,7 +66,7 @@ def suspended_s() -> float:
 
 
 def suspended_since(before_s: float) -> float:
-    """Seconds of sleep since `slept_s` gave `before_s`; 0.0 if it has not slept."""
+    """Seconds of sleep since `suspended_s` gave `before_s`; 0.0 if it has not slept."""
     sleep_s = suspended_s() - before_s
     return sleep_s if sleep_s > _JITTER_S else 0.0
 

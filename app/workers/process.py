@@ -139,7 +139,7 @@ def runtime_of_spec(spec: str) -> Runtime:
 
 @contextmanager
 def translate_errors(session: Session) -> Iterator[None]:
-    """`run` is the engine's own call and raises the engine's errors; the adapter knows them."""
+    """Raise the engine's own errors as the adapter of the session names them."""
     try:
         yield
     except (GraphlapError, OSError, MemoryError):

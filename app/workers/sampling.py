@@ -78,8 +78,8 @@ class MeasurementResult:
 class Sampler:
     """Takes blocks from the lanes and appends what they timed to `file`.
 
-    `watch` looks at the machine around each measured block; `report` is called between blocks,
-    and `stopped` is asked there whether to end early. Of the measured runs at most `kept_per_s` are
+    `watch` looks at the machine around each measured block; `report` is called between blocks, and
+    `stopped` is asked there whether to end early. Of the measured runs at most `sampled_per_s` are
     kept for each second of a block.
     """
 

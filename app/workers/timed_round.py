@@ -236,7 +236,7 @@ def _measure(
     sampler: Sampler,
     capacity_per_ns: float,
 ) -> MeasurementResult:
-    """Measure as the scenario says: `closed` is warm and goes on, or its lanes rest meanwhile.
+    """Measure as the scenario says: a closed loop is warm and goes on, else its lanes rest.
 
     `capacity_per_ns` is how many requests all lanes serve in a nanosecond without a pause.
     """

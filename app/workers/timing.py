@@ -157,7 +157,7 @@ def query_timing(
     streaming: bool,
     sets: Sequence[Arrays] = (),
 ) -> Time:
-    """What times a lane's part of queries, `runs` of each; its `number` is its place in `met`."""
+    """What times a lane's part of queries, `runs` of each; `number` is its place in `positions`."""
     calls = _timed_calls(lane, streaming, sets)
     if calls is not None:
         return lambda block, count: calls.query(

@@ -130,18 +130,14 @@ def text(*diagnostics: Diagnostic) -> str:
 
 
 def _filled(part: str, diagnostics: tuple[Diagnostic, ...]) -> str:
-    entry = CATALOGUE.get(diagnostics[0].code)
-    if entry is None:
-        return _text_of_unknown(diagnostics) if part == "message" else ""
-    whole = [member for member in diagnostics if entry.units.keys() <= member.parameters.keys()]
-    if not whole:  # all of an earlier version
-        return _text_of_unknown(diagnostics) if part == "message" else ""
+    """Of a stranger's folder the codes and parameters may be others than the catalogue has."""
     try:
+        entry = CATALOGUE[diagnostics[0].code]
         values = {
-            name: unit.text([member.parameters[name] for member in whole])
+            name: unit.text([member.parameters[name] for member in diagnostics])
             for name, unit in entry.units.items()
         }
-    except (TypeError, ValueError):  # values of another version
+    except (KeyError, TypeError, ValueError):
         return _text_of_unknown(diagnostics) if part == "message" else ""
     template: str = getattr(entry, part)
     return template.format_map({"subject": _subjects(diagnostics), **values})

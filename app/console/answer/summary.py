@@ -41,8 +41,8 @@ from exporters.model_names import is_null
 
 @dataclass(frozen=True)
 class RunResult:
-    """`wanted` is how many rounds a case was to have. `compared` is what a comparison came to,
-    `rates`, `tunes` and `together` what was searched for and what several hosts serve. `here` is
+    """`planned_rounds` is how many rounds a case was to have. `compared` is what a comparison came
+    to, `answers` what was searched for, `throughputs` what several hosts serve. `shell_folder` is
     the folder of the shell that the answer is for, the current one by default. `is_live`: another
     process is measuring it."""
 

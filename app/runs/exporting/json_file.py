@@ -108,7 +108,7 @@ def as_json(profiles: Sequence[dict[str, Any]]) -> str:
 def profile(run: Run, case: Case, maximum_times: int) -> dict[str, Any]:
     """A case in the profiler's fields, and its status and clock.
 
-    At most `most_times` of its latencies are listed; times in seconds.
+    At most `maximum_times` of its latencies are listed; times in seconds.
     """
     rounds = run.rounds_of(case)
     model = run.model_of(case)

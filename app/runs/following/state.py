@@ -69,12 +69,12 @@ def case_operators(run: Run, case: Case) -> OperatorTimes | None:
 class RunState:
     """A run as it stands.
 
-    `series` has every case in the plan's order; only `shown` ones have counts, rounds and,
+    `series` has every case in the plan's order; only the `visible_keys` have counts, rounds and,
     once their model was exported, details. `environments` are by host, of who measured.
     `revision` grows when more changed than samples being added. `alive` says that some
     process is writing the folder now. `problem` is there when the folder can't be read any
     more; what was read before stays. `damaged` are journal lines that nobody understands: what
-    they told of is not among the series. `noticed` is what to look at, once nobody writes the
+    they told of is not among the series. `insights` are what to look at, once nobody writes the
     folder.
     """
 

@@ -20,11 +20,12 @@ from runtimes.options import SESSIONS
 
 
 class AccuracyFollowUp(FollowUp):
-    """`source` until it is exhausted, then the accuracy of each subject not yet `done`.
+    """`source` until it is exhausted, then the accuracy of each subject not yet finished.
 
-    `given` is the plan's labelled data, `ran` the ids of the cases that are recorded to give
-    outputs, `done` the subjects whose accuracy is recorded. `time_limit_s` is how long an
-    accuracy process may stay silent. `later` gives the cases that are known only after the rounds.
+    `labelled_data` is the plan's labelled data, `ran` the ids of the cases that are recorded to
+    give outputs, `finished_ids` the subjects whose accuracy is recorded. `time_limit_s` is how long
+    an accuracy process may stay silent. `late_cases` gives the cases that are known only after the
+    rounds.
     """
 
     kind = AccuracyWork.kind

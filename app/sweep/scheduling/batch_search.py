@@ -27,9 +27,9 @@ REFERENCE_BATCH = 4
 class LargestBatch(SearchScheduler[Search]):
     """Searches one subject after another; `schedule.cases` are the first tries.
 
-    `done` are the cases already tried. A try has no warm-up and no runs for checks alone: it shows
-    whether a batch runs, and at large batches every further run takes as long as all else. Two runs
-    stay, since engines plan their memory in the first and hold most in the second.
+    A try has no warm-up and no runs for checks alone: it shows whether a batch runs, and at large
+    batches every further run takes as long as all else. Two runs stay, since engines plan their
+    memory in the first and hold most in the second.
     """
 
     def __init__(self, schedule: Schedule, tries: Iterable[Try]) -> None:

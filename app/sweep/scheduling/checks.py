@@ -35,7 +35,7 @@ CHECK_S = 1.0
 
 
 class Checks(RoundScheduler):
-    """`done` are the ids of the cases that are recorded, `time_limit_s` bounds each check."""
+    """`finished_ids` are those of the cases that are recorded, `time_limit_s` bounds each check."""
 
     kind = CheckWork.kind
 

@@ -37,9 +37,9 @@ class ColdStartFollowUp(FollowUp):
 
     Number by number, in a seeded order each, so that drift of the machine does not follow the
     subject. The first of each in a run is a scout, which is not counted: it brings the files in,
-    and tells which they are where they are to be `dropped` before all others. `done` are those
-    recorded that are not to be tried again, by subject and number; a subject of which one gave no
-    answer gets no more. `cores` are those that were chosen, where they were.
+    and tells which they are where they are to be `dropped` before all others. `recorded_starts` are
+    those recorded that are not to be tried again, by subject and number; a subject of which one
+    gave no answer gets no more. `cores` are those that were chosen, where they were.
     """
 
     kind = ColdStartWork.kind

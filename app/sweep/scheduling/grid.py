@@ -29,7 +29,7 @@ from exporters.types import Precision
 
 @dataclass
 class FixedSweep(GridScheduler):
-    """`done` maps a case's id to the statuses of the rounds that are already recorded."""
+    """`statuses` maps a case's id to the statuses of the rounds that are already recorded."""
 
     schedule: Schedule
     statuses: Mapping[str, Mapping[int, Status]]

@@ -17,7 +17,8 @@ from app.sweep.work.follow_ups import OperatorWork
 
 
 class OperatorFollowUp(FollowUp):
-    """`source` until it is exhausted, then the operator times of each case not yet `done`.
+    """`source` until it is exhausted, then the operator times of each case not yet in
+    `finished_ids`.
 
     `ran` are the ids of the cases that are recorded to give outputs. `time_limit_s` is how
     long they may take.

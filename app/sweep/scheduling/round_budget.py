@@ -21,7 +21,8 @@ from app.sweep.work.base import SettledWork, Source, Work
 
 
 class Tally:
-    """`wanted` and `left` are of all cases: the rounds that they are to have, and that they lack.
+    """`planned` and `remaining` are of all cases: the rounds that they are to have, and that they
+    lack.
 
     A case that has ended lacks none.
     """

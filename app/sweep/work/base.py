@@ -137,9 +137,9 @@ class Work(ABC):
     """One piece of work. The engine calls `start` once, then `advance` until it is `over`,
     which what needs no worker is from its start on.
 
-    The hooks `begun`, `told`, `ended` and `dropped` are called by the run, one for each event: they
-    put where it stands into `live` and what must be kept into `folder`, and give the lines that its
-    journal is to have.
+    The hooks `on_start`, `on_progress`, `on_finish` and `on_abort` are called by the run, one for
+    each event: they put where it stands into `live` and what must be kept into `folder`, and give
+    the lines that its journal is to have.
     """
 
     kind: ClassVar[str]
@@ -152,8 +152,8 @@ class Work(ABC):
 
     @abstractmethod
     def advance(self) -> News:
-        """Hear what there is, watch its limits; sets `over` with `ended`, and with `dropped` unless
-        it begins again."""
+        """Hear what there is, watch its limits; sets `over` where it is to finish, and where
+        it is to be aborted unless it begins again."""
 
     @abstractmethod
     def stop(self, now: bool) -> None:

@@ -37,8 +37,8 @@ UNCHECKED = "its outputs could not be checked, it is measured again"
 class RoundWork(ProcessWork):
     """`result` is there once it is over and counts.
 
-    `tried` says that the case is one that a search has come to, which the run's manifest does not
-    have. Compiling has `compile_limit_s` for itself, and is no part of the round's limit:
+    `is_search_case` says that the case is one that a search has come to, which the run's manifest
+    does not have. Compiling has `compile_limit_s` for itself, and is no part of the round's limit:
     an engine may look for kernels for minutes.
     """
 

@@ -119,6 +119,3 @@ def test_every_code_is_raised_somewhere() -> None:
     ]
     text = "\n".join(path.read_text("utf-8") for path in files)
     assert not [code for code in CATALOGUE if f'"{code}"' not in text]
-
-
-"""It names codes for sentences of earlier versions, and raises none but its own."""

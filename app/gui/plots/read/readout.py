@@ -51,7 +51,7 @@ class Readout(QLabel):
         rect: QRect,
         pointer: QPoint | None,
     ) -> None:
-        """Show both, or nothing if there is neither; `within` is where the box may stand."""
+        """Show both, or nothing if there is neither; `rect` is where the box may stand."""
         lines = [*_head(reading), *(reading.lines if reading else ()), *marked_lines]
         self.plain = "\n".join(line.text for line in lines)
         self.setAccessibleDescription(self.plain)
