@@ -274,11 +274,13 @@ def round_correlation(
     squares = float(logs @ logs)
     if squares <= 1e-24 * rounds:
         return RoundCorrelation(rounds, span_s=span)
-    observed, factors = _long_memory(tuple(times[order].tolist()) if span else (), rounds)
-    weights = np.full(len(factors), prior / (len(factors) - 1))
-    weights[0] = 1.0 - prior
+    ordered_times = tuple(times[order].tolist()) if span else ()
     if rounds < _LEAST_TO_ESTIMATE:
-        return RoundCorrelation(rounds, inflation=_inflation(weights, factors), span_s=span)
+        return RoundCorrelation(
+            rounds, inflation=_prior_inflation(ordered_times, rounds, prior), span_s=span
+        )
+    observed, factors = _long_memory(ordered_times, rounds)
+    weights = _weights(prior)
     lag1 = float(logs[1:] @ logs[:-1]) / squares + 1.0 / rounds
     variance = _variance(logs, squares)
     misfit = np.square(lag1 - observed) / (2.0 * variance)
@@ -290,6 +292,16 @@ def round_correlation(
         lag1 > _SIGNIFICANT * math.sqrt(variance),
         span,
     )
+
+
+def _weights(prior: float) -> np.ndarray:
+    """Of 0 and of each of `_CORRELATIONS`, before any is observed."""
+    return np.array([1.0 - prior, *[prior / len(_CORRELATIONS)] * len(_CORRELATIONS)])
+
+
+@lru_cache(maxsize=64)
+def _prior_inflation(times: tuple[float, ...], rounds: int, prior: float) -> float:
+    return _inflation(_weights(prior), _long_memory(times, rounds)[1])
 
 
 def _inflation(weights: np.ndarray, factors: np.ndarray) -> float:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import mul
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from app.stats.quantiles import Interval
 
 _SCALES = (40, 20)
 """Blocks of a round: long enough to hold most clusters, and enough of them for a variance."""
+_FEW = 200
+"""Exceedances that Python counts faster than numpy."""
 _LONG_SCALES = (10, 5)
 """Blocks that hold longer spells. So few vary by chance alone, hence they count only where their
 variance is larger than independent runs give in 95 of 100 cases."""
@@ -106,6 +109,8 @@ def _overdispersion(places: Sequence[np.ndarray], lengths: Sequence[int]) -> flo
     one has too few exceedances for a variance; the largest of several lengths of blocks, since a
     spell that is longer than a block makes whole blocks slow.
     """
+    if sum(map(len, places)) < _FEW:
+        places = [part.tolist() for part in places]
     largest = max(1.0, *(_dispersion(places, lengths, blocks) for blocks in _SCALES))
     for blocks in _LONG_SCALES:
         dispersion, freedom = _dispersion(places, lengths, blocks), len(places) * (blocks - 1)
@@ -114,25 +119,28 @@ def _overdispersion(places: Sequence[np.ndarray], lengths: Sequence[int]) -> flo
     return largest
 
 
-def _dispersion(places: Sequence[np.ndarray], lengths: Sequence[int], blocks: int) -> float:
+def _dispersion(
+    places: Sequence[np.ndarray | list[int]], lengths: Sequence[int], blocks: int
+) -> float:
     """The same for one number of blocks in a round, 1 where there are no exceedances.
 
     The runs after the last whole block are left out.
     """
-    block_indices: list[np.ndarray] = []
+    squares = expected = 0.0
     for part, runs in zip(places, lengths, strict=True):
         length = runs // blocks
-        if length:
-            # The blocks of all rounds are counted at once.
-            block = part[: part.searchsorted(length * blocks)] // length
-            block_indices.append(block + len(block_indices) * blocks)
-    if not block_indices:
-        return 1.0
-    counts = np.bincount(np.concatenate(block_indices), minlength=len(block_indices) * blocks)
-    squares = expected = 0.0
-    for part in counts.reshape(len(block_indices), blocks):
-        total = int(part.sum())
-        squares += int(part @ part) - total * total / blocks
+        if not length:
+            continue
+        if isinstance(part, list):
+            counts = [0] * blocks
+            for place in part:
+                if place < length * blocks:
+                    counts[place // length] += 1
+            total, square = sum(counts), sum(map(mul, counts, counts))
+        else:
+            counted = np.bincount(part[: part.searchsorted(length * blocks)] // length)
+            total, square = int(counted.sum()), int(counted @ counted)
+        squares += square - total * total / blocks
         expected += (blocks - 1) * total / blocks
     return squares / expected if expected else 1.0
 

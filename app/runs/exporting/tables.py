@@ -8,7 +8,7 @@ the bytes that are kept. Digits come four at once from a table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -115,7 +115,7 @@ def number_cells(values: np.ndarray) -> Block:
 
 
 SAMPLES_FILE = "samples.csv"
-_CSV_FILES_AT_ONCE = 1 << 14
+_LINES_AT_ONCE = 1 << 13
 
 
 def export_tables(run: Run, rows: Sequence[Row], columns: Sequence[str]) -> Iterator[Path]:
@@ -130,15 +130,32 @@ def export_samples(run: Run, _: Sequence[Row]) -> tuple[Path, ...]:
     samples = run.path / SAMPLES_FILE
     with replacing(samples) as file:
         file.write(f"{','.join(NAMES)}\n".encode())
+        block, count = list[Recording](), 0
         for item in recordings(run):
-            # An id is 12 hex digits and a phase a word of ours: nothing needs quotes.
-            prefixes = [f"{item.result.case_id},{item.result.round},{phase}" for phase in PHASES]
-            times = (*(item.records[name] for name in NAMES[3:-1]), item.latency_ns)
-            for begin in range(0, len(item.records), _CSV_FILES_AT_ONCE):
-                part = slice(begin, begin + _CSV_FILES_AT_ONCE)
-                phases = word_cells(prefixes, item.records["phase"][part])
-                file.write(join_cells([phases, *(number_cells(time[part]) for time in times)]))
+            for begin in range(0, len(item.records), _LINES_AT_ONCE):
+                block.append(replace(item, records=item.records[begin : begin + _LINES_AT_ONCE]))
+                count += len(block[-1].records)
+                if count >= _LINES_AT_ONCE:
+                    file.write(_lines(block))
+                    block, count = [], 0
+        if block:
+            file.write(_lines(block))
     return (samples,)
+
+
+def _lines(block: Sequence[Recording]) -> bytes:
+    """Those of some rounds, or of a part of one, together: most rounds are short."""
+    # An id is 12 hex digits and a phase a word of ours: nothing needs quotes.
+    prefixes = [
+        f"{item.result.case_id},{item.result.round},{phase}" for item in block for phase in PHASES
+    ]
+    records = np.concatenate([item.records for item in block])
+    first = np.repeat(
+        np.arange(0, len(prefixes), len(PHASES)), [len(item.records) for item in block]
+    )
+    numbers = [records[name] for name in NAMES[3:-1]]
+    numbers.append(np.concatenate([item.latency_ns for item in block]))
+    return join_cells([word_cells(prefixes, first + records["phase"]), *map(number_cells, numbers)])
 
 
 RESULTS, PARQUET_SAMPLES_FILE = "results.parquet", "samples.parquet"
