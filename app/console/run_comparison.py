@@ -39,6 +39,7 @@ from app.plan.plan import Plan, parse_plan
 from app.plan.reference_cases import baselines
 from app.present.document import Block, Heading, Points
 from app.run_folder.hosts import have_hosts, identity_test
+from app.run_folder.ledger import Ledger
 from app.run_folder.manifest import Manifest, read_manifest
 from app.run_folder.run import Run
 from app.run_folder.table import to_csv
@@ -351,9 +352,9 @@ def compare(
     has, and for two runs without a common case.
     """
     paths = [Path(first), Path(second)]
-    intact_runs = [read_intact(path) for path in paths]
-    reject_same_run(intact_runs[0].run, intact_runs[1].run.run_ids)
-    first_side, second_side = (side_of(item.run) for item in intact_runs)
+    first_intact, first_side = _read_side(paths[0])
+    second_intact, second_side = _read_side(paths[1], first_intact.run)
+    intact_runs = [first_intact, second_intact]
     history = history_for(
         paths, _undamaged_runs(intact_runs, (first_side, second_side)), Path(past) if past else None
     )
@@ -367,6 +368,16 @@ def compare(
             "compare runs of the same models, runtimes and settings",
         )
     return comparison
+
+
+def _read_side(path: Path, other: Run | None = None) -> tuple[IntactRun, RunSide]:
+    """A run without its rounds, and the side that is made of them: two large runs are never held
+    whole. PlanError where it is the `other` one."""
+    intact = read_intact(path)
+    if other is not None:
+        reject_same_run(other, intact.run.run_ids)
+    run = replace(intact.run, rounds={}, store=None)
+    return replace(intact, run=run, ledger=Ledger(path, run.manifest)), side_of(intact.run)
 
 
 def _undamaged_runs(
