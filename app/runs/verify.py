@@ -36,7 +36,13 @@ from app.run_folder.journal import FOLDER, share_folders, source_of
 from app.run_folder.journal import journals as journal_files
 from app.run_folder.ledger import NO_RESULTS, Ledger
 from app.run_folder.live_status import Live
-from app.run_folder.manifest import FULL_TABLE, MANIFEST, DamagedManifest, read_manifest
+from app.run_folder.manifest import (
+    FULL_TABLE,
+    MANIFEST,
+    DamagedManifest,
+    Manifest,
+    read_manifest,
+)
 from app.run_folder.operators import read_operators
 from app.run_folder.run import SAMPLES, Run
 from app.run_folder.statistics_store import StatisticsStore
@@ -218,16 +224,19 @@ def verify(folder: Path, file_checks: FileChecks = lambda *_: ()) -> Verificatio
 _INTACT = "intact"
 
 
-def read_intact(folder: Path, from_cache: bool = True) -> IntactRun:
+def read_intact(
+    folder: Path, from_cache: bool = True, manifest: Manifest | None = None
+) -> IntactRun:
     """What is left of a run where some of it is damaged; ResultsError for a folder that is none.
 
-    Unless `from_cache`, nothing that was read or computed before is believed.
+    Unless `from_cache`, nothing that was read or computed before is believed. `manifest` is the
+    folder's where it has been read: that of a large sweep takes a second.
     """
     store = _store_of(folder) if from_cache else None
     intact = _stored(folder, store) if store is not None else None
     if store is None or intact is not None:
-        return intact or _read_whole(folder)
-    intact = _read_whole(folder)
+        return intact or _read_whole(folder, manifest)
+    intact = _read_whole(folder, manifest)
     store.put(_INTACT, intact)
     ledger = copy(intact.ledger)
     ledger.store = store
@@ -268,9 +277,9 @@ def _is_own(line: lines.Line | None, ledger: Ledger) -> bool:
     return not isinstance(line, lines.Writer) or ledger.manifest.owns(line.run_id)
 
 
-def _read_whole(folder: Path) -> IntactRun:
+def _read_whole(folder: Path, manifest: Manifest | None) -> IntactRun:
     """All of it, file by file."""
-    ledger = Ledger(folder, read_manifest(folder))
+    ledger = Ledger(folder, manifest or read_manifest(folder))
     findings: list[Finding] = []
     files, voided_ids, line_count = set[str](), set[str](), 0
     journals = [_Journal(path, folder) for path in journal_files(folder)]

@@ -199,7 +199,7 @@ class SweepRun:
         self.stopped = False
         self.kept_table = ""
         reader = JournalReader(folder.path, folder.manifest)
-        known = read_intact(folder.path) if reader.has_journals else None
+        known = read_intact(folder.path, manifest=folder.manifest) if reader.has_journals else None
         self._is_whole = known is not None and not known.findings
         self._ledger = known.ledger if known and self._is_whole else reader.read_all()
         self._existing_lines = (

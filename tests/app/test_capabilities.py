@@ -101,7 +101,7 @@ def test_the_program_works_without_a_capability(key: str, tmp_path: Path) -> Non
         [*plan, str(grid_run), "--preset", "quick", "--rounds", "1"],
         ["show", str(example)],
         ["report", str(example), "-o", str(tmp_path / "page.html")],
-        ["export", str(example), "-f", "json,markdown"],
+        ["export", str(example), "-f", "json,markdown,csv"],
         ["verify", str(example)],
         [*plan, str(refusal), *LINES[key]],
     )

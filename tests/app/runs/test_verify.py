@@ -262,7 +262,8 @@ def test_a_table_of_another_run_is_damage(
     pytest.importorskip("pyarrow")
     with RunFolder.create(tmp_path / "other", manifest_of()) as folder:
         record(folder, CASE, 0, [10.0])
-    assert main(["export", "-f", "json,parquet", str(run), str(tmp_path / "other")]) == 0
+    for path in (run, tmp_path / "other"):
+        assert main(["export", "-f", "json,parquet", str(path)]) == 0
     capsys.readouterr()
     assert main(["verify", str(run)]) == 0
     assert capsys.readouterr().out.startswith("whole: ")
