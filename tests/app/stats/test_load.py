@@ -1,16 +1,113 @@
-"""Lateness and utilisation of runs whose times are written down by hand."""
+"""Open loops, batchers, blocks and long rounds: times by hand, and what holds of them."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 
-from app.stats.open_loop import lateness_ns, utilisation
-from app.stats.summary import summarise
+from app.cases.scenario import Batcher, Scenario
+from app.stats.open_loop import (
+    arrivals_ns,
+    batched_utilisation,
+    batches_of,
+    lateness_ns,
+    schedule_sha256,
+    utilisation,
+)
+from app.stats.steadiness import ends, part_s
+from app.stats.summary import rate_of, runs_per_s, summarise
 from runtimes.execution import Samples
 
 
-def samples(*runs: tuple[int, int, int], lanes: list[int] | None = None) -> Samples:
+def test_even_arrivals_lie_one_gap_apart() -> None:
+    arrivals = arrivals_ns(Scenario.parse("rate:3/s"), 2.0, 0)
+    assert arrivals.tolist() == [
+        333_333_333,
+        666_666_667,
+        1_000_000_000,
+        1_333_333_333,
+        1_666_666_667,
+        2_000_000_000,
+    ]
+
+
+def test_a_burst_arrives_at_one_time() -> None:
+    arrivals = arrivals_ns(Scenario.parse("burst:3@10ms"), 0.025, 0)
+    assert arrivals.tolist() == [10_000_000] * 3 + [20_000_000] * 3
+
+
+def test_drawn_arrivals_are_a_poisson_process() -> None:
+    arrivals = arrivals_ns(Scenario.parse("poisson:1000/s"), 100.0, 7)
+    count, gaps = len(arrivals), np.diff(arrivals) / 1e6
+    assert abs(count - 100_000) < 4 * math.sqrt(100_000)
+    assert np.all(gaps >= 0)
+    # Exponential: the deviation is the mean, and a gap outlasts it once in e times.
+    assert gaps.std() == pytest.approx(gaps.mean(), rel=0.02)
+    assert np.mean(gaps > gaps.mean()) == pytest.approx(1 / math.e, abs=0.01)
+
+
+def test_a_seed_draws_the_same_again_and_another_does_not() -> None:
+    scenario = Scenario.parse("poisson:50/s")
+    first, again, other = (schedule_sha256(arrivals_ns(scenario, 3.0, s)) for s in (1, 1, 2))
+    assert first == again != other
+    assert len(first) == 64
+
+
+def test_a_closed_loop_has_no_arrivals() -> None:
+    with pytest.raises(ValueError, match="fixed beforehand"):
+        arrivals_ns(Scenario(), 1.0, 0)
+
+
+US = 1_000
+
+
+def samples(*batches: tuple[list[float], float, float]) -> Samples:
+    """Batches as their arrivals, their start and their end, in microseconds."""
+    rows = [(came, began, finish) for arrivals, began, finish in batches for came in arrivals]
+    scheduled_ns, started_ns, finished_ns = (
+        np.array([row[part] * US for row in rows], np.int64) for part in range(3)
+    )
+    return Samples(scheduled_ns, started_ns, finished_ns, "wall", from_schedule=True)
+
+
+def test_waiting_for_others_is_told_apart_from_waiting_for_the_server() -> None:
+    """The server is free at 100; one came at 40, one at 120, and they go at 150."""
+    batches = batches_of(samples(([0], 0, 100), ([40, 120], 150, 250)), Batcher(4, 110.0))
+    assert batches.added_ns.tolist() == [50 * US, 30 * US]
+    assert (batches.held.tolist(), batches.places.tolist()) == ([2], [2])
+    assert batches.late_ns.tolist() == [0]
+
+
+def test_a_batch_is_late_from_when_it_was_full_or_had_waited_or_the_server_was_free() -> None:
+    batcher = Batcher(2, 100.0)
+    timed_samples = samples(
+        ([0], 100, 200),
+        ([210, 230], 231, 300),  # full at 230
+        ([310], 412, 500),  # has waited at 410
+        ([420, 430], 503, 600),  # the server is free at 500
+    )
+    batches = batches_of(timed_samples, batcher)
+    assert batches.late_ns.tolist() == [1 * US, 2 * US, 3 * US]
+    assert lateness_ns(timed_samples, batcher).tolist() == [1 * US, 2 * US], (
+        "the third found it busy"
+    )
+
+
+def test_the_first_batch_is_not_told_since_nothing_is_known_before_it() -> None:
+    assert len(batches_of(samples(([0, 1, 2], 10, 20)), Batcher(4, 10.0)).held) == 0
+    assert len(batches_of(samples(), Batcher(4, 10.0)).added_ns) == 0
+
+
+def test_a_server_is_as_busy_as_its_largest_batches_make_it() -> None:
+    """A batch of four takes 1 ms: 2,000 requests a second need half of its time."""
+    busy = samples(([0], 0, 900), ([10, 20, 30, 40], 900, 1900), ([50], 1900, 2800))
+    assert batched_utilisation(busy, Batcher(4, 0.0), 2000.0) == pytest.approx(0.5)
+    assert batched_utilisation(samples(([0], 0, 900)), Batcher(4, 0.0), 2000.0) == 0.0
+
+
+def load_samples(*runs: tuple[int, int, int], lanes: list[int] | None = None) -> Samples:
     scheduled_ns, started_ns, finished_ns = np.array(runs, np.int64).reshape(-1, 3).T
     lane_numbers = None if lanes is None else np.array(lanes)
     return Samples(
@@ -19,12 +116,12 @@ def samples(*runs: tuple[int, int, int], lanes: list[int] | None = None) -> Samp
 
 
 def test_a_run_is_late_that_began_after_its_time_on_a_lane_that_was_waiting() -> None:
-    timeline = samples((0, 5, 50), (40, 52, 90), (100, 107, 140), (140, 141, 150))
+    timeline = load_samples((0, 5, 50), (40, 52, 90), (100, 107, 140), (140, 141, 150))
     assert lateness_ns(timeline).tolist() == [0, 7, 1], "the second came while its lane was at work"
 
 
 def test_what_a_late_start_makes_others_wait_is_late_too() -> None:
-    timeline = samples(
+    timeline = load_samples(
         (0, 0, 10), (100, 160, 170), (120, 170, 180), (175, 180, 190), (200, 200, 210)
     )
     assert lateness_ns(timeline).tolist() == [60, 50, 5, 0]
@@ -32,18 +129,18 @@ def test_what_a_late_start_makes_others_wait_is_late_too() -> None:
 
 def test_each_lane_has_a_last_run_of_its_own() -> None:
     runs = ((0, 1, 100), (10, 12, 30), (50, 53, 60), (90, 102, 120))
-    assert lateness_ns(samples(*runs, lanes=[0, 1, 1, 0])).tolist() == [0, 3]
+    assert lateness_ns(load_samples(*runs, lanes=[0, 1, 1, 0])).tolist() == [0, 3]
 
 
 def test_utilisation_is_the_mean_time_of_a_run_times_the_rate_over_the_lanes() -> None:
-    timeline = samples((0, 0, 2_000_000), (9_000_000, 9_000_000, 13_000_000))
+    timeline = load_samples((0, 0, 2_000_000), (9_000_000, 9_000_000, 13_000_000))
     assert utilisation(timeline, 100.0, 1) == pytest.approx(0.3)
     assert utilisation(timeline, 100.0, 2) == pytest.approx(0.15)
-    assert utilisation(samples(), 100.0, 1) == 0.0
+    assert utilisation(load_samples(), 100.0, 1) == 0.0
 
 
 def test_what_passes_between_runs_that_queue_is_time_that_they_take() -> None:
-    timeline = samples(*((0, k * 1_500_000, k * 1_500_000 + 1_000_000) for k in range(3)))
+    timeline = load_samples(*((0, k * 1_500_000, k * 1_500_000 + 1_000_000) for k in range(3)))
     assert utilisation(timeline, 1000.0, 1) == pytest.approx(1.5)
 
 
@@ -82,8 +179,120 @@ def test_a_pause_between_two_runs_excuses_no_others() -> None:
         started_ns[99] + 330,
     )
     late = lateness_ns(
-        samples(*zip(due.tolist(), started_ns.tolist(), (started_ns + 100).tolist(), strict=True))
+        load_samples(
+            *zip(due.tolist(), started_ns.tolist(), (started_ns + 100).tolist(), strict=True)
+        )
     )
     assert late[98] == 3_000
     assert (late[99:102] > 0).all()
     assert np.count_nonzero(late) == 4
+
+
+SECOND = 1_000_000_000
+
+
+def throughput_samples(*blocks: tuple[int, list[tuple[int, int]]]) -> Samples:
+    """Of blocks: when all was due, and each run's start and end, in nanoseconds."""
+    due = [moment for moment, runs in blocks for _ in runs]
+    started_ns, finished_ns = zip(*(run for _, runs in blocks for run in runs), strict=True)
+    return Samples(np.array(due), np.array(started_ns), np.array(finished_ns), "wall")
+
+
+def test_a_blocks_lanes_count_together_and_pauses_between_blocks_do_not() -> None:
+    first = [(100, 300), (110, 290), (300, 500), (295, 1100)]  # 4 runs in 1,000 ns
+    second = [(9000, 9300), (9100, 9500)]  # 2 runs in 500 ns
+    assert runs_per_s(throughput_samples((50, first), (8000, second))) == pytest.approx(
+        6 * SECOND / 1500
+    )
+
+
+def test_records_may_lie_in_any_order() -> None:
+    ordered_samples = throughput_samples((50, [(100, 200), (150, 300)]), (500, [(600, 700)]))
+    reversed_samples = Samples(
+        ordered_samples.scheduled_ns[::-1],
+        ordered_samples.started_ns[::-1],
+        ordered_samples.finished_ns[::-1],
+        "wall",
+    )
+    assert (
+        runs_per_s(reversed_samples)
+        == runs_per_s(ordered_samples)
+        == pytest.approx(3 * SECOND / 300)
+    )
+
+
+def test_rounds_weigh_alike_and_three_give_an_interval() -> None:
+    rounds = [throughput_samples((0, [(0, span)])) for span in (1000, 2000, 4000)]
+    rate = rate_of(rounds)
+    assert rate is not None and rate.interval is not None
+    assert rate.per_s == pytest.approx(SECOND / 2000), "the geometric mean"
+    assert rate.interval.low < rate.per_s < rate.interval.high
+    two = rate_of(rounds[:2])
+    assert two is not None and two.interval is None
+    assert rate_of([]) is None
+
+
+def round_of(latency_us: np.ndarray, seconds: float) -> Samples:
+    started_ns = np.linspace(0, seconds * 1e9, len(latency_us)).astype(np.int64)
+    finished_ns = started_ns + np.rint(latency_us * 1e3).astype(np.int64)
+    return Samples(started_ns, started_ns, finished_ns, "wall")
+
+
+def noisy(levels_us: np.ndarray) -> np.ndarray:
+    return levels_us * (1.0 + np.random.default_rng(3).normal(0.0, 0.01, len(levels_us)))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "part"), [(1.0, 0.1), (60.0, 6.0), (119.0, 11.9), (120.0, 60.0), (1800.0, 60.0)]
+)
+def test_minutes_are_compared_from_two_of_them_on_and_tenths_below(
+    seconds: float, part: float
+) -> None:
+    assert part_s(seconds) == pytest.approx(part)
+
+
+def test_both_ends_are_ranked_by_themselves() -> None:
+    """10,000 runs in 300 s: the first minute holds 2,000 of them, all as slow as each other."""
+    levels = np.full(10_000, 150.0)
+    levels[:2000] = np.arange(2000) + 1.0
+    levels[-2000:] = 2.0 * (np.arange(2000) + 1.0)
+    summary = ends(round_of(levels, 300.0), 300.0)
+    assert summary.first_p50_us == pytest.approx(1000.0, abs=2.0)
+    assert summary.last_p50_us == pytest.approx(2000.0, abs=4.0)
+    assert summary.first_p99_us == pytest.approx(1980.0, abs=2.0)
+    assert summary.last_p99_us == pytest.approx(3960.0, abs=4.0)
+
+
+def test_a_step_to_a_slower_level_is_told_with_its_time() -> None:
+    levels = np.where(np.arange(30_000) < 12_000, 100.0, 125.0)
+    summary = ends(round_of(noisy(levels), 300.0), 300.0)
+    assert summary.slower_after_s == pytest.approx(120.0, abs=3.0)
+
+
+def test_a_ramp_is_told_when_it_is_half_way() -> None:
+    summary = ends(round_of(noisy(np.linspace(100.0, 200.0, 30_000)), 1000.0), 1000.0)
+    assert summary.slower_after_s == pytest.approx(500.0, abs=30.0)
+
+
+def test_a_level_that_comes_back_or_stays_or_gets_faster_is_none() -> None:
+    runs = np.arange(30_000)
+    back = np.where((runs > 9_000) & (runs < 15_000), 125.0, 100.0)
+    for levels in (back, np.full(30_000, 100.0), np.where(runs < 9_000, 125.0, 100.0)):
+        assert ends(round_of(noisy(levels), 300.0), 300.0).slower_after_s is None
+
+
+def test_a_slow_spell_before_the_last_move_does_not_count() -> None:
+    """Slow, fast again, then slow for good: the time of the second is told."""
+    runs = np.arange(30_000)
+    levels = np.where(((runs > 6_000) & (runs < 9_000)) | (runs >= 18_000), 125.0, 100.0)
+    summary = ends(round_of(noisy(levels), 300.0), 300.0)
+    assert summary.slower_after_s == pytest.approx(180.0, abs=3.0)
+
+
+def test_few_runs_bound_no_percentile() -> None:
+    summary = ends(round_of(np.full(20, 100.0), 300.0), 300.0)
+    assert (summary.first_p50_us, summary.first_p99_us, summary.slower_after_s) == (
+        None,
+        None,
+        None,
+    )

@@ -1,0 +1,184 @@
+"""Rounds that are added until an interval is narrow, or by looks of a sequential comparison."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, t
+
+from app.stats.estimates import Estimate
+from app.stats.intervals import interval_between
+from app.stats.quantiles import Interval
+from app.stats.required_rounds import FIRST_LOOK, StoppingRule, reach, rounds_needed, samples_needed
+from app.stats.round_pairs import RoundPairs, judge_rounds
+from app.stats.sequential import SequentialRule
+from app.stats.verdict import binomial_interval
+from tests.simulated.aa import PROCESSES
+from tests.simulated.sequential import endings
+from tests.simulated.stopping import DISTURBED, STREAMS, Asked, stopped, wrongly_called
+
+TRIES = 120
+
+
+def test_looks_are_few_and_the_last_is_the_bound() -> None:
+    assert StoppingRule({}, 40).looks == (5, 7, 10, 14, 20, 28, 40)
+    assert StoppingRule({}, 12).looks == (5, 7, 10, 12)
+    assert StoppingRule({}, FIRST_LOOK).looks == (5,)
+
+
+def test_all_looks_together_miss_no_oftener_than_one() -> None:
+    assert StoppingRule({}, FIRST_LOOK).confidence == 0.95
+    for most in (7, 10, 40, 1000):
+        rule = StoppingRule({}, most)
+        assert len(rule.looks) * (1.0 - rule.confidence) == pytest.approx(0.05)
+
+
+def test_an_interval_reaches_as_far_as_its_farther_side() -> None:
+    assert reach(Estimate(100.0, Interval(99.0, 103.0))) == pytest.approx(0.03)
+    assert reach(Estimate(100.0, Interval(95.0, 103.0))) == pytest.approx(0.05)
+    assert reach(Estimate(100.0, None)) is None
+
+
+def test_the_extremes_of_too_few_runs_are_no_narrow_interval() -> None:
+    few = Estimate(100.0, Interval(99.9, 100.1), "5 of 6 runs, the interval is all of them")
+    assert reach(few) is None
+    assert not StoppingRule({"p50": 0.01}).settles({"p50": few})
+
+
+def test_every_percentile_that_is_asked_for_must_be_narrow() -> None:
+    rule = StoppingRule({"p50": 0.01, "p99": 0.1})
+    narrow, wide = Estimate(100.0, Interval(99.5, 100.5)), Estimate(100.0, Interval(95.0, 105.0))
+    assert rule.settles({"p50": narrow, "p99": wide})
+    assert not rule.settles({"p50": wide, "p99": narrow})
+    assert not rule.settles({"p50": narrow, "p99": Estimate(100.0, None, "3 rounds")})
+    short = Estimate(100.0, None, "3 of 20 runs beyond it", too_short=True)
+    assert rule.settles({"p50": wide, "p99": short}), "more rounds would be measured for nothing"
+
+
+@pytest.mark.parametrize("asked", STREAMS, ids=lambda asked: f"{asked.stream.name} {asked.share}")
+def test_the_interval_at_stopping_holds_the_truth(asked: Asked) -> None:
+    result = stopped(asked, TRIES)
+    assert result.claimed >= 0.9 * TRIES
+    assert result.held / result.claimed >= 0.93
+    assert result.ends[0] < result.ends[-1], "where it ends is left to the rounds"
+
+
+def test_processes_that_agree_by_chance_at_the_first_look_end_no_case_wrongly() -> None:
+    """One process in twenty is three times slower: most first looks see none of them."""
+    result = stopped(DISTURBED[0], 60)
+    assert result.ends[0] == FIRST_LOOK and result.ends[-1] > FIRST_LOOK
+    assert result.held >= 0.93 * result.claimed - 3 * (0.93 * 0.07 * result.claimed) ** 0.5
+
+
+@pytest.mark.parametrize("asked", STREAMS[:2], ids=lambda asked: asked.stream.name)
+def test_rounds_that_end_when_narrow_call_no_case_slower_than_itself(asked: Asked) -> None:
+    tries = 200
+    assert wrongly_called(asked, tries) / tries <= 0.05
+
+
+MAXIMUM = 16
+
+
+@pytest.mark.parametrize("maximum", [3, 5, 8, MAXIMUM, 40])
+def test_looks_spend_the_error_of_one_judgement(maximum: int) -> None:
+    rule = SequentialRule(maximum)
+    parts = [1.0 - rule.confidence_at(look) for look in rule.looks]
+    assert (rule.looks[0], rule.looks[-1]) == (3, maximum)
+    assert sum(parts) == pytest.approx(0.05)
+    assert parts == sorted(parts), "later looks spend more, so that few rounds alone cost little"
+
+
+def test_rounds_between_two_looks_have_the_part_of_the_look_that_is_not_taken() -> None:
+    rule = SequentialRule(MAXIMUM)
+    assert (rule.look_at(5), rule.look_after(6), rule.look_after(MAXIMUM)) == (6, 8, MAXIMUM)
+    assert rule.confidence_at(5) == rule.confidence_at(6) > rule.confidence_at(8)
+
+
+def wrong_runs(comparisons: int, runs: int, confidence: float | None = None) -> int:
+    """Of so many runs of alike cases, those with a verdict of faster or slower."""
+    shape = comparisons, MAXIMUM
+    results = endings(PROCESSES[0], shape, runs, band=0.0, confidence=confidence)
+    return sum(ending.is_wrong_without_change for ending in results)
+
+
+@pytest.mark.parametrize("comparisons", [1, 5])
+def test_no_more_than_one_run_in_twenty_is_wrong_whichever_look_ends_it(comparisons: int) -> None:
+    """Over 3 to 16 rounds; the interval of the count must hold a rate of at most 5 %."""
+    runs = 400 // comparisons
+    assert binomial_interval(wrong_runs(comparisons, runs), runs).low <= 0.05
+
+
+def test_looks_that_share_nothing_are_wrong_too_often() -> None:
+    """The same count finds the fault that the rule is there for."""
+    assert binomial_interval(wrong_runs(1, 400, confidence=0.95), 400).low > 0.05
+
+
+def test_comparisons_that_ended_at_different_looks_are_judged_at_their_own_confidence() -> None:
+    second = np.exp(0.03 + 0.02 * np.array([-1.0, 1.0] * 4))  # 3.97 standard errors from 0
+    pairs = RoundPairs([1.0] * 8, second.tolist())
+    alone, strict = (judge_rounds([pairs], 0.0, level)[0] for level in (0.95, 0.9999))
+    assert (alone.word, strict.word) == ("slower", "undecided")
+    both = judge_rounds([pairs, pairs], 0.0, [0.975, 0.9999])
+    assert [verdict.word for verdict in both] == ["slower", "undecided"]
+    assert both[1].confidence >= 0.9999
+
+
+def test_samples_of_all_rounds_count() -> None:
+    assert samples_needed(0.99, 100) == 268
+    assert samples_needed(0.99, 400) == 0
+
+
+@pytest.mark.parametrize("spread", [0.001, 0.01, 0.03, 0.1, 0.3])
+def test_so_many_rounds_are_the_fewest_that_give_the_interval(spread: float) -> None:
+    figures = np.exp(spread * np.array([-1.0, 0.0, 1.0]))  # of which the deviation is `spread`
+    rounds = rounds_needed(figures.tolist())
+    assert rounds is not None
+
+    # Three rounds estimate a deviation: what it is at most, with 60 %, by the chi-square law.
+    limit = spread / np.sqrt(chi2(2).ppf(0.4) / 2)
+
+    def reach(n: int) -> float:
+        deviation = spread if n <= 3 else limit
+        return float(np.exp(t(n - 1).ppf(0.975) * deviation / np.sqrt(n)) - 1)
+
+    assert reach(rounds) <= 0.05 * (1 + 1e-9)
+    assert rounds == 3 or reach(rounds - 1) > 0.05
+
+
+@pytest.mark.parametrize("unlucky", [1.1, 1.3, 2.0])
+def test_as_many_as_there_are_suffice_just_where_their_interval_is_narrow(unlucky: float) -> None:
+    """A process that was unlucky skews the interval, and the number of rounds follows it."""
+    figures = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 100.0 * unlucky]
+    interval = interval_between(np.array(figures))
+    assert interval is not None
+    middle = float(np.exp(np.mean(np.log(figures))))
+    half_width = max(interval.high / middle - 1.0, 1.0 - interval.low / middle)
+    enough = rounds_needed(figures, share=half_width * (1 + 1e-9))
+    assert enough is not None and enough <= len(figures)
+    more = rounds_needed(figures, share=half_width * 0.95)
+    assert more is not None and more > len(figures)
+
+
+def test_that_many_rounds_have_such_an_interval_when_they_are_measured() -> None:
+    """In more than half of the tries: the spread of ten rounds is taken at its 60 % limit."""
+    rng, narrow = np.random.default_rng(5), 0
+    for _ in range(400):
+        rounds = rounds_needed(np.exp(0.08 * rng.standard_normal(10)).tolist())
+        assert rounds is not None
+        interval = interval_between(np.exp(0.08 * rng.standard_normal(rounds)))
+        assert interval is not None
+        narrow += interval.high / interval.low <= 1.05**2
+    assert 0.55 <= narrow / 400 <= 0.85
+
+
+def test_rounds_that_correlate_need_more() -> None:
+    figures = [100.0, 101.0, 99.0, 100.5, 99.5, 103.0]
+    alone = rounds_needed(figures, 0.002)
+    correlated_rounds = rounds_needed(figures, 0.002, inflation=1.5)
+    assert alone is not None and correlated_rounds is not None
+    assert correlated_rounds == pytest.approx(1.5**2 * alone, rel=0.1)
+
+
+def test_two_rounds_do_not_tell_how_many_more() -> None:
+    assert rounds_needed([10.0, 11.0]) is None
+    assert rounds_needed([10.0, 10.0, 10.0]) == 3
