@@ -1,4 +1,4 @@
-"""A user's own arrays are fed as they are, or what does not fit is named."""
+"""A user's own arrays and ranges are fed as they are, or what does not fit is named."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from exporters.inputs import in_ranges, seeded_inputs
 from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, ExportError, TensorSpec, load_reference
 from exporters.user_arrays import axes_of, calibration
@@ -116,3 +117,40 @@ def test_calibration_is_cut_along_the_batch(tmp_path: Path) -> None:
     unfit = calibration(str(file), [TensorSpec("x", "float32", (3, 3))], {}, 3)
     with pytest.raises(ExportError, match="same number of whole samples"):
         unfit.samples()
+
+
+TYPES = ["bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64"]
+
+
+RANGES = [
+    (0.0, 1.0),
+    (-1.0, 1.0),
+    (0.5, 1.5),
+    (0.0, 300.0),
+    (0.0, 1e5),
+    (0.0, 1e30),
+    (-1e30, 0.0),
+    (0.0, 1e300),
+    (-8e307, 8e307),
+    (9e18, 9.3e18),
+    (-(2.0**63), 2.0**62),
+]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("ends", RANGES, ids=str)
+def test_values_lie_in_the_range_or_it_is_refused(dtype: str, ends: tuple[float, float]) -> None:
+    spec = TensorSpec("x", dtype, (1000,))
+    try:
+        (limited_spec,) = in_ranges([spec], {"x": ends}, "net.onnx")
+    except ExportError as error:
+        assert "--input-range x" in str(error)
+        fits = dtype in ("float32", "float64") and max(map(abs, ends)) < 1e5
+        assert not fits, "both hold it"
+        return
+    inputs = seeded_inputs([limited_spec], {}, 0)["x"]
+    assert inputs.dtype == np.dtype(dtype)
+    assert np.isfinite(inputs).all()
+    values = [float(value) for value in inputs]
+    assert ends[0] - 1e-3 <= min(values)
+    assert max(values) <= ends[1] + 1e-3

@@ -1,9 +1,12 @@
-"""A graph of the user's own operators runs on ONNX Runtime, and elsewhere says why not."""
+"""Graphs of a user's own operators, C functions by prototypes, and partitions of a graph."""
 
 from __future__ import annotations
 
+import ctypes as c
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 
@@ -12,7 +15,9 @@ from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, load_reference
 from exporters.worker.export import export
 from runtimes import registry
+from runtimes.ctypes_prototypes import Int, Out, Size, Status, Text, from_library, from_slots
 from runtimes.errors import Unsupported
+from runtimes.execution import Execution, NodePlacement
 from runtimes.options import Settings
 from tests.operators.built import library, save_twice
 
@@ -52,3 +57,91 @@ def test_without_its_library_or_with_one_that_is_none_it_is_unsupported(
 def test_another_engine_says_that_it_does_not_know_the_operator(twice: ExportedModel) -> None:
     with pytest.raises(Unsupported, match=r"does not know the operator graphlap\.test\.Twice"):
         registry.load("openvino-cpu").compile(twice, POINT, Settings())
+
+
+class LibC:
+    strlen: Callable[[Text], Annotated[int, c.c_size_t]]
+    close: Callable[[Int], Status]
+    memset: Callable[[Out, Int, Size], None]
+
+
+class Slots:
+    halve: Annotated[Callable[[Int], Status], 2]
+
+
+def fault(status: int, function: str) -> Exception:
+    return OSError(f"{function} gave {status}")
+
+
+def test_arguments_and_results_are_those_of_the_prototype() -> None:
+    libc, value = from_library(LibC, c.CDLL(None), fault), c.c_int(7)
+    assert libc.strlen(b"graphlap") == 8
+    libc.memset(c.byref(value), 0, c.sizeof(value))
+    assert value.value == 0
+    with pytest.raises(c.ArgumentError):
+        libc.strlen(3.5)  # type: ignore[arg-type]
+
+
+def test_a_status_that_tells_of_a_failure_raises_with_the_functions_name() -> None:
+    libc = from_library(LibC, c.CDLL(None), fault)
+    with pytest.raises(OSError, match="close gave -1"):
+        libc.close(-1)
+
+
+def test_a_function_that_the_library_lacks_is_named() -> None:
+    class Newer:
+        graphlap_of_tomorrow: Callable[[], Status]
+
+    with pytest.raises(AttributeError, match="graphlap_of_tomorrow"):
+        from_library(Newer, c.CDLL(None), fault)
+
+
+def test_a_slot_is_a_place_in_the_table() -> None:
+    halve = c.CFUNCTYPE(c.c_void_p, c.c_int)(lambda number: number // 2)
+    table = (c.c_void_p * 3)(None, None, c.cast(halve, c.c_void_p))
+    slots = from_slots(Slots, c.addressof(table), fault)
+    slots.halve(1)
+    with pytest.raises(OSError, match="halve gave 21"):
+        slots.halve(42)
+
+
+def executed(providers: str, shape_letters: str = "") -> Execution:
+    """One node for each letter, in this order: A is the engine that was asked for."""
+    placement = tuple(
+        NodePlacement(f"n{place}", "Op", letter, "fp32", letter not in shape_letters, place)
+        for place, letter in enumerate(providers)
+    )
+    return Execution("A", "fp32", "device", "run", placement=tuple(reversed(placement)))
+
+
+@pytest.mark.parametrize(
+    ("providers", "partitions", "splitting"),
+    [
+        ("AAA", ["AAA"], []),
+        ("AAB", ["AA", "B"], []),
+        ("BAA", ["B", "AA"], []),
+        ("ABBA", ["A", "BB", "A"], ["n1", "n2"]),
+        ("BACABB", ["B", "A", "C", "A", "BB"], ["n2"]),
+        ("BB", ["BB"], []),
+        ("", [], []),
+    ],
+)
+def test_nodes_are_grouped_in_the_order_of_execution(
+    providers: str, partitions: list[str], splitting: list[str]
+) -> None:
+    execution = executed(providers)
+    groups = ["".join(node.provider for node in nodes) for nodes in execution.partitions]
+    assert groups == partitions
+    assert [node.node for node in execution.splitting] == splitting
+
+
+def test_shape_arithmetic_on_the_host_splits_nothing() -> None:
+    assert len(executed("AHA", shape_letters="H").partitions) == 1
+
+
+def test_without_an_order_nothing_is_said() -> None:
+    execution = Execution(
+        "A", "fp32", "device", "run", placement=(NodePlacement("n", "Op", "B", "fp32"),)
+    )
+    assert execution.partitions == () and execution.splitting == ()
+    assert execution.elsewhere == execution.placement

@@ -1,4 +1,4 @@
-"""The state that the window shows is that of the process that measures, whatever becomes of it."""
+"""The state that the window shows is that of what measures, and what a run holds beside it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,27 @@ import os
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
+from app.cases.case import Case
+from app.columns.rows import Rows
+from app.gui.views import VIEWS
 from app.gui.window import MainWindow
-from tests.app.gui.runs import fake_plan, tiny_model
-from tests.app.gui.windows import TIMEOUT_MS, run_plan, statuses
+from app.insights.rules import find_insights
+from app.plan.plan import Plan, parse_plan
+from app.plot_data.series import variants
+from app.run_folder.live_status import Live, LiveFile
+from app.run_folder.table import write_tables
+from app.runs.reader import read_run
+from tests.app.gui.runs import fake_plan, new_run, record_round, records, tiny_model
+from tests.app.gui.synthetic import series
+from tests.app.gui.windows import TIMEOUT_MS, open_run, run_plan, seen, statuses
+from tests.simulated.levels import ONE_LEVEL, TWO_LEVELS
 
 
 @pytest.mark.rare
@@ -54,3 +69,106 @@ def test_a_stopped_run_that_is_resumed_is_shown_as_running(
     assert words == {""}, "no word of the process before while another one runs"
     window.actions_by_key["stop"].trigger()
     qtbot.waitUntil(lambda: window.control.state == "idle", timeout=TIMEOUT_MS)
+
+
+RUN_EXTRAS_TIMEOUT_MS = 90_000
+
+
+def _measure(window: MainWindow, qtbot: QtBot, plan: Plan) -> Path:
+    window.control.run(plan)
+    folder = window.control.folder
+    assert folder is not None
+    qtbot.waitUntil(lambda: window.control.state == "idle", timeout=RUN_EXTRAS_TIMEOUT_MS)
+    return folder
+
+
+@pytest.mark.rare
+def test_operator_times_of_a_real_run_are_shown(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    model = tiny_model(tmp_path / "tiny.onnx")
+    sweep = {"models": [str(model)], "runtimes": ["ort-cpu"]}
+    plan = parse_plan({"rounds": 1, "profile_ops": True, "sweeps": [sweep]}, "test")
+    folder = _measure(window, qtbot, plan)
+    window.frame.show_key("operators")
+    view = window.views.by_key["operators"]
+    qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
+    nodes, operators = view.table()[1], read_run(folder).operators
+    assert [row[1] for row in nodes] == ["Relu"]
+    assert nodes[0][3] == pytest.approx(1.0), "one operator takes all of the time"
+    assert len(operators) == 1
+
+
+def test_a_case_that_hangs_ends_as_a_timeout_in_the_table(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    plan = fake_plan(tiny_model(tmp_path / "tiny.onnx"), fail=["hang"])
+    _measure(window, qtbot, plan.model_copy(update={"time_limit_s": 4.0}))
+    qtbot.waitUntil(
+        lambda: [case_series.status for case_series in window.table.model.series] == ["timeout"],
+        timeout=20_000,
+    )
+    row = window.table.model.series[0].row
+    assert "4 s" in row["reason"]
+
+
+def test_a_sequence_axis_that_only_one_model_has_splits_no_column() -> None:
+    cnn = series("ort-cpu", "cnn", key="a", sequence_length=None)
+    lstm = series("ort-cpu", "lstm", key="b", sequence_length=1)
+    long = series("ort-cpu", "lstm", key="c", sequence_length=16)
+    assert set(variants([cnn, lstm]).values()) == {"ort-cpu"}
+    assert variants([cnn, lstm, long]) == {
+        "a": "ort-cpu",
+        "b": "ort-cpu sequence 1",
+        "c": "ort-cpu sequence 16",
+    }
+
+
+def test_options_tell_runs_apart_by_what_differs_alone() -> None:
+    on = series("ort-cpu", key="a", options="arena=on;graph=all")
+    off = series("ort-cpu", key="b", options="arena=off;graph=all")
+    other = series("openvino-cpu", key="c", options="streams=1")
+    names = variants([on, off, other])
+    assert names == {"a": "ort-cpu arena=on", "b": "ort-cpu arena=off", "c": "openvino-cpu"}
+
+
+CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in range(1, 9))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Eight cases of three rounds, one of which jumps between two levels."""
+    rng = np.random.default_rng(41)
+    with new_run(tmp_path / "run", CASES) as folder:
+        for case in CASES:
+            draw = ONE_LEVEL["normal"] if case.threads != 7 else TWO_LEVELS["1.36 times, even, 5 %"]
+            for number in range(3):
+                record_round(folder, case, number, records(draw(rng, 1200).tolist()))
+        LiveFile(folder).write(Live("finished", rounds_total=24, rounds_done=24), always=True)
+        rows = Rows().of(read_run(folder.path))
+        write_tables(folder, rows)
+    return tmp_path / "run"
+
+
+def test_a_click_on_what_was_noticed_shows_its_cases_in_the_view_that_shows_it(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    open_run(window, qtbot, run)
+    badge = window.badge
+
+    def links() -> list[QToolButton]:
+        badge.open()
+        return badge.links[-len(badge.findings) :] if badge.findings else []
+
+    qtbot.waitUntil(lambda: bool(links()), timeout=30_000)
+    sentences = [entry.sentence for entry in find_insights(Rows().measured(read_run(run)))]
+    assert [link.accessibleName() for link in links()] == [f"Show: {entry}" for entry in sentences]
+    (bimodal,) = (link for link in badge.links if "bimodal" in link.accessibleName())
+    window.frame.show_key("boxes")
+    window.table.filter_by("threads=2")
+    QTest.mouseClick(bimodal, Qt.MouseButton.LeftButton)
+    assert window.table.selected_keys() == [CASES[6].case_id]
+    assert window.frame.current == "distribution"
+    assert window.views.by_key["histogram"].isVisible()
+    qtbot.waitUntil(lambda: seen(window).visible_keys == (CASES[6].case_id,), timeout=10_000)
+    assert {entry.view for entry in seen(window).insights} <= {view.key for view in VIEWS}

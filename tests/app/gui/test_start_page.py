@@ -1,17 +1,28 @@
-"""The start page: recent runs, and sweeps that are being measured while a window opens."""
+"""The start page, the history of a case and an imported run, in the whole window."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.__main__ import main
 from app.cases.case import Case
+from app.gui.plots.history import ChangeLayer, HistoryView
+from app.gui.plots.style import legend_text
 from app.gui.start import StartPage, running_sweeps
+from app.gui.views import VIEWS
+from app.gui.window import MainWindow
+from app.plot_data.series import ranked
 from tests.app.gui.runs import new_run
+from tests.app.gui.windows import open_run, seen, statuses, wait_for_summaries
+from tests.app.history.pasts import nights_at
+from tests.app.run_folder.runs import CASE, OTHER
+from tests.app.runs.importing.foreign import trtexec_times
 
-CASE = Case("cnn_tiny", "fake")
+START_PAGE_CASE = Case("cnn_tiny", "fake")
 
 
 def _rows(page: StartPage) -> dict[str, QPushButton]:
@@ -35,9 +46,9 @@ def test_a_sweep_that_is_being_measured_is_offered_until_it_ends(
 ) -> None:
     page = StartPage(lambda: tmp_path)
     qtbot.addWidget(page)
-    with new_run(tmp_path / "monday", [CASE]):
+    with new_run(tmp_path / "monday", [START_PAGE_CASE]):
         pass
-    with new_run(tmp_path / "tuesday", [CASE]):
+    with new_run(tmp_path / "tuesday", [START_PAGE_CASE]):
         assert running_sweeps(tmp_path) == ((tmp_path / "tuesday").resolve(),)
         page.show()
         qtbot.waitUntil(lambda: "open tuesday" in _rows(page), timeout=10_000)
@@ -47,3 +58,75 @@ def test_a_sweep_that_is_being_measured_is_offered_until_it_ends(
     page.look()
     assert "open tuesday" not in _rows(page)
     assert running_sweeps(tmp_path / "none") == ()
+
+
+def _texts(view: HistoryView) -> list[str]:
+    return [entry.text for entry in view.legend._entries]
+
+
+def test_a_case_is_followed_over_the_runs_beside_the_open_one(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    nights = nights_at(tmp_path / "all", [1.0] * 6 + [1.3] * 6)
+    for night in nights:
+        night.rename(tmp_path / night.name)
+    open_run(window, qtbot, tmp_path / nights[-1].name)
+    window.table.select([CASE.case_id])
+    window.frame.show_key("history")
+    view = window.views.by_key["history"]
+    assert isinstance(view, HistoryView)
+    qtbot.waitUntil(lambda: bool(view.plots), timeout=60_000)
+    qtbot.waitUntil(lambda: _texts(view) == ["slower from this run on"], timeout=20_000)
+    p50 = next(layer for layer in view._layers if isinstance(layer, ChangeLayer))
+    (change,) = p50._changes
+    assert change.ratio == pytest.approx(1.3, rel=0.02)
+    header, rows = view.table()
+    p50s = [row for row in rows if row[header.index("percentile")] == "p50"]
+    assert len(p50s) == 12
+    values = [row[header.index("value_us")] for row in p50s]
+    assert values[5] == pytest.approx(100.0, rel=0.03)  # levels differ by 0.3 % and noise
+    assert values[6] == pytest.approx(130.0, rel=0.03)
+
+    window.table.select([OTHER.case_id])
+    qtbot.waitUntil(lambda: _texts(view) == [], timeout=20_000)
+    first = view.table()[1][0]
+    assert first[header.index("value_us")] == pytest.approx(200.0, rel=0.03)
+
+
+def test_what_is_missing_is_said(qtbot: QtBot) -> None:
+    view = HistoryView()
+    qtbot.addWidget(view)
+    view.show()
+    assert "Open a run" in view._missing.text()
+
+
+LEGEND = "another program's clock, imported)"
+
+
+def test_it_is_shown_hollow_under_its_own_clock_and_ranked_by_nothing(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    file = tmp_path / "times.json"
+    file.write_text(trtexec_times([1.0 + 0.01 * number for number in range(100)]))
+    folder = tmp_path / "run"
+    files = [f"{name}={file}" for name in ("small", "large")]
+    assert main(["import", *files, "--out", str(folder)]) == 0
+    open_run(window, qtbot, folder)
+    wait_for_summaries(window, qtbot)
+    assert statuses(window) == ["imported", "imported"]
+    model = window.table.model
+    assert window.progress.bar.format() == "imported", "no process is to tell anything of it"
+    names = [column.key for column in model.columns]
+    cells = [model.index(0, place).data() for place in range(len(names))]
+    assert cells[names.index("clock")] == "CUDA events of trtexec"
+
+    def is_told() -> bool:
+        return window.badge.headline.startswith("imported: all 2 cases")
+
+    qtbot.waitUntil(is_told)
+    series = seen(window).series
+    assert [legend_text(case_series).partition(" (")[2] for case_series in series] == [LEGEND] * 2
+    assert not ranked(series)
+    for spec in VIEWS:
+        window.frame.show_key(spec.key)
+        window.grab()

@@ -1,9 +1,13 @@
-"""Batchers side by side, from the command line to the rows."""
+"""Batchers, shapes, gaps and neighbours, from the command line to the rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
 
+import pytest
+
+from app.runs.reader import read_run
 from tests.app.headless.batch import FAKE, rows, run
 from tests.app.sweep.sweeps import write_add_graph
 
@@ -39,3 +43,72 @@ def test_a_runtime_that_is_simulated_says_why_it_has_no_batcher(tmp_path: Path) 
     (row,) = rows(tmp_path / "run")
     assert row["status"] == "unsupported"
     assert "remove --batcher" in row["reason"]
+
+
+def test_the_first_runs_of_shapes_are_told_beside_the_later_ones(work: Path) -> None:
+    write_add_graph(work / "open.onnx", ("batch", 3))
+    (work / "mix.csv").write_text("batch,weight\n1,3\n1000,1\n")
+    code, out, errors = run(
+        *("--headless", "--models", "open.onnx", "--runtimes", "ort-cpu", "--out", "run"),
+        *("--condition", "shapes:mix.csv", "--preset", "quick", "--rounds", "1"),
+    )
+    assert code == 0, errors
+    assert "latency by shape: open · ort-cpu" in out
+    assert "batch 1000" in out
+    (row,) = rows(work / "run")
+    assert (row["batch_size"], row["axes"], row["throughput_per_s"]) == ("", "", "")
+    assert (row["shapes"], row["first_runs"]) == ("2", "1")
+    assert row["first_run_p50_us"] == "", "one run bounds no median"
+    assert float(row["first_run_slowdown"]) > 0
+    assert row["input_sets"] == "one set for each shape"
+    (work / "mix.csv").unlink()
+    assert read_run(work / "run").cases[0].condition.points == ({"batch": 1}, {"batch": 1000})
+
+
+@pytest.mark.rare
+def test_what_a_pause_costs_is_told_and_drawn(work: Path) -> None:
+    """The scripted engine takes half a millisecond longer after more than 5 ms."""
+    script = ("--option", "fake.latency_us=50", "--option", "fake.after_pause_us=500")
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, *script, "--rounds", "1")
+    flags = ("--idle-sweep", "2ms..20ms", "--plot", "gaps.svg", "--out", "run")
+    code, out, errors = run(*arguments, *flags)
+    assert code == 0, errors
+    assert "latency after a pause: add" in out
+    lines = (line.split() for line in out.split("latency after a pause")[1].splitlines())
+    p50_us = {" ".join(words[:2]): words[2] for words in lines if words[1:2] == ["ms"]}
+    assert list(p50_us) == ["2.00 ms", "5.00 ms", "10.0 ms", "20.0 ms"]
+    assert float(p50_us["20.0 ms"]) >= 550
+    picture = ElementTree.parse(work / "gaps.svg").getroot()
+    assert list(picture.iter("{http://www.w3.org/2000/svg}polyline"))
+
+
+def test_a_picture_of_no_gaps_is_refused_before_anything_is_written(work: Path) -> None:
+    code, _, errors = run("--headless", "--models", "add.onnx", *FAKE, "--plot", "x.svg")
+    assert code == 2
+    assert "the plan has fewer than three: add --idle-sweep 20us..1s" in errors
+    assert not (work / "graphlap-results").exists()
+
+
+def test_each_row_tells_its_neighbour_and_one_that_fails_costs_its_own_row(work: Path) -> None:
+    write_add_graph(work / "neighbour.onnx")
+    damaged_model = work / "damaged.onnx"
+    damaged_model.write_bytes(b"no graph")
+    arguments = ("--headless", "--models", "add.onnx", "--runtimes", "ort-cpu", "--rounds", "1")
+    code, _, errors = run(*arguments, "--condition", "none,with:neighbour.onnx", "--out", "run")
+    assert code == 0, errors
+    alone, neighbour_row = rows(work / "run")
+    assert (alone["condition"], alone["colocated_runs_per_s"]) == ("", "")
+    assert (neighbour_row["condition"], neighbour_row["status"]) == ("with:neighbour.onnx", "ok")
+    assert float(neighbour_row["colocated_runs_per_s"]) > 0
+    code, _, errors = run(*arguments, "--condition", "with:damaged.onnx", "--out", "other")
+    assert code == 2
+    assert "with:damaged.onnx names no single model whose sizes are all known" in errors
+
+
+def test_a_model_is_its_own_neighbour_and_exported_once(work: Path) -> None:
+    arguments = ("--headless", "--models", "add.onnx", "--runtimes", "fake", "--rounds", "1")
+    code, _, errors = run(*arguments, "--condition", "with:add.onnx", "--out", "run")
+    assert code == 0, errors
+    assert errors.count("exported add.onnx") == 1
+    (row,) = rows(work / "run")
+    assert float(row["colocated_busy_fraction"]) > 0

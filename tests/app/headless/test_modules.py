@@ -1,12 +1,24 @@
-"""A user's module through a whole run: its own sizes in the rows, and what its export was like."""
+"""A user's modules and networks, narrow precisions and sizes, through a whole run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import helper
 
+from app.cases.column import pairs_in
+from app.run_folder.manifest import read_manifest
+from exporters.messages import ExportRequest
+from exporters.types import load_reference
+from exporters.worker.export import export
+from runtimes.openvino.library import library
+from runtimes.session.precision import multiplies_bf16
 from tests.app.headless.batch import rows, run
+from tests.app.headless.user_networks import write_networks
+from tests.exporters.graphs import graph, tensor
 from tests.exporters.pytorch import networks
 
 FILE = str(Path(networks.__file__))
@@ -51,3 +63,100 @@ def test_an_axis_that_no_input_has_is_a_row_with_one_sentence(work: Path) -> Non
     assert row["reason"] == (
         "networks:keywords has no axis 'heigth': its axes are: batch, sequence"
     )
+
+
+@pytest.mark.rare
+def test_one_pattern_measures_every_kind_or_refuses_it_in_one_sentence(work: Path) -> None:
+    (work / "add.onnx").unlink()
+    files = write_networks(work)
+    assert len(files) == 10
+    options = ("--runtimes", "ort-cpu,openvino-cpu", "--preset", "glance", "--rounds", "1")
+    code, _, errors = run("run", "*.onnx", *options, "--out", "out")
+    assert code == 0, errors
+    statuses = {(row["model"], row["runtime"]): row["status"] for row in rows(work / "out")}
+    assert len(statuses) == 20
+    refusals = {key for key, status in statuses.items() if status != "ok"}
+    assert refusals == {("texts.onnx", "openvino-cpu")}
+    (row,) = (row for row in rows(work / "out") if row["status"] != "ok")
+    assert row["status"] == "unsupported"
+    assert row["reason"].count("\n") == 0
+    assert all(row["output_ok"] == "true" for row in rows(work / "out") if row["status"] == "ok")
+    sizes = read_manifest(work / "out").assumed_sizes["decoder.onnx"]
+    assert sizes["total_sequence"] == sizes["past_sequence"] + sizes["sequence"]
+    assert sizes["batch"] == 1
+
+
+@pytest.mark.usefixtures("exported")
+def test_bf16_is_measured_where_it_is_executed_and_refused_elsewhere(work: Path) -> None:
+    runtimes = ("torch-cpu", "openvino-cpu", "ort-cpu", "fpga")
+    flags = ("--precision", "bf16", "--preset", "glance", "--rounds", "1", "--out", "run")
+    run("--headless", "--models", "mlp", "--runtimes", ",".join(runtimes), *flags)
+    torch, openvino, ort, card = rows(work / "run")
+    measured_rows = [torch]
+    if multiplies_bf16():
+        measured_rows.append(openvino)
+    elif "BF16" not in library().computes_in("CPU"):  # AVX-512 alone computes it in a longer way
+        assert openvino["status"] == "unsupported"
+    for row in measured_rows:
+        assert (row["status"], row["precision"], row["output_ok"]) == ("ok", "bf16", "true")
+        assert 0 < float(row["max_rel_error"]) <= float(row["tolerance"]) == 0.08
+    for row, why in ((ort, "no products in"), (card, "by itself")):
+        assert row["status"] == "unsupported"
+        assert why in row["reason"]
+
+
+def test_fp8_that_nothing_executes_is_one_sentence_before_anything_is_written(work: Path) -> None:
+    arguments = ("--models", "mlp", "--runtimes", "torch-cpu,ort-cpu", "--precision", "fp8")
+    code, _, errors = run("--headless", *arguments, "--out", "run")
+    assert code == 2
+    assert "torch-cpu does not execute fp8, which TensorRT alone multiplies" in errors
+    assert not (work / "run").exists()
+
+
+AXES = ("--axis", "past=1", "--axis", "step=1,2", "--axis", "total=2,3")
+
+
+def save_cached(path: Path) -> None:
+    """y = concat(kept, x) @ w + mask, as a decoder's step: `total` has to be `past` + `step`."""
+    ends = [tensor("kept", ["past", 4]), tensor("x", ["step", 4]), tensor("mask", ["total", 4])]
+    nodes = [
+        helper.make_node("Concat", ["kept", "x"], ["all"], axis=0),
+        helper.make_node("MatMul", ["all", "w"], ["product"]),
+        helper.make_node("Add", ["product", "mask"], ["y"]),
+    ]
+    weights = {"w": np.eye(4, dtype=np.float32)}
+    onnx.save(graph(nodes, ends, [tensor("y", ["total", 4])], weights), path)
+
+
+@pytest.mark.parametrize("more", [("--precision", "int8"), ("--overhead",)], ids=str)
+def test_a_combination_that_does_not_fit_is_one_row(work: Path, more: tuple[str, ...]) -> None:
+    save_cached(work / "step.onnx")
+    models = ("--models", "step.onnx", "--runtimes", "ort-cpu", *AXES, *more)
+    lengths = ("--preset", "glance", "--rounds", "1", "--out", "run")
+    code, out, log = run("--headless", *models, *lengths)
+    assert code == 1, "two of four failed"
+    unfit_rows = [row for row in rows(work / "run") if row["precision"] or row["status"] != "ok"]
+    for row in (unfit_row for unfit_row in unfit_rows if "null" not in unfit_row["model"]):
+        sizes = pairs_in(row["axes"])
+        fits = int(sizes["past"]) + int(sizes["step"]) == int(sizes["total"])
+        assert row["status"] == ("ok" if fits else "export_failed"), row["reason"]
+        assert fits or f"total={sizes['total']}" in row["reason"]
+    assert sum(row["status"] == "ok" for row in unfit_rows) >= 2, out + log
+
+
+def test_a_file_that_takes_none_of_the_sizes_has_inputs_alone(tmp_path: Path) -> None:
+    save_cached(tmp_path / "step.onnx")
+    points = tuple({"past": 1, "step": 1, "total": total} for total in (4, 5))
+    request = ExportRequest(str(tmp_path / "step.onnx"), points=points, cache_dir=str(tmp_path))
+    model, _ = export(request)
+    assert len(model.references) == len(model.unfit) == 2 and not model.reference
+    assert all(not load_reference(file).outputs for file in model.references.values())
+    fitting = {"past": 1, "step": 1, "total": 2}
+    request = ExportRequest(
+        str(tmp_path / "step.onnx"), points=(points[0], fitting), cache_dir=str(tmp_path)
+    )
+    model, _ = export(request)
+    assert len(model.references) == 2 and len(model.unfit) == 1
+    assert model.at(points[0]).uncompared and not model.at(fitting).uncompared
+    assert model.at(points[0]).unfit_at and not model.at(fitting).unfit_at
+    assert np.prod(model.inputs[0].shape_at(model.axes)) == 4

@@ -1,4 +1,4 @@
-"""The search for the highest rate as a user runs it: real rounds, an end, and an answer."""
+"""Searches for the highest rate: real rounds, an end, and budgets that end before."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ import pytest
 from tests.app.headless.batch import FAKE, launch, recorded, rows, run, samples_of, wait_for_rounds
 
 LONGEST_S = 60
+
+
 SCRIPT = ("--option", "fake.latency_us=20000", "--option", "fake.wait=sleep")
+
+
 SHORT = ("--preset", "glance", "--rounds", "4")
+
+
 SEARCH = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--idle-policy", "sleep", *SHORT)
 
 
@@ -54,3 +60,20 @@ def test_a_runtime_that_fails_is_not_searched(work: Path) -> None:
     assert code == 1
     assert "holds no rate at p90 <= 1.00 ms: fake was set to fail this run" in out
     assert recorded(work / "run") == 1
+
+
+@pytest.mark.parametrize(
+    "search",
+    [("--slo", "p99=5ms"), ("--tune", "p99"), ("--largest-batch", "--memory-limit", "4GiB")],
+    ids=["slo", "tune", "largest"],
+)
+def test_a_search_whose_export_the_budget_ends_is_over_for_now(
+    work: Path, monkeypatch: pytest.MonkeyPatch, search: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(work / "empty"))
+    arguments = ("--models", "mlp", "--runtimes", "ort-cpu", "--preset", "glance", "--out", "run")
+    code, out, errors = run("--headless", *arguments, *search, "--budget", "300ms")
+    assert code == 1, (out, errors)
+    assert {row["status"] for row in rows(work / "run")} == {"cancelled"}
+    assert recorded(work / "run") <= 1
+    assert "Traceback" not in errors

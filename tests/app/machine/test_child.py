@@ -1,4 +1,4 @@
-"""Why a child died: of the system's want of memory, or by another hand."""
+"""Why a child died, a waiter that other threads wake, and runtimes that are known without one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from app.machine import child as module
-from app.machine.child import Child, memory_kills
+from app.machine.child import Bell, Child, memory_kills
+from app.machine.installed_runtimes import clock_of
+from runtimes import registry
 from tests.checkout import ROOT
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(60)")
@@ -64,3 +66,56 @@ def test_a_child_whose_parent_died_before_it_could_ask_to_die_with_it_ends(tmp_p
             time.sleep(0.01)
         assert child.lines() == expected
         child.close()
+
+
+def test_a_ring_ends_the_waiting() -> None:
+    bell = Bell()
+    bell.ring()
+    began = time.monotonic()
+    bell.wait(60.0)
+    assert time.monotonic() - began < 30.0
+    bell.close()
+
+
+def test_a_late_ring_goes_nowhere() -> None:
+    """A host may say its last word once the sweep is closed, and a file that was opened since has
+    the number that the bell had."""
+    bell = Bell()
+    bell.close()
+    ends = os.pipe()
+    bell.ring()
+    os.set_blocking(ends[0], False)
+    os.close(ends[1])
+    assert os.read(ends[0], 1) == b""
+    os.close(ends[0])
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux reports the end of a process")
+def test_the_end_of_a_child_whose_pipes_are_open_wakes_the_waiter_once() -> None:
+    """A descendant that holds the pipes must not hide the end, nor a process that nobody has
+    reaped keep the waiter busy."""
+    leaves_one = "import os, time\nif os.fork() == 0: time.sleep(60)"
+    bell = Bell()
+    child = Child((sys.executable, "-c", leaves_one), bell)
+    while not child.ended():
+        start_s = time.monotonic()
+        bell.wait(60.0)
+        assert time.monotonic() - start_s < 30.0
+    start_s = time.monotonic()
+    bell.wait(0.3)
+    assert time.monotonic() - start_s >= 0.3
+    child.close()
+    bell.close()
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_only_the_card_is_simulated(name: str) -> None:
+    assert clock_of(name) == ("simulated" if name == "fpga" else "wall")
+
+
+def test_a_card_is_simulated_whichever_it_is() -> None:
+    assert clock_of("fpga:nets/card.toml@sdk26") == "simulated"
+
+
+def test_a_runtime_of_another_release_is_taken_as_measured() -> None:
+    assert clock_of("ort-rocm:1") == "wall"

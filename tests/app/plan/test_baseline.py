@@ -1,4 +1,4 @@
-"""The baseline of a plan: which case each is compared with, and what is refused beforehand."""
+"""The baseline and the no-op copies of a plan: which there are, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,12 +9,19 @@ import pytest
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
+from app.formatting.case_labels import case_label, model_labels, model_name
+from app.plan.command import command_line
 from app.plan.command_line import parse
+from app.plan.estimate import estimate
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
-from app.plan.reference_cases import baselines
+from app.plan.plan import Plan
+from app.plan.reference_cases import baselines, null_case
+from exporters.model_names import is_factory_file, is_null, null_of, original_of
 
 ORT = Case("mlp", "ort-cpu", axes={"batch": 1})
+
+
 TORCH = replace(ORT, runtime="torch-cpu")
 
 
@@ -78,3 +85,71 @@ def test_a_baseline_that_compares_nothing_is_refused_before_anything_is_written(
     with pytest.raises(PlanError) as exc_info:
         expand(plan_from_options(parse(["--headless", *models, *words])))
     assert sentence in str(exc_info.value)
+
+
+def plan_of(*words: str) -> Plan:
+    return plan_from_options(parse(["--headless", *words]))
+
+
+NULL = ("--models", "mlp", "--runtimes", "fake", "--batch", "1,2", "--overhead")
+
+
+def test_each_case_is_followed_by_its_twin() -> None:
+    cases = expand(plan_of(*NULL))
+    assert [(case.model, case.axes["batch"]) for case in cases] == [
+        ("mlp", 1),
+        ("null(mlp)", 1),
+        ("mlp", 2),
+        ("null(mlp)", 2),
+    ]
+    assert len({case.case_id for case in cases}) == 4
+    plain = expand(plan_of(*NULL[:-1]))
+    assert plain == cases[::2], "with twins or without, a model's case has the same name"
+
+
+def test_the_estimate_counts_the_twins() -> None:
+    assert estimate(plan_of(*NULL)).cases == 2 * estimate(plan_of(*NULL[:-1])).cases
+
+
+def test_a_command_line_says_it_again(tmp_path: object) -> None:
+    plan = plan_of(*NULL)
+    line = command_line(plan, tmp_path)  # type: ignore[arg-type]
+    assert "--overhead" in line.split()
+    assert plan_from_options(parse(line.split()[line.split().index("run") + 1 :])) == plan
+
+
+@pytest.mark.parametrize("model", ["mlp", "a/b/net.onnx", "a/net.py:make", "hf:some/folder"])
+def test_a_twin_is_known_by_its_name_and_its_model_is_not(model: str) -> None:
+    assert is_null(null_of(model)) and not is_null(model)
+    assert original_of(null_of(model)) == model == original_of(model)
+    assert not is_factory_file(null_of(model)), "its name would be looked up as a path"
+
+
+def test_a_file_that_looks_like_a_twin_is_a_file() -> None:
+    assert not is_null("null(mlp).onnx")
+    assert not is_null("null(a).py:make")
+
+
+def test_twins_are_called_as_their_models_are() -> None:
+    assert model_name("null(nets/a.onnx)") == "null(a)"
+    assert case_label(Case("null(nets/a.onnx)", "ort-cpu")) == "null(a.onnx) ort-cpu"
+    models = ["x/a.onnx", "null(x/a.onnx)", "y/a.onnx", "null(y/a.onnx)", "mlp", "null(mlp)"]
+    assert list(model_labels(models).values()) == [
+        "x/a.onnx",
+        "null(x/a.onnx)",
+        "y/a.onnx",
+        "null(y/a.onnx)",
+        "mlp",
+        "null(mlp)",
+    ]
+
+
+def test_twins_are_no_part_of_a_comparison_with_a_baseline() -> None:
+    ort, torch = Case("mlp", "ort-cpu"), Case("mlp", "torch-cpu")
+    cases = [ort, null_case(ort), torch, null_case(torch)]
+    assert baselines("ort-cpu", cases) == {torch.case_id: ort}
+
+
+def test_a_twin_can_not_be_asked_for_by_its_name() -> None:
+    with pytest.raises(PlanError):
+        expand(plan_of("--models", "null(mlp)", "--runtimes", "fake"))

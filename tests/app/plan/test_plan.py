@@ -1,16 +1,23 @@
-"""A wrong plan must be told in one sentence that says how to mend it."""
+"""A wrong plan is one sentence with cause and remedy: keys, values, files that are broken."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
+from app.plan.estimate import model_faults
 from app.plan.plan import named_lengths, parse_plan
 from app.plan.plan_files import load_plan, load_suite, suite_names
+from app.plan.runtime_options import option_sets, reject_unknown_options
+from app.plan.settings.setting import integer_from, parsed, size_in_bytes
+from app.plan.settings.sweep import Sweep
 from exporters.models import catalogue
 
 GRID = {"models": ["cnn_tiny"]}
@@ -126,3 +133,108 @@ def test_every_suite_that_ships_names_known_models_and_spells_its_axes_out(name:
 def test_an_unknown_suite_suggests_the_nearest() -> None:
     with pytest.raises(PlanError, match="did you mean 'starter'"):
         load_suite("startr")
+
+
+TORN = "a; b: c"
+"""A value with the marks at which causes were once cut."""
+
+
+def test_a_flag_names_itself_as_the_option() -> None:
+    with pytest.raises(PlanError) as exc_info:
+        parsed(size_in_bytes, TORN, "--memory-limit")
+    error = exc_info.value
+    assert error.option == "--memory-limit"
+    assert TORN in error.cause and TORN not in error.remedy
+    assert error.remedy
+
+
+@pytest.mark.parametrize("flag", ["--rounds", "--threads"])
+def test_a_cause_with_a_semicolon_is_whole(flag: str) -> None:
+    with pytest.raises(PlanError) as exc_info:
+        parsed(integer_from(1), TORN, flag)
+    assert (exc_info.value.option, TORN in exc_info.value.cause) == (flag, True)
+    with pytest.raises(PlanError) as exc_info:
+        parsed(Scenario.parse, TORN, "--scenario")
+    assert TORN in exc_info.value.cause and exc_info.value.remedy
+
+
+def test_an_option_of_a_runtime_is_named() -> None:
+    sweep = Sweep(models=("mlp",), options={"fake.latency_us": (TORN,)})
+    with pytest.raises(PlanError) as exc_info:
+        reject_unknown_options(sweep, ["fake"])
+    assert exc_info.value.option == "fake.latency_us"
+    assert TORN in exc_info.value.cause and exc_info.value.remedy
+
+
+def test_a_plan_names_the_key_once() -> None:
+    plan = {"sweeps": [{"models": ["mlp"], "scenarios": [TORN]}]}
+    with pytest.raises(PlanError) as exc_info:
+        parse_plan(plan, "the plan p.toml")
+    assert exc_info.value.cause.count("scenario") == 1
+    assert TORN in exc_info.value.cause and exc_info.value.remedy
+
+
+def test_a_session_entry_is_an_option_like_others_unless_graphlap_sets_it() -> None:
+    key = "ort-cpu.session.x64quantprecision"
+    sweep = Sweep(models=("mlp",), options={key: ("0", "1")})
+    reject_unknown_options(sweep, ["ort-cpu"])
+    values = [options["session.x64quantprecision"] for options in option_sets(sweep, "ort-cpu")]
+    assert values == ["0", "1"]
+    sweep = Sweep(models=("mlp",), options={"ort-cpu.session.intra_op.allow_spinning": ("0",)})
+    with pytest.raises(PlanError) as exc_info:
+        reject_unknown_options(sweep, ["ort-cpu"])
+    assert "ort-cpu.intra_op_spinning" in exc_info.value.remedy
+
+
+def with_weights_beside(path: Path) -> Path:
+    """A MatMul whose weights lie in a second file."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 64])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 64])
+    weights = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    model = helper.make_model(helper.make_graph(nodes, "g", [x], [y], [weights]))
+    weights_file = f"{path.stem}.bin"
+    onnx.save(model, path, save_as_external_data=True, location=weights_file, size_threshold=0)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """One good file, and several that are broken each in its own way."""
+    good = with_weights_beside(tmp_path / "good.onnx")
+    (tmp_path / "empty.onnx").write_bytes(b"")
+    (tmp_path / "text.onnx").write_text("a page that says 404\n")
+    (tmp_path / "half.onnx").write_bytes(good.read_bytes()[: good.stat().st_size // 2])
+    (tmp_path / "folder.onnx").mkdir()
+    with_weights_beside(tmp_path / "alone.onnx").with_suffix(".bin").unlink()
+    cut = with_weights_beside(tmp_path / "cut.onnx").with_suffix(".bin")
+    cut.write_bytes(cut.read_bytes()[:100])
+    return tmp_path
+
+
+def test_each_kind_of_broken_file_is_told_with_its_remedy(folder: Path) -> None:
+    remedies = {
+        "empty": "is not an ONNX file: give a model",
+        "text": "is not an ONNX file: give a model",
+        "half": "is truncated",
+        "folder": "is no file",
+        "alone": "'alone.bin', which is not there: copy it",
+        "cut": "'cut.bin' of cut.onnx ends before",
+    }
+    faults = model_faults(str(folder / f"{name}.onnx") for name in ("good", *remedies))
+    assert set(faults) == {str(folder / f"{name}.onnx") for name in remedies}
+    for name, words in remedies.items():
+        fault = faults[str(folder / f"{name}.onnx")]
+        assert words in str(fault) and fault.remedy, name
+
+
+def test_a_glob_is_told_by_the_first_of_its_files_that_is_broken(folder: Path) -> None:
+    word = str(folder / "*.onnx")
+    assert "alone.bin" in str(model_faults([word])[word])
+
+
+def test_weights_that_are_copied_beside_the_file_are_seen_at_the_next_look(folder: Path) -> None:
+    word = str(folder / "alone.onnx")
+    assert model_faults([word])
+    (folder / "alone.bin").write_bytes((folder / "good.bin").read_bytes())
+    assert not model_faults([word])

@@ -1,14 +1,18 @@
-"""How the program was started: commands that are printed can be pasted."""
+"""How the program was started, and lines that are pasted into a shell."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import app.__main__
-from app.plan.command import graphlap_line, program, typed_path
+from app.plan.command import graphlap_line, program, shell_line, typed_path
+from tests.app.hostile import OF_FILES, steering
 
 
 def script_at(folder: Path) -> Path:
@@ -93,3 +97,21 @@ def test_a_path_elsewhere_stays_whole(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path / "work")
     assert typed_path(tmp_path / "work" / "run") == "run"
     assert typed_path(tmp_path / "run") == str(tmp_path / "run")
+
+
+WORDS = ["--models", *OF_FILES, "", "\x1b[201~\nrm -r x\n1", "it's"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_a_shell_reads_the_words_back() -> None:
+    line = shell_line(WORDS)
+    assert not steering(line)
+    assert "\n" not in line
+    result = subprocess.run(
+        [b"bash", b"-c", os.fsencode(f"printf '%s\\0' {line}")], capture_output=True, check=True
+    )
+    assert result.stdout.split(b"\0")[:-1] == [os.fsencode(word) for word in WORDS]
+
+
+def test_plain_words_stay_as_they_are() -> None:
+    assert shell_line(["graphlap", "--models", "a b.onnx"]) == "graphlap --models 'a b.onnx'"

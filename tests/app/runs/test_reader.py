@@ -1,8 +1,9 @@
-"""Every kind of journal line is known to whoever reads the whole run and to whoever follows it."""
+"""Every kind of journal line is known to readers and followers; many damaged ones are bounded."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,16 +12,21 @@ import pytest
 from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.jobs import AccuracyResult, ColdStart, Operator, OperatorTimes, cold_start_subject_of
+from app.run_folder.files import LINE
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import DiscardedRound, ModelExported, SearchCase, TimeSpent
+from app.run_folder.journal import FOLDER, DiscardedRound, ModelExported, SearchCase, TimeSpent
 from app.run_folder.operators import write_operators
 from app.runs.following.reader import RunReader
-from app.runs.reader import JournalReader, read_run
+from app.runs.reader import MAXIMUM_NAMED, JournalReader, read_run
+from app.runs.verify import read_intact, verify
 from tests.app.gui.runs import new_run, record_round, records
 from tests.app.run_folder.resealed import reseal_journal
+from tests.app.run_folder.runs import CASE, manifest_of, record
 from tests.app.sweep.sweeps import exported_add
 
 FIRST = Case("mlp", "fake", axes={"batch": 1})
+
+
 TRIED = Case("mlp", "fake", axes={"batch": 2})
 
 
@@ -122,3 +128,36 @@ def test_what_a_later_version_adds_is_passed_over(run: Path) -> None:
     journal.write_text(text + '{"kind":"weather","sky":"clear"}\n')
     reseal_journal(journal)
     assert read_run(run).rounds[FIRST.case_id][0].iterations == 400
+
+
+LINES = 5_000
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda line: line.replace(b'"ok"', b'"no"'),
+        lambda line: LINE.sealed(line.partition(b',"crc32"')[0].replace(b'"ok"', b"[]") + b"}"),
+        lambda line: line.replace(b"crc32", b"crc33"),
+        lambda line: line[: len(line) // 2],
+    ],
+    ids=["checksum", "value", "key", "cut"],
+)
+def test_findings_are_counted_and_the_first_are_named(
+    tmp_path: Path, harm: Callable[[bytes], bytes]
+) -> None:
+    run = tmp_path / "run"
+    with RunFolder.create(run, manifest_of()) as folder:
+        record(folder, CASE, 0, [10.0, 20.0])
+    (journal,) = (run / FOLDER).iterdir()
+    (line,) = journal.read_bytes().splitlines()
+    assert harm(line) != line
+    journal.write_bytes(line + b"\n" + LINES * (harm(line) + b"\n"))
+    report = verify(run)
+    assert report.rounds == 1
+    assert MAXIMUM_NAMED <= len(report.findings) <= 2 * MAXIMUM_NAMED + 1
+    assert any(f"{LINES - MAXIMUM_NAMED:,} more" in finding.problem for finding in report.findings)
+    assert list(read_intact(run).run.rounds) == [CASE.case_id]
+    reader = JournalReader(run)
+    reader.poll()
+    assert len(reader.damaged) <= MAXIMUM_NAMED

@@ -1,4 +1,4 @@
-"""What a condition changes of a round before its process starts."""
+"""What a condition, a batcher or a search gives its rounds before their process starts."""
 
 from __future__ import annotations
 
@@ -8,15 +8,25 @@ from typing import Any
 
 import pytest
 
-from app.cases.scenario import Condition, Shapes
-from app.sweep.scheduling.round_jobs import Schedule, round_work, shapes_of
+from app.capabilities.slo_search.search import rate_searches
+from app.cases.case import Case
+from app.cases.round import Limits
+from app.cases.scenario import Batcher, Condition, Shapes
+from app.runs.reader import read_run
+from app.sweep.scheduling.rate_search import HighestRate
+from app.sweep.scheduling.round_jobs import Schedule, batches, round_work, shapes_of
+from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.messages import ExportReply
 from exporters.types import FixedGraph, StatePair
 from runtimes.errors import Unsupported
 from runtimes.fake.runtime import Fake
 from runtimes.options import SESSIONS, sessions_of
+from tests.app.capabilities.slo_search.searched import Script, new_search, record_round
+from tests.app.columns.filled import MODEL
+from tests.app.run_folder.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import SHORT, exported_add, fake_case, ok_reply
+from tests.app.workers.conftest import AXES
 
 
 def work_of(
@@ -88,3 +98,58 @@ def test_a_session_of_shapes_knows_all_their_axes(tmp_path: Path) -> None:
     model = replace(exported_add(tmp_path), axes={"n": 2, "steps": 16})
     case = replace(fake_case(), axes={"steps": 32}, condition=SHAPES)
     assert shapes_of(case, model, 1) == ({"n": 1, "steps": 32}, {"n": 8, "steps": 32})
+
+
+CASE = Case("add.onnx", "ort-cpu", axes={"batch": 1}, batcher=Batcher(6, 1000.0))
+
+
+def test_the_model_is_given_at_each_batch_that_is_sent(tmp_path: Path) -> None:
+    model = replace(exported_add(tmp_path), axes={"batch": 1}, batch="batch")
+    assert [batch_case.axes for batch_case in batches(CASE, model)] == [
+        {"batch": n} for n in (1, 2, 4, 6)
+    ]
+    assert batches(replace(CASE, batcher=None), model) == ()
+
+
+def test_what_no_batcher_can_send_together_is_told(tmp_path: Path) -> None:
+    fixed_export = exported_add(tmp_path)
+    open_batch = replace(fixed_export, axes={"batch": 1}, batch="batch")
+    with pytest.raises(Unsupported, match="no open batch axis"):
+        batches(CASE, fixed_export)
+    with pytest.raises(Unsupported, match="hands its state from run to run"):
+        batches(CASE, replace(open_batch, states=(StatePair("x", "y"),)))
+    with pytest.raises(Unsupported, match="no server to wait for"):
+        batches(replace(CASE, runtime="fpga:v80"), open_batch)
+
+
+def first_round(path: Path, rates: tuple[float, ...]) -> RoundWork:
+    """What the search asks for after a closed loop and a round at each of these rates."""
+    with new_search(path, "p99=5ms") as folder:
+        folder.begin(ENVIRONMENT)
+        (search,) = rate_searches(read_run(folder.path))
+        for number in range(4):
+            record_round(folder, search, None, number, Script())
+        for rate_hz in rates:
+            record_round(folder, search, rate_hz, 0, Script())
+        stored_run = read_run(folder.path)
+    schedule = Schedule(
+        stored_run.manifest.cases, 8, Limits(), 60.0, 1, path / "samples", arrivals_seed=5
+    )
+    source = HighestRate(schedule, stored_run)
+    export = source.next(())
+    assert isinstance(export, ExportWork)
+    export.reply = ExportReply("ok", replace(MODEL, axes=AXES))
+    work = source.next((export,))
+    assert isinstance(work, RoundWork)
+    return work
+
+
+def test_rounds_at_different_rates_meet_different_gaps(tmp_path: Path) -> None:
+    first = first_round(tmp_path / "first", ())
+    second = first_round(tmp_path / "second", (700.0,))
+    again = first_round(tmp_path / "again", ())
+    assert first.job.scenario.rate_hz == 700.0
+    assert second.job.scenario.rate_hz != 700.0
+    assert first.job.round == second.job.round == 0
+    assert first.job.arrivals_seed != second.job.arrivals_seed
+    assert first.job.arrivals_seed == again.job.arrivals_seed, "a resumed search asks for the same"

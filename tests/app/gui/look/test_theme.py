@@ -1,4 +1,4 @@
-"""Colours: the same for a runtime in every run, and told apart by those who see fewer."""
+"""Themes: colours that are told apart, and widgets that are dressed once for a change."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
 
 from app.gui.look.style_sheet import apply_theme
 from app.gui.look.theme import DARK, LIGHT, THEMES, Theme, runtime_color
@@ -82,3 +84,32 @@ def test_applying_a_theme_reaches_widgets(qapp: QApplication) -> None:
     assert qapp.palette().color(QPalette.ColorRole.Base) == QColor(DARK.base)
     apply_theme("light")
     assert qapp.palette().color(QPalette.ColorRole.Base) == QColor(LIGHT.base)
+
+
+class _Label(QLabel):
+    """Counts how often it is dressed."""
+
+    count = 0
+
+    def event(self, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.StyleChange
+        return super().event(event)
+
+
+def test_a_deep_widget_is_dressed_as_often_as_a_shallow_one(qtbot: QtBot) -> None:
+    apply_theme("light")
+    outer = holder = QWidget()
+    qtbot.addWidget(outer)
+    labels = []
+    for _ in range(8):
+        column = QVBoxLayout(holder)
+        labels.append(_Label("text"))
+        holder = QWidget()
+        column.addWidget(labels[-1])
+        column.addWidget(holder)
+    outer.show()
+    for label in labels:
+        label.count = 0
+    apply_theme("dark")
+    assert labels[0].count > 0
+    assert {label.count for label in labels} == {labels[0].count}

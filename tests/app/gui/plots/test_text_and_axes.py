@@ -1,13 +1,19 @@
-"""What axes and labels say, against what the numbers are."""
+"""Axes, labels and intervals of plots, against what the numbers are."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+import pyqtgraph as pg
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import QApplication, QScrollArea
+from pytestqt.qtbot import QtBot
 
 from app.formatting.text import count_tick, rate_text, significant, time_text
+from app.gui.look.overlay import Overlay
 from app.gui.plots.axes import (
     BatchAxis,
     CountAxis,
@@ -17,6 +23,10 @@ from app.gui.plots.axes import (
     count_axis,
     time_axis,
 )
+from app.gui.plots.boxes import BoxesView
+from app.gui.plots.marks import lay_intervals
+from tests.app.gui.plots.grids import many
+from tests.app.gui.plots.views import on_screen
 
 
 @pytest.mark.parametrize(
@@ -105,3 +115,110 @@ def test_a_batch_axis_tells_powers_of_two_and_a_percent_axis_ends_at_100(
 def test_rates_on_a_plain_axis_are_told_in_short() -> None:
     axis = CountAxis("bottom")
     assert axis.tickStrings([0.0, 500.0, 400_000.0, 2e6], 1.0, 1.0) == ["0", "500", "400k", "2M"]
+
+
+RED = QColor("#ff0000")
+
+
+def _red_rows(image: QImage) -> dict[int, int]:
+    """How many red pixels each row has that has more than one."""
+    counts = {
+        y: sum(image.pixelColor(x, y).name() == RED.name() for x in range(image.width()))
+        for y in range(image.height())
+    }
+    return {y: count for y, count in counts.items() if count > 1}
+
+
+@pytest.mark.parametrize("reach", [0.001, 1.0, 1000.0])
+def test_caps_stand_at_the_ends_and_are_as_wide_at_any_zoom(qtbot: QtBot, reach: float) -> None:
+    canvas = pg.GraphicsLayoutWidget()
+    qtbot.addWidget(canvas)
+    canvas.resize(400, 300)
+    plot = canvas.ci.addPlot(row=0, col=0, axisItems={})
+    layers: list[Overlay] = []
+
+    def lay(layer: Overlay) -> Overlay:
+        layers.append(layer)
+        return layer
+
+    pen = pg.mkPen(RED, width=1)
+    lay_intervals(lay, plot, np.array([0.0]), np.array([1.0]), np.array([3.0]), pen)
+    canvas.show()
+    qtbot.waitExposed(canvas)
+    canvas.grab()  # what is not painted has no range yet
+    (_, _), (low, high) = plot.getViewBox().viewRange()
+    assert low <= 1.0 and high >= 3.0, "the plot holds the interval by itself"
+    plot.setXRange(-reach, reach, padding=0)
+    plot.setYRange(0.0, 4.0, padding=0)
+    qtbot.wait(50)
+    caps = _red_rows(canvas.grab().toImage())
+    assert len(caps) == 2
+    assert all(6 <= count <= 12 for count in caps.values())
+    upper, lower = sorted(caps)
+    assert lower - upper == pytest.approx(plot.getViewBox().rect().height() / 2.0, abs=2)
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> BoxesView:
+    boxes_view = on_screen(qtbot, BoxesView(), many(40))
+    boxes_view.resize(900, 400)
+    qtbot.waitUntil(boxes_view.pinned_axis.isVisible)
+    return boxes_view
+
+
+def _scroll(view: BoxesView) -> QScrollArea:
+    (scroll,) = view.findChildren(QScrollArea)
+    return scroll
+
+
+def test_it_shows_what_stands_below_the_last_row(view: BoxesView) -> None:
+    axis_widget, scroll = view.pinned_axis, _scroll(view)
+    high = scroll.viewport().height()
+    assert axis_widget.geometry().bottom() == high - 1
+    axis_image = axis_widget.grab().toImage()
+    axis = view.plots[0].getAxis("bottom")
+    place = view.canvas.mapFromScene(axis.mapToScene(0.0, 0.0))
+    view_image = view.canvas.viewport().grab().toImage()
+    bars = range(place.x(), place.x() + round(axis.size().width()))
+    rows = range(1, axis_widget.height() - 1)  # at its first row the grid ends
+    differing = sum(
+        axis_image.pixelColor(x, y) != view_image.pixelColor(x, place.y() + y)
+        for x in bars
+        for y in rows
+    )
+    assert differing == 0
+    ground = view.theme.base
+    ink_pixels = sum(axis_image.pixelColor(x, y).name() != ground for x in bars for y in rows)
+    assert ink_pixels > 100, "numbers and not the ground alone"
+
+
+def test_it_goes_where_the_axis_itself_is_in_sight(view: BoxesView, qtbot: QtBot) -> None:
+    bar = _scroll(view).verticalScrollBar()
+    bar.setValue(bar.maximum())
+    qtbot.waitUntil(lambda: not view.pinned_axis.isVisible())
+    bar.setValue(bar.maximum() // 2)
+    qtbot.waitUntil(view.pinned_axis.isVisible)
+    view.resize(900, 3_000)
+    qtbot.waitUntil(lambda: not view.pinned_axis.isVisible())
+
+
+class _Paints(QObject):
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def eventFilter(self, _target: QObject, event: QEvent) -> bool:  # noqa: N802
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def test_what_rests_is_not_painted_again(view: BoxesView, qtbot: QtBot) -> None:
+    qtbot.wait(200)
+    paints = _Paints()
+    for widget in (view.canvas.viewport(), view.pinned_axis):
+        widget.installEventFilter(paints)
+    qtbot.wait(300)
+    assert paints.count == 0
+    view.canvas.viewport().update()
+    qtbot.wait(200)
+    assert 0 < paints.count < 6
