@@ -58,9 +58,7 @@ def test_each_fault_names_a_test_that_is_there() -> None:
 
 
 def test_each_line_of_a_table_says_who_tries_it() -> None:
-    lines = [
-        line for line in FAULTS_PAGE.read_text("utf-8").splitlines() if line.count("|") == 4
-    ]
+    lines = [line for line in FAULTS_PAGE.read_text("utf-8").splitlines() if line.count("|") == 4]
     rows = [line for line in lines if not re.match(r"\| (fault|---)", line)]
     assert all("::test_" in line or "| the same" in line for line in rows)
 
