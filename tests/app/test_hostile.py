@@ -130,7 +130,8 @@ def test_json_and_parquet_have_the_names_themselves(run: Path) -> None:
 
 
 def test_markdown_is_text_and_its_tables_are_whole(run: Path, graphs: Path) -> None:
-    asked("export", "-f", "markdown", str(run), str(graphs))
+    for path in (run, graphs):
+        asked("export", "-f", "markdown", str(path))
     pages = [(path / "results.md").read_text("utf-8") for path in (run, graphs)]
     pages.append(asked("compare", str(run), str(run.with_name("again")), "--markdown"))
     for text in pages:

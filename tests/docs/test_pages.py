@@ -14,7 +14,7 @@ from app.commands.parsers import parse
 from app.commands.table import BY_NAME
 from app.commands.without_command import as_command
 from app.plan.configuration import configurations
-from app.plan.plan import named_lengths, parse_plan
+from app.plan.plan import named_lengths
 from app.stats.required_rounds import rounds_needed
 from exporters.user_module import bring
 from tests.checkout import ROOT
@@ -74,7 +74,7 @@ def test_example_files_are_valid(page: Path, tmp_path: Path) -> None:
             file.write_text(text, "utf-8")
             assert configurations(str(file))
         else:
-            parse_plan(tomllib.loads(text), page.name)
+            plan_of_file(tomllib.loads(text), page.name)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -156,9 +156,10 @@ def test_folders_of_processes_that_were_killed_are_removed(tmp_path: Path) -> No
 def test_a_journal_is_sent_after_the_files_that_it_tells_of(tmp_path: Path) -> None:
     for folder in ("journal", "samples"):
         (tmp_path / folder).mkdir()
+    (tmp_path / "samples/came-with-the-share.bin").write_bytes(b"earlier")
+    sent = _Sent(tmp_path)
     (tmp_path / "journal/w.jsonl").write_bytes(b"line\n")
     (tmp_path / "samples/a.0.bin").write_bytes(bytes(BLOCK_BYTES + 5))
-    sent = _Sent(tmp_path)
     parts = [(m["file"], m["offset"], len(data)) for m, data in sent.news()]
     assert parts == [
         ("samples/a.0.bin", 0, BLOCK_BYTES),

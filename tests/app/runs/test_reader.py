@@ -66,7 +66,7 @@ def test_who_reads_on_after_each_line_knows_what_a_reader_of_the_whole_run_knows
         assert follower.poll() == {FIRST.case_id}, "the last line tells the operators of a case"
     whole = read_run(tmp_path / "run")
     for field in fields(whole):
-        if field.name in ("damaged", "sound", "store", "folders"):  # not of lines
+        if field.name in ("damaged", "sound", "store", "folders", "parts", "notes"):  # not of lines
             continue
         value = getattr(whole, field.name)
         assert getattr(follower.ledger.run, field.name) == value, field.name
