@@ -14,7 +14,7 @@ from app.commands.parsers import parse
 from app.commands.table import BY_NAME
 from app.commands.without_command import as_command
 from app.plan.configuration import configurations
-from app.plan.plan import named_lengths
+from app.plan.plan import named_lengths, plan_of_file
 from app.stats.required_rounds import rounds_needed
 from exporters.user_module import bring
 from tests.checkout import ROOT
