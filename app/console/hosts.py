@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Self
 
 from app.formatting.text import counted
-from app.machine.environment import graphlap_version
 from app.machine.placement import as_list
 from app.present.document import Block, Paragraph, names, table
 from app.remote.carriers import ask_hosts, open_carrier
@@ -58,11 +57,8 @@ class Hosts:
 
 def _host_lines(host: Host, clock_s: float) -> Iterator[str]:
     environment = host.environment
-    version_note = (
-        "" if host.graphlap == graphlap_version() else f"; this machine has {graphlap_version()}"
-    )
     yield host.name
-    yield f"  graphlap    {host.graphlap}{version_note}"
+    yield f"  graphlap    {host.graphlap}"
     yield f"  python      {host.python}"
     yield f"  system      {environment.get('os')}"
     yield f"  cpu         {environment.get('cpu')}"

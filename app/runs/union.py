@@ -35,7 +35,7 @@ class MeasuredTwice(ResultsError):
 def read_runs(words: Sequence[str], unite: bool = False) -> tuple[Run, tuple[str, ...]]:
     """The run of one folder, or of several given as `[NAME=]FOLDER` their union, which `unite` asks
     for of one too; and a sentence for each thing that is damaged and left out."""
-    places = [_place(word) for word in words]
+    places = [named_path(word, "folder") for word in words]
     damage: list[str] = []
     parts: list[Run] = []
     for number, (_, path) in enumerate(places):
@@ -47,12 +47,14 @@ def read_runs(words: Sequence[str], unite: bool = False) -> tuple[Run, tuple[str
     return _union(parts, [name for name, _ in places]), tuple(damage)
 
 
-def _place(word: str) -> tuple[str, Path]:
+def named_path(word: str, kind: str) -> tuple[str, Path]:
+    """The name and the path of `NAME=PATH`, a `folder` or a `file`; "" where it has no name."""
     name, equals, path = word.partition("=")
     if not equals or Path(word).exists():
         return "", Path(word)
     if not (name and path):
-        raise PlanError(f"{word!r} names no folder", "Write it as FOLDER or as NAME=FOLDER")
+        form = kind.upper()
+        raise PlanError(f"{word!r} names no {kind}", f"Write it as {form} or as NAME={form}")
     return name, Path(path)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from app.cases.case import Case
 from app.machine.placement import as_list
 from app.plan.plan import Plan
-from app.remote.carriers import Carrier, ask_hosts, open_carrier, refuse_release
+from app.remote.carriers import Carrier, ask_hosts, open_carrier
 from app.remote.facts import Host
 from app.remote.link import HostError
 from exporters.diagnostics.catalogue import diagnostic
@@ -63,22 +63,11 @@ def cluster_of(plan: Plan) -> Iterator[Cluster | None]:
         start_ns = time.time_ns()
         hosts = ask_hosts(carrier)
         end_ns = time.time_ns()
-        reject_unequal(hosts)
         reject_cores(hosts, plan.chosen_cores, plan.realtime is not None)
         warnings = {host.name: (*_clock(host, start_ns, end_ns), *_python(host)) for host in hosts}
         yield Cluster(carrier, hosts, plan.send_code, warnings)
     finally:
         carrier.close()
-
-
-def reject_unequal(hosts: Sequence[Host]) -> None:
-    """HostError for a host of another Graphlap, and for two of one name."""
-    for host in hosts:
-        refuse_release(host.name, host.graphlap)
-    names = [host.name for host in hosts]
-    for name in names:
-        if names.count(name) > 1:
-            raise HostError(f"two hosts are called {name}", "give each a --name of its own")
 
 
 def reject_cores(hosts: Sequence[Host], chosen_cores: Collection[int], is_realtime: bool) -> None:

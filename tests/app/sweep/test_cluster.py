@@ -9,9 +9,10 @@ import pytest
 
 from app.cases.case import Case
 from app.machine.environment import graphlap_version
+from app.remote.carriers import refuse_release
 from app.remote.facts import Host, RuntimeThere
 from app.remote.link import HostError
-from app.sweep.scheduling.cluster import _clock, _python, reject_cores, reject_unequal
+from app.sweep.scheduling.cluster import _clock, _python, reject_cores
 from app.sweep.scheduling.shares import comparison_groups, refused_everywhere
 from runtimes.base import Available, Unavailable
 
@@ -23,11 +24,9 @@ def a_host(**other: object) -> Host:
 
 def test_another_version_is_refused_with_both_named() -> None:
     version = graphlap_version()
-    reject_unequal([a_host(graphlap=version)])
+    refuse_release("board", version)
     with pytest.raises(HostError, match=f"board has Graphlap 9.9 and this machine has {version}"):
-        reject_unequal([a_host(graphlap="9.9")])
-    with pytest.raises(HostError, match="two hosts are called board"):
-        reject_unequal([a_host(graphlap=version)] * 2)
+        refuse_release("board", "9.9")
     with pytest.raises(HostError, match="board has the cores 0-1, and --cores names 7"):
         reject_cores([a_host()], (1, 7), False)
     with pytest.raises(HostError, match="could hang it"):
