@@ -9,10 +9,12 @@ import json
 import os
 import re
 import shutil
+import struct
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -23,7 +25,6 @@ from exporters.types import axes_key
 from runtimes.base import Availability, Session, Unavailable
 from runtimes.cuda import runtime
 from runtimes.cuda import runtime as cuda_libraries
-from runtimes.cuda.elf import dependencies
 from runtimes.cuda.options import stated
 from runtimes.cuda.runtime import TENSORRT_REMEDY, GpuRuntime, Libraries
 from runtimes.errors import NotAvailable, Unsupported
@@ -106,13 +107,41 @@ def _last_error(text: str) -> str:
 _TENSORRT = ("libnvinfer", "libnvonnxparser")
 _NVIDIA_PREFIXES = ("libcu", *_TENSORRT)
 _DRIVER = "libcuda.so"
+# Of Elf64_Ehdr: where the section headers are, and how many.
+_ELF_64_BITS, _TABLE, _COUNTS = b"\x7fELF\x02\x01", 0x28, 0x3C
+# Elf64_Shdr: the name's offset, type, flags, address, offset, size, number of the texts' section.
+_SECTION = struct.Struct("<IIQQQQI20x")
+_SHT_DYNAMIC, _DT_NEEDED = 6, 1
+
+
+def _dependencies(path: Path) -> tuple[str, ...]:
+    """The sonames of the libraries that the loader opens with this one; empty for a file that is
+    damaged, or no library for 64 bits."""
+    sonames = []
+    try:
+        with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            if data[: len(_ELF_64_BITS)] != _ELF_64_BITS:
+                return ()
+            (table,) = struct.unpack_from("<Q", data, _TABLE)
+            (count,) = struct.unpack_from("<H", data, _COUNTS)
+            headers = [_SECTION.unpack_from(data, table + _SECTION.size * n) for n in range(count)]
+            for _, kind, _, _, offset, size, link in headers:
+                if kind == _SHT_DYNAMIC:
+                    texts = headers[link][4]
+                    for tag, value in struct.iter_unpack("<qQ", data[offset : offset + size]):
+                        if tag == _DT_NEEDED:
+                            end = data.find(b"\0", texts + value)
+                            sonames.append(data[texts + value : end].decode("latin-1"))
+    except (OSError, ValueError, IndexError, struct.error):
+        return ()
+    return tuple(sonames)
 
 
 def linked_libraries(provider: str) -> tuple[str, ...]:
     """The libraries of NVIDIA's that a provider's own library is linked against, besides the
     driver's."""
     library = provider_library(provider)
-    sonames = dependencies(library) if library else ()
+    sonames = _dependencies(library) if library else ()
     return tuple(s for s in sonames if s.startswith(_NVIDIA_PREFIXES) and not s.startswith(_DRIVER))
 
 
