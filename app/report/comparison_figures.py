@@ -11,6 +11,7 @@ from app.present.figure import Axis, Figure, Mark, Series
 from app.report.figures import (
     HOLLOW,
     MAXIMUM_SERIES,
+    Drawn,
     TimedCase,
     interval_mark,
     names_axis,
@@ -65,16 +66,18 @@ def devices(cases: Sequence[TimedCase]) -> Figure | None:
     )
 
 
-def accuracy(cases: Sequence[TimedCase]) -> Figure | None:
+def accuracy(cases: Sequence[Drawn]) -> Figure | None:
     """Top-1 over throughput, a point for each case; None where fewer than two have both."""
     complete = [
-        case for case in cases if case.figure(_RATE_COLUMN) and case.figure("accuracy_top1")
+        (case, rate, 100.0 * top1)
+        for case in cases
+        if (rate := case.figure(_RATE_COLUMN))
+        and (top1 := case.figure("accuracy_top1")) is not None
     ]
     if len(complete) < 2:
         return None
     series = []
-    for case in complete:
-        rate, top1 = case.figure(_RATE_COLUMN) or 0.0, 100.0 * (case.figure("accuracy_top1") or 0.0)
+    for case, rate, top1 in complete:
         description = f"{case.name}: {top1:.2f} % right, {text.rate_text(rate)}"
         mark = Mark(rate, top1, description, is_hollow=case.is_hollow)
         series.append(Series(case.name, (mark,), color=case.color, cases=(case.case_id,)))

@@ -198,9 +198,10 @@ def card_figures(cases: Sequence[TimedCase]) -> Iterator[Block]:
         )
 
 
-def schedule(case: TimedCase, run: CardRun) -> Figure:
+def schedule(case: TimedCase | None, run: CardRun, maximum: int | None = MAXIMUM_EVENTS) -> Figure:
     """A lane for each unit; what issues is solid, what is in the pipeline pale."""
-    longest = sorted(run.events, key=lambda event: event.begun - event.done)[:MAXIMUM_EVENTS]
+    ids, color = ((case.case_id,), case.color) if case else ((), 0)
+    longest = sorted(run.events, key=lambda event: event.begun - event.done)[:maximum]
     lanes = {
         unit: assign_lines([event for event in longest if event.unit == unit]) for unit in run.units
     }
@@ -222,9 +223,8 @@ def schedule(case: TimedCase, run: CardRun) -> Figure:
         if len(longest) == len(run.events)
         else f"The longest {len(longest)} of {len(run.events)}. "
     )
-    ids = (case.case_id,)
     return Figure(
-        _title(case),
+        _title(case) if case else "Units",
         Axis(
             f"cycles after the request arrived ({run.cycles:,} at {run.clock_mhz:g} MHz)",
             "count",
@@ -233,12 +233,12 @@ def schedule(case: TimedCase, run: CardRun) -> Figure:
         ),
         Axis(names=tuple(lanes)),
         (
-            Series("issues", issues, "bars", case.color, cases=ids, thickness=thickness),
+            Series("issues", issues, "bars", color, cases=ids, thickness=thickness),
             Series(
                 "in the pipeline",
                 flows,
                 "bars",
-                case.color,
+                color,
                 cases=ids,
                 is_pale=True,
                 thickness=thickness,

@@ -194,23 +194,6 @@ class CountAxis(SolidAxis):
         return [count_tick(value) for value in values]
 
 
-class BatchAxis(SolidAxis):
-    """Batch sizes over log10: the powers of two, as many as there is room for."""
-
-    def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
-        per_two = math.log10(2.0)
-        first = max(0, math.ceil(minVal / per_two - 1e-9))  # half an input is no batch
-        last = math.floor(maxVal / per_two + 1e-9)
-        room = max(2.0, size / 40.0)
-        stride = max(1, math.ceil((last - first) / room))
-        return [(_LABEL_LEVEL, [k * per_two for k in range(first, last + 1) if k % stride == 0])]
-
-    def tickStrings(  # noqa: N802
-        self, values: list[float], scale: float, spacing: float
-    ) -> list[str]:
-        return [f"{10.0**value:.6g}" for value in values]
-
-
 def nines_of(quantile: float) -> float:
     """Where a quantile below 1 lies on the nines axis: 0.99 at 2."""
     return -math.log10(1.0 - quantile)

@@ -7,27 +7,21 @@ pooled, from the bins.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-
-import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.formatting.text import interval, time_text
 from app.gui.look.csv_file import Table
-from app.gui.look.overlay import Overlay
-from app.gui.look.theme import Theme
 from app.gui.plots.arrangement import behind
-from app.gui.plots.axes import time_axis
-from app.gui.plots.bars import BarView
 from app.gui.plots.case_spots import case_spot
+from app.gui.plots.figure_view import FigureView
 from app.gui.plots.marks import Percentile, bin_quantile_s, percentiles
 from app.gui.plots.parts import without_samples
 from app.gui.plots.read.reading import Brush, Spot, SpotReader
 from app.gui.plots.style import SeriesStyle, clocks_text, row_text
 from app.plot_data.series import Series
+from app.present.figure import Axis, Figure, Mark
+from app.present.figure import Series as Marks
 from app.stats.quantiles import needed_samples
 
 _POOLED_QUANTILES = {"p1": 0.01, "p25": 0.25, "p75": 0.75}
@@ -42,7 +36,7 @@ class Box:
     style: SeriesStyle
 
 
-class BoxesView(BarView):
+class BoxesView(FigureView):
     """A row per series: the middle half as a box, whiskers to p1 and p99, a dot at p99.9."""
 
     title = "Box plots"
@@ -63,12 +57,13 @@ class BoxesView(BarView):
             counterparts = [item for item in grey if item.key == case_series.key]
             boxes += [Box(_places(item.series), item.style) for item in counterparts]
             names += [item.series.label for item in counterparts]
-        plot = self.show_rows(names, time_axis("bottom"), "Latency")
-        places = [place for box in boxes for place in box.places.values()]
-        if places:
-            margin = 0.05 * (max(places) - min(places)) + 0.02
-            plot.setXRange(min(places) - margin, max(places) + margin, padding=0)
-        self.lay(BoxLayer(plot, boxes, self.theme))
+        figure = Figure(
+            "",
+            Axis("Latency", "us", "log"),
+            Axis(names=tuple(names)),
+            tuple(part for row, box in enumerate(boxes) for part in _parts(row, box)),
+        )
+        (plot,) = self.show_figures([figure], {str(k): box.style for k, box in enumerate(boxes)})
         spots = [
             s
             for row, case_series in enumerate(series)
@@ -78,8 +73,8 @@ class BoxesView(BarView):
         self.show_legend([])
         self.show_heading(
             "Spread of the latencies",
-            "line p50, right whisker p99, dot p99.9: as in the table; box p25 to p75, left whisker "
-            f"p1: all samples pooled; {clocks_text(series)}",
+            "line in the box p50, right whisker p99, dot p99.9: as in the table; box p25 to p75, "
+            f"left whisker p1: all samples pooled; {clocks_text(series)}",
         )
         return ""
 
@@ -126,36 +121,12 @@ def _places(series: Series) -> dict[str, float]:
     return {name: math.log10(seconds[name]) for name in _NAMES if name in seconds}
 
 
-class BoxLayer(Overlay):
-    """The boxes, each in the middle of its row."""
-
-    def __init__(self, plot: pg.PlotItem, boxes: Sequence[Box], theme: Theme) -> None:
-        super().__init__(plot)
-        self._boxes, self._theme = tuple(boxes), theme
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        half = abs(self.y_px(1.0) - self.y_px(0.0)) * 0.3
-        for row, box in enumerate(self._boxes):
-            middle = self.y_px(row)
-            x = {name: self.x_px(place) for name, place in box.places.items()}
-            painter.setPen(QPen(box.style.color, 1.5))
-            for inner, far in (("p25", "p1"), ("p75", "p99")):
-                if inner in x and far in x:
-                    painter.drawLine(QPointF(x[inner], middle), QPointF(x[far], middle))
-                    painter.drawLine(
-                        QPointF(x[far], middle - half / 2), QPointF(x[far], middle + half / 2)
-                    )
-            if "p25" in x and "p75" in x:
-                painter.setPen(box.style.pen(1.5))
-                painter.setBrush(box.style.fill(110))
-                painter.drawRect(QRectF(x["p25"], middle - half, x["p75"] - x["p25"], 2 * half))
-            if "p50" in x:
-                painter.setPen(QPen(QColor(self._theme.text), 2.0))
-                painter.drawLine(QPointF(x["p50"], middle - half), QPointF(x["p50"], middle + half))
-            if "p99.9" in x:
-                painter.setPen(QPen(box.style.color, 1.5))
-                painter.setBrush(box.style.solid())
-                painter.drawEllipse(QPointF(x["p99.9"], middle), 3.5, 3.5)
+def _parts(row: int, box: Box) -> Iterator[Marks]:
+    """The box as two bars that meet at p50, its whiskers the interval of both, and p99.9."""
+    us = {name: 10.0**place * 1e6 for name, place in box.places.items()}
+    if {"p25", "p50", "p75"} <= us.keys():
+        ends = us.get("p1", us["p25"]), us.get("p99", us["p75"])
+        lower = Mark(us["p50"], row, "", *ends, start=us["p25"])
+        yield Marks(str(row), (lower, Mark(us["p75"], row, start=us["p50"])), "bars")
+    if "p99.9" in us:
+        yield Marks(str(row), (Mark(us["p99.9"], row),))

@@ -1,9 +1,10 @@
-"""Views of figures of `app/present`: lines, marks and intervals, side by side on one scale."""
+"""Views of figures of `app/present`: lines, bars, marks, intervals, side by side on one scale."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -12,7 +13,16 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme
-from app.gui.plots.axes import LogAxis, NamesAxis, SolidAxis, count_axis, time_axis
+from app.gui.plots.axes import (
+    LONGEST_NAME_PX,
+    CountAxis,
+    LogAxis,
+    NamesAxis,
+    PercentAxis,
+    SolidAxis,
+    count_axis,
+    time_axis,
+)
 from app.gui.plots.read.reading import Brush, Line, Place, Reading, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import SeriesStyle
@@ -42,7 +52,8 @@ def axis_item(axis: Axis, side: str) -> SolidAxis:
         names.set_names(axis.names)
         return names
     if axis.scale != "log":
-        item = SolidAxis(side)
+        kinds = {"percent": PercentAxis, "count": CountAxis, "per_s": CountAxis}
+        item = kinds.get(axis.unit, SolidAxis)(side)
     elif axis.unit == "us":
         item = time_axis(side)
     elif axis.unit == "per_s":
@@ -65,6 +76,10 @@ def _span(figures: Sequence[Figure], side: str) -> Span:
     values, ends = list[float](), list[float]()
     for figure in figures:
         axis = figure.x if side == "x" else figure.y
+        values += [place(axis, end) for end in (axis.least, axis.most) if end is not None]
+        if side == "x" and axis.scale != "log":
+            bars = (series for series in figure.series if series.kind == "bars")
+            values += [mark.start for series in bars for mark in series.marks]
         values += [place(axis, line.value) for line in figure.references if line.axis == side]
         for mark in figure.marks:
             values.append(place(axis, mark.x if side == "x" else mark.y))
@@ -108,6 +123,9 @@ class FigureLayer(Overlay):
             painter.setPen(QPen(style.color, 1.4))
             for mark, point in zip(series.marks, points, strict=True):
                 self._paint_interval(painter, mark, point)
+            if series.kind == "bars":
+                self._paint_bars(painter, series, style)
+                continue
             for mark, point in zip(series.marks, points, strict=True):
                 painter.setPen(QPen(style.color, 1.6))
                 hollow = mark.is_hollow or style.simulated
@@ -115,13 +133,35 @@ class FigureLayer(Overlay):
                 _paint_symbol(painter, series.symbol, point)
         self._paint_labels(painter)
 
+    def _paint_bars(self, painter: QPainter, series: Series, style: SeriesStyle) -> None:
+        box, ground = self.boundingRect(), QColor(self._theme.base)
+        thickness = abs(self.y_px(1.0) - self.y_px(0.0)) * series.thickness
+        for mark in series.marks:
+            left, right = (self.x_px(place(self.figure.x, end)) for end in (mark.start, mark.x))
+            top = self.y_px(mark.y) - thickness / 2
+            bar = QRectF(left, top, max(1.0, right - left), thickness)
+            if bar.intersects(box):
+                painter.fillRect(bar, ground)
+                painter.setPen(style.pen(1.0))
+                painter.setBrush(style.fill(150))
+                painter.drawRect(bar)
+
     def _paint_labels(self, painter: QPainter) -> None:
-        """The marks' labels right of all rows, a column for each symbol."""
+        """Each behind its bar or interval; those of several symbols right of all rows, a column
+        for each symbol."""
         box, right = self.boundingRect(), self.boundingRect().right() - 4
         painter.setFont(plot_font())
         painter.setPen(QColor(self._theme.text))
         metrics = QFontMetricsF(painter.font())
-        symbols = dict.fromkeys(series.symbol for series in self.figure.series)
+        symbols = dict.fromkeys(s.symbol for s in self.figure.series if s.symbol != "none")
+        if len(symbols) < 2:
+            for mark in filter(_label_of, self.figure.marks):
+                end = self.x_px(place(self.figure.x, max(mark.x, mark.high or mark.x))) + 8
+                middle, high = self.y_px(mark.y), metrics.height()
+                room = QRectF(end, middle - high / 2, right - end, high)
+                text = metrics.elidedText(mark.label, _ELIDE, room.width())
+                painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, text)
+            return
         for symbol in reversed(symbols):
             marks = [
                 m for s in self.figure.series if s.symbol == symbol for m in s.marks if m.label
@@ -129,12 +169,11 @@ class FigureLayer(Overlay):
             width = max((metrics.horizontalAdvance(mark.label) for mark in marks), default=0.0)
             if marks:
                 head = QRectF(right - width, box.top(), width, metrics.height())
-                painter.drawText(
-                    head, _RIGHT, _SYMBOL_HEADS.get(symbol, "") if len(symbols) > 1 else ""
-                )
+                painter.drawText(head, _RIGHT, _SYMBOL_HEADS.get(symbol, ""))
             for mark in marks:
                 middle = self.y_px(place(self.figure.y, mark.y))
-                room = QRectF(right - width, middle - 10, width, 20) & box
+                high = metrics.height()
+                room = QRectF(right - width, middle - high / 2, width, high) & box
                 painter.drawText(room, _RIGHT, mark.label)
             right -= width + 14 if marks else 0.0
 
@@ -203,7 +242,7 @@ class FigureLayer(Overlay):
                     box.left() + 4, position - metrics.height(), box.width(), metrics.height()
                 )
             painter.setPen(QColor(self._theme.text))
-            text = metrics.elidedText(line.label, Qt.TextElideMode.ElideRight, room.width())
+            text = metrics.elidedText(line.label, _ELIDE, room.width())
             painter.drawText(room, Qt.AlignmentFlag.AlignLeft, text)
 
 
@@ -211,6 +250,11 @@ _SYMBOL_HEADS: Mapping[Symbol, str] = {"circle": "p50", "diamond": "p99"}
 """What the symbols of a figure of latencies stand for, above their labels."""
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _DASH_LINE = Qt.PenStyle.DashLine
+_ELIDE = Qt.TextElideMode.ElideRight
+
+
+def _label_of(mark: Mark) -> str:
+    return mark.label
 
 
 def _places_beside(figure: Figure) -> dict[str, float]:
@@ -250,62 +294,93 @@ def _paint_symbol(painter: QPainter, symbol: Symbol, point: QPointF) -> None:
         painter.drawLine(point + QPointF(-r, r), point + QPointF(r, -r))
 
 
-_PANEL_HEIGHT, _LEAST_WIDTH, _ROW_HEIGHT = 230, 320, 26
-_AROUND_PX, _AROUND_ROWS_PX = 90, 76
+_PANEL_HEIGHT, _LEAST_WIDTH, _AROUND_PX = 230, 320, 90
+_ROW_HEIGHT, _MOST_ROW_HEIGHT = 30, 76
+_LINES_ABOVE, _LINES_A_FIGURE = 4.0, 4.7
+"""In heights of a line of text: heading, legend and margins; a figure's name, ticks and label."""
+_NAMES_SHARE, _NAMES_STEP_PX = 0.3, 80.0
+
+
+def _row_px(figure: Figure) -> float:
+    """A row of thin bars, one below another, is higher than one of a single bar."""
+    thinnest = min((s.thickness for s in figure.series if s.kind == "bars"), default=0.6)
+    return min(_MOST_ROW_HEIGHT, _ROW_HEIGHT * max(1.0, 0.6 / thinnest))
+
+
+def _line_px() -> float:
+    return QFontMetricsF(plot_font()).height()
 
 
 class FigureView(ScrolledView):
     """`show_figures` draws them; `styles` are by the name of a series."""
 
+    zooms: ClassVar[bool] = False
+    """The first plot is zoomed and moved by the mouse as well as by the keyboard."""
+
     def show_figures(
-        self, figures: Sequence[Figure], styles: Mapping[str, SeriesStyle]
+        self,
+        figures: Sequence[Figure],
+        styles: Mapping[str, SeriesStyle],
+        *,
+        together: bool = True,
     ) -> list[pg.PlotItem]:
-        """The plots, each with its layer and its reader."""
+        """The plots, each with its layer and its reader: `together` side by side on one scale, else
+        one below another, each on a scale of its own."""
+        view_range = self.kept_range()
         self.reset()
-        columns = 1 if figures[0].is_by_name else self._columns(len(figures))
+        columns = self._columns(len(figures)) if together and not figures[0].is_by_name else 1
         self.canvas.setMinimumHeight(self._height(figures, columns))
-        x_span, y_span = spans(figures)
         neighbour_names = [name for figure in figures for name in figure.y.names]
         plots = []
         for number, figure in enumerate(figures):
-            plot = self._panel(number, figure, len(figures), columns, neighbour_names)
+            is_leftmost = number % columns == 0
+            is_lowest = not together or number >= len(figures) - columns
+            plot = self.add_plot(
+                *divmod(number, columns),
+                axis_item(figure.x, "bottom"),
+                axis_item(figure.y, "left"),
+                name=figure.title if len(figures) > 1 else "",
+                x_label=figure.x.title if is_lowest else "",
+                y_label=figure.y.title if is_leftmost else "",
+            )
+            self._give_room(plot, number, figure, neighbour_names, is_leftmost)
+            plot.getViewBox().setMouseEnabled(self.zooms, self.zooms and not figure.is_by_name)
             self.lay(FigureLayer(plot, figure, styles, self.theme))
             self.let_read(plot, FigureReader(figure, styles))
-            self._show_range(plot, figure, x_span, y_span)
+            self._show_range(plot, figure, *spans(figures if together else [figure]))
             plots.append(plot)
+        if self.zooms and view_range is not None:
+            plots[0].setRange(xRange=view_range[0], yRange=view_range[1], padding=0)
         return plots
 
-    def _panel(
-        self, number: int, figure: Figure, count: int, columns: int, neighbour_names: Sequence[str]
-    ) -> pg.PlotItem:
-        left = axis_item(figure.y, "left")
+    def _give_room(
+        self,
+        plot: pg.PlotItem,
+        number: int,
+        figure: Figure,
+        neighbour_names: Sequence[str],
+        is_leftmost: bool,
+    ) -> None:
+        left = plot.getAxis("left")
         if isinstance(left, NamesAxis):
-            left.set_names(figure.y.names, neighbour_names)
-        leftmost, lowest = number % columns == 0, number >= count - columns
-        plot = self.add_plot(
-            *divmod(number, columns),
-            axis_item(figure.x, "bottom"),
-            left,
-            name=figure.title if count > 1 else "",
-            x_label=figure.x.title if lowest else "",
-            y_label=figure.y.title if leftmost else "",
-        )
-        if isinstance(left, NamesAxis):
+            room_px = self._names_px(self.width())
+            left.set_names(figure.y.names, neighbour_names, room_px=room_px)
             left.setTextPen(self.theme.text)
             plot.showGrid(x=True, y=False, alpha=0.35)
+            self.body.layout.setAlignment(plot, Qt.AlignmentFlag.AlignTop)
             self.body.layout.setRowStretchFactor(number, len(figure.y.names) + 2)
-            plot.setMaximumHeight(_AROUND_ROWS_PX + 2 * _ROW_HEIGHT * len(figure.y.names))
+            rows_px = 2 * _row_px(figure) * len(figure.y.names)
+            plot.setMaximumHeight(round(_LINES_A_FIGURE * _line_px() + rows_px))
         else:
-            left.setWidth(76 if leftmost else 58)
-        plot.getViewBox().setMouseEnabled(False, False)
-        return plot
+            left.setWidth(76 if is_leftmost else 58)
 
     @staticmethod
     def _show_range(plot: pg.PlotItem, figure: Figure, x: Span, y: Span) -> None:
         plot.setXRange(*x, padding=0)
         if figure.is_by_name:
             plot.getViewBox().invertY(True)
-            head = 1.3 if any(mark.label for mark in figure.marks) else 0.7
+            columns = len({series.symbol for series in figure.series})
+            head = 1.3 if columns > 1 and any(mark.label for mark in figure.marks) else 0.7
             plot.setYRange(-head, len(figure.y.names) - 0.3, padding=0)
         else:
             plot.setYRange(*y, padding=0)
@@ -316,24 +391,35 @@ class FigureView(ScrolledView):
 
     @staticmethod
     def _height(figures: Sequence[Figure], columns: int) -> int:
+        """What is lower is scrolled: a plot that gets less draws its bars without a height."""
         if figures[0].is_by_name:
-            rows = sum(len(figure.y.names) for figure in figures)
-            return _AROUND_PX + _AROUND_ROWS_PX * len(figures) + _ROW_HEIGHT * rows
+            rows = sum(_row_px(figure) * len(figure.y.names) for figure in figures)
+            return round((_LINES_ABOVE + _LINES_A_FIGURE * len(figures)) * _line_px() + rows)
         return _AROUND_PX + _PANEL_HEIGHT * -(-len(figures) // columns)
+
+    @staticmethod
+    def _names_px(width: int) -> float:
+        """What names may take of so wide a view, in steps: each draws the rows anew."""
+        return max(LONGEST_NAME_PX, _NAMES_STEP_PX * (_NAMES_SHARE * width // _NAMES_STEP_PX))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
-        if event.size().width() // _LEAST_WIDTH != event.oldSize().width() // _LEAST_WIDTH:
-            self.mark_dirty()  # more or fewer plots fit beside each other
+        width, former_width = event.size().width(), event.oldSize().width()
+        if width // _LEAST_WIDTH != former_width // _LEAST_WIDTH or self._names_px(
+            width
+        ) != self._names_px(former_width):
+            self.mark_dirty()  # more or fewer plots fit beside each other, or longer names
 
 
 class FigureReader(SpotReader):
-    """The nearest mark, with all others of its place on the axis below it, the highest first."""
+    """The nearest mark, with all others of its place on the axis below it, the highest first; of
+    bars the one alone."""
 
     def __init__(self, figure: Figure, styles: Mapping[str, SeriesStyle]) -> None:
         self._by_name = figure.is_by_name
+        self._alone = any(series.kind == "bars" for series in figure.series)
         spots = [
-            _spot(figure, mark, number, series.cases, styles[series.name])
+            _spot(figure, mark, number, series, styles[series.name])
             for series in figure.series
             for number, mark in enumerate(series.marks)
         ]
@@ -341,8 +427,8 @@ class FigureReader(SpotReader):
 
     def at(self, place: Place) -> Reading | None:
         reading = super().at(place)
-        if reading is None:
-            return None
+        if reading is None or self._alone:
+            return reading
         near_spots = [spot for spot in self._spots if self._shares(spot, reading)]
         near_spots.sort(key=lambda spot: spot.x if self._by_name else -spot.y)
         lines = tuple(Line(text, spot.color) for spot in near_spots for text in spot.lines)
@@ -352,16 +438,19 @@ class FigureReader(SpotReader):
         return spot.y == reading.y if self._by_name else spot.x == reading.x
 
 
-def _spot(
-    figure: Figure, mark: Mark, number: int, cases: Sequence[str], style: SeriesStyle
-) -> Spot:
+def _spot(figure: Figure, mark: Mark, number: int, series: Series, style: SeriesStyle) -> Spot:
     """A click chooses the case, a double click shows its iterations; a series has one case for all
     of its marks, or one for each."""
+    cases = series.cases
     keys = (cases[number] if len(cases) > 1 else cases[0],) if cases else ()
     opens = Brush("latency", keys=keys) if keys else None
     x, y = place(figure.x, mark.x), place(figure.y, mark.y)
+    reach = (0.0, 0.5 if figure.is_by_name else 0.0)
+    if series.kind == "bars":
+        start = place(figure.x, mark.start)
+        x, reach = (start + x) / 2, ((x - start) / 2, 0.5 * min(1.0, series.thickness / 0.6))
     title = figure.y.names[round(mark.y)] if figure.is_by_name else _title(figure, mark)
-    return Spot(x, y, title, (mark.text,), keys, style.color, opens=opens)
+    return Spot(x, y, title, (mark.text,), keys, style.color, reach, opens)
 
 
 def _title(figure: Figure, mark: Mark) -> str:

@@ -14,10 +14,12 @@ from app.cases.jobs import OperatorTimes
 from app.formatting.text import CLOCK_TEXT, amount, counted, significant, time_text
 from app.gui.look.controls import Choice
 from app.gui.look.csv_file import Table
-from app.gui.plots.bars import Bar, BarView
+from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
 from app.plot_data.series import Series
+from app.present.figure import Axis, Figure, Mark
+from app.present.figure import Series as Marks
 from app.run_folder.diagnostics import diagnostics_of, text
 from app.run_folder.operators import SUM_DIAGNOSTICS
 from app.runs.following.state import CaseDetails
@@ -87,7 +89,7 @@ _FIGURES = {
 }
 
 
-class OperatorsView(BarView):
+class OperatorsView(FigureView):
     """The slowest operators on top, coloured by the engine that ran them."""
 
     title = "Operators"
@@ -180,20 +182,20 @@ class OperatorsView(BarView):
             )
             for k, engine in enumerate(engines)
         }
-        bars = [
-            Bar(
-                _bar_name(row),
-                figure.value(row),
-                figure.text(replace(row, share=None) if self._doubts else row)
-                + (f"  {row.called}" if row.called not in ("", row.node, row.op) else ""),
-                styles[row.engine],
+        shown = list(enumerate(rows[:MOST_ROWS]))
+        series = tuple(
+            Marks(
+                engine,
+                tuple(self._mark_of(row, place) for place, row in shown if row.engine == engine),
+                "bars",
             )
-            for row in rows[:MOST_ROWS]
-        ]
+            for engine in engines
+        )
         x_label = figure.x_label
         if self._doubts and figure is _FIGURES["time"]:
             x_label = "Time by the profiler (µs)"
-        self.show_bars(bars, None, x_label, log=False)
+        names = Axis(names=tuple(_bar_name(row) for _, row in shown))
+        self.show_figures([Figure("", Axis(x_label), names, series)], styles)
         self.show_legend(
             [Entry(engine, styles[engine].pen(), styles[engine].fill(150)) for engine in engines]
         )
@@ -209,6 +211,12 @@ class OperatorsView(BarView):
         heading = f"{CLOCK_TEXT[self._clock]}{how}{rest}{most}{doubt}"
         self.show_heading(f"Operators of {self._name}", heading)
         return ""
+
+    def _mark_of(self, row: OperatorTime, place: int) -> Mark:
+        figure = _FIGURES[self.figure_choice.value]
+        text = figure.text(replace(row, share=None) if self._doubts else row)
+        text += f"  {row.called}" if row.called not in ("", row.node, row.op) else ""
+        return Mark(figure.value(row) or 0.0, place, text, label=text)
 
     def _group_rows(self) -> list[OperatorTime]:
         if self.group_choice.value == "node":

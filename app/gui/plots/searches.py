@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from app.capabilities.largest_batch.search import largest_fit, stopped_by
 from app.capabilities.tuning.answer import Rung, TuneAnswer, value_text
 from app.cases.objectives import Goal
 from app.cases.status import FAILED, FITS, Status
 from app.gui.look.csv_file import Table
-from app.gui.plots.axes import BatchAxis
-from app.gui.plots.bars import Bar, BarView
-from app.gui.plots.style import SeriesStyle
+from app.gui.plots.figure_view import FigureView
 from app.plot_data.series import Series, batch, variants
+from app.present.figure import Axis, Figure, Mark
+from app.present.figure import Series as Marks
 
 
-class LadderView(BarView):
+class LadderView(FigureView):
     """A group of bars for each model that was searched."""
 
     title = "Ladder"
@@ -30,19 +30,20 @@ class LadderView(BarView):
         answers = self._find_results()
         if not answers:
             return "Search over options with --tune: when it has ended, its steps are here."
-        styles = self.styles(fading=False)
-        groups = {
-            answer.model: [_bar(rung, answer, styles[case_series.key]) for rung in answer.rungs]
-            for case_series, answer in answers
-        }
         goal = Goal.parse(answers[0][1].goal)
         label = "Inputs per second" if goal.rate else f"{goal.name} (µs)"
-        self.show_groups(
-            groups if len(groups) > 1 else {"": next(iter(groups.values()))},
-            lambda: None,
-            label,
-            log=False,
-        )
+        looks = self.styles(fading=False)
+        styles = {case_series.key: looks[case_series.key] for case_series, _ in answers}
+        figures = [
+            Figure(
+                answer.model,
+                Axis(label, "per_s" if goal.rate else ""),
+                Axis(names=tuple(rung.label for rung in answer.rungs)),
+                (Marks(case_series.key, tuple(_steps(answer)), "bars"),),
+            )
+            for case_series, answer in answers
+        ]
+        self.show_figures(figures, styles, together=False)
         self.show_legend([])
         text = "; ".join(answer.sentences[0] for _, answer in answers if answer.sentences)
         self.show_heading(f"Tuned for {goal}", text)
@@ -65,11 +66,12 @@ class LadderView(BarView):
         ]
 
 
-def _bar(rung: Rung, answer: TuneAnswer, style: SeriesStyle) -> Bar:
-    text = value_text(rung.value, Goal.parse(answer.goal))
-    if rung.gain is not None:
-        text = f"{text}  {rung.gain} times{_doubt(rung)}"
-    return Bar(rung.label, rung.value, text, style)
+def _steps(answer: TuneAnswer) -> Iterator[Mark]:
+    for row, rung in enumerate(answer.rungs):
+        text = value_text(rung.value, Goal.parse(answer.goal))
+        if rung.gain is not None:
+            text = f"{text}  {rung.gain} times{_doubt(rung)}"
+        yield Mark(rung.value or 0.0, row, text, label=text)
 
 
 def _doubt(rung: Rung) -> str:
@@ -78,7 +80,7 @@ def _doubt(rung: Rung) -> str:
     return f", {rung.gain.verdict}"
 
 
-class LargestBatchView(BarView):
+class LargestBatchView(FigureView):
     """A row per model and runtime: the largest batch that fitted, and the first failure."""
 
     title = "Largest batch"
@@ -96,14 +98,20 @@ class LargestBatchView(BarView):
             return (
                 "No finished case with a batch size yet. “Largest batch” of the sweep searches it."
             )
-        styles = self.styles(fading=False)
-        bars = []
-        for model, variant, group in groups:
+        looks, styles, marks = self.styles(fading=False), {}, []
+        sizes = {size for *_, group in groups if (size := _reach(group)[0])} or {1}
+        for row, (model, variant, group) in enumerate(groups):
             largest, ending = _reach(group)
-            name, style = f"{model}  {variant}", styles[group[0].key].of_line()
+            name = f"{model}  {variant}"
+            styles[name] = looks[group[0].key].of_line()
             keys = tuple(case_series.key for case_series in group if batch(case_series) == largest)
-            bars.append(Bar(name, largest, ending, style, keys=keys))
-        self.show_bars(bars, BatchAxis("bottom"), "Batch size", log=True)
+            mark = Mark(largest or min(sizes), row, ending, label=ending)
+            marks.append(Marks(name, (mark,), symbol="circle" if largest else "none", cases=keys))
+        ticks = tuple((size, str(size)) for size in sorted(sizes))
+        figure = Figure(
+            "", Axis("Batch size", "", "log", ticks=ticks), Axis(names=tuple(styles)), tuple(marks)
+        )
+        self.show_figures([figure], styles)
         self.show_legend([])
         self.show_heading(
             "Largest batch that ran", "of those that the sweep tried, and what stopped the next one"

@@ -10,7 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.__main__ import main
 from app.cases.case import Case
-from app.gui.plots.history import ChangeLayer, HistoryView
+from app.gui.plots.figure_view import FigureLayer
+from app.gui.plots.history import HistoryView
 from app.gui.plots.style import legend_text
 from app.gui.start import StartPage, running_sweeps
 from app.gui.views import VIEWS
@@ -77,9 +78,11 @@ def test_a_case_is_followed_over_the_runs_beside_the_open_one(
     assert isinstance(view, HistoryView)
     qtbot.waitUntil(lambda: bool(view.plots), timeout=60_000)
     qtbot.waitUntil(lambda: _texts(view) == ["slower from this run on"], timeout=20_000)
-    p50 = next(layer for layer in view._layers if isinstance(layer, ChangeLayer))
-    (change,) = p50._changes
-    assert change.ratio == pytest.approx(1.3, rel=0.02)
+    p50 = next(layer for layer in view._layers if isinstance(layer, FigureLayer))
+    (change,) = p50.figure.references
+    assert (change.value, change.tone) == (5.5, "error")
+    before, after = (s.marks[0].y for s in p50.figure.series if s.name == "level")
+    assert after / before == pytest.approx(1.3, rel=0.02)
     header, rows = view.table()
     p50s = [row for row in rows if row[header.index("percentile")] == "p50"]
     assert len(p50s) == 12

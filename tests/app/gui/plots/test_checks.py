@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from app.capabilities.tuning.files import files_of
 from app.cases.status import STATUSES
 from app.gui.look.theme import DARK, LIGHT, Theme
-from app.gui.plots.bars import BarLayer
 from app.gui.plots.checks import ChecksView, PlaceLayer, tone_color
+from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.searches import LadderView
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run
@@ -54,9 +54,9 @@ def test_statuses_of_different_tones_have_different_colours(theme: Theme) -> Non
 def test_a_bar_for_each_step_says_its_gain_and_what_to_doubt(qtbot: QtBot) -> None:
     view = on_screen(qtbot, LadderView(), tuned())
     (layer,) = view._layers
-    assert isinstance(layer, BarLayer)
-    assert [bar.value for bar in layer._bars] == [130.0, 260.0, 262.0]
-    first, better, doubtful_step = (bar.text for bar in layer._bars)
+    assert isinstance(layer, FigureLayer)
+    assert [bar.x for bar in layer.figure.marks] == [130.0, 260.0, 262.0]
+    first, better, doubtful_step = (bar.label for bar in layer.figure.marks)
     assert "times" not in first
     assert better.endswith("2.00 (1.900 to 2.100) times")
     assert doubtful_step.endswith("times, undecided")

@@ -6,19 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetricsF
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.capabilities.simulated_card.inference import CardRun
 from app.cases.case import Case
 from app.cases.jobs import Operator, OperatorTimes
-from app.gui.look.overlay import plot_font
 from app.gui.look.theme import LIGHT
 from app.gui.plots.accuracy import AccuracyView
-from app.gui.plots.bars import BarLayer
 from app.gui.plots.compare import CompareView
+from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.history import HistoryView
 from app.gui.plots.marks import NameLayer
 from app.gui.plots.matrix import MatrixView, tile_color
@@ -66,16 +62,13 @@ def test_the_largest_batch_says_what_stopped_it(qtbot: QtBot) -> None:
     assert largest_batches["vgg16", "ort-cpu"] == [4, "4, none larger was tried"]
 
 
-def test_accuracy_colours_families_and_names_each_model_once(qtbot: QtBot) -> None:
+def test_accuracy_has_a_point_for_each_case_and_names_each_model_once(qtbot: QtBot) -> None:
     view = on_screen(qtbot, AccuracyView(), finished())
     view.batch_choice.choose("2")
-    data_items = view.plots[0].listDataItems()
-    assert len(data_items) == 4
-    assert len({item.opts["symbolBrush"].color().name() for item in data_items}) == 2
-    (layer,) = view._layers
-    assert isinstance(layer, NameLayer)
-    assert sorted(name for _, _, name in layer._points) == ["alexnet", "vgg16"]
-    rates = sorted(10.0 ** item.xData[0] for item in data_items)
+    figure_layer, names = view._layers
+    assert isinstance(figure_layer, FigureLayer) and isinstance(names, NameLayer)
+    assert sorted(name for _, _, name in names._points) == ["alexnet", "vgg16"]
+    rates = sorted(mark.x for mark in figure_layer.figure.marks)
     expected_rates = [
         number(case_series, "throughput_per_s") or 0.0
         for case_series in finished()
@@ -175,16 +168,6 @@ def test_the_window_says_of_two_runs_what_the_command_line_says(qtbot: QtBot) ->
     assert "measured apart" in str(comparisons[1]["p50_why"]), "3 % may be the machine's own"
 
 
-def test_the_two_lines_of_a_row_always_have_room(qtbot: QtBot) -> None:
-    a = [series("ort-cpu", f"net{k}", count=500) for k in range(8)]
-    view = on_screen(qtbot, CompareView())
-    view.set_runs(side("a", a, {}), side("b", a, {}))
-    view.refresh()
-    lines = 2.0 * QFontMetricsF(plot_font()).height()
-    assert len(view.plots) == 2
-    assert all(plot.minimumHeight() > 8 * lines for plot in view.plots)
-
-
 def test_two_runs_are_judged_within_the_band_of_the_open_ones_plan(qtbot: QtBot) -> None:
     a, b = [series(count=2000)], [series(count=2000, seed=7, median_us=26.0)]
     words = []
@@ -211,17 +194,6 @@ def test_verdicts_of_a_run_that_was_looked_at_again_and_again_ask_for_more(qtbot
         assert isinstance(low, float) and isinstance(high, float)
         widths.append(high / low)
     assert widths[1] > widths[0]
-
-
-def test_plots_of_ratios_are_of_one_width_whatever_the_names_take(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, CompareView())
-    view.set_runs(side("a", [series(count=2000)], {}), side("b", [series(count=2000, seed=7)], {}))
-    for width in (700, 1200):
-        view.resize(width, 500)
-        view.refresh()
-        QApplication.processEvents()
-        first, second = (plot.getViewBox().rect().width() for plot in view.plots)
-        assert first == pytest.approx(second, rel=0.1)
 
 
 def test_percentiles_that_both_plans_chose_are_compared(qtbot: QtBot) -> None:
@@ -257,8 +229,8 @@ def test_nothing_computes_beyond_the_machines_peak(qtbot: QtBot) -> None:
     view.set_operators(rows, "net on ort-cpu", "wall")
     view.refresh()
     (layer,) = view._layers
-    assert isinstance(layer, BarLayer)
-    texts = [bar.text for bar in layer._bars]
+    assert isinstance(layer, FigureLayer)
+    texts = [bar.label for bar in layer.figure.marks]
     assert "202" not in texts[0] and "too low" in texts[0]
     assert "41% of peak" in texts[1]
 
@@ -283,11 +255,11 @@ def test_a_run_without_an_interval_is_an_open_dot_of_the_history(
     view.set_history(history)
     view.set_case(CASE.case_id, "mlp")
     view.refresh()
-    (item,) = (i for i in view.plots[0].listDataItems() if i.opts.get("symbol") == "o")
-    styles = [brush.style() for brush in item.opts["symbolBrush"]]
+    layer = view._layers[0]
+    assert isinstance(layer, FigureLayer)
+    (marks,) = (series.marks for series in layer.figure.series if series.name == "runs")
     points = next(t for t in history.trends if t.percentile == "p50").points
-    solid, none = Qt.BrushStyle.SolidPattern, Qt.BrushStyle.NoBrush
-    assert styles == [solid if point.low_us else none for point in points]
+    assert [mark.is_hollow for mark in marks] == [not point.low_us for point in points]
 
 
 def test_operators_that_exceed_the_run_are_marked_and_have_no_shares(
@@ -305,9 +277,8 @@ def test_operators_that_exceed_the_run_are_marked_and_have_no_shares(
         row = {**plain.row, **diagnostic_columns(doubts)}
         view.set_details(details, replace(plain, row=row))
         view.draw_now()
-        (layer,) = (layer for layer in view._layers if isinstance(layer, BarLayer))
-        bars = layer._bars
-        texts.append([bar.text for bar in bars])
-        standings.append({bar.style.standing for bar in bars})
+        (layer,) = (layer for layer in view._layers if isinstance(layer, FigureLayer))
+        texts.append([bar.label for bar in layer.figure.marks])
+        standings.append({style.standing for style in layer._styles.values()})
     assert all("%" in text for text in texts[0]) and not any("%" in text for text in texts[1])
     assert standings == [{"sound"}, {"doubted"}]

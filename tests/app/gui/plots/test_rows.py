@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -21,6 +21,7 @@ from app.gui.plots.marks import Mark, MarkLayer
 from app.gui.plots.scrolled import RowsView
 from app.gui.plots.timeline import PANEL_PX, TimelineView
 from app.gui.plots.trace import NameLayer
+from app.present.figure import Axis, Figure
 from app.stats.quantiles import Interval
 from tests.app.gui.plots.grids import many
 from tests.app.gui.plots.views import on_screen
@@ -144,6 +145,15 @@ def test_box_plots_of_forty_scroll_and_go_by_what_sets_them_apart(qtbot: QtBot) 
     assert "mlp · ort-cpu" in view.heading._note and "wall clock" in view.heading._note
 
 
+def _names_axis(view: BoxesView, names: Sequence[str]) -> NamesAxis:
+    """The axis of a figure with these rows."""
+    figure = Figure("", Axis(), Axis(names=tuple(names)), ())
+    (plot,) = view.show_figures([figure], {})
+    axis = plot.getAxis("left")
+    assert isinstance(axis, NamesAxis)
+    return axis
+
+
 @pytest.fixture
 def large_letters(qapp: QApplication) -> Iterator[None]:
     usual = QApplication.font()
@@ -174,9 +184,7 @@ def test_rows_whose_names_begin_and_end_alike_are_told_apart_in_large_letters(qt
     """Of forty, each lost its middle, and with it all that set it apart."""
     view = on_screen(qtbot, BoxesView(), many(40))
     long_names = [f"a_network · openvino-cpu · batch {k} · 16 threads" for k in range(40)]
-    plot = view.show_rows([f"{name} (wall clock, doubted)" for name in long_names], None, "")
-    names = plot.getAxis("left")
-    assert isinstance(names, NamesAxis)
+    names = _names_axis(view, [f"{name} (wall clock, doubted)" for name in long_names])
     assert len(set(names.names)) == 40
     assert names.names[12].endswith("b12 · 16t !")
 
@@ -189,9 +197,7 @@ def test_a_wide_view_leaves_its_names_whole(qtbot: QtBot) -> None:
 
     def axis_label(width: int) -> str:
         view.resize(width, 500)
-        names = view.show_rows(long, None, "").getAxis("left")
-        assert isinstance(names, NamesAxis)
-        return names.names[0]
+        return _names_axis(view, long).names[0]
 
     assert axis_label(2400) == long[0]
     assert axis_label(700) != long[0]

@@ -15,7 +15,6 @@ from pytestqt.qtbot import QtBot
 from app.formatting.text import count_tick, rate_text, significant, time_text
 from app.gui.look.overlay import Overlay
 from app.gui.plots.axes import (
-    BatchAxis,
     CountAxis,
     LogAxis,
     NinesAxis,
@@ -98,16 +97,7 @@ def test_the_nines_axis_gives_each_nine_the_same_room(qapp: QApplication) -> Non
     assert values[2:] == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_a_batch_axis_tells_powers_of_two_and_a_percent_axis_ends_at_100(
-    qapp: QApplication,
-) -> None:
-    axis = BatchAxis("bottom")
-    spacing, values = axis.tickValues(0.0, math.log10(128.0), 400.0)[0]
-    assert axis.tickStrings(values, 1.0, spacing) == ["1", "2", "4", "8", "16", "32", "64", "128"]
-    narrow_ticks = axis.tickValues(math.log10(0.3), math.log10(3.0), 400.0)[0]
-    assert axis.tickStrings(narrow_ticks[1], 1.0, narrow_ticks[0]) == ["1", "2"], (
-        "half an input is no batch"
-    )
+def test_a_percent_axis_ends_at_100(qapp: QApplication) -> None:
     levels = PercentAxis("left").tickValues(0.0, 124.0, 400.0)
     assert max(v for _, values in levels for v in values) == 100.0
 
