@@ -28,12 +28,9 @@ def requests_and_replies() -> tuple[TextIO, Callable[[Any], None]]:
     From then on standard input is empty, and standard output goes where errors go.
     """
     belong_to_parent()
-    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
-    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
+    source, target = taken_streams()
+    requests = os.fdopen(source, "r", encoding="utf-8")
+    replies = os.fdopen(target, "w", encoding="utf-8")
 
     def reply(value: Any) -> None:
         # Whatever else was written to our descriptor ends with its own line.
@@ -41,6 +38,17 @@ def requests_and_replies() -> tuple[TextIO, Callable[[Any], None]]:
         replies.flush()
 
     return requests, reply
+
+
+def taken_streams() -> tuple[int, int]:
+    """Descriptors of what standard input and output were: from then on the former is empty, and the
+    latter goes where errors go."""
+    source, target = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return source, target
 
 
 def belong_to_parent() -> None:

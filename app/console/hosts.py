@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,32 +12,25 @@ from app.machine.placement import as_list
 from app.present.document import Block, Paragraph, names, table
 from app.remote.carriers import ask_hosts, open_carrier
 from app.remote.facts import Host
-from app.sweep.scheduling.cluster import clock_offset_s
 
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The hosts at an address, each with what its clock differs by from ours."""
+    """The hosts at an address."""
 
     address: str
-    hosts: tuple[tuple[Host, float], ...]
+    hosts: tuple[Host, ...]
 
     @classmethod
     def at(cls, address: str, insecure: bool = False) -> Self:
         """Ask them; HostError if there is none, or one can't be reached."""
-        carrier = open_carrier(address, insecure)
-        try:
-            start_ns = time.time_ns()
-            hosts = ask_hosts(carrier)
-            end_ns = time.time_ns()
-        finally:
-            carrier.close()
-        return cls(address, tuple((h, clock_offset_s(h, start_ns, end_ns)) for h in hosts))
+        with closing(open_carrier(address, insecure)) as carrier:
+            return cls(address, ask_hosts(carrier))
 
     @property
     def text(self) -> str:
         """A paragraph for each host."""
-        lines = [line for host, clock_s in self.hosts for line in (*_host_lines(host, clock_s), "")]
+        lines = [line for host in self.hosts for line in (*_host_lines(host), "")]
         return "\n".join([self._count(), "", *lines])
 
     @property
@@ -45,7 +38,7 @@ class Hosts:
         """A row for each runtime of each host."""
         rows = [
             (host.name, name, state.version, state.reason, state.remedy)
-            for host, _ in self.hosts
+            for host in self.hosts
             for name, state in host.runtimes.items()
         ]
         headings = ("host", "runtime", "version", "missing", "action")
@@ -55,15 +48,15 @@ class Hosts:
         return f"{counted(len(self.hosts), 'host')} at {self.address}"
 
 
-def _host_lines(host: Host, clock_s: float) -> Iterator[str]:
+def _host_lines(host: Host) -> Iterator[str]:
     environment = host.environment
     yield host.name
     yield f"  graphlap    {host.graphlap}"
-    yield f"  python      {host.python}"
+    yield f"  python      {environment.get('python')}"
     yield f"  system      {environment.get('os')}"
     yield f"  cpu         {environment.get('cpu')}"
     yield f"  cores       {as_list(host.cores)}"
-    if clock_s:
+    if clock_s := host.clock_off_s:
         direction = "ahead of" if clock_s > 0 else "behind"
         yield f"  clock       {abs(clock_s):,.0f} s {direction} this machine's clock"
     yield f"  machine     {host.machine}"

@@ -155,8 +155,10 @@ class Child:
 
     def send(self, line: str) -> None:
         """Write one line; a child that no longer reads is noticed when its end is."""
+        left = memoryview(line.encode() + b"\n")
         with contextlib.suppress(BrokenPipeError):
-            self._stdin.write(line.encode() + b"\n")
+            while left:  # a signal may end a write before all is written
+                left = left[self._stdin.write(left) :]
 
     def lines(self) -> list[str]:
         """The whole lines that have arrived since the last call; a torn one is kept back."""

@@ -35,8 +35,8 @@ _UNKNOWN = RuntimeThere(reason="it is not known there", remedy="install what bri
 class Host:
     """`name` is what rows call it. Hosts of the same `machine` are one machine, which measures one
     share at a time. `environment` is what `describe_host` tells there, `runtimes` are by name.
-    `cores` are those that it measures on. `utc_ns` is its clock when it answered: a host whose
-    clock is off still measures, and is warned of.
+    `cores` are those that it measures on. `utc_ns` is its clock when it answered, `clock_off_s` by
+    how much that is ahead of ours, 0 while it may be right.
     """
 
     name: str
@@ -44,9 +44,9 @@ class Host:
     environment: Mapping[str, Any]
     runtimes: Mapping[str, RuntimeThere]
     cores: tuple[int, ...]
-    python: str
     graphlap: str
     utc_ns: int
+    clock_off_s: float = 0.0
 
     def availability(self, spec: str) -> Availability:
         """Of `name[:device]`."""
@@ -75,7 +75,6 @@ def host_here(name: str, machine: str, cores: Collection[int]) -> Host:
         environment=description,
         runtimes={entry: _describe_runtime(entry) for entry in registry.names()},
         cores=tuple(sorted(cores)),
-        python=description["python"],
         graphlap=graphlap_version(),
         utc_ns=time.time_ns(),
     )

@@ -5,34 +5,29 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import json
 import os
+import select
+import shutil
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from threading import Event, Lock, Thread
 from typing import Any
 
+from app.cases.errors import disk_remedy
 from app.machine.child import STEERED, Bell, Child
 from app.machine.environment import graphlap_version, this_machine
 from app.machine.placement import keep_to, usable_cores
 from app.remote.facts import host_here
-from app.remote.link import (
-    BEAT,
-    BEAT_S,
-    BLOCK_BYTES,
-    SILENCE_S,
-    Frames,
-    HostError,
-    Message,
-    frame,
-    write_whole,
-)
-from app.remote.store import FileStore, disk_there, own_folder, plain
+from app.remote.link import BEAT, BEAT_S, BLOCK_BYTES, SILENCE_S, HostError, data_of, data_text
 from exporters import install_layout
-from exporters.cache import default_limit_bytes, default_root
-from exporters.codec import to_json
-from exporters.file_access import private_folder
+from exporters.cache import Store, default_limit_bytes, default_root, key_of
+from exporters.child_setup import taken_streams
+from exporters.codec import object_of, to_json
+from exporters.file_access import file_sha256, private_folder
 from exporters.types import GraphlapError
 
 LOCK_WAIT_S = 60.0
@@ -61,16 +56,13 @@ class Host:
                 f"choose among {sorted(usable)}",
             )
         self._cores, self._machine = set(cores) or usable, machine
-        self._source, self._target = source, os.fdopen(target, "wb", buffering=0)
+        self._source, self._target = source, os.fdopen(target, "w", encoding="ascii")
         self._writing, self._end_event = Lock(), Event()
         self._root = default_root() / "worker"
-        with disk_there(self._root):
-            private_folder(self._root.parent)
-            private_folder(self._root)
-        self._store = FileStore(self._root, default_limit_bytes())
-        self._frames, self._bell = Frames(), Bell()
-        self._waiting: list[Message] = []
-        self._heard_s = time.monotonic()
+        self._store = Store(self._root, default_limit_bytes())
+        self._bell = Bell()
+        self._partial, self._heard_s = b"", time.monotonic()
+        self._inbox: deque[dict[str, Any]] = deque()
 
     def serve(self) -> int:
         """Until the link is gone, or silent for too long; returns the exit code."""
@@ -78,7 +70,8 @@ class Host:
         Thread(target=self._beat, daemon=True).start()
         try:
             self._send({"graphlap": graphlap_version()})
-            for values, _ in self._messages():
+            while True:
+                values = self._next()
                 if "doctor" in values:
                     name = str(values["doctor"])
                     self._send({"host": to_json(host_here(name, self._machine, self._cores))})
@@ -96,21 +89,39 @@ class Host:
     def _answer_share(self, files: Any) -> None:
         """Whatever becomes of it, the run is told."""
         try:
-            with own_folder(self._root / "shares") as scratch:
+            with self._disk_there(), self._store.scratch() as scratch:
                 code, error = self._measure(files, scratch)
             self._send({"ended": code, "error": error})
         except GraphlapError as fault:
             self._send({"refused": fault.cause, "action": fault.remedy})
 
+    @contextlib.contextmanager
+    def _disk_there(self) -> Iterator[None]:
+        """Whatever the disk refuses is a HostError that says where."""
+        try:
+            yield
+        except BrokenPipeError:  # that was the link
+            raise
+        except OSError as error:
+            raise HostError(
+                f"{self._root} can't be written there ({error.strerror})",
+                f"{disk_remedy(str(error))} there, or set GRAPHLAP_CACHE there to another folder",
+            ) from error
+
     def _measure(self, files: Any, scratch: Path) -> tuple[int, str]:
         """The exit code of the batch mode, and the last that it said."""
-        if not isinstance(files, dict) or not all(len(entry) == 2 for entry in files.values()):
+        if not isinstance(files, dict):
             raise HostError("the files of a share can't be understood", "see `graphlap doctor`")
-        self._bring({str(digest): int(size) for digest, size in files.values()}, scratch)
         share = scratch / "share"
+        stored = self._bring([str(digest) for digest in files.values()], scratch)
         private_folder(share)
-        for name, (digest, _) in files.items():
-            self._store.link(str(digest), share / plain(name))
+        for name, digest in files.items():
+            place = share / plain(name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(stored[digest], place)
+            except OSError:  # a file system without links
+                shutil.copyfile(stored[digest], place)
         sent = _Sent(share)
         with self._machine_to_itself():
             keep_to(self._cores)
@@ -122,65 +133,64 @@ class Host:
             finally:
                 child.close()
 
-    def _bring(self, sizes: Mapping[str, int], scratch: Path) -> None:
-        """Have sent what is not here."""
-        lacking = [digest for digest in sizes if not self._store.has(digest)]
-        for digest in lacking:
-            self._store.refuse_large(sizes[digest])
-        self._send({"lacks": lacking})
-        part = scratch / "part"
-        for digest in lacking:
-            with disk_there(scratch), part.open("wb") as file:
-                missing = sizes[digest]
-                while missing > 0:
-                    values, data = next(self._messages())
-                    if "content" not in values:
-                        raise HostError("a file did not come whole", "resume the run")
-                    file.write(data)
-                    missing -= len(data)
-            self._store.take(digest, part)
+    def _bring(self, digests: Sequence[str], scratch: Path) -> Mapping[str, Path]:
+        """The files of these contents, of which those are sent that are not here."""
+        entries = {digest: self._store.get(key_of(sha256=digest)) for digest in digests}
+        self._send({"lacks": [digest for digest, entry in entries.items() if entry is None]})
+        for digest, entry in entries.items():
+            if entry is None:
+                part = scratch / "part"
+                with part.open("wb") as file:
+                    while data := data_of(self._next()):
+                        file.write(data)
+                if file_sha256(part) != digest:
+                    raise HostError(
+                        f"the file {digest:.12} has another content than it should",
+                        "it changed while it was sent: resume the run",
+                    )
+                entries[digest] = self._store.put(key_of(sha256=digest), {}, {"file": part})
+                self._store.settle()
+        return {digest: entry.files["file"] for digest, entry in entries.items() if entry}
 
     def _follow(self, child: Child, sent: _Sent) -> tuple[int, str]:
         """Send what the child writes until it is gone; pass on what it is told."""
         while True:
-            for values, _ in self._arrived():
-                if "stop" in values:
+            self._hear()
+            while self._inbox:
+                if "stop" in self._inbox.popleft():
                     child.send("stop")
             child.lines()
             is_over = child.ended()
-            for values, data in sent.news():
-                self._send(values, data)
+            for values in sent.news():
+                self._send(values)
             if is_over:
                 return child.exit_code(), child.how_it_ended()
             self._bell.wait(_LOOK_S)
 
-    def _messages(self) -> Iterator[Message]:
-        """What the run sends, one after the other; EOFError at its end."""
-        while True:
-            while self._waiting:
-                yield self._waiting.pop(0)
+    def _next(self) -> dict[str, Any]:
+        """The next message of the run; EOFError at its end."""
+        while not self._inbox:
             self._bell.wait(BEAT_S)
-            self._waiting = self._arrived()
+            self._hear()
+        return self._inbox.popleft()
 
-    def _arrived(self) -> list[Message]:
-        """What has come since the last call; EOFError once the run is gone."""
-        messages, self._waiting = self._waiting, []
-        while _can_read(self._source):
+    def _hear(self) -> None:
+        """Take what has come; EOFError once the run is gone."""
+        while not self._inbox and select.select([self._source], [], [], 0)[0]:
             data = os.read(self._source, BLOCK_BYTES)
             if not data:
                 raise EOFError
             self._heard_s = time.monotonic()
-            messages += [message for message in self._frames.take(data) if message[0] != BEAT]
-            if messages:
-                break
+            *lines, self._partial = (self._partial + data).split(b"\n")
+            self._inbox += [m for line in lines if (m := object_of(line)) and m != BEAT]
         if time.monotonic() - self._heard_s > SILENCE_S:
             sys.stderr.write(f"graphlap worker: no message for {SILENCE_S:g} s\n")
             raise EOFError
-        return messages
 
-    def _send(self, values: dict[str, Any], data: bytes = b"") -> None:
+    def _send(self, values: dict[str, Any]) -> None:
         with self._writing:
-            write_whole(self._target, frame(values, data))
+            self._target.write(json.dumps(values) + "\n")
+            self._target.flush()
 
     def _beat(self) -> None:
         while not self._end_event.wait(BEAT_S):
@@ -194,8 +204,7 @@ class Host:
         """Once nobody else measures on this machine; HostError after `LOCK_WAIT_S`."""
         name = hashlib.sha256((self._machine or this_machine()).encode()).hexdigest()[:16]
         path = self._root / f"turn-{name}"
-        with disk_there(path):
-            lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             until_s, has_said = time.monotonic() + LOCK_WAIT_S, False
             while not _locked(lock):
@@ -204,7 +213,7 @@ class Host:
                 has_said = True
                 if time.monotonic() > until_s:
                     raise HostError("another run measures there", "wait for its end, then resume")
-                self._waiting = self._arrived()
+                self._hear()
                 time.sleep(_LOOK_S)
             yield
         finally:
@@ -220,7 +229,7 @@ class _Sent:
         stats = {path: path.stat() for folder in SENT for path in (share / folder).glob("*")}
         self._sent = {path: (status.st_ino, status.st_size) for path, status in stats.items()}
 
-    def news(self) -> Iterator[Message]:
+    def news(self) -> Iterator[dict[str, Any]]:
         """What was added since the last call, block by block."""
         first, *others = SENT
         journals = {path: path.stat().st_size for path in (self._share / first).glob("*.jsonl")}
@@ -231,7 +240,7 @@ class _Sent:
         for path, size in sorted(journals.items()):
             yield from self._news_of(path, size)
 
-    def _news_of(self, path: Path, end: int | None = None) -> Iterator[Message]:
+    def _news_of(self, path: Path, end: int | None = None) -> Iterator[dict[str, Any]]:
         try:
             with path.open("rb") as file:
                 status = os.fstat(file.fileno())
@@ -242,7 +251,7 @@ class _Sent:
                 file.seek(offset)
                 while offset < size and (data := file.read(min(BLOCK_BYTES, size - offset))):
                     name = path.relative_to(self._share).as_posix()
-                    yield {"file": name, "offset": offset}, data
+                    yield {"file": name, "offset": offset, "data": data_text(data)}
                     offset += len(data)
                 self._sent[path] = status.st_ino, offset
         except FileNotFoundError:  # of a round that was dropped at this moment
@@ -259,17 +268,14 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-def _can_read(descriptor: int) -> bool:
-    import select
-
-    return bool(select.select([descriptor], [], [], 0)[0])
+def plain(name: object) -> PurePosixPath:
+    """A name of a file in the folder of a share; HostError for one that leads out of it."""
+    path = PurePosixPath(str(name))
+    if not isinstance(name, str) or path.is_absolute() or ".." in path.parts or "\0" in name:
+        raise HostError(f"{name!r:.80} is no file's name", "use the same Graphlap on both sides")
+    return path
 
 
 def serve_standard_streams(cores: Collection[int] = (), machine: str = "") -> int:
     """Serve whoever started this process; its standard output is nobody else's from then on."""
-    source, target = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return Host(source, target, cores, machine).serve()
+    return Host(*taken_streams(), cores, machine).serve()

@@ -38,7 +38,7 @@ class ThisMachine:
     ) -> None:
         self.telemetry = telemetry or Telemetry()
         self._commands, self._environments = commands or {}, environments
-        self._bell = Bell()
+        self.bell = Bell()
         self._idle: dict[str, list[WorkerChannel]] = {}
         self._prepared_workers: dict[str, WorkerChannel] = {}
         self._usable, self._cores = usable_cores(), cores
@@ -67,9 +67,9 @@ class ThisMachine:
         )
         try:
             if not self._cores:
-                return Child(command, self._bell)
+                return Child(command, self.bell)
             with on_cores(self._usable if kind == "export" else self._cores):
-                return Child(command, self._bell)
+                return Child(command, self.bell)
         except OSError as error:  # an environment's interpreter may go while a sweep runs
             return Unstarted(error)
 
@@ -95,18 +95,14 @@ class ThisMachine:
 
     def wait(self, seconds: float) -> None:
         """Until a worker says something, at the latest after so long."""
-        self._bell.wait(seconds)
-
-    def ring(self) -> None:
-        """End the waiting, from any thread: something is to be heard of another machine."""
-        self._bell.ring()
+        self.bell.wait(seconds)
 
     def close(self) -> None:
         self.be_quiet()
         for worker in self._prepared_workers.values():
             worker.close()
         self._prepared_workers.clear()
-        self._bell.close()
+        self.bell.close()
         if self._is_confined:
             keep_to(self._usable)
 

@@ -51,7 +51,7 @@ from app.sweep.engine import (
 )
 from app.sweep.local_executor import ThisMachine
 from app.sweep.resumption import reject_changed, reject_lost_engines, reject_unknown_cases
-from app.sweep.scheduling.cluster import Cluster
+from app.sweep.scheduling.cluster import Cluster, clock_warning
 from app.sweep.scheduling.follow_up import FOLLOW_UP_S
 from app.sweep.scheduling.run_scheduler import build_scheduler
 from app.sweep.work.base import Work
@@ -231,7 +231,9 @@ class SweepRun:
             cores=() if cluster else plan.chosen_cores,
             environments=plan.environments,
         )
-        self.warnings = tuple(chain.from_iterable(cluster.warnings.values())) if cluster else ()
+        self.warnings = tuple(
+            chain.from_iterable(map(clock_warning, cluster.hosts if cluster else ()))
+        )
         self._rounds, self._follow_ups, source = build_scheduler(
             folder, self.run, self._rows, cluster, start_s, exports
         )

@@ -249,14 +249,4 @@ HOSTS: Entries = {
         example={"offset_s": 3600.0, "direction": "ahead"},
         example_subject="board",
     ),
-    "host_python_differs": Entry(
-        title="Another Python on a host",
-        message="{subject} has Python {there} and the machine that began the run {here}.",
-        condition="A host of a cluster has another minor version of Python.",
-        action="Compare which engines were loaded.",
-        severity="info",
-        units={"there": NAME, "here": NAME},
-        example={"there": "3.11", "here": "3.12"},
-        example_subject="board",
-    ),
 }

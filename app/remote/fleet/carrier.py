@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable
 from contextlib import suppress
 from operator import methodcaller
 from threading import Lock, Thread
@@ -19,6 +18,7 @@ import dask
 from distributed import Client, get_worker
 from toolz import compose
 
+from app.machine.child import Bell
 from app.remote.fleet import worker as there
 from app.remote.fleet.scheduler import (
     CLIENT,
@@ -31,9 +31,9 @@ from app.remote.fleet.scheduler import (
 from app.remote.link import HostError, Link
 
 REACH_S = 10.0
-_LOOK_S = 0.25
-_MOST_BYTES = 8 << 20
-"""What waits to be passed on: beyond, who sends waits."""
+_LOOK_S = 0.1
+_MOST_WAITING = 32
+"""Messages that wait to be passed on: beyond, who sends waits."""
 _START = "start one there: graphlap worker"
 
 
@@ -62,10 +62,10 @@ class FleetCarrier:
     def names(self) -> tuple[str, ...]:
         return tuple(self._workers)
 
-    def open(self, host: str, ring: Callable[[], None], measures: bool = True) -> Link:
+    def open(self, host: str, bell: Bell, measures: bool = True) -> Link:
         """A link to a process that a task of a worker starts; without one if nothing is measured
         by it, so that a worker that is busy answers."""
-        return _FleetLink(host, self._client, self._workers[host], ring, measures)
+        return Link(host, _FarProcess(self._client, self._workers[host], bell, measures))
 
     def close(self) -> None:
         with suppress(OSError, TimeoutError):
@@ -91,16 +91,15 @@ class FleetCarrier:
         }
 
 
-class _FleetLink(Link):
-    """`worker` is the address of one."""
+class _FarProcess:
+    """A process on a worker, as a `Child` is here; `worker` is the address of one."""
 
-    def __init__(
-        self, host: str, client: Client, worker: str, ring: Callable[[], None], measures: bool
-    ) -> None:
-        super().__init__(host, ring)
-        self._client, self._worker = client, worker
+    def __init__(self, client: Client, worker: str, bell: Bell, measures: bool) -> None:
+        self._client, self._worker, self._bell, self._measures = client, worker, bell, measures
         self._id = uuid.uuid4().hex
-        self._out, self._lock = bytearray(), Lock()
+        self._out: list[str] = []
+        self._heard: list[str] = []
+        self._end, self._lock = "", Lock()
         self._task: Any = None
         if measures:
             # The scheduler unpickles this too: it is of packages that it has.
@@ -113,17 +112,27 @@ class _FleetLink(Link):
                 retries=0,
                 pure=False,
             )
-        self._measures = measures
         Thread(target=self._exchange_all, daemon=True).start()
-        self._begin()
 
-    def _write(self, data: bytes) -> None:
-        while len(self._out) > _MOST_BYTES and not self.lost:
+    def send(self, line: str) -> None:
+        while len(self._out) >= _MOST_WAITING and not self._end:
             time.sleep(_LOOK_S)
         with self._lock:
-            self._out += data
+            self._out.append(line)
 
-    def _end(self) -> None:
+    def lines(self) -> list[str]:
+        with self._lock:
+            heard, self._heard = self._heard, []
+        return heard
+
+    def ended(self) -> bool:
+        return bool(self._end)
+
+    def how_it_ended(self) -> str:
+        return self._end
+
+    def close(self) -> None:
+        self._end = self._end or "it was let go"
         with suppress(Exception):  # it, or the way to it, may be gone already
             self._client.run(there.close, self._id, workers=[self._worker], wait=False)
         if self._task is not None:
@@ -131,26 +140,28 @@ class _FleetLink(Link):
 
     def _exchange_all(self) -> None:
         try:
-            while not self.lost:
-                self._exchange()
+            while not self._end:
+                if self._heard or not self._exchange():
+                    time.sleep(_LOOK_S)
         except Exception as error:  # whatever Dask raises where a worker or the way to it is gone
-            self.lose(f"its worker is gone ({type(error).__name__}: {error!s:.200})")
+            self._end = f"the loss of its worker ({type(error).__name__}: {error!s:.200})"
+        self._bell.ring()
 
-    def _exchange(self) -> None:
+    def _exchange(self) -> bool:
+        """Whether anything has come."""
         with self._lock:
-            data, self._out = bytes(self._out), bytearray()
+            out, self._out = self._out, []
         answers = self._client.run(
-            there.exchange, self._id, data, self._measures, workers=[self._worker]
+            there.exchange, self._id, out, self._measures, workers=[self._worker]
         )
         if self._task is not None and self._task.status in ("error", "cancelled", "lost"):
-            raise HostError(f"its task has ended as {self._task.status}", "")
-        answer, how = answers[self._worker]
-        if answer is None:  # the task has not begun
-            with self._lock:
-                self._out[:0] = data
-        elif answer:
-            self._feed(answer)
-        elif how:
-            self.lose(how)
-        if not answer:
-            time.sleep(_LOOK_S)
+            self._end = f"its task, which is {self._task.status}"
+        heard, end = answers[self._worker]
+        with self._lock:
+            if heard is None:  # the task has not begun
+                self._out[:0] = out
+            else:
+                self._heard += heard
+        self._end = self._end or end
+        self._bell.ring()
+        return bool(heard)

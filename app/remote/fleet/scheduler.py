@@ -91,11 +91,10 @@ def security_of(
         for name, place in places.items()
     }
     for name, file in files.items():
-        variable = f"distributed.comm.tls.{places[name]} of Dask's configuration"
-        if not file and name != "key":
-            raise HostError(f"{address} needs certificates, and {variable} names none", _HOW)
-        if file and not Path(file).is_file():
-            raise HostError(f"{variable} names {file}, where no file is", _HOW)
+        if (file or name != "key") and not Path(file or "").is_file():
+            variable = f"distributed.comm.tls.{places[name]} of Dask's configuration"
+            problem = f"{file}, where no file is" if file else "none"
+            raise HostError(f"{address} needs certificates, and {variable} names {problem}", _HOW)
     security = Security(
         require_encryption=True,
         tls_ca_file=files["ca_file"],

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import logging
-import os
 import signal
 import socket
-import subprocess
 import sys
 import time
-from threading import Lock, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
 import dask
 from distributed import Worker
 
+from app.machine.child import Child
 from app.remote.fleet.scheduler import (
     KEY,
     RESOURCE,
@@ -28,61 +25,10 @@ from app.remote.fleet.scheduler import (
     security_of,
     versions,
 )
-from app.remote.link import BLOCK_BYTES, SILENCE_S, HostError, write_whole
+from app.remote.link import SILENCE_S, HostError
 from exporters import install_layout
 
-_MOST_BYTES = 8 * BLOCK_BYTES
-"""Output that nobody has fetched yet: beyond, the process waits."""
-_BEGUN_WAIT_S = 0.5
-
-
-class _Process:
-    """A host's process, what it has said, and when somebody last asked for that."""
-
-    def __init__(self, arguments: tuple[str, ...]) -> None:
-        command = install_layout.starter_command("app", "worker", "--stdio", *arguments)
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-            env=install_layout.child_environment(),
-        )
-        self._said, self._lock = bytearray(), Lock()
-        self._asked_s = time.monotonic()
-        Thread(target=self._hear, daemon=True).start()
-
-    def exchange(self, data: bytes) -> tuple[bytes, str]:
-        """Pass on what the run says; what the process has said since, or how it ended."""
-        self._asked_s = time.monotonic()
-        assert self._process.stdin
-        with contextlib.suppress(OSError):  # it has ended, which is told below
-            write_whole(self._process.stdin, data)
-        is_over = self._process.poll() is not None
-        with self._lock:
-            said, self._said = bytes(self._said), bytearray()
-        return said, "" if said or not is_over else f"it ended, code {self._process.returncode}"
-
-    def wait(self) -> int:
-        """Until its end; one that nobody asks for any more is ended."""
-        while self._process.poll() is None:
-            if time.monotonic() - self._asked_s > SILENCE_S:
-                self.close()
-            time.sleep(_BEGUN_WAIT_S)
-        return self._process.returncode
-
-    def close(self) -> None:
-        if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-    def _hear(self) -> None:
-        assert self._process.stdout
-        while data := self._process.stdout.read(BLOCK_BYTES):
-            while len(self._said) > _MOST_BYTES:
-                time.sleep(_BEGUN_WAIT_S)
-            with self._lock:
-                self._said += data
+_LOOK_S = 0.5
 
 
 class MeasureWorker(Worker):
@@ -108,45 +54,64 @@ class MeasureWorker(Worker):
         }
         super().__init__(*args, **{**options, **fixed})
         self.host_arguments = host_arguments
-        self.processes: dict[str, _Process] = {}
+        self.children: dict[str, Child] = {}
+        self.asked_s: dict[str, float] = {}
+        """When somebody last asked for what a process has said."""
         self.ended: set[str] = set()
 
-    def measure(self, link: str) -> int:
-        """The task: the process of a link from its start to its end. It has the worker's one thread
-        until then, so that Dask sees it at work."""
-        if link in self.processes or link in self.ended:
-            return 0
-        process = self.processes[link] = _Process(self.host_arguments)
-        return process.wait()
+    def start_child(self, link: str) -> Child:
+        """The process of a link."""
+        self.asked_s[link] = time.monotonic()
+        command = install_layout.starter_command("app", "worker", "--stdio", *self.host_arguments)
+        self.children[link] = Child(command)
+        return self.children[link]
+
+    def measure(self, link: str) -> None:
+        """The task: the process of a link from its start to its end, or until nobody asks for it
+        any more. It has the worker's one thread until then, so that Dask sees it at work."""
+        if link in self.children or link in self.ended:
+            return
+        child = self.start_child(link)
+        while not child.ended():
+            if time.monotonic() - self.asked_s[link] > SILENCE_S:
+                child.kill()
+            time.sleep(_LOOK_S)
 
     async def close(self, *args: Any, **options: Any) -> Any:
         """Processes end with their worker."""
-        for process in self.processes.values():
-            process.close()
+        for child in self.children.values():
+            child.kill()
         return await super().close(*args, **options)
 
 
 async def exchange(
-    link: str, data: bytes, measures: bool, dask_worker: Any
-) -> tuple[bytes | None, str]:
-    """Called on a worker: pass bytes on to the process of a link, and give what it has said, or how
-    it ended; None where its task has not begun."""
-    process = dask_worker.processes.get(link)
-    if process is None:
-        if measures:
-            await asyncio.sleep(_BEGUN_WAIT_S)
+    link: str, lines: list[str], measures: bool, dask_worker: Any
+) -> tuple[list[str] | None, str]:
+    """Called on a worker: pass lines on to the process of a link, and give those that it has said,
+    and how it ended; None where its task has not begun."""
+    child = dask_worker.children.get(link)
+    if child is None:
+        if measures or link in dask_worker.ended:
+            await asyncio.sleep(_LOOK_S)
             return None, ""
-        process = dask_worker.processes[link] = _Process(dask_worker.host_arguments)
-    said: tuple[bytes, str] = await asyncio.to_thread(process.exchange, data)
-    return said
+        child = dask_worker.start_child(link)
+    dask_worker.asked_s[link] = time.monotonic()
+
+    def talk() -> tuple[list[str], str]:
+        for line in lines:
+            child.send(line)
+        is_over = child.ended()
+        return child.lines(), child.how_it_ended() if is_over else ""
+
+    return await asyncio.to_thread(talk)
 
 
 async def close(link: str, dask_worker: Any) -> None:
     """Called on a worker: end the process of a link, which may not have begun."""
     dask_worker.ended.add(link)
-    process = dask_worker.processes.pop(link, None)
-    if process is not None:
-        process.close()
+    child = dask_worker.children.pop(link, None)
+    if child is not None:
+        child.kill()
 
 
 def _described(worker: Worker) -> dict[str, Any]:

@@ -1,16 +1,14 @@
 """The hosts of a sweep before anything is written: reached, compared with this machine, refused.
 
-What differs and matters is a HostError that names both sides; what only may matter is said once
-and stands in the rows.
+What differs and matters is a HostError that names both sides; a clock that is off stands in the
+rows.
 """
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 
 from app.cases.case import Case
 from app.machine.placement import as_list
@@ -21,21 +19,14 @@ from app.remote.link import HostError
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 
-CLOCK_OFF_S = 2.0
-"""Clocks that differ by more are told of: times of rows are those of their hosts."""
-
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Hosts that can measure for us; `warnings` are diagnostics of single ones, by name.
-
-    With `send_code` files of the user's own may run there.
-    """
+    """Hosts that can measure for us; with `send_code` files of the user's own may run there."""
 
     carrier: Carrier
     hosts: tuple[Host, ...]
     send_code: bool = False
-    warnings: Mapping[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
 
     @property
     def runtimes(self) -> tuple[str, ...]:
@@ -58,16 +49,10 @@ def cluster_of(plan: Plan) -> Iterator[Cluster | None]:
     if not plan.cluster:
         yield None
         return
-    carrier = open_carrier(plan.cluster, plan.insecure_cluster)
-    try:
-        start_ns = time.time_ns()
+    with closing(open_carrier(plan.cluster, plan.insecure_cluster)) as carrier:
         hosts = ask_hosts(carrier)
-        end_ns = time.time_ns()
         reject_cores(hosts, plan.chosen_cores, plan.realtime is not None)
-        warnings = {host.name: (*_clock(host, start_ns, end_ns), *_python(host)) for host in hosts}
-        yield Cluster(carrier, hosts, plan.send_code, warnings)
-    finally:
-        carrier.close()
+        yield Cluster(carrier, hosts, plan.send_code)
 
 
 def reject_cores(hosts: Sequence[Host], chosen_cores: Collection[int], is_realtime: bool) -> None:
@@ -86,30 +71,8 @@ def reject_cores(hosts: Sequence[Host], chosen_cores: Collection[int], is_realti
             )
 
 
-def clock_offset_s(host: Host, start_ns: int, end_ns: int) -> float:
-    """By how much its clock is ahead of ours, negative if behind; 0 while it may be right.
-
-    It was read while the host was asked: between those two moments of ours, if both are right.
-    """
-    behind_s, ahead_s = (start_ns - host.utc_ns) / 1e9, (host.utc_ns - end_ns) / 1e9
-    if max(behind_s, ahead_s) <= CLOCK_OFF_S:
-        return 0.0
-    return ahead_s if ahead_s > behind_s else -behind_s
-
-
-def _clock(host: Host, start_ns: int, end_ns: int) -> Iterator[Diagnostic]:
-    offset_s = clock_offset_s(host, start_ns, end_ns)
-    if offset_s:
-        yield diagnostic(
-            "host_clock_off",
-            host.name,
-            offset_s=abs(offset_s),
-            direction="ahead" if offset_s > 0 else "behind",
-        )
-
-
-def _python(host: Host) -> Iterator[Diagnostic]:
-    local_version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    remote_version = ".".join(host.python.split(".")[:2])
-    if remote_version != local_version:
-        yield diagnostic("host_python_differs", host.name, there=remote_version, here=local_version)
+def clock_warning(host: Host) -> Iterator[Diagnostic]:
+    """That its times are those of a clock that differs from ours, if it does."""
+    if offset_s := host.clock_off_s:
+        direction = "ahead" if offset_s > 0 else "behind"
+        yield diagnostic("host_clock_off", host.name, offset_s=abs(offset_s), direction=direction)

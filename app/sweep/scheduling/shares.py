@@ -27,7 +27,7 @@ from app.run_folder.journal import (
 )
 from app.run_folder.manifest import manifest_text
 from app.run_folder.run import SAMPLES, Run
-from app.sweep.scheduling.cluster import Cluster
+from app.sweep.scheduling.cluster import Cluster, clock_warning
 from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.round_budget import RoundPolicy, Tally
 from app.sweep.scheduling.round_jobs import (
@@ -259,7 +259,7 @@ class SharedSweep(GridScheduler):
         own = replace(
             manifest, plan=plan, cases=tuple(cases), files=(), fingerprints=(), started_in=""
         )
-        warnings = list(self.cluster.warnings.get(host.name, ()))
+        warnings = list(clock_warning(host))
         for told in (entry for case in cases for entry in self._told.get(case.case_id, ())):
             warnings += [] if told in warnings else [told]
         exported = tuple(Exported(*key, reply) for key, reply in self._models_of(cases))

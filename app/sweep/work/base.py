@@ -12,6 +12,7 @@ from typing import ClassVar, Literal, Protocol
 from app.cases.telemetry import GpuState, Reading
 from app.formatting.case_labels import FILE_NAMES, ModelNames
 from app.formatting.text import duration
+from app.machine.child import Bell
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line
 from app.run_folder.live_status import Live
@@ -119,8 +120,8 @@ class Launcher(Protocol):
 class Executor(Launcher, Protocol):
     """Where work runs; some of its workers serve one request after another."""
 
-    def ring(self) -> None:
-        """End the waiting of the sweep's own thread, from any thread."""
+    bell: Bell
+    """On which the sweep's own thread waits."""
 
     def exporter(self) -> WorkerChannel:
         """An export process, idle or new, which serves one request after another."""

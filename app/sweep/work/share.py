@@ -24,9 +24,9 @@ from app.formatting.case_labels import FILE_NAMES, ModelNames
 from app.formatting.text import counted
 from app.machine.environment import graphlap_version
 from app.machine.installed_runtimes import runtime
-from app.remote.carriers import Carrier, refuse_release
+from app.remote.carriers import Carrier
 from app.remote.facts import Host
-from app.remote.link import HostError, Link
+from app.remote.link import HostError, Link, data_of
 from app.run_folder.bundle import BUNDLE
 from app.run_folder.files import text_digest, write_atomically
 from app.run_folder.folder import RunFolder, samples_name
@@ -159,8 +159,8 @@ class ShareWork(Work):
                 # What the cache keeps is called by its content, and was read when it was taken.
                 digest = path.stem if _SHA256.fullmatch(path.stem) else file_sha256(path)
                 self._sources[digest] = path
-                files[name] = (digest, path.stat().st_size)
-            self._link = self._carrier.open(self.share.host.name, place.ring)
+                files[name] = digest
+            self._link = self._carrier.open(self.share.host.name, place.bell)
             self._link.send({"share": files})
         except OSError as error:
             self.is_ours = True
@@ -172,8 +172,8 @@ class ShareWork(Work):
         link = self._link
         assert link is not None, "it was started"
         try:
-            for values, data in link.take():
-                self._take(values, data)
+            for values in link.take():
+                self._take(values)
         except (HostError, CodecError) as error:
             self._lose(error.cause if isinstance(error, HostError) else str(error))
         if link.lost and not self.over:
@@ -226,22 +226,19 @@ class ShareWork(Work):
         self.lost, self.over = why, True
         self.close()
 
-    def _take(self, values: dict[str, Any], data: bytes) -> None:
+    def _take(self, values: dict[str, Any]) -> None:
         """One message; HostError for one that no host sends."""
-        host = self.share.host.name
         assert self._link is not None
         match values:
-            case {"graphlap": release}:
-                refuse_release(host, release)
             case {"waits": str(reason)}:
-                self._news.append(f"{host}: {reason:.200}")
+                self._news.append(f"{self.share.host.name}: {reason:.200}")
             case {"lacks": list(digests)}:
                 for digest in digests:
                     if digest not in self._sources:
                         raise HostError("it asks for a file that is none of the share's", "")
-                    self._link.send_file(self._sources[digest])
+                    self._link.send(self._sources[digest])
             case {"file": str(name), "offset": int(offset)}:
-                self._receive(name, offset, data)
+                self._receive(name, offset, data_of(values))
             case {"refused": str(cause)}:
                 raise HostError(f"{cause:.500}", "")
             case {"ended": int(code)}:

@@ -12,7 +12,7 @@ from app.__main__ import main
 from app.commands.cache import cache_text, clear_cache
 from app.console.streams import ERROR_FILE, take_error_file
 from app.machine.release_environments import PINNED
-from app.remote.ssh import COMMAND_VARIABLE
+from app.remote.carriers import COMMAND_VARIABLE
 from exporters.cache import Store
 from tests.app.remote.processes import scripted
 from tests.checkout import ROOT

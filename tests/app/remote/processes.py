@@ -31,17 +31,14 @@ def between(path: Path, name: str, body: str) -> Sequence[str]:
     in their place."""
     program = f"""
 sys.path.insert(0, {str(ROOT)!r})
-from app.remote.link import Frames, frame
+from app.remote.link import data_of, data_text
 from app.run_folder.files import LINE
 {body}
-host = subprocess.Popen(sys.argv[1:], stdin=0, stdout=subprocess.PIPE, bufsize=0)
-frames = Frames()
-while data := os.read(host.stdout.fileno(), 1 << 20):
-    for values, body in frames.take(data):
-        for message in change(values, body):
-            out = memoryview(frame(*message))
-            while out:
-                out = out[os.write(1, out):]
+host = subprocess.Popen(sys.argv[1:], stdin=0, stdout=subprocess.PIPE)
+for line in host.stdout:
+    values = json.loads(line)
+    for values, data in change(values, data_of(values) if "data" in values else b""):
+        print(json.dumps({{**values, "data": data_text(data)}} if data else values), flush=True)
 """
     return scripted(path, program, *command_of(name))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,9 +16,8 @@ import pytest
 
 from app.machine.environment import graphlap_version
 from app.remote import host as host_module
-from app.remote.host import Host, _Sent
-from app.remote.link import BLOCK_BYTES, Frames, HostError, frame
-from app.remote.store import FileStore, own_folder, plain
+from app.remote.host import Host, _Sent, plain
+from app.remote.link import BLOCK_BYTES, HostError, data_of, data_text
 
 MACHINE = "of this test"
 
@@ -27,23 +26,21 @@ class Talk:
     """The run's side of the link."""
 
     def __init__(self, send: int, receive: int) -> None:
-        self._send, self._receive = send, receive
-        self._frames = Frames()
-        self._messages: list[dict[str, Any]] = []
+        self._send, self.receive = send, os.fdopen(receive, "rb")
 
-    def say(self, values: dict[str, Any], data: bytes = b"") -> None:
-        os.write(self._send, frame(values, data))
+    def say(self, values: dict[str, Any]) -> None:
+        os.write(self._send, json.dumps(values).encode() + b"\n")
+
+    def bring(self, content: bytes) -> None:
+        for data in (content, b""):
+            self.say({"data": data_text(data)})
 
     def hear(self, key: str) -> Any:
         """What the next message that has the key says of it."""
-        deadline = time.monotonic() + 60.0
-        while time.monotonic() < deadline:
-            while self._messages:
-                message = self._messages.pop(0)
-                if key in message:
-                    return message[key]
-            data = os.read(self._receive, BLOCK_BYTES)
-            self._messages += [values for values, _ in self._frames.take(data)]
+        for line in self.receive:
+            values: dict[str, Any] = json.loads(line)
+            if key in values:
+                return values[key]
         raise AssertionError(f"no message has {key}")
 
 
@@ -54,14 +51,15 @@ def served() -> Iterator[Talk]:
     host = Host(there, back, (), MACHINE)
     thread = Thread(target=host.serve)
     thread.start()
+    talk = Talk(send, receive)
     try:
-        yield Talk(send, receive)
+        yield talk
     finally:
         os.close(send)
         thread.join(30.0)
         assert not thread.is_alive(), "it ends with the link"
         os.close(there)
-        os.close(receive)
+        talk.receive.close()
 
 
 @pytest.fixture
@@ -85,13 +83,13 @@ def test_a_file_that_was_damaged_in_the_store_is_brought_again(root: Path) -> No
     with served() as talk:
         for damaged in (False, True):
             if damaged:
-                (root / "files" / digest).write_bytes(b"x" + content[1:])
-            talk.say({"share": {"bundle/0/w": [digest, len(content)]}})
+                (root / "objects" / digest).write_bytes(b"x" + content[1:])
+            talk.say({"share": {"bundle/0/w": digest}})
             assert talk.hear("lacks") == [digest]
-            talk.say({"content": True}, content)
+            talk.bring(content)
             talk.hear("ended")  # it is no run folder
-            assert (root / "files" / digest).read_bytes() == content
-        talk.say({"share": {"bundle/0/w": [digest, len(content)]}})
+            assert (root / "objects" / digest).read_bytes() == content
+        talk.say({"share": {"bundle/0/w": digest}})
         assert talk.hear("lacks") == []
         talk.hear("ended")
 
@@ -99,11 +97,11 @@ def test_a_file_that_was_damaged_in_the_store_is_brought_again(root: Path) -> No
 def test_a_file_of_another_content_is_refused_and_not_kept(root: Path) -> None:
     digest = hashlib.sha256(b"right").hexdigest()
     with served() as talk:
-        talk.say({"share": {"manifest.json": [digest, 5]}})
+        talk.say({"share": {"manifest.json": digest}})
         talk.hear("lacks")
-        talk.say({"content": True}, b"wrong")
+        talk.bring(b"wrong")
         assert "another content" in talk.hear("refused")
-    assert not list((root / "files").iterdir())
+    assert not list((root / "objects").iterdir())
 
 
 @pytest.mark.parametrize("name", ["../escaped", "/tmp/escaped", "a/../../b"])
@@ -112,8 +110,9 @@ def test_a_name_that_leads_out_of_the_share_is_refused(root: Path, name: str) ->
         plain(name)
     with served() as talk:
         digest = hashlib.sha256(b"").hexdigest()
-        talk.say({"share": {name: [digest, 0]}})
+        talk.say({"share": {name: digest}})
         talk.hear("lacks")
+        talk.bring(b"")
         assert "is no file's name" in talk.hear("refused")
 
 
@@ -130,27 +129,15 @@ def test_a_machine_that_measures_for_somebody_else_is_waited_for_so_long(
         assert "another run measures there" in talk.hear("refused")
 
 
-def test_the_store_forgets_what_was_used_longest_ago(tmp_path: Path) -> None:
-    store = FileStore(tmp_path, 100)
-    digests = []
-    for number in range(3):
-        part = tmp_path / "part"
-        part.write_bytes(bytes([number]) * 40)
-        digests.append(hashlib.sha256(part.read_bytes()).hexdigest())
-        store.take(digests[-1], part)
-        os.utime(tmp_path / "files" / digests[-1], (number, number))
-    assert [store.has(digest) for digest in digests] == [False, True, True]
-    with pytest.raises(HostError, match="GRAPHLAP_CACHE_LIMIT"):
-        store.refuse_large(101)
-
-
-def test_folders_of_processes_that_were_killed_are_removed(tmp_path: Path) -> None:
-    abandoned = tmp_path / "shares" / "abandoned"
-    abandoned.mkdir(parents=True)
-    (abandoned / "lock").touch()
-    with own_folder(tmp_path / "shares") as first, own_folder(tmp_path / "shares") as second:
-        assert sorted((tmp_path / "shares").iterdir()) == sorted([first, second])
-    assert not list((tmp_path / "shares").iterdir())
+def test_a_host_that_may_not_keep_so_much_refuses_the_share(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", "100")
+    with served() as talk:
+        talk.say({"share": {"bundle/0/w": hashlib.sha256(bytes(101)).hexdigest()}})
+        talk.hear("lacks")
+        talk.bring(bytes(101))
+        assert "raise the cache's limit" in talk.hear("action")
 
 
 def test_a_journal_is_sent_after_the_files_that_it_tells_of(tmp_path: Path) -> None:
@@ -160,7 +147,7 @@ def test_a_journal_is_sent_after_the_files_that_it_tells_of(tmp_path: Path) -> N
     sent = _Sent(tmp_path)
     (tmp_path / "journal/w.jsonl").write_bytes(b"line\n")
     (tmp_path / "samples/a.0.bin").write_bytes(bytes(BLOCK_BYTES + 5))
-    parts = [(m["file"], m["offset"], len(data)) for m, data in sent.news()]
+    parts = [(m["file"], m["offset"], len(data_of(m))) for m in sent.news()]
     assert parts == [
         ("samples/a.0.bin", 0, BLOCK_BYTES),
         ("samples/a.0.bin", BLOCK_BYTES, 5),
@@ -170,18 +157,7 @@ def test_a_journal_is_sent_after_the_files_that_it_tells_of(tmp_path: Path) -> N
         journal.write(b"more\n")
     (tmp_path / "samples/a.0.bin").unlink()
     (tmp_path / "samples/a.0.bin").write_bytes(b"anew")
-    assert [(m["file"], m["offset"], data) for m, data in sent.news()] == [
+    assert [(m["file"], m["offset"], data_of(m)) for m in sent.news()] == [
         ("samples/a.0.bin", 0, b"anew"),
         ("journal/w.jsonl", 5, b"more\n"),
     ]
-
-
-def test_frames_are_cut_from_pieces_of_any_size_and_bounded() -> None:
-    stream = b"motd\n" + frame({"a": 1}) + frame({"b": 2}, b"\n{}\n") + frame({"c": 3})
-    for size in (1, 3, len(stream)):
-        frames = Frames()
-        pieces = [stream[place : place + size] for place in range(0, len(stream), size)]
-        found = [message for piece in pieces for message in frames.take(piece)]
-        assert [data for _, data in found] == [b"", b"\n{}\n", b""]
-    with pytest.raises(HostError):
-        list(Frames().take(b'{"bytes": 99999999}\n'))

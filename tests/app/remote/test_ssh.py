@@ -22,9 +22,8 @@ import pytest
 
 from app.__main__ import main
 from app.machine.environment import graphlap_version
-from app.remote.carriers import ask_hosts, open_carrier
+from app.remote.carriers import COMMAND_VARIABLE, PipeCarrier, ask_hosts, open_carrier
 from app.remote.link import HostError
-from app.remote.ssh import COMMAND_VARIABLE, PipeCarrier, ssh_carrier
 from exporters import install_layout
 from tests.app.headless.batch import launch, rows, run
 from tests.app.remote.processes import is_gone, scripted, wait_until
@@ -94,8 +93,8 @@ def test_an_address_that_means_nothing_is_refused(address: str, said: str) -> No
 
 
 def test_rows_call_hosts_as_the_address_does(stand_in: Path) -> None:
-    assert ssh_carrier("ssh:pi@one,two").names == ("one", "two")
-    assert ssh_carrier("ssh:a@one,b@one").names == ("a@one", "b@one"), "two users of one host"
+    assert open_carrier("ssh:pi@one,two").names == ("one", "two")
+    assert open_carrier("ssh:a@one,b@one").names == ("a@one", "b@one"), "two users of one host"
 
 
 @pytest.mark.parametrize(
@@ -139,8 +138,8 @@ def test_all_hosts_that_can_not_be_reached_are_named_and_nothing_is_written(
         *("--headless", "--models", "mlp", "--cluster", "ssh:one,two", "--out", str(out))
     )
     assert code == 2
-    assert "one: its process ended with code 1" in errors
-    assert "two: its process ended with code 1" in errors
+    assert "one: its process ended with exit code 1" in errors
+    assert "two: its process ended with exit code 1" in errors
     assert not out.exists()
 
 

@@ -8,37 +8,30 @@ from dataclasses import replace
 import pytest
 
 from app.cases.case import Case
-from app.machine.environment import graphlap_version
-from app.remote.carriers import refuse_release
+from app.remote.carriers import _parsed
 from app.remote.facts import Host, RuntimeThere
 from app.remote.link import HostError
-from app.sweep.scheduling.cluster import _clock, _python, reject_cores
+from app.sweep.scheduling.cluster import reject_cores
 from app.sweep.scheduling.shares import comparison_groups, refused_everywhere
+from exporters.codec import to_json
 from runtimes.base import Available, Unavailable
 
 
 def a_host(**other: object) -> Host:
-    host = Host("board", "m", {}, {}, (0, 1), "3.11.7", "0.1.0", time.time_ns())
+    host = Host("board", "m", {}, {}, (0, 1), "0.1.0", time.time_ns())
     return replace(host, **other)  # type: ignore[arg-type]
 
 
-def test_another_version_is_refused_with_both_named() -> None:
-    version = graphlap_version()
-    refuse_release("board", version)
-    with pytest.raises(HostError, match=f"board has Graphlap 9.9 and this machine has {version}"):
-        refuse_release("board", "9.9")
+def test_cores_that_a_host_lacks_are_refused_and_a_clock_that_is_off_is_told() -> None:
     with pytest.raises(HostError, match="board has the cores 0-1, and --cores names 7"):
         reject_cores([a_host()], (1, 7), False)
     with pytest.raises(HostError, match="could hang it"):
         reject_cores([a_host()], (0, 1), True)
     now = time.time_ns()
-    assert list(_clock(a_host(utc_ns=now), now - 10**9, now)) == []
-    (diagnostic,) = _clock(a_host(utc_ns=now + 3600 * 10**9), now, now)
-    assert (diagnostic.code, diagnostic.subject) == ("host_clock_off", "board")
-    assert diagnostic.parameters["offset_s"] == pytest.approx(3600.0, abs=1.0)
-    (other,) = _python(a_host(python="3.14.2"))
-    assert (other.code, other.subject) == ("host_python_differs", "board")
-    assert "3.14" in other.parameters.values()
+    for offset_s in (0, 3600, -3600):
+        values = to_json(a_host(utc_ns=now + offset_s * 10**9))
+        found = _parsed("board", values, now - 10**9).clock_off_s
+        assert found == pytest.approx(offset_s, abs=1.5)
 
 
 def test_what_no_host_has_is_told_at_once_with_what_each_lacks() -> None:

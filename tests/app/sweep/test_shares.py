@@ -7,7 +7,6 @@ became of the hosts.
 from __future__ import annotations
 
 import json
-import os
 import signal
 import time
 from collections import Counter
@@ -25,8 +24,7 @@ from app.machine.environment import describe_host
 from app.plan.command_line import parse
 from app.plan.options import plan_from_options
 from app.remote import link
-from app.remote.carriers import ask_hosts
-from app.remote.ssh import PipeCarrier
+from app.remote.carriers import PipeCarrier, ask_hosts
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
@@ -302,7 +300,7 @@ def test_a_hosts_run_ends_with_the_process_that_asked_for_it(tmp_path: Path) -> 
             (process,) = processes_of(run).values()
             children.extend(process.children(recursive=True))
             (work,) = (w for w in run._engine.in_flight if w.kind == "share")
-            os.close(work._link._process.stdin.fileno())  # type: ignore[attr-defined]
+            work._link._process._stdin.close()  # type: ignore[attr-defined]
 
     with a_run(tmp_path, "--rounds", "20", graphs=1) as folder:
         start_s = time.monotonic()
