@@ -48,10 +48,8 @@ class Figures(ModelFiles):
     baseline: Annotated[
         str,
         Setting(
-            flag="--baseline",
             metavar="X",
             help="compare with this runtime, model, @environment or option of the run",
-            form=Word(),
             group=COMPARISON,
             common=True,
             label="Baseline",
@@ -83,7 +81,6 @@ class Figures(ModelFiles):
     aa: Annotated[
         Count | None,
         Setting(
-            flag="--aa",
             metavar="N",
             help="run N A/A comparisons per case: false positives, detectable change",
             form=Word(integer_from(1)),
@@ -118,7 +115,6 @@ class Figures(ModelFiles):
         Count | None,
         Setting(
             is_capability=True,
-            flag="--cold-start",
             metavar="N",
             help="also start N fresh processes per case: time to their first answer",
             form=Word(integer_from(1)),
@@ -135,7 +131,6 @@ class Figures(ModelFiles):
     page_cache: Annotated[
         PageCache,
         Setting(
-            flag="--page-cache",
             metavar="STATE",
             help="page cache of --cold-start: warm (default) or dropped",
             form=Word(choice_of(get_args(PageCache))),
@@ -144,14 +139,12 @@ class Figures(ModelFiles):
             example="warm",
             fold=FIGURES_FOLD,
             values="`warm`, `dropped`",
-            notes="Where the files of cold starts are.",
         ),
     ] = "warm"
     percentiles: Annotated[
         tuple[float, ...],
         Field(min_length=1),
         Setting(
-            flag="--percentiles",
             metavar="P,…",
             help="percentiles to show, such as 50,99,99.99",
             form=Words(percentile, percentile_text),
@@ -203,7 +196,6 @@ class Figures(ModelFiles):
     sequential: Annotated[
         On,
         Setting(
-            flag="--sequential",
             help="add rounds until each verdict is decided, up to --rounds",
             form=Switch(),
             group=COMPARISON,
@@ -218,7 +210,6 @@ class Figures(ModelFiles):
     detect: Annotated[
         DetectableShare | None,
         Setting(
-            flag="--detect",
             metavar="P",
             help="a gate must be able to find a slowdown of P; adds rounds for it",
             form=Word(share, share_text),

@@ -16,7 +16,6 @@ from app.plan.settings.setting import (
     Pairs,
     Setting,
     Switch,
-    Word,
     always,
 )
 
@@ -47,10 +46,8 @@ class PlanSettings(Figures):
     cluster: Annotated[
         str,
         Setting(
-            flag="--cluster",
             metavar="ADDRESS",
             help="measure on other machines: ssh:HOST,HOST or tls://SCHEDULER:8786",
-            form=Word(),
             group=PLACE,
             commands=(*PLANNED, "resume", "study", "doctor"),
             runs_code=always,
@@ -66,7 +63,6 @@ class PlanSettings(Figures):
     per_host: Annotated[
         On,
         Setting(
-            flag="--per-host",
             help="measure every case on every machine of --cluster",
             form=Switch(),
             group=PLACE,
@@ -74,13 +70,11 @@ class PlanSettings(Figures):
             label="Every case on every host",
             term="every host",
             fold=PLACES_FOLD,
-            notes="Of `cluster`: every case on every machine that has its runtime.",
         ),
     ] = False
     send_code: Annotated[
         On,
         Setting(
-            flag="--send-code",
             help="allow file.py:factory of your own to run on --cluster",
             form=Switch(),
             group=PLACE,
@@ -89,13 +83,11 @@ class PlanSettings(Figures):
             label="Send own code to hosts",
             term="send code",
             fold=PLACES_FOLD,
-            notes="Of `cluster`: your own `file.py:factory` may run there.",
         ),
     ] = False
     insecure_cluster: Annotated[
         On,
         Setting(
-            flag="--insecure-cluster",
             help="use a tcp:// scheduler without certificates",
             form=Switch(),
             group=PLACE,
@@ -104,6 +96,5 @@ class PlanSettings(Figures):
             label="Cluster without certificates",
             term="no certificates",
             fold=PLACES_FOLD,
-            notes="Of a `tcp://` scheduler: without certificates, off this machine too.",
         ),
     ] = False

@@ -30,7 +30,6 @@ class Limits(Measurements):
     memory_limit: Annotated[
         str,
         Setting(
-            flag="--memory-limit",
             label="&Memory",
             term="memory limit",
             metavar="SIZE",
@@ -40,13 +39,11 @@ class Limits(Measurements):
             commands=(*PLANNED, "check", "study"),
             values="`8GiB`, `512MiB`",
             absent="none; for a search most of what is free",
-            notes="What a measuring process may use of the host's memory.",
         ),
     ] = ""
     device_memory_limit: Annotated[
         str,
         Setting(
-            flag="--device-memory-limit",
             metavar="SIZE",
             help="GPU memory that a measuring process may use, such as 16GiB",
             form=Word(size),
@@ -56,17 +53,13 @@ class Limits(Measurements):
             fold=LIMITS_FOLD,
             values="`16GiB`",
             absent="all of it",
-            notes="What a measuring process may use of a GPU's memory: the rest is reserved while "
-            "it runs.",
         ),
     ] = ""
     cores: Annotated[
         str,
         Setting(
-            flag="--cores",
             metavar="N,…",
             help="cores of the measuring process, such as 2,3 or 2-5",
-            form=Word(),
             group=PLACE,
             commands=(*PLANNED, "study"),
             common=True,
@@ -82,7 +75,6 @@ class Limits(Measurements):
     lock_memory: Annotated[
         On,
         Setting(
-            flag="--lock-memory",
             help="lock the measuring process into memory",
             form=Switch(),
             group=PLACE,
@@ -94,7 +86,6 @@ class Limits(Measurements):
     realtime: Annotated[
         Priority | None,
         Setting(
-            flag="--realtime",
             metavar="PRIORITY",
             help="SCHED_FIFO priority, 1 to 99; needs --cores with one core left free",
             form=Word(integer_from(1)),

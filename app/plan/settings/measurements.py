@@ -42,7 +42,6 @@ class RunLength(BaseModel):
     seed: Annotated[
         Seed | None,
         Setting(
-            flag="--seed",
             label="See&d",
             term="seed",
             metavar="N",
@@ -66,7 +65,6 @@ class RunLength(BaseModel):
             toml="preset",
             metavar="NAME",
             help="glance, quick (default), brief, standard or publication",
-            form=Word(),
             group=LENGTH,
             commands=(*PLANNED, "study"),
             common=True,
@@ -77,7 +75,6 @@ class RunLength(BaseModel):
     rounds: Annotated[
         Count | None,
         Setting(
-            flag="--rounds",
             label="R&ounds",
             term="round",
             metavar="N",
@@ -162,10 +159,8 @@ class Measurements(RunLength):
         str,
         Setting(
             is_capability=True,
-            flag="--accuracy",
             metavar="PATH",
             help="test each model on labelled images: a folder of classes, or an .npz",
-            form=Word(),
             group=ADDITIONS,
             label="Labelled data",
             term="accuracy data",
@@ -173,7 +168,6 @@ class Measurements(RunLength):
             fold=FILES_FOLD,
             values="folder or `.npz`",
             absent="each model's own",
-            notes="Labelled data for a top-1 accuracy, after the rounds.",
         ),
     ] = ""
     profile_ops: Annotated[
@@ -187,25 +181,21 @@ class Measurements(RunLength):
             form=Switch(),
             group=ADDITIONS,
             common=True,
-            notes="Operator times of each case, after the rounds.",
         ),
     ] = False
     largest_batch: Annotated[
         On,
         Setting(
             is_capability=True,
-            flag="--largest-batch",
             label="Largest batch",
             help="search for the largest batch that fits, from --batch or 1 on",
             form=Switch(),
             group=ADDITIONS,
-            notes="Each case is the first try of a search for the largest batch that fits.",
         ),
     ] = False
     check: Annotated[
         On,
         Setting(
-            flag="--check",
             help="compile each case as far as this machine can, and measure nothing",
             form=Switch(),
             group=ADDITIONS,
@@ -220,10 +210,8 @@ class Measurements(RunLength):
         str,
         Setting(
             is_capability=True,
-            flag="--slo",
             metavar="P=TIME",
             help="search for the highest request rate that keeps a target (p99=5ms)",
-            form=Word(),
             group=ADDITIONS,
             label="Latency target",
             example="p99=5ms … (none)",
@@ -240,10 +228,8 @@ class Measurements(RunLength):
         str,
         Setting(
             is_capability=True,
-            flag="--tune",
             metavar="GOAL",
             help="search runtimes and options for the best p99, mean or throughput",
-            form=Word(),
             group=ADDITIONS,
             label="Tuning goal",
             example="throughput … (none)",
@@ -257,7 +243,6 @@ class Measurements(RunLength):
     max_error: Annotated[
         ErrorShare | None,
         Setting(
-            flag="--max-error",
             metavar="X",
             help="allowed output error of --tune, such as 2%; also searches precisions",
             form=Word(share, share_text),
@@ -267,7 +252,6 @@ class Measurements(RunLength):
             fold=FIGURES_FOLD,
             values="share above 0",
             absent="as the default's types allow",
-            notes="Of `tune`: the allowed error of the outputs, as a share of their largest value.",
         ),
     ] = None
 

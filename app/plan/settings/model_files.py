@@ -37,10 +37,8 @@ class ModelFiles(Limits):
     weights: Annotated[
         str,
         Setting(
-            flag="--weights",
             metavar="FILE",
             help="safetensors for the models of --models",
-            form=Word(),
             group=MODEL,
             commands=_COMPILE_COMMANDS,
             label="Weights",
@@ -48,16 +46,13 @@ class ModelFiles(Limits):
             fold=FILES_FOLD,
             values="`.safetensors`",
             absent="drawn by the seed",
-            notes="Weights for the torch module.",
         ),
     ] = ""
     inputs: Annotated[
         str,
         Setting(
-            flag="--inputs",
             metavar="FILE,…",
             help=".npz of inputs by name, or several sets (default: generated)",
-            form=Word(),
             group=MODEL,
             commands=_COMPILE_COMMANDS,
             label="Inputs",
@@ -65,16 +60,13 @@ class ModelFiles(Limits):
             fold=FILES_FOLD,
             values="`.npz`, or several with commas",
             absent="drawn by the seed",
-            notes="One array for each input of the graph.",
         ),
     ] = ""
     calibration: Annotated[
         str,
         Setting(
-            flag="--calibration",
             metavar="FILE",
             help=".npz of samples for int8 and fp8",
-            form=Word(),
             group=MODEL,
             commands=_COMPILE_COMMANDS,
             label="Calibration",
@@ -82,7 +74,6 @@ class ModelFiles(Limits):
             fold=FILES_FOLD,
             values="`.npz`",
             absent="drawn by the seed",
-            notes="Samples for int8 and fp8.",
         ),
     ] = ""
     from_nodes: Annotated[
@@ -99,7 +90,6 @@ class ModelFiles(Limits):
             fold=FILES_FOLD,
             values="list of names",
             absent="the whole graph",
-            notes="Where the measured part of a graph begins.",
         ),
     ] = ()
     to_nodes: Annotated[
@@ -116,25 +106,21 @@ class ModelFiles(Limits):
             fold=FILES_FOLD,
             values="list of names",
             absent="the whole graph",
-            notes="Where the measured part of a graph ends.",
         ),
     ] = ()
     rotate_inputs: Annotated[
         On,
         Setting(
-            flag="--rotate-inputs",
             help="change the inputs from run to run: the sets of --inputs, or 8 sets",
             form=Switch(),
             group=MODEL,
             label="Rotate inputs",
             fold=FILES_FOLD,
-            notes="Uses another set in each run: the sets of `inputs`, or eight generated ones.",
         ),
     ] = False
     save_inputs: Annotated[
         On,
         Setting(
-            flag="--save-inputs",
             help="keep the inputs in the run folder",
             form=Switch(),
             group=MODEL,
@@ -145,7 +131,6 @@ class ModelFiles(Limits):
     input_range: Annotated[
         dict[str, tuple[FiniteFloat, FiniteFloat]],
         Setting(
-            flag="--input-range",
             metavar="NAME=LO:HI",
             help="range of a generated input; integers include both ends",
             form=Pairs("name=low:high", span, span_text, name_has_equals=True),
@@ -178,7 +163,6 @@ class ModelFiles(Limits):
     custom_ops: Annotated[
         tuple[str, ...],
         Setting(
-            flag="--custom-ops",
             metavar="FILE",
             help="a library of operators for ONNX Runtime",
             form=Words(repeated=True),
@@ -191,7 +175,6 @@ class ModelFiles(Limits):
             fold=FILES_FOLD,
             values="list of files",
             absent="none",
-            notes="Libraries of operators for ONNX Runtime.",
         ),
     ] = ()
     checked: Annotated[
@@ -210,7 +193,6 @@ class ModelFiles(Limits):
     tolerance: Annotated[
         Tolerance | None,
         Setting(
-            flag="--tolerance",
             metavar="X",
             help="allowed output error, relative to the largest output",
             form=Word(amount, repr),
@@ -220,7 +202,6 @@ class ModelFiles(Limits):
             fold=LIMITS_FOLD,
             values="number",
             absent="what follows from the types that a graph multiplies in",
-            notes="Allowed output error, relative to the largest output.",
         ),
     ] = None
 

@@ -377,7 +377,8 @@ def loads_library(runtime: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """`form` reads the words of the flag and writes them.
+    """`form` reads the words of the flag, which is the key's unless another is given, and writes
+    them.
 
     `commands` accept it, and `common` ones are listed by their short help. `runs_code` says of a
     value whether it makes the program run code: the configuration file of a project must not have
@@ -389,10 +390,10 @@ class Setting:
     holds without it, and `notes` are more than `help` has room for.
     """
 
-    flag: str
     help: str
-    form: Form
     group: str
+    flag: str = ""
+    form: Form = Word()
     commands: tuple[str, ...] = PLANNED
     metavar: str = ""
     common: bool = False
@@ -410,6 +411,10 @@ class Setting:
     """The key of a list to which the values are added, of a setting that has no field."""
     key: str = ""
     scope: Scope = "command"
+
+    def __post_init__(self) -> None:
+        if self.key and not self.flag:
+            object.__setattr__(self, "flag", f"--{self.key.replace('_', '-')}")
 
     @property
     def dest(self) -> str:

@@ -75,7 +75,6 @@ class Sweep(BaseModel):
         tuple[str, ...],
         Field(min_length=1),
         Setting(
-            flag="--models",
             label="What",
             metavar="A,B,…",
             help="catalogue names, .onnx paths, globs, file.py:factory, hf:FOLDER",
@@ -86,13 +85,11 @@ class Sweep(BaseModel):
             runs_code=_names_code,
             values="list",
             absent="required",
-            notes="Catalogue names, `.onnx` paths, globs, `file.py:factory`, `hf:PATH`.",
         ),
     ]
     runtimes: Annotated[
         tuple[str, ...],
         Setting(
-            flag="--runtimes",
             label="Where",
             metavar="A,B,…",
             help="default: all available runtimes; all: every known runtime",
@@ -140,7 +137,6 @@ class Sweep(BaseModel):
             example="1, 2, 4 … (the model's own)",
             values="integers",
             absent="the model's own",
-            notes="Size of the batch axis.",
         ),
     ] = ()
     sequence_length: Annotated[
@@ -157,7 +153,6 @@ class Sweep(BaseModel):
             example="16, 64 … (the model's own)",
             values="integers",
             absent="the model's own",
-            notes="Size of the axis `sequence`.",
         ),
     ] = ()
     axes: Annotated[
@@ -181,7 +176,6 @@ class Sweep(BaseModel):
         tuple[Threads, ...],
         Field(min_length=1),
         Setting(
-            flag="--threads",
             metavar="N,…",
             help="threads of the engine (default 1); 0 leaves the number to it",
             form=Words(integer_from(0)),
@@ -192,7 +186,6 @@ class Sweep(BaseModel):
             term="threads",
             example="1",
             values="integers",
-            notes="How many threads the engine may use; `0` leaves the number to it.",
         ),
     ] = (1,)
     options: Annotated[
@@ -241,7 +234,6 @@ class Sweep(BaseModel):
             label="&Wait policy",
             term="wait policy",
             values="`spin`, `hybrid`, `sleep`",
-            notes="How idle time between runs is waited out.",
         ),
     ] = "spin"
     conditions: Annotated[
@@ -266,7 +258,6 @@ class Sweep(BaseModel):
         tuple[str, ...],
         Field(min_length=1),
         Setting(
-            flag="--batcher",
             metavar="max=N,wait=TIME",
             help="a dynamic batcher (max=8,wait=2ms); repeat to compare several",
             form=Words(
@@ -283,7 +274,6 @@ class Sweep(BaseModel):
     replicas: Annotated[
         tuple[Replicas, ...],
         Setting(
-            flag="--replicas",
             metavar="N,…",
             help="sessions that share the work of --scenario offline, such as 2,4",
             form=Words(integer_from(1)),
@@ -344,7 +334,6 @@ class Sweep(BaseModel):
 
 IDLE_SWEEP = Setting(
     key="idle_sweep",
-    flag="--idle-sweep",
     metavar="A..B",
     help="idle times from A to B in steps of 1, 2 and 5, such as 20us..1s",
     form=Word(idle_sweep),
