@@ -36,7 +36,7 @@ _UNLIKE = "not bf16"
 """OpenVINO asks the processor itself whether it has bf16, and then lacks the kernels."""
 EMULATED: Mapping[str, str] = {
     "tests/exporters/precision/test_int8.py": "sums of two products saturate without VNNI",
-    "tests/differential_lowered/test_slice.py": "the same of drawn graphs in int8",
+    "tests/differential_lowered/test_lowered.py": "the same of drawn graphs in int8",
     "tests/exporters/onnx_files/test_evaluator.py": "references of both evaluators",
 }
 _NARROW = "int8 or weights or old_softmax"

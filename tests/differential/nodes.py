@@ -62,10 +62,12 @@ def without_generator() -> set[str]:
     return {".".join(filter(None, operator)) for operator in every - GENERATORS.keys()}
 
 
-def draw(operator: str, opset: int, rng: np.random.Generator) -> tuple[ModelProto, dict[str, Any]]:
+def draw(
+    operator: str, opset: int, rng: np.random.Generator, kind: type[Draft] = Draft
+) -> tuple[ModelProto, dict[str, Any]]:
     """A graph of one such node and values for its inputs; Undrawable if the opset has none."""
     domain, _, name = operator.rpartition(".")
-    draft = Draft(name, opset, rng, domain)
+    draft = kind(name, opset, rng, domain)
     GENERATORS[domain, name](draft)
     return draft.model()
 

@@ -2,18 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
-
-from tests.differential_lowered.draw import LOWEST, Dice, Draw, model
+from onnx import TensorProto, helper, numpy_helper
 
 FLOAT = TensorProto.FLOAT
+LOWEST = float(np.finfo(np.float32).min)
+Item = TypeVar("Item")
 _WEIGHT_FORMS = ("weight", "constant", "value_floats")
 """Where a graph may hold a constant: an initialiser, or a Constant node of two forms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A graph and the arrays that it is fed; `kind` is the operator or the kind of graph, and
+    `roundings` how often in a row its values are rounded to bf16."""
+
+    kind: str
+    proto: onnx.ModelProto
+    feeds: Mapping[str, Any]
+    roundings: int = 1
+
+
+class Dice:
+    """Random choices from one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def integer(self, low: int, high: int) -> int:
+        """A whole number from `low` to `high`, both included."""
+        return int(self.rng.integers(low, high + 1))
+
+    def chance(self, probability: float) -> bool:
+        return bool(self.rng.random() < probability)
+
+    def pick(self, items: Sequence[Item]) -> Item:
+        return items[self.integer(0, len(items) - 1)]
+
+    def broadcast(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """A shape that broadcasts to `shape`."""
+        sizes = tuple(1 if self.chance(0.3) else size for size in shape)
+        return sizes[self.integer(0, len(sizes)) :] if self.chance(0.4) else sizes
 
 
 class Sketch:
@@ -42,7 +76,7 @@ class Sketch:
             node = helper.make_node("Constant", [], [name], value_floats=array.tolist())
             self.nodes.append(node)
         elif form == "constant":
-            tensor = onnx.numpy_helper.from_array(array)
+            tensor = numpy_helper.from_array(array)
             self.nodes.append(helper.make_node("Constant", [], [name], value=tensor))
         else:
             self.weights[name] = array
@@ -77,6 +111,30 @@ class Sketch:
             shape = self.shapes[value.name]
             value.CopyFrom(helper.make_tensor_value_info(value.name, FLOAT, shape))
         return Draw(kind, proto, self.feeds, roundings)
+
+
+def model(
+    nodes: Sequence[onnx.NodeProto],
+    feeds: Mapping[str, np.ndarray],
+    outputs: Mapping[str, int],
+    constants: Mapping[str, np.ndarray],
+    opset: int,
+) -> onnx.ModelProto:
+    """A model that takes arrays like `feeds`."""
+    graph = helper.make_graph(
+        nodes,
+        "drawn",
+        [
+            helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
+            )
+            for name, array in feeds.items()
+        ],
+        [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs.items()],
+        [numpy_helper.from_array(np.asarray(a), name) for name, a in constants.items()],
+    )
+    opsets = [helper.make_opsetid("", opset)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
 def matrix(sketch: Sketch) -> str:
@@ -174,7 +232,7 @@ def masked(sketch: Sketch) -> str:
     form = dice.pick(["weight", "constant", "ConstantOfShape", "If"])
     if form == "ConstantOfShape" and sketch.opset >= 9:
         shape = sketch.hold(np.array([rows, size], np.int64), "weight")
-        value = onnx.numpy_helper.from_array(np.array([lowest], np.float32))
+        value = numpy_helper.from_array(np.array([lowest], np.float32))
         full = sketch.add("ConstantOfShape", [shape], (rows, size), value=value)
         where = sketch.hold(mask == 0, "weight")
         scores = sketch.add("Where", [where, source, full], (rows, size))
@@ -201,7 +259,7 @@ def _choose_form(sketch: Sketch, array: np.ndarray) -> str:
     branches = []
     for label, value in (("then", array), ("else", np.zeros_like(array))):
         held = helper.make_node(
-            "Constant", [], [f"{name}_{label}"], value=onnx.numpy_helper.from_array(value)
+            "Constant", [], [f"{name}_{label}"], value=numpy_helper.from_array(value)
         )
         end = helper.make_tensor_value_info(f"{name}_{label}", FLOAT, array.shape)
         branches.append(helper.make_graph([held], f"{name}_{label}_graph", [], [end]))

@@ -1,4 +1,7 @@
-"""What the card claims it computes as the CPU does; forms with two meanings it leaves alone."""
+"""What the card claims it computes as the CPU does; forms with two meanings it leaves alone.
+
+`tests.differential_lowered` compares random nodes of every operator.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,18 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from tests.runtimes.fpga.numerics.agreement import random
+from runtimes.fpga.numerics import windows as geometry
+from runtimes.fpga.numerics.operator import round_bf16
 from tests.runtimes.fpga.ort_sessions import card_session, cpu_session, model, taken
+
+
+def random(seed: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
 
 X = np.asarray(np.round(random(3, 2, 4, 5, 6)), np.float32)
 
+BOOL, FLOAT, INT64 = TensorProto.BOOL, TensorProto.FLOAT, TensorProto.INT64
 Arrays = Mapping[str, np.ndarray]
 
 
@@ -114,3 +124,124 @@ def test_forms_with_two_meanings_are_left_to_the_cpu(case: str) -> None:
     assert taken(session) == []
     (actual,), (expected,) = (s.run(None, {"x": x}) for s in (session, cpu_session(proto)))
     assert np.array_equal(actual, expected)
+
+
+@pytest.mark.parametrize(
+    ("op", "value"),
+    [
+        ("ReduceMax", -np.inf),
+        ("ReduceMin", np.inf),
+        ("ReduceSum", 0.0),
+        ("ReduceProd", 1.0),
+        ("ReduceL1", 0.0),
+        ("ReduceL2", 0.0),
+        ("ReduceLogSum", -np.inf),
+        ("ReduceLogSumExp", -np.inf),
+        ("ReduceSumSquare", 0.0),
+    ],
+)
+@pytest.mark.parametrize(
+    ("axes", "keepdims", "shape"),
+    [([0], 0, (2,)), ([0], 1, (1, 2)), ([0, 1], 0, ()), ([1], 0, (0,)), ([1], 1, (0, 1))],
+)
+def test_nothing_is_reduced_to_what_onnx_says(
+    op: str, value: float, axes: list[int], keepdims: int, shape: tuple[int, ...]
+) -> None:
+    """ONNX's text of each operator; ONNX Runtime's CPU keeps axes that it should reduce."""
+    node = helper.make_node(op, ["x", "axes"], ["y"], keepdims=keepdims)
+    session = card_session(model([node], {"x": (0, 2)}, {"y": None}, {"axes": np.array(axes)}))
+    assert taken(session) == [op]
+    (actual,) = session.run(None, {"x": np.zeros((0, 2), np.float32)})
+    np.testing.assert_array_equal(actual, np.full(shape, value, np.float32), strict=True)
+
+
+def test_a_window_that_fits_nowhere_takes_nothing() -> None:
+    window = geometry.Window(
+        size=(3,), stride=(2,), dilation=(2,), begin=(1,), end=(0,), output=(0,)
+    )
+    padded_array = window.pad(np.ones((1, 2), np.float32), 0.0)
+    assert [tap.shape for tap in window.taps(padded_array)] == [(1, 0)] * 3
+
+
+@pytest.mark.parametrize(("size", "kernel", "is_taken"), [(2, 3, False), (3, 3, True)])
+def test_a_window_larger_than_its_input_is_left_to_the_cpu(
+    size: int, kernel: int, is_taken: bool
+) -> None:
+    """With ceil_mode ONNX's inference gives one output of a window that does not fit."""
+    attributes: dict[str, Any] = {"auto_pad": "VALID", "ceil_mode": 1, "strides": [1]}
+    node = helper.make_node("LpPool", ["x"], ["y"], kernel_shape=[kernel], **attributes)
+    session = card_session(model([node], {"x": (1, 1, size)}, {"y": None}, opset=22))
+    assert taken(session) == ["LpPool"] * is_taken
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_a_sequence_and_its_steps_give_equal_numbers(kind: str) -> None:
+    steps, batch, inputs, hidden_size = 12, 2, 5, 7
+    gates = {"LSTM": 4, "GRU": 3}[kind] * hidden_size
+    sizes = {"w": (gates, inputs), "r": (gates, hidden_size), "b": (2 * gates,)}
+    weights = {name: random(4, 1, *shape) / 3 for name, shape in sizes.items()}
+    attributes: dict[str, Any] = {"hidden_size": hidden_size}
+    attributes |= {"linear_before_reset": 1} if kind == "GRU" else {}
+    x = round_bf16(random(3, steps, batch, inputs))
+    whole = helper.make_node(kind, ["x", *weights], ["y"], **attributes)
+    (expected,) = card_session(model([whole], {"x": x.shape}, {"y": None}, weights)).run(
+        None, {"x": x}
+    )
+    states = ["h", "c"] if kind == "LSTM" else ["h"]
+    ends = [f"{name}_end" for name in states]
+    node = helper.make_node(kind, ["x", *weights, "", *states], ["y", *ends], **attributes)
+    shape = (1, batch, hidden_size)
+    feeds = {"x": (1, batch, inputs), **dict.fromkeys(states, shape)}
+    step = card_session(model([node], feeds, dict.fromkeys(["y", *ends]), weights))
+    step_states = {name: np.zeros(shape, np.float32) for name in states}
+    for t in range(steps):
+        y, *next_states = step.run(None, {"x": x[t : t + 1], **step_states})
+        np.testing.assert_array_equal(y[0], expected[t])
+        step_states = dict(zip(states, next_states, strict=True))
+
+
+def test_a_mask_of_whole_numbers_becomes_truth_and_a_truth_a_number() -> None:
+    """How Hugging Face's attention_mask arrives, and how older models add it to the scores."""
+    proto = model(
+        [
+            helper.make_node("Cast", ["mask"], ["kept"], to=BOOL),
+            helper.make_node("Cast", ["kept"], ["one"], to=FLOAT),
+            helper.make_node("Cast", ["mask"], ["number"], to=FLOAT),
+            helper.make_node("Add", ["one", "number"], ["y"]),
+        ],
+        {"mask": [4]},
+        {"y": [4]},
+        types={"mask": INT64},
+    )
+    session = card_session(proto)
+    assert taken(session) == ["Add", "Cast", "Cast", "Cast"]
+    (actual,) = session.run(None, {"mask": np.array([0, 1, 3, 0])})
+    assert actual.tolist() == [0.0, 2.0, 4.0, 0.0]
+
+
+def test_a_cast_to_whole_numbers_is_left_to_others() -> None:
+    proto = model(
+        [helper.make_node("Cast", ["x"], ["y"], to=INT64)], {"x": [4]}, {"y": [4]}, types={"y": 7}
+    )
+    assert taken(card_session(proto)) == []
+
+
+def test_the_lowest_float32_masks_and_does_not_turn_a_row_into_nan() -> None:
+    """torch.finfo(float32).min rounds to minus infinity in bf16, whose softmax would be NaN."""
+    lowest = np.finfo(np.float32).min
+    proto = model(
+        [
+            helper.make_node("Add", ["x", "low"], ["scores"]),
+            helper.make_node("Softmax", ["scores"], ["y"], axis=-1),
+        ],
+        {"x": [2, 4]},
+        {"y": [2, 4]},
+        {"low": np.array([[lowest] * 4, [0, 0, lowest, lowest]], np.float32)},
+    )
+    feeds = {"x": np.zeros((2, 4), np.float32)}
+    (actual,) = card_session(proto).run(None, feeds)
+    np.testing.assert_array_equal(actual, [[0.25] * 4, [0.5, 0.5, 0, 0]])
+    (infinite,) = card_session(
+        model([helper.make_node("Neg", ["x"], ["y"])], {"x": [1]}, {"y": [1]})
+    ).run(None, {"x": np.array([np.inf], np.float32)})
+    assert infinite == -np.inf
