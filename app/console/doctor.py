@@ -117,7 +117,7 @@ def _mapped_bytes() -> int:
     return int(pages) * resource.getpagesize()
 
 
-PROBE_COMMAND = install_layout.command("runtimes.probe")
+PROBE_COMMAND = install_layout.command("runtimes.inquiries", "probe")
 TIME_LIMIT_S = 60.0
 _LOADER_LINES = 4
 

@@ -73,7 +73,7 @@ def asked(name: str, python: str) -> Environment:
     measured in it."""
     version = _version(name, python)
     names = [runtime for runtime in registry.names() if not registry.load(runtime).has_releases]
-    command = install_layout.command("runtimes.inventory", *names, python=python)
+    command = install_layout.command("runtimes.inquiries", "inventory", *names, python=python)
     answer, errors = _answer(name, python, command)
     try:
         reports: dict[str, dict[str, Any]] = json.loads(answer)
@@ -302,7 +302,7 @@ def device_library(spec: str, environments: Mapping[str, str]) -> str:
         return ""
     python = environments[environment] if environment else ""
     command = install_layout.command(
-        "runtimes.device_library", parsed_spec.name, parsed_spec.device, python=python
+        "runtimes.inquiries", "library", parsed_spec.name, parsed_spec.device, python=python
     )
     try:
         process = run_to_end(command)

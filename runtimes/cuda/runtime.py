@@ -7,8 +7,9 @@ from __future__ import annotations
 import ctypes
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from ctypes import byref, c_int
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TypeVar
 
 from exporters.diagnostics.catalogue import diagnostic
 from runtimes.base import Device, DeviceEviction, DevicePeak, Runtime, Session, Unavailable
-from runtimes.cuda import driver, options, peaks
+from runtimes.cuda import driver, options
 from runtimes.cuda.options import HOST_MEMORY, SYNC
 from runtimes.options import Request, Settings, all_options
 
@@ -194,6 +195,67 @@ _L2_PASSES = 2
 _Opened = TypeVar("_Opened", bound=Session)
 
 
+# Of the driver's cuDeviceGetAttribute, as cuda.h numbers them.
+_CLOCK_KHZ, _MULTIPROCESSORS, _MEMORY_CLOCK_KHZ, _MEMORY_BUS_BITS = 13, 16, 36, 37
+_MAJOR, _MINOR = 75, 76
+# For each compute capability the fp32 lanes of a multiprocessor (CUDA C++ Programming Guide,
+# "Arithmetic Instructions") and the most dense TF32 operations that it does in a clock (the data
+# sheets' peaks over multiprocessors and boost clock; 0 for none).
+_BY_CAPABILITY = {
+    (7, 0): (64, 0),
+    (7, 5): (64, 0),
+    (8, 0): (64, 1024),
+    (8, 6): (128, 512),
+    (8, 9): (128, 512),
+    (9, 0): (128, 2048),
+    (10, 0): (128, 4096),
+    (12, 0): (128, 1024),
+}
+_TF32_MULTIPLES: Mapping[str, int] = {"tf32": 1, "fp16": 2, "bf16": 2}
+"""Where there are tensor cores for TF32, their rate in narrower types, by the data sheets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """At the highest clocks; None where they are not known."""
+
+    fp32_flop_per_s: float | None
+    tf32_flop_per_s: float | None
+    memory_bytes_per_s: float | None
+
+
+def rates_of(index: int) -> Rates:
+    """Of the device that the driver gives this number."""
+    capability = (_attribute(index, _MAJOR), _attribute(index, _MINOR))
+    lanes, tf32 = _BY_CAPABILITY.get(capability, (None, None))
+    clocks_per_s = _attribute(index, _MULTIPROCESSORS) * _attribute(index, _CLOCK_KHZ) * 1e3
+    # Both edges of the memory's clock carry data.
+    memory_clock = 2e3 * _attribute(index, _MEMORY_CLOCK_KHZ)
+    return Rates(
+        None if lanes is None else 2 * lanes * clocks_per_s,
+        tf32 * clocks_per_s if tf32 else None,
+        memory_clock * _attribute(index, _MEMORY_BUS_BITS) / 8 or None,
+    )
+
+
+def device_peak(index: int, precision: str) -> DevicePeak | None:
+    """The most that a device computes in one precision; None where that is not known."""
+    rates = rates_of(index)
+    flop_per_s = rates.fp32_flop_per_s if precision == "fp32" else None
+    if precision in _TF32_MULTIPLES and rates.tf32_flop_per_s:
+        flop_per_s = _TF32_MULTIPLES[precision] * rates.tf32_flop_per_s
+    if not flop_per_s or not rates.memory_bytes_per_s:
+        return None
+    how = f"the highest clocks of {driver.device_names()[index]}, {precision}"
+    return DevicePeak(flop_per_s, rates.memory_bytes_per_s, how)
+
+
+def _attribute(index: int, number: int) -> int:
+    value = c_int()
+    driver.library().cuDeviceGetAttribute(byref(value), number, driver.device_of(index))
+    return value.value
+
+
 class GpuRuntime(Runtime):
     """Runs on one GPU, which goes by the number that the driver gives it."""
 
@@ -242,7 +304,7 @@ class GpuRuntime(Runtime):
 
     def device_peak(self, device: str, precision: str) -> DevicePeak | None:
         number = device or self.default_device
-        return peaks.device_peak(int(number), precision) if number.isdecimal() else None
+        return device_peak(int(number), precision) if number.isdecimal() else None
 
     def _before(self, request: Request) -> None:
         """What must be so before an engine makes the context that all share."""

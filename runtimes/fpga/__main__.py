@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from exporters import install_layout
 from exporters.types import GraphlapError
@@ -16,7 +15,7 @@ from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.card.timing import idle_cycles
 from runtimes.fpga.cards import DEFAULT_CARD, card_keys, load_card
 from runtimes.fpga.graph.importer import load
-from runtimes.fpga.report import answer_lines, explain, plain, timeline_svg
+from runtimes.fpga.report import answer_lines, explain, plain
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,10 +29,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except GraphlapError as error:
         sys.stderr.write(f"{plain(str(error))}\n")
         return 1
-    except OSError as error:
-        message = plain(f"{options.svg} can't be written ({error.strerror})")
-        sys.stderr.write(f"{message}\n")
-        return 1
     return 0
 
 
@@ -43,21 +38,7 @@ def _explanation(chosen: argparse.Namespace) -> str:
     states = tuple(_state(text) for text in chosen.state)
     compiled = compile_graph(load(chosen.model, axes, states or None), load_card(card), release)
     schedule = compiled.scheduler.after_idle(idle_cycles(compiled, chosen.idle_us))
-    if chosen.svg:
-        _refuse_other_file(Path(chosen.svg))
-        Path(chosen.svg).write_text(timeline_svg(compiled, schedule), encoding="utf-8")
     return explain(compiled, schedule)
-
-
-def _refuse_other_file(path: Path) -> None:
-    """GraphlapError where something is there that this command did not write."""
-    if path.is_dir():
-        raise GraphlapError(f"--svg {path} is a folder", "name a file")
-    if path.is_file():
-        with path.open("rb") as file:
-            beginning = file.read(5)
-        if beginning not in (b"", b"<svg "):
-            raise GraphlapError(f"--svg {path}: the file there is no SVG", "name another file")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -102,7 +83,6 @@ def _add_explain(command: argparse.ArgumentParser) -> None:
         default=float("inf"),
         help="time since the last request was finished; 0 for back to back (default: long enough)",
     )
-    command.add_argument("--svg", metavar="FILE", help="also write the timeline as a picture")
 
 
 def _state(text: str) -> tuple[str, str]:

@@ -87,7 +87,7 @@ class Fpga(Runtime):
 
     def _open_session(self, requests: Sequence[Request]) -> Session:
         from runtimes.fpga.card.compiler import compile_graph
-        from runtimes.fpga.cards.target import read_target
+        from runtimes.fpga.cards import read_target
         from runtimes.fpga.graph import importer
         from runtimes.fpga.session import FpgaSession
         from runtimes.onnxruntime.session import OrtLane

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from runtimes.cuda import driver
 from runtimes.cuda import driver as identity
-from runtimes.cuda.peaks import rates_of
+from runtimes.cuda.runtime import rates_of
 
 
 class NotRun(Exception):

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from exporters.types import GraphlapError
 from runtimes.errors import Unsupported
 from runtimes.fpga.card.compiler import Compiled, compile_graph
-from runtimes.fpga.cards.target import Target, read_target
+from runtimes.fpga.cards import Target, read_target
 from runtimes.fpga.graph.graph import Graph
 from runtimes.fpga.numerics.emulation import Emulation, KernelError
 from runtimes.fpga.provider import abi

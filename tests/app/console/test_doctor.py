@@ -156,10 +156,10 @@ def test_what_an_engine_prints_does_not_spoil_the_answer(tmp_path: Path) -> None
     code = (
         "import runpy, sys\n"
         f"sys.path[:0] = [{str(tmp_path)!r}, {str(install_layout.ROOT)!r}]\n"
-        f"runpy.run_module({install_layout.module_name('runtimes.probe')!r}, run_name='__main__', "
-        "alter_sys=True)\n"
+        f"runpy.run_module({install_layout.module_name('runtimes.inquiries')!r}, "
+        "run_name='__main__', alter_sys=True)\n"
     )
-    (probe,) = probe_all(["ort-cpu"], (sys.executable, "-P", "-c", code))
+    (probe,) = probe_all(["ort-cpu"], (sys.executable, "-P", "-c", code, "probe"))
     assert probe.is_broken
     assert "no luck" in probe.reason
     assert probe.loader[-1] == "hello from the engine"

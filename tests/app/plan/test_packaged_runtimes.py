@@ -17,8 +17,8 @@ from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from runtimes import registry
 from runtimes.base import Available, Unavailable
+from runtimes.inquiries import probe
 from runtimes.packaged import read
-from runtimes.probe import probe
 from tests.environments import make_environment
 from tests.runtimes.packages import SOUND, installed
 

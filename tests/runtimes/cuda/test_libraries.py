@@ -18,6 +18,7 @@ from runtimes.cuda.runtime import CUDA_REMEDY, Libraries, why_not
 from runtimes.errors import NotAvailable
 from runtimes.onnxruntime import gpu
 from runtimes.onnxruntime.gpu_runtimes import OrtCuda
+from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
 from tests.runtimes.contract import ENGINES
 from tests.runtimes.graphs import Graphs
@@ -154,3 +155,23 @@ def test_a_driver_that_lacks_a_function_is_too_old(
             assert isinstance(state, Unavailable)
     finally:
         cuda_driver.library.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("precision", "tera_flop_per_s"),
+    # The data sheet's dense figures at 1830 MHz; fp32 at the highest clock, 1980 MHz.
+    [("fp32", 67.0), ("tf32", 494 * 1980 / 1830), ("bf16", 989 * 1980 / 1830)],
+)
+def test_the_peak_is_the_precisions(driver: Driver, precision: str, tera_flop_per_s: float) -> None:
+    peak = OrtCuda().device_peak("0", precision)
+    assert peak is not None
+    assert peak.flops_per_s == pytest.approx(tera_flop_per_s * 1e12, rel=0.01)
+    assert peak.bytes_per_s == pytest.approx(3.35e12, rel=0.01)
+    assert "Stand-in GPU" in peak.how
+
+
+def test_what_is_not_known_has_no_peak(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert OrtCuda().device_peak("0", "int8+fp16") is None
+    assert OrtCpu().device_peak("", "fp32") is None
+    monkeypatch.setattr(libraries, "_BY_CAPABILITY", {})
+    assert OrtCuda().device_peak("0", "fp32") is None

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import onnx
 import pytest
@@ -123,30 +122,6 @@ def test_the_timeline_shows_both_units_to_scale(
     assert all(a == " " or b == " " for a, b in zip(matrix, element, strict=True))
 
 
-def test_the_picture_has_a_bar_for_every_instruction_within_its_frame(
-    tmp_path: Path, step: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "timeline.svg"
-    assert run(capsys, step, "--svg", str(path))[0] == 0
-    root = ElementTree.parse(path).getroot()
-    bars = [group for group in root.iter() if group.tag.endswith("}g")]
-    assert len(bars) == 6
-    assert "cycles 0 to 35" in (bars[0][0].text or "")
-    for rect in (r for bar in bars for r in bar if r.tag.endswith("}rect")):
-        assert float(rect.get("x", 0)) + float(rect.get("width", 0)) <= float(root.get("width", 0))
-
-
-def test_names_are_escaped_in_the_picture(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model = lstm_step(1, 32, name="<&>").model()
-    model.graph.node[1].name = 'a<b>"&'
-    onnx.save(model, tmp_path / "odd.onnx")
-    path = tmp_path / "odd.svg"
-    run(capsys, str(tmp_path / "odd.onnx"), "--svg", str(path))
-    assert 'a<b>"&' in "".join(ElementTree.parse(path).getroot().itertext())
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -155,7 +130,6 @@ def test_names_are_escaped_in_the_picture(
         (["--card", "none.toml"], "none.toml can't be read"),
         (["--axis", "batch"], "--axis batch sets nothing: write --axis NAME=SIZE"),
         (["--axis", "batch=0"], "--axis batch=0 sets nothing"),
-        (["--svg", "/no/such/folder/x.svg"], "/no/such/folder/x.svg can't be written"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(

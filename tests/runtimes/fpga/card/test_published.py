@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from pathlib import Path
@@ -10,19 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporters import install_layout
-from exporters.models import catalogue
 from exporters.models.definitions import DEFINITIONS
 from runtimes import fpga
 from runtimes.errors import Unsupported
-from runtimes.fpga.card.compiler import compile_graph, compile_lowered
+from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.card.timing import fidelity, latency_us
 from runtimes.fpga.cards import card_keys, load_card
-from runtimes.fpga.graph.importer import load
-from runtimes.fpga.lower import lower
 from tests.checkout import ROOT
-from tests.runtimes.fpga import predictions
-from tests.runtimes.fpga.catalogue_graphs import export
 from tests.runtimes.fpga.published import (
     Predicted,
     Row,
@@ -125,49 +118,3 @@ def test_no_model_is_named_in_code_or_cards() -> None:
 
 def test_the_cards_are_those_of_the_tables() -> None:
     assert {row.card.lower() for row in ROWS} == set(card_keys())
-
-
-def test_the_predictions_are_those_of_the_model() -> None:
-    """Of the networks that need no torch; those of the others are made by the same command."""
-    written_rows = [
-        tuple(row.values())
-        for row in csv.DictReader(predictions.FILE.read_text("utf-8").splitlines())
-    ]
-    for network in (*predictions.table_networks(), *predictions.batches()):
-        predicted_rows = list(predictions.rows([network]))
-        assert [
-            row for row in written_rows if row[:2] == (network[0], str(network[1]))
-        ] == predicted_rows
-
-
-def test_every_catalogue_network_is_predicted_where_a_card_holds_it() -> None:
-    """Those without a row have more weights than any card."""
-    written_rows = {
-        row["model"] for row in csv.DictReader(predictions.FILE.read_text("utf-8").splitlines())
-    }
-    assert written_rows <= set(catalogue.names())
-    most = max(load_card(key).tiles * load_card(key).block ** 2 for key in card_keys())
-    catalogue_rows = csv.DictReader(
-        install_layout.asset("catalogue.csv").read_text("utf-8").splitlines()
-    )
-    parameters = {row["name"]: int(row["parameters"] or 0) for row in catalogue_rows}
-    assert all(parameters[name] <= most for name in written_rows)
-
-
-@pytest.mark.rare
-@pytest.mark.parametrize("name", ["char_cnn", "skip_concat_2", "dense_128_32", "mobilenet0.25"])
-def test_both_of_torchs_exporters_give_the_card_the_same_steps(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    definition = catalogue.find(name)
-    lowered_graphs = []
-    for exporter in ("new", "old"):
-        path = tmp_path / f"{exporter}.onnx"
-        export(definition, path, exporter)
-        lowered_graphs.append(lower(load(path, definition.axes)))
-    for field in ("input_bytes", "output_bytes", "buffers", "rows"):
-        assert getattr(lowered_graphs[0], field) == getattr(lowered_graphs[1], field)
-    for card in map(load_card, card_keys()):
-        times = [
-            latency_us(compile_lowered(lowered_graph, card)) for lowered_graph in lowered_graphs
-        ]
-        assert times[0] == times[1]

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtimes.errors import Unsupported
-from runtimes.fpga.cards import CardError, card_keys, is_published, load_card
-from runtimes.fpga.cards.target import read_target
+from runtimes.fpga.cards import CardError, card_keys, is_published, load_card, read_target
 from tests.checkout import ROOT
 
 GOOD = (ROOT / "runtimes/fpga/cards/v80.toml").read_text("utf-8")

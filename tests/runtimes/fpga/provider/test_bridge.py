@@ -18,8 +18,7 @@ from onnx import TensorProto, helper
 from exporters import install_layout
 from runtimes.errors import NotAvailable
 from runtimes.fpga import provider
-from runtimes.fpga.cards import CardError
-from runtimes.fpga.cards.target import OptionError, provider_options
+from runtimes.fpga.cards import CardError, OptionError, provider_options
 from runtimes.fpga.provider.abi import PROVIDER_NAME, shim_path
 from tests.checkout import ROOT
 from tests.runtimes.fpga.ort_sessions import (

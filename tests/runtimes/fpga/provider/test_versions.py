@@ -16,7 +16,7 @@ import pytest
 from runtimes.fpga.provider import OLDEST_ONNXRUNTIME
 from tests.checkout import ROOT
 
-TESTS = ("provider/test_bridge.py", "provider/test_graph.py", "test_backend_nodes.py")
+TESTS = ("provider/test_bridge.py", "provider/test_graph.py", "numerics/test_claims.py")
 OLDEST = ".".join(map(str, OLDEST_ONNXRUNTIME))
 
 
