@@ -23,8 +23,8 @@ from runtimes.session.session_group import (
     options_on,
     refuse_sessions,
 )
-from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.graphs import Graphs
+from tests.runtimes.stepped import bind_apart, run_all_at_once
 
 
 def devices_of(runtime: Runtime, device: str, **options: OptionValue) -> list[str]:

@@ -20,8 +20,7 @@ from runtimes.options import Settings
 from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.onnxruntime.on_host import on_gpu
-from tests.runtimes.stand_ins.fixtures import Driver
-from tests.runtimes.tensorrt.opened import compiled
+from tests.runtimes.stand_ins.fixtures import Driver, compiled
 
 RUNS = 5
 SLEEP_NS = 20_000_000

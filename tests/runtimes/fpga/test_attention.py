@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 
 import numpy as np
 import onnx
@@ -19,7 +22,9 @@ from runtimes.fpga.card.compiler import Compiled, compile_graph
 from runtimes.fpga.cards import load_card
 from runtimes.fpga.graph.graph import Graph, touches_float
 from runtimes.fpga.graph.importer import import_model
+from tests.checkout import ROOT
 from tests.runtimes.fpga.ort_sessions import CPU, card_session, cpu_session, disagreement, taken
+from tests.seldom import seldom_but
 
 HEADS, TOKENS, WIDTH = 2, 6, 8
 
@@ -133,3 +138,41 @@ def test_the_guard_of_a_softmax_costs_one_pass_over_it() -> None:
     (guard,) = [s for s in program.lowered.steps if names["IsNaN"] in s.name]
     assert getattr(guard, "passes", None) == 1
     assert getattr(guard, "fresh", None) == HEADS * TOKENS * TOKENS
+
+
+WHOLE = ("distilbert", "gpt2", "clip_text", "vit", "llama", "mamba")
+
+
+class Positional(nn.Module):
+    """A network that is called by keyword as one that is called in order, its first output."""
+
+    def __init__(self, module: nn.Module, names: tuple[str, ...]) -> None:
+        super().__init__()
+        self.module, self.names = module, names
+
+    def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
+        return self.module(**dict(zip(self.names, tensors, strict=True)))[0]
+
+
+@pytest.fixture(scope="module")
+def factories() -> ModuleType:
+    pytest.importorskip("transformers", reason="transformers is in the extra `dev`")
+    folder = str(ROOT / "tests" / "survey")
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module("hugging_face")
+    finally:
+        sys.path.remove(folder)
+
+
+@pytest.mark.parametrize("name", seldom_but(("distilbert", "llama"), WHOLE))
+@pytest.mark.filterwarnings("ignore")
+def test_a_transformer_runs_whole(name: str, factories: ModuleType) -> None:
+    torch.manual_seed(0)
+    make_module: Callable[[], tuple[nn.Module, Mapping[str, torch.Tensor]]] = getattr(
+        factories, name
+    )
+    module, inputs = make_module()
+    tensors = tuple(inputs.values())
+    proto = exported(Positional(module, tuple(inputs)), tensors, dynamo=True)
+    assert_runs_whole(proto, tensors)

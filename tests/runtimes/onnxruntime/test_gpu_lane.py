@@ -17,11 +17,10 @@ from runtimes.errors import RunFault, Unsupported
 from runtimes.execution import Boundary
 from runtimes.onnxruntime.execution import Recording
 from runtimes.session.session_group import Several
-from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs, vector
 from tests.runtimes.onnxruntime.on_host import CPU, HostMemory, on_host
-from tests.runtimes.stepping import streams
+from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
 
 
 @pytest.mark.parametrize("batch", BATCHES)

@@ -38,7 +38,7 @@ from tests.runtimes.graphs import Graphs
 from tests.runtimes.pytorch.host_place import PLAIN, HostPlace, opened
 from tests.runtimes.requests import request_of
 from tests.runtimes.stand_ins.fixtures import Driver
-from tests.runtimes.stepping import streams
+from tests.runtimes.stepped import streams
 
 
 def test_a_thread_enters_the_stream_of_the_session_that_it_runs(

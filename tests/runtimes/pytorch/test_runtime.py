@@ -20,12 +20,12 @@ from exporters.types import ExportedModel, Factory, Precision, TensorSpec
 from runtimes.errors import CompileFault, NotAvailable, Unsupported
 from runtimes.options import Settings
 from runtimes.pytorch.runtime import TorchCpu
+from runtimes.pytorch.session import in_precision
 from runtimes.session import precision as host_cpu
 from runtimes.session.session_group import compile_sessions
-from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import Graphs
-from tests.runtimes.stepping import streams
+from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
 
 pytestmark = pytest.mark.filterwarnings(
     # torch's compiler still imports parts that torch itself calls deprecated.
@@ -301,3 +301,35 @@ def test_inference_mode_lasts_from_the_first_session_to_the_last(graphs: Graphs)
     second.close()
     second.close()
     assert not torch.is_inference_mode_enabled()
+
+
+LOWEST = torch.finfo(torch.float32).min
+
+
+class Masked(torch.nn.Module):
+    """Shares of scores under a mask; `largest` is a weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mask", torch.tensor([LOWEST, -torch.inf, torch.nan, 1.0]))
+        self.register_buffer("places", torch.tensor([0, 70000]))
+        self.largest = torch.nn.Parameter(torch.tensor([-LOWEST]))
+
+
+@pytest.mark.parametrize(
+    ("precision", "dtype"), [("fp16", torch.float16), ("bf16", torch.bfloat16)]
+)
+def test_the_lowest_number_of_a_mask_stays_finite(precision: Precision, dtype: torch.dtype) -> None:
+    module = in_precision(Masked(), precision)
+    largest, mask = torch.finfo(dtype).max, module.get_buffer("mask")
+    assert mask.dtype == dtype
+    assert mask[:2].tolist() == [-largest, -torch.inf]
+    assert mask[2].isnan()
+    assert mask[3] == 1
+    assert next(module.parameters()).tolist() == [largest]
+    assert module.get_buffer("places").tolist() == [0, 70000]
+
+
+def test_a_module_in_fp32_is_left_as_it_is() -> None:
+    module = in_precision(Masked(), "fp32")
+    assert module.get_buffer("mask")[0] == LOWEST

@@ -18,9 +18,9 @@ from runtimes.execution import Memory, NodePlacement
 from runtimes.fake.runtime import Fake, FakeSession
 from runtimes.options import OptionValue, Settings
 from runtimes.session.session_group import Several, compile_sessions
-from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import Graphs
+from tests.runtimes.stepped import bind_apart, run_all_at_once
 
 SIDES = [
     pytest.param("ort-cpu", {"sessions": 2}, id="ort-cpu"),

@@ -13,8 +13,12 @@ from types import ModuleType
 
 import pytest
 
+from runtimes.base import Session
 from runtimes.cuda import driver as cuda_driver
+from runtimes.options import OptionValue, Settings
 from runtimes.tensorrt.package import TENSORRT, TENSORRT_RTX, Package
+from runtimes.tensorrt.runtime import TensorRt
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.stand_ins import tensorrt_rtx as rtx_stand_in
 
@@ -116,3 +120,8 @@ def installed(
         return release if self is package else read_installed(self)
 
     monkeypatch.setattr(Package, "installed", installed_release)
+
+
+def compiled(graphs: Graphs, cache: Path | str = "", **options: OptionValue) -> Session:
+    settings = Settings(options=options, cache_dir=str(cache))
+    return TensorRt().compile(graphs.dense, {"batch": 1}, settings)

@@ -13,8 +13,7 @@ from runtimes.errors import Unsupported
 from runtimes.tensorrt.package import TENSORRT
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
-from tests.runtimes.stand_ins.fixtures import installed
-from tests.runtimes.tensorrt.opened import compiled
+from tests.runtimes.stand_ins.fixtures import compiled, installed
 
 
 def test_an_engine_and_its_layers_are_written_for_other_tools(

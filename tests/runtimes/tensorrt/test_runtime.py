@@ -30,13 +30,11 @@ from runtimes.session.session_group import compile_sessions
 from runtimes.tensorrt.package import TENSORRT
 from runtimes.tensorrt.runtime import TensorRt
 from runtimes.tensorrt.session import TensorRtLane
-from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import ENGINES, RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins import tensorrt as stand_in
-from tests.runtimes.stand_ins.fixtures import Driver, installed
-from tests.runtimes.stepping import streams
-from tests.runtimes.tensorrt.opened import compiled
+from tests.runtimes.stand_ins.fixtures import Driver, compiled, installed
+from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
 
 INVALID_CONTEXT = 201
 

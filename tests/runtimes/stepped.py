@@ -1,4 +1,5 @@
-"""The lanes of a session in threads of their own, as the measuring process runs them."""
+"""The lanes of a session in threads of their own as the measuring process runs them, and one that
+streams on from its own state."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from app.contract.graphs import CHANNELS
+from app.contract.graphs import CHANNELS, STEPS, streamed
 from runtimes.base import Lane, Session
 
 
@@ -38,3 +39,15 @@ def run_all_at_once(session: Session, runs: int, streaming: bool = False) -> lis
 
     with ThreadPoolExecutor(len(session.lanes)) as threads:
         return list(threads.map(serve, session.lanes))
+
+
+def streams(lane: Lane, atol: float = 1e-5) -> bool:
+    """Whether a lane of it that begins without a past tells what the whole sequence gives."""
+    zero, x = np.zeros((1, CHANNELS), np.float32), np.ones((1, CHANNELS), np.float32)
+    lane.bind({"x": x, "h": zero, "older": zero})
+    results = []
+    for _ in range(STEPS):
+        lane.run()
+        results.append(lane.outputs()["y"])
+        lane.advance()
+    return np.allclose(results, streamed(np.stack([x] * STEPS)), atol=atol)
