@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -18,8 +17,8 @@ from app.machine.telemetry import Telemetry, Watch
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line
 from app.run_folder.live_status import Live
-from app.sweep.work.base import CPU, Executor, Needs, News, Work, WorkerChannel
-from app.sweep.work.process import is_transient_end
+from app.sweep.work.base import CPU, Executor, Needs, WorkerChannel
+from app.sweep.work.process import ServedWork, is_transient_end
 from app.sweep.work.round import SettledRound
 from exporters.codec import CodecError, from_json, object_of, to_json
 from runtimes.options import all_options
@@ -28,69 +27,39 @@ MAXIMUM_CHECKS = 2
 """So many at once: nothing is timed, but each holds an engine, and large networks gigabytes."""
 
 
-class CheckWork(Work):
-    """`result` is a round's, over once it compiled. Its process is ended after `time_limit_s`, and
-    once it holds more than `memory_limit_bytes` of the host's memory, 0 for no limit."""
+class CheckWork(ServedWork):
+    """`result` is a round's, over once it compiled. Its process may hold `memory_limit_bytes` of
+    the host's memory, 0 for no limit."""
 
     kind = "check"
     needs = Needs(shared=frozenset({CPU}), maximum=MAXIMUM_CHECKS)
 
     def __init__(self, job: CheckJob, time_limit_s: float, memory_limit_bytes: int = 0) -> None:
-        self.job, self.time_limit_s = job, time_limit_s
-        self._memory_limit_bytes = memory_limit_bytes
-        self._watch: Watch | None = None
+        super().__init__(time_limit_s, memory_limit_bytes)
+        self.job = job
         self.result: RoundResult | None = None
-        self._place: Executor | None = None
-        self._checker: WorkerChannel | None = None
-        self._deadline = 0.0
         self._started_at_utc = ""
-        self._stopping = False
 
     def start(self, place: Executor) -> None:
-        self._place, self._checker = place, place.checker(self.job.case.runtime)
+        self._place, self._server = place, place.checker(self.job.case.runtime)
         if self._memory_limit_bytes:
-            self._watch = Watch(self._checker.pid, self._memory_limit_bytes, (), Telemetry())
+            self._watch = Watch(self._server.pid, self._memory_limit_bytes, (), Telemetry())
         self._deadline = time.monotonic() + self.time_limit_s
         self._started_at_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._checker.send(json.dumps(to_json(self.job)))
+        self._server.send(json.dumps(to_json(self.job)))
 
-    def due(self) -> float:
-        return min(self._deadline, self._watch.due() if self._watch else math.inf)
+    def _take(self, lines: Iterable[str]) -> bool:
+        for line in lines:
+            with contextlib.suppress(CodecError):
+                self.result = from_json(RoundResult, object_of(line), finite=True)
+                return True
+        return False
 
-    def advance(self) -> News:
-        """Take the answer, or notice that none will come."""
-        checker, place = self._checker, self._place
-        assert checker is not None
-        assert place is not None
-        has_ended = checker.ended()
-        self.result = _result_among(checker.lines())
-        if self.result is not None:
-            if self._watch is None:
-                place.give_back(checker, self.job.case.runtime)
-            else:  # what it holds of this case would count against the next one's limit
-                checker.close()
-            self._checker, self.over = None, True
-            return "ended"
-        if has_ended and self._stopping:
-            self.over = True
-            return "dropped"
-        if self._watch is not None:
-            self._watch.look()
-        if has_ended or self._too_large or time.monotonic() >= self._deadline:
-            checker.close()
-            self.result, self.over = self._without_answer(checker, has_ended), True
-            return "ended"
-        return ""
-
-    def stop(self, now: bool) -> None:
-        """A check keeps nothing half done, so both ways of stopping end it at once."""
-        self._stopping = True
-        if self._checker is not None:
-            self._checker.kill()
-
-    def close(self) -> None:
-        if self._checker is not None:
-            self._checker.close()
+    def _let_go(self, place: Executor, server: WorkerChannel, has_ended: bool) -> None:
+        if self._watch is None:
+            place.give_back(server, self.job.case.runtime)
+        else:  # what it holds of this case would count against the next one's limit
+            server.close()
 
     def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         live.show(self.job.case.case_id, 0, self.kind)
@@ -110,13 +79,9 @@ class CheckWork(Work):
             f"{label}: {self.result.status}" if self.result else f"check of {label} was not ended"
         )
 
-    @property
-    def _too_large(self) -> bool:
-        return self._watch is not None and self._watch.too_large
-
-    def _without_answer(self, checker: WorkerChannel, has_ended: bool) -> RoundResult:
+    def _settle(self, server: WorkerChannel, has_ended: bool) -> None:
         status: Status = "crashed"
-        transient = has_ended and is_transient_end(checker)
+        transient = has_ended and is_transient_end(server)
         if self._too_large:
             status = "out_of_memory"
             reason = (
@@ -129,16 +94,16 @@ class CheckWork(Work):
                 f"it was still compiling after {self.time_limit_s:g} s: "
                 "raise --time-limit or make the case smaller"
             )
-        elif checker.ran_out_of_memory():
+        elif server.ran_out_of_memory():
             status = "out_of_memory"
             reason = "the system ended the check for want of memory: use a smaller batch"
         else:
             reason = (
-                f"the check ended with {checker.how_it_ended()}: "
+                f"the check ended with {server.how_it_ended()}: "
                 "check this case alone to see the engine's whole output"
             )
         case = self.job.case
-        return RoundResult(
+        self.result = RoundResult(
             case_id=case.case_id,
             round=0,
             status=status,
@@ -156,11 +121,3 @@ class SettledCheck(SettledRound):
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
         return f"{case_label(self.case, models)}: {self.result.status}"
-
-
-def _result_among(lines: Iterable[str]) -> RoundResult | None:
-    """The answer, if it has come; what else arrives was printed by an engine."""
-    for line in lines:
-        with contextlib.suppress(CodecError):
-            return from_json(RoundResult, object_of(line), finite=True)
-    return None

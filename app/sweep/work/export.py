@@ -17,7 +17,8 @@ from app.machine.telemetry import Telemetry, Watch
 from app.run_folder.folder import RunFolder, inputs_to_keep, write_inputs
 from app.run_folder.journal import Line, ModelExported
 from app.run_folder.live_status import Live
-from app.sweep.work.base import CPU, Executor, Needs, News, Work, WorkerChannel
+from app.sweep.work.base import CPU, Executor, Needs, WorkerChannel
+from app.sweep.work.process import ServedWork
 from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.messages import ExportReply, ExportRequest
 
@@ -27,7 +28,7 @@ EXPORTER_ITSELF_BYTES = 2**30
 """What an export process with torch in it may hold beside the limit for the model."""
 
 
-class ExportWork(Work):
+class ExportWork(ServedWork):
     """`reply` is there once it is over; exports share the cores with other exports only.
 
     Its process may hold `memory_limit_bytes` for the model, 0 for no limit. An export that was
@@ -41,64 +42,32 @@ class ExportWork(Work):
     def __init__(
         self, request: ExportRequest, time_limit_s: float, memory_limit_bytes: int = 0
     ) -> None:
+        super().__init__(time_limit_s, memory_limit_bytes)
         self.request = request
         self.reply: ExportReply | None = None
-        self.time_limit_s = time_limit_s
-        self._memory_limit_bytes = memory_limit_bytes
-        self._watch: Watch | None = None
         self.budget_ends_s = math.inf
-        self._deadline = 0.0
-        self._place: Executor | None = None
-        self._exporter: WorkerChannel | None = None
-        self._stopping = False
 
     def start(self, place: Executor) -> None:
-        self._place, self._exporter = place, place.exporter()
+        self._place, self._server = place, place.exporter()
         self._deadline = min(time.monotonic() + self.time_limit_s, self.budget_ends_s)
         if self._memory_limit_bytes:
-            process_bytes = max(EXPORTER_ITSELF_BYTES, _held_bytes(self._exporter.pid))
+            process_bytes = max(EXPORTER_ITSELF_BYTES, _held_bytes(self._server.pid))
             limit = self._memory_limit_bytes + process_bytes
-            self._watch = Watch(self._exporter.pid, limit, (), Telemetry())
-        self._exporter.send(json.dumps(to_json(self.request)))
+            self._watch = Watch(self._server.pid, limit, (), Telemetry())
+        self._server.send(json.dumps(to_json(self.request)))
 
-    def due(self) -> float:
-        return min(self._deadline, self._watch.due() if self._watch else math.inf)
+    def _take(self, lines: Iterable[str]) -> bool:
+        for line in lines:
+            with contextlib.suppress(CodecError):
+                self.reply = from_json(ExportReply, object_of(line))
+                return True
+        return False
 
-    def advance(self) -> News:
-        """Take the reply, or notice that none will come."""
-        exporter, place = self._exporter, self._place
-        assert exporter is not None
-        assert place is not None
-        has_ended = exporter.ended()
-        self.reply = _reply_among(exporter.lines())
-        if self.reply is not None:
-            self.over = True
-            if has_ended:
-                exporter.close()
-            else:
-                place.give_back(exporter)
-                self._exporter = None
-            return "ended"
-        if has_ended and self._stopping:
-            self.over = True
-            return "dropped"
-        if self._watch is not None:
-            self._watch.look()
-        if has_ended or self._too_large or time.monotonic() >= self._deadline:
-            exporter.close()
-            self.reply, self.over = self._without_reply(exporter, has_ended), True
-            return "ended"
-        return ""
-
-    def stop(self, now: bool) -> None:
-        """Exporters keep nothing half done, so both ways of stopping end it at once."""
-        self._stopping = True
-        if self._exporter is not None:
-            self._exporter.kill()
-
-    def close(self) -> None:
-        if self._exporter is not None:
-            self._exporter.close()
+    def _let_go(self, place: Executor, server: WorkerChannel, has_ended: bool) -> None:
+        if has_ended:
+            server.close()
+        else:
+            place.give_back(server)
 
     def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         live.state, live.phase = "exporting", "export"
@@ -130,11 +99,7 @@ class ExportWork(Work):
         source = "from the cache" if reply.cached else f"in {reply.export_ms / 1e3:.1f} s"
         return f"exported {name} {source}"
 
-    @property
-    def _too_large(self) -> bool:
-        return self._watch is not None and self._watch.too_large
-
-    def _without_reply(self, exporter: WorkerChannel, has_ended: bool) -> ExportReply:
+    def _settle(self, server: WorkerChannel, has_ended: bool) -> None:
         subject = f"the export of {self.request.model}"
         status: Status = "export_failed"
         transient = False
@@ -144,21 +109,21 @@ class ExportWork(Work):
                 f"{subject} took more than {self._memory_limit_bytes / 2**20:,.0f} MiB for the "
                 "model: raise --memory-limit or use smaller batches"
             )
-        elif has_ended and exporter.ran_out_of_memory():
+        elif has_ended and server.ran_out_of_memory():
             status, transient = "out_of_memory", True  # others may have had the memory
             reason = (
                 f"the system ended {subject} for want of memory: use smaller batches, or end other "
                 "programs and resume the run"
             )
-        elif isinstance(exporter, Unstarted):
+        elif isinstance(server, Unstarted):
             transient = True
-            reason = f"{subject} could not begin, {exporter.how_it_ended()}: resume the run"
-        elif has_ended and exporter.was_killed():
+            reason = f"{subject} could not begin, {server.how_it_ended()}: resume the run"
+        elif has_ended and server.was_killed():
             status = "cancelled"
-            reason = f"{subject} was ended from outside ({exporter.how_it_ended()}): resume the run"
+            reason = f"{subject} was ended from outside ({server.how_it_ended()}): resume the run"
         elif has_ended:
             reason = (
-                f"{subject} ended with {exporter.how_it_ended()}: "
+                f"{subject} ended with {server.how_it_ended()}: "
                 "export this model alone to see its whole output"
             )
         elif self._deadline == self.budget_ends_s:
@@ -169,7 +134,7 @@ class ExportWork(Work):
                 f"{subject} took longer than {self.time_limit_s:g} s: "
                 "raise --time-limit or make the model smaller"
             )
-        return ExportReply(status, reason=reason, transient=transient)
+        self.reply = ExportReply(status, reason=reason, transient=transient)
 
 
 class DraftWork(ExportWork):
@@ -190,14 +155,6 @@ class DraftWork(ExportWork):
     @property
     def failed(self) -> bool:
         return False  # the whole export says so
-
-
-def _reply_among(lines: Iterable[str]) -> ExportReply | None:
-    """The reply, if it has come; what else arrives was printed by a library or a user's file."""
-    for line in lines:
-        with contextlib.suppress(CodecError):
-            return from_json(ExportReply, object_of(line))
-    return None
 
 
 def _held_bytes(pid: int | None) -> int:

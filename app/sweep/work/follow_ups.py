@@ -37,7 +37,17 @@ class FollowUpWork(ProcessWork, Generic[Result]):
     """
 
     process_name: ClassVar[str]
+    result_type: ClassVar[type[Any]]
+    job: AccuracyJob | ColdStartJob | OperatorJob
     result: Result | None = None
+
+    def _job(self) -> Mapping[str, Any]:
+        job: Mapping[str, Any] = to_json(self.job)
+        return job
+
+    def _take(self, event: str, message: dict[str, Any]) -> None:
+        if event == "result":
+            self.result = from_json(self.result_type, message, finite=True)
 
     def _settle(self) -> None:
         if self._stopping:
@@ -75,7 +85,9 @@ class AccuracyWork(FollowUpWork[AccuracyResult]):
     """Its time limit counts from the last sign of life; `case_id` is a case of the subject."""
 
     kind = "accuracy"
+    result_type = AccuracyResult
     process_name = "the accuracy process"
+    job: AccuracyJob
 
     def __init__(
         self, job: AccuracyJob, case_id: str, time_limit_s: float, memory_limit_bytes: int = 0
@@ -107,14 +119,9 @@ class AccuracyWork(FollowUpWork[AccuracyResult]):
             return f"{label}: {result.reason}"
         return f"{label}: {100 * result.top1:.1f} % of {text.count(result.images)} images"
 
-    def _job(self) -> Mapping[str, Any]:
-        job: Mapping[str, Any] = to_json(self.job)
-        return job
-
     def _take(self, event: str, message: dict[str, Any]) -> None:
-        if event == "result":
-            self.result = from_json(AccuracyResult, message, finite=True)
-        elif event == "progress":
+        super()._take(event, message)
+        if event == "progress":
             self.images = int(message.get("images", 0))
             self._deadline = time.monotonic() + self.time_limit_s
 
@@ -130,7 +137,9 @@ class ColdStartWork(FollowUpWork[ColdStart]):
     """`result` has the phases, or the reason why there are none. A scout's is not recorded."""
 
     kind = "cold_start"
+    result_type = ColdStart
     process_name = "the cold start's process"
+    job: ColdStartJob
 
     def __init__(
         self, job: ColdStartJob, time_limit_s: float, needs: Needs, memory_limit_bytes: int = 0
@@ -168,14 +177,6 @@ class ColdStartWork(FollowUpWork[ColdStart]):
             return f"{label} gave no answer"
         return f"{label}: {text.time_text(result.total_ms / 1e3)}"
 
-    def _job(self) -> Mapping[str, Any]:
-        job: Mapping[str, Any] = to_json(self.job)
-        return job
-
-    def _take(self, event: str, message: dict[str, Any]) -> None:
-        if event == "result":
-            self.result = from_json(ColdStart, message, finite=True)
-
     def _failure(self, reason: str, transient: bool) -> ColdStart:
         subject, process = self.job.subject.case_id, self.job.process
         return ColdStart(subject, process, reason=reason, transient=transient)
@@ -185,7 +186,9 @@ class OperatorWork(FollowUpWork[OperatorTimes]):
     """`result` has the times, or the reason why there are none."""
 
     kind = "operators"
+    result_type = OperatorTimes
     process_name = "the process that measures operator times"
+    job: OperatorJob
 
     def __init__(self, job: OperatorJob, time_limit_s: float, memory_limit_bytes: int = 0) -> None:
         super().__init__(time_limit_s, job.case.runtime, memory_limit_bytes)
@@ -210,14 +213,6 @@ class OperatorWork(FollowUpWork[OperatorTimes]):
         if not result.ops:
             return f"{label} were not reported"
         return f"{label}: {len(result.ops)} in {text.latency(result.total_us)}"
-
-    def _job(self) -> Mapping[str, Any]:
-        job: Mapping[str, Any] = to_json(self.job)
-        return job
-
-    def _take(self, event: str, message: dict[str, Any]) -> None:
-        if event == "result":
-            self.result = from_json(OperatorTimes, message, finite=True)
 
     def _failure(self, reason: str, transient: bool) -> OperatorTimes:
         return OperatorTimes(self.job.case.case_id, reason=reason, transient=transient)

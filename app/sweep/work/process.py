@@ -1,16 +1,19 @@
-"""Work by a worker of its own: one job in, event lines out, a deadline, its end."""
+"""Work by a worker of its own, and by one that serves many: a job in, lines out, a deadline, its
+end."""
 
 from __future__ import annotations
 
 import json
+import math
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.cases.telemetry import Reading
 from app.machine.child import Unstarted
-from app.sweep.work.base import Launcher, News, ProcessMonitor, Work, WorkerChannel
+from app.machine.telemetry import Watch
+from app.sweep.work.base import Executor, Launcher, News, ProcessMonitor, Work, WorkerChannel
 from exporters.codec import CodecError, object_of
 from runtimes.registry import environment_of
 
@@ -24,6 +27,70 @@ def is_transient_end(worker: WorkerChannel) -> bool:
     """Whether a worker that ended without a result could not start or was ended from outside, by a
     person or for want of memory: that says nothing of its case."""
     return isinstance(worker, Unstarted) or worker.ran_out_of_memory() or worker.was_killed()
+
+
+class ServedWork(Work):
+    """Work by a worker that serves many, one request each. Its process is ended after
+    `time_limit_s`, and once `_watch` finds that it holds too much memory."""
+
+    def __init__(self, time_limit_s: float, memory_limit_bytes: int = 0) -> None:
+        self.time_limit_s, self._memory_limit_bytes = time_limit_s, memory_limit_bytes
+        self._watch: Watch | None = None
+        self._place: Executor | None = None
+        self._server: WorkerChannel | None = None
+        self._deadline = 0.0
+        self._stopping = False
+
+    def due(self) -> float:
+        return min(self._deadline, self._watch.due() if self._watch else math.inf)
+
+    def advance(self) -> News:
+        """Take the reply, or notice that none will come."""
+        server, place = self._server, self._place
+        assert server is not None
+        assert place is not None
+        has_ended = server.ended()
+        if self._take(server.lines()):
+            self._server, self.over = None, True
+            self._let_go(place, server, has_ended)
+            return "ended"
+        if has_ended and self._stopping:
+            self.over = True
+            return "dropped"
+        if self._watch is not None:
+            self._watch.look()
+        if has_ended or self._too_large or time.monotonic() >= self._deadline:
+            server.close()
+            self.over = True
+            self._settle(server, has_ended)
+            return "ended"
+        return ""
+
+    def stop(self, now: bool) -> None:
+        """A server keeps nothing half done, so both ways of stopping end it at once."""
+        self._stopping = True
+        if self._server is not None:
+            self._server.kill()
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    @abstractmethod
+    def _take(self, lines: Iterable[str]) -> bool:
+        """Whether the reply is among these; what else arrives was printed by a library."""
+
+    @abstractmethod
+    def _let_go(self, place: Executor, server: WorkerChannel, has_ended: bool) -> None:
+        """The server has replied."""
+
+    @abstractmethod
+    def _settle(self, server: WorkerChannel, has_ended: bool) -> None:
+        """The server gave no reply: have one that says why."""
+
+    @property
+    def _too_large(self) -> bool:
+        return self._watch is not None and self._watch.too_large
 
 
 class ProcessWork(Work):

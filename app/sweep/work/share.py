@@ -112,7 +112,6 @@ class Share:
 class _Arriving:
     """A journal as far as it has come: `writer` is there once its first line was examined."""
 
-    size: int = 0
     torn: bytes = b""
     has_writer: bool = False
 

@@ -21,13 +21,11 @@ import psutil
 import pytest
 
 from app.__main__ import main
-from app.machine.environment import graphlap_version
 from app.remote.carriers import COMMAND_VARIABLE, PipeCarrier, ask_hosts, open_carrier
 from app.remote.link import HostError
 from exporters import install_layout
 from tests.app.headless.batch import launch, rows, run
 from tests.app.remote.processes import is_gone, scripted, wait_until
-from tests.app.remote.releases import release
 from tests.app.sweep.sweeps import write_add_graph
 
 HERE = shlex.join(install_layout.starter_command("app"))
@@ -112,21 +110,6 @@ def test_a_host_that_can_not_be_used_is_one_sentence(tmp_path: Path, body: str, 
     carrier = PipeCarrier({"board": scripted(tmp_path / "bad.py", body)})
     with pytest.raises(HostError, match=f"board.*{said}"):
         ask_hosts(carrier)
-
-
-def test_a_host_of_another_release_is_refused_with_both_named_and_nothing_is_written(
-    tmp_path: Path, stand_in: Path
-) -> None:
-    """One that really is of another, in the place where it was installed there."""
-    older = shlex.join(release("0.0.7", tmp_path / "older").command("app"))
-    (tmp_path / "graphlap").write_text(f'#!/bin/sh\nexec {older} "$@"\n')
-    (tmp_path / "graphlap").chmod(0o755)
-    words = ["--headless", "--models", str(write_add_graph(tmp_path / "add.onnx"))]
-    cluster = ["--runtimes", "fake", "--cluster", f"ssh:board={tmp_path}/graphlap"]
-    code, _, errors = run(*words, *cluster, "--out", str(tmp_path / "run"))
-    assert code == 2
-    assert f"board has Graphlap 0.0.7 and this machine has {graphlap_version()}" in errors
-    assert not (tmp_path / "run").exists()
 
 
 def test_all_hosts_that_can_not_be_reached_are_named_and_nothing_is_written(

@@ -10,16 +10,24 @@ from pathlib import Path
 
 import pytest
 
+from app.cases.case import Case
+from app.cases.column import Row
+from app.columns.rows import Rows
 from app.headless import measure
 from app.plan.command import graphlap_line
-from app.plan.plan import parse_plan
+from app.plan.plan import Plan, parse_plan
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.run_folder.manifest import new_manifest
 from app.runs.reader import read_run
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling import round_budget
-from app.sweep.scheduling.round_budget import Budget
+from app.sweep.scheduling.round_budget import Budget, PreciseRounds
+from exporters.diagnostics.catalogue import codes, diagnostic
 from tests.app.headless.batch import rows
-from tests.app.sweep.sweeps import write_add_graph
+from tests.app.run_folder.runs import ENVIRONMENT, record
+from tests.app.sweep.sweeps import SHORT, write_add_graph
 
 
 class Clock:
@@ -145,3 +153,137 @@ def test_what_was_not_come_to_is_said_and_fails_the_run(
 
 def statuses(folder: Path) -> set[str]:
     return {row["status"] for row in rows(folder / "run")}
+
+
+MARK_PRECISE = pytest.mark.usefixtures("brief")
+
+
+CASE = Case("add.onnx", "fake")
+
+
+def plan_of(models: str = "mlp", **values: object) -> Plan:
+    return parse_plan({"sweeps": [{"models": [models], "runtimes": ["fake"]}], **values}, "test")
+
+
+def folder_of(path: Path, plan: Plan) -> RunFolder:
+    manifest = new_manifest(
+        name="test",
+        seed=3,
+        rounds=plan.lengths.rounds,
+        time_limit_s=60.0,
+        limits=SHORT,
+        plan=plan,
+        cases=(CASE,),
+        environment=ENVIRONMENT,
+    )
+    folder = RunFolder.create(path, manifest)
+    folder.begin(ENVIRONMENT)
+    return folder
+
+
+def told(folder: RunFolder) -> tuple[int, Row]:
+    """How many rounds the case is to have after those in the folder, and its row."""
+    run, rows = read_run(folder.path), Rows()
+    rule = run.manifest.requested_plan.stopping
+    assert rule is not None
+    return PreciseRounds(rule, run, rows).planned_rounds(CASE), rows.of(run)[0]
+
+
+@MARK_PRECISE
+def test_a_case_has_rounds_until_its_interval_is_narrow(tmp_path: Path) -> None:
+    """Levels that spread by 2 %: ±5 % takes more than five of them and fewer than forty."""
+    remaining = []
+    with folder_of(tmp_path / "run", plan_of(precise={"p50": 0.05})) as folder:
+        for number in range(40):
+            level = 100.0 + 4.0 * (number % 2)
+            record(folder, CASE, number, [level, level + 0.001] * 30)
+            left, row = told(folder)
+            remaining.append(left)
+            if left == number + 1:
+                break
+    assert remaining[:5] == [5, 5, 5, 5, 7]
+    assert remaining[-2:] == [len(remaining), len(remaining)]
+    assert len(remaining) in (7, 10, 14, 20, 28)
+    assert str(row["stop_reason"]).startswith("precise: p50 within ")
+    assert str(row["stop_reason"]).endswith(f" after {len(remaining)} rounds")
+    assert not {"rounds_missing", "interval_not_reached"} & {*codes(diagnostics_of(row))}
+    low, high = row["latency_p50_ci_low_us"], row["latency_p50_ci_high_us"]
+    assert isinstance(low, float) and isinstance(high, float)
+    value = float(row["latency_p50_us"] or 0)
+    assert low / value >= 0.95 and high / value <= 1.05, "the row's own interval is as narrow"
+    assert row["ci_method"] == "t_ranks_looks"
+
+
+@MARK_PRECISE
+def test_the_bound_on_rounds_ends_what_is_not_reached_and_the_row_says_so(tmp_path: Path) -> None:
+    with folder_of(tmp_path / "run", plan_of(precise={"p50": 0.001}, rounds=7)) as folder:
+        for number in range(7):
+            record(folder, CASE, number, [100.0 + number] * 60)
+        left, row = told(folder)
+    assert left == 7
+    assert " (0.1 % asked) after 7 rounds, the most there may be" in str(row["stop_reason"])
+    (shortfall,) = (entry for entry in diagnostics_of(row) if entry.code == "interval_not_reached")
+    assert (shortfall.parameters["rounds"], shortfall.parameters["requested"]) == (7, 0.001)
+
+
+@MARK_PRECISE
+def test_what_ended_before_its_look_says_how_far_it_was(tmp_path: Path) -> None:
+    with folder_of(tmp_path / "run", plan_of(precise={"p50": 0.001})) as folder:
+        for number in range(3):
+            record(folder, CASE, number, [100.0 + number] * 60)
+        left, row = told(folder)
+    assert left == 5
+    assert "ended after 3 rounds, before the look at 5: p50 within" in str(row["stop_reason"])
+    assert diagnostic("rounds_missing", measured=3, planned=5) in diagnostics_of(row)
+
+
+@MARK_PRECISE
+def test_rounds_that_are_too_short_for_a_tail_are_not_added_to(tmp_path: Path) -> None:
+    with folder_of(tmp_path / "run", plan_of(precise={"p99": 0.1})) as folder:
+        for number in range(5):
+            record(folder, CASE, number, [100.0 + k % 7 for k in range(400)])
+        left, row = told(folder)
+    assert left == 5
+    assert "which takes longer rounds" in str(row["stop_reason"])
+    assert "interval_unavailable" in codes(diagnostics_of(row))
+
+
+@MARK_PRECISE
+def test_a_simulation_has_the_least_rounds(tmp_path: Path) -> None:
+    with folder_of(tmp_path / "run", plan_of(precise={"p50": 1e-9})) as folder:
+        for number in range(5):
+            record(folder, CASE, number, [100.0 + number] * 60, clock="simulated")
+        left, row = told(folder)
+    assert left == 5
+    assert "5 rounds of a simulation" in str(row["stop_reason"])
+    diagnostic_codes = {*codes(diagnostics_of(row))}
+    assert not {"interval_not_reached", "interval_unavailable"} & diagnostic_codes
+
+
+@MARK_PRECISE
+def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    graph = str(write_add_graph(tmp_path / "add.onnx"))
+    plan = plan_of(graph, precise={"p50": 0.9}, rounds=7)
+    with create_run(plan.model_copy(update={"budget_s": 0.01}), tmp_path / "run") as folder:
+        out = io.StringIO()
+        assert measure(folder, out=out, log=io.StringIO()) == 1
+        assert "the 5 rounds that this run lacks" in out.getvalue()
+    with create_run(plan, tmp_path / "more") as folder:
+        log, out = io.StringIO(), io.StringIO()
+        assert measure(folder, out=out, log=log) == 0
+        assert "5 rounds or more" in log.getvalue()
+        output = " ".join(log.getvalue().split())
+        assert "[5/5, " in output and "; p50 within" in output and "no more rounds" in output
+    run = read_run(tmp_path / "more")
+    (case,) = run.cases
+    assert sorted(run.rounds[case.case_id]) == [0, 1, 2, 3, 4]
+    assert "precise: p50 within" in str(Rows().of(run)[0]["stop_reason"])
+    journal = next((tmp_path / "more" / "journal").iterdir())
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:-1]))  # as if it had been killed in its fifth round
+    with RunFolder.reopen(tmp_path / "more") as folder:
+        assert measure(folder, out=io.StringIO(), log=io.StringIO()) == 0
+    assert sorted(read_run(tmp_path / "more").rounds[case.case_id]) == [0, 1, 2, 3, 4]

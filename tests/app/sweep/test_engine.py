@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from app.cases.case import Case
+from app.cases.round import RoundResult
 from app.sweep.engine import (
     Completed,
     Dropped,
@@ -22,9 +23,6 @@ from app.sweep.engine import (
     Started,
 )
 from app.sweep.local_executor import ThisMachine
-from app.sweep.scheduling.grid import FixedSweep
-from app.sweep.scheduling.round_budget import FixedRounds
-from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
@@ -33,7 +31,6 @@ from exporters.diagnostics.catalogue import codes
 from exporters.messages import ExportReply, ExportRequest
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import (
-    SHORT,
     Given,
     Heard,
     children,
@@ -86,18 +83,6 @@ def test_a_crash_when_the_session_is_closed_takes_nothing_of_the_round_along(
     assert result.check is not None
     assert "teardown" in result.phases_ms or result.phases_ms["measure"] > 0
     assert "engine_crashed_at_close" in codes(result.warnings)
-
-
-def test_the_last_word_of_a_dead_child_is_in_the_reason(
-    model: ExportedModel, samples: Path, tmp_path: Path
-) -> None:
-    command = script(tmp_path / "dies.py", "sys.stderr.write('out of paper\\n\\n'); sys.exit(7)")
-    with Engine(
-        Given([round_work(model, samples)]), ThisMachine(commands={"round": command})
-    ) as engine:
-        (result,) = drive(engine).results
-    assert result.status == "crashed"
-    assert "exit code 7: out of paper" in result.reason
 
 
 def test_a_hang_ends_at_the_time_limit(model: ExportedModel, samples: Path) -> None:
@@ -201,20 +186,6 @@ def test_leaving_the_engine_leaves_no_child(model: ExportedModel, samples: Path)
             pass
         (child,) = children() - child_pids
     assert_gone(child)
-
-
-def test_a_whole_sweep_exports_and_then_measures(
-    tmp_path: Path, samples: Path, model: ExportedModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-    cases = (Case(model=model.path, runtime="fake"), Case(model=model.path, runtime="ort-cpu"))
-    source = FixedSweep(Schedule(cases, 1, SHORT, 60.0, 0, samples), {}, FixedRounds(1))
-    with Engine(source) as engine:
-        record = drive(engine)
-    assert [result.status for result in record.results] == ["ok", "ok"]
-    (reply,) = replies(record).values()
-    assert reply.model is not None
-    assert reply.model.opset == 20
 
 
 EXPORTER = """
@@ -323,3 +294,59 @@ def assert_gone(pid: int) -> None:
             process.wait(10)
     except psutil.NoSuchProcess:
         pass
+
+
+MOST_MIB = 300
+
+
+"""What the parent may come to hold of what a worker says without an end."""
+
+
+def told(tmp_path: Path, model: ExportedModel, body: str, limit_s: float = 30.0) -> RoundResult:
+    """How a round ends whose worker does what `body` says."""
+    command = script(tmp_path / "worker.py", f"sys.stdin.readline()\n{body}")
+    (tmp_path / "samples").mkdir()
+    work = round_work(model, tmp_path / "samples", time_limit_s=limit_s)
+    with Engine(Given([work]), ThisMachine(commands={"round": command})) as engine:
+        (result,) = drive(engine).results
+    return result
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("sys.exit(0)", "exit code 0"),
+        ("""print('{"event": "result", "case_id": "c", "rou', end='', flush=True)""", "exit code"),
+        ("""print('{"event": "result", "case_id": 5}', flush=True)""", "exit code 0"),
+        ("""os.write(1, b'\\xff\\xfe{{{\\n' * 1000); sys.exit(3)""", "exit code 3"),
+        ("os.write(2, b'?' * (1 << 24) + b'\\nout of paper\\n'); sys.exit(7)", "7: out of paper"),
+    ],
+    ids=["without a word", "cut in a message", "no message of ours", "no text", "megabytes"],
+)
+def test_a_worker_that_ends_without_its_result_is_told_as_crashed(
+    tmp_path: Path, model: ExportedModel, body: str, reason: str
+) -> None:
+    result = told(tmp_path, model, body)
+    assert result.status == "crashed"
+    assert reason in result.reason
+
+
+def test_a_worker_that_closes_its_pipes_and_lives_is_ended_at_the_limit(
+    tmp_path: Path, model: ExportedModel
+) -> None:
+    result = told(tmp_path, model, "os.close(1); os.close(2); time.sleep(600)", limit_s=1.5)
+    assert result.status == "timeout"
+
+
+@pytest.mark.parametrize("descriptor", [1, 2])
+def test_a_worker_that_writes_without_an_end_neither_fills_nor_holds_up_the_parent(
+    tmp_path: Path, model: ExportedModel, descriptor: int
+) -> None:
+    peak_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    body = f"while True: os.write({descriptor}, b'x' * (1 << 16))"
+    start_s = time.monotonic()
+    result = told(tmp_path, model, body, limit_s=2.0)
+    assert result.status == "timeout", result.reason
+    assert time.monotonic() - start_s < 60, "it was heard of its limit while it wrote"
+    grown_mib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak_before) / 1024
+    assert grown_mib < MOST_MIB

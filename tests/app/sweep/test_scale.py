@@ -28,7 +28,6 @@ from app.sweep.run import Refresher, SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.round_budget import Tally
 from app.sweep.work.round import SettledRound
-from exporters.codec import to_json
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 from tests.app.sweep.sweeps import write_add_graph
 
@@ -81,13 +80,6 @@ def test_a_manifest_has_a_line_for_each_case_and_the_same_bytes_each_time(tmp_pa
         entry = json.loads(line.strip().rstrip(","))
         assert entry["threads" if case.threads > 1 else "model"]
         assert "precision" not in entry, "what is at its default is left out"
-
-
-def test_a_manifest_of_before_is_read_as_it_was(tmp_path: Path) -> None:
-    manifest = manifest_of()
-    RunFolder.create(tmp_path / "run", manifest).close()
-    (tmp_path / "run" / MANIFEST).write_text(json.dumps(to_json(manifest), indent=1))
-    assert read_manifest(tmp_path / "run") == manifest
 
 
 def test_refusals_come_some_at_a_time_so_that_a_stop_is_heard(tmp_path: Path) -> None:

@@ -10,13 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from app.cases.case import Case
+from app.cases.errors import PlanError
 from app.cases.jobs import AccuracyJob, subject_of
 from app.cases.scenario import Scenario
+from app.plan.models import reject_unusable
+from app.workers.accuracy import open_data
 from exporters.codec import to_json
 from exporters.messages import ExportRequest
-from exporters.types import ExportedModel
+from exporters.types import ExportedModel, TensorSpec
 from exporters.worker.export import export
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph, write_folder
 from tests.checkout import ROOT
@@ -111,3 +115,116 @@ def test_what_is_only_timed_differently_is_one_subject(echo: ExportedModel) -> N
         Case("echo.onnx", "ort-cpu", axes={"batch": 1}, options={"optimization": "off"}),
     ):
         assert subject_of(different, echo).case_id != subject_of(case, echo).case_id
+
+
+SPEC = TensorSpec("x", "float32", ("batch", 3, 224, 224))
+
+
+MEAN = np.array([0.485, 0.456, 0.406])
+
+
+DEVIATION = np.array([0.229, 0.224, 0.225])
+
+
+def as_normalised(pixels: np.ndarray) -> np.ndarray:
+    """[h, w, 3] bytes as ImageNet's networks take them, [3, h, w]."""
+    return ((pixels / 255.0 - MEAN) / DEVIATION).transpose(2, 0, 1)
+
+
+@pytest.mark.parametrize(("crop", "shorter"), [(224, 256), (299, 342)])
+def test_the_middle_of_the_resized_image_is_cut_out(
+    tmp_path: Path, crop: int, shorter: int
+) -> None:
+    """An image that has the size to resize to already is only cut and normalised."""
+    rng = np.random.default_rng(3)
+    pixels = rng.integers(0, 256, (shorter, shorter + 100, 3), dtype=np.uint8)
+    (tmp_path / "class").mkdir()
+    Image.fromarray(pixels).save(tmp_path / "class" / "a.png")
+    (image,) = open_data(str(tmp_path), SPEC, (64, 3, crop, crop)).images(0, 1)
+    top, left = (shorter - crop) // 2, (shorter + 100 - crop) // 2
+    expected = as_normalised(pixels[top : top + crop, left : left + crop])
+    assert image.shape == (3, crop, crop)
+    assert np.abs(image - expected).max() < 1e-5
+
+
+@pytest.mark.parametrize("size", [(100, 300), (300, 100), (1000, 700)])
+def test_an_image_of_any_size_fills_the_crop(tmp_path: Path, size: tuple[int, int]) -> None:
+    write_folder(tmp_path / "data", {"a": 1}, size)
+    (image,) = open_data(str(tmp_path / "data"), SPEC, (64, 3, 224, 224)).images(0, 1)
+    colour = as_normalised(np.array([[[0, 0, 255]]]))
+    assert image.shape == (3, 224, 224)
+    assert np.abs(image - colour).max() < 1e-5
+
+
+def test_classes_are_numbered_in_the_order_of_their_names(tmp_path: Path) -> None:
+    write_folder(tmp_path / "data", {"n02": 2, "n01": 1, "n10": 3})
+    (tmp_path / "data" / "n01" / "notes.txt").write_text("no image")
+    data = open_data(str(tmp_path / "data"), SPEC, (64, 3, 224, 224))
+    assert data.labels.tolist() == [0, 1, 1, 2, 2, 2]
+    reds = data.images(0, 6)[:, 0, 0, 0] * DEVIATION[0] + MEAN[0]
+    assert np.round(reds * 255).tolist() == [0, 1, 1, 2, 2, 2]
+
+
+def test_grey_images_count_as_colour_ones(tmp_path: Path) -> None:
+    (tmp_path / "grey").mkdir()
+    Image.new("L", (256, 256), 128).save(tmp_path / "grey" / "a.jpeg")
+    (image,) = open_data(str(tmp_path), SPEC, (64, 3, 224, 224)).images(0, 1)
+    assert np.abs(image - as_normalised(np.full((1, 1, 3), 128.0))).max() < 1e-5
+
+
+def test_a_folder_without_classes_is_refused(tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
+    with pytest.raises(PlanError, match=r"no classes.*one folder of images for each class"):
+        reject_unusable(str(tmp_path))
+
+
+def test_fewer_images_than_a_batch_are_refused(tmp_path: Path) -> None:
+    write_folder(tmp_path / "data", {"a": 40, "b": 23})
+    with pytest.raises(PlanError, match=r"holds 63 images.*batches of 64"):
+        reject_unusable(str(tmp_path / "data"))
+    Image.new("RGB", (8, 8)).save(tmp_path / "data" / "b" / "one_more.png")
+    reject_unusable(str(tmp_path / "data"))
+    with pytest.raises(PlanError, match="holds 63 images"):
+        reject_unusable(str(write_arrays(tmp_path / "few.npz", 63, 0)))
+
+
+def test_a_path_to_nothing_is_refused() -> None:
+    with pytest.raises(PlanError, match="no accuracy data at 'nowhere'"):
+        reject_unusable("nowhere")
+
+
+def test_a_file_that_is_no_archive_of_both_arrays_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.npz").write_text("images")
+    (tmp_path / "torn.npz").write_bytes(b"PK\x03\x04 torn")
+    np.save(tmp_path / "lone.npy", np.zeros(3))
+    np.savez(tmp_path / "unlabelled.npz", images=np.zeros((64, 3)))
+    for name in ("text.npz", "torn.npz", "lone.npy", "unlabelled.npz"):
+        with pytest.raises(PlanError, match=f"{name} holds no array 'labels'"):
+            reject_unusable(str(tmp_path / name))
+
+
+def test_a_damaged_image_is_named(tmp_path: Path) -> None:
+    write_folder(tmp_path / "data", {"a": 1})
+    (tmp_path / "data" / "a" / "001.png").write_bytes(b"no image")
+    data = open_data(str(tmp_path / "data"), SPEC, (64, 3, 224, 224))
+    with pytest.raises(PlanError, match=r"001\.png is no readable image"):
+        data.images(0, 2)
+
+
+def test_arrays_of_another_shape_are_refused(tmp_path: Path) -> None:
+    path = write_arrays(tmp_path / "a.npz", 64, 0)
+    with pytest.raises(PlanError, match=r"images are \[10\] each and input 'x' takes \[3, 224"):
+        open_data(str(path), SPEC, (64, 3, 224, 224))
+
+
+@pytest.mark.parametrize("labels", [np.zeros(63, int), np.zeros(64), np.full(64, -1)])
+def test_labels_that_number_no_classes_are_refused(tmp_path: Path, labels: np.ndarray) -> None:
+    np.savez(tmp_path / "a.npz", images=np.zeros((64, 10)), labels=labels)
+    with pytest.raises(PlanError, match="one label for each image"):
+        open_data(str(tmp_path / "a.npz"), TensorSpec("x", "float32", ("batch", 10)), (64, 10))
+
+
+def test_a_model_that_takes_no_colour_images_is_told_to_use_arrays(tmp_path: Path) -> None:
+    write_folder(tmp_path / "data", {"a": 1})
+    with pytest.raises(PlanError, match=r"takes no colour images.*\.npz"):
+        open_data(str(tmp_path / "data"), SPEC, (64, 1, 8, 8))

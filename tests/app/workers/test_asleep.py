@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from textwrap import indent
 
 import pytest
 
-from app.cases.round import SUSPENDED
 from app.columns.rows import Rows
 from app.machine.environment import describe_host
 from app.plan.plan import Plan
@@ -23,13 +21,6 @@ from app.sweep.run_creation import create_run
 from app.workers.measure import suspended_s, suspended_since
 from exporters import install_layout
 from tests.app.sweep.sweeps import write_add_graph
-from tests.app.workers.conftest import SHORT, Measure
-
-
-def test_a_machine_that_is_awake_has_not_slept() -> None:
-    before_s = suspended_s()
-    time.sleep(0.2)
-    assert suspended_since(before_s) == 0.0
 
 
 def test_what_comes_between_two_readings_is_no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,13 +45,6 @@ def read(clock):
     return real(clock) + (30.0 if begun[-1] > begun[0] + 0.5 else 0.0)
 time.clock_gettime = read
 """
-LONG_ENOUGH = replace(SHORT, min_s=1.0, max_s=2.0)
-
-
-def test_a_round_in_which_the_machine_slept_does_not_count(measure: Measure) -> None:
-    result, _, _ = measure("fake", said_first=NAP, limits=LONG_ENOUGH)
-    assert (result.status, result.stop_reason) == ("cancelled", SUSPENDED)
-    assert result.reason == "the machine slept for 30 s in it"
 
 
 def test_a_sweep_begins_such_a_round_again_and_says_why(

@@ -7,9 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from onnx import TensorProto, helper, save
 
 from app.cases.scenario import Batcher
+from app.stats.open_loop import batches_of
+from app.workers.batcher import dispatch
+from app.workers.loop import Block
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import (
     PACKAGED,
@@ -20,8 +25,11 @@ from exporters.types import (
     save_reference,
 )
 from tests.app.workers.conftest import Measure
+from tests.app.workers.virtual_server import FOREVER, VirtualServer, same_service, served
 
 MS = 1_000_000
+
+
 BATCHES = (1, 2, 3, 4)
 
 
@@ -179,3 +187,116 @@ def test_outputs_that_are_not_compared_are_fed_all_the_same(
     result, _, _ = measure("ort-cpu", model=model, scenario="rate:500/s", batcher=Batcher(2, 0.0))
     assert result.status == "ok", result.reason
     assert result.check is None
+
+
+def test_of_even_arrivals_each_place_of_a_full_batch_waits_for_the_rest() -> None:
+    """Every 1 ms one, four make a batch, 2 ms a batch: place k waits 3 - k ms, then 2 ms.
+
+    The first place of a batch comes 1 ms before the server is free, which is not the batcher's.
+    """
+    batcher = Batcher(4, 100_000.0)
+    arrivals = [MS * n for n in range(1, 41)]
+    samples = served(batcher, arrivals, same_service(batcher, 2 * MS))
+    assert samples.latency_ns.tolist() == [5 * MS, 4 * MS, 3 * MS, 2 * MS] * 10
+    batches = batches_of(samples, batcher)
+    assert batches.held.tolist() == [4] * 9
+    assert batches.added_ns.tolist() == [2 * MS, 2 * MS, MS, 0] * 9
+    assert not batches.late_ns.any()
+
+
+def test_of_even_arrivals_the_wait_of_the_oldest_sends_a_batch_that_is_not_full() -> None:
+    """Every 1 ms one, 2.5 ms of waiting: three in a batch of four places, waiting 2.5 - k ms."""
+    batcher = Batcher(8, 2500.0)
+    arrivals = [MS * n for n in range(1, 31)]
+    samples = served(batcher, arrivals, same_service(batcher, MS // 4))
+    in_halves = samples.latency_ns // (MS // 4)
+    assert in_halves.tolist() == [11, 7, 3] * 10
+    batches = batches_of(samples, batcher)
+    assert batches.held.tolist() == [3] * 9
+    assert batches.places.tolist() == [4] * 9
+    assert batches.added_ns.tolist() == [5 * MS // 2, 3 * MS // 2, MS // 2] * 9
+
+
+@pytest.mark.parametrize("burst", [1, 3, 8, 9, 20])
+def test_a_burst_is_served_batch_after_batch_and_its_rest_once_it_has_waited(burst: int) -> None:
+    """Full batches one after the other; what is left over goes when its time is up, and the server
+    free."""
+    batcher, service = Batcher(8, 5000.0), 2 * MS
+    samples = served(batcher, [MS] * burst, same_service(batcher, service))
+    full, rest = divmod(burst, 8)
+    expected = [service * (batch + 1) for batch in range(full) for _ in range(8)]
+    expected += [max(full * service, 5 * MS) + service] * rest
+    assert samples.latency_ns.tolist() == expected
+
+
+def test_what_comes_while_the_server_is_busy_queues_and_is_not_the_batchers_delay() -> None:
+    """No waiting: the first goes alone at 0, what comes in its 10 ms goes together at 10 ms."""
+    batcher = Batcher(4, 0.0)
+    arrivals = [0, 1 * MS, 2 * MS, 3 * MS]
+    samples = served(batcher, arrivals, {1: 10 * MS, 2: 15 * MS, 4: 20 * MS})
+    assert samples.started_ns.tolist() == [0, 10 * MS, 10 * MS, 10 * MS]
+    assert samples.finished_ns.tolist() == [10 * MS, 30 * MS, 30 * MS, 30 * MS]
+    batches = batches_of(samples, batcher)
+    assert batches.added_ns.tolist() == [0, 0, 0]
+    assert batches.held.tolist() == [3]
+    assert batches.places.tolist() == [4]
+
+
+def test_each_size_is_entered_before_it_runs_and_not_again_while_it_runs_on() -> None:
+    batcher = Batcher(2, 0.0)
+    server = VirtualServer({1: MS, 2: MS})
+    arrivals = [0, 10 * MS, 20 * MS, 20 * MS, 30 * MS]
+    clock, wait = server.clock, server.wait
+    dispatch(Block(5), arrivals, [FOREVER], batcher, server.compiled, clock, wait)
+    assert server.entered == [1, 2, 1]
+
+
+def test_what_would_begin_after_the_end_is_left() -> None:
+    batcher = Batcher(2, 0.0)
+    samples = served(batcher, [0, MS, 2 * MS, 3 * MS], {1: 5 * MS, 2: 5 * MS}, until_ns=10 * MS)
+    assert samples.started_ns.tolist() == [0, 5 * MS, 5 * MS]
+
+
+def test_a_batcher_that_waits_for_more_hears_that_the_round_was_ended() -> None:
+    """Its patience is shorter than its longest wait."""
+    batcher, deadline = Batcher(2, 10e6), [FOREVER]
+    server, block = VirtualServer({1: MS, 2: MS}), Block(1)
+
+    def wait(until_ns: int) -> None:
+        server.wait(until_ns)
+        deadline[0] = server.now_ns
+
+    dispatch(block, [0], deadline, batcher, server.compiled, server.clock, wait)
+    assert server.now_ns < 10_000 * MS
+    assert block.finished[0] == 0
+
+
+GAPS = st.lists(st.integers(0, 5 * MS), min_size=1, max_size=60)
+
+
+@given(GAPS, st.integers(1, 9), st.integers(0, 8000), st.integers(0, 6 * MS), st.integers(0, MS))
+def test_the_rule_holds_whatever_arrives(
+    gaps: list[int], most: int, wait_us: int, fixed_ns: int, per_input_ns: int
+) -> None:
+    """Each batch begins when it is full, or its oldest has waited, or the server is free again;
+    it has all that had come by then, and nobody overtakes."""
+    batcher = Batcher(most, float(wait_us))
+    service = {size: fixed_ns + per_input_ns * size + 1 for size in batcher.sizes}
+    arrivals = np.cumsum(gaps)
+    samples = served(batcher, arrivals.tolist(), service)
+    assert samples.scheduled_ns.tolist() == arrivals.tolist()
+    first, free = 0, 0
+    _, batches = np.unique(samples.started_ns, return_counts=True)
+    assert batches_of(samples, batcher).held.tolist() == batches[1:].tolist()
+    for batch_size in batches.tolist():
+        start = samples.started_ns[first]
+        due = arrivals[first] + batcher.wait_ns
+        if first + most <= len(arrivals):
+            due = min(due, arrivals[first + most - 1])
+        assert start == max(due, free)
+        assert batch_size == min(most, int((arrivals[first:] <= start).sum()))
+        free = start + service[batcher.size_for(batch_size)]
+        assert samples.finished_ns[first] == free
+        first += batch_size
+    assert first == len(arrivals)
+    assert not batches_of(samples, batcher).late_ns.any()

@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib.metadata import packages_distributions
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+import onnx
 import onnxruntime
 import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
 
 from app.machine.placement import highest_realtime, nodes_of, usable_cores
 from app.workers.execution_facts import distributions_of, engine_facts
+from app.workers.output_check import check_lanes
 from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.messages import ExportRequest
+from exporters.types import (
+    PACKAGED,
+    UNOPTIMISED,
+    ExportedModel,
+    Reference,
+    TensorSpec,
+    axes_key,
+    load_reference,
+    save_reference,
+)
+from exporters.worker.export import export
+from runtimes import registry
+from runtimes.options import Settings
 from runtimes.registry import load
 from tests.app.machine.unprivileged import give_up, needs_realtime
-from tests.app.workers.conftest import Measure
+from tests.app.workers.conftest import AXES, Measure
+from tests.checkout import ROOT
+from tests.exporters.berts import FORMS, LENGTH
 
 
 def install(site: Path, name: str, *files: str) -> None:
@@ -127,3 +154,161 @@ def test_cores_that_are_gone_since_are_not_claimed(measure: Measure) -> None:
     assert result.environment["affinity"] == list(LAST)
     cores = {"requested": f"{LAST[0]},8000", "granted": f"{LAST[0]}"}
     assert diagnostic("cores_not_granted", **cores) in result.warnings
+
+
+SHAPE = (1, 3, 8, 8)
+
+
+def described(path: Path, reference: Path) -> ExportedModel:
+    """A file with one input x and one output y, beside what ONNX's evaluator says of it."""
+    x = np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)
+    (out,) = ReferenceEvaluator(str(path)).run(None, {"x": x})
+    y = np.asarray(out)
+    save_reference(str(reference), Reference({"x": x}, {"y": y}, (PACKAGED,)))
+    return ExportedModel(
+        name=path.stem,
+        suite="",
+        family="",
+        path=str(path),
+        sha256="",
+        opset=20,
+        precision="fp32",
+        inputs=(TensorSpec("x", "float32", ("batch", *SHAPE[1:])),),
+        outputs=(TensorSpec("y", "float32", ("batch", *y.shape[1:])),),
+        axes=AXES,
+        references={axes_key(AXES): str(reference)},
+        reference="onnx",
+    )
+
+
+def saved(path: Path, nodes: list[onnx.NodeProto], **constants: np.ndarray) -> Path:
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ("batch", *SHAPE[1:]))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    onnx.save(onnx.shape_inference.infer_shapes(model), path)
+    return path
+
+
+@pytest.fixture
+def quantized(tmp_path: Path) -> ExportedModel:
+    """Two convolutions as onnxruntime's quantizer leaves them, between Q and DQ nodes."""
+    rng = np.random.default_rng(1)
+    plain = saved(
+        tmp_path / "plain.onnx",
+        [
+            helper.make_node("Conv", ["x", "v"], ["h"], name="first"),
+            helper.make_node("Relu", ["h"], ["r"], name="relu"),
+            helper.make_node("Conv", ["r", "w"], ["y"], name="second"),
+        ],
+        v=rng.normal(size=(8, 3, 3, 3)).astype(np.float32),
+        w=rng.normal(size=(4, 8, 3, 3)).astype(np.float32),
+    )
+
+    class Samples(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no types
+        def __init__(self) -> None:
+            self.left: Iterator[Mapping[str, np.ndarray]] = iter(
+                {"x": rng.normal(size=SHAPE).astype(np.float32)} for _ in range(4)
+            )
+
+        def get_next(self) -> Mapping[str, np.ndarray] | None:
+            return next(self.left, None)
+
+    path = tmp_path / "quantized.onnx"
+    quantize_static(plain, path, Samples(), quant_format=QuantFormat.QDQ)
+    return described(path, tmp_path / "quantized.npz")
+
+
+def test_a_quantised_graph_is_partial_and_names_its_nodes(
+    measure: Measure, quantized: ExportedModel
+) -> None:
+    result, records, _ = measure("fpga:v80", model=quantized)
+    assert result.status == "partial"
+    assert "QuantizeLinear 'x_QuantizeLinear' on CPUExecutionProvider" in result.reason
+    assert result.check is not None
+    assert len(records) == 0
+
+
+def test_a_partial_graph_with_other_outputs_still_says_what_it_left(
+    measure: Measure, tmp_path: Path
+) -> None:
+    """It was run_failed without a node: the difference took the place of `partial`."""
+    path = saved(
+        tmp_path / "split.onnx",
+        [
+            helper.make_node("Add", ["x", "far"], ["moved"], name="there"),
+            helper.make_node("Sub", ["moved", "far"], ["back"], name="and_back"),
+            helper.make_node("Det", ["back"], ["y"], name="determinant"),
+        ],
+        far=np.array(4096, np.float32),
+    )
+    model = replace(described(path, tmp_path / "split.npz"), name="split")
+    result, records, _ = measure("fpga:v80", model=model)
+    assert result.status == "partial"
+    assert "Det 'determinant' on CPUExecutionProvider" in result.reason
+    assert result.facts["partitions"] == 2, "the card, then the processor"
+    assert "splitting_nodes" not in result.facts, "nothing of the card's comes after it"
+    assert result.check is not None
+    assert not result.check.output_ok
+    assert "outputs_inexact" in codes(result.warnings)
+    assert len(records) == 0
+
+
+def test_a_node_that_splits_the_graph_is_named(measure: Measure, tmp_path: Path) -> None:
+    path = saved(
+        tmp_path / "between.onnx",
+        [
+            helper.make_node("Relu", ["x"], ["positive"], name="before"),
+            helper.make_node("Det", ["positive"], ["scale"], name="between"),
+            helper.make_node("Relu", ["scale"], ["y"], name="after"),
+        ],
+    )
+    model = replace(described(path, tmp_path / "between.npz"), name="between")
+    result, _, _ = measure("fpga:v80", model=model)
+    assert result.status == "partial"
+    assert result.facts["partitions"] == 3
+    assert result.facts["splitting_nodes"] == "Det 'between' on CPUExecutionProvider"
+
+
+MARK_USERS_GRAPHS = pytest.mark.skipif(
+    find_spec("transformers") is None, reason="transformers, of the extra dev, is not installed"
+)
+
+
+@pytest.fixture(scope="module")
+def berts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("berts")
+    process = subprocess.run(
+        [sys.executable, "-m", "tests.exporters.berts", folder],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr[-2000:]
+    return folder
+
+
+@MARK_USERS_GRAPHS
+@pytest.mark.rare
+@pytest.mark.parametrize("form", FORMS)
+def test_a_bert_is_right_on_every_engine_of_the_host(
+    berts: Path, form: str, tmp_path: Path
+) -> None:
+    """onnx's own evaluator gathers wrongly from 64 positions on, and knows no fused operator."""
+    point = {"batch": 2, "sequence": LENGTH}
+    request = ExportRequest(str(berts / f"{form}.onnx"), points=(point,), cache_dir=str(tmp_path))
+    model, _ = export(request)
+    assert model.reference == (UNOPTIMISED if form == "fused" else "onnx")
+    assert model.narrowest == {"quantised": "int8", "half": "fp16"}.get(form, "fp32")
+    (file,) = model.references.values()
+    reference = load_reference(file)
+    for name in ("ort-cpu", "openvino-cpu"):
+        with registry.load(name).compile(model, point, Settings()) as session:
+            check = check_lanes(session.lanes, session.execution.precision, reference, model, None)
+        assert check.output_ok, (name, check)
+        assert check.max_rel_error < (1e-2 if form == "half" else 1e-5), (name, check)

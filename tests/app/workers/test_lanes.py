@@ -168,16 +168,6 @@ def test_a_round_of_several_sessions(
     assert {event.get("phase") for event in events} >= {"warmup", "measure", "teardown"}
 
 
-def test_a_measured_run_had_company_from_its_start_to_its_end(measure: Measure) -> None:
-    _, records, _ = measure("fake", options={"sessions": 2, "latency_us": 300.0, "wait": "sleep"})
-    lanes = [records[records["lane"] == lane] for lane in (0, 1)]
-    for lane_records, other in (lanes, lanes[::-1]):
-        for run in counted_records(lane_records):
-            has_started = other["started_ns"] <= run["started_ns"]
-            has_finished = other["finished_ns"] >= run["finished_ns"]
-            assert has_started.any() and has_finished.any()
-
-
 @pytest.mark.parametrize(
     ("fail", "after", "status"),
     [("compile", 0, "compile_failed"), ("run", 60, "run_failed"), ("oom", 60, "out_of_memory")],

@@ -58,15 +58,6 @@ def test_a_round_goes_through_its_phases_and_leaves_its_samples(measure: Measure
     assert result.rss_peak_mb is not None
 
 
-def test_paced_runs_are_scheduled_a_gap_after_the_last(measure: Measure) -> None:
-    _, records, _ = measure(scenario="paced:200us")
-    gap_ns = records["scheduled_ns"][1:] - records["finished_ns"][:-1]
-    # Between blocks, samples are written and the parent is told, so the gap may be longer.
-    assert gap_ns.min() == 200_000
-    assert np.median(gap_ns) == 200_000
-    assert (records["started_ns"] >= records["scheduled_ns"]).all()
-
-
 def test_the_check_starts_from_the_references_own_state(
     measure: Measure, counter: ExportedModel
 ) -> None:
@@ -165,15 +156,6 @@ def test_measuring_goes_on_until_there_are_enough_samples_or_no_more_time(
     assert measure("fake", limits=SHORT)[0].stop_reason == "min_time"
     many = replace(SHORT, min_samples=10**9, max_s=0.3)
     assert measure("fake", limits=many)[0].stop_reason == "max_time"
-
-
-def test_a_warm_up_too_short_to_tell_says_neither_and_is_measured(measure: Measure) -> None:
-    limits = Limits(min_s=0.05, max_s=0.2, min_samples=1, warmup_min_s=0.0, warmup_max_s=0.0)
-    result, records, _ = measure("fake", limits=limits)
-    assert result.settled is None
-    assert "no_steady_state" not in codes(result.warnings)
-    assert result.status == "ok"
-    assert len(records)
 
 
 def test_without_runs_for_checks_the_outputs_of_the_last_measured_run_are_compared(

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
+from app.workers.execution_facts import state_diagnostics
 from app.workers.loop import WAIT, Block
 from app.workers.timing import CHUNK_BYTES, CacheEviction, timing
 from exporters import install_layout
-from exporters.diagnostics.catalogue import codes
-from exporters.types import ExportedModel
+from exporters.diagnostics.catalogue import codes, diagnostic
+from exporters.types import ExportedModel, Reference, StatePair, axes_key, save_reference
 from runtimes.base import Lane
 from runtimes.calls import timed
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
-from tests.app.workers.conftest import Measure
+from runtimes.session.host import HostLane
+from tests.app.workers.conftest import AXES, Measure
 
 SIZE = 10 * CHUNK_BYTES + 200
+
+
 RUNS = 5
+
+
 LOOPS = pytest.mark.parametrize("call", ["c", "python"])
 
-pytestmark = pytest.mark.skipif(
+
+MARK_POLLUTION = pytest.mark.skipif(
     not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
 )
 
@@ -42,6 +53,7 @@ def in_a_session(
         observe(lane, CacheEviction.of_size(SIZE))
 
 
+@MARK_POLLUTION
 @LOOPS
 def test_every_byte_is_read_or_written_once(counter: ExportedModel, call: str) -> None:
     def observe(lane: Lane, pollution: CacheEviction) -> None:
@@ -57,6 +69,7 @@ def test_every_byte_is_read_or_written_once(counter: ExportedModel, call: str) -
     in_a_session(counter, call, observe)
 
 
+@MARK_POLLUTION
 @LOOPS
 def test_the_clock_has_stopped_when_it_begins(counter: ExportedModel, call: str) -> None:
     """A run that was timed with the pollution in it would take as long as a pass over 64 MB."""
@@ -72,6 +85,7 @@ def test_the_clock_has_stopped_when_it_begins(counter: ExportedModel, call: str)
     in_a_session(counter, call, observe)
 
 
+@MARK_POLLUTION
 def test_states_go_on_whatever_is_polluted(counter: ExportedModel) -> None:
     def observe(lane: Lane, pollution: CacheEviction) -> None:
         block_of(lane, pollution, RUNS)
@@ -81,6 +95,7 @@ def test_states_go_on_whatever_is_polluted(counter: ExportedModel) -> None:
         in_a_session(counter, call, observe)
 
 
+@MARK_POLLUTION
 @pytest.mark.parametrize("runtime", ["ort-cpu", "fake"])
 def test_a_round_tells_how_much_and_how_long(measure: Measure, runtime: str) -> None:
     result, records, _ = measure(runtime, condition="cold:2MB")
@@ -92,12 +107,90 @@ def test_a_round_tells_how_much_and_how_long(measure: Measure, runtime: str) -> 
     assert len(records) > 0
 
 
+@MARK_POLLUTION
 def test_caches_that_stay_warm_are_told(measure: Measure) -> None:
     result, _, _ = measure(condition="cold:2MB", threads=2)
     assert "private_caches_warm" in codes(result.warnings)
 
 
+@MARK_POLLUTION
 def test_several_runs_at_once_have_no_between(measure: Measure) -> None:
     result, _, _ = measure(condition="cold:2MB", options={"sessions": 2})
     assert result.status == "unsupported"
     assert "2 runs at once have no between: use one session" in result.reason
+
+
+def growing(counter: ExportedModel, folder: Path, factor: float, first: float) -> ExportedModel:
+    """`total` becomes `factor` times as much with each run."""
+    proto = onnx.load(counter.path)
+    del proto.graph.node[0]
+    proto.graph.node.insert(0, helper.make_node("Mul", ["total", "factor"], ["total_out"]))
+    proto.graph.node.append(helper.make_node("Relu", ["x"], ["unused"]))
+    array = np.array(factor, np.float32)
+    proto.graph.initializer.append(numpy_helper.from_array(array, "factor"))
+    assert proto.graph.input[0].type.tensor_type.elem_type == TensorProto.FLOAT
+    path = folder / f"growing_{factor}.onnx"
+    onnx.save(proto, path)
+    x, total = np.ones((1, 4), np.float32), np.full((1, 4), first, np.float32)
+    reference = folder / f"growing_{factor}.npz"
+    following = total * array
+    outputs = {"y": following, "total_out": following}
+    save_reference(str(reference), Reference({"x": x, "total": total}, outputs))
+    return replace(counter, path=str(path), references={axes_key(AXES): str(reference)})
+
+
+@pytest.mark.parametrize(
+    ("runtime", "options"),
+    [
+        ("ort-cpu", {}),
+        ("ort-cpu", {"call": "python"}),
+        ("ort-cpu", {"sessions": 2}),
+        ("openvino-cpu", {}),
+    ],
+)
+def test_a_state_that_runs_away_is_a_warning(
+    runtime: str,
+    options: dict[str, object],
+    counter: ExportedModel,
+    measure: Measure,
+    tmp_path: Path,
+) -> None:
+    model = growing(counter, tmp_path, 1e9, 1.0)
+    result, _, _ = measure(runtime, model=model, options=options)
+    assert result.status == "ok"
+    assert diagnostic("state_not_finite", "total") in result.warnings
+
+
+def test_a_state_that_dies_away_is_a_warning(
+    counter: ExportedModel, measure: Measure, tmp_path: Path
+) -> None:
+    result, _, _ = measure(model=growing(counter, tmp_path, 1.0, 1e-40))
+    assert diagnostic("state_subnormal", "total") in result.warnings
+
+
+@pytest.mark.parametrize("scenario", ["closed_loop", "rate:500/s"])
+def test_an_ordinary_state_is_none(
+    scenario: str, counter: ExportedModel, measure: Measure, tmp_path: Path
+) -> None:
+    result, _, _ = measure(model=growing(counter, tmp_path, 1.0, 2.0), scenario=scenario)
+    assert result.status == "ok"
+    assert not {"state_not_finite", "state_subnormal"} & {*codes(result.warnings)}
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "strange"),
+    [
+        ([0, 1, -1], "float32", False),
+        ([1, np.nan], "float16", True),
+        ([1, -np.inf], "float64", True),
+        ([1, 1e-7], "float16", True),
+        ([1, 1e-7], "float32", False),
+        ([1, 2], "int64", False),
+        ([], "float32", False),
+    ],
+)
+def test_any_lane_and_any_type(values: list[float], dtype: str, strange: bool) -> None:
+    pair = StatePair("s", "t")
+    lanes = [HostLane({}, {"t": np.zeros(3, dtype)}, (pair,)) for _ in range(2)]
+    lanes[1].output_buffers["t"] = np.array(values, dtype)
+    assert bool([*state_diagnostics(lanes, [pair])]) == strange

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import time
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from app.workers.loop import WAIT, Block
+from app.cases.round import MEASURED, RECORD, WARMUP, Limits, Progress
+from app.cases.scenario import Scenario, WaitPolicy
+from app.workers.lanes import OneLane
+from app.workers.loop import WAIT, Block, run_block
+from app.workers.sampling import Sampler
+from app.workers.system_counters import Watch
 from app.workers.timing import Loop, loop_of, timing
 from exporters import install_layout
 from exporters.types import ExportedModel
-from runtimes.base import Runtime
+from runtimes.base import Arrays, Lane, Runtime
 from runtimes.calls import timed
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.openvino.runtime import OpenVinoCpu
@@ -17,10 +27,15 @@ from runtimes.options import Settings
 from tests.app.workers.conftest import Measure
 
 SETS = [{"x": np.full((1, 4), value, np.float32)} for value in (1.0, 10.0, 100.0)]
+
+
 RUNTIMES = pytest.mark.parametrize("runtime", [OrtCpu(), OpenVinoCpu()], ids=lambda r: r.name)
+
+
 LOOPS = pytest.mark.parametrize("call", ["c", "python"])
 
-pytestmark = pytest.mark.skipif(
+
+MARK_TIMING = pytest.mark.skipif(
     not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
 )
 
@@ -41,6 +56,7 @@ def total_after(runtime: Runtime, counter: ExportedModel, call: str, blocks: lis
         return float(lane.outputs()["total_out"][0, 0])
 
 
+@MARK_TIMING
 @RUNTIMES
 @LOOPS
 def test_inputs_are_fed_in_turn_and_states_go_on_from_block_to_block(
@@ -49,6 +65,7 @@ def test_inputs_are_fed_in_turn_and_states_go_on_from_block_to_block(
     assert total_after(runtime, counter, call, [2, 1, 4]) == 111 + 111 + 1
 
 
+@MARK_TIMING
 @RUNTIMES
 @pytest.mark.parametrize(("call", "loop"), [("c", "C"), ("python", "Python"), ("auto", "C")])
 def test_the_loop_is_the_one_that_was_asked_for(
@@ -58,6 +75,7 @@ def test_the_loop_is_the_one_that_was_asked_for(
         assert loop_of(session.lanes[0], True, SETS) == loop
 
 
+@MARK_TIMING
 @LOOPS
 def test_a_row_says_which_loop_timed_it(measure: Measure, call: str) -> None:
     result, _, _ = measure(options={"call": call})
@@ -66,6 +84,7 @@ def test_a_row_says_which_loop_timed_it(measure: Measure, call: str) -> None:
     assert result.options["call"] == call
 
 
+@MARK_TIMING
 @LOOPS
 def test_several_lanes_count_the_runs_in_company_in_either_loop(
     measure: Measure, call: str
@@ -75,3 +94,105 @@ def test_several_lanes_count_the_runs_in_company_in_either_loop(
     assert set(records["lane"].tolist()) == {0, 1}
     assert result.check is not None
     assert result.check.output_ok
+
+
+MARK_LOOP = pytest.mark.alone
+
+
+@MARK_LOOP
+def test_feeding_back_the_state_is_never_timed() -> None:
+    block = Block(20)
+    run_block(block, 20, int, lambda: time.sleep(0.002), 0, WAIT["spin"])
+    records = block.records(20, 1)
+    latency = records["finished_ns"] - records["started_ns"]
+    assert np.median(latency) < 1_000_000
+    assert (np.diff(records["started_ns"]) > 2_000_000).all()
+
+
+@MARK_LOOP
+@pytest.mark.parametrize("policy", ["spin", "sleep", "hybrid"])
+def test_paced_runs_start_no_sooner_than_the_gap_after_the_last(policy: WaitPolicy) -> None:
+    block = Block(50)
+    run_block(block, 50, int, None, 1_000_000, WAIT[policy])
+    records = block.records(50, 1)
+    assert (records["scheduled_ns"][1:] - records["finished_ns"][:-1] == 1_000_000).all()
+    assert (records["started_ns"] >= records["scheduled_ns"]).all()
+
+
+LIMITS = Limits(min_s=0.05, max_s=1.0, min_samples=50, warmup_min_s=0.01, warmup_max_s=0.3)
+
+
+class Counting(Lane):
+    """Counts its runs and its steps of state, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+        self.run = lambda: self.made.append("run")
+
+    def bind(self, inputs: Arrays) -> None: ...
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        return {}
+
+    def poison(self) -> None: ...
+
+    def advance(self) -> None:
+        self.made.append("advance")
+
+
+def sample(streaming: bool) -> tuple[Counting, np.ndarray, list[Progress], int]:
+    lane, file = Counting(), io.BytesIO()
+    events: list[Progress] = []
+    sampled_lane = OneLane(lane, Scenario(), "spin", streaming, 1000.0)
+    sampler = Sampler(sampled_lane, LIMITS, file, Watch((0,)), events.append, lambda: False)
+    sampler.warm_up()
+    result = sampler.measure()
+    records = np.frombuffer(file.getvalue(), RECORD)
+    return lane, records, events, result.iterations
+
+
+def test_a_streaming_model_advances_its_state_after_every_run() -> None:
+    lane, records, _, _ = sample(streaming=True)
+    assert lane.made == ["run", "advance"] * len(records)
+
+
+def test_limits_without_time_for_warm_up_have_none() -> None:
+    lane, file = Counting(), io.BytesIO()
+    one_lane = OneLane(lane, Scenario(), "spin", False, 5000.0)
+    limits = replace(LIMITS, warmup_max_s=0.0)
+    sampler = Sampler(one_lane, limits, file, Watch((0,)), lambda _: None, lambda: False)
+    warm = sampler.warm_up()
+    assert lane.made == []
+    assert (warm.iterations, warm.settled) == (0, None)
+    assert warm.median_ns >= 5000.0
+    assert sampler.measure().iterations >= limits.min_samples
+
+
+@pytest.mark.alone
+def test_what_stands_between_blocks_is_followed_by_runs_that_do_not_count() -> None:
+    lane, file, pauses = Counting(), io.BytesIO(), [0]
+    sampled_lane = OneLane(lane, Scenario(), "spin", False, 1000.0)
+
+    def note(_: Progress) -> None:
+        pauses.append(len(lane.made))
+
+    limits = replace(LIMITS, min_s=0.7)
+    sampler = Sampler(sampled_lane, limits, file, Watch((0,)), note, lambda: False)
+    sampler.warm_up()
+    sampler.measure()
+    records = np.frombuffer(file.getvalue(), RECORD)
+    assert len(pauses) > 3
+    for first, end in pairwise(pauses):
+        counting = records["phase"][first:end] == MEASURED
+        assert not counting[0]
+        assert counting[5:].all() or not counting.any(), "no more than five are lost"
+    assert records["phase"][0] == WARMUP
+
+
+def test_every_run_is_recorded_and_the_measured_ones_are_marked() -> None:
+    lane, records, events, iterations = sample(streaming=False)
+    assert len(records) == len(lane.made)
+    assert np.count_nonzero(records["phase"] == MEASURED) == iterations >= LIMITS.min_samples
+    assert events[-1].phase == "measure"
+    assert events[-1].iterations == iterations
+    assert events[-1].p50_ns is not None

@@ -112,10 +112,3 @@ def test_a_fixed_batch_cannot_be_searched(tmp_path: Path, samples: Path) -> None
     (result,) = results.values()
     assert result.status == "unsupported"
     assert "no open batch axis" in result.reason
-
-
-def test_a_runtime_that_crashes_ends_the_search_there(tmp_path: Path, samples: Path) -> None:
-    path = write_add_graph(tmp_path / "add.onnx", ("batch", 3))
-    case = Case(model=str(path), runtime="fake", axes={"batch": 1}, options={"fail": "crash"})
-    results, _ = run_search(case, samples, 0)
-    assert [result.status for result in results.values()] == ["crashed"]

@@ -121,13 +121,6 @@ def test_a_budget_is_not_spent_on_waiting(clock: Clock, model: ExportedModel) ->
     assert 30.0 < last_s <= 58.0, "and the time that is left is used"
 
 
-def test_a_last_round_that_is_slow_still_fits_into_the_budget(
-    clock: Clock, model: ExportedModel
-) -> None:
-    began = begun_at(clock, model, 600.0, 4, budget_s=60.0, slow_round_s=2.5)
-    assert len(began) == 4 * len(CASES)
-
-
 def test_a_resumed_run_keeps_the_distances_of_what_it_lacks(
     clock: Clock, model: ExportedModel
 ) -> None:
@@ -153,20 +146,6 @@ def test_rounds_beside_other_work_are_spread_over_a_longer_time(
     )
     # The first round that shows other work has ended: a second of the rest is over.
     assert [begin_s for _, begin_s in began[:: len(CASES)]] == pytest.approx(begins_s, abs=2.0)
-
-
-def test_a_resumed_run_beside_other_work_keeps_the_longer_distances(
-    clock: Clock, model: ExportedModel
-) -> None:
-    statuses: dict[str, dict[int, Status]] = {case.case_id: {0: "ok", 1: "ok"} for case in CASES}
-    began = begun_at(clock, model, 120.0, 4, statuses=statuses, contended_s=600.0)
-    assert [(number, begin_s) for number, begin_s in began[:: len(CASES)]] == [(2, 0.0), (3, 200.0)]
-
-
-def test_a_budget_bounds_the_longer_spread_too(clock: Clock, model: ExportedModel) -> None:
-    began = begun_at(clock, model, 20.0, 4, budget_s=60.0, contended_s=600.0)
-    assert len(began) == 4 * len(CASES)
-    assert 30.0 < began[-1][1] <= 58.0
 
 
 def test_passes_beyond_the_spread_keep_the_shorter_pace(clock: Clock) -> None:

@@ -63,10 +63,6 @@ def test_a_peak_between_two_looks_counts_too(
     assert only_result(roomy, command).status == "ok"
 
 
-def test_without_a_limit_nothing_is_too_large(model: ExportedModel, samples: Path) -> None:
-    assert only_result(round_work(model, samples)).status == "ok"
-
-
 @pytest.mark.alone
 def test_devices_are_read_ten_times_a_second_while_the_round_runs(
     model: ExportedModel, samples: Path, tmp_path: Path
