@@ -46,8 +46,8 @@ from app.machine.child import take_steered
 from app.machine.environment import describe_host
 from app.machine.system import program_begun_s
 from app.plan.command_line import explicit_settings, reject_with_check, reject_with_run_as_plan
-from app.plan.curves import reject_without_gaps
 from app.plan.exclusions import reject_exclusions, reject_without_effect
+from app.plan.expand import reject_without_gaps
 from app.plan.options import config_text, layers_of, layers_of_run, origin_of, plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.runtime_selection import environments_of, with_default_runtimes
@@ -63,7 +63,7 @@ from app.run_folder.run import Run
 from app.sweep.resumption import resumable_manifest, started_in
 from app.sweep.run import SweepRun, close_quietly
 from app.sweep.run_creation import create_run, new_path, repeat
-from app.sweep.scheduling.cluster import Cluster, cluster_of
+from app.sweep.scheduling.shares import Cluster, cluster_of
 from app.tune.ablation import round_name
 from exporters.child_setup import belong_to_parent
 from exporters.diagnostics import catalogue

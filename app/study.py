@@ -26,7 +26,7 @@ from app.runs.reader import read_run
 from app.studies.page import page, page_of_parts, told, written, written_alone
 from app.studies.study import Found, Study, Whole, found_in, found_of, refuse_others, study, whole
 from app.sweep.run_creation import create_run, new_path
-from app.sweep.scheduling.cluster import cluster_of
+from app.sweep.scheduling.shares import cluster_of
 
 
 def run_parts(whole: Whole, flags: argparse.Namespace) -> int:

@@ -28,7 +28,7 @@ STARTING = (
     *("app.plan.estimate", "app.plan.expand", "app.plan.models.Outlines"),
     *("app.plan.runtime_selection", "app.runs.following", "nbclient"),
     *(
-        "app.sweep.scheduling.cluster",
+        "app.sweep.scheduling.shares",
         "app.sweep.engine",
         "app.sweep.local_executor",
         "app.sweep.run",

@@ -6,18 +6,67 @@ schedulers, follow-up jobs, answers and tables, whose modules are imported when 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from app.capabilities.answer import Answer
 from app.cases.column import Row
 from app.cases.errors import PlanError
+from app.cases.status import Status
+from app.comparison.measured_case import MeasuredCase
 from app.plan.plan import Plan
 from app.plan.settings.table import PLAN_SETTINGS
 from app.present.document import Block
+from app.present.figure import Figure
 from app.run_folder.run import Run
 from exporters import install_layout
+
+
+class Answer(ABC):
+    """The answer of a search to the question of its plan.
+
+    `is_final`: it stands in place of the ranking of runtimes, and its own words state how complete
+    it is. `replaces_rows`: medians of cases and warnings are not shown with it. `expected` are
+    statuses that answer the question where they would be failures elsewhere.
+    """
+
+    is_final: ClassVar[bool] = True
+    replaces_rows: ClassVar[bool] = False
+    expected: ClassVar[frozenset[Status]] = frozenset()
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code in place of the rows' own; None where rows decide."""
+        return None
+
+    @abstractmethod
+    def question(self, models: str, runtimes: str) -> str:
+        """What the plan asks, as the title of a page."""
+
+    @abstractmethod
+    def tables(self) -> Iterator[Block]:
+        """The answer, then its evidence."""
+
+    def sentences(self) -> Iterator[str]:
+        """The answer in a line for each model."""
+        yield from ()
+
+    def figures(self) -> Iterator[Figure]:
+        """Pictures of the search."""
+        yield from ()
+
+    def evidence(self, cases: Sequence[MeasuredCase]) -> Iterator[Figure]:
+        """Pictures of all cases at once."""
+        yield from ()
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Names in the run folder and what is in them."""
+        yield from ()
+
+    def complete(self) -> Answer:
+        """With what is measured once the rounds are over."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +99,14 @@ CAPABILITIES = {
         answer="capabilities.largest_batch.present:batch_answer",
     ),
     "cold_start": Capability(
-        follow_up="sweep.scheduling.cold_start:follow_up_of",
+        follow_up="sweep.scheduling.follow_up:cold_start_follow_up",
         tables="console.overhead_tables:cold_tables",
     ),
     "profile_ops": Capability(
-        follow_up="sweep.scheduling.operators:follow_up_of",
+        follow_up="sweep.scheduling.follow_up:operator_follow_up",
         tables="console.operators:operator_tables",
     ),
-    "accuracy": Capability(follow_up="sweep.scheduling.accuracy:follow_up_of"),
+    "accuracy": Capability(follow_up="sweep.scheduling.follow_up:accuracy_follow_up"),
 }
 """By the setting of a plan that asks for each, in the order in which follow-up jobs run."""
 

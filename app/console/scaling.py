@@ -10,7 +10,7 @@ from app.cases.column import Row, number_of
 from app.comparison.aggregate_throughput import HOSTS, MANY, AggregateThroughput, hosts_csv
 from app.formatting import text
 from app.formatting.case_labels import CaseSet, labels
-from app.plan.curves import SHARED_WORK
+from app.plan.expand import SHARED_WORK
 from app.plan.plan import Plan
 from app.present.cells import rate_cell, ratio_cell, share_cell
 from app.present.document import Block, Cell, Column, Heading, Paragraph, names, table

@@ -31,7 +31,7 @@ from app.present.terminal import as_text
 from app.run_folder.files import is_path
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
-from app.sweep.scheduling.cluster import cluster_of
+from app.sweep.scheduling.shares import cluster_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -53,8 +53,8 @@ def _cells(row: Setting) -> Iterator[str]:
 def _default(row: Setting) -> str:
     """What holds without the setting."""
     value = default_of(row)
-    if row.absent or value in (None, "", ()):
-        return row.absent
+    if row.absent or value in (None, "", (), {}):
+        return row.absent or "none"
     if isinstance(row.form, Switch) or not isinstance(value, (tuple, float)):
         return f"`{str(value).lower() if isinstance(value, bool) else value}`"
     if isinstance(value, tuple):

@@ -17,7 +17,7 @@ from app.cases.dimensions import matching_key, without
 from app.cases.scenario import CLOSED_LOOP, Scenario, ScenarioKind
 from app.comparison.measured_case import Key, names, runtime_label
 from app.formatting.case_labels import differences
-from app.plan.curves import MINIMUM_GAPS
+from app.plan.expand import MINIMUM_GAPS
 from app.plot_data.series import Series, number
 
 _MATCHING_OVER_GAPS = without("scenario")

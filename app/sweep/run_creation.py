@@ -32,7 +32,7 @@ from app.run_folder.manifest import (
 from app.run_folder.run import Run
 from app.runs.reader import read_run
 from app.sweep.resumption import is_gone, reject_changed
-from app.sweep.scheduling.cluster import Cluster
+from app.sweep.scheduling.shares import Cluster
 from exporters.file_access import OWNER_ALONE
 from exporters.model_names import factory_path, is_factory_file
 

@@ -82,7 +82,7 @@ def test_the_core_imports_no_capability_by_name(package: str) -> None:
         }
         imports = {module for module in modules if module.startswith("app.capabilities.")}
         if name not in parts:
-            assert imports <= {"app.capabilities.registry", "app.capabilities.answer"}, name
+            assert imports <= {"app.capabilities.registry"}, name
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from app.cases.scenario import Scenario
 from app.stats.open_loop import simulate_queue
 from app.sweep.scheduling.rate_search import arrivals_of
 from app.sweep.scheduling.round_jobs import round_seed
-from app.sweep.scheduling.search_scheduler import LONGEST_S
+from app.sweep.scheduling.round_scheduler import LONGEST_S
 from app.workers.open_loop import timed_schedule
 
 MS = 1e6

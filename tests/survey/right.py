@@ -19,8 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.cases.round import Check
-from app.workers.output_check import check_lanes
-from app.workers.verdict import families
+from app.workers.output_check import check_lanes, families
 from exporters.messages import ExportRequest, OutlineRequest
 from exporters.onnx_files.outline import outline
 from exporters.types import GraphlapError, Precision, load_reference

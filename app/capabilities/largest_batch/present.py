@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.capabilities.answer import Answer
 from app.capabilities.largest_batch.search import (
     Search,
     Try,
@@ -14,6 +13,7 @@ from app.capabilities.largest_batch.search import (
     stopped_by,
     tries_of,
 )
+from app.capabilities.registry import Answer
 from app.cases.case import Case
 from app.cases.column import number_of
 from app.cases.status import FAILED, FITS, Status

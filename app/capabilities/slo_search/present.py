@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.capabilities.answer import Answer
+from app.capabilities.registry import Answer
 from app.capabilities.slo_search.answer import (
     ANSWERS,
     RATES,

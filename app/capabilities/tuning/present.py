@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from app.capabilities.answer import Answer
+from app.capabilities.registry import Answer
 from app.capabilities.tuning.answer import (
     Gain,
     Rung,

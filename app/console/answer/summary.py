@@ -10,8 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from app.capabilities.answer import Answer
-from app.capabilities.registry import answers
+from app.capabilities.registry import Answer, answers
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.round import is_imported

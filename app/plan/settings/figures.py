@@ -56,7 +56,6 @@ class Figures(ModelFiles):
             example="ort-cpu … (none)",
             fold=FIGURES_FOLD,
             values="a runtime, a model, `@environment` or `runtime.option=value`",
-            absent="none",
             notes='What every case is compared with, round by round: `"ort-cpu"`.',
         ),
     ] = ""
@@ -90,7 +89,6 @@ class Figures(ModelFiles):
             example="20 … (none)",
             fold=FIGURES_FOLD,
             values="integer",
-            absent="none",
             notes="Compares every case with itself this many times, from `rounds` fresh rounds a "
             "side each: the rate of false verdicts, and the smallest detectable change.",
         ),
@@ -123,7 +121,6 @@ class Figures(ModelFiles):
             example="20 … (none)",
             fold=FIGURES_FOLD,
             values="integer",
-            absent="none",
             notes="[Fresh processes](conditions.md) of each case after the rounds, for "
             "the time to their first answer.",
         ),
@@ -188,7 +185,6 @@ class Figures(ModelFiles):
             example="p50=1%, p99=10% … (Rounds as given)",
             fold=FIGURES_FOLD,
             values="table of shares",
-            absent="none",
             notes='Target precision: `ci_width = {p50 = 0.01, "p99.9" = 0.2}`; see '
             "[plan files](plan-file.md#as-many-rounds-as-a-figure-takes).",
         ),
@@ -216,11 +212,9 @@ class Figures(ModelFiles):
             group=COMPARISON,
             commands=(*PLANNED, "compare"),
             label="Detectable slowdown",
-            term="detectable slowdown",
             example="5% … (any)",
             fold=FIGURES_FOLD,
             values="number from 0 to 1",
-            absent="none",
             notes="A gate fails for what is undecided and could hide a slowdown of this size. With "
             "`baseline`, cases get rounds until it could not, up to `rounds` (40 unless given).",
         ),
@@ -237,7 +231,6 @@ class Figures(ModelFiles):
             example="100us … (none)",
             fold=FIGURES_FOLD,
             values="microseconds",
-            absent="none",
             notes="Reports [the share of runs that took longer](load.md#later-than-a-deadline).",
         ),
     ] = None

@@ -55,7 +55,6 @@ class PlanSettings(Figures):
             example="ssh:board1,board2 … (this machine)",
             fold=PLACES_FOLD,
             values='`"ssh:board1,board2"`, `"tls://head:8786"`, `"local:2"`',
-            absent="none",
             notes="Measures on other machines, [by ssh or by a "
             "scheduler](cluster.md); `local:N` is for trying.",
         ),

@@ -95,7 +95,6 @@ class Limits(Measurements):
             example="1 to 99 … (the usual)",
             fold=PLACES_FOLD,
             values="integer from 1 to 99",
-            absent="none",
             notes="SCHED_FIFO priority of the measuring process. Needs `cores` that leave a core "
             "to everything else.",
         ),

@@ -43,14 +43,12 @@ class RunLength(BaseModel):
         Seed | None,
         Setting(
             label="See&d",
-            term="seed",
             metavar="N",
             help="draws the order of rounds, the data and the arrivals",
             form=Word(integer_from(0)),
             group=LENGTH,
             commands=(*PLANNED, "check", "study"),
             values="integer",
-            absent="none",
             notes="Draws the order of the rounds, all data, and the moments at which requests "
             "arrive. Without a seed, order and data are as with seed 0, and requests arrive at "
             "other moments in each run.",
@@ -122,7 +120,6 @@ class RunLength(BaseModel):
             example="10m … (none)",
             fold=LIMITS_FOLD,
             values="seconds",
-            absent="none",
             notes="Bounds the whole run: every case has its first round before any has a second. "
             "Each `resume` has the same budget anew, or its own.",
         ),
@@ -217,7 +214,6 @@ class Measurements(RunLength):
             example="p99=5ms … (none)",
             fold=FIGURES_FOLD,
             values="`p99=5ms`, `mean=2ms`",
-            absent="none",
             notes="Each case begins a "
             "[search](load.md#how-many-requests-a-second-keep-a-latency) for the highest rate of "
             "requests whose "
@@ -235,7 +231,6 @@ class Measurements(RunLength):
             example="throughput … (none)",
             fold=FIGURES_FOLD,
             values="`p99`, `mean`, `throughput`, `throughput@p99=10ms`",
-            absent="none",
             notes="Each case begins a [search](tuning.md) over the lists of the one grid and the "
             "runtimes' options.",
         ),

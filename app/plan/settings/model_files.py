@@ -174,7 +174,6 @@ class ModelFiles(Limits):
             example="none",
             fold=FILES_FOLD,
             values="list of files",
-            absent="none",
         ),
     ] = ()
     checked: Annotated[

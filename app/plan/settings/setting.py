@@ -424,7 +424,7 @@ class Setting:
     @property
     def glossary_term(self) -> str:
         """Its entry of the window's glossary."""
-        return self.term or self.label.lower()
+        return self.term or self.label.replace("&", "").lower()
 
     @property
     def name(self) -> str:

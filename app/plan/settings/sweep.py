@@ -117,7 +117,6 @@ class Sweep(BaseModel):
             commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             label="&Precision",
-            term="precision",
             values=", ".join(f"`{name}`" for name in PRECISIONS),
             notes="[The number format](../exporters/README.md#precisions) of the graph.",
         ),
@@ -133,7 +132,6 @@ class Sweep(BaseModel):
             commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             label="&Batch",
-            term="batch",
             example="1, 2, 4 … (the model's own)",
             values="integers",
             absent="the model's own",
@@ -149,7 +147,6 @@ class Sweep(BaseModel):
             group=WORK,
             commands=_COMPILE_COMMANDS,
             label="&Sequence",
-            term="sequence",
             example="16, 64 … (the model's own)",
             values="integers",
             absent="the model's own",
@@ -183,7 +180,6 @@ class Sweep(BaseModel):
             commands=(*_COMPILE_COMMANDS, "study"),
             common=True,
             label="&Threads",
-            term="threads",
             example="1",
             values="integers",
         ),
@@ -232,7 +228,6 @@ class Sweep(BaseModel):
             form=Word(choice_of(WAIT_POLICIES)),
             group=WORK,
             label="&Wait policy",
-            term="wait policy",
             values="`spin`, `hybrid`, `sleep`",
         ),
     ] = "spin"
@@ -247,7 +242,6 @@ class Sweep(BaseModel):
             group=WORK,
             runs_code=_names_code,
             label="Condition",
-            term="condition",
             values="`none`, `cold:64MB`, `cold-l2`, `sustained:30min`, `with:mlp`, "
             "`shapes:mix.csv`",
             notes="[Conditions](conditions.md) added to the scenario: cold caches, a long run, "
@@ -265,7 +259,6 @@ class Sweep(BaseModel):
             ),
             group=WORK,
             label="Batcher",
-            term="batcher",
             values="`max=8,wait=2ms`, `none`",
             notes="[A dynamic batcher](load.md#what-does-a-batcher-cost-and-gain) before the "
             "model, for requests that arrive independently.",
@@ -281,7 +274,6 @@ class Sweep(BaseModel):
             label="Replicas",
             example="2, 4 … (one)",
             values="integers",
-            absent="none",
             notes="[Sessions that share the "
             "work](load.md#what-do-several-copies-of-a-model-serve-together) of `offline`, or of "
             "other `scenarios` that are given; a single one is measured too.",

@@ -15,7 +15,7 @@ from app.sweep.scheduling.round_jobs import (
     round_work,
     settled_round,
 )
-from app.sweep.scheduling.search_scheduler import SearchScheduler
+from app.sweep.scheduling.round_scheduler import SearchScheduler
 from app.sweep.work.base import Work
 from exporters.types import ExportedModel, axes_key, repeat_reference
 

@@ -18,7 +18,7 @@ from app.sweep.scheduling.round_jobs import (
     settled_round,
 )
 from app.sweep.scheduling.round_jobs import points as batch_points
-from app.sweep.scheduling.search_scheduler import LONGEST_S, SearchScheduler
+from app.sweep.scheduling.round_scheduler import LONGEST_S, SearchScheduler
 from app.sweep.work.base import Work
 from app.sweep.work.round import SettledRound
 

@@ -1,11 +1,12 @@
-"""Number and times of rounds: round counts, stopping rule, time budget, spread over time."""
+"""Number and times of rounds: round counts, stopping rule, time budget, spread over time,
+and the cases that are set aside where a budget is too small for all."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Protocol
 
@@ -15,9 +16,12 @@ from app.cases.units import duration_text
 from app.columns.environment import is_contended
 from app.columns.precision import look_text, target_rounds
 from app.columns.rows import Rows
+from app.machine.installed_runtimes import runtime
 from app.run_folder.run import Run
+from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.required_rounds import StoppingRule
 from app.sweep.work.base import SettledWork, Source, Work
+from runtimes.registry import parse_spec
 
 
 class Tally:
@@ -198,8 +202,12 @@ class Spread:
 
 EXPORT_SHARE = 0.5
 """Exports that are not begun in this part of the budget are left out, so that rounds are had."""
+
+
 SLOW_ROUND = 1.5
 """A round during other work takes so many times as long as usual."""
+
+
 AFTER_SHARE = 0.25
 """So much of the budget is kept at most for what comes after the rounds."""
 
@@ -330,3 +338,83 @@ class PreciseRounds:
         rounds = self.run.rounds_of(case)
         summary = self.rows.summary(self.run, case) if len(rounds) in self.rule.looks else None
         return "" if summary is None else look_text(self.rule, rounds, summary)
+
+
+SUFFICIENT_ROUNDS = 5
+"""With so many rounds of each case, verdicts hold on a noisy machine too."""
+
+
+def contests(cases: Iterable[Case]) -> list[tuple[Case, ...]]:
+    """Cases on one clock that differ by runtime, options, threads and host only, in the order of
+    the plan."""
+    members: dict[tuple[str, str], list[Case]] = {}
+    for case in cases:
+        common = replace(case, runtime="", options={}, threads=1, host="", suite="")
+        clock = runtime(parse_spec(case.runtime).name).clock
+        members.setdefault((common.case_id, clock), []).append(case)
+    return [tuple(group) for group in members.values()]
+
+
+@dataclass
+class CaseSelection:
+    """`renew` is called between passes; a case that is set aside gets no rounds until it is back.
+
+    Before the second pass as many contests are selected as can have `SUFFICIENT_ROUNDS`, one at
+    least. Later ones are set aside only if others would not have `MINIMUM_ROUNDS`. Once all that
+    are selected have sufficient rounds, contests come back that can have `MINIMUM_ROUNDS`.
+    """
+
+    groups: Sequence[tuple[Case, ...]]
+    tally: Tally
+    budget: Budget
+    guess_s: float
+
+    def __post_init__(self) -> None:
+        self._active = list(self.groups)
+        self._aside: list[tuple[Case, ...]] = []
+        self._is_first = True
+
+    def has(self, case: Case) -> bool:
+        return not any(case in group for group in self._aside)
+
+    def renew(self) -> bool:
+        """Select anew; whether cases are back."""
+        if self._is_first:
+            if all(self._rounds_of(case) == 0 for group in self.groups for case in group):
+                return False
+            self._is_first = False
+            self._set_aside(SUFFICIENT_ROUNDS)
+        self._set_aside(MINIMUM_ROUNDS)
+        if any(self._seconds(group, SUFFICIENT_ROUNDS) for group in self._active):
+            return False
+        back = next(
+            (g for g in self._aside if self._seconds(g, MINIMUM_ROUNDS) <= self.budget.rounds_s),
+            None,
+        )
+        if back is None:
+            return False
+        self._aside.remove(back)
+        self._active.append(back)
+        return True
+
+    def _set_aside(self, rounds: int) -> None:
+        """Set aside the last ones until all others can have so many rounds."""
+        while len(self._active) > 1:
+            seconds = [self._seconds(group, rounds) for group in self._active]
+            if sum(seconds) <= self.budget.rounds_s:
+                return
+            places = [place for place, time_s in enumerate(seconds) if time_s]
+            victim = max(places, key=lambda p: (len(self._active[p]) == 1, seconds[p], p))
+            self._aside.insert(0, self._active.pop(victim))
+
+    def _seconds(self, group: Sequence[Case], rounds: int) -> float:
+        """How long the cases take until each has so many rounds, or all that it is to have."""
+        return sum(
+            self.budget.expected_s(case.case_id, self.guess_s)
+            * max(0, min(rounds, self.tally.planned_of(case.case_id)) - self._rounds_of(case))
+            for case in group
+            if not self.tally.has_ended(case.case_id)
+        )
+
+    def _rounds_of(self, case: Case) -> int:
+        return len(self.tally.recorded_of(case.case_id))

@@ -1,19 +1,29 @@
-"""The contract of a run's scheduler of rounds, and what schedulers of a plan's grid share."""
+"""The contract of a run's scheduler of rounds, and what those of a grid and of searches share."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Generic, TypeVar
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import TERMINAL
 from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.round_budget import RoundPolicy, Tally
-from app.sweep.scheduling.round_jobs import ROUND_OVERHEAD_S, Schedule, limits_under
+from app.sweep.scheduling.round_jobs import (
+    ROUND_OVERHEAD_S,
+    ModelKey,
+    Schedule,
+    limits_under,
+    model_export,
+    models_of,
+)
 from app.sweep.work.base import Work
-from app.sweep.work.round import RoundWork
+from app.sweep.work.export import ExportWork
+from app.sweep.work.round import RoundWork, SettledRound
+from exporters.messages import ExportReply
 
 
 class RoundScheduler(ABC):
@@ -121,3 +131,74 @@ class GridScheduler(RoundScheduler):
     def _guess_s(self, case: Case) -> float:
         """How long a round of this case takes of which nothing is known."""
         return limits_under(case.condition, self.schedule.limits).min_s + ROUND_OVERHEAD_S
+
+
+S = TypeVar("S")
+"""One search."""
+
+
+class SearchScheduler(RoundScheduler, Generic[S]):
+    """A search has one step in flight; `_searches` are those that are not over, as far as known."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self._planned_ids = {case.case_id for case in schedule.cases}
+        self._models: dict[ModelKey, ExportReply] = {}
+        self._exports: deque[ExportWork] = deque()
+        self._settled_rounds: deque[SettledRound] = deque()
+        self._searches: deque[S] = deque()
+        self._in_flight = 0
+
+    def next(self, finished_work: Sequence[Work]) -> Work | None:
+        self._in_flight -= len(finished_work)
+        for work in finished_work:
+            if isinstance(work, ExportWork) and work.reply is not None:
+                self._models[work.request.model, work.request.precision] = work.reply
+            elif isinstance(work, RoundWork | SettledRound) and work.result is not None:
+                self.take(work.result)
+                if work.result.status == "cancelled":
+                    self._skip_search()
+        following = self._next()
+        if following is not None:
+            self._in_flight += 1
+        return following
+
+    @property
+    def exports_left(self) -> int:
+        """How many exports have not been handed out."""
+        return len(self._exports)
+
+    def all_rounds_left(self) -> int:
+        """At least so many: how many a search takes is known when it is over."""
+        return len(self._settled_rounds) + len(self._searches)
+
+    def rounds_total(self, recorded_count: int) -> int:
+        """How many rounds there are so far; a search does not know beforehand how many it takes."""
+        return recorded_count + self.all_rounds_left()
+
+    @abstractmethod
+    def _skip_search(self) -> None:
+        """The last step can't be had in this run, such as for want of an export that the budget
+        ended: its search ends here, and a resumed run goes on with it."""
+
+    @abstractmethod
+    def _step(self) -> Work | None:
+        """The next round of a search that is not over; None if none is left."""
+
+    def _next(self) -> Work | None:
+        if self._settled_rounds:
+            return self._settled_rounds.popleft()
+        if self._exports:
+            return self._exports.popleft()
+        return None if self._in_flight else self._step()
+
+    def _queue_exports(
+        self, case_points: Iterable[tuple[Case, Iterable[Mapping[str, int]]]]
+    ) -> None:
+        for case, points in models_of(case_points):
+            self._exports.append(model_export(self.schedule, case, points))
+
+
+LONGEST_S = 10.0
+"""A round at a rate lasts so long at most, or as long as the profile has it if that is longer: at
+200 requests a second there are as many as a p99 takes."""

@@ -11,7 +11,6 @@ from app.run_folder.bundle import Exports
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
 from app.sweep.scheduling.checks import Checks
-from app.sweep.scheduling.cluster import Cluster
 from app.sweep.scheduling.follow_up import FOLLOW_UP_S, FollowUp, RunState
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import (
@@ -25,7 +24,7 @@ from app.sweep.scheduling.round_budget import (
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.scheduling.round_scheduler import RoundScheduler
 from app.sweep.scheduling.sequential_rounds import SequentialRounds
-from app.sweep.scheduling.shares import SharedSweep
+from app.sweep.scheduling.shares import Cluster, SharedSweep
 from app.sweep.work.base import Source
 from exporters.size import parse_size
 

@@ -1,10 +1,15 @@
 """Scheduler of a plan's grid on hosts: models are exported here, then shared out by comparison
-group; what a lost host has not finished goes to another as a new share."""
+group; what a lost host has not finished goes to another as a new share.
+
+Before anything is written the hosts are reached and compared with this machine. What differs and
+matters is a HostError that names both sides; a clock that is off stands in the rows.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,8 +19,12 @@ from app.cases.status import TERMINAL, Status
 from app.formatting.text import counted
 from app.machine.environment import this_machine
 from app.machine.installed_runtimes import runtime
+from app.machine.placement import as_list
+from app.plan.plan import Plan
 from app.plan.reference_cases import baselines
+from app.remote.carriers import Carrier, ask_hosts, open_carrier
 from app.remote.facts import Host
+from app.remote.link import HostError
 from app.run_folder.bundle import Bundle, Exported, packed
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import (
@@ -27,7 +36,6 @@ from app.run_folder.journal import (
 )
 from app.run_folder.manifest import manifest_text
 from app.run_folder.run import SAMPLES, Run
-from app.sweep.scheduling.cluster import Cluster, clock_warning
 from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.round_budget import RoundPolicy, Tally
 from app.sweep.scheduling.round_jobs import (
@@ -49,7 +57,68 @@ from runtimes.base import Unavailable
 from runtimes.errors import RuntimeFault
 from runtimes.registry import parse_spec
 
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Hosts that can measure for us; with `send_code` files of the user's own may run there."""
+
+    carrier: Carrier
+    hosts: tuple[Host, ...]
+    send_code: bool = False
+
+    @property
+    def runtimes(self) -> tuple[str, ...]:
+        """Those that any of the hosts has, in the order of the first one's table."""
+        names = dict.fromkeys(name for host in self.hosts for name in host.runtimes)
+        return tuple(name for name in names if any(host.has(name) for host in self.hosts))
+
+    def cases_of(self, cases: Sequence[Case]) -> tuple[Case, ...]:
+        """Each case once for every host that has its runtime, as it is where none has it."""
+        hosted_cases: list[Case] = []
+        for case in cases:
+            able = [host.name for host in self.hosts if host.has(case.runtime)]
+            hosted_cases += [replace(case, host=name) for name in able] or [case]
+        return tuple(hosted_cases)
+
+
+@contextmanager
+def cluster_of(plan: Plan) -> Iterator[Cluster | None]:
+    """The hosts of a plan while it is measured, None without a cluster; HostError."""
+    if not plan.cluster:
+        yield None
+        return
+    with closing(open_carrier(plan.cluster, plan.insecure_cluster)) as carrier:
+        hosts = ask_hosts(carrier)
+        reject_cores(hosts, plan.chosen_cores, plan.realtime is not None)
+        yield Cluster(carrier, hosts, plan.send_code)
+
+
+def reject_cores(hosts: Sequence[Host], chosen_cores: Collection[int], is_realtime: bool) -> None:
+    """HostError where chosen cores are not a host's, or leave it none for a real-time round."""
+    for host in hosts:
+        if missing := set(chosen_cores) - set(host.cores):
+            raise HostError(
+                f"{host.name} has the cores {as_list(host.cores)}, and --cores names "
+                f"{as_list(missing)}",
+                "choose among those that all hosts have, or remove --cores",
+            )
+        if is_realtime and set(chosen_cores) >= set(host.cores):
+            raise HostError(
+                f"--realtime on all the cores of {host.name} could hang it",
+                "give --cores that leave at least one to everything else",
+            )
+
+
+def clock_warning(host: Host) -> Iterator[Diagnostic]:
+    """That its times are those of a clock that differs from ours, if it does."""
+    if offset_s := host.clock_off_s:
+        direction = "ahead" if offset_s > 0 else "behind"
+        yield diagnostic("host_clock_off", host.name, offset_s=abs(offset_s), direction=direction)
+
+
 _OF_A_CLUSTER = ("cluster", "per_host", "send_code", "insecure_cluster")
+
+
 _RESUME = "resume the run when it is there"
 
 

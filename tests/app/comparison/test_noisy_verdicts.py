@@ -12,7 +12,7 @@ from app.columns.rows import Rows
 from app.comparison.ranking import fastest
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
-from app.sweep.scheduling.case_selection import SUFFICIENT_ROUNDS
+from app.sweep.scheduling.round_budget import SUFFICIENT_ROUNDS
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
 
 MODELS = 5

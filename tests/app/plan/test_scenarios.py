@@ -14,9 +14,8 @@ from app.cases.scenario import Batcher
 from app.formatting.case_labels import labels
 from app.plan.command import command_line
 from app.plan.command_line import parse
-from app.plan.curves import reject_without_gaps
 from app.plan.estimate import estimate
-from app.plan.expand import expand
+from app.plan.expand import expand, reject_without_gaps
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, plan_toml

@@ -11,8 +11,7 @@ from app.cases.case import Case
 from app.remote.carriers import _parsed
 from app.remote.facts import Host, RuntimeThere
 from app.remote.link import HostError
-from app.sweep.scheduling.cluster import reject_cores
-from app.sweep.scheduling.shares import comparison_groups, refused_everywhere
+from app.sweep.scheduling.shares import comparison_groups, refused_everywhere, reject_cores
 from exporters.codec import to_json
 from runtimes.base import Available, Unavailable
 

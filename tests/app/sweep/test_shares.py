@@ -32,7 +32,7 @@ from app.runs.verify import verify
 from app.sweep.engine import Completed, Event
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
-from app.sweep.scheduling.cluster import Cluster
+from app.sweep.scheduling.shares import Cluster
 from app.sweep.work.share import HostedRound, folder_name
 from exporters.diagnostics.catalogue import codes
 from tests.app.remote.processes import between, command_of, is_gone, wait_until

@@ -18,8 +18,16 @@ from app.workers.execution_facts import (
     reference_diagnostics,
     saturation_note,
 )
-from app.workers.output_check import check_lanes, check_outputs, compare, mismatch_text, worst
-from app.workers.verdict import Verdict, families, verdict
+from app.workers.output_check import (
+    Verdict,
+    check_lanes,
+    check_outputs,
+    compare,
+    families,
+    mismatch_text,
+    verdict,
+    worst,
+)
 from exporters.types import EVALUATED, PACKAGED, UNOPTIMISED, Disagreement, Reference
 from runtimes.session import precision as host_cpu
 

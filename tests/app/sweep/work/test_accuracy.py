@@ -13,7 +13,7 @@ from app.cases.jobs import AccuracyResult, subject_of
 from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.plan.models import data_for
-from app.sweep.scheduling.accuracy import AccuracyFollowUp
+from app.sweep.scheduling.follow_up import AccuracyFollowUp
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import FixedRounds
 from app.sweep.scheduling.round_jobs import Schedule

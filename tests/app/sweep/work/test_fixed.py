@@ -15,9 +15,8 @@ from app.cases.round import RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import Status
 from app.sweep.scheduling import grid, round_budget, round_jobs
-from app.sweep.scheduling.case_selection import contests
 from app.sweep.scheduling.grid import FixedSweep
-from app.sweep.scheduling.round_budget import Budget, FixedRounds
+from app.sweep.scheduling.round_budget import Budget, FixedRounds, contests
 from app.sweep.scheduling.round_jobs import Schedule, cores_for
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork

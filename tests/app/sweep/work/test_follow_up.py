@@ -21,7 +21,7 @@ from app.cases.jobs import (
 from app.machine.telemetry import Telemetry
 from app.sweep.engine import Engine
 from app.sweep.local_executor import ThisMachine
-from app.sweep.scheduling.cold_start import ColdStartFollowUp
+from app.sweep.scheduling.follow_up import ColdStartFollowUp
 from app.sweep.work.base import EXCLUSIVE_CPU, Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.follow_ups import AccuracyWork, ColdStartWork, OperatorWork
