@@ -12,12 +12,14 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from app.columns.rows import Rows
 from app.plan.plan import parse_plan
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from app.sweep.engine import Completed, Dropped, Event, Paused, Started
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
+from app.sweep.scheduling.run_scheduler import build_scheduler
 from app.sweep.work.round import RoundWork
 from tests.app.run_folder.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import write_add_graph
@@ -145,8 +147,13 @@ def test_a_pause_while_the_round_awaits_its_references_comes_and_nothing_is_lost
 def test_what_another_order_could_change_is_exported_whole_first(
     tmp_path: Path, grid: dict[str, object], plan: dict[str, object]
 ) -> None:
-    kinds = order(events_of(tmp_path, grid, rounds=1, **plan))
-    assert "draft starts" not in kinds
+    sweep = {"models": [str(write_add_graph(tmp_path / "add.onnx"))], "runtimes": ["ort-cpu"]}
+    run_plan = parse_plan({"rounds": 1, "sweeps": [{**sweep, **grid}], **plan}, "test")
+    with create_run(run_plan, tmp_path / "run") as folder:
+        rounds, _, _ = build_scheduler(folder, read_run(folder.path), Rows())
+    first = rounds.next([])
+    assert first is not None
+    assert first.kind == "export"
 
 
 def test_a_resumed_run_has_no_opening(tmp_path: Path) -> None:

@@ -91,11 +91,10 @@ def test_one_that_takes_too_long_is_tried_again(
     assert result.transient
 
 
-@EACH
 def test_one_whose_program_cannot_be_started_is_tried_again(
-    make: Make, tmp_path: Path, model: ExportedModel
+    tmp_path: Path, model: ExportedModel
 ) -> None:
-    result = result_of(make(model, 60.0, 0), (str(tmp_path / "nothing"),))
+    result = result_of(operators(model, 60.0, 0), (str(tmp_path / "nothing"),))
     assert result.reason
     assert result.transient
 
@@ -110,34 +109,25 @@ time.sleep(600)
 
 BURST = """
 sys.stdin.readline()
-print(json.dumps({"event": "result", "rss_peak_mb": 300.0, **RESULT}), flush=True)
+result = {"event": "result", "rss_peak_mb": 300.0, "subject": "s", "process": 0}
+print(json.dumps(result), flush=True)
 """
 
 
-RESULTS = {
-    "accuracy": {"subject": "s", "data": "d", "top1": 0.5},
-    "cold_start": {"subject": "s", "process": 0},
-    "operators": {"case_id": "c"},
-}
-
-
-@EACH
 def test_one_that_holds_too_much_memory_is_ended_for_good(
-    make: Make, tmp_path: Path, model: ExportedModel
+    tmp_path: Path, model: ExportedModel
 ) -> None:
-    result = result_of(make(model, 60.0, 200 << 20), script(tmp_path / "hog.py", HOG))
+    result = result_of(accuracy(model, 60.0, 200 << 20), script(tmp_path / "hog.py", HOG))
     assert "--memory-limit" in result.reason
     assert not result.transient
 
 
-@EACH
 def test_a_peak_of_memory_between_two_looks_counts_too(
-    make: Make, tmp_path: Path, model: ExportedModel
+    tmp_path: Path, model: ExportedModel
 ) -> None:
-    work_limited = make(model, 60.0, 299 << 20)
-    command = script(tmp_path / "burst.py", f"RESULT = {RESULTS[work_limited.kind]}\n{BURST}")
-    assert "--memory-limit" in result_of(work_limited, command).reason
-    assert not result_of(make(model, 60.0, 301 << 20), command).reason
+    command = script(tmp_path / "burst.py", BURST)
+    assert "--memory-limit" in result_of(cold_start(model, 60.0, 299 << 20), command).reason
+    assert not result_of(cold_start(model, 60.0, 301 << 20), command).reason
 
 
 ONE, TWO = fake_case(latency_us=1.0), fake_case(latency_us=2.0)
