@@ -11,8 +11,8 @@ from runtimes.base import Runtime
 from runtimes.cuda import runtime as libraries
 from runtimes.options import Settings
 from runtimes.session.session_group import compile_sessions
-from tests.runtimes.stepped import bind_apart, run_all_at_once
 from tests.runtimes.graphs import Graphs
+from tests.runtimes.stepped import bind_apart, run_all_at_once
 
 
 @pytest.fixture(autouse=True)

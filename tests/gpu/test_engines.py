@@ -22,10 +22,9 @@ from runtimes.errors import Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.session.session_group import compile_sessions
 from tests.gpu.conftest import GPU_RUNTIMES, available
-from tests.runtimes.stepped import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
-from tests.runtimes.stepped import streams
+from tests.runtimes.stepped import bind_apart, run_all_at_once, streams
 
 PROVIDERS = {
     "ort-cuda": "CUDAExecutionProvider",
