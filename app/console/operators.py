@@ -8,8 +8,18 @@ from app.cases.column import Row, number_of
 from app.cases.jobs import Operator, OperatorTimes
 from app.formatting import text
 from app.formatting.case_labels import CaseSet, case_label, model_labels
-from app.present.cells import amount_cell, latency_cell, share_cell
-from app.present.document import Block, Cell, Column, Heading, Paragraph, names, table
+from app.present.document import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Paragraph,
+    amount_cell,
+    latency_cell,
+    names,
+    share_cell,
+    table,
+)
 from app.run_folder.journal import Operators
 from app.run_folder.operators import OperatorComparison, compare_operators, read_operators
 from app.run_folder.run import Run

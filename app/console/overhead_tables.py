@@ -9,8 +9,18 @@ from app.cases.column import Row, Value, number_of
 from app.cases.jobs import PHASES, cold_start_subject_of
 from app.formatting import text
 from app.formatting.case_labels import CaseSet, labels
-from app.present.cells import latency_cell, latency_interval_cell, share_cell
-from app.present.document import Block, Cell, Column, Heading, Paragraph, names, table
+from app.present.document import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Paragraph,
+    latency_cell,
+    latency_interval_cell,
+    names,
+    share_cell,
+    table,
+)
 from app.run_folder.run import Run
 from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.quantiles import needed_samples

@@ -17,8 +17,7 @@ from app.comparison.published_figures import Published, published_for
 from app.formatting import text
 from app.formatting.case_labels import model_labels, unusual_options
 from app.formatting.text import printable
-from app.present.cells import latency_cell, rate_cell
-from app.present.document import Cell, Column, Table
+from app.present.document import Cell, Column, Table, latency_cell, rate_cell
 from app.run_folder.folder import RESULTS
 
 _TABLE_DIMENSIONS = tuple(dimension for dimension in DIMENSIONS if dimension.table_column)

@@ -12,8 +12,18 @@ from app.formatting import text
 from app.formatting.case_labels import CaseSet, labels
 from app.plan.expand import SHARED_WORK
 from app.plan.plan import Plan
-from app.present.cells import rate_cell, ratio_cell, share_cell
-from app.present.document import Block, Cell, Column, Heading, Paragraph, names, table
+from app.present.document import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Paragraph,
+    names,
+    rate_cell,
+    ratio_cell,
+    share_cell,
+    table,
+)
 from app.run_folder.folder import RunFolder
 from app.stats.intervals import MINIMUM_ROUNDS
 

@@ -14,8 +14,18 @@ from app.comparison import measured_case
 from app.formatting import text
 from app.formatting.case_labels import labels
 from app.plot_data.curves import GapCurve, GapPoint, Idleness
-from app.present.cells import count_cell, latency_cell, ratio_cell, share_cell
-from app.present.document import Block, Cell, Column, Heading, names, table
+from app.present.document import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    count_cell,
+    latency_cell,
+    names,
+    ratio_cell,
+    share_cell,
+    table,
+)
 from app.present.figure import Axis, Figure, Mark, Series
 from app.run_folder.run import Run
 from app.stats.quantiles import supported_quantile

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from app.capabilities.simulated_card.inference import CardRun
-from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.base import PlotView
+from app.gui.plots.style import Arrangement
 from app.history.run_comparison import RunSide
 from app.history.trends import History
 from app.plot_data.series import Series
@@ -117,22 +117,22 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec("ranking", "Ranking", "ranking", "all", "ranking:RankingView"),
     ViewSpec("histogram", "Histogram", "distribution", "shown", "histogram:HistogramView"),
     ViewSpec(
-        "cumulative", "Cumulative", "distribution", "shown", "cumulative:CumulativeView", "CDF"
+        "cumulative", "Cumulative", "distribution", "shown", "distributions:CumulativeView", "CDF"
     ),
-    ViewSpec("percentiles", "Percentiles", "distribution", "shown", "percentiles:PercentileView"),
-    ViewSpec("boxes", "Box plots", "distribution", "shown", "boxes:BoxesView", "Boxes"),
+    ViewSpec("percentiles", "Percentiles", "distribution", "shown", "distributions:PercentileView"),
+    ViewSpec("boxes", "Box plots", "distribution", "shown", "distributions:BoxesView", "Boxes"),
     ViewSpec("timeline", "Timeline", "timeline", "shown", "timeline:TimelineView"),
     ViewSpec("trends", "Trends", "trends", "all", "trends:TrendsView"),
     ViewSpec("matrix", "Matrix", "matrix", "all", "matrix:MatrixView"),
     ViewSpec("compare", "Compare", "compare", "pair", "compare:CompareView"),
-    ViewSpec("history", "History", "history", "history", "history:HistoryView"),
+    ViewSpec("history", "History", "history", "history", "compare:HistoryView"),
     ViewSpec("operators", "Operators", "inspect", "details", "operators:OperatorsView"),
     ViewSpec("graph", "Model graph", "inspect", "details", "graph:GraphView", "Graph"),
-    ViewSpec("schedule", "FPGA schedule", "inspect", "card", "schedule:ScheduleView", "Schedule"),
-    ViewSpec("checks", "Check", "checks", "all", "checks:ChecksView"),
+    ViewSpec("schedule", "FPGA schedule", "inspect", "card", "operators:ScheduleView", "Schedule"),
+    ViewSpec("checks", "Check", "checks", "all", "matrix:ChecksView"),
     ViewSpec("largest", "Largest batch", "largest", "all", "searches:LargestBatchView"),
     ViewSpec("ladder", "Ladder", "ladder", "all", "searches:LadderView"),
-    ViewSpec("accuracy", "Accuracy", "accuracy", "all", "accuracy:AccuracyView"),
+    ViewSpec("accuracy", "Accuracy", "accuracy", "all", "ranking:AccuracyView"),
 )
 
 

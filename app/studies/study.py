@@ -219,19 +219,19 @@ class Whole:
 
 
 STUDIES = {
-    "char-cnn/ladder": "app.studies.char_cnn.history:STUDY",
-    "char-cnn/operators": "app.studies.char_cnn.operators:STUDY",
+    "char-cnn/ladder": "app.studies.char_cnn.ladder:LADDER",
+    "char-cnn/operators": "app.studies.char_cnn.ladder:OPERATORS",
     "char-cnn/steps": "app.studies.char_cnn.steps:STUDY",
-    "dlmark/accuracy": "app.studies.dlmark.accuracy:STUDY",
-    "dlmark/devices": "app.studies.dlmark.devices:STUDY",
-    "dlmark/largest": "app.studies.dlmark.largest:STUDY",
+    "dlmark/accuracy": "app.studies.dlmark.parts:ACCURACY",
+    "dlmark/devices": "app.studies.dlmark.parts:DEVICES",
+    "dlmark/largest": "app.studies.dlmark.parts:LARGEST",
     "dlmark/throughput": "app.studies.dlmark.throughput:STUDY",
     "neurio": "app.studies.neurio:STUDY",
     "vollo": "app.studies.vollo:STUDY",
 }
 """Those of one plan, parts of others among them."""
 WHOLES = {
-    "char-cnn": "app.studies.char_cnn.history:WHOLE",
+    "char-cnn": "app.studies.char_cnn.ladder:WHOLE",
     "dlmark": "app.studies.dlmark.throughput:WHOLE",
 }
 

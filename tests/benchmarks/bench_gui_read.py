@@ -21,9 +21,8 @@ from PySide6.QtWidgets import QApplication
 
 from app.gui.look.style_sheet import apply_theme, prepare_application
 from app.gui.plots.base import PlotView
-from app.gui.plots.cumulative import CumulativeView
+from app.gui.plots.distributions import CumulativeView, PercentileView
 from app.gui.plots.histogram import HistogramView
-from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.read.lit import Lit
 from app.gui.plots.read.reading import Brush
 from app.gui.plots.timeline import TimelineView

@@ -24,8 +24,18 @@ from app.capabilities.slo_search.search import Point, SearchState, Verdict
 from app.cases.objectives import Target
 from app.formatting import text
 from app.plan.command import graphlap_line
-from app.present.cells import count_cell, latency_cell, latency_interval_cell
-from app.present.document import Block, Cell, Command, Heading, Points, names, table
+from app.present.document import (
+    Block,
+    Cell,
+    Command,
+    Heading,
+    Points,
+    count_cell,
+    latency_cell,
+    latency_interval_cell,
+    names,
+    table,
+)
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Region, Series
 from app.present.svg import svg_document
 from app.run_folder.run import Run

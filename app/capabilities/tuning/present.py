@@ -17,8 +17,7 @@ from app.capabilities.tuning.answer import (
 )
 from app.capabilities.tuning.files import files_of
 from app.formatting import text
-from app.present.cells import latency_cell
-from app.present.document import Block, Cell, Column, Heading, Points, names, table
+from app.present.document import Block, Cell, Column, Heading, Points, latency_cell, names, table
 from app.run_folder.run import Run
 from exporters.cache import default_root
 

@@ -18,8 +18,15 @@ from app.comparison.ranking import Fastest
 from app.console.answer.summary import RunResult
 from app.formatting import text
 from app.formatting.case_labels import differences, model_names
-from app.present.cells import latency_cell, latency_interval_cell, rate_cell
-from app.present.document import Cell, Column, Table, Tone
+from app.present.document import (
+    Cell,
+    Column,
+    Table,
+    Tone,
+    latency_cell,
+    latency_interval_cell,
+    rate_cell,
+)
 from app.present.terminal import width_of_text
 
 MAXIMUM_LINES = 20

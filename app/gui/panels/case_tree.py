@@ -26,9 +26,8 @@ from app.gui.look.icons import swatch
 from app.gui.look.text import PlainLabel
 from app.gui.look.theme import LIGHT, Theme
 from app.gui.panels.case_rows import CaseRows, Line
-from app.gui.plots.arrangement import Arrangement, grey
 from app.gui.plots.marks import percentiles
-from app.gui.plots.style import ColorTable, SeriesStyle, legend_text, remark
+from app.gui.plots.style import Arrangement, ColorTable, SeriesStyle, grey, legend_text, remark
 from app.insights.quality import quality_of
 from app.plot_data.series import Baseline, Series, facets, quoted
 

@@ -19,11 +19,10 @@ from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.text import PlainLabel
 from app.gui.look.theme import LIGHT, Theme
-from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend
 from app.gui.plots.read.readable import ReadableView
-from app.gui.plots.style import SeriesStyle
+from app.gui.plots.style import Arrangement, SeriesStyle
 from app.plot_data.series import Series
 
 

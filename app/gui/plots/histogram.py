@@ -16,7 +16,6 @@ from app.gui.look.controls import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import plot_font
 from app.gui.look.text import shorter
-from app.gui.plots.arrangement import Behind, behind, behind_entries
 from app.gui.plots.axes import NamesAxis, SolidAxis, count_axis, share_axis, time_axis
 from app.gui.plots.histogram_panels import (
     MOST_FILLED,
@@ -33,7 +32,14 @@ from app.gui.plots.read.overlays import BandLayer
 from app.gui.plots.read.reading import Brush
 from app.gui.plots.scrolled import RowsView
 from app.gui.plots.shift_strip import RoundQuantiles, ShiftStrip
-from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
+from app.gui.plots.style import (
+    Behind,
+    SeriesStyle,
+    behind,
+    behind_entries,
+    clocks_text,
+    series_entries,
+)
 from app.plot_data.series import Series
 from app.stats.quantiles import EDGES_S
 

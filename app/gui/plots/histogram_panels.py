@@ -14,13 +14,12 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme
-from app.gui.plots.arrangement import Behind
 from app.gui.plots.marks import HEADROOM, Mark, MarkLayer, mark_pen, percentiles
 from app.gui.plots.read.bins import Binned, BinReader, DrawnBins
 from app.gui.plots.read.lit import Spent
 from app.gui.plots.read.overlays import BandLayer
 from app.gui.plots.read.reading import Place, Reading
-from app.gui.plots.style import LitStyle, SeriesStyle
+from app.gui.plots.style import Behind, LitStyle, SeriesStyle
 from app.plot_data.series import Part, Series
 
 _BEYOND_PX = 4.0

@@ -1,4 +1,4 @@
-"""All cases by their speed: p50 and p99 as dots on their intervals, each clock by itself."""
+"""All cases by their speed, each clock by itself, and their accuracy against throughput."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from PySide6.QtWidgets import QWidget
 from app.formatting.text import CLOCK_TEXT, figure
 from app.gui.look.controls import Choice
 from app.gui.look.csv_file import Table
-from app.gui.plots.figure_view import FigureView
-from app.gui.plots.style import SeriesStyle, clocks_text, remark
+from app.gui.plots.figure_view import FigureView, place
+from app.gui.plots.marks import NameLayer
+from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry, remark, series_entries
 from app.insights.quality import quality_of
-from app.plot_data.series import Series, number, quoted, ranked
+from app.plot_data.series import Series, batches, number, of_batch, quoted, ranked
 from app.present.figure import Figure, Mark, Unit
 from app.present.figure import Series as Marks
+from app.report.comparison_figures import accuracy
 from app.report.figures import interval_mark, latency, names_axis
 
 _SORTS = {"p50": "By p50", "p99": "By p99", "name": "By name", "plan": "As in the plan"}
@@ -180,3 +182,71 @@ def _rates(cases: Sequence[RankedCase], column: str) -> Figure:
     ]
     x = replace(latency(cases).x, title=title.lower(), unit=unit)
     return Figure(title, x, names_axis(cases), tuple(series))
+
+
+class AccuracyView(FigureView):
+    """Better lies to the upper right: more inputs a second, more of them right."""
+
+    title = "Accuracy"
+    hint = "The share of inputs a model gets right against how many it takes a second."
+    zooms = True
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.batch_choice = Choice("Batch", {}, "How many inputs one inference takes at once.")
+        self.runtime_choice = Choice(
+            "Runtime", {"": "All runtimes"}, "Show the models on one runtime only."
+        )
+        self.add_controls(self.runtime_choice, self.batch_choice)
+
+    def offers(self) -> bool:
+        return any(
+            number(case_series, "accuracy_top1") is not None for case_series in self._all_series
+        )
+
+    def draw(self) -> str:
+        known = self._known()
+        runtimes = {case_series.runtime: case_series.runtime for case_series in known}
+        self.runtime_choice.set_texts({"": "All runtimes", **runtimes})
+        runtime = self.runtime_choice.value
+        on_runtime = [case for case in known if runtime in ("", case.runtime)]
+        self.batch_choice.set_texts(batches(on_runtime))
+        series = of_batch(on_runtime, self.batch_choice.value)
+        styles = self.styles(fading=False)
+        cases = [RankedCase(case_series, case_series.label) for case_series in series]
+        figure = accuracy(cases)
+        if figure is None:
+            return (
+                "No two finished cases whose accuracy was measured or published yet. “Labelled "
+                "data” of the sweep measures it."
+            )
+        (plot,) = self.show_figures([figure], {case.name: styles[case.case_id] for case in cases})
+        fastest: dict[str, tuple[float, float, str]] = {}
+        for case_series, mark in sorted(
+            zip(series, figure.marks, strict=True), key=lambda pair: pair[1].x
+        ):
+            point = place(figure.x, mark.x), place(figure.y, mark.y)
+            fastest[case_series.model] = (*point, case_series.model)
+        self.lay(NameLayer(plot, list(fastest.values()), self.theme))
+        entries = series_entries(series, self.name_of, styles)
+        self.show_legend([*entries, *hollow_entry(series, self.theme, dots=True)])
+        batch_text = self.batch_choice.currentText().lower()
+        self.show_heading(
+            "Accuracy against throughput",
+            ", ".join(filter(None, (batch_text, clocks_text(series)))),
+        )
+        return ""
+
+    def _known(self) -> Sequence[Series]:
+        """Those whose rate and accuracy are both known."""
+        return [
+            case_series
+            for case_series in ranked(self.series)
+            if number(case_series, "throughput_per_s")
+            and number(case_series, "accuracy_top1") is not None
+        ]
+
+    def table(self) -> Table:
+        columns = ["model", "family", "runtime", "clock", "batch_size"]
+        columns += ["throughput_per_s", "accuracy_top1"]
+        return columns, [[case.row.get(name) for name in columns] for case in self._known()]

@@ -12,8 +12,10 @@ from app.comparison.published_figures import zoo_rows
 from app.formatting import text
 from app.present.document import Block, Column, Heading, Paragraph, Picture, Points, Table
 from app.present.figure import Axis, Figure
-from app.studies.dlmark import accuracy, devices, largest
-from app.studies.dlmark.figures import (
+from app.studies.dlmark.parts import (
+    ACCURACY,
+    DEVICES,
+    LARGEST,
     MEMORY,
     RATE,
     mib,
@@ -276,6 +278,6 @@ WHOLE = Whole(
         "change the speed. Accuracy is measured on networks that are trained; the zoo's accuracy "
         "is published, in a column of that name."
     ),
-    parts=(STUDY, largest.STUDY, devices.STUDY, accuracy.STUDY),
+    parts=(STUDY, LARGEST, DEVICES, ACCURACY),
     shares=(0.4, 0.2, 0.2, 0.2),
 )

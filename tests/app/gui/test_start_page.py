@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.__main__ import main
 from app.cases.case import Case
+from app.gui.plots.compare import HistoryView
 from app.gui.plots.figure_view import FigureLayer
-from app.gui.plots.history import HistoryView
 from app.gui.plots.style import legend_text
 from app.gui.start import StartPage, running_sweeps
 from app.gui.views import VIEWS

@@ -18,7 +18,7 @@ from app.present.figure import (
 )
 from app.present.svg import svg, svg_document
 from app.present.svg_layout import axis_ticks, frame_of
-from app.studies.dlmark.figures import picture_files, series_of
+from app.studies.dlmark.parts import picture_files, series_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 RISING = tuple(Mark(10.0**n, 10.0 ** (n + 1), f"point {n}") for n in range(3))

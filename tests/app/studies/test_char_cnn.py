@@ -20,7 +20,7 @@ from app.present.markdown import as_markdown
 from app.run_folder.folder import RunFolder
 from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
-from app.studies.char_cnn import history as ladder
+from app.studies.char_cnn.ladder import ladder_tables
 from app.studies.char_cnn.steps import STUDY, gain
 from app.studies.page import missing, page
 from app.studies.study import Found, found_in, study
@@ -153,7 +153,7 @@ def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: 
 def test_the_ladder_stands_beside_the_history(tmp_path: Path) -> None:
     with new_tune(tmp_path / "run", "throughput", rounds=8) as folder:
         play(folder)
-    page = as_markdown(ladder.tables(Found(read_run(tmp_path / "run"), ())))
+    page = as_markdown(ladder_tables(Found(read_run(tmp_path / "run"), ())))
     (table,) = tables(page)
     assert [row[0] for row in table[1:8]] == [step for step, _ in history()]
     measured_cells = [row[3] for row in table[1:] if row[3]]
@@ -178,7 +178,7 @@ def test_a_search_has_as_many_rounds_as_it_asks_for_and_lacks_none(tmp_path: Pat
 def test_a_search_that_has_no_ladder_yet_says_so(tmp_path: Path) -> None:
     with new_tune(tmp_path / "run", "throughput", rounds=8) as folder:
         play(folder, most_rounds=2)
-    page = as_markdown(ladder.tables(Found(read_run(tmp_path / "run"), ())))
+    page = as_markdown(ladder_tables(Found(read_run(tmp_path / "run"), ())))
     assert "there is no ladder yet" in page
 
 

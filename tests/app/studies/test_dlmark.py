@@ -21,7 +21,7 @@ from app.present.markdown import as_markdown
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import SearchCase
 from app.run_folder.manifest import read_manifest
-from app.studies.dlmark.figures import series_of
+from app.studies.dlmark.parts import series_of
 from app.studies.page import page, write_page
 from app.studies.study import Study, found_in, study
 from tests.app.run_folder.runs import record

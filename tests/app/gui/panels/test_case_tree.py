@@ -15,16 +15,13 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.theme import DARK, LIGHT
 from app.gui.panels.case_rows import NAME
 from app.gui.panels.case_tree import CaseTree
-from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.base import PlotView
-from app.gui.plots.boxes import BoxesView
-from app.gui.plots.cumulative import CumulativeView
+from app.gui.plots.distributions import BoxesView, CumulativeView, PercentileView
 from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.histogram import HistogramView
-from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.ranking import RankingView
 from app.gui.plots.searches import LargestBatchView
-from app.gui.plots.style import series_styles
+from app.gui.plots.style import Arrangement, series_styles
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trends import TrendsView
 from app.plot_data.series import Series

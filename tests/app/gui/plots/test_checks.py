@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from app.capabilities.tuning.files import files_of
 from app.cases.status import STATUSES
 from app.gui.look.theme import DARK, LIGHT, Theme
-from app.gui.plots.checks import ChecksView, PlaceLayer, tone_color
 from app.gui.plots.figure_view import FigureLayer
+from app.gui.plots.matrix import ChecksView, PlaceLayer, tone_color
 from app.gui.plots.searches import LadderView
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run

@@ -13,11 +13,15 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.theme import LIGHT
-from app.gui.plots.boxes import BoxesView
-from app.gui.plots.cumulative import CumulativeView, cumulative_percent
+from app.gui.plots.distributions import (
+    BoxesView,
+    CumulativeView,
+    PercentileView,
+    cumulative_percent,
+    percentile_curve,
+)
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.marks import mark_pen, percentile_marks, percentiles, published_marks
-from app.gui.plots.percentiles import PercentileView, percentile_curve
 from app.gui.plots.style import legend_text, series_styles
 from app.plot_data.series import ReferenceLine
 from app.stats.quantiles import BINS, EDGES_S, Histogram

@@ -12,10 +12,9 @@ from app.cases.case import Case
 from app.cases.round import RECORD
 from app.cases.scenario import Scenario
 from app.gui.plots.base import PlotView
-from app.gui.plots.cumulative import CumulativeView
+from app.gui.plots.distributions import CumulativeView, PercentileView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.parts import PartChoice
-from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.timeline import TimelineView
 from app.plot_data.series import Series, part_ns
 from app.stats.quantiles import Histogram

@@ -12,13 +12,12 @@ from app.capabilities.simulated_card.inference import CardRun
 from app.cases.case import Case
 from app.cases.jobs import Operator, OperatorTimes
 from app.gui.look.theme import LIGHT
-from app.gui.plots.accuracy import AccuracyView
-from app.gui.plots.compare import CompareView
+from app.gui.plots.compare import CompareView, HistoryView
 from app.gui.plots.figure_view import FigureLayer
-from app.gui.plots.history import HistoryView
 from app.gui.plots.marks import NameLayer
 from app.gui.plots.matrix import MatrixView, tile_color
 from app.gui.plots.operators import OperatorsView, OperatorTime
+from app.gui.plots.ranking import AccuracyView
 from app.gui.plots.searches import LargestBatchView
 from app.history.run_comparison import compare_runs
 from app.history.trends import differences, read_history

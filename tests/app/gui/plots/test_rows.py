@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.overlay import plot_font
 from app.gui.look.theme import LIGHT
 from app.gui.plots.axes import NamesAxis
-from app.gui.plots.boxes import BoxesView
+from app.gui.plots.distributions import BoxesView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.histogram_panels import ROW_PX, HistogramPanel, RowPanel
 from app.gui.plots.marks import Mark, MarkLayer

@@ -22,7 +22,7 @@ from app.gui.plots.axes import (
     count_axis,
     time_axis,
 )
-from app.gui.plots.boxes import BoxesView
+from app.gui.plots.distributions import BoxesView
 from app.gui.plots.marks import lay_intervals
 from tests.app.gui.plots.grids import many
 from tests.app.gui.plots.views import on_screen

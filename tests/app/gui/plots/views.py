@@ -14,20 +14,14 @@ from pytestqt.qtbot import QtBot
 
 from app.capabilities.simulated_card.inference import CardRun
 from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer
-from app.gui.plots.accuracy import AccuracyView
 from app.gui.plots.base import PlotView
-from app.gui.plots.boxes import BoxesView
-from app.gui.plots.checks import ChecksView
-from app.gui.plots.compare import CompareView
-from app.gui.plots.cumulative import CumulativeView
+from app.gui.plots.compare import CompareView, HistoryView
+from app.gui.plots.distributions import BoxesView, CumulativeView, PercentileView
 from app.gui.plots.graph import GraphView
 from app.gui.plots.histogram import HistogramView
-from app.gui.plots.history import HistoryView
-from app.gui.plots.matrix import MatrixView
-from app.gui.plots.operators import OperatorsView, OperatorTime
-from app.gui.plots.percentiles import PercentileView
-from app.gui.plots.ranking import RankingView
-from app.gui.plots.schedule import ScheduleView
+from app.gui.plots.matrix import ChecksView, MatrixView
+from app.gui.plots.operators import OperatorsView, OperatorTime, ScheduleView
+from app.gui.plots.ranking import AccuracyView, RankingView
 from app.gui.plots.searches import LadderView, LargestBatchView
 from app.gui.plots.summary import SummaryView
 from app.gui.plots.timeline import TimelineView

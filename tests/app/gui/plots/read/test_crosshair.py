@@ -12,11 +12,9 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.gui.plots.base import PlotView
-from app.gui.plots.boxes import BoxesView
-from app.gui.plots.cumulative import CumulativeView
+from app.gui.plots.distributions import BoxesView, CumulativeView, PercentileView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import MatrixView
-from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.read.lit import Lit
 from app.gui.plots.read.reading import Brush
 from app.gui.plots.timeline import TimelineView
