@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from app.cases.units import percentile_label
 from app.comparison.aggregate_throughput import AggregateThroughput
+from app.comparison.judge import Comparison, Sides
 from app.console.scaling import names_of
 from app.formatting import text
-from app.present.figure import Axis, Figure, Mark, Series
+from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series
 from app.report.figures import (
     HOLLOW,
     MAXIMUM_SERIES,
@@ -172,3 +174,56 @@ def hosts(throughputs: Sequence[AggregateThroughput]) -> Figure | None:
         Axis(names=tuple(names_of(usable_throughputs))),
         tuple(series),
     )
+
+
+_VERDICT_COLORS = {"slower": 1, "faster": 2}
+_UNDECIDED_COLOR = 6
+
+
+def ratio_figures(comparison: Comparison) -> Iterator[Figure]:
+    """Of each percentile the second run over the first, with the interval that decided, a series
+    for each verdict; clocks are named where one of them is not the usual one."""
+    cases = comparison.cases
+    is_usual = all(case.clock == "wall" for case in cases)
+    labels = tuple(
+        case.label if is_usual else f"{case.label} ({text.CLOCK_TEXT[case.clock]})"
+        for case in cases
+    )
+    for name in dict.fromkeys(name for case in cases for name in case.percentiles):
+        label, by_word = percentile_label(name), dict[str, list[tuple[Mark, str]]]()
+        for place, case in enumerate(cases):
+            if (sides := case.percentiles.get(name)) is not None:
+                mark = _ratio_mark(place, label, sides)
+                by_word.setdefault(sides.verdict.word, []).append((mark, case.case_id))
+        series = (
+            Series(
+                word,
+                tuple(mark for mark, _ in pairs),
+                color=_VERDICT_COLORS.get(word, _UNDECIDED_COLOR),
+                cases=tuple(case_id for _, case_id in pairs),
+            )
+            for word, pairs in by_word.items()
+        )
+        yield Figure(
+            f"{label}: {comparison.second} over {comparison.first}",
+            Axis(f"ratio of {label} (more than 1: slower)", "times", "log", least=0.95, most=1.05),
+            Axis(names=labels),
+            tuple(series),
+            (ReferenceLine("x", 1.0, "equal"),),
+            note="Line: interval of the ratio.",
+        )
+
+
+def _ratio_mark(place: int, name: str, sides: Sides) -> Mark:
+    """What is undecided is hollow: nothing is known, which is not to say that they are the same."""
+    verdict, ends = sides.verdict, sides.verdict.interval
+    description = f"ratio of {name} {text.significant(sides.ratio, 4)}"
+    label, low, high = f"{text.significant(sides.ratio)} {verdict.word}", None, None
+    if ends is not None and not text.is_too_noisy(ends.low, ends.high):
+        low, high = ends.low, ends.high
+        limits = text.ratio_interval(low, high)
+        description += f", {100 * verdict.confidence:.4g} %: {limits}"
+        label += f"  {limits}"
+    description += f", {verdict.word}{f': {verdict.detail}' if verdict.detail else ''}"
+    is_hollow = verdict.word == "undecided"
+    return Mark(sides.ratio, place, description, low, high, label=label, is_hollow=is_hollow)

@@ -6,15 +6,13 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, cycle
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from app.cases.errors import PlanError, unwritable
 from app.cases.round import is_imported
-from app.cases.units import percentile_label
 from app.columns.rows import Rows
-from app.comparison.judge import Comparison
 from app.comparison.measured_case import MeasuredCase
 from app.console.answer.document import MAXIMUM_LINES, extra_tables, findings, page_answer
 from app.console.answer.summary import (
@@ -31,7 +29,6 @@ from app.console.run_comparison import Comparer
 from app.console.run_summary import RunSummary, spread_advice, summarise_run, without_rankings
 from app.console.scaling import throughput_sentences
 from app.console.verdicts import comparison_blocks
-from app.formatting import text
 from app.formatting.case_labels import model_labels
 from app.history.run_comparison import RunSide, compare_runs, history_for, side_of
 from app.history.trends import History
@@ -50,10 +47,11 @@ from app.present.document import (
     names,
     table,
 )
-from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series, Symbol
+from app.present.figure import Figure
 from app.present.html import as_html
 from app.present.svg import FILE_LOOK, safe_text
 from app.report import comparison_figures, execution_figures
+from app.report.comparison_figures import ratio_figures
 from app.report.execution_figures import card_figures, operator_figures
 from app.report.figures import FIGURES, TimedCase, ratios
 from app.report.figures import timed_cases as figures_shown
@@ -63,10 +61,6 @@ from app.run_folder.run import Run
 from app.runs.union import MeasuredTwice, read_runs
 from exporters import install_layout
 from exporters.models import catalogue
-
-_COLORS = {"slower": 1, "faster": 2}
-_UNDECIDED_COLOR = 6
-_SYMBOLS: tuple[Symbol, ...] = ("circle", "diamond", "cross")
 
 
 def comparison(
@@ -78,44 +72,7 @@ def comparison(
     result = replace(compare_runs(previous, current, history=history), first=first, second=second)
     yield Heading(f"{second} against {first}", 1)
     yield from comparison_blocks(result)
-    if figure := ratio_figure(result):
-        yield figure
-
-
-def ratio_figure(result: Comparison) -> Figure | None:
-    """The second run over the first, with the interval that decided; None without a case."""
-    series = []
-    names = dict.fromkeys(name for case in result.cases for name in case.percentiles)
-    symbols = dict(zip(map(percentile_label, names), cycle(_SYMBOLS)))
-    for place, case in enumerate(result.cases):
-        for name, sides in case.percentiles.items():
-            verdict = sides.verdict
-            ends = verdict.interval
-            noisy = ends is None or text.is_too_noisy(ends.low, ends.high)
-            low, high = (None, None) if noisy or ends is None else (ends.low, ends.high)
-            description = (
-                f"{case.label}, {percentile_label(name)}: {sides.ratio:.3f}x, {verdict.word}"
-            )
-            series.append(
-                Series(
-                    f"{case.label} {percentile_label(name)}",
-                    (Mark(sides.ratio, place, description, low, high),),
-                    color=_COLORS.get(verdict.word, _UNDECIDED_COLOR),
-                    symbol=symbols[percentile_label(name)],
-                    has_legend=False,
-                )
-            )
-    if not series:
-        return None
-    return Figure(
-        f"{result.second} over {result.first}",
-        Axis("ratio of latencies (more than 1: slower)", "times", "log", least=0.95, most=1.05),
-        Axis(names=tuple(case.label for case in result.cases)),
-        tuple(series),
-        (ReferenceLine("x", 1.0, "equal"),),
-        note=f"{', '.join(f'{symbol}: {name}' for name, symbol in symbols.items())}. "
-        "Line: interval of the ratio. Grey: same or undecided.",
-    )
+    yield from ratio_figures(result)
 
 
 def _gib(value: Any) -> str:

@@ -12,11 +12,10 @@ from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphics
 
 from app.cases.latency_columns import INTERVALS
 from app.cases.objectives import Word
-from app.cases.units import percentile_label as percentile_as_written
 from app.comparison.judge import ComparedCase, Comparison, Sides, interval_note
 from app.comparison.measured_case import COMPARED
 from app.console.verdicts import run_variation_notes
-from app.formatting.text import CLOCK_TEXT, counted, interval, latency, ratio_interval, significant
+from app.formatting.text import CLOCK_TEXT, counted, interval, latency
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import plot_font
 from app.gui.look.theme import Theme, verdict_color
@@ -27,6 +26,7 @@ from app.history.run_comparison import RunSide, compare_runs
 from app.history.trends import PERCENTILES, History, Point, Trend
 from app.insights.quality import Quality
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series
+from app.report.comparison_figures import ratio_figures
 from app.stats.change_points import MINIMUM_RUNS
 from exporters.types import GraphlapError
 
@@ -78,7 +78,9 @@ class CompareView(FigureView):
             if unread:
                 return f"Reading {' and '.join(unread)}…"
             return f"{comparison.first} and {comparison.second} have no finished case in common."
-        figures = [_figure(name, comparison.cases) for name in _list_percentiles(comparison)]
+        figures = list(ratio_figures(comparison))
+        if not figures:
+            return "No case has a percentile in both runs."
         styles = {word: _style(word, self.theme) for word in get_args(Word)}
         self.show_figures(figures, styles)
         notes_item = NotesItem(_notes_text(comparison.environment), self.theme)
@@ -130,40 +132,6 @@ def _list_percentiles(comparison: Comparison | None) -> tuple[str, ...]:
         else ()
     )
     return tuple(names) or COMPARED
-
-
-def _figure(name: str, cases: Sequence[ComparedCase]) -> Figure:
-    """The ratios of one percentile, a series for each verdict; clocks are named where one of them
-    is not the usual one: the room is the names'."""
-    usual, label = all(case.clock == "wall" for case in cases), percentile_as_written(name)
-    by_word: dict[str, list[tuple[Mark, str]]] = {}
-    for row, case in enumerate(cases):
-        if (sides := case.percentiles.get(name)) is not None:
-            mark = _mark(row, label, sides)
-            by_word.setdefault(sides.verdict.word, []).append((mark, case.case_id))
-    series = (
-        Series(word, tuple(mark for mark, _ in pairs), cases=tuple(key for _, key in pairs))
-        for word, pairs in by_word.items()
-    )
-    names = tuple(case.label if usual else _name_case(case) for case in cases)
-    axis = Axis(f"Ratio of {label}", "times", "log")
-    reference = ReferenceLine("x", 1.0)
-    return Figure(label, axis, Axis(names=names), tuple(series), (reference,))
-
-
-def _mark(row: int, name: str, sides: Sides) -> Mark:
-    """What is undecided is hollow: nothing is known, which is not to say that they are the same."""
-    verdict, interval = sides.verdict, sides.verdict.interval
-    ratio = f"ratio of {name} {significant(sides.ratio, 4)}"
-    label = f"{significant(sides.ratio)} {verdict.word}"
-    low = high = None
-    if interval is not None:
-        low, high = interval.low, interval.high
-        label += f"  {ratio_interval(low, high)}"
-        ratio += f", {100 * verdict.confidence:.4g} %: {ratio_interval(low, high)}"
-    text = f"{ratio}, {verdict.word}{f': {verdict.detail}' if verdict.detail else ''}"
-    is_hollow = verdict.word == "undecided"
-    return Mark(sides.ratio, row, text, low, high, label=label, is_hollow=is_hollow)
 
 
 def _name_case(case: ComparedCase) -> str:

@@ -1,4 +1,8 @@
-"""The percentile plot: latency against the percentile, whose axis gives each nine its room."""
+"""Distributions as percentiles, as cumulative shares, and as box plots: as their rows have them.
+
+Of a box p50, p99 and p99.9 are the row's figures; what no row has, p1 and the quarters, is of all
+samples pooled, from the bins.
+"""
 
 from __future__ import annotations
 
@@ -42,26 +46,48 @@ from app.gui.plots.style import (
     row_text,
     series_entries,
 )
-from app.plot_data.series import Series
+from app.plot_data.series import Part, Series
 from app.present.figure import Axis, Figure, Mark
 from app.present.figure import Series as Marks
 from app.stats.quantiles import EDGES_S, Interval, needed_samples
 
+Span = tuple[float, float]
 _MIDDLES = 0.5 * (np.log10(EDGES_S[:-1]) + np.log10(EDGES_S[1:]))
 
 
-class PercentileView(PlotView):
-    """A curve per series of all its samples pooled, and the row's percentiles with intervals."""
+class CurveView(PlotView):
+    """Curves of distributions; what is marked of the samples is a band and a rug beside them."""
 
-    title = "Percentiles"
-    hint = "The latency that a share of the samples stayed below: 99 % is p99."
     tells_apart = True
     reads_at_left = True
+    _band: BandLayer
+
+    @property
+    def part(self) -> Part:
+        """The part of the time that is drawn."""
+        return "latency"
 
     def reset(self) -> None:
         super().reset()
         self._curves: dict[str, pg.PlotDataItem] = {}
         self._colors: dict[str, QColor] = {}
+
+    def draw_lit(self) -> None:
+        if self.plots:
+            self._band.set_band(self.lit.brush.log_ends(self.part) if self.lit else None)
+            self._band.set_rugs(lit_places(self.lit, self.series, self.part, self._colors))
+
+    def _show_range(self, chosen: tuple[list[float], list[float]] | None, x: Span, y: Span) -> None:
+        """What somebody chose, else all of it."""
+        x_range, y_range = chosen or (x, y)
+        self.plots[0].setRange(xRange=x_range, yRange=y_range, padding=0)
+
+
+class PercentileView(CurveView):
+    """A curve per series of all its samples pooled, and the row's percentiles with intervals."""
+
+    title = "Percentiles"
+    hint = "The latency that a share of the samples stayed below: 99 % is p99."
 
     def draw(self) -> str:
         series = [item for item in self.series if item.counts.any()]
@@ -89,12 +115,9 @@ class PercentileView(PlotView):
             ends += [float(log_s[0]), float(log_s[-1])]
         self.let_read(self.plots[0], PercentileReader(curves))
         self._colors = {item.key: item.color for item in curves}
-        if view_range is None:
-            margin = 0.04 * (max(ends) - min(ends)) + 0.01
-            self.plots[0].setXRange(0.0, furthest + 0.1, padding=0)
-            self.plots[0].setYRange(min(ends) - margin, max(ends) + margin, padding=0)
-        else:
-            self.plots[0].setRange(xRange=view_range[0], yRange=view_range[1], padding=0)
+        margin = 0.04 * (max(ends) - min(ends)) + 0.01
+        heights = (min(ends) - margin, max(ends) + margin)
+        self._show_range(view_range, (0.0, furthest + 0.1), heights)
         entries = [*series_entries(series, self.name_of, styles), *behind_entries(grey)]
         if any(map(_known, series)):
             muted_pen = pg.mkPen(QColor(self.theme.muted))
@@ -122,12 +145,6 @@ class PercentileView(PlotView):
             style = styles[case_series.key]
             self._curves[case_series.key] = plot.plot(pen=style.line_pen(1.8), antialias=True)
             self._points(plot, case_series, style)
-
-    def draw_lit(self) -> None:
-        if not self.plots:
-            return
-        self._band.set_band(self.lit.brush.log_ends("latency") if self.lit else None)
-        self._band.set_rugs(lit_places(self.lit, self.series, "latency", self._colors))
 
     def _points(self, plot: pg.PlotItem, series: Series, style: SeriesStyle) -> None:
         quotes = _known(series)
@@ -181,13 +198,11 @@ def percentile_curve(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 _LOG_EDGES = np.log10(EDGES_S)
 
 
-class CumulativeView(PlotView):
+class CumulativeView(CurveView):
     """One rising curve per series; the further left, the faster."""
 
     title = "Cumulative"
     hint = "The share of samples that were at most as slow as the latency below."
-    tells_apart = True
-    reads_at_left = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._parts = PartBins()
@@ -198,14 +213,9 @@ class CumulativeView(PlotView):
         )
         self.add_controls(self.part_choice, self.published_box)
 
-    def reset(self) -> None:
-        super().reset()
-        self._curves: dict[str, pg.PlotDataItem] = {}
-        self._colors: dict[str, QColor] = {}
-
     def draw(self) -> str:
         self.part_choice.offer(self.series)
-        visible_series, part = self._select_series(), self.part_choice.part
+        visible_series, part = self._select_series(), self.part
         if not visible_series:
             return without_samples(
                 self.series, "No samples yet. The curves appear with the first measured block."
@@ -233,13 +243,9 @@ class CumulativeView(PlotView):
         )
         self._marks.set_marks(marks)
         edges += [math.log10(mark.seconds) for mark in marks]
-        if view_range is None:
-            margin = max(0.02, 0.03 * (max(edges) - min(edges)))
-            self.plots[0].setXRange(min(edges) - margin, max(edges) + margin, padding=0)
-            top = 100.0 * (1.0 + (HEADROOM if marks else 0.03))
-            self.plots[0].setYRange(0.0, top, padding=0)
-        else:
-            self.plots[0].setRange(xRange=view_range[0], yRange=view_range[1], padding=0)
+        margin = max(0.02, 0.03 * (max(edges) - min(edges)))
+        top = 100.0 * (1.0 + (HEADROOM if marks else 0.03))
+        self._show_range(view_range, (min(edges) - margin, max(edges) + margin), (0.0, top))
         self.show_legend(
             [
                 *series_entries(visible_series, self.name_of, styles),
@@ -255,19 +261,16 @@ class CumulativeView(PlotView):
         )
         return ""
 
-    def draw_lit(self) -> None:
-        if not self.plots:
-            return
-        part = self.part_choice.part
-        self._band.set_band(self.lit.brush.log_ends(part) if self.lit else None)
-        self._band.set_rugs(lit_places(self.lit, self.series, part, self._colors))
+    @property
+    def part(self) -> Part:
+        return self.part_choice.part
 
     def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
-        return Brush(self.part_choice.part, 10.0**low, 10.0**high)
+        return Brush(self.part, 10.0**low, 10.0**high)
 
     def _select_series(self) -> list[Series]:
         """The series that have samples, with the bins of the part that is asked for."""
-        return self._parts.of(self.series, self.part_choice.part)
+        return self._parts.of(self.series, self.part)
 
     def _build(self, series: Sequence[Series]) -> None:
         plot = self.add_plot(
@@ -275,7 +278,7 @@ class CumulativeView(PlotView):
             0,
             time_axis("bottom"),
             PercentAxis("left"),
-            x_label=NAMES[self.part_choice.part],
+            x_label=NAMES[self.part],
             y_label="Samples at most so slow (%)",
         )
         self._band = self.lay(BandLayer(plot, self.theme))
@@ -290,7 +293,7 @@ class CumulativeView(PlotView):
                 [case_series.label, case_series.clock, float(10.0**x * 1e6), float(y)]
                 for x, y in zip(log_s, percent, strict=True)
             ]
-        return ["series", "clock", f"{self.part_choice.part}_us", "percent_at_most"], rows
+        return ["series", "clock", f"{self.part}_us", "percent_at_most"], rows
 
 
 def cumulative_percent(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -32,22 +32,15 @@ _NOTCH_PX = 11.0
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One cell: `ratio` >= 1 to the best of its row, None where nothing compares with it; without a
-    figure `text` says why it has none."""
+    """One cell: without a `color` it has no figure, and its text says why. Of `texts` the first
+    that fits is written."""
 
     row: int
     column: int
-    text: str
-    ratio: float | None
+    texts: tuple[str, ...]
+    color: QColor | None
     simulated: bool = False
     doubted: bool = False
-    has_figure: bool = True
-
-    def texts(self) -> tuple[str, ...]:
-        """What may be written into it, of which the first is that fits."""
-        if self.ratio is None or self.ratio == 1.0:
-            return (self.text,)
-        return f"{self.text}  {significant(self.ratio)}x", self.text
 
 
 def tile_color(ratio: float, theme: Theme) -> QColor:
@@ -57,15 +50,15 @@ def tile_color(ratio: float, theme: Theme) -> QColor:
 
 
 class TileLayer(TileOverlay):
-    """Simulated tiles are hatched and behind a rule, doubted ones have a corner cut off, those
-    that nothing compares with are grey, and those without a figure only outlined."""
+    """Simulated tiles are hatched and in the matrix behind a `rule` before their first column,
+    doubted ones have a corner cut off, and those without a figure are only outlined."""
 
-    def __init__(self, plot: pg.PlotItem, tiles: Sequence[Tile], theme: Theme) -> None:
+    def __init__(
+        self, plot: pg.PlotItem, tiles: Sequence[Tile], theme: Theme, rule: int | None = None
+    ) -> None:
         super().__init__(plot)
-        self._tiles, self._theme = tuple(tiles), theme
-        first = min((tile.column for tile in tiles if tile.simulated), default=None)
-        has_measured = any(not tile.simulated for tile in tiles)
-        self._rule = first if first and has_measured else None
+        self._tiles, self._theme, self._rule = tuple(tiles), theme, rule
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
@@ -80,14 +73,14 @@ class TileLayer(TileOverlay):
 
     def _paint_tile(self, painter: QPainter, tile: Tile, rect: QRectF) -> None:
         theme = self._theme
-        if not tile.has_figure:
+        color = tile.color
+        if color is None:
             painter.setPen(QPen(QColor(theme.border), 1, Qt.PenStyle.DashLine))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(rect)
             painter.setPen(QColor(theme.muted))
-            _write(painter, rect, tile.texts(), plot_font(-1.0))
+            _write(painter, rect, tile.texts, plot_font(-1.0))
             return
-        color = QColor(theme.stripe) if tile.ratio is None else tile_color(tile.ratio, theme)
         ink = QColor("#000000" if color.lightnessF() > 0.58 else "#ffffff")
         painter.fillRect(rect, color)
         if tile.doubted:
@@ -105,7 +98,7 @@ class TileLayer(TileOverlay):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(rect)
         painter.setPen(ink)
-        _write(painter, rect, tile.texts(), plot_font())
+        _write(painter, rect, tile.texts, plot_font())
 
 
 def _write(painter: QPainter, rect: QRectF, texts: Sequence[str], font: QFont) -> None:
@@ -160,7 +153,9 @@ class MatrixView(TileGrid):
             return "Choose two settings that are not the same."
         tiles = [self._tile(cell) for cell in pivot_table.cells]
         plot = self.show_grid(pivot_table.rows, pivot_table.columns)
-        self.lay(TileLayer(plot, tiles, self.theme))
+        first = min((tile.column for tile in tiles if tile.simulated), default=None)
+        has_measured = any(not tile.simulated for tile in tiles)
+        self.lay(TileLayer(plot, tiles, self.theme, first if first and has_measured else None))
         self.let_read(plot, SpotReader([self._spot(cell) for cell in pivot_table.cells]))
         clear = pg.mkPen(QColor(self.theme.border))
         visible_cases = ranked([cell.case for cell in pivot_table.cells])
@@ -215,14 +210,23 @@ class MatrixView(TileGrid):
         column = _FIGURES[figure][0]
         return pivot(visible_series, down, columns, column, highest=figure == "throughput")
 
-    def _tile(self, cell: Cell) -> Tile:
+    def _text(self, cell: Cell) -> str:
         if cell.value is None:
-            word = remark(cell.case).removeprefix(", ") or cell.case.status.replace("_", " ")
-            return Tile(cell.row, cell.column, word, None, cell.simulated, has_figure=False)
+            return remark(cell.case).removeprefix(", ") or cell.case.status.replace("_", " ")
         is_rate = self.figure_choice.value == "throughput"
-        text = rate_text(cell.value) if is_rate else time_text(cell.value * 1e-6)
+        return rate_text(cell.value) if is_rate else time_text(cell.value * 1e-6)
+
+    def _tile(self, cell: Cell) -> Tile:
+        """Grey where nothing compares with it."""
+        texts: tuple[str, ...] = (self._text(cell),)
+        if cell.value is None:
+            return Tile(cell.row, cell.column, texts, None, cell.simulated)
+        if cell.ratio not in (None, 1.0):
+            texts = (f"{texts[0]}  {significant(cell.ratio or 1.0)}x", *texts)
+        grey = QColor(self.theme.stripe)
+        color = grey if cell.ratio is None else tile_color(cell.ratio, self.theme)
         is_doubted = quality_of(cell.case) != "sound"
-        return Tile(cell.row, cell.column, text, cell.ratio, cell.simulated, is_doubted)
+        return Tile(cell.row, cell.column, texts, color, cell.simulated, is_doubted)
 
     def _spot(self, cell: Cell) -> Spot:
         column, name = _FIGURES[self.figure_choice.value]
@@ -236,7 +240,7 @@ class MatrixView(TileGrid):
             [name] + [None] * len(pivot_table.columns) for name in pivot_table.rows
         ]
         for cell in pivot_table.cells:
-            rows[cell.row][cell.column + 1] = self._tile(cell).text
+            rows[cell.row][cell.column + 1] = self._text(cell)
         return [self.rows_choice.value, *pivot_table.columns], rows
 
 
@@ -247,19 +251,6 @@ _TONES: dict[Tone, str] = {
     "warning": "in part, unsupported or not here",
     "error": "failed",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One tile: the case behind it, its word, its tone (None before it ended), and why."""
-
-    key: str
-    row: int
-    column: int
-    text: str
-    tone: Tone | None
-    why: str
-    simulated: bool
 
 
 class ChecksView(TileGrid):
@@ -274,91 +265,52 @@ class ChecksView(TileGrid):
     def draw(self) -> str:
         if not self.series:
             return "No case yet."
-        models, runtimes, places = self._places()
-        plot = self.show_grid(models, runtimes)
-        self.lay(PlaceLayer(plot, places, self.theme))
-        names = {case_series.key: case_series.label for case_series in self.series}
-        spots = [
-            Spot(p.column, p.row, names[p.key], (p.text, p.why), (p.key,), reach=CELL)
-            for p in places
-        ]
+        checks = matrix([case_series.case for case_series in self.series])
+        plot = self.show_grid(checks.rows, checks.columns)
+        tiles, spots, tones = [], [], list[Tone | None]()
+        for case_series in self.series:
+            row, column = checks.places[case_series.case.case_id]
+            facts = next((f for name, f in STATUSES.items() if name == case_series.status), None)
+            text = _check_text(case_series)
+            color = tone_color(facts.tone, self.theme) if facts else None
+            tiles.append(Tile(row, column, (text,), color, case_series.clock == "simulated"))
+            why = str(case_series.row.get("reason") or (facts.meaning if facts else ""))
+            spots.append(
+                Spot(column, row, case_series.label, (text, why), (case_series.key,), reach=CELL)
+            )
+            tones.append(facts.tone if facts else None)
+        self.lay(TileLayer(plot, tiles, self.theme))
         self.let_read(plot, SpotReader(spots))
         clear = pg.mkPen(QColor(self.theme.border))
         self.show_legend(
             [
                 Entry(text, clear, pg.mkBrush(tone_color(tone, self.theme)))
                 for tone, text in _TONES.items()
-                if any(place.tone == tone for place in places)
+                if tone in tones
             ]
         )
-        ended_count = sum(place.tone is not None for place in places)
-        well = sum(place.tone == "ok" for place in places)
-        self.show_heading("Each model on each runtime", f"{well} of {ended_count} run there")
+        ended_count = len(tones) - tones.count(None)
+        note = f"{tones.count('ok')} of {ended_count} run there"
+        self.show_heading("Each model on each runtime", note)
         return ""
 
-    def _places(self) -> tuple[Sequence[str], Sequence[str], list[Place]]:
-        check_matrix = matrix([case_series.case for case_series in self.series])
-        return (
-            check_matrix.rows,
-            check_matrix.columns,
-            [
-                _place(case_series, *check_matrix.places[case_series.case.case_id])
-                for case_series in self.series
-            ],
-        )
-
     def table(self) -> Table:
-        models, runtimes, places = self._places() if self.series else ((), (), [])
-        rows: list[list[object]] = [[model] + [None] * len(runtimes) for model in models]
-        for place in places:
-            rows[place.row][place.column + 1] = place.text
-        return ["model", *runtimes], rows
+        checks = matrix([case_series.case for case_series in self.series])
+        rows: list[list[object]] = [[model] + [None] * len(checks.columns) for model in checks.rows]
+        for case_series in self.series:
+            row, column = checks.places[case_series.case.case_id]
+            rows[row][column + 1] = _check_text(case_series)
+        return ["model", *checks.columns], rows
 
 
-def _place(series: Series, row: int, column: int) -> Place:
-    facts = next((facts for name, facts in STATUSES.items() if name == series.status), None)
-    text = status_text(series.status, series.row.get("check_level"))
-    why = str(series.row.get("reason") or (facts.meaning if facts else ""))
-    simulated = series.clock == "simulated"
-    return Place(series.key, row, column, text, facts.tone if facts else None, why, simulated)
+def _check_text(series: Series) -> str:
+    return status_text(series.status, series.row.get("check_level"))
 
 
 def tone_color(tone: Tone, theme: Theme) -> QColor:
     """A tint of the colour that a status has in the table of rows."""
     full = {"ok": theme.good, "warning": theme.warning, "error": theme.bad}[tone]
     return mixed(QColor(full), QColor(theme.base), _TINT)
-
-
-class PlaceLayer(TileOverlay):
-    """Tiles with their words; simulated ones hatched, those that have not ended only outlined."""
-
-    def __init__(self, plot: pg.PlotItem, places: Sequence[Place], theme: Theme) -> None:
-        super().__init__(plot)
-        self._places, self._theme = tuple(places), theme
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
-        theme, font = self._theme, plot_font()
-        metrics = QFontMetricsF(font)
-        painter.setFont(font)
-        for place in self.in_sight(self._places):
-            rect = self.rect_of(place.row, place.column)
-            if place.tone is None:
-                painter.setPen(QPen(QColor(theme.border), 1, Qt.PenStyle.DashLine))
-                painter.setBrush(Qt.BrushStyle.NoBrush)
-                painter.drawRect(rect)
-            else:
-                painter.fillRect(rect, tone_color(place.tone, theme))
-            if place.simulated:
-                hatch = QColor(theme.text)
-                hatch.setAlpha(28)
-                painter.fillRect(rect, QBrush(hatch, Qt.BrushStyle.BDiagPattern))
-            painter.setPen(QColor(theme.muted if place.tone is None else theme.text))
-            room = rect.width() - 6
-            text = metrics.elidedText(place.text, Qt.TextElideMode.ElideRight, room)
-            painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
 
 
 def figure_text(series: Series, column: str, name: str) -> str:

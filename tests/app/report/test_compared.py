@@ -16,9 +16,9 @@ from app.cases.scenario import Scenario
 from app.columns.rows import Rows
 from app.history.run_comparison import RunSide, compare_runs, side_of
 from app.notebook import open as open_run
+from app.report.comparison_figures import ratio_figures
 from app.report.execution_figures import MAXIMUM_EVENTS, schedule
 from app.report.figures import timed_cases
-from app.report.page import ratio_figure
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.runs.reader import read_run
@@ -52,21 +52,16 @@ def test_each_mark_is_a_ratio_with_the_interval_of_its_verdict(
     folders: tuple[Path, Path],
 ) -> None:
     comparison = compare_runs(side(folders[0]), side(folders[1]))
-    figure = ratio_figure(comparison)
-    assert figure is not None
-    expected = [
-        (place, sides.ratio, sides.verdict.interval)
-        for place, case in enumerate(comparison.cases)
-        for sides in case.percentiles.values()
-    ]
-    assert len(figure.marks) == len(expected)
-    for mark, (place, ratio, interval) in zip(figure.marks, expected, strict=True):
-        assert (mark.y, mark.x) == (place, ratio)
-        if interval is not None:
-            assert (mark.low, mark.high) == (interval.low, interval.high)
-    twice = [mark.x for mark in figure.marks if "openvino" in figure.y.names[int(mark.y)]]
-    assert twice == pytest.approx([2.0] * len(twice), rel=0.01)
-    assert ratio_figure(replace(comparison, cases=())) is None
+    for name, figure in zip(("p50", "p99"), ratio_figures(comparison), strict=False):
+        marks = {int(mark.y): mark for mark in figure.marks}
+        for place, case in enumerate(comparison.cases):
+            sides = case.percentiles[name]
+            assert marks[place].x == sides.ratio
+            if (interval := sides.verdict.interval) is not None:
+                assert (marks[place].low, marks[place].high) == (interval.low, interval.high)
+        (twice,) = (marks[k].x for k, label in enumerate(figure.y.names) if "openvino" in label)
+        assert twice == pytest.approx(2.0, rel=0.01)
+    assert not list(ratio_figures(replace(comparison, cases=())))
 
 
 def test_the_comparison_is_the_first_thing_on_the_page(folders: tuple[Path, Path]) -> None:
@@ -74,7 +69,7 @@ def test_the_comparison_is_the_first_thing_on_the_page(folders: tuple[Path, Path
     assert main(["report", *map(str, folders), "-o", str(page)]) == 0
     text = page.read_text("utf-8")
     assert text.index("<h1>after against before</h1>") < text.index('id="run-0"')
-    assert "<figcaption>after over before</figcaption>" in text
+    assert "<figcaption>p50: after over before</figcaption>" in text
 
 
 def test_the_page_judges_two_runs_by_the_history_as_the_command_does(tmp_path: Path) -> None:

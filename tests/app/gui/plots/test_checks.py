@@ -14,7 +14,7 @@ from app.capabilities.tuning.files import files_of
 from app.cases.status import STATUSES
 from app.gui.look.theme import DARK, LIGHT, Theme
 from app.gui.plots.figure_view import FigureLayer
-from app.gui.plots.matrix import ChecksView, PlaceLayer, tone_color
+from app.gui.plots.matrix import ChecksView, TileLayer, tone_color
 from app.gui.plots.searches import LadderView
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run
@@ -35,14 +35,14 @@ def test_a_place_says_how_its_case_ended(qtbot: QtBot) -> None:
 
 def test_a_click_on_a_place_chooses_its_case(qtbot: QtBot) -> None:
     view = on_screen(qtbot, ChecksView(), checks())
-    (layer,) = (item for item in view.canvas.scene().items() if isinstance(item, PlaceLayer))
-    for place in layer._places:
+    (layer,) = (item for item in view.canvas.scene().items() if isinstance(item, TileLayer))
+    for case, tile in zip(view.series, layer._tiles, strict=True):
         middle = view.canvas.mapFromScene(
-            layer.mapToScene(layer.rect_of(place.row, place.column).center())
+            layer.mapToScene(layer.rect_of(tile.row, tile.column).center())
         )
         with qtbot.waitSignal(view.picked) as blocker:
             QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(middle))
-        assert blocker.args == [(place.key,), False]
+        assert blocker.args == [(case.key,), False]
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])

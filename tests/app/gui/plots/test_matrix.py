@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.overlay import plot_font
-from app.gui.plots.matrix import MatrixView, Tile, TileLayer
+from app.gui.plots.matrix import MatrixView, TileLayer
 from app.plot_data.series import Series
 from tests.app.gui.plots.views import on_screen
 from tests.app.gui.synthetic import case_of, series
@@ -55,7 +55,7 @@ def test_every_figure_in_sight_is_whole_however_many_columns_there_are(view: Mat
     assert len(tiles) > 100
     for tile in tiles:
         room = layer.rect_of(tile.row, tile.column)
-        assert metrics.horizontalAdvance(tile.text) <= room.width() - 6.0
+        assert min(map(metrics.horizontalAdvance, tile.texts)) <= room.width() - 6.0
         assert metrics.height() <= room.height()
 
 
@@ -114,9 +114,10 @@ def test_rows_and_columns_are_whatever_was_chosen(qtbot: QtBot) -> None:
     assert "not the same" in new_view._missing.text()
 
 
-def test_a_tile_says_its_distance_where_that_fits() -> None:
-    assert Tile(0, 0, "24.1 µs", 2.5).texts() == ("24.1 µs  2.50x", "24.1 µs")
-    assert Tile(0, 0, "24.1 µs", 1.0).texts() == ("24.1 µs",)
+def test_a_tile_says_its_distance_where_that_fits(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, MatrixView(), [_case("m", option, 10.0 * option) for option in (1, 2)])
+    texts = [tile.texts for tile in _layer(view)._tiles]
+    assert texts == [("10.0 µs",), ("20.0 µs  2.00x", "20.0 µs")]
 
 
 def test_headings_leave_room_for_tiles_in_a_low_window(qtbot: QtBot, view: MatrixView) -> None:
