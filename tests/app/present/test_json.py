@@ -80,11 +80,6 @@ def test_numbers_are_values_with_units_and_what_has_none_is_null() -> None:
     assert second["ort-cpu 2"]["value"] is None, "JSON has no NaN"
 
 
-def test_text_that_is_no_unicode_is_still_json() -> None:
-    (block,) = json.loads(json_text([Paragraph("net\udcff.onnx")]))["blocks"]
-    assert block["text"] == "net\udcff.onnx"
-
-
 def test_csv_is_the_main_table_with_units_in_its_header() -> None:
     lines = list(csv.reader(io.StringIO(csv_text([SMALL, RESULTS]))))
     assert lines == [
@@ -153,3 +148,8 @@ def test_details_are_folded_on_a_page_and_whole_elsewhere() -> None:
     assert [inner["type"] for inner in block["blocks"]] == ["paragraph", "table"]
     other = Table(names("other"), (("x",),))
     assert csv_text([Heading("One", 1), other, FOLDED]) == "model\nmlp\n"
+
+
+def test_text_that_is_no_unicode_is_still_json() -> None:
+    (block,) = json.loads(json_text([Paragraph("net\udcff.onnx")]))["blocks"]
+    assert block["text"] == "net\udcff.onnx"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -14,15 +13,14 @@ from app.cases.case import Case
 from app.cases.jobs import Operator, OperatorTimes
 from app.cases.scenario import Scenario
 from app.columns.rows import Rows
-from app.comparison.published_figures import history_steps
 from app.plan.studies import load_study
 from app.present.markdown import as_markdown
 from app.run_folder.folder import RunFolder
 from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
 from app.studies.char_cnn.ladder import ladder_tables
-from app.studies.char_cnn.steps import STUDY, gain
-from app.studies.page import missing, page
+from app.studies.char_cnn.steps import gain
+from app.studies.page import page
 from app.studies.study import Found, found_in, study
 from tests.app.capabilities.tuning.tuned_runs import new_tune, play
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record, share_of
@@ -163,18 +161,6 @@ def test_the_ladder_stands_beside_the_history(tmp_path: Path) -> None:
     assert table[0][4] == "measured inputs/s"
 
 
-def test_a_search_has_as_many_rounds_as_it_asks_for_and_lacks_none(tmp_path: Path) -> None:
-    with new_tune(tmp_path / "run", "throughput", rounds=8) as folder:
-        play(folder)
-    run = read_run(tmp_path / "run")
-    results = Found(run, tuple(Rows().measured(run)))
-    heading, paragraph, *_ = as_markdown(missing(results, run.manifest.requested_plan)).split(
-        "\n\n"
-    )
-    assert heading == "## Not measured"
-    assert paragraph.startswith("The text below the table of the search")
-
-
 def test_a_search_that_has_no_ladder_yet_says_so(tmp_path: Path) -> None:
     with new_tune(tmp_path / "run", "throughput", rounds=8) as folder:
         play(folder, most_rounds=2)
@@ -217,10 +203,3 @@ def test_the_checklist_is_read_from_the_executed_graph(tmp_path: Path) -> None:
     assert by_block["fc_block_1"] == "20.0"
     assert by_block["rearranging"] == "3.00"
     assert by_block["all"] == "188"
-
-
-def test_what_the_history_came_to_follows_from_its_steps() -> None:
-    first, *_, last = history_steps()
-    numbers = {float(number) for number in re.findall(r"\d+(?:\.\d+)?", STUDY.repeats)}
-    assert {first.inputs_per_s, last.inputs_per_s} <= numbers
-    assert round(last.inputs_per_s / first.inputs_per_s) in numbers

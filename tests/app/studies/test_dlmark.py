@@ -12,7 +12,6 @@ import pytest
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.status import Status
-from app.comparison.published_figures import zoo_rows
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
@@ -21,7 +20,6 @@ from app.present.markdown import as_markdown
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import SearchCase
 from app.run_folder.manifest import read_manifest
-from app.studies.dlmark.parts import series_of
 from app.studies.page import page, write_page
 from app.studies.study import Study, found_in, study
 from tests.app.run_folder.runs import record
@@ -183,14 +181,6 @@ def test_several_devices_have_lines_and_pictures_of_their_own(tmp_path: Path) ->
     results = found_in(path, load_study("dlmark/throughput"))
     picture = ElementTree.fromstring(part("throughput").files(results)["published-accuracy.svg"])
     assert "at batch 64, measured, torch-cpu" in " ".join(picture.itertext())
-
-
-def test_every_family_has_a_mark_of_its_own() -> None:
-    """Nine families: a colour or a symbol apart from all others."""
-    families = list(dict.fromkeys(row.family for row in zoo_rows()))
-    assert len(families) == 9
-    series = series_of(dict.fromkeys(families, ((1.0, 1.0, ""), (2.0, 2.0, ""))), "points")
-    assert len({(style.color, style.symbol) for style in series}) == 9
 
 
 def test_the_largest_batches_are_drawn(tmp_path: Path) -> None:

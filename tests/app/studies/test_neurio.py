@@ -121,11 +121,6 @@ def test_settings_and_machines_are_lines_of_the_table(tmp_path: Path) -> None:
     assert "at batch 1" not in text
 
 
-def test_no_time_of_a_layer_is_negative() -> None:
-    row = Blank(status="ok", compute_p50_us=-0.9)
-    assert _compute(MeasuredCase(Case("mlp", "ort-cpu"), row, None)) == "0"
-
-
 def test_machines_stand_beside_each_other(tmp_path: Path) -> None:
     models = [f"dense_{size}" for size in ("128_32", "256_64")]
     placed_cases = [
@@ -181,3 +176,8 @@ def test_a_run_of_other_cases_too_tells_how_many(tmp_path: Path) -> None:
     assert (len(results.measured), results.others) == (60, 44)
     text = as_markdown(page(study("neurio"), results))
     assert "44 cases of this run" in text
+
+
+def test_no_time_of_a_layer_is_negative() -> None:
+    row = Blank(status="ok", compute_p50_us=-0.9)
+    assert _compute(MeasuredCase(Case("mlp", "ort-cpu"), row, None)) == "0"

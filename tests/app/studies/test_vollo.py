@@ -8,14 +8,12 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.status import Status
-from app.columns.rows import Rows
 from app.comparison.published_figures import card_rows
 from app.plan.expand import expand
 from app.plan.studies import load_study
 from app.present.markdown import as_markdown
-from app.runs.union import read_runs
 from app.studies.page import page
-from app.studies.study import Found, found_in, found_of, study
+from app.studies.study import Found, found_in, study
 from tests.app.studies.made import make_run, tables
 
 PUBLISHED_V80 = {"cnn_tiny": 2.5, "cnn_small": 2.4, "cnn_med": 3.3}
@@ -118,12 +116,6 @@ def test_what_another_run_of_the_models_lacks_is_named(tmp_path: Path) -> None:
     ]
 
 
-def test_fewer_rounds_than_the_study_has_are_told(told: str) -> None:
-    assert (
-        "requested rounds: 3 of preset standard; the study's plan has 8 of preset standard" in told
-    )
-
-
 @pytest.mark.parametrize(
     ("load", "said"),
     [
@@ -136,17 +128,6 @@ def test_a_machine_that_had_other_work_is_told(tmp_path: Path, load: float, said
     make_run(tmp_path / "run", "vollo", ["ort-cpu"], latency_us, load=load)
     results = found_in(tmp_path / "run", load_study("vollo"))
     assert f"\n{said}" in as_markdown(page(study("vollo"), results))
-
-
-def test_two_machines_stand_beside_each_other(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        make_run(tmp_path / name, "vollo", ["ort-cpu"], latency_us)
-    both, _ = read_runs([f"one={tmp_path}/a", f"two={tmp_path}/b"])
-    found = found_of(both, Rows().measured(both), load_study("vollo"))
-    text = as_markdown(page(study("vollo"), found))
-    means, *_ = tables(text)
-    assert means[0][-2:] == ["ort-cpu on one measured", "ort-cpu on two measured"]
-    assert means[1][-2] == means[1][-1] != ""
 
 
 def test_the_page_says_how_to_have_it_again(told: str) -> None:

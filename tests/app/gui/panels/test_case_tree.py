@@ -25,8 +25,7 @@ from app.gui.plots.style import Arrangement, series_styles
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trends import TrendsView
 from app.plot_data.series import Series
-from tests.app.gui.plots.grids import grid, many
-from tests.app.gui.plots.views import finished, live, on_screen
+from tests.app.gui.plots.views import finished, grid, live, many, on_screen
 
 Views = tuple[HistogramView, CumulativeView]
 

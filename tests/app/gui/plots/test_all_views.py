@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QAbstractButton, QComboBox, QGraphicsScene, QLineE
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.csv_file import NotWritten
-from app.gui.look.theme import DARK, LIGHT, THEMES, Theme
+from app.gui.look.theme import DARK, LIGHT
 from app.gui.plots.base import PlotView
 from app.gui.plots.graph import GraphView
 from app.gui.view_commands import export, export_png, export_svg
@@ -50,52 +50,6 @@ def _colors(image: QImage) -> set[str]:
     }
 
 
-@filled
-def test_a_view_has_no_index_of_places_that_can_be_stale(shown: Show, name: str) -> None:
-    """Axes change their bounds before they say so; Qt then paints what is deleted, and crashes."""
-    method = shown(name).canvas.scene().itemIndexMethod()
-    assert method == QGraphicsScene.ItemIndexMethod.NoIndex
-
-
-@filled
-@pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
-def test_a_view_draws_in_the_themes_colours(shown: Show, name: str, theme: Theme) -> None:
-    view = shown(name)
-    view.apply_theme(theme)
-    image = view.canvas.grab().toImage()
-    assert image.pixelColor(2, image.height() - 3) == QColor(theme.base)
-    assert len(_colors(image)) > 5
-
-
-@filled
-def test_the_png_is_light_and_sharp_whatever_the_window_wears(
-    shown: Show, name: str, tmp_path: Path
-) -> None:
-    view = shown(name)
-    view.apply_theme(DARK)
-    size = view.canvas.viewport().size()
-    export_png(view, tmp_path / "plot.png")
-    image = QImage(str(tmp_path / "plot.png"))
-    assert image.size() == size * 2
-    assert image.pixelColor(1, image.height() - 2) == QColor(LIGHT.base)
-    assert len(_colors(image)) > 5
-    assert view.theme is DARK
-    assert view.canvas.grab().toImage().pixelColor(2, 2) == QColor(DARK.base)
-
-
-@filled
-def test_the_svg_is_well_formed_and_holds_the_heading_as_text(
-    shown: Show, name: str, tmp_path: Path
-) -> None:
-    view = shown(name)
-    export_svg(view, tmp_path / "plot.svg")
-    root = ElementTree.parse(tmp_path / "plot.svg").getroot()
-    svg_text = " ".join(text for element in root.iter() if (text := element.text))
-    assert view.title in svg_text
-    assert len(list(root.iter())) > 30
-    assert "#15181d" not in (tmp_path / "plot.svg").read_text(encoding="utf-8")
-
-
 def _ink(image: QImage) -> np.ndarray:
     """How dark each patch of 8 x 8 pixels is, from 0 to 1."""
     image = image.convertToFormat(QImage.Format.Format_Grayscale8)
@@ -106,30 +60,42 @@ def _ink(image: QImage) -> np.ndarray:
 
 
 @filled
-def test_exports_are_laid_out_as_the_window_shows_them(
+def test_a_view_draws_in_its_colours_and_exports_on_light_what_it_shows(
     qtbot: QtBot, shown: Show, name: str, tmp_path: Path
 ) -> None:
-    view = shown(name)
+    view, png, svg, table = (
+        shown(name),
+        *(tmp_path / f"plot.{end}" for end in ("png", "svg", "csv")),
+    )
+    # Axes change their bounds before they say so; Qt then paints what is deleted, and crashes.
+    assert view.canvas.scene().itemIndexMethod() == QGraphicsScene.ItemIndexMethod.NoIndex
     qtbot.wait(50)
-    screen = view.canvas.grab().toImage()
+    screen, size = view.canvas.grab().toImage(), view.canvas.viewport().size()
     view.apply_theme(DARK)
-    export_png(view, tmp_path / "plot.png", scale=1.0)
-    export_svg(view, tmp_path / "plot.svg")
-    svg = QImage(screen.size(), QImage.Format.Format_RGB32)
-    svg.fill(QColor(LIGHT.base))
-    painter = QPainter(svg)
-    QSvgRenderer(str(tmp_path / "plot.svg")).render(painter)
+    image = view.canvas.grab().toImage()
+    assert image.pixelColor(2, image.height() - 3) == QColor(DARK.base)
+    assert len(_colors(image)) > 5
+    export_png(view, png)
+    sharp = QImage(str(png))
+    assert sharp.size() == size * 2
+    assert sharp.pixelColor(1, sharp.height() - 2) == QColor(LIGHT.base)
+    assert view.theme is DARK
+    assert view.canvas.grab().toImage().pixelColor(2, 2) == QColor(DARK.base)
+    export_svg(view, svg)
+    root = ElementTree.parse(svg).getroot()
+    assert view.title in " ".join(text for element in root.iter() if (text := element.text))
+    assert DARK.base not in svg.read_text(encoding="utf-8")
+    drawing = QImage(screen.size(), QImage.Format.Format_RGB32)
+    drawing.fill(QColor(LIGHT.base))
+    painter = QPainter(drawing)
+    QSvgRenderer(str(svg)).render(painter)
     painter.end()
-    for image in (QImage(str(tmp_path / "plot.png")), svg):
-        is_misplaced = np.abs(_ink(image) - _ink(screen)) > 0.25
+    export_png(view, png, scale=1.0)
+    for exported in (QImage(str(png)), drawing):
+        is_misplaced = np.abs(_ink(exported) - _ink(screen)) > 0.25
         assert is_misplaced.mean() < 0.004
-
-
-@filled
-def test_the_csv_has_a_row_for_what_is_drawn(shown: Show, name: str, tmp_path: Path) -> None:
-    view = shown(name)
-    export(view, tmp_path / "plot.csv")
-    with (tmp_path / "plot.csv").open(encoding="utf-8", newline="") as file:
+    export(view, table)
+    with table.open(encoding="utf-8", newline="") as file:
         header, *rows = list(csv.reader(file))
     assert rows
     assert all(len(row) == len(header) for row in rows)
@@ -150,16 +116,7 @@ def test_a_view_that_was_never_on_screen_can_be_exported(
 
 
 @pytest.mark.parametrize("view_class", EMPTY, ids=lambda view: view.title)
-def test_a_view_without_data_says_what_is_missing(qtbot: QtBot, view_class: type[PlotView]) -> None:
-    view = view_class()
-    qtbot.addWidget(view)
-    view.show()
-    assert view._missing.isVisible()
-    assert view._missing.text().endswith(".")
-
-
-@pytest.mark.parametrize("view_class", EMPTY, ids=lambda view: view.title)
-def test_every_control_has_a_name_and_a_hint_and_takes_the_focus(
+def test_a_view_without_data_says_so_and_its_controls_have_names_hints_and_the_focus(
     qtbot: QtBot, view_class: type[PlotView]
 ) -> None:
     view = view_class()
@@ -171,6 +128,8 @@ def test_every_control_has_a_name_and_a_hint_and_takes_the_focus(
             assert control.accessibleName() and control.toolTip(), control
             assert control.focusPolicy() != control.focusPolicy().NoFocus
     assert view.accessibleName() == view.title
+    view.show()
+    assert view._missing.isVisible() and view._missing.text().endswith(".")
 
 
 def test_nothing_is_drawn_for_a_view_that_nobody_sees(

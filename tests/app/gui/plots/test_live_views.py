@@ -24,7 +24,7 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.marks import mark_pen, percentile_marks, percentiles, published_marks
 from app.gui.plots.style import legend_text, series_styles
 from app.plot_data.series import ReferenceLine
-from app.stats.quantiles import BINS, EDGES_S, Histogram
+from app.stats.quantiles import EDGES_S
 from tests.app.gui.plots.views import PUBLISHED, live, on_screen
 from tests.app.gui.synthetic import series, summary_of
 
@@ -41,13 +41,6 @@ def test_percentiles_are_provisional_until_the_raw_samples_are_summarised() -> N
     assert not any("~" in mark.text for mark in percentile_marks(finished_series, color))
     assert mark_pen(color, "provisional").style() == Qt.PenStyle.DotLine
     assert mark_pen(color, "measured").style() == Qt.PenStyle.SolidLine
-
-
-def test_a_percentile_that_the_samples_cannot_bound_is_not_marked() -> None:
-    few = series(count=100, rounds=1, finished=False)
-    assert [p.name for p in percentiles(few)] == ["p50", "p90"]
-    none = series(count=3, rounds=1, finished=False)
-    assert percentiles(none) == ()
 
 
 def test_published_figures_are_told_once_and_called_published() -> None:
@@ -67,12 +60,6 @@ def test_simulated_series_are_drawn_and_told_differently() -> None:
     assert legend_text(wall_series).endswith("(wall clock)")
 
 
-def test_series_of_one_runtime_are_told_apart_by_shade() -> None:
-    cases = [series(key=str(k), count=50) for k in range(6)]
-    colors = {style.color.name() for style in series_styles(cases, LIGHT).values()}
-    assert len(colors) == 6
-
-
 def test_the_histogram_spans_all_samples_and_published_figures(qtbot: QtBot) -> None:
     far = ReferenceLine("V80", "mean", 0.9, "tables")
     view = on_screen(qtbot, HistogramView(), [replace(live()[0], published=(far,))])
@@ -80,17 +67,6 @@ def test_the_histogram_spans_all_samples_and_published_figures(qtbot: QtBot) -> 
     filled_bins = np.nonzero(view.series[0].counts)[0]
     assert low < math.log10(0.9e-6)
     assert high > math.log10(EDGES_S[filled_bins[-1] + 1])
-
-
-def test_a_histogram_of_one_sample_in_the_last_bin_is_drawn(qtbot: QtBot) -> None:
-    histogram = Histogram()
-    histogram.add(np.array([10**12]))
-    view = on_screen(
-        qtbot, HistogramView(), [replace(live()[0], counts=histogram.counts, summary=None)]
-    )
-    assert len(view.plots) == 1
-    low, high = view.plots[0].viewRange()[0]
-    assert low < math.log10(EDGES_S[BINS - 1]) and high > math.log10(EDGES_S[BINS])
 
 
 def test_density_makes_series_of_different_length_comparable(qtbot: QtBot) -> None:

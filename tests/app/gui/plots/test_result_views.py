@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.capabilities.simulated_card.inference import CardRun
 from app.cases.case import Case
 from app.cases.jobs import Operator, OperatorTimes
 from app.gui.look.theme import LIGHT
@@ -21,37 +20,15 @@ from app.gui.plots.ranking import AccuracyView
 from app.gui.plots.searches import LargestBatchView
 from app.history.run_comparison import compare_runs
 from app.history.trends import differences, read_history
-from app.plot_data.series import number, ranked, variants
+from app.plot_data.series import number, ranked
 from app.run_folder.diagnostics import diagnostic_columns
 from app.runs.following.state import CaseDetails
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.columns.filled import MODEL
-from tests.app.gui.plots.views import CARD_RUN, finished, on_screen, side
+from tests.app.gui.plots.views import finished, on_screen, side
 from tests.app.gui.synthetic import failed, series, summary_of
 from tests.app.history.pasts import nights_at
 from tests.app.run_folder.runs import CASE
-
-
-def test_only_whole_and_right_rows_are_ranked() -> None:
-    good = series(key="good", count=20)
-    partial = replace(good, key="partial", status="partial")
-    wrong = replace(good, key="wrong", status="wrong_output")
-    invalid = replace(good, key="invalid", row={**good.row, "valid": "False"})
-    assert [case_series.key for case_series in ranked([good, partial, wrong, invalid])] == ["good"]
-
-
-def test_numbers_are_read_from_csv_texts_as_from_values() -> None:
-    case_series = replace(
-        series(count=20), row={"a": "2.5", "b": 3, "c": "", "d": "nan", "e": None}
-    )
-    assert [number(case_series, name) for name in "abcdef"] == [2.5, 3.0, None, None, None, None]
-
-
-def test_variants_name_only_what_differs() -> None:
-    case_series = series(key="1", count=20, threads=1, precision="fp32")
-    two = series(key="2", count=20, threads=2, precision="fp32", batch_size=4)
-    assert variants([case_series, two]) == {"1": "ort-cpu 1 thread", "2": "ort-cpu 2 threads"}
-    assert variants([case_series]) == {"1": "ort-cpu"}
 
 
 def test_the_largest_batch_says_what_stopped_it(qtbot: QtBot) -> None:
@@ -129,12 +106,6 @@ def test_memory_and_waiting_of_operators_are_drawn_where_they_are_known(qtbot: Q
     view.set_operators([replace(row, pool_wait_us=None) for row in rows], "net", "wall")
     view.figure_choice.choose("waiting")
     assert view.draw(), "a sentence in place of bars that would all be zero"
-
-
-def test_a_card_run_gives_its_latency_and_survives_json() -> None:
-    assert CARD_RUN.latency_us == pytest.approx(1.83 + 121 / 300)
-    assert CARD_RUN.events[0].ahead == 16
-    assert isinstance(CARD_RUN, CardRun)
 
 
 def test_runs_are_paired_by_case_and_never_across_clocks(qtbot: QtBot) -> None:
@@ -281,3 +252,11 @@ def test_operators_that_exceed_the_run_are_marked_and_have_no_shares(
         standings.append({style.standing for style in layer._styles.values()})
     assert all("%" in text for text in texts[0]) and not any("%" in text for text in texts[1])
     assert standings == [{"sound"}, {"doubted"}]
+
+
+def test_only_whole_and_right_rows_are_ranked() -> None:
+    good = series(key="good", count=20)
+    partial = replace(good, key="partial", status="partial")
+    wrong = replace(good, key="wrong", status="wrong_output")
+    invalid = replace(good, key="invalid", row={**good.row, "valid": "False"})
+    assert [case_series.key for case_series in ranked([good, partial, wrong, invalid])] == ["good"]

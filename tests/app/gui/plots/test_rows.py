@@ -6,25 +6,21 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QWheelEvent
+from PySide6.QtGui import QFont, QFontMetricsF, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.overlay import plot_font
-from app.gui.look.theme import LIGHT
 from app.gui.plots.axes import NamesAxis
 from app.gui.plots.distributions import BoxesView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.histogram_panels import ROW_PX, HistogramPanel, RowPanel
-from app.gui.plots.marks import Mark, MarkLayer
 from app.gui.plots.scrolled import RowsView
 from app.gui.plots.timeline import PANEL_PX, TimelineView
 from app.gui.plots.trace import NameLayer
 from app.present.figure import Axis, Figure
-from app.stats.quantiles import Interval
-from tests.app.gui.plots.grids import many
-from tests.app.gui.plots.views import on_screen
+from tests.app.gui.plots.views import many, on_screen
 
 
 def _show_rows(qtbot: QtBot, count: int) -> HistogramView:
@@ -213,51 +209,3 @@ def test_marks_name_their_series_where_there_are_several(qtbot: QtBot) -> None:
     view.set_series(many(1))
     view.refresh()
     assert all(mark.text.startswith("p") for mark in view.outlined.marks._marks)
-
-
-def _marks(*places_us: float) -> list[Mark]:
-    """Marks whose intervals all overlap."""
-    reach = Interval(90e-6, 300e-6)
-    color = QColor(LIGHT.text)
-    return [Mark(us * 1e-6, f"p99 {us:g} µs", color, "measured", reach) for us in places_us]
-
-
-def test_intervals_of_two_series_do_not_fuse(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, HistogramView(), many(2))
-    layer = view.outlined.marks
-    assert isinstance(layer, MarkLayer)
-    bands: list[tuple[float, float]] = []
-    plain = layer._band
-
-    def paint_band(mark: Mark, x: float, top: float, height: float) -> object:
-        band = plain(mark, x, top, height)
-        if height > 1.0:
-            bands.append((band.top(), band.left()))
-        return band
-
-    layer._band = paint_band  # type: ignore[method-assign, assignment]
-    layer.set_marks(_marks(150.0, 200.0, 250.0))
-    view.plots[0].setXRange(-4.5, -3.2, padding=0)
-    view.canvas.grab()
-    rows = {top for top, _ in bands}
-    assert len(rows) == 3, "each has a row of its own"
-
-
-def test_a_percentile_keeps_its_text_beside_published_figures(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, HistogramView(), many(1))
-    layer = view.outlined.marks
-    color = QColor(LIGHT.text)
-    crowd = [Mark((99.0 + k) * 1e-6, "published " * 6, color, "published") for k in range(8)]
-    wide_mark = Mark(103.5e-6, "p50 103 µs", color, "measured")
-    placements: dict[str, object] = {}
-    plain = layer._place
-
-    def place_mark(mark: Mark, *rest: object) -> object:
-        found = placements[mark.text] = plain(mark, *rest)  # type: ignore[arg-type]
-        return found
-
-    layer._place = place_mark  # type: ignore[method-assign, assignment]
-    layer.set_marks([*crowd, wide_mark])
-    view.plots[0].setXRange(-4.5, -3.5, padding=0)
-    view.canvas.grab()
-    assert placements["p50 103 µs"] is not None

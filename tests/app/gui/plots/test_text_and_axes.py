@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 
 import numpy as np
+import pyqtgraph
 import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import QEvent, QObject
@@ -12,7 +15,6 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QScrollArea
 from pytestqt.qtbot import QtBot
 
-from app.formatting.text import count_tick, rate_text, significant, time_text
 from app.gui.look.overlay import Overlay
 from app.gui.plots.axes import (
     CountAxis,
@@ -24,43 +26,8 @@ from app.gui.plots.axes import (
 )
 from app.gui.plots.distributions import BoxesView
 from app.gui.plots.marks import lay_intervals
-from tests.app.gui.plots.grids import many
-from tests.app.gui.plots.views import on_screen
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"),
-        (1.234, "1.23"),
-        (99.96, "100"),
-        (9.999, "10.0"),
-        (1234.5, "1230"),
-        (0.01, "0.0100"),
-    ],
-)
-def test_three_significant_digits(value: float, text: str) -> None:
-    assert significant(value) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (2.48e-6, "2.48 µs"),
-        (163e-6, "163 µs"),
-        (0.9999e-3, "1.00 ms"),
-        (12e-9, "12.0 ns"),
-        (1.5, "1.50 s"),
-    ],
-)
-def test_durations_carry_the_unit_that_keeps_them_short(seconds: float, text: str) -> None:
-    assert time_text(seconds) == text
-
-
-def test_rates_and_counts() -> None:
-    assert rate_text(1250.0) == "1.25k/s"
-    assert rate_text(73.0) == "73.0/s"
-    assert [count_tick(v) for v in (1.0, 200.0, 1e4, 1e6)] == ["1", "200", "10k", "1M"]
+from tests.app.gui.plots.views import many, on_screen
+from tests.checkout import ROOT
 
 
 def _tick_labels(axis: LogAxis, low: float, high: float, size: float = 800.0) -> list[str]:
@@ -212,3 +179,38 @@ def test_what_rests_is_not_painted_again(view: BoxesView, qtbot: QtBot) -> None:
     view.canvas.viewport().update()
     qtbot.wait(200)
     assert 0 < paints.count < 6
+
+
+STUB = ROOT / "tests" / "stubs" / "pyqtgraph" / "__init__.pyi"
+
+
+def _read_stub() -> dict[str, ast.FunctionDef]:
+    """Every function of the stub by its dotted name."""
+    body = ast.parse(STUB.read_text("utf-8")).body
+    owned = [("", node) for node in body]
+    owned += [
+        (f"{kind.name}.", node)
+        for kind in body
+        if isinstance(kind, ast.ClassDef)
+        for node in kind.body
+    ]
+    return {owner + node.name: node for owner, node in owned if isinstance(node, ast.FunctionDef)}
+
+
+DECLARED = _read_stub()
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_a_call_that_the_type_checker_allows_is_one_that_pyqtgraph_takes(name: str) -> None:
+    stub, value = DECLARED[name], pyqtgraph
+    for part in name.split("."):
+        value = getattr(value, part)
+    assert callable(value)
+    try:
+        real = inspect.signature(value).parameters.values()
+    except ValueError:
+        return  # Qt's own: PySide brings no signature that Python could read
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in real):
+        return
+    stub_names = {parameter.arg for parameter in (*stub.args.args, *stub.args.kwonlyargs)}
+    assert stub_names <= {parameter.name for parameter in real}

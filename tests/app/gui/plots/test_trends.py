@@ -19,9 +19,7 @@ from app.gui.plots.marks import RateMarks
 from app.gui.plots.trends import TrendsView
 from app.plot_data.series import Series, number
 from app.plot_data.settings import figures, lines, numeric_settings
-from app.present.figure import Mark
-from tests.app.gui.plots.read.pointing import at, hover
-from tests.app.gui.plots.views import finished, loaded, on_screen
+from tests.app.gui.plots.views import at, finished, hover, loaded, on_screen
 from tests.app.gui.synthetic import series
 
 P50 = "latency_p50_us"
@@ -166,12 +164,6 @@ def test_a_figure_with_a_zero_is_not_on_a_logarithmic_axis(
     assert view.heading._title.startswith("Outliers over")
 
 
-def test_one_value_of_each_says_what_to_measure(qtbot: QtBot, cases: list[Series]) -> None:
-    view = on_screen(qtbot, TrendsView(), cases[:1])
-    assert not view.offers()
-    assert "Measure several batch sizes" in view._missing.text()
-
-
 def test_the_values_that_a_sweep_chose_are_the_ticks(qtbot: QtBot, cases: list[Series]) -> None:
     """An axis of batches 1, 4 and 16 told 2, 5 and 10, where nothing was measured."""
     view = on_screen(qtbot, TrendsView(), cases)
@@ -226,9 +218,3 @@ def test_over_a_rate_the_knee_and_what_a_search_found_are_marked(qtbot: QtBot) -
     view.refresh()
     (marks,) = [layer for layer in view._layers if isinstance(layer, RateMarks)]
     assert not any("holds" in mark.text for mark in marks._marks), "it goes on"
-
-
-def test_a_mark_without_an_interval_is_never_clipped(qtbot: QtBot, cases: list[Series]) -> None:
-    view = on_screen(qtbot, TrendsView(), cases)
-    assert all(isinstance(mark, Mark) for mark in _layers(view)[0].figure.marks)
-    assert _layers(view)[0].clipped() == []

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
 import onnx
 from onnx import TensorProto, helper
-from PySide6.QtCore import QThreadPool
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt, QThreadPool
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.capabilities.simulated_card.inference import CardRun
 from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer
+from app.cases.case import Case
 from app.gui.plots.base import PlotView
 from app.gui.plots.compare import CompareView, HistoryView
 from app.gui.plots.distributions import BoxesView, CumulativeView, PercentileView
@@ -29,6 +32,7 @@ from app.gui.plots.trends import TrendsView
 from app.history.run_comparison import RunSide
 from app.history.trends import read_history
 from app.plot_data.series import ReferenceLine, Series, Standing
+from runtimes.execution import Clock
 from tests.app.gui.synthetic import failed, open_loop, series, summary_of
 from tests.app.history.pasts import nights_at
 from tests.app.run_folder.runs import CASE
@@ -227,3 +231,74 @@ EMPTY: tuple[type[PlotView], ...] = (
     LargestBatchView, AccuracyView, MatrixView, OperatorsView, ScheduleView, CompareView,
     GraphView, HistoryView, RankingView, ChecksView, TrendsView,
 )  # fmt: skip
+
+
+def grid(
+    models: Sequence[str],
+    runtimes: Sequence[str] = ("ort-cpu",),
+    batches: Sequence[int] = (1,),
+    *,
+    finished: bool = False,
+) -> list[Series]:
+    """A case for each, its key `model/runtime/batch`; they differ in their latency."""
+    cells = []
+    for place, (model, runtime, batch) in enumerate(product(models, runtimes, batches)):
+        clock: Clock = "simulated" if runtime.startswith("fpga") else "wall"
+        case_series = series(
+            runtime,
+            model,
+            key=f"{model}/{runtime}/{batch}",
+            median_us=20.0 + 5.0 * place,
+            count=400,
+            rounds=3,
+            warmup=20,
+            seed=place + 1,
+            clock=clock,
+            finished=finished,
+        )
+        case = Case(model, runtime, axes={"batch": batch})
+        cells.append(replace(case_series, case=case, label=f"{model} · {runtime} · batch {batch}"))
+    return cells
+
+
+def many(count: int, *, finished: bool = False) -> list[Series]:
+    """So many cases of one model on one runtime."""
+    return grid(("mlp",), batches=range(1, count + 1), finished=finished)
+
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def settle(view: PlotView) -> None:
+    """Have the layout done: axes learn their width while they are painted."""
+    for _ in range(2):
+        view.canvas.grab()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+
+
+def at(view: PlotView, x: float, y: float, plot: int = 0) -> QPoint:
+    """The pixel of the canvas at these coordinates of a plot."""
+    settle(view)
+    box = view.plots[plot].getViewBox()
+    (left, right), (low, high) = view.plots[plot].viewRange()
+    rect = box.sceneBoundingRect()
+    up = (y - low) / (high - low)
+    down = up if box.yInverted() else 1.0 - up
+    x_share = (x - left) / (right - left)
+    scene = QPointF(rect.left() + x_share * rect.width(), rect.top() + down * rect.height())
+    return view.canvas.mapFromScene(scene)
+
+
+def hover(view: PlotView, where: QPoint) -> str:
+    QTest.mouseMove(view.canvas.viewport(), where - QPoint(1, 0))
+    QTest.mouseMove(view.canvas.viewport(), where)
+    return view.crosshair.box.plain
+
+
+def drag(view: PlotView, point: QPoint, end_point: QPoint) -> None:
+    """With Shift held."""
+    canvas, shift = view.canvas.viewport(), Qt.KeyboardModifier.ShiftModifier
+    QTest.mousePress(canvas, LEFT, shift, point)
+    QTest.mouseMove(canvas, (point + end_point) / 2)
+    QTest.mouseMove(canvas, end_point)
+    QTest.mouseRelease(canvas, LEFT, shift, end_point)

@@ -20,8 +20,7 @@ from app.gui.plots.read.reading import Brush
 from app.gui.plots.timeline import TimelineView
 from app.gui.view_commands import export_png
 from app.stats.quantiles import EDGES_S
-from tests.app.gui.plots.read.pointing import LEFT, at, drag, hover
-from tests.app.gui.plots.views import FILLED, finished, live, on_screen
+from tests.app.gui.plots.views import FILLED, LEFT, at, drag, finished, hover, live, on_screen
 from tests.app.gui.synthetic import series, summary_of
 
 

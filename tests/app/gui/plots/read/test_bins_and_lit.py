@@ -1,0 +1,269 @@
+"""Fine bins in the histogram: they come from the raw samples, and follow zoom and growth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytestqt.qtbot import QtBot
+
+from app.gui.plots.histogram import HistogramView
+from app.gui.plots.read.bins import Grid, grid_for, tick_ns
+from app.gui.plots.read.lit import Lit, samples_table
+from app.gui.plots.read.reading import Brush, Span
+from app.gui.plots.read.readout import brush_text, lit_in_short, lit_text, rank_text, short_names
+from app.plot_data.series import Series
+from app.stats.quantiles import Histogram
+from tests.app.gui.plots.views import on_screen
+from tests.app.gui.synthetic import open_loop, records, series
+
+
+def _tight(count: int = 20_000) -> Series:
+    """Samples of 2,400 to 2,500 ns: less than two of the fixed bins."""
+    latency = np.rint(np.random.default_rng(5).normal(2450, 12, count)).astype(np.int64)
+    return _make_series(latency)
+
+
+def _make_series(latency_ns: np.ndarray) -> Series:
+    histogram = Histogram()
+    histogram.add(latency_ns)
+    one = series(count=10, rounds=1, finished=False)
+    return replace(one, counts=histogram.counts, rounds=(records(latency_ns),))
+
+
+def _steps(view: HistogramView) -> int:
+    """How many bins with samples are drawn."""
+    return int((view.outlined._drawn[0].bins.counts > 0).sum())
+
+
+def _wait_for_fine(view: HistogramView, qtbot: QtBot, than: str = "") -> None:
+    def has_fine_bins() -> bool:
+        view.refresh()
+        return view._fine._question is None and "bins" in view.heading._note.replace(than, "")
+
+    qtbot.waitUntil(has_fine_bins, timeout=10_000)
+
+
+def test_a_tight_distribution_has_more_than_a_few_steps(qtbot: QtBot) -> None:
+    case_series = _tight()
+    view = on_screen(qtbot, HistogramView(), [case_series])
+    _wait_for_fine(view, qtbot)
+    assert _steps(view) > 20 > 8 * int((case_series.counts > 0).sum()) / 2
+    assert view.heading._note.endswith(" ns")
+    (outline,) = view.outlined._drawn
+    assert outline.bins.counts.sum() == len(case_series.rounds[0]) == outline.bins.total
+
+
+def test_zooming_shows_finer_bins_and_not_wider_steps(qtbot: QtBot) -> None:
+    case_series = series(count=40_000, finished=False, tail=0.3)
+    view = on_screen(qtbot, HistogramView(), [case_series])
+    _wait_for_fine(view, qtbot)
+    coarse, note = view.outlined._drawn[0].bins.grid, view.heading._note
+    view.plots[0].getViewBox().sigRangeChangedManually.emit([True, True])
+    view.plots[0].setXRange(np.log10(19.5e-6), np.log10(20.5e-6), padding=0)
+    _wait_for_fine(view, qtbot, than=note)
+    fine = view.outlined._drawn[0].bins.grid
+    assert coarse is not None and fine is not None
+    middle = np.searchsorted(coarse.edges_s, 20e-6)
+    assert fine.step * 1e-9 < coarse.edges_s[middle] - coarse.edges_s[middle - 1]
+
+
+def test_what_a_round_adds_is_counted_into_the_same_bins(qtbot: QtBot) -> None:
+    whole = _tight(30_000)
+    latency = whole.rounds[0]["finished_ns"] - whole.rounds[0]["started_ns"]
+    view = on_screen(qtbot, HistogramView(), [_make_series(latency[:20_000])])
+    _wait_for_fine(view, qtbot)
+    for end in (20_500, 30_000):
+        view.set_series([_make_series(latency[:end])])
+        view.refresh()
+        (outline,) = view.outlined._drawn
+        assert outline.bins.grid is not None and outline.bins.total == end
+        expected, _ = np.histogram(latency[:end], outline.bins.edges_s * 1e9)
+        assert np.abs(outline.bins.counts - expected).max() <= 1, "an edge is no whole nanosecond"
+
+
+def test_a_round_that_is_measured_again_is_not_added_to_what_was(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, HistogramView(), [_tight()])
+    _wait_for_fine(view, qtbot)
+    view.set_series([_tight(500)])
+    view.refresh()
+    assert view.outlined._drawn[0].bins.counts.sum() == 500
+
+
+@pytest.mark.parametrize("part", ["service", "queue"])
+def test_parts_of_an_open_loop_have_fine_bins_too(qtbot: QtBot, part: str) -> None:
+    case_series = open_loop(20_000)
+    view = on_screen(qtbot, HistogramView(), [case_series])
+    view.part_choice.choose(part)
+    _wait_for_fine(view, qtbot)
+    (outline,) = view.outlined._drawn
+    assert outline.bins.total == sum(map(len, case_series.rounds))
+
+
+WIDTH_PX = 1000.0
+
+
+def _body(median_ns: float, spread: float, count: int, tick: int = 1) -> np.ndarray:
+    latency_ns = np.random.default_rng(7).normal(median_ns, spread * median_ns, count)
+    return np.rint(latency_ns / tick).astype(np.int64) * tick
+
+
+def _grid(values: np.ndarray, low_s: float, high_s: float) -> Grid:
+    grid = grid_for([values], low_s, high_s, WIDTH_PX)
+    assert grid is not None
+    return grid
+
+
+def test_bins_of_a_narrow_range_follow_freedman_and_diaconis_in_whole_ticks() -> None:
+    values = _body(20_000, 0.01, 8000, tick=10)
+    low, high = np.quantile(values, (0.25, 0.75))
+    rule = 2.0 * (high - low) / 8000 ** (1 / 3)
+    grid = _grid(values, 19e-6, 21e-6)
+    assert not grid.log
+    assert grid.step % 10 == 0
+    # The next of 1, 2, 5, 10 … ticks is at most two and a half times what the rule asks for.
+    assert rule <= grid.step <= 2.5 * rule
+    assert grid.text == f"{grid.step:g} ns"
+
+
+def test_a_coarse_clock_has_one_tick_in_each_bin_and_no_comb() -> None:
+    values = _body(20_000, 0.01, 200_000, tick=40)
+    grid = _grid(values, 19e-6, 21e-6)
+    counts, _ = grid.count(values)
+    filled_bins = np.flatnonzero(counts)
+    assert tick_ns(values) == 40 and grid.step % 40 == 0
+    middle = counts[filled_bins[0] : filled_bins[-1] + 1][3:-3]
+    assert len(middle) > 5 and (middle > 0).all(), "no bin is empty for the clock's sake"
+
+
+def test_a_bin_is_at_least_two_pixels_wide_where_it_is_narrowest() -> None:
+    values = _body(20_000, 0.1, 2_000_000)
+    for low_s, high_s in ((14e-6, 26e-6), (1e-6, 1e-3)):
+        grid = _grid(values, low_s, high_s)
+        edges = grid.edges_s[(grid.edges_s >= low_s) & (grid.edges_s <= high_s)]
+        per_px = np.log10(high_s / low_s) / WIDTH_PX
+        assert np.diff(np.log10(edges)).min() >= 1.98 * per_px
+
+
+def test_samples_that_are_all_the_same_have_a_bin_of_one_tick_or_two_pixels() -> None:
+    grid = _grid(np.full(500, 2480), 2.4e-6, 2.6e-6)
+    counts, underflow = grid.count(np.full(500, 2480))
+    assert counts.max() == 500 and underflow == 0
+    assert grid_for([np.full(1, 2480)], 2.4e-6, 2.6e-6, WIDTH_PX) is None
+    assert grid_for([np.full(9, 2480)], 1.0, 2.0, WIDTH_PX) is None, "none of them is seen"
+
+
+@given(
+    values=st.lists(st.integers(1, 10**9), min_size=3, max_size=60),
+    low_ns=st.integers(1, 10**8),
+    times=st.floats(1.01, 1e4),
+)
+def test_every_sample_is_below_within_or_above(
+    values: list[int], low_ns: int, times: float
+) -> None:
+    latency_ns = np.array(values, np.int64)
+    grid = grid_for([latency_ns], low_ns * 1e-9, low_ns * 1e-9 * times, WIDTH_PX)
+    if grid is None:
+        return
+    counts, underflow = grid.count(latency_ns)
+    assert grid.covers(low_ns * 1e-9, low_ns * 1e-9 * times)
+    inner_counts, _ = np.histogram(latency_ns * 1e-9, grid.edges_s)
+    overflow = int((latency_ns * 1e-9 > grid.edges_s[-1] * (1 + 1e-9)).sum())
+    assert (
+        counts.sum() + underflow + overflow == len(latency_ns)
+        or abs(counts.sum() - inner_counts.sum()) <= 2
+    )
+
+
+US = 1000
+
+
+def _case(*rounds: list[float], warmup: int = 0, key: str = "a") -> Series:
+    """Rounds of samples of so many microseconds, back to back."""
+    arrays = tuple(
+        records((np.array(latency_us) * US).astype(np.int64), warmup=warmup)
+        for latency_us in rounds
+    )
+    return replace(series(key=key, count=10, rounds=1), rounds=arrays)
+
+
+def test_a_range_has_the_measured_samples_from_its_low_end_to_below_its_high_one() -> None:
+    case_series = _case([20, 21, 50, 20, 80], [20, 50, 20], warmup=1)
+    selection = Lit(Brush("latency", 21e-6, 80e-6)).of(case_series)
+    assert [indices.tolist() for indices in selection.rounds] == [[1, 2], [1]]
+    assert (selection.samples, selection.of_samples) == (3, 6), "warm-up is not counted"
+    assert selection.time_share == pytest.approx((21 + 50 + 50) / (21 + 50 + 20 + 80 + 50 + 20))
+
+
+def test_iterations_of_a_round_are_lit_whatever_they_took() -> None:
+    case_series = _case([20] * 10, [20] * 10, warmup=2)
+    selection = Lit(Brush("latency", spans=(Span("a", 1, 0, 4), Span("b", 0, 0, 9)))).of(
+        case_series
+    )
+    assert [indices.tolist() for indices in selection.rounds] == [[], [2, 3, 4]]
+    assert Lit(Brush("latency", keys=("b",))).of(case_series).samples == 0
+
+
+def test_what_a_round_adds_is_lit_too() -> None:
+    whole = _case([20, 90] * 10)
+    selection = Lit(Brush("latency", 50e-6))
+    assert selection.of(replace(whole, rounds=(whole.rounds[0][:4],))).samples == 2
+    assert selection.of(whole).samples == 10
+
+
+def test_a_range_of_latencies_is_shown_in_another_part_of_the_time() -> None:
+    case_series = open_loop(30_000, count=300)
+    selection = Lit(Brush("latency", 100e-6))
+    queue_ns = selection.spent(case_series, "queue").ns
+    assert len(queue_ns) == selection.of(case_series).samples > 0
+    assert (queue_ns + selection.spent(case_series, "service").ns).tolist() == selection.of(
+        case_series
+    ).spent.ns.tolist()
+
+
+def test_the_readout_says_samples_shares_rounds_and_the_period() -> None:
+    quick, slow = [20.0] * 99, [8000.0]
+    case_series = _case((quick + slow) * 5, (quick + slow))
+    selection = Lit(Brush("latency", 1.2e-3, 30e-3)).of(case_series)
+    time = 6 * 8000 / (6 * 8000 + 594 * 20)
+    assert lit_text(selection) == (
+        f"6 samples, 1.0 % of the samples, {100 * time:.0f} % of the time; 5 in round 1; "
+        "every 9.98 ms"
+    )
+    assert brush_text(Brush("latency", 1.2e-3, 30e-3)) == "1.200 to 30.00 ms"
+    assert brush_text(Brush("latency", 1e-3)) == "1.000 ms and more"
+    assert brush_text(Brush("latency", keys=("a",))) == "all"
+    span = Span("a", 1, 1200, 1300)
+    assert brush_text(Brush("latency", spans=(span,))) == "iterations 1,200 to 1,300 of round 2"
+    assert lit_text(Lit(Brush("latency", 1.0)).of(case_series)) == "no samples"
+
+
+@pytest.mark.parametrize(
+    ("below", "text"),
+    [(0.0, "0.0 %"), (0.621, "62.1 %"), (0.992, "99.20 %"), (0.99996, "99.9960 %"), (1.0, "100 %")],
+)
+def test_a_rank_has_as_many_digits_as_it_has_nines(below: float, text: str) -> None:
+    assert rank_text(below) == text
+
+
+def test_exported_samples_are_those_that_are_lit() -> None:
+    case_series = _case([20, 90, 20, 95], [20, 20, 92], warmup=1)
+    header, rows = samples_table(Lit(Brush("latency", 50e-6)), [case_series])
+    assert header[:4] == ["case", "clock", "round", "iteration"] and header[-1] == "latency_us"
+    assert [row[2:4] for row in rows] == [[0, 1], [0, 3], [1, 2]]
+    assert [row[-1] for row in rows] == pytest.approx([90.0, 95.0, 92.0])
+    assert rows[0][4] == int(case_series.rounds[0]["started_ns"][1])
+
+
+def test_beside_other_cases_a_case_is_called_by_what_it_does_not_share() -> None:
+    labels = ["mlp · ort-cpu · batch 4", "mlp · ort-cpu · batch 8", "mlp · ort-cpu"]
+    assert short_names(labels) == ["batch 4", "batch 8", "mlp · ort-cpu"]
+    assert short_names(labels[:1]) == labels[:1] and short_names([]) == []
+    case_series = _case([20.0] * 99 + [8000.0])
+    assert (
+        lit_in_short(Lit(Brush("latency", 1e-3)).of(case_series))
+        == "1 sample, 1.0 %, 80 % of the time"
+    )
