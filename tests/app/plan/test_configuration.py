@@ -190,17 +190,6 @@ def test_a_run_that_is_repeated_shows_its_own_values(
     assert "# rounds: none  # default" in lines
 
 
-def test_runtimes_that_nobody_names_are_shown_as_they_are_measured(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", "mlp", "--show-config"]) == 0
-    (line,) = [
-        line for line in capsys.readouterr().out.splitlines() if line.startswith("runtimes =")
-    ]
-    assert "ort-cpu" in line
-    assert "fpga" not in line
-
-
 def test_a_run_records_its_values_and_resume_reads_no_file(project: Path) -> None:
     (project / "graphlap.toml").write_text('preset = "glance"\nrounds = 2\nthreshold = 0.05\n')
     assert main([*MODELS, "--budget", "0.001", "--out", "run"]) in (0, 1)

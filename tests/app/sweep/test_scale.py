@@ -5,26 +5,22 @@ What it takes in seconds and bytes, `python -m tests.benchmarks scale` tells.
 
 from __future__ import annotations
 
-import csv
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from app.cases import case as case_module
 from app.cases.case import Case
-from app.cases.column import Row
 from app.machine.environment import describe_host
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
-from app.run_folder.folder import RESULTS, RunFolder
-from app.run_folder.manifest import FULL_TABLE, MANIFEST, manifest_text, read_manifest
+from app.run_folder.folder import RunFolder
+from app.run_folder.manifest import MANIFEST, manifest_text, read_manifest
 from app.runs.reader import read_run
-from app.sweep import run as refreshing
 from app.sweep.engine import SETTLED_AT_ONCE, Completed
-from app.sweep.run import Refresher, SweepRun
+from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.round_budget import Tally
 from app.sweep.work.round import SettledRound
@@ -102,41 +98,6 @@ def test_refusals_come_some_at_a_time_so_that_a_stop_is_heard(tmp_path: Path) ->
     assert {r.status for rounds in results_by_case.values() for r in rounds.values()} == {
         "unsupported"
     }
-
-
-def test_results_are_renewed_a_little_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(refreshing, "AT_ONCE_S", 0.0)
-    monkeypatch.setattr(refreshing, "REFRESH_S", 0.0)
-    first_row: Row = {"case_id": "a", "status": "ok"}
-    waiting: list[Row] = [{"case_id": str(n), "status": "not_run"} for n in range(9)]
-    rows = [first_row, *waiting]
-    batch: list[Row] = []
-
-    def read() -> Iterator[Row]:
-        for row in rows:
-            batch.append(row)
-            yield row
-
-    with RunFolder.create(tmp_path / "run", manifest_of()) as folder:
-        refresher = Refresher(folder, ("case_id", "status"))
-        refresher.go_on(read())
-        assert not batch, "nothing is new"
-        refresher.is_stale = True
-        for count in range(1, 11):
-            refresher.go_on(read())
-            assert len(batch) == count
-            assert not refresher.rows and not (tmp_path / "run" / RESULTS).exists()
-        for _ in range(11):
-            assert not refresher.rows and not (tmp_path / "run" / RESULTS).exists()
-            refresher.go_on(read())
-    assert len(batch) == 10
-    assert refresher.rows == {"a": first_row}
-    for name in (RESULTS, FULL_TABLE):
-        with (tmp_path / "run" / name).open(encoding="utf-8", newline="") as file:
-            found = [(row["case_id"], row["status"]) for row in csv.DictReader(file)]
-        assert found == [("a", "ok"), *((str(n), "not_run") for n in range(9))]
 
 
 def test_what_is_counted_is_what_a_sum_would_be() -> None:

@@ -204,31 +204,6 @@ def test_of_even_arrivals_each_place_of_a_full_batch_waits_for_the_rest() -> Non
     assert not batches.late_ns.any()
 
 
-def test_of_even_arrivals_the_wait_of_the_oldest_sends_a_batch_that_is_not_full() -> None:
-    """Every 1 ms one, 2.5 ms of waiting: three in a batch of four places, waiting 2.5 - k ms."""
-    batcher = Batcher(8, 2500.0)
-    arrivals = [MS * n for n in range(1, 31)]
-    samples = served(batcher, arrivals, same_service(batcher, MS // 4))
-    in_halves = samples.latency_ns // (MS // 4)
-    assert in_halves.tolist() == [11, 7, 3] * 10
-    batches = batches_of(samples, batcher)
-    assert batches.held.tolist() == [3] * 9
-    assert batches.places.tolist() == [4] * 9
-    assert batches.added_ns.tolist() == [5 * MS // 2, 3 * MS // 2, MS // 2] * 9
-
-
-@pytest.mark.parametrize("burst", [1, 3, 8, 9, 20])
-def test_a_burst_is_served_batch_after_batch_and_its_rest_once_it_has_waited(burst: int) -> None:
-    """Full batches one after the other; what is left over goes when its time is up, and the server
-    free."""
-    batcher, service = Batcher(8, 5000.0), 2 * MS
-    samples = served(batcher, [MS] * burst, same_service(batcher, service))
-    full, rest = divmod(burst, 8)
-    expected = [service * (batch + 1) for batch in range(full) for _ in range(8)]
-    expected += [max(full * service, 5 * MS) + service] * rest
-    assert samples.latency_ns.tolist() == expected
-
-
 def test_what_comes_while_the_server_is_busy_queues_and_is_not_the_batchers_delay() -> None:
     """No waiting: the first goes alone at 0, what comes in its 10 ms goes together at 10 ms."""
     batcher = Batcher(4, 0.0)
