@@ -22,8 +22,7 @@ from app.run_folder.live_status import Live, LiveFile
 from app.runs.reader import read_run
 from tests.app.run_folder.measured import HOST, Speed, export, manifest, measure
 from tests.checkout import ROOT
-from tests.desktop.grabs import Grabber
-from tests.desktop.looks import USUAL
+from tests.desktop.grabs import USUAL, Grabber
 from tests.desktop.made import Made
 from tests.golden.folders import unpack
 

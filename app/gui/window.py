@@ -16,16 +16,16 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from app.gui.actions import ACTIONS, RecentMenu, add_undo, add_views, build_actions, menu
 from app.gui.case_commands import BaselineCommands, RowCommands
-from app.gui.editor.editor import SweepEditor, in_fields
+from app.gui.editor.editor import SweepEditor
 from app.gui.file_commands import TAKEN, FileCommands, paths_of
 from app.gui.garbage import GarbageCollector
 from app.gui.help_commands import HelpCommands
 from app.gui.launch.control import RunControl, SweepQueue, log_of
-from app.gui.look.cursor import RestingCursor
 from app.gui.look.errors import ErrorDialog, errors_to, show_error
 from app.gui.look.icons import glyph
 from app.gui.look.preferences import Preferences
 from app.gui.look.style_sheet import apply_theme, prepare_application
+from app.gui.look.terms import in_fields
 from app.gui.palette_entries import (
     Finder,
     of_actions,
@@ -67,7 +67,7 @@ class WindowParts(QMainWindow):
         self.setMinimumSize(LEAST)
         self.setAcceptDrops(True)
         self.control = RunControl(SweepQueue(self), self.preferences.runs_folder, self)
-        self.editor = SweepEditor(self.preferences)
+        self.editor = SweepEditor()
         self.views = Views()
         self.table = ResultsTable()
         self.progress, self.log = ProgressLine(), LogPanel()
@@ -75,13 +75,12 @@ class WindowParts(QMainWindow):
         self.queue_panel = QueuePanel(self.control)
         self.start_page = StartPage(lambda: self.control.runs_folder)
         self.series_list = CaseTree()
-        self.series_list.add_filter(self.table.filter_box, self.table.chips)
+        self.series_list.add_filter(self.table.filter_box)
         self.feed = RunFeed(self.views, self.table, self)
         self.badge = WarningsBadge()
         self.header = Header()
         self.view_area = ViewArea(self.views)
         self.frame = Frame(self.header, self.preferences)
-        self._cursor = RestingCursor(self)
         self._fill_frame()
         self.runs = RunCommands(self.editor, self.control, self.feed, self)
         self.files = FileCommands(self, self.editor, self.feed, self.preferences)
@@ -356,7 +355,6 @@ class MainWindow(WindowParts):
         self.preferences.columns = self.table.visible_columns()
         self.preferences.sync()
         self.progress.clearMessage()
-        self._cursor.close()
         self.editor.close_background()
         self.files.close()
         self.feed.close()

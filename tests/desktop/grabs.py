@@ -1,8 +1,8 @@
 """`python -m tests.desktop.grabs DIR [LOOK…]`: a picture of every view, to be looked at.
 
 Of runs of one, six and forty series that are written and not measured (`tests.desktop.made`), in
-both themes and every look, by whole windows on the offscreen platform: some minutes for all of
-them, where `tests.desktop.screenshots` presses real keys on a real X server and measures first.
+both themes and every look (a screen and its font), by whole windows on the offscreen platform: some
+minutes for all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -25,9 +26,40 @@ from app.gui.plots.base import PlotView
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from tests.checkout import ROOT
-from tests.desktop.looks import LOOKS, THEMES, Look
 from tests.desktop.made import Made, make_all
 
+_USUAL_DPI = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A screen in the window's own pixels, `scale` of its own to each, and the font's size."""
+
+    name: str
+    width: int
+    height: int
+    scale: int = 1
+    font: float = 1.0
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """What Qt is told of it."""
+        return {
+            "QT_SCALE_FACTOR": str(self.scale),
+            # The font alone: Qt would take the same for a scale of everything.
+            "QT_FONT_DPI": str(round(_USUAL_DPI * self.font)),
+            "QT_ENABLE_HIGHDPI_SCALING": str(int(self.font == 1.0)),
+        }
+
+
+USUAL = Look("1280x800", 1280, 800)
+LOOKS = (
+    Look("900x560-large-font", 900, 560, font=1.75),
+    USUAL,
+    Look("1920x1080", 1920, 1080),
+    Look("4k", 1920, 1080, scale=2),
+)
+THEMES = ("light", "dark")
 _MOST_S = 20.0
 """What is not there after so long is a picture of that."""
 
@@ -50,7 +82,6 @@ class Grabber:
 
     def __init__(self, folder: Path, look: Look, theme: str) -> None:
         self._app = QApplication(sys.argv[:1])
-        self._app.setCursorFlashTime(0)  # a blinking caret is in some pictures and not in others
         self._pictures = folder / f"{look.name}-{theme}"
         self._pictures.mkdir(exist_ok=True)
         settings_path = self._pictures / "window.ini"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
@@ -31,7 +30,7 @@ from app.gui.editor.grid_form import GridForm
 from app.gui.editor.plan_form import PlanBar, PlanForm
 from app.gui.editor.presets import PresetButton
 from app.gui.editor.runtimes import runtime_facts
-from app.gui.look.preferences import Preferences
+from app.gui.look.terms import in_fields
 from app.gui.look.text import PlainLabel
 from app.plan.estimate import Estimate, check_plan, model_faults
 from app.plan.expand import sizes_assumed
@@ -39,7 +38,6 @@ from app.plan.plan import EMPTY, EMPTY_GRID, Plan, checked, with_grid
 from app.plan.plan_files import load_plan
 from app.plan.runtime_selection import with_default_runtimes
 from app.plan.settings.sweep import Sweep
-from app.plan.settings.table import SETTINGS
 from exporters.types import GraphlapError
 from runtimes import registry
 
@@ -88,20 +86,6 @@ def told(forecast: Estimate) -> str:
     return f"{cases}, {rounds} each, {short} to {long}"
 
 
-_FLAG = re.compile(r"--[a-z][a-z-]*[a-z]")
-
-
-def in_fields(text: str) -> str:
-    """The sentence with the names of fields where it has options of the command line."""
-    return _FLAG.sub(lambda match: _fields().get(match[0], match[0]), text)
-
-
-@cache
-def _fields() -> dict[str, str]:
-    """Option -> label of its field; options without a field keep their names."""
-    return {row.flag: f"“{row.label.replace('&', '')}”" for row in SETTINGS if row.label}
-
-
 CHECK_AFTER_MS = 200
 """How long nobody may have typed before the plan is checked as a whole."""
 _FIRST_OF_PLAN = frozenset(
@@ -124,16 +108,15 @@ class SweepEditor(QWidget):
     models_asked = Signal()
     failed = Signal(object)
 
-    def __init__(self, preferences: Preferences, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.draft = EMPTY
         self.estimate: Estimate | None = None
         self.undo_stack = QUndoStack(self)
         self._background = Background(self)
         self._index = 0
-        self.preset_button = PresetButton(preferences, lambda: self.draft)
+        self.preset_button = PresetButton()
         self.preset_button.chosen.connect(self.set_draft)
-        self.preset_button.failed.connect(self.failed)
         self.plan_bar = PlanBar()
         self.grid_form = GridForm()
         self.plan_form = PlanForm()

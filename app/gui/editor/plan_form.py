@@ -72,8 +72,7 @@ class PlanForm(QWidget):
             if row.key in self.boxes:
                 form.addRow("", self.boxes[row.key])
             else:
-                term = row.glossary_term if row.glossary_term in TERMS else row.help
-                add_row(form, row.label, self.fields[row.key], term)
+                add_row(form, row.label, self.fields[row.key], row.glossary_term)
         text = ", ".join(row.glossary_term for row in rows if row.key in self.fields)
         return Fold(title, f"Of all grids of the sweep: {text}.", content)
 
@@ -119,7 +118,7 @@ def _candidates(draft: Plan) -> Iterator[str]:
 def _box(row: Setting) -> QCheckBox:
     box = QCheckBox(row.label)
     box.setAccessibleName(f"{row.glossary_term} of the sweep")
-    box.setToolTip(TERMS.get(row.glossary_term, row.help))
+    box.setToolTip(TERMS[row.glossary_term])
     return box
 
 

@@ -14,77 +14,30 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QFontDatabase, QGuiApplication
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QLabel,
-    QPlainTextEdit,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMessageBox, QWidget
 
-from app.gui.look.icons import glyph
 from exporters.types import GraphlapError
 
 
-class ErrorDialog(QDialog):
+class ErrorDialog(QMessageBox):
     """One sentence, its remedy, and details where there are any; all of it can be copied."""
 
-    def __init__(
-        self, sentence: str, remedy: str, details: str = "", parent: QWidget | None = None
-    ):
+    def __init__(self, sentence: str, remedy: str, details: str, parent: QWidget | None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Graphlap")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.text = "\n".join(part for part in (sentence, remedy, details) if part)
-        layout = QVBoxLayout(self)
-        layout.setSpacing(10)
-        for words, name in ((sentence, "error"), (remedy, "remedy")):
-            if words:
-                layout.addWidget(_label(words, name))
-        if details:
-            layout.addWidget(_details(details))
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        self.copy_button = QPushButton("&Copy")
+        self.whole = "\n".join(filter(None, (sentence, remedy, details)))
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.setText(sentence[:1].upper() + sentence[1:])
+        self.setInformativeText(remedy[:1].upper() + remedy[1:])
+        self.setDetailedText(details)
+        self.setStandardButtons(QMessageBox.StandardButton.Close)
+        self.copy_button = self.addButton("&Copy", QMessageBox.ButtonRole.ActionRole)
         self.copy_button.setAccessibleName("copy the error's text")
-        colors = self.palette()
-        text, muted_color = (
-            colors.buttonText().color().name(),
-            colors.placeholderText().color().name(),
-        )
-        self.copy_button.setIcon(glyph("copy", text, muted_color))
-        self.copy_button.clicked.connect(self.copy)
-        buttons.addButton(self.copy_button, QDialogButtonBox.ButtonRole.ActionRole)
-        buttons.rejected.connect(self.reject)
-        layout.addWidget(buttons)
-        self.setMinimumWidth(520)
-
-    def copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.text)
-
-
-def _label(words: str, name: str) -> QLabel:
-    label = QLabel(words[:1].upper() + words[1:])
-    label.setWordWrap(True)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    label.setAccessibleName(name)
-    if name == "error":
-        font = label.font()
-        font.setBold(True)
-        label.setFont(font)
-    return label
-
-
-def _details(text: str) -> QPlainTextEdit:
-    edit = QPlainTextEdit(text)
-    edit.setReadOnly(True)
-    edit.setAccessibleName("details of the error")
-    edit.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-    edit.setMinimumHeight(220)
-    return edit
+        self.copy_button.clicked.disconnect()  # its window stays
+        self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.whole))
 
 
 @contextmanager
@@ -99,7 +52,7 @@ def errors_to(tell: Callable[[GraphlapError], object]) -> Iterator[None]:
 def show_error(error: BaseException, parent: QWidget | None = None) -> ErrorDialog:
     """Open the dialog for `error` without blocking, and return it."""
     if isinstance(error, GraphlapError):
-        dialog = ErrorDialog(error.cause, error.remedy, parent=parent)
+        dialog = ErrorDialog(error.cause, error.remedy, "", parent)
     else:
         trace = "".join(traceback.format_exception(error))
         sentence = f"something went wrong in the window: {type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""What the window remembers between starts: theme, layouts, recent runs, presets, folders.
+"""What the window remembers between starts: theme, layouts, recent runs, folders.
 
 One INI file with a version of its own. A layout of another version is forgotten, since panes
 may have come or gone; everything else is kept and read defensively.
@@ -93,19 +93,6 @@ class Preferences:
 
     def save_baseline_names(self, names: Mapping[str, str]) -> None:
         self._store.setValue("baseline_names", json.dumps(dict([*names.items()][-NAMED:])))
-
-    def presets(self) -> dict[str, str]:
-        """Name -> plan as TOML, of the sweeps that the user kept."""
-        self._store.beginGroup("presets")
-        presets_by_name = {name: self._text(name) for name in self._store.childKeys()}
-        self._store.endGroup()
-        return presets_by_name
-
-    def save_preset(self, name: str, toml: str) -> None:
-        self._store.setValue(f"presets/{name}", toml)
-
-    def remove_preset(self, name: str) -> None:
-        self._store.remove(f"presets/{name}")
 
     def sync(self) -> None:
         """Write to disk now."""

@@ -50,6 +50,7 @@ def font(size: Size, *, bold: bool = False) -> QFont:
 def prepare_application() -> None:
     """The typeface and the style on which the sheets rest, before any widget is made."""
     use_typeface()
+    QApplication.styleHints().setCursorFlashTime(0)  # each blink paints: an idle window rests
     if not _application().styleSheet():
         _application().setStyle("Fusion")
 

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-TERMS: dict[str, str] = {
+import re
+
+from app.plan.settings.table import SETTINGS
+
+_FLAG = re.compile(r"--[a-z][a-z-]*[a-z]")
+_FIELDS = {row.flag: f"“{row.label.replace('&', '')}”" for row in SETTINGS if row.label}
+
+
+def in_fields(text: str) -> str:
+    """The sentence with the names of fields where it has options of the command line."""
+    return _FLAG.sub(lambda match: _FIELDS.get(match[0], match[0]), text)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+_OF_SETTINGS = {row.glossary_term: _sentence(in_fields(row.help)) for row in SETTINGS if row.fold}
+TERMS: dict[str, str] = _OF_SETTINGS | {
     "case": "One point of a sweep: one model on one runtime, with its precision, batch size, "
     "sequence length, threads, options and scenario all fixed.",
     "round": "One measuring process of a case. Every case is measured in several of them, because "
@@ -58,76 +76,20 @@ TERMS: dict[str, str] = {
     "profiler, in a separate process, since profilers slow down what they measure.",
     "largest batch": "Double the batch until memory runs out, then halve the gap. Every try is a "
     "separate process, measured for one round.",
-    "percentiles": "The reported percentiles, such as 50, 99, 99.99; unusual ones get additional "
-    "columns.",
     "precise": "Add rounds until the interval of each of these percentiles is within its width, "
     "such as p50=1%, p99=10%. Rounds is then the limit of a case.",
-    "sequential comparison": "Add rounds until each verdict against the baseline is decided. "
-    "Rounds is then the limit of a case.",
-    "detectable slowdown": "A slowdown that a gate must be able to find, such as 5%: rounds are "
-    "added until it could, up to the limit.",
-    "baseline": "What every case is compared with, round by round: a runtime, a model, "
-    "@environment or runtime.option=value of this sweep.",
-    "band": "Changes within it do not count, such as 2%.",
-    "judged figures": "The figures with a verdict, such as p50, p99, mean, throughput. Each "
-    "additional one makes all verdicts stricter.",
-    "comparisons with itself": "Each case is compared with itself this many times: the rate of "
-    "wrong verdicts of this machine, and the smallest detectable change.",
-    "latency target": "Such as p99=5ms: each case becomes a search for the highest rate that "
-    "keeps it, with any scenario.",
-    "tuning goal": "Such as p99 or throughput@p99=10ms: each case becomes a search for the runtime "
-    "and the options that reach it best, over the grid's values and what the runtimes offer.",
-    "largest error": "The error of outputs that such a search accepts, relative to their largest "
-    "value.",
     "condition": "A circumstance of the runs: cold:64MB evicts the caches between them, "
     "shapes:mix.csv has one session serve several shapes; none is the default. Several with "
     "commas.",
     "batcher": "A dynamic batcher before the model, such as max=8,wait=2ms: requests are sent "
     "together up to this number, and none waits longer. Several with semicolons.",
-    "cold starts": "The number of fresh processes of each case after its rounds, for the time to "
-    "their first answer.",
     "page cache": "For cold starts: whether files are warm in memory or were dropped from it.",
-    "deadline": "A time such as 100us: each row has the share of its runs that take longer.",
     "null twin": "The same case with a graph that computes almost nothing. The difference is the "
     "compute of the model; the rest is the call, the copies and the boundary.",
-    "compile only": "A check: each case is compiled as far as this machine can, without runs or "
-    "times. Its row shows whether it compiles.",
-    "cores": "Where the measuring process runs, such as 2,3 or 2-5; empty leaves it free.",
-    "priority": "Of SCHED_FIFO, 1 to 99, where the system permits it; it needs cores that leave "
-    "one to all others.",
-    "cluster": "Other machines that measure: ssh:HOST,HOST, tls://SCHEDULER:8786, or local:N for "
-    "tests.",
-    "every host": "Every case is measured on every machine of the cluster that has its runtime.",
-    "send code": "Files of your own, file.py:factory, may run on the machines of the cluster.",
-    "no certificates": "Connect to a tcp:// scheduler without certificates, also on other "
-    "machines.",
-    "environments": "Interpreters with their packages, each name=python: ort-cpu@name measures the "
-    "release that is installed there.",
-    "lock memory": "Lock the measuring process into memory, so that none of it is paged out.",
-    "budget": "Bounds the whole run, such as 10m: every case has its first round before any has "
-    "a second.",
-    "time limit": "The longest time of a round or an export, such as 90s.",
-    "tolerance": "The accepted error of outputs, relative to the largest; empty for the default "
-    "of the types that a graph computes in.",
     "compare outputs": "Compare outputs with a reference. Without it wrong outputs are not "
     "detected.",
-    "accuracy data": "A folder of classes, or an .npz of images and labels, on which each model "
-    "is tested once its rounds are over.",
-    "inputs": "An .npz with one array for each input of the graph; several files with commas are "
-    "sets that are fed in turn.",
-    "rotate inputs": "Use another set in each run: the sets of Inputs, or eight generated ones.",
-    "save inputs": "Keep the inputs in the run folder.",
-    "input ranges": "The range of generated inputs: ids=0:999 mask=0:1.",
-    "weights": "A .safetensors file with the weights for the models.",
-    "calibration": "An .npz of samples, for int8.",
-    "states": "An output that becomes this input in the next run: h_out=h_in.",
-    "first nodes": "Names of the nodes where the measured part of an .onnx begins.",
-    "last nodes": "Names of the nodes where the measured part of an .onnx ends.",
-    "custom operators": "Libraries of operators for ONNX Runtime, with commas.",
     "memory limit": "The host memory that a measuring process may hold, such as 8GiB. Beyond it "
     "the case ends as out of memory.",
-    "device memory limit": "The GPU memory that a measuring process may hold, such as 16GiB. "
-    "Graphlap reserves the rest, so that a large GPU behaves like a smaller one.",
     "warm-up": "Inferences before the measurement, until their median is stable. They are kept, "
     "shaded, and never counted.",
     "simulated": "Computed from a schedule of the card, not measured with a clock.",

@@ -224,10 +224,9 @@ class CaseTree(QWidget):
         if self.color_choice.value != self.arrangement.color_by:
             self._recolor()
 
-    def add_filter(self, *widgets: QWidget) -> None:
+    def add_filter(self, box: QWidget) -> None:
         """Put the filter, which holds for all views, above the rows."""
-        for place, widget in enumerate(widgets):
-            self._column.insertWidget(place, widget)
+        self._column.insertWidget(0, box)
 
     def set_filter(self, keys: frozenset[str] | None) -> None:
         """List the cases that the filter finds; None for all."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -47,21 +48,11 @@ def best(query: str, texts: Sequence[str], most: int) -> list[int]:
 
 
 def _score_word(word: str, text: str) -> float:
-    position = text.find(word)
-    if position == 0:
+    if text.startswith(word):
         return _STARTS
-    starts = (place for place in _places(word, text) if not text[place - 1].isalnum())
-    if next(starts, -1) > 0:
+    if re.search(rf"(?<![^\W_]){re.escape(word)}", text):
         return _STARTS_A_WORD
-    return _CONTAINS if position > 0 else _score_scatter(word, text)
-
-
-def _places(word: str, text: str) -> Sequence[int]:
-    positions, position = [], text.find(word)
-    while position >= 0:
-        positions.append(position)
-        position = text.find(word, position + 1)
-    return positions
+    return _CONTAINS if word in text else _score_scatter(word, text)
 
 
 def _score_scatter(word: str, text: str) -> float:

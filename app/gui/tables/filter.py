@@ -1,24 +1,23 @@
-"""Rows of the results table by filter, status, order and group, and the cases behind them."""
+"""Rows of the results table by filter, order and group, and the cases behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from PySide6.QtCore import QAbstractProxyModel, QItemSelection, QModelIndex, Qt
 from PySide6.QtWidgets import QTableView
 
-from app.cases.status import FAILED, STATUSES, WELL
-from app.formatting.text import CLOCK_TEXT, counted, latency
+from app.cases.status import FAILED
+from app.formatting.text import counted
 from app.gui.look.text import plain_tip
 from app.gui.tables.model import Index, ResultsModel
 from app.gui.tables.query import Term, terms
-from app.plot_data.series import Series, number, ranked
+from app.plot_data.series import Series
 from app.plot_data.settings import Setting, in_order
 
 _NO_VALUE = "none"
-_FIGURES = {"p50": "latency_p50_us", "p99": "latency_p99_us"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +47,10 @@ def groups(setting: Setting, series: Sequence[Series], rows: Sequence[int]) -> l
 
 
 def _describe_group(setting: Setting, value: str, cases: Sequence[Series]) -> str:
-    """`threads 2: 14 cases, 1 failed; best p50 9.50 µs (wall clock, fp32); best p99 …`."""
+    """`threads 2: 14 cases, 1 failed`."""
     failed_count = sum(case.status in FAILED for case in cases)
-    count = counted(len(cases), "case") + (f", {failed_count:,} failed" * bool(failed_count))
-    best = [
-        f"best {name} "
-        + ", ".join(f"{latency(us)} ({label})" for label, us in values_by_label.items())
-        for name, column in _FIGURES.items()
-        if (values_by_label := _best(cases, column))
-    ]
-    return "; ".join([f"{setting.title} {value or _NO_VALUE}: {count}", *best])
-
-
-def _best(cases: Sequence[Series], column: str) -> Mapping[str, float]:
-    """The least of each clock and precision, which are no rivals of each other."""
-    best_by_label: dict[str, float] = {}
-    for case_series in ranked(cases):
-        value = number(case_series, column)
-        if value:
-            precision = str(case_series.row.get("precision") or case_series.case.precision)
-            label = f"{CLOCK_TEXT[case_series.clock]}, {precision}"
-            best_by_label[label] = min(best_by_label.get(label, value), value)
-    return best_by_label
+    failed = f", {failed_count:,} failed" if failed_count else ""
+    return f"{setting.title} {value or _NO_VALUE}: {counted(len(cases), 'case')}{failed}"
 
 
 FILTER_HINT = (
@@ -88,14 +69,14 @@ Shown = int | Group
 
 
 class ResultsFilter(QAbstractProxyModel):
-    """Rows that fulfil every term of the filter, and whose status is wanted, sorted and grouped.
+    """Rows that fulfil every term of the filter, sorted and grouped.
 
     A group has a row of its own above its cases, which can be folded away.
     """
 
     def __init__(self, model: ResultsModel) -> None:
         super().__init__()
-        self._text, self._statuses, self._group = "", "", ""
+        self._text, self._group = "", ""
         self._term_cache: tuple[object, list[Term]] = (None, [])
         self._sorted_by, self._order = "", Qt.SortOrder.AscendingOrder
         self._folded_values: set[str] = set()
@@ -110,12 +91,6 @@ class ResultsFilter(QAbstractProxyModel):
     def set_text(self, text: str) -> None:
         if text != self._text:
             self._text = text
-            self._arrange()
-
-    def set_statuses(self, statuses: str) -> None:
-        """ "" for all, `ok`, or `not_ok` for all that ended in any other way."""
-        if statuses != self._statuses:
-            self._statuses = statuses
             self._arrange()
 
     def set_group(self, key: str) -> None:
@@ -161,7 +136,7 @@ class ResultsFilter(QAbstractProxyModel):
         self.endResetModel()
 
     def _source_changed(self, first: Index, last: Index) -> None:
-        if self._text or self._statuses or self._sorted_by or self._group:
+        if self._text or self._sorted_by or self._group:
             self._arrange()
         places = [
             place for row in range(first.row(), last.row() + 1)
@@ -202,12 +177,8 @@ class ResultsFilter(QAbstractProxyModel):
     def _arrange_rows(self) -> list[Shown]:
         series, search_terms = self._model.series, self._terms()
         rows = list(range(len(series)))
-        if search_terms or self._statuses:
-            rows = [
-                row
-                for row in rows
-                if self._has_status(series[row]) and self._model.fits(row, search_terms)
-            ]
+        if search_terms:
+            rows = [row for row in rows if self._model.fits(row, search_terms)]
         rows = self._model.sorted(rows, self._sorted_by, self._order)
         group_setting = next(
             (setting for setting in self._model.settings if setting.key == self._group), None
@@ -218,12 +189,6 @@ class ResultsFilter(QAbstractProxyModel):
         for group in groups(group_setting, series, rows):
             entries += [group, *(() if group.value in self._folded_values else group.rows)]
         return entries
-
-    def _has_status(self, series: Series) -> bool:
-        status = series.status
-        if self._statuses == "ok":
-            return status in WELL
-        return self._statuses != "not_ok" or (status in STATUSES and status not in WELL)
 
     def _terms(self) -> list[Term]:
         """Parsed once for all rows: the columns that may be named change with the run."""

@@ -84,7 +84,7 @@ def terms(text: str, keys: Mapping[str, str]) -> list[Term]:
     What looks like a term but names no column is a word: runtimes are called `fpga:v80`.
     """
     result = []
-    for word in words(text):
+    for word in _TERM.findall(text):
         match = _TERM_PATTERN.fullmatch(word)
         key = keys.get(match["key"].lower(), "") if match else ""
         if match and key:
@@ -92,11 +92,6 @@ def terms(text: str, keys: Mapping[str, str]) -> list[Term]:
         elif bare := _bare(word):
             result.append(Term("", ":", bare))
     return result
-
-
-def words(text: str) -> list[str]:
-    """The terms as they were typed, quotes and all."""
-    return _TERM.findall(text)
 
 
 def typed_for(columns: Sequence[tuple[str, str]]) -> dict[str, str]:

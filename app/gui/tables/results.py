@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
@@ -18,66 +17,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.look.controls import Choice, FlowLayout
+from app.gui.look.controls import Choice
 from app.gui.look.csv_file import Table
 from app.gui.look.theme import Theme
 from app.gui.tables.columns_menu import ColumnsMenu
 from app.gui.tables.filter import FILTER_HINT, GROUP_ROLE, ResultsFilter, ShownRows
 from app.gui.tables.model import HeldAgainst, ResultsModel
-from app.gui.tables.query import words
 from app.gui.tables.view import Kept, table_view
 from app.plan.plan import Plan
 from app.plot_data.series import Baseline, Series
 from app.run_folder.table import neutralise_formula
 
-_LEAST = 2
-"""One term alone is emptied by the box's own button."""
-
-
-class Chips(QWidget):
-    """`left` carries the text of the filter without the term that was clicked."""
-
-    left = Signal(str)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._row = FlowLayout(self)
-        self._words: list[str] = []
-        self.buttons: list[QToolButton] = []
-        self.hide()
-
-    def show_text(self, text: str) -> None:
-        """A chip for each term of this filter."""
-        new_words = words(text)
-        if new_words == self._words:
-            return
-        self._words = new_words
-        for button in self.buttons:
-            self._row.removeWidget(button)
-            button.deleteLater()
-        self.buttons = [self._chip(place, word) for place, word in enumerate(new_words)]
-        for button in self.buttons:
-            self._row.addWidget(button)
-        self.setVisible(len(new_words) >= _LEAST)
-        self.updateGeometry()
-
-    def _chip(self, place: int, word: str) -> QToolButton:
-        chip = QToolButton()
-        chip.setText(f"{word}  ✕")
-        chip.setAccessibleName(f"Take {word} out of the filter")
-        chip.setToolTip("Take this term out of the filter.")
-        chip.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        chip.clicked.connect(partial(self._take_out, self._words, place))
-        return chip
-
-    def _take_out(self, all_of_them: Sequence[str], place: int, *_: object) -> None:
-        self.left.emit(" ".join(word for k, word in enumerate(all_of_them) if k != place))
-
 
 class ResultsTable(QWidget):
     """The table with its controls; `selected` tells the keys of the chosen rows, `filtered` those
     that the filter lets through (None for all), `baselines_chosen` those with which all rows are
-    compared. Its filter and chips stand where `filter_box` and `chips` are put."""
+    compared. Its filter stands where `filter_box` is put."""
 
     title = "Results"
     selected = Signal(list)
@@ -94,12 +49,6 @@ class ResultsTable(QWidget):
         self.filter_box.setClearButtonEnabled(True)
         self.filter_box.setToolTip(FILTER_HINT)
         self.filter_box.textChanged.connect(self._filter_changed)
-        self.status_choice = Choice(
-            "Status",
-            {"": "All cases", "ok": "Only ok", "not_ok": "Only not ok"},
-            "Which rows to show by how their case ended.",
-        )
-        self.status_choice.currentIndexChanged.connect(self._filter_changed)
         self.baseline_button = QToolButton()
         self.baseline_button.setText("Baseline")
         self.baseline_button.setCheckable(True)
@@ -122,8 +71,6 @@ class ResultsTable(QWidget):
             "Puts rows together that share a setting; a click on a group's row folds it.",
         )
         self.group_choice.currentIndexChanged.connect(self._filter_changed)
-        self.chips = Chips()
-        self.chips.left.connect(self.filter_box.setText)
         self._selected_before: list[str] = []
         self.filter.modelAboutToBeReset.connect(self._about_to_reset)
         self.view = self._make_view()
@@ -168,14 +115,13 @@ class ResultsTable(QWidget):
         controls.addWidget(self.filter_box, 1)
         controls.addWidget(self.count_label)
         for control in (
-            self.group_choice, self.status_choice, self.baseline_button, self.columns.button,
+            self.group_choice, self.baseline_button, self.columns.button,
         ):  # fmt: skip
             controls.addWidget(control)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(controls)
-        column.addWidget(self.chips)
         column.addWidget(self.view, 1)
 
     def _add_keys(self) -> None:
@@ -221,8 +167,7 @@ class ResultsTable(QWidget):
         self._tell_filter()
 
     def filter_by(self, query: str) -> None:
-        """Show the rows that this finds, whatever their status; "" for all."""
-        self.status_choice.choose("")
+        """Show the rows that this finds; "" for all."""
         self.filter_box.setText(query)
 
     def apply_theme(self, theme: Theme) -> None:
@@ -313,15 +258,13 @@ class ResultsTable(QWidget):
 
     def _filter_changed(self, *_: object) -> None:
         self.filter.set_text(self.filter_box.text())
-        self.filter.set_statuses(self.status_choice.value)
         self.filter.set_group(self.group_choice.value)
-        self.chips.show_text(self.filter_box.text())
         self._count()
         self._tell_filter()
 
     def _tell_filter(self) -> None:
         """Which cases are left, where that has changed."""
-        is_open = not self.filter_box.text().strip() and not self.status_choice.value
+        is_open = not self.filter_box.text().strip()
         keys = (
             None if is_open else frozenset(case_series.key for case_series in self.filter.passing())
         )

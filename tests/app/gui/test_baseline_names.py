@@ -136,7 +136,7 @@ def test_a_name_that_another_has_is_refused_with_a_remedy(monday: MainWindow, qt
     _type_name(monday, texts[0])
     qtbot.waitUntil(lambda: bool(dialogs(monday)), timeout=10_000)
     (dialog,) = dialogs(monday)
-    assert "nother baseline is called" in dialog.text
+    assert "nother baseline is called" in dialog.whole
     dialog.close()
     assert _names(monday) == texts
 
@@ -144,7 +144,7 @@ def test_a_name_that_another_has_is_refused_with_a_remedy(monday: MainWindow, qt
 def test_without_a_baseline_there_is_none_to_rename(window: MainWindow) -> None:
     window.actions_by_key["rename_baseline"].trigger()
     (dialog,) = dialogs(window)
-    assert "Ctrl+B" in dialog.text
+    assert "Ctrl+B" in dialog.whole
     dialog.close()
 
 

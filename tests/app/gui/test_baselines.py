@@ -141,7 +141,7 @@ def test_a_folder_that_is_no_run_is_told_and_is_no_baseline(
     window.feed.baselines.add_run(tmp_path / "none")
     qtbot.waitUntil(lambda: bool(dialogs(window)), timeout=10_000)
     (dialog,) = dialogs(window)
-    assert "is no run folder" in dialog.text
+    assert "is no run folder" in dialog.whole
     dialog.close()
     assert window.feed.baselines.runs == () and _grey(monday) == []
 
@@ -149,5 +149,5 @@ def test_a_folder_that_is_no_run_is_told_and_is_no_baseline(
 def test_without_an_open_run_the_remedy_is_told(window: MainWindow) -> None:
     window.actions_by_key["baseline_run"].trigger()
     (dialog,) = dialogs(window)
-    assert "Ctrl+O" in dialog.text
+    assert "Ctrl+O" in dialog.whole
     dialog.close()

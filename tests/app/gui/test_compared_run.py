@@ -88,7 +88,7 @@ def test_a_run_that_is_opened_is_judged_within_its_plans_band(
 def test_without_an_open_run_the_remedy_is_told(window: MainWindow) -> None:
     window.actions_by_key["compare"].trigger()
     (dialog,) = dialogs(window)
-    assert "Ctrl+O" in dialog.text
+    assert "Ctrl+O" in dialog.whole
     dialog.close()
 
 
@@ -101,7 +101,7 @@ def test_a_second_folder_that_is_no_run_leaves_the_first_one_open(
     window.compare_with(tmp_path / "none")
     qtbot.waitUntil(lambda: bool(dialogs(window)), timeout=10_000)
     (dialog,) = dialogs(window)
-    assert "is no run folder" in dialog.text
+    assert "is no run folder" in dialog.whole
     dialog.close()
     assert window.feed.folder == first
 
@@ -116,7 +116,7 @@ def test_what_is_damaged_of_the_second_run_is_told_and_the_rest_compared(
     window.compare_with(second)
     qtbot.waitUntil(lambda: bool(dialogs(window)), timeout=10_000)
     (dialog,) = dialogs(window)
-    assert "line 4 of" in dialog.text
+    assert "line 4 of" in dialog.whole
     dialog.close()
     view = window.views.by_key["compare"]
     qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)

@@ -22,7 +22,7 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.gui.panels.palette import Palette
-from app.gui.shell import COMPOSER, WORK
+from app.gui.shell import COMPOSER
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from app.plan.command_line import parse
@@ -159,17 +159,6 @@ def test_a_row_is_measured_again_alone_by_the_command_that_its_menu_copies(
         assert "Copied" in window.statusBar().currentMessage()
 
 
-def test_a_row_is_looked_into_from_its_menu(window: MainWindow, qtbot: QtBot, run: Path) -> None:
-    open_run(window, qtbot, run)
-    window.table.view.selectRow(2)
-    position = window.table.view.visualRect(window.table.filter.index(2, 0)).center()
-    asked_for_menu(window.table.view.viewport(), QContextMenuEvent.Reason.Mouse, position)
-    do(menu_of(qtbot), "Inspect")
-    assert window.frame.page == WORK
-    assert window.views.by_key["graph"].isVisible()
-    assert window.table.selected_keys() == [CASES[2].case_id]
-
-
 def test_a_plot_has_a_menu_by_mouse_and_by_key(
     window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,18 +178,6 @@ def test_a_plot_has_a_menu_by_mouse_and_by_key(
     do(menu_of(qtbot), "Save as")
     assert target.stat().st_size > 0
     assert str(target) in window.statusBar().currentMessage(), "success is said"
-
-
-def test_the_view_in_front_is_copied_by_its_key(
-    window: MainWindow, qtbot: QtBot, run: Path
-) -> None:
-    open_run(window, qtbot, run)
-    QGuiApplication.clipboard().clear()
-    window.activateWindow()
-    assert QTest.qWaitForWindowActive(window)
-    keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-    QTest.keyClick(window, Qt.Key.Key_E, keys)
-    assert not QGuiApplication.clipboard().image().isNull()
 
 
 def dropped(window: MainWindow, urls: Sequence[QUrl], text: str = "") -> None:
@@ -276,7 +253,7 @@ def test_a_drop_of_something_else_says_what_is_taken(
         "only words": lambda: dropped(window, [], "only words"),
     }
     drop_actions[what]()
-    messages = [dialog.text for dialog in dialogs(window)] or [window.statusBar().currentMessage()]
+    messages = [dialog.whole for dialog in dialogs(window)] or [window.statusBar().currentMessage()]
     assert any("drop " in text for text in messages), messages
     assert window.feed.opening is None and not window.editor.draft.sweeps[0].models
     for dialog in dialogs(window):
@@ -310,7 +287,7 @@ def test_a_report_of_the_open_run_is_one_page(
     window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window.actions_by_key["report"].trigger()
-    assert "there is no run to report" in dialogs(window)[0].text
+    assert "there is no run to report" in dialogs(window)[0].whole
     dialogs(window)[0].close()
     open_run(window, qtbot, run)
     page = tmp_path / "monday.html"

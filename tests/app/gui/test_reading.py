@@ -130,7 +130,7 @@ def test_marked_samples_are_exported_with_case_round_iteration_and_start(
     opened: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened.actions_by_key["export_samples"].trigger()
-    assert "Shift" in dialogs(opened)[0].text, "nothing is marked yet"
+    assert "Shift" in dialogs(opened)[0].whole, "nothing is marked yet"
     dialogs(opened)[0].close()
     opened.feed.show_brush(Brush("latency", 500e-6))
     path = tmp_path / "stalls.csv"

@@ -71,19 +71,6 @@ def test_what_cannot_be_opened_ends_before_a_window_opens(tmp_path: Path) -> Non
         assert path.name in result.stderr
 
 
-def test_a_model_that_is_gone_is_named_where_no_window_is_wanted(tmp_path: Path) -> None:
-    result = _run("-m", "app", "--headless", str(tmp_path / "net.onnx"))
-    assert result.returncode == 2
-    assert "net.onnx" in result.stderr
-
-
-def test_the_desktop_entry_is_installed_without_a_display(tmp_path: Path) -> None:
-    result = _run("-m", "app", "open", "--install-desktop", XDG_DATA_HOME=str(tmp_path))
-    assert result.returncode == 0, result.stderr
-    entry = (tmp_path / "applications" / "graphlap.desktop").read_text()
-    assert "%F" in entry, "a file manager hands over what was dropped on the icon"
-
-
 OPENED = """
 import sys
 from pathlib import Path

@@ -59,13 +59,6 @@ def test_the_bar_names_what_the_run_has_data_for_and_the_rest_is_under_plus(
     assert "Check" in _tab_names(area)
 
 
-def test_no_view_is_lost(area: ViewArea) -> None:
-    _feed(area, finished())
-    titles = {*_tab_names(area), *_under_plus(area)}
-    assert titles == {place.title for place in PLACES}
-    assert {key for place in area.places.values() for key in place.plots} == {v.key for v in VIEWS}
-
-
 def test_a_view_that_is_asked_for_is_there_without_data_too(area: ViewArea) -> None:
     _feed(area, live()[:1])
     area.show_view("compare")

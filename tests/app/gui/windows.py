@@ -65,7 +65,7 @@ def dialogs(window: MainWindow) -> list[ErrorDialog]:
 def contents(window: MainWindow) -> str:
     """What the window shows and does: in a report, why a test waited in vain."""
     feed = window.feed
-    lines = [f"dialog: {dialog.text}" for dialog in dialogs(window)]
+    lines = [f"dialog: {dialog.whole}" for dialog in dialogs(window)]
     lines += [
         f"status bar: {window.statusBar().currentMessage()}",
         f"open: {feed.folder}, opening: {feed.opening}, compared: {feed.compared.folder}",

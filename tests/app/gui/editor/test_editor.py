@@ -16,13 +16,10 @@ from app.gui.actions import ACTIONS
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.fields import ChoicesField
 from app.gui.editor.models import ModelTree
-from app.gui.editor.plan_form import PlanBar
 from app.gui.editor.presets import FIRST
 from app.gui.editor.runtimes import RuntimePicker
-from app.gui.look.preferences import Preferences
 from app.plan.estimate import ASK_ABOVE
 from app.plan.expand import expand
-from app.plan.plan import named_lengths
 from runtimes import registry
 from runtimes.base import Available
 from runtimes.options import OptionValue
@@ -31,7 +28,7 @@ from tests.app.gui.runs import tiny_model
 
 @pytest.fixture
 def editor(qtbot: QtBot, tmp_path: Path) -> Iterator[SweepEditor]:
-    sweep_editor = SweepEditor(Preferences(tmp_path / "window.ini"))
+    sweep_editor = SweepEditor()
     qtbot.addWidget(sweep_editor)
     sweep_editor.resize(380, 900)
     sweep_editor.show()
@@ -79,20 +76,6 @@ def test_what_is_clicked_and_typed_becomes_the_plan(editor: SweepEditor) -> None
     assert sweep.precisions == ("fp32", "int8")
     assert sweep.scenarios == ("closed_loop", "paced:20us")
     assert sweep.options == {"ort-cpu.memory_arena": (True, False)}
-
-
-def test_batchers_are_typed_with_semicolons_since_their_words_hold_commas(
-    editor: SweepEditor,
-) -> None:
-    _check(editor, "cnn_tiny")
-    form = editor.grid_form
-    (field,) = (field for axis, field in form._plain.items() if axis.name == "batcher")
-    QTest.keyClicks(field, "none; max=8,wait=2ms")
-    (sweep,) = editor.plan().sweeps
-    assert sweep.batcher == ("none", "max=8,wait=2ms")
-    field.clear()
-    form.show_grid(sweep)
-    assert field.text() == "none; max=8,wait=2ms"
 
 
 def test_clicks_in_one_list_are_undone_one_by_one(editor: SweepEditor, qtbot: QtBot) -> None:
@@ -357,38 +340,6 @@ def test_several_grids_keep_what_is_theirs(editor: SweepEditor) -> None:
     editor.tabs.setCurrentIndex(0)
     editor.remove_grid.click()
     assert [sweep.models for sweep in editor.plan().sweeps] == [("mlp",)]
-
-
-def test_a_preset_that_is_kept_comes_back(editor: SweepEditor, tmp_path: Path) -> None:
-    from app.gui.editor.presets import load_preset
-
-    editor.set_draft(FIRST, "first")
-    editor.preset_button.keep("mine")
-    preset = load_preset("My presets", "mine", Preferences(tmp_path / "window.ini"))
-    assert preset == FIRST
-
-
-def test_every_control_has_a_name_for_screen_readers(editor: SweepEditor) -> None:
-    from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QTreeWidget
-
-    editor.set_draft(FIRST, "first")
-    for kind in (QAbstractButton, QComboBox, QLineEdit, QTreeWidget):
-        for control in editor.findChildren(kind):
-            if control.isVisible() and control.objectName() != "qt_toolbar_ext_button":
-                text = control.text() if isinstance(control, QAbstractButton) else ""
-                inner = isinstance(control.parent(), (QLineEdit, QComboBox))
-                assert inner or control.accessibleName() or text, control
-
-
-def test_no_length_of_a_round_is_rounded_to_nothing(qtbot: QtBot) -> None:
-    bar = PlanBar()
-    qtbot.addWidget(bar)
-    item_texts = [bar.profile.itemText(place) for place in range(bar.profile.count())]
-    keys = [bar.profile.itemData(place) for place in range(bar.profile.count())]
-    assert keys == list(named_lengths())
-    for text, lengths in zip(item_texts, named_lengths().values(), strict=True):
-        length_s = float(text.partition(" rounds of at least ")[2].removesuffix(" s"))
-        assert length_s == lengths.limits.min_s
 
 
 def test_the_list_of_runtimes_is_as_high_as_its_rows_before_any_has_told_of_itself(

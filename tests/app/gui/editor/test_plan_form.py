@@ -13,7 +13,6 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.presets import FIRST
-from app.gui.look.preferences import Preferences
 from app.plan.plan import EMPTY, Plan
 from app.plan.plan_files import load_plan, plan_toml
 from app.plan.settings.sweep import Sweep
@@ -45,7 +44,7 @@ TYPED = {
 
 @pytest.fixture
 def editor(qtbot: QtBot, tmp_path: Path) -> Iterator[SweepEditor]:
-    sweep_editor = SweepEditor(Preferences(tmp_path / "window.ini"))
+    sweep_editor = SweepEditor()
     qtbot.addWidget(sweep_editor)
     sweep_editor.resize(380, 900)
     sweep_editor.show()
@@ -81,7 +80,7 @@ def test_a_plan_that_is_opened_shows_what_it_sets(qtbot: QtBot, tmp_path: Path) 
     )
     file = tmp_path / "nightly.toml"
     file.write_text(plan_toml(plan), "utf-8")
-    editor = SweepEditor(Preferences(tmp_path / "window.ini"))
+    editor = SweepEditor()
     qtbot.addWidget(editor)
     editor.show()
     editor.open_plan(file)

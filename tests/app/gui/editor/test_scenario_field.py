@@ -14,13 +14,12 @@ from app.cases.scenario import Scenario, ScenarioKind
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.grid_form import ScenarioField
 from app.gui.editor.presets import FIRST
-from app.gui.look.preferences import Preferences
 from app.plan.expand import expand
 
 
 @pytest.fixture
 def editor(qtbot: QtBot, tmp_path: Path) -> Iterator[SweepEditor]:
-    sweep_editor = SweepEditor(Preferences(tmp_path / "window.ini"))
+    sweep_editor = SweepEditor()
     qtbot.addWidget(sweep_editor)
     sweep_editor.resize(380, 900)
     sweep_editor.show()
@@ -85,13 +84,6 @@ def test_figures_that_mean_nothing_are_refused_in_the_scenarios_own_words(
     assert not editor.footer.run_button.isEnabled()
     field.boxes[kind].click()
     qtbot.waitUntil(editor.footer.run_button.isEnabled)
-
-
-def test_a_sweep_without_any_scenario_is_told(
-    editor: SweepEditor, field: ScenarioField, qtbot: QtBot
-) -> None:
-    field.boxes["closed_loop"].click()
-    qtbot.waitUntil(lambda: "No scenario is chosen" in editor.footer.verdict.text())
 
 
 @pytest.mark.parametrize("text", ["paced:20us", "rate:10/s", "poisson:10/s", "burst:2@5ms"])

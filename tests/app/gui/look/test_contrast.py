@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QImage
@@ -93,11 +91,3 @@ def test_the_focus_is_seen_on_every_kind_of_control(window: MainWindow, qtbot: Q
         control.setFocus()
         QApplication.processEvents()
         assert control.grab().toImage() != image_before, control.accessibleName()
-
-
-def test_the_licence_of_the_typeface_ships_beside_it() -> None:
-    from exporters import install_layout
-
-    assert (
-        "SIL Open Font License" in Path(str(install_layout.asset("fonts", "OFL.txt"))).read_text()
-    )

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent
-from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.style_sheet import apply_theme
@@ -77,13 +77,6 @@ def test_a_release_and_an_unknown_device_keep_the_runtimes_colour() -> None:
     assert runtime_color("fpga:ia-840f@sdk21") == runtime_color("fpga:ia-840f")
     assert runtime_color("fpga:ia-840f") != runtime_color("fpga:v80")
     assert runtime_color("somebody-elses") == runtime_color("somebody-elses")
-
-
-def test_applying_a_theme_reaches_widgets(qapp: QApplication) -> None:
-    apply_theme("dark")
-    assert qapp.palette().color(QPalette.ColorRole.Base) == QColor(DARK.base)
-    apply_theme("light")
-    assert qapp.palette().color(QPalette.ColorRole.Base) == QColor(LIGHT.base)
 
 
 class _Label(QLabel):

@@ -14,9 +14,8 @@ from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.cases.status import Status
-from app.gui.look.theme import DARK, LIGHT
-from app.gui.tables.columns import COLUMNS, DEFAULT
+from app.gui.look.theme import LIGHT
+from app.gui.tables.columns import COLUMNS
 from app.gui.tables.model import ResultsModel, change_text
 from app.gui.tables.results import ResultsTable
 from app.gui.view_commands import export
@@ -29,7 +28,6 @@ from tests.app.gui.synthetic import failed, series
 from tests.app.gui.tables.shown import keys_shown, series_shown
 
 P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_us")
-REASON = next(k for k, column in enumerate(COLUMNS) if column.key == "reason")
 
 
 def _case(key: str, p50: float, runtime: str = "ort-cpu", **row: object) -> Series:
@@ -83,10 +81,6 @@ def test_whatever_a_column_holds_is_shown(table: ResultsTable, tmp_path: Path) -
     assert filled_columns | NEVER_FILLED == {column.key for column in COLUMNS}
 
 
-def test_what_is_shown_until_somebody_chooses_are_columns() -> None:
-    assert set(DEFAULT) <= {column.key for column in COLUMNS}
-
-
 def test_sorting_compares_numbers_and_keeps_empty_cells_last(table: ResultsTable) -> None:
     table.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
     assert keys_shown(table)[:3] == ["a", "c", "b"]
@@ -101,23 +95,6 @@ def test_filtering_needs_every_word(qtbot: QtBot, table: ResultsTable) -> None:
     QTest.keyClicks(table.filter_box, "signal 11")
     assert [case_series.status for case_series in series_shown(table)] == ["crashed"]
     assert table.count_label.text() == "1 of 4 cases"
-
-
-def test_whatever_ended_without_being_ok_is_found_with_its_reason(table: ResultsTable) -> None:
-    ends: tuple[Status, ...] = ("crashed", "unsupported", "unavailable", "partial", "cancelled")
-    table.set_series(
-        [
-            _case("a", 9.5),
-            *(failed("ort-cuda", "cnn_tiny", status, f"why {status}") for status in ends),
-            failed("ort-cpu", "cnn_tiny", "waiting", ""),
-            failed("ort-cpu", "cnn_tiny", "measuring", ""),
-        ]
-    )
-    table.status_choice.choose("not_ok")
-    reasons = [_text(table, row, REASON) for row in range(table.filter.rowCount())]
-    assert reasons == [f"why {status}" for status in ends]
-    table.status_choice.choose("ok")
-    assert keys_shown(table) == ["a"]
 
 
 def test_a_baseline_gives_every_other_row_its_distance(table: ResultsTable) -> None:
@@ -252,14 +229,6 @@ def test_the_baseline_follows_its_case_through_new_data_and_sorting(table: Resul
     assert table.model.baseline is None
 
 
-def test_partial_rows_are_shown_but_not_compared(table: ResultsTable) -> None:
-    partial = replace(_case("p", 1.0), status="partial")
-    table.set_series([_case("a", 9.5), partial])
-    table.view.setCurrentIndex(table.filter.index(0, 0))
-    table.toggle_baseline()
-    assert _text(table, 1, P50) == "1.000 µs"
-
-
 @pytest.mark.parametrize(
     ("change", "text"),
     [(1.0, "±0 %"), (1.0002, "±0 %"), (0.88, "-12 %"), (1.041, "+4.1 %"), (2.5, "+150 %"),
@@ -315,13 +284,6 @@ def test_selection_is_told_and_survives_new_rows(qtbot: QtBot, table: ResultsTab
     assert table.selected_keys() == ["c"]
 
 
-def test_a_theme_reaches_the_cells(table: ResultsTable) -> None:
-    table.apply_theme(DARK)
-    status = next(k for k, column in enumerate(COLUMNS) if column.key == "status")
-    role = Qt.ItemDataRole.ForegroundRole
-    assert table.filter.index(3, status).data(role) == QColor(DARK.bad)
-
-
 def test_percentiles_that_a_plan_chose_are_columns_of_that_run(table: ResultsTable) -> None:
     row_values = {"latency_p9999_us": 31.5, "latency_p9999_ci_low_us": 30.0, "ci_method": "t_ranks"}
     table.set_series([_case(key, 9.5, "ort-cpu", **row_values) for key in ("a", "b")])
@@ -344,11 +306,6 @@ def test_columns_without_any_value_are_hidden_until_they_have_one(table: Results
     assert {"model", "runtime", "latency_p50_us", "latency_p99_us"} <= visible_columns()
     table.set_series([_case("a", 1.0), failed("ort-cpu", "cnn_tiny", "crashed", "signal 11")])
     assert "reason" in visible_columns()
-
-
-def test_p50_and_p99_stand_right_after_the_runtime(table: ResultsTable) -> None:
-    keys = [column.key for column in table.columns.shown()]
-    assert keys[:4] == ["model", "runtime", "latency_p50_us", "latency_p99_us"]
 
 
 @pytest.mark.parametrize(
