@@ -1,22 +1,17 @@
 """Operators of many files that onnx's evaluator gets wrong or refuses, computed by numpy.
 
-Each is short: what is rarer, or would be longer, stands in `table` instead.
+Each has at most 15 lines, all of them 200: what is rarer, or longer, stands in `table` instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor, prod
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from onnx.reference.op_run import OpRun
-from onnx.reference.ops import op_stft
-from onnx.reference.ops.op_conv_transpose import ConvTranspose as _OnnxConvTranspose
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
-from onnx.reference.ops.op_grid_sample import GridSample as _OnnxGridSample
-from onnx.reference.ops.op_non_max_suppression import NonMaxSuppression as _OnnxNonMaxSuppression
 
 _FIRST_ALONG_ONE_AXIS = 13
 """Before this opset the shape was folded in two at the axis, and the second part was one row."""
@@ -100,21 +95,6 @@ class DequantizeLinear(DequantizeLinear_19):
     """Below opset 19, where onnx's evaluator lacks it; the older definitions take less."""
 
 
-class ConvTranspose(_OnnxConvTranspose):
-    """Group by group; onnx's is wrong or fails for several groups."""
-
-    def _run(  # type: ignore[override]
-        self, x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None, **settings: Any
-    ) -> tuple[np.ndarray, ...]:
-        groups = settings.pop("group") or 1
-        parts = zip(np.split(x, groups, 1), np.split(w, groups), strict=True)
-        compute: Any = super()._run
-        y = np.concatenate([compute(a, b, None, group=1, **settings)[0] for a, b in parts], 1)
-        if bias is not None:
-            y = y + bias.reshape(-1, *(1 for _ in x.shape[2:]))
-        return (y.astype(x.dtype),)
-
-
 class GlobalMaxPool(OpRun):
     """The largest of each channel; onnx's reduces two axes, whatever their number."""
 
@@ -123,7 +103,7 @@ class GlobalMaxPool(OpRun):
 
 
 def _extent(
-    size: int, span: int, stride: int, pads: tuple[int, int], settings: Mapping[str, Any]
+    size: int, span: int, stride: int, pads: Sequence[int], settings: Mapping[str, Any]
 ) -> tuple[int, int, int]:
     """Along one axis: the number of windows and the pads, by the formulas of MaxPool."""
     mode = settings.get("auto_pad")
@@ -139,27 +119,30 @@ def _extent(
     return max(0, count), begin, end
 
 
-def _windows(x: np.ndarray, fill: float, edge: float, settings: Mapping[str, Any]) -> np.ndarray:
-    """[n, c, *counts, windows' elements]: `fill` in the pads, `edge` where windows pass them."""
-    kernel, ndim = settings["kernel_shape"], x.ndim - 2
-    strides, dilations = (settings.get(n) or [1] * ndim for n in ("strides", "dilations"))
+def _axes(
+    shape: Sequence[int], settings: Mapping[str, Any]
+) -> Iterator[tuple[np.ndarray, int, int]]:
+    """For each axis where the elements of each window lie, [windows, elements], and the pads."""
+    kernel, ndim = settings["kernel_shape"], len(shape)
+    strides, gaps = (settings.get(name) or [1] * ndim for name in ("strides", "dilations"))
     pads = settings.get("pads") or [0] * 2 * ndim
-    spans, index, inner, outer = [], [slice(None)] * 2, [(0, 0)] * 2, [(0, 0)] * 2
-    for axis, (size, k, step, gap) in enumerate(
-        zip(x.shape[2:], kernel, strides, dilations, strict=True)
+    for size, k, stride, gap, ends in zip(
+        shape, kernel, strides, gaps, zip(pads[:ndim], pads[ndim:], strict=True), strict=True
     ):
-        spans.append((k - 1) * gap + 1)
-        count, begin, end = _extent(
-            size, spans[-1], step, (pads[axis], pads[axis + ndim]), settings
-        )
-        inner.append((begin, end))
-        reach = (max(count, 1) - 1) * step + spans[-1]
-        outer.append((0, max(0, reach - size - begin - end)))
-        index.append(slice(0, max(0, (count - 1) * step + 1), step))
-    x = np.pad(np.pad(x, inner, constant_values=fill), outer, constant_values=edge)
-    index += [slice(None, None, gap) for gap in dilations]
-    view = sliding_window_view(x, spans, axis=tuple(range(2, x.ndim)))[tuple(index)]
-    return view.reshape(*view.shape[: ndim + 2], prod(kernel))
+        count, begin, end = _extent(size, (k - 1) * gap + 1, stride, ends, settings)
+        places = np.arange(count)[:, None] * stride + np.arange(k) * gap
+        yield places, begin, end
+
+
+def _windows(x: np.ndarray, fill: float, settings: Mapping[str, Any]) -> np.ndarray:
+    """[n, c, *counts, *kernel], with `fill` outside of the input."""
+    for axis, (places, begin, end) in enumerate(_axes(x.shape[2:], settings), 2):
+        over = max(0, int(places.max(initial=0)) + 1 - begin - x.shape[axis])
+        pads = [(0, 0)] * x.ndim
+        pads[axis] = begin, max(end, over)
+        padded = np.pad(x, pads, constant_values=fill)
+        x = np.moveaxis(padded.take(places, axis), axis + 1, -1)
+    return x
 
 
 class MaxPool(OpRun):
@@ -167,58 +150,21 @@ class MaxPool(OpRun):
 
     def _run(self, x: np.ndarray, **settings: Any) -> tuple[np.ndarray, ...]:
         least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
-        return (_windows(x, least, least, settings).max(-1),)
+        return (_windows(x, least, settings).max(tuple(range(x.ndim, 2 * x.ndim - 2))),)
 
 
 class AveragePool(OpRun):
     """Over elements of the input or of the padded input, where onnx's fails or errs."""
 
     def _run(self, x: np.ndarray, **settings: Any) -> tuple[np.ndarray, ...]:
-        return (_average(x, settings),)
-
-
-def _average(x: np.ndarray, settings: Mapping[str, Any]) -> np.ndarray:
-    if settings.get("channels_last"):
-        last_settings = {**settings, "channels_last": 0}
-        return np.moveaxis(_average(np.moveaxis(x, -1, 1), last_settings), 1, -1)
-    if "kernel_shape" not in settings:  # it is global
-        return np.asarray(x.mean(tuple(range(2, x.ndim)), keepdims=True))
-    pad_count = 1 if settings.get("count_include_pad") else 0
-    counts = _windows(np.ones((1, 1, *x.shape[2:])), pad_count, 0, settings).sum(-1)
-    return (_windows(x.astype(float), 0, 0, settings).sum(-1) / counts).astype(x.dtype)
-
-
-class GridSample(_OnnxGridSample):
-    """Two of the modes had other names below opset 20; onnx's knows the new ones alone."""
-
-    def _run(self, *inputs: np.ndarray, mode: str, **settings: Any) -> tuple[np.ndarray, ...]:  # type: ignore[override]
-        new_name = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
-        compute: Any = super()._run
-        results: tuple[np.ndarray, ...] = compute(*inputs, mode=new_name, **settings)
-        return results
-
-
-class NonMaxSuppression(_OnnxNonMaxSuppression):
-    """onnx's takes no scalar limits and fails where one before the last is absent."""
-
-    def _run(
-        self, boxes: np.ndarray, scores: np.ndarray, *limits: np.ndarray | None, **settings: Any
-    ) -> tuple[np.ndarray, ...]:
-        absent = (np.zeros(1, np.int64), np.zeros(1, np.float32), np.full(1, -np.inf, np.float32))
-        values = (*limits, None, None, None)[:3]
-        arguments = [d if v is None else v.reshape(1) for v, d in zip(values, absent, strict=True)]
-        compute: Any = super()._run
-        results: tuple[np.ndarray, ...] = compute(boxes, scores, *arguments, **settings)
-        return results
-
-
-class STFT(op_stft.STFT):
-    """onnx's fails for signals without their last axis, as torch writes them."""
-
-    def _run(self, x: np.ndarray, *inputs: Any, **settings: Any) -> tuple[np.ndarray, ...]:
-        compute: Any = super()._run
-        results: tuple[np.ndarray, ...] = compute(x.reshape(*x.shape[:2], -1), *inputs, **settings)
-        return results
+        y = _windows(x.astype(float), 0, settings).sum(tuple(range(x.ndim, 2 * x.ndim - 2)))
+        for axis, (places, begin, end) in enumerate(_axes(x.shape[2:], settings), 2):
+            first, last = begin, begin + x.shape[axis]
+            if settings.get("count_include_pad"):
+                first, last = 0, last + end
+            counts = ((places >= first) & (places < last)).sum(1)
+            y /= counts.reshape(-1, *(1 for _ in range(axis + 1, x.ndim)))
+        return (y.astype(x.dtype),)
 
 
 def _places(how: str, count: int, size: int, scale: float) -> np.ndarray:
@@ -234,23 +180,26 @@ def _places(how: str, count: int, size: int, scale: float) -> np.ndarray:
     return np.where(np.abs(positions - halves) < 1e-6, halves, positions)
 
 
-def _weights(positions: np.ndarray, size: int, mode: str, nearest: str, a: float) -> np.ndarray:
-    """[outputs, size]: the weight of each input in each output."""
+def _nearest(positions: np.ndarray, rule: str) -> np.ndarray:
     low = np.floor(positions)
-    if mode == "nearest":
-        share = positions - low
-        up = {"floor": share < 0, "ceil": share > 0, "round_prefer_floor": share > 0.5,
-              "round_prefer_ceil": share >= 0.5}[nearest]  # fmt: skip
-        places, weights = (low + up)[:, None], np.ones((len(positions), 1))
-    else:
-        places = low[:, None] + ((0, 1) if mode == "linear" else (-1, 0, 1, 2))
-        d = np.abs(positions[:, None] - places)
-        far = np.where(d < 2, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a, 0)
-        cubic = np.where(d <= 1, ((a + 2) * d - (a + 3)) * d**2 + 1, far)
-        weights = 1 - d if mode == "linear" else cubic
+    share = positions - low
+    up = {"floor": share < 0, "ceil": share > 0, "round_prefer_floor": share > 0.5,
+          "round_prefer_ceil": share >= 0.5}  # fmt: skip
+    return np.asarray(low + up[rule])
+
+
+def _weights(positions: np.ndarray, size: int, how: Mapping[str, Any]) -> np.ndarray:
+    """[outputs, size]: the weight of each input in each output."""
+    if how["mode"] == "nearest":
+        positions = _nearest(positions, how.get("nearest_mode", "floor"))
+    a, steps = how.get("cubic_coeff_a", -0.75), (-1, 0, 1, 2) if how["mode"] == "cubic" else (0, 1)
+    places = np.floor(positions)[:, None] + steps
+    d = np.abs(positions[:, None] - places)
+    far = np.where(d < 2, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a, 0)
+    cubic = np.where(d <= 1, ((a + 2) * d - (a + 3)) * d**2 + 1, far)
     matrix = np.zeros((len(positions), size))
-    index = np.arange(len(low))[:, None], places.clip(0, size - 1).astype(int)
-    np.add.at(matrix, index, weights)
+    index = np.arange(len(positions))[:, None], places.clip(0, size - 1).astype(int)
+    np.add.at(matrix, index, cubic if how["mode"] == "cubic" else 1 - d)
     return matrix
 
 
@@ -274,16 +223,14 @@ class Resize(OpRun):
     def _run(
         self, x: np.ndarray, roi: Any = None, scales: Any = None, sizes: Any = None, **how: Any
     ) -> tuple[np.ndarray, ...]:
-        # Below opset 11 the second input are the scales.
-        old = self._schema.since_version < 11
-        sources = (scales if roi is None else roi, None) if old else (scales, sizes)
-        lengths = [*_lengths(x.shape, how.get("axes") or range(x.ndim), *sources)]
+        if self._schema.since_version < 11:  # the second input are the scales
+            scales, sizes = scales if roi is None else roi, None
+            how["coordinate_transformation_mode"] = "asymmetric"
+        lengths = [*_lengths(x.shape, how.get("axes") or range(x.ndim), scales, sizes)]
         result = x
         for axis, count, scale in lengths if any(x.shape[a] != n for a, n, _ in lengths) else ():
-            rule = "asymmetric" if old else how["coordinate_transformation_mode"]
-            positions = _places(rule, count, x.shape[axis], scale)
-            nearest, a = how.get("nearest_mode", "floor"), how.get("cubic_coeff_a", -0.75)
-            matrix = _weights(positions, x.shape[axis], how["mode"], nearest, a)
+            rule, size = how["coordinate_transformation_mode"], x.shape[axis]
+            matrix = _weights(_places(rule, count, size, scale), size, how)
             result = np.moveaxis(np.tensordot(matrix, result, (1, axis)), 0, axis)
         return ((np.rint(result) if x.dtype.kind in "iu" else result).astype(x.dtype),)
 
@@ -304,67 +251,19 @@ class ZipMap(OpRun):
         return ([dict(zip(labels, row, strict=True)) for row in x.reshape(-1, len(labels))],)
 
 
-def _quantised(y: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
-    limits = np.iinfo(zero.dtype)
-    return (np.rint(y / scale) + zero).clip(limits.min, limits.max).astype(zero.dtype)
-
-
-class QLinear(OpRun):
-    """Of quantised files: between numbers that are dequantised and quantised again, each input
-    with scale and zero point, and those of the output."""
-
-    op_domain = "com.microsoft"
-
-    def _run(self, *values: Any, **settings: Any) -> tuple[np.ndarray, ...]:
-        kind = self.onnx_node.op_type.removeprefix("QLinear")
-        end = values[:2] if kind == "Concat" else values[-2:]
-        values = values[2:] if kind == "Concat" else values[:-2]
-        triples = zip(values[::3], values[1::3], values[2::3], strict=True)
-        reals = [(x.astype(np.float32) - z) * s for x, s, z in triples]
-        return (_quantised(_REAL[kind](reals, settings), *end),)
-
-
-_REAL: Mapping[str, Callable[[Sequence[np.ndarray], Mapping[str, Any]], np.ndarray]] = {
-    "Add": lambda x, how: x[0] + x[1],
-    "Mul": lambda x, how: x[0] * x[1],
-    "Concat": lambda x, how: np.concatenate(x, how["axis"]),
-    "Sigmoid": lambda x, how: 1 / (1 + np.exp(-x[0])),
-    "LeakyRelu": lambda x, how: np.where(x[0] < 0, how.get("alpha", 0.01), 1) * x[0],
-    "GlobalAveragePool": lambda x, how: _average(x[0], how),
-    "AveragePool": lambda x, how: _average(x[0], how),
-}
-
-
-class QGemm(OpRun):
-    """Sums of products of integers, scaled, and quantised where a scale for that is given."""
-
-    op_domain = "com.microsoft"
-
-    def _run(
-        self, a: Any, sa: Any, za: Any, b: Any, sb: Any, zb: Any, *rest: Any, **settings: Any
-    ) -> tuple[np.ndarray, ...]:
-        c, *end = [*rest, None, None, None][:3]
-        a, b = a.astype(np.int64), b.astype(np.int64)
-        a, b = a.T if settings.get("transA") else a, b.T if settings.get("transB") else b
-        sums = (a - za) @ (b - zb) + (0 if c is None else c)
-        y = (sums * (settings.get("alpha", 1.0) * sa * sb)).astype(np.float32)
-        return (y if end[0] is None else _quantised(y, *end),)
-
-
 _ALWAYS = 2**31
 CORRECTIONS: Mapping[str, tuple[type[OpRun], int]] = {
     operator.__name__: (operator, version)
     for version, operators in {
-        _ALWAYS: (AveragePool, ConvTranspose, GatherElements, GlobalMaxPool, LRN, LogSoftmax,
-                  MaxPool, Mean, NonMaxSuppression, QGemm, Resize, STFT, ZipMap),
-        20: (GridSample,),
+        _ALWAYS: (AveragePool, GatherElements, GlobalMaxPool, LRN, LogSoftmax, MaxPool, Mean,
+                  Resize, ZipMap),
         19: (DequantizeLinear,),
         14: (BatchNormalization,),
         13: (Softmax, Unsqueeze),
         10: (Upsample,),
     }.items()
     for operator in operators
-} | {f"QLinear{kind}": (QLinear, _ALWAYS) for kind in _REAL}  # fmt: skip
+}  # fmt: skip
 """By operator, each for the opsets below a number."""
 HALF_IN_SINGLE = frozenset(
     ("AveragePool", "Conv", "ConvTranspose", "Gemm", "GlobalAveragePool", "GroupNormalization",
@@ -384,8 +283,7 @@ def with_float32(
     types = [getattr(x, "dtype", None) for x in inputs]
     half = next((kind for kind in types if str(kind) in _HALF), None)
     if half is None:
-        results: tuple[Any, ...] = compute(*inputs, **settings)
-        return results
+        return tuple(compute(*inputs, **settings))
     wide = [
         x.astype(np.float32) if str(t) in _HALF else x for x, t in zip(inputs, types, strict=True)
     ]

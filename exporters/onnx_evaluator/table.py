@@ -187,8 +187,10 @@ ROWS: tuple[Row, ...] = (
     Row("Clip", "it leaves infinities where a bound is missing", "ONNX Clip: numeric_limits",
         lambda n: _is_real(n) and len([x for x in n.inputs if x is not None]) < 3
         and None in (n["min"], n["max"]) and bool(np.isinf(n.input(0)).any())),
-    Row("ConvTranspose", "it pads otherwise", "ONNX ConvTranspose: auto_pad, output_shape",
-        lambda n: bool(n["output_shape"]) or str(n["auto_pad"]).startswith("SAME")),
+    Row("ConvTranspose", "it pads and groups otherwise",
+        "ONNX ConvTranspose: auto_pad, output_shape, group",
+        lambda n: bool(n["output_shape"]) or str(n["auto_pad"]).startswith("SAME")
+        or (n["group"] or 1) > 1),
     Row("Dropout", "the mask of a dropout that drops nothing is not defined below opset 12",
         "ONNX Dropout-7 and -10", lambda n: n.opset < 12 and n.outputs > 1,
         first=1),
