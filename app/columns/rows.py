@@ -6,12 +6,16 @@ Timings are raw in the folder; each figure of a row is computed here, when it is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 
 from app.cases.case import Case
 from app.cases.column import Blank, Row
 from app.cases.column_names import percentile_columns
 from app.cases.columns import NAMES
+from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.columns.environment import mean_clock_mhz
 from app.columns.families import COMPARING, CaseData, fill_row
@@ -19,6 +23,7 @@ from app.columns.precision import target_rounds
 from app.columns.reference_cases import is_multiplied
 from app.columns.row_statistics import RowStatistics, statistics_of
 from app.comparison.measured_case import MeasuredCase, timed_rounds
+from app.machine.placement import usable_cores
 from app.plan.plan import Plan
 from app.run_folder.run import Run
 from app.run_folder.statistics_store import StatisticsStore, shared
@@ -33,10 +38,8 @@ _ROWS, _STATISTICS = "rows", "statistics"
 
 @dataclass(slots=True)
 class Rows:
-    """The rows of a run; a case's samples are read again only after a new round of it, or where
-    nothing `keeps_statistics`."""
+    """The rows of a run; a case's samples are read again only after a new round of it."""
 
-    keeps_statistics: bool = True
     _cache: dict[str, tuple[Rounds, RowStatistics]] = field(default_factory=dict)
     _plans: dict[str, Plan] = field(default_factory=dict)
     _stored_rows: dict[str, Row] = field(default_factory=dict)
@@ -103,12 +106,10 @@ class Rows:
         else:
             self.recall(run)
             for case in run.cases:
-                yield self._build(run, case)
-                if not self.keeps_statistics:
-                    self._cache.clear()
+                yield self.row(run, case)
 
     def _measured_case(self, run: Run, case: Case) -> MeasuredCase:
-        row, rounds = self._build(run, case), run.rounds_of(case)
+        row, rounds = self.row(run, case), run.rounds_of(case)
         if not rounds or len(run.graphs_of(case)) > 1:
             return MeasuredCase(case, row, None)
         summed = self._statistics_of(run, case, rounds)
@@ -127,7 +128,7 @@ class Rows:
         """The statistics that the case's row is made of; None where nothing was timed."""
         return self._statistics_of(run, case, run.rounds_of(case)).summary
 
-    def _build(self, run: Run, case: Case) -> Row:
+    def row(self, run: Run, case: Case) -> Row:
         """The case's row; a stored one takes no statistics."""
         if run.store is self._store is not None and case.case_id in self._stored_rows:
             return self._stored_rows[case.case_id]
@@ -176,6 +177,40 @@ class Rows:
             cache_entry = key, statistics_of(run, case, plan, sampled_rounds)
             self._cache[case.case_id] = cache_entry
         return cache_entry[1]
+
+
+_MANY, _TOGETHER = 1000, 50
+"""Cases that are worth starting processes for, and those that one of these computes at a time."""
+
+
+def fresh_rows(run: Run) -> list[Row]:
+    """All rows with nothing that was computed before, of many cases on all cores.
+
+    Each process is a copy of this one, which has the run without reading it. Where one of them
+    fails, this process computes the rows itself, and raises what stands in the way.
+    """
+    cores, count = len(usable_cores()), len(run.cases)
+    if count < _MANY or cores == 1 or _compares_cases(run):
+        return Rows().of(run)
+    shares = [range(first, min(count, first + _TOGETHER)) for first in range(0, count, _TOGETHER)]
+    try:
+        with ProcessPoolExecutor(cores, get_context("fork"), _copied.append, (run,)) as copies:
+            parts = list(copies.map(_rows_at, shares))
+    except BrokenProcessPool:
+        return Rows().of(run)
+    return Rows().of(run) if None in parts else [row for part in parts for row in part or ()]
+
+
+_copied: list[Run] = []
+"""In a copy of a process its run."""
+
+
+def _rows_at(places: Sequence[int]) -> list[Row] | None:
+    run, rows = _copied[0], Rows()
+    try:
+        return [rows.row(run, run.cases[place]) for place in places]
+    except ResultsError:  # which can't be sent as it is
+        return None
 
 
 def _compares_cases(run: Run) -> bool:

@@ -153,19 +153,17 @@ class Run:
 
     def samples_path(self, result: RoundResult) -> Path:
         """The file of a round's samples."""
-        return self.folder_of(result) / SAMPLES / result.samples
+        return self.folder_of(result).joinpath(SAMPLES, result.samples)
 
     def samples_of(self, result: RoundResult) -> Samples:
         """The measured samples of one round, warm-up left out."""
         records = read_records(self.samples_path(result))
-        measured_records = records[records["phase"] == MEASURED]
-        samples = as_samples(
-            measured_records, result.clock, from_schedule=result.open_loop is not None
+        return as_samples(
+            records[records["phase"] == MEASURED],
+            result.clock,
+            result.open_loop is not None,
+            "shapes_sha256" in result.facts,
         )
-        if "shapes_sha256" in result.facts:
-            shapes = np.ascontiguousarray(measured_records["lane"])
-            samples = replace(samples, lanes=None, shapes=shapes)
-        return samples
 
 
 def final_rounds(run: Run) -> dict[str, dict[int, RoundResult]]:
@@ -199,15 +197,22 @@ def records_of(data: bytes) -> np.ndarray:
     return records
 
 
-def as_samples(records: np.ndarray, clock: Clock, from_schedule: bool = False) -> Samples:
-    """Records [n] as the statistics take them."""
+def as_samples(
+    records: np.ndarray, clock: Clock, from_schedule: bool = False, has_shapes: bool = False
+) -> Samples:
+    """Records [n] as the statistics take them; with `has_shapes` their lanes are shapes."""
+    scheduled_ns, started_ns, finished_ns, lanes = (
+        np.ascontiguousarray(records[name])
+        for name in ("scheduled_ns", "started_ns", "finished_ns", "lane")
+    )
     return Samples(
-        np.ascontiguousarray(records["scheduled_ns"]),
-        np.ascontiguousarray(records["started_ns"]),
-        np.ascontiguousarray(records["finished_ns"]),
+        scheduled_ns,
+        started_ns,
+        finished_ns,
         clock,
         from_schedule,
-        np.ascontiguousarray(records["lane"]) if records["lane"].any() else None,
+        lanes if not has_shapes and lanes.any() else None,
+        lanes if has_shapes else None,
     )
 
 

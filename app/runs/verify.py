@@ -27,7 +27,7 @@ from app.cases.round import RoundResult
 from app.cases.status import TERMINAL
 from app.columns import row_statistics
 from app.columns.rounds import mixed_graphs
-from app.columns.rows import Rows
+from app.columns.rows import fresh_rows
 from app.machine.environment import graphlap_version
 from app.run_folder import journal as lines
 from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, agree, read_json, text_digest
@@ -213,7 +213,7 @@ def verify(folder: Path, file_checks: FileChecks = lambda *_: ()) -> Verificatio
         findings += _missing_records(intact, end)
     findings += [*_archived_files(intact.run), *_telemetry(intact.run)]
     if not live and all(finding.harmless for finding in findings):
-        rows = Rows(keeps_statistics=False).of(intact.run)
+        rows = fresh_rows(intact.run)
         has_ended = end.state in ("finished", "stopped") or not (folder / LIVE).is_file()
         findings += _tables(intact.run, rows, has_ended)
         findings += file_checks(intact.run, rows)
@@ -285,6 +285,9 @@ def _read_whole(folder: Path, manifest: Manifest | None) -> IntactRun:
     journals = [_Journal(path, folder) for path in journal_files(folder)]
     for journal in journals:
         path = journal.path
+        place, source = path.parents[1], source_of(folder, path)
+        elsewhere = place if place != folder else None
+        samples = (place / SAMPLES).relative_to(folder)
         for line in journal.read():
             if isinstance(line, Finding):
                 findings.append(line)
@@ -295,13 +298,11 @@ def _read_whole(folder: Path, manifest: Manifest | None) -> IntactRun:
                 findings.append(Finding("foreign_journal", name, "belongs to another run", remedy))
                 break
             line_count += 1
-            place = path.parents[1]
             if line is not None:
-                elsewhere = place if place != folder else None
-                ledger.take(source_of(folder, path), line, elsewhere)
+                ledger.take(source, line, elsewhere)
             match line:
                 case RoundResult():
-                    files.add(str(place.relative_to(folder) / SAMPLES / line.samples))
+                    files.add(f"{samples}/{line.samples}")
                 case lines.DiscardedRound():
                     voided_ids.add(line.case_id)
     run = ledger.run
@@ -422,9 +423,7 @@ def _missing_records(intact: IntactRun, end: Live) -> Iterator[Finding]:
 def _orphan_samples(folder: Path, names: Collection[str], is_finished: bool) -> Iterator[Finding]:
     """Samples of which no line tells, as a kill leaves them; in a run that has `ended` nobody
     leaves any, so that their lines are lost."""
-    folders = (folder, *share_folders(folder))
-    for path in (path for place in folders for path in sorted((place / SAMPLES).glob("*"))):
-        name = str(path.relative_to(folder))
+    for name in _names_in(folder, SAMPLES):
         if name in names:
             continue
         if is_finished:
@@ -442,6 +441,15 @@ def _orphan_samples(folder: Path, names: Collection[str], is_finished: bool) -> 
                 f"none, or {_RESUME} writes it anew",
                 harmless=True,
             )
+
+
+def _names_in(folder: Path, kind: str) -> list[str]:
+    """What lies in these folders of a run and of its shares, from the run's folder."""
+    names = []
+    for place in (folder, *share_folders(folder)):
+        home = (place / kind).relative_to(folder)
+        names += sorted(f"{home}/{path.name}" for path in (place / kind).glob("*"))
+    return names
 
 
 def _archived_files(run: Run) -> Iterator[Finding]:
@@ -483,14 +491,15 @@ def _operators(run: Run) -> Iterator[tuple[str, Finding]]:
 
 def _telemetry(run: Run) -> Iterator[Finding]:
     """What the devices told, without which a round stands."""
+    files = _names_in(run.path, TELEMETRY)
     checksums = {
         readings_path(run, result): result.readings_crc32
         for rounds in run.rounds.values()
         for result in rounds.values()
+        if files
     }
-    folders = (run.path, *share_folders(run.path))
-    for path in (path for place in folders for path in sorted((place / TELEMETRY).glob("*"))):
-        file, remedy = str(path.relative_to(run.path)), "restore it from a copy"
+    for file in files:
+        path, remedy = run.path / file, "restore it from a copy"
         if lines_lost := damaged_readings(path):
             problem = f"has {lines_lost:,} damaged line{'s' * (lines_lost > 1)}, which do not count"
             yield Finding("telemetry_damaged", file, problem, remedy, harmless=True)

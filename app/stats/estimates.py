@@ -101,7 +101,10 @@ class Rounds:
     tick: float = 0.0
     starts_s: tuple[float, ...] = ()
     is_contended: bool = False
-    _counts: dict[float, tuple[tuple[int, ...], np.ndarray]] = field(
+    _beyond: dict[float, tuple[list[np.ndarray], list[float]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    _independent: dict[float, tuple[int, ...]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -123,11 +126,16 @@ class Rounds:
 
         For quantiles that are no tail, as many as it has.
         """
-        return self._count_clusters(quantile)[0]
+        if not is_tail(quantile):
+            return tuple(map(len, self.ascending))
+        if quantile not in self._independent:
+            counts = independent_runs(*self._runs_beyond(quantile))
+            self._independent[quantile] = tuple(map(int, counts))
+        return self._independent[quantile]
 
     def clusters(self, quantile: float) -> float:
         """How many clusters of runs a round has beyond its own quantile, in the mean."""
-        return mean(self._count_clusters(quantile)[1])
+        return mean(self._cluster_counts(quantile))
 
     def least_clusters(self, quantile: float, confidence: float) -> float:
         """The same of processes in general, as these rounds show it: the lower end of an interval.
@@ -135,27 +143,25 @@ class Rounds:
         Rounds with few long spells of slow runs have many clusters and a low tail, so what is only
         claimed of rounds that happen to have enough clusters is claimed of the lucky ones.
         """
-        counts = self._count_clusters(quantile)[1]
+        counts = self._cluster_counts(quantile)
         reach = t_quantile(len(counts) - 1, confidence) / math.sqrt(len(counts))
         return mean(counts) - reach * deviation(counts)
 
-    def _count_clusters(self, quantile: float) -> tuple[tuple[int, ...], np.ndarray]:
-        if quantile not in self._counts:
-            self._counts[quantile] = self._count(quantile)
-        return self._counts[quantile]
+    def _cluster_counts(self, quantile: float) -> np.ndarray:
+        counts = min(quantile, 1.0 - quantile) * np.array([len(part) for part in self.ascending])
+        return counts * np.array(self._runs_beyond(quantile)[1]) if is_tail(quantile) else counts
 
-    def _count(self, quantile: float) -> tuple[tuple[int, ...], np.ndarray]:
-        lengths, outside = tuple(map(len, self.ascending)), min(quantile, 1.0 - quantile)
-        if not is_tail(quantile):
-            return lengths, outside * np.array(lengths)
-        masks = []
-        for latencies, ascending in zip(self.in_time, self.ascending, strict=True):
-            level = order_statistic(ascending, quantile)
-            # The fastest runs come in clusters as the slowest do.
-            masks.append(latencies > level if quantile > TAIL else latencies < level)
-        indices = [extremal_index(mask) for mask in masks]
-        independent = tuple(map(int, independent_runs(masks, indices)))
-        return independent, outside * np.array(indices) * np.array(lengths)
+    def _runs_beyond(self, quantile: float) -> tuple[list[np.ndarray], list[float]]:
+        """Which runs of each round lie beyond its own quantile, and the rounds' extremal indices.
+
+        The fastest runs come in clusters as the slowest do.
+        """
+        if quantile not in self._beyond:
+            levels = round_quantiles(self, quantile)
+            pairs = zip(self.in_time, levels, strict=True)
+            masks = [part > level if quantile > TAIL else part < level for part, level in pairs]
+            self._beyond[quantile] = masks, [extremal_index(mask) for mask in masks]
+        return self._beyond[quantile]
 
 
 def correlation_of(
@@ -198,10 +204,11 @@ def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFID
     )
     if len(round_values) < INTERVALS_LEAST_ROUNDS:
         return replace(estimate, absent=f"{len(round_values)} of {INTERVALS_LEAST_ROUNDS} rounds")
-    cluster_count, independent = int(rounds.clusters(quantile)), sum(rounds.independent(quantile))
+    cluster_count = int(rounds.clusters(quantile))
     if is_tail(quantile) and cluster_count < BEYOND:
         reason = f"a round has {cluster_count} of {BEYOND} independent runs beyond it"
         return replace(estimate, absent=reason, too_short=True)
+    independent = sum(rounds.independent(quantile))
     rank_bounds = interval_of_ranks(rounds.pooled, independent, quantile, confidence)
     if rank_bounds is None:
         minimum = needed_samples(quantile, confidence)
@@ -331,6 +338,7 @@ def upper_bound(rounds: Rounds, quantile: float) -> Bound:
     independent = sum(rounds.independent(quantile))
     if cluster_count < BEYOND:
         return Bound(None, f"a round has {cluster_count} of {BEYOND} independent runs beyond it")
+    independent = sum(rounds.independent(quantile))
     rank_bounds = interval_of_ranks(rounds.pooled, independent, quantile, _TWO_SIDED)
     if rank_bounds is None:
         minimum = needed_samples(quantile, _TWO_SIDED)

@@ -329,15 +329,12 @@ def _long_memory(times: tuple[float, ...], rounds: int) -> tuple[np.ndarray, np.
         places = places[np.linspace(0, rounds - 1, _MOST_PLACES).astype(int)]
     first, second = np.triu_indices(len(places), 1)
     steps = np.maximum(1.0, (places[second] - places[first]) / usual)
-    observed, factors = [0.0], [1.0]
-    for correlation in _CORRELATIONS:
-        # r = 2^(2H - 1) - 1, hence 2H - 2 = log2(1 + r) - 1.
-        decay = math.log2(1.0 + correlation) - 1.0
-        neighbours = correlation * float((gaps**decay).mean())
-        pairs = correlation * float((steps**decay).mean())
-        observed.append((neighbours - pairs) / (1.0 - pairs))
-        factors.append((1.0 + (rounds - 1) * pairs) / (1.0 - pairs))
-    return np.array(observed), np.array(factors)
+    correlations = np.array((0.0, *_CORRELATIONS))
+    # r = 2^(2H - 1) - 1, hence 2H - 2 = log2(1 + r) - 1.
+    decays = np.log2(1.0 + correlations)[:, None] - 1.0
+    neighbours = correlations * (gaps**decays).mean(axis=1)
+    pairs = correlations * (steps**decays).mean(axis=1)
+    return (neighbours - pairs) / (1.0 - pairs), (1.0 + (rounds - 1) * pairs) / (1.0 - pairs)
 
 
 def _variance(logs: np.ndarray, squares: float) -> float:
