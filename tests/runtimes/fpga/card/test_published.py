@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from pathlib import Path
@@ -16,6 +17,7 @@ from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.card.timing import fidelity, latency_us
 from runtimes.fpga.cards import card_keys, load_card
 from tests.checkout import ROOT
+from tests.runtimes.fpga import predictions
 from tests.runtimes.fpga.published import (
     Predicted,
     Row,
@@ -118,3 +120,16 @@ def test_no_model_is_named_in_code_or_cards() -> None:
 
 def test_the_cards_are_those_of_the_tables() -> None:
     assert {row.card.lower() for row in ROWS} == set(card_keys())
+
+
+def test_the_predictions_are_those_of_the_model() -> None:
+    """Of the networks that need no torch; those of the others are made by the same command."""
+    written_rows = [
+        tuple(row.values())
+        for row in csv.DictReader(predictions.FILE.read_text("utf-8").splitlines())
+    ]
+    for network in (*predictions.table_networks(), *predictions.batches()):
+        predicted_rows = list(predictions.rows([network]))
+        assert [
+            row for row in written_rows if row[:2] == (network[0], str(network[1]))
+        ] == predicted_rows
