@@ -96,8 +96,6 @@ def readings_path(run: Run, result: RoundResult) -> Path:
 
 
 def _round_columns(run: Run, result: RoundResult) -> Row:
-    if result.readings_crc32 is None:
-        return {}
     readings = read_readings(readings_path(run, result))
     gpu = [reading for reading in readings if reading.device != CPU_DEVICE]
     readings = gpu or readings

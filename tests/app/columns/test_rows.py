@@ -12,10 +12,12 @@ import pytest
 
 from app.cases.column import Row
 from app.cases.columns import NAMES
+from app.cases.errors import FileError
 from app.cases.round import Check, RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import WORST_FIRST, Status
-from app.columns.rows import Rows
+from app.columns import rows as rows_module
+from app.columns.rows import Rows, fresh_rows
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.table import read_rows, to_csv
@@ -50,6 +52,23 @@ def test_figures_come_from_all_rounds_without_their_warm_up(folder: RunFolder) -
     assert (row["latency_min_us"], row["latency_max_us"]) == (1.0, 100.0)
     assert (row["iterations"], row["warmup_iterations"], row["rounds"]) == (100, 10, 2)
     assert row["throughput_per_s"] == pytest.approx(4 * 1e6 / (25.5 * 75.5) ** 0.5)
+
+
+def test_rows_of_all_cores_are_those_of_one(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for case in (CASE, OTHER, PACED):
+        for number in range(2):
+            record(folder, case, number, range(1, 51))
+    monkeypatch.setattr(rows_module, "_MANY", 1)
+    monkeypatch.setattr(rows_module, "_TOGETHER", 2)
+    monkeypatch.setattr(rows_module, "usable_cores", lambda: {0, 1})
+    run = read_run(folder.path)
+    rows = fresh_rows(run)
+    assert rows == Rows().of(run) and rows[0]["rounds"] == 2
+    run.samples_path(run.rounds[OTHER.case_id][1]).unlink()
+    with pytest.raises(FileError, match="can't be read"):
+        fresh_rows(run)
 
 
 def test_two_rounds_have_no_interval_and_the_row_says_why(folder: RunFolder) -> None:
