@@ -6,11 +6,8 @@ from collections import defaultdict
 from difflib import get_close_matches
 from functools import cache
 
-from exporters.models.cell_definitions import DEFINITIONS as CELLS
-from exporters.models.definitions import DEFINITIONS as MODELS
+from exporters.models.definitions import DEFINITIONS
 from exporters.models.digits import DEFINITIONS as DIGITS
-from exporters.models.layer_definitions import DEFINITIONS as LAYERS
-from exporters.models.zoo_definitions import DEFINITIONS as ZOO
 from exporters.types import Definition, GraphlapError
 
 
@@ -18,7 +15,7 @@ from exporters.types import Definition, GraphlapError
 def _by_name() -> dict[str, Definition]:
     """Every name and alias once; a name given twice is a fault of the catalogue itself."""
     definitions_by_name: dict[str, Definition] = {}
-    for definition in (*MODELS, *LAYERS, *CELLS, *ZOO, *DIGITS):
+    for definition in (*DEFINITIONS, *DIGITS):
         for name in (definition.name, *definition.aliases):
             if name in definitions_by_name:
                 raise GraphlapError(

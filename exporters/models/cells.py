@@ -167,11 +167,6 @@ class InvertedResidual(nn.Module):
         return x + self.body(x)
 
 
-def mobilenet_block(filters: int) -> nn.Module:
-    """[batch, filters, 32, 32] -> the same shape."""
-    return InvertedResidual(filters)
-
-
 class ResidualBlock(nn.Module):
     """Two 3x3 convolutions with batch norm beside a shortcut; no convolution has a bias.
 
@@ -205,16 +200,6 @@ class ResidualBlock(nn.Module):
         return torch.relu(self.body(x) + self.shortcut(x))
 
 
-def conv_block(filters: int) -> nn.Module:
-    """[batch, 32, 32, 32] -> [batch, filters, 16, 16]."""
-    return ResidualBlock(32, filters, stride=2)
-
-
-def identity_block(filters: int) -> nn.Module:
-    """[batch, filters, 32, 32] -> the same shape."""
-    return ResidualBlock(filters, filters, stride=1)
-
-
 class SkipConnection(nn.Module):
     """One branch is the input itself, each other a 3x3 convolution with bias and ReLU.
 
@@ -242,8 +227,3 @@ class SkipConnection(nn.Module):
         for branch in branches[1:]:
             total = total + branch
         return total
-
-
-def skip_connection(branches: int, merge: str) -> nn.Module:
-    """[batch, 32, 32, 32]; `merge` is "concat" or "add"."""
-    return SkipConnection(branches, merge)

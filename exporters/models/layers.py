@@ -156,19 +156,14 @@ def max_pool(space_axes: int, window: int, stride: int) -> nn.Module:
 
 
 class Reshape(nn.Module):
-    """[batch, ...] -> [batch, *shape]; the element counts must agree."""
+    """[batch, ...] -> [batch, *sizes]; the element counts must agree."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(self, sizes: list[int]) -> None:
         super().__init__()
-        self.shape = shape
+        self.sizes = sizes
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.reshape(x.shape[0], *self.shape)
-
-
-def reshape(shape: list[int]) -> nn.Module:
-    """Every axis but the batch goes into `shape`."""
-    return Reshape(tuple(shape))
+        return x.reshape(x.shape[0], *self.sizes)
 
 
 _BIAS_BOUND = 0.05

@@ -11,14 +11,15 @@ from numpy.lib.stride_tricks import sliding_window_view
 from torch import nn
 
 from exporters.inputs import seeded_inputs
-from exporters.models.catalogue import find
-from exporters.models.cell_definitions import DEFINITIONS
+from exporters.models.catalogue import by_suite, find
 from exporters.pytorch.counts import macs, parameter_counts
 from exporters.pytorch.module import build
 from exporters.types import Definition
 from tests.exporters.models.symbolic import assert_batch_is_symbolic_and_right
 from tests.exporters.support import WorkerProcess
 from tests.seldom import seldom_but
+
+DEFINITIONS = by_suite()["cells"]
 
 
 def _run(name: str, module: nn.Module | None = None) -> tuple[np.ndarray, np.ndarray]:

@@ -13,13 +13,14 @@ from numpy.lib.stride_tricks import sliding_window_view
 from torch import nn
 
 from exporters.inputs import seeded_inputs
-from exporters.models.catalogue import find
-from exporters.models.layer_definitions import DEFINITIONS
+from exporters.models.catalogue import by_suite, find
 from exporters.models.layers import same_padding
 from exporters.pytorch.module import build
 from exporters.types import Definition
 from tests.exporters.models.symbolic import assert_batch_is_symbolic_and_right
 from tests.exporters.support import WorkerProcess
+
+DEFINITIONS = by_suite()["layers"]
 
 
 def _family_names(*families: str) -> list[str]:

@@ -10,12 +10,13 @@ import torch
 from torch import nn
 
 from exporters.inputs import seeded_inputs
-from exporters.models.catalogue import find
-from exporters.models.zoo_definitions import DEFINITIONS
+from exporters.models.catalogue import by_suite, find
 from exporters.pytorch.counts import macs, parameter_counts
 from exporters.pytorch.module import build
 from exporters.types import Definition
 from tests.seldom import seldom_but
+
+DEFINITIONS = by_suite()["zoo"]
 
 PUBLISHED = {
     row["model"]: row
