@@ -11,10 +11,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.gui.editor.editor import SweepEditor
-from app.gui.launch.own_command import ReportWriter
-from app.gui.look.csv_file import write_csv
+from app.gui.launch import ReportWriter
 from app.gui.look.errors import errors_to
 from app.gui.look.preferences import Preferences
+from app.gui.look.text import write_csv
 from app.gui.plots.read.lit import samples_table
 from app.gui.run_feed import RunFeed
 from app.plan.command import command_line

@@ -1,7 +1,15 @@
-"""Runs that the window follows in threads: the open run, a second run, baselines, past runs."""
+"""Runs that the window follows in threads: the open run, a second run, baselines, past runs.
+
+Cyclic garbage is collected in the window's own thread, between two events. Python looks for cycles
+in whichever thread happens to allocate. A thread that follows a run would so find plots that the
+window has dropped, which Qt allows only the window's thread to destroy: PySide keeps their
+addresses until that thread runs Python code again, in the middle of a paint perhaps, and by then
+their parents may have destroyed them.
+"""
 
 from __future__ import annotations
 
+import gc
 import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QThread, QThreadPool, Signal
+from PySide6.QtCore import QAbstractEventDispatcher, QObject, QThread, QThreadPool, Signal, Slot
 
 from app.history.run_comparison import RunSide, history_for, side_of_manifest
 from app.history.trends import History, read_history
@@ -19,6 +27,31 @@ from app.run_folder.manifest import MANIFEST
 from app.runs.following.reader import RunReader
 from app.runs.following.state import RunState
 from exporters.types import GraphlapError
+
+
+class GarbageCollector(QObject):
+    """From its creation until `close` the only one that collects, as often as Python would."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        gc.disable()
+        self._events = QAbstractEventDispatcher.instance()
+        self._events.awake.connect(self.collect)
+
+    @Slot()
+    def collect(self) -> None:
+        """Collect the oldest generation that is due, and with it all younger ones."""
+        counts, limits = gc.get_count(), gc.get_threshold()
+        due = [number for number in range(3) if counts[number] > limits[number]]
+        if due and counts[0] > limits[0]:
+            gc.collect(due[-1])
+
+    def close(self) -> None:
+        """Hand collection back to Python, once no other thread of the window runs."""
+        if not gc.isenabled():
+            self._events.awake.disconnect(self.collect)
+            gc.enable()
+
 
 LIVE_S = 0.05
 IDLE_S, LONGEST_S = 1.0, 5.0

@@ -15,7 +15,7 @@ from PySide6.QtCore import QMessageLogContext, QTimer, QtMsgType, qInstallMessag
 from PySide6.QtWidgets import QApplication
 
 from app.cases.errors import PlanError
-from app.gui.launch.control import leave_last_core
+from app.gui.launch import leave_last_core
 from app.gui.look.errors import ErrorHooks
 from app.gui.look.icons import app_icon
 from app.gui.look.preferences import Preferences

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.capabilities.simulated_card.inference import CardRun
 from app.gui.follow import Baselines, ComparedRun, Follower, PastRuns, has_others
-from app.gui.launch.own_command import CardProcess, DamageCheck, damaged_cases
+from app.gui.launch import CardProcess, DamageCheck, damaged_cases
 from app.gui.plots.base import PlotView
 from app.gui.plots.read.lit import Lit
 from app.gui.plots.read.reading import Brush

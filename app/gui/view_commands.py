@@ -23,8 +23,8 @@ from PySide6.QtGui import QAction, QColor, QGuiApplication, QImage, QImageWriter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QFileDialog, QGraphicsView, QInputDialog, QMainWindow, QWidget
 
-from app.gui.look.csv_file import NotWritten, write_csv
 from app.gui.look.errors import errors_to
+from app.gui.look.text import NotWritten, write_csv
 from app.gui.look.theme import LIGHT, Theme
 from app.gui.plots.base import PlotView
 from app.gui.shell import Frame

@@ -1,16 +1,34 @@
-"""Every view of a run: where it stands, and what it is fed.
+"""Every view of a run as a row of a table, and the bar that brings them to the front.
 
-A literal table, so that adding a view is one line here and one file in `plots`.
+What a run has no data for is under "+". A place with several plots has a switch between them, and
+the controls of the plot in front stand at the end of the bar.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol, runtime_checkable
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QHBoxLayout,
+    QMenu,
+    QSizePolicy,
+    QStackedWidget,
+    QTabBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.capabilities.simulated_card.inference import CardRun
 from app.gui.plots.base import PlotView
+from app.gui.plots.graph import GraphView
+from app.gui.plots.operators import OperatorsView
 from app.gui.plots.style import Arrangement
 from app.history.run_comparison import RunSide
 from app.history.trends import History
@@ -159,3 +177,259 @@ class Views:
 
     def _select_views(self, how: Fed) -> list[PlotView]:
         return [self.by_key[spec.key] for spec in VIEWS if spec.fed == how]
+
+
+_LEAST_CONTROLS_LINES = 9
+"""The least width of the controls in heights of a line of text: Fit, and the way to the rest."""
+_AROUND_PX = 36
+"""Margins and spacing of the bar."""
+_PLACE_OF = {spec.key: spec.place for spec in VIEWS}
+
+
+class PlaceWidget(QWidget):
+    """The plots of a place, one at a time; `plot` is the key of the one in front."""
+
+    def __init__(self, place: Place, views: Views) -> None:
+        super().__init__()
+        self.place = place
+        self.plots = {spec.key: views.by_key[spec.key] for spec in place.views}
+        self.plot = next(iter(self.plots))
+        self.setAccessibleName(place.title)
+        self._stack = QStackedWidget()
+        self.bars = QStackedWidget()
+        for plot in self.plots.values():
+            self._stack.addWidget(plot)
+            self.bars.addWidget(plot.take_bar())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._stack)
+        self.switch = QWidget()
+        row = QHBoxLayout(self.switch)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        self._buttons = QButtonGroup(self)
+        self.choice = QToolButton()
+        self.choice.setAccessibleName(f"{place.title}: plot")
+        self.choice.setToolTip("Chooses which plot is shown.")
+        self.choice.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.choice.setMenu(QMenu(self.choice))
+        for spec in place.views if len(self.plots) > 1 else ():
+            row.addWidget(self._button(spec))
+            show = partial(self.show_plot, spec.key)
+            self.choice.menu().addAction(spec.title).triggered.connect(show)
+        row.addWidget(self.choice)
+        self.choice.hide()
+        self._widest = max((spec.brief or spec.title for spec in place.views), key=len)
+        self.show_plot(self.plot)
+
+    def _button(self, spec: ViewSpec) -> QToolButton:
+        button = QToolButton()
+        button.setText(spec.brief or spec.title)
+        button.setAccessibleName(spec.title)
+        button.setCheckable(True)
+        button.setToolTip(self.plots[spec.key].hint)
+        button.setProperty("switch", True)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.clicked.connect(partial(self.show_plot, spec.key))
+        self._buttons.addButton(button)
+        return button
+
+    def switch_width(self) -> int:
+        """What its switch takes with a button for each plot."""
+        return sum(button.sizeHint().width() for button in self._buttons.buttons())
+
+    def set_compact(self, compact: bool) -> None:
+        """Have one button with a menu for the switch, where there is no room for all."""
+        for button in self._buttons.buttons():
+            button.setVisible(not compact)
+        self.choice.setVisible(compact and bool(self._buttons.buttons()))
+
+    def choice_width(self) -> int:
+        """What its switch takes as one button, whichever plot is in front."""
+        current_text = self.choice.text()
+        self.choice.setText(self._widest)
+        self.choice.setMinimumWidth(self.choice.sizeHint().width())
+        self.choice.setText(current_text)
+        return self.choice.minimumWidth() if self._buttons.buttons() else 0
+
+    @property
+    def has_data(self) -> bool:
+        """Whether any of its plots has something to show in this run."""
+        return any(plot.offers() for plot in self.plots.values())
+
+    def show_plot(self, key: str, *_: object) -> None:
+        """Bring one of its plots to the front."""
+        self.plot = key
+        place = list(self.plots).index(key)
+        self._stack.setCurrentIndex(place)
+        self.bars.setCurrentIndex(place)
+        if self._buttons.buttons():
+            button = self._buttons.buttons()[place]
+            button.setChecked(True)
+            self.choice.setText(button.text())
+
+
+class ViewArea(QWidget):
+    """`shown` names the place that came to the front."""
+
+    shown = Signal(str)
+
+    def __init__(self, views: Views, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("views")
+        self.places = {place.key: PlaceWidget(place, views) for place in PLACES}
+        self._keys: list[str] = []
+        self._requested_place = ""
+        self._stamp: object = None
+        self.bar = QTabBar()
+        self.bar.setAccessibleName("views of the run")
+        self.bar.setDrawBase(False)
+        self.bar.setExpanding(False)
+        self.bar.setUsesScrollButtons(False)
+        self.bar.setElideMode(Qt.TextElideMode.ElideNone)
+        self.plus = QToolButton()
+        self.plus.setText("+")
+        self.plus.setAccessibleName("more views")
+        self.plus.setToolTip("Views that this run has no data for yet, or that have no room here.")
+        self.plus.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.plus.setMenu(QMenu(self.plus))
+        self._stack, self._switches, self._bars = (QStackedWidget() for _ in range(3))
+        for place in self.places.values():
+            self._stack.addWidget(place)
+            self._switches.addWidget(place.switch)
+            self._bars.addWidget(place.bars)
+        self._lay_out()
+        self.bar.currentChanged.connect(self._tab_changed)
+        self._later = QTimer(self, singleShot=True, interval=0)
+        self._later.timeout.connect(self.update_places)
+        for view in views.by_key.values():
+            view.stale.connect(self._update_later)
+        operators, graph = views.by_key["operators"], views.by_key["graph"]
+        if isinstance(operators, OperatorsView) and isinstance(graph, GraphView):
+            operators.node_asked.connect(graph.find_box.setText)
+            operators.node_asked.connect(lambda _: self.show_view("graph"))
+        self.update_places()
+
+    def _lay_out(self) -> None:
+        self.head = QWidget()
+        row = QHBoxLayout(self.head)
+        row.setContentsMargins(4, 0, 4, 0)
+        row.setSpacing(6)
+        row.addWidget(self.bar)
+        row.addWidget(self.plus)
+        row.addWidget(self._switches)
+        self._bars.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._bars.setMinimumWidth(_LEAST_CONTROLS_LINES * self.fontMetrics().height())
+        row.addWidget(self._bars, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.head)
+        column.addWidget(self._stack, 1)
+
+    @property
+    def current(self) -> str:
+        """The key of the place in front."""
+        return self._keys[self.bar.currentIndex()]
+
+    def has(self, key: str) -> bool:
+        """Whether a place or a plot is called so."""
+        return key in self.places or key in _PLACE_OF
+
+    @property
+    def plot(self) -> str:
+        """The key of the plot in front."""
+        return self.places[self.current].plot
+
+    def show_view(self, key: str) -> None:
+        """Bring a place, or one of its plots, to the front."""
+        place = _PLACE_OF.get(key, key)
+        if key in self.places[place].plots:
+            self.places[place].show_plot(key)
+        self._requested_place = place
+        self.update_places()
+        self.bar.setCurrentIndex(self._keys.index(place))
+        self._bring(place)
+
+    def update_places(self) -> None:
+        """Have in the bar what this run has data for, and what was asked for, as far as it fits."""
+        current_key = self._requested_place or (self.current if self._keys else "")
+        places = [key for key, place in self.places.items() if self._is_named(place, current_key)]
+        stamp = (places, current_key, self.width())
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._name(places, current_key)
+            self._fit(places, current_key)
+
+    def _fit(self, texts: list[str], text: str) -> None:
+        """Make the switches compact, then leave the last tabs to "+", until the rest has room."""
+        widths = [self.bar.tabRect(place).width() for place in range(self.bar.count())]
+        used_width = self.plus.sizeHint().width() + self._bars.minimumWidth() + _AROUND_PX
+        widest = max(place.switch_width() for place in self.places.values())
+        compact = sum(widths) + used_width + widest > self.width()
+        for place in self.places.values():
+            place.set_compact(compact)
+        choice = max(place.choice_width() for place in self.places.values())
+        room = self.width() - used_width - (choice if compact else widest)
+        fitting = list(texts)
+        while sum(widths) > room and len(fitting) > 1:
+            last = next(key for key in reversed(fitting) if key != text)
+            del widths[fitting.index(last)]
+            fitting.remove(last)
+        if fitting != texts:
+            self._name(fitting, text)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        self.update_places()
+
+    def _is_named(self, place: PlaceWidget, text: str) -> bool:
+        return (
+            place.place.key == text or place.has_data or (not self._keys and place.place.is_usual)
+        )
+
+    def _name(self, texts: list[str], text: str) -> None:
+        self.bar.blockSignals(True)
+        while self.bar.count():
+            self.bar.removeTab(0)
+        self._keys = texts
+        for key in texts:
+            self.bar.setTabToolTip(self.bar.addTab(self.places[key].place.title), _hint(self, key))
+        if text in texts:
+            self.bar.setCurrentIndex(texts.index(text))
+        self.bar.blockSignals(False)
+        menu = self.plus.menu()
+        menu.clear()
+        for key, place in self.places.items():
+            if key not in texts:
+                action = QAction(place.place.title, menu)
+                action.triggered.connect(partial(self._on_choice, key))
+                menu.addAction(action)
+        self.plus.setVisible(not menu.isEmpty())
+        self._bring(self.current)
+
+    def _on_choice(self, key: str, *_: object) -> None:
+        self.show_view(key)
+
+    def _tab_changed(self, place: int) -> None:
+        if place >= 0:
+            self._requested_place = self._keys[place]
+            self._bring(self._requested_place)
+
+    def _bring(self, key: str) -> None:
+        place = self.places[key]
+        widget_before = self._stack.currentWidget()
+        self._stack.setCurrentWidget(place)
+        self._switches.setCurrentWidget(place.switch)
+        self._switches.setVisible(len(place.plots) > 1)
+        self._bars.setCurrentWidget(place.bars)
+        if widget_before is not place:
+            self.shown.emit(key)
+
+    def _update_later(self) -> None:
+        if not self._later.isActive():
+            self._later.start()
+
+
+def _hint(area: ViewArea, key: str) -> str:
+    return next(iter(area.places[key].plots.values())).hint

@@ -15,19 +15,19 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from app.gui.actions import ACTIONS, RecentMenu, add_undo, add_views, build_actions, menu
-from app.gui.case_commands import BaselineCommands, RowCommands
+from app.gui.batch import LogPanel, QueuePanel
 from app.gui.editor.editor import SweepEditor
 from app.gui.file_commands import TAKEN, FileCommands, paths_of
-from app.gui.garbage import GarbageCollector
-from app.gui.help_commands import HelpCommands
-from app.gui.launch.control import RunControl, SweepQueue, log_of
+from app.gui.follow import GarbageCollector
+from app.gui.launch import RunControl, SweepQueue, log_of
 from app.gui.look.errors import ErrorDialog, errors_to, show_error
 from app.gui.look.icons import glyph
 from app.gui.look.preferences import Preferences
 from app.gui.look.style_sheet import apply_theme, prepare_application
 from app.gui.look.terms import in_fields
-from app.gui.palette_entries import (
+from app.gui.palette import (
     Finder,
+    HelpCommands,
     of_actions,
     of_baselines,
     of_cases,
@@ -36,19 +36,17 @@ from app.gui.palette_entries import (
     of_terms,
     of_views,
 )
-from app.gui.panels.batch import LogPanel, QueuePanel
 from app.gui.panels.case_tree import CaseTree
 from app.gui.panels.progress import ProgressLine
 from app.gui.panels.warnings import WarningsBadge
 from app.gui.plots.compare import CompareView
-from app.gui.run_commands import EditorCommands, RunCommands
+from app.gui.run_commands import BaselineCommands, EditorCommands, RowCommands, RunCommands
 from app.gui.run_feed import RunFeed
 from app.gui.shell import Frame, Header
 from app.gui.start import StartPage
 from app.gui.tables.results import ResultsTable
-from app.gui.view_area import ViewArea
 from app.gui.view_commands import Exportable, ViewCommands
-from app.gui.views import Views
+from app.gui.views import ViewArea, Views
 from app.runs.following.state import RunState
 from exporters.types import GraphlapError
 

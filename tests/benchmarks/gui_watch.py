@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QSocketNotifier, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.gui.launch.control import leave_last_core
+from app.gui.launch import leave_last_core
 from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from app.run_folder.manifest import MANIFEST

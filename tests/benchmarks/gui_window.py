@@ -18,7 +18,7 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.cases.round import RECORD
-from app.gui.launch.control import leave_last_core
+from app.gui.launch import leave_last_core
 from app.gui.main import shown_window
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from PySide6.QtGui import QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QLineEdit
 
 from app.gui.look.preferences import Preferences
-from app.gui.panels.palette import Palette
+from app.gui.palette import Palette
 from app.gui.plots.base import PlotView
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow

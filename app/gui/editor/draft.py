@@ -1,14 +1,19 @@
-"""Drafts of the composer: undo steps, and checks off the thread of the window."""
+"""Drafts of the composer: what they begin with, undo steps, checks off the thread of the window."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QThreadPool, Signal
 from PySide6.QtGui import QUndoCommand
+from PySide6.QtWidgets import QMenu, QPushButton
 
 from app.plan.plan import Plan
+from app.plan.plan_files import load_suite, suite_names
+from app.plan.settings.sweep import Sweep
+from app.plan.studies import shipped_plan, study_names
 
 
 class DraftStep(QUndoCommand):
@@ -100,3 +105,34 @@ class Background(QObject):
             answer(result)
         else:
             on_error(error)
+
+
+FIRST = Plan(
+    name="first-look",
+    sweeps=(Sweep(models=("cnn_tiny", "lstm_tiny"), runtimes=("ort-cpu",)),),
+)
+"""Two small models on the runtime that every installation has: a result in seconds."""
+
+
+class PresetButton(QPushButton):
+    """`chosen` carries a draft and what to call the step in the undo list."""
+
+    chosen = Signal(object, str)
+
+    def __init__(self) -> None:
+        super().__init__("Start from a suite or study")
+        self.setAccessibleName("presets and suites")
+        self.setToolTip("Fill the form with a plan that ships")
+        menu = QMenu(self)
+        self.setMenu(menu)
+        menu.addAction("First measurement", lambda: self.chosen.emit(FIRST, "first measurement"))
+        for heading, names, load in (
+            ("Suites", suite_names(), load_suite),
+            ("Studies", study_names(), lambda name: shipped_plan(f"study-{name}")),
+        ):
+            menu.addSection(heading)
+            for name in names:
+                menu.addAction(name, partial(self._choose, name, load))
+
+    def _choose(self, name: str, load: Callable[[str], Plan]) -> None:
+        self.chosen.emit(load(name), f"preset {name}")

@@ -24,12 +24,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.formatting.text import counted, duration
-from app.gui.editor.draft import Background, DraftStep
+from app.gui.editor.draft import Background, DraftStep, PresetButton
 from app.gui.editor.fields import Fold
 from app.gui.editor.grid_form import GridForm
+from app.gui.editor.pickers import runtime_facts
 from app.gui.editor.plan_form import PlanBar, PlanForm
-from app.gui.editor.presets import PresetButton
-from app.gui.editor.runtimes import runtime_facts
 from app.gui.look.terms import in_fields
 from app.gui.look.text import PlainLabel
 from app.plan.estimate import Estimate, check_plan, model_faults

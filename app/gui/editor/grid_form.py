@@ -30,8 +30,7 @@ from app.gui.editor.fields import (
     add_row,
     option_field,
 )
-from app.gui.editor.models import ModelPicker
-from app.gui.editor.runtimes import RuntimePicker
+from app.gui.editor.pickers import ModelPicker, RuntimePicker
 from app.gui.look.terms import TERMS
 from app.gui.look.text import PlainLabel, plain_tip
 from app.machine import installed_runtimes

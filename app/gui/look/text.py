@@ -1,17 +1,22 @@
-"""Names and foreign texts in labels: shortened to their room, never read as HTML."""
+"""Names and foreign texts: shortened to their room, never read as HTML nor as a formula."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
-from app.formatting.text import printable
+from app.formatting.text import printable, storable
+from app.run_folder.files import replacing
+from app.run_folder.table import csv_line, neutralise_formula
+from exporters.types import GraphlapError
 
 
 class PlainLabel(QLabel):
@@ -165,3 +170,29 @@ def _fit(part: str, size: int) -> str:
         return part
     tail = (size - 1) // 2
     return f"{part[: size - 1 - tail]}…{part[len(part) - tail :]}"
+
+
+Table = tuple[list[str], list[list[object]]]
+"""Column names and rows."""
+
+
+class NotWritten(GraphlapError):
+    """A picture or table could not be written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} could not be written", "choose a folder that you may write to")
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """UTF-8, `.` decimals, empty for None and NaN; text a spreadsheet would run is quoted."""
+    try:
+        with replacing(path) as file:
+            file.writelines(csv_line(map(_cell, row)).encode() for row in (header, *rows))
+    except OSError as error:
+        raise NotWritten(path) from error
+
+
+def _cell(value: object) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return neutralise_formula(storable(value)) if isinstance(value, str) else str(value)

@@ -15,9 +15,8 @@ from PySide6.QtWidgets import QGraphicsScene, QHBoxLayout, QToolButton, QVBoxLay
 
 from app.formatting.case_labels import shared_and_distinct
 from app.gui.look.controls import Choice, ControlBar, Switch
-from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay, plot_font
-from app.gui.look.text import PlainLabel
+from app.gui.look.text import PlainLabel, Table
 from app.gui.look.theme import LIGHT, Theme
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend

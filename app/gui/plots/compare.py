@@ -16,8 +16,8 @@ from app.comparison.judge import ComparedCase, Comparison, Sides, interval_note
 from app.comparison.measured_case import COMPARED
 from app.console.verdicts import run_variation_notes
 from app.formatting.text import CLOCK_TEXT, counted, interval, latency
-from app.gui.look.csv_file import Table
 from app.gui.look.overlay import plot_font
+from app.gui.look.text import Table
 from app.gui.look.theme import Theme, verdict_color
 from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry

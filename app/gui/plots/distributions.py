@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.formatting.text import interval, time_text
 from app.gui.look.controls import Switch
-from app.gui.look.csv_file import Table
+from app.gui.look.text import Table
 from app.gui.plots.axes import NinesAxis, PercentAxis, nines_of, time_axis
 from app.gui.plots.base import PlotView
 from app.gui.plots.figure_view import FigureView

@@ -14,8 +14,8 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QLineEdit, QStyleOptionGraphicsItem, QWidget
 
 from app.formatting.text import counted
-from app.gui.look.csv_file import Table
 from app.gui.look.overlay import plot_font
+from app.gui.look.text import Table
 from app.gui.look.theme import Theme
 from app.gui.plots.base import PlotView
 from app.gui.plots.graph_layout import (

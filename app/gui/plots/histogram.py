@@ -13,9 +13,8 @@ from PySide6.QtWidgets import QWidget
 
 from app.formatting.text import counted
 from app.gui.look.controls import Choice, Switch
-from app.gui.look.csv_file import Table
 from app.gui.look.overlay import plot_font
-from app.gui.look.text import shorter
+from app.gui.look.text import Table, shorter
 from app.gui.plots.axes import NamesAxis, SolidAxis, count_axis, share_axis, time_axis
 from app.gui.plots.histogram_panels import (
     MOST_FILLED,

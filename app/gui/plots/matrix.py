@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from app.cases.status import STATUSES, Tone
 from app.formatting.text import interval, latency, rate_interval, rate_text, significant, time_text
 from app.gui.look.controls import Choice, Switch
-from app.gui.look.csv_file import Table
 from app.gui.look.overlay import plot_font
+from app.gui.look.text import Table
 from app.gui.look.theme import Theme, mixed
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.reading import CELL, Brush, Spot, SpotReader

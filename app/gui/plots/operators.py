@@ -15,7 +15,7 @@ from app.capabilities.simulated_card.inference import CardRun
 from app.cases.jobs import OperatorTimes
 from app.formatting.text import CLOCK_TEXT, amount, counted, significant, time_text
 from app.gui.look.controls import Choice
-from app.gui.look.csv_file import Table
+from app.gui.look.text import Table
 from app.gui.look.theme import runtime_color
 from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.formatting.text import CLOCK_TEXT, figure
 from app.gui.look.controls import Choice
-from app.gui.look.csv_file import Table
+from app.gui.look.text import Table
 from app.gui.plots.figure_view import FigureView, place
 from app.gui.plots.marks import NameLayer
 from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry, remark, series_entries

@@ -8,7 +8,7 @@ from app.capabilities.largest_batch.search import largest_fit, stopped_by
 from app.capabilities.tuning.answer import Rung, TuneAnswer, value_text
 from app.cases.objectives import Goal
 from app.cases.status import FAILED, FITS, Status
-from app.gui.look.csv_file import Table
+from app.gui.look.text import Table
 from app.gui.plots.figure_view import FigureView
 from app.plot_data.series import Series, batch, variants
 from app.present.figure import Axis, Figure, Mark

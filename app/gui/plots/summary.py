@@ -23,8 +23,8 @@ from app.formatting.text import (
     ratio_interval,
     significant,
 )
-from app.gui.look.csv_file import Table
 from app.gui.look.overlay import plot_font
+from app.gui.look.text import Table
 from app.gui.look.theme import Theme
 from app.gui.plots.read.reading import CELL, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.formatting.text import counted
 from app.gui.look.controls import Choice, Switch
-from app.gui.look.csv_file import Table
+from app.gui.look.text import Table
 from app.gui.plots.axes import NamesAxis, time_axis
 from app.gui.plots.lanes import (
     Lane,

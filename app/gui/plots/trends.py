@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.formatting.text import CLOCK_TEXT, figure, is_too_noisy, latency, rate_text, significant
 from app.gui.look.controls import Choice
-from app.gui.look.csv_file import Table
+from app.gui.look.text import Table
 from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import RateMark, RateMarks

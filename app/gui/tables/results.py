@@ -18,12 +18,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.controls import Choice
-from app.gui.look.csv_file import Table
+from app.gui.look.text import Table
 from app.gui.look.theme import Theme
-from app.gui.tables.columns_menu import ColumnsMenu
 from app.gui.tables.filter import FILTER_HINT, GROUP_ROLE, ResultsFilter, ShownRows
 from app.gui.tables.model import HeldAgainst, ResultsModel
-from app.gui.tables.view import Kept, table_view
+from app.gui.tables.view import ColumnsMenu, Kept, table_view
 from app.plan.plan import Plan
 from app.plot_data.series import Baseline, Series
 from app.run_folder.table import neutralise_formula

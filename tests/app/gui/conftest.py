@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from app.gui.launch.control import BatchChild
+from app.gui.launch import BatchChild
 from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
 from tests.app.gui.runs import wait_for_end

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.cases.status import Status
-from app.gui.launch.control import BatchChild
+from app.gui.launch import BatchChild
 from app.machine.environment import describe_host
 from app.plan.plan import Plan, named_lengths, parse_plan
 from app.plan.settings.sweep import Sweep

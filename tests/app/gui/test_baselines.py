@@ -1,4 +1,4 @@
-"""Baselines in the whole window: of the run itself and of others, in plots, strip and table."""
+"""Baselines in the whole window: of the run itself and of others, drawn, judged, named."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
+from app.gui.look.preferences import Preferences
 from app.gui.plots.base import PlotView
 from app.gui.plots.histogram import HistogramView
 from app.gui.window import MainWindow
 from tests.app.gui.runs import new_run, record_round, records
-from tests.app.gui.windows import dialogs, open_run
+from tests.app.gui.windows import asked_for_menu, dialogs, do, menu_of, open_run, palette, words
 
 CASES = tuple(Case("mlp", "fake", threads=threads) for threads in (1, 2, 3))
 OTHERS = (CASES[0], CASES[1], Case("cnn_tiny", "fake"))
@@ -151,3 +153,120 @@ def test_without_an_open_run_the_remedy_is_told(window: MainWindow) -> None:
     (dialog,) = dialogs(window)
     assert "Ctrl+O" in dialog.whole
     dialog.close()
+
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+def _short_run(path: Path) -> Path:
+    with new_run(path, CASES) as folder:
+        for place, case in enumerate(CASES):
+            base = 100.0 * (1 + place)
+            record_round(folder, case, 0, records([base + k % 7 for k in range(300)]))
+    return path
+
+
+@pytest.fixture
+def named(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> MainWindow:
+    """A window in which two rows of the open run and another run are baselines."""
+    open_run(window, qtbot, _short_run(tmp_path / "named"))
+    _press_baseline(window, 0)
+    _press_baseline(window, 1)
+    window.feed.baselines.add_run(_short_run(tmp_path / "tuesday"))
+    qtbot.waitUntil(lambda: len(_names(window)) == 3, timeout=20_000)
+    with qtbot.waitActive(window):
+        window.activateWindow()
+    return window
+
+
+def _names(window: MainWindow) -> list[str]:
+    rows = window.series_list.baselines.rows
+    return [rows.item(row).text() for row in range(rows.count())]
+
+
+def _type_name(window: MainWindow, text: str) -> None:
+    """Into the line that stands over the row whose name is asked for."""
+    (line,) = window.series_list.baselines.rows.findChildren(QLineEdit)
+    line.selectAll()
+    QTest.keyClick(line, Qt.Key.Key_Delete)
+    QTest.keyClicks(line, text)
+    QTest.keyClick(line, Qt.Key.Key_Return)
+
+
+def _legend(window: MainWindow) -> set[str]:
+    window.frame.show_key("histogram")
+    view = window.views.by_key["histogram"]
+    view.refresh()
+    return {e.text for e in view.legend._entries if e.text.startswith("baseline ")}
+
+
+def _headings(window: MainWindow) -> list[str]:
+    return [
+        column.title for column in window.table.model.columns if column.title.startswith("p50 / ")
+    ]
+
+
+def test_a_name_is_typed_taken_everywhere_undone_and_redone(
+    named: MainWindow, qtbot: QtBot
+) -> None:
+    texts = _names(named)
+    assert texts == ["mlp · fake · 1 thread", "mlp · fake · 2 threads", "tuesday"]
+    QTest.keyClick(named, Qt.Key.Key_F2)
+    _type_name(named, "  after   the patch ")
+    new_names = [*texts[:2], "after the patch"]
+    qtbot.waitUntil(lambda: _names(named) == new_names, timeout=10_000)
+    assert "baseline after the patch" in _legend(named)
+    assert "p50 / after the patch" in _headings(named)
+    QTest.keyClick(named, Qt.Key.Key_Z, CONTROL)
+    qtbot.waitUntil(lambda: _names(named) == texts, timeout=10_000)
+    assert "p50 / tuesday" in _headings(named) and "baseline tuesday" in _legend(named)
+    QTest.keyClick(named, Qt.Key.Key_Z, CONTROL | SHIFT)
+    qtbot.waitUntil(lambda: _names(named) == new_names, timeout=10_000)
+
+
+def test_a_row_is_named_from_its_menu_and_the_name_outlives_the_window(
+    named: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    rows = named.series_list.baselines.rows
+    position = rows.visualItemRect(rows.item(0)).center()
+    QTest.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=position)
+    asked_for_menu(rows.viewport(), QContextMenuEvent.Reason.Mouse, position)
+    menu = menu_of(qtbot)
+    assert words(menu) == ["Rename baseline…", "Clear baselines"]
+    do(menu, "Rename")
+    _type_name(named, "one thread")
+    qtbot.waitUntil(lambda: _names(named)[0] == "one thread", timeout=10_000)
+    named.close()
+    later = MainWindow(Preferences(tmp_path / "window.ini"))
+    qtbot.addWidget(later)
+    later.show()
+    open_run(later, qtbot, tmp_path / "named")
+    _press_baseline(later, 0)
+    qtbot.waitUntil(lambda: _names(later) == ["one thread"], timeout=20_000)
+    later.close()
+
+
+def test_the_palette_finds_a_baseline_and_an_empty_name_is_its_own_again(
+    named: MainWindow, qtbot: QtBot
+) -> None:
+    named.series_list.baselines.renamed.emit(
+        named.series_list.baselines.baselines[1].key, "two threads"
+    )
+    qtbot.waitUntil(lambda: _names(named)[1] == "two threads", timeout=10_000)
+    dialog = palette(named)
+    QTest.keyClicks(dialog.line, "rename baseline two")
+    QTest.keyClick(dialog.line, Qt.Key.Key_Return)
+    _type_name(named, "")
+    qtbot.waitUntil(lambda: _names(named)[1] == "mlp · fake · 2 threads", timeout=10_000)
+
+
+def test_a_name_that_another_has_is_refused_with_a_remedy(named: MainWindow, qtbot: QtBot) -> None:
+    texts = _names(named)
+    QTest.keyClick(named, Qt.Key.Key_F2)
+    _type_name(named, texts[0])
+    qtbot.waitUntil(lambda: bool(dialogs(named)), timeout=10_000)
+    (dialog,) = dialogs(named)
+    assert "nother baseline is called" in dialog.whole
+    dialog.close()
+    assert _names(named) == texts

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.gui.panels.palette import Palette
+from app.gui.palette import Palette
 from app.gui.shell import COMPOSER
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
@@ -31,9 +31,17 @@ from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from exporters import install_layout
-from tests.app.gui.hands import asked_for_menu, do, menu_of, palette, words
 from tests.app.gui.runs import new_run, record_round, records, tiny_model
-from tests.app.gui.windows import dialogs, open_run, seen
+from tests.app.gui.windows import (
+    asked_for_menu,
+    dialogs,
+    do,
+    menu_of,
+    open_run,
+    palette,
+    seen,
+    words,
+)
 
 PLAN = Plan(
     rounds=2,

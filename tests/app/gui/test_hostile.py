@@ -13,8 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.formatting.text import printable
-from app.gui.look.csv_file import write_csv
-from app.gui.look.text import PlainLabel, caption, plain_tip
+from app.gui.look.text import PlainLabel, caption, plain_tip, write_csv
 from app.gui.window import MainWindow
 from app.run_folder.folder import RunFolder
 from exporters.diagnostics.catalogue import diagnostic

@@ -1,8 +1,9 @@
-"""The state that the window shows is that of what measures, and what a run holds beside it."""
+"""The state that the window shows is that of what measures, and of what lies in the folder."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -15,14 +16,18 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.columns.rows import Rows
+from app.gui.launch import damaged_cases
+from app.gui.plots.style import legend_text
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
+from app.insights.quality import quality_of
 from app.insights.rules import find_insights
 from app.plan.plan import Plan, parse_plan
 from app.plot_data.series import variants
 from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
+from app.runs.verify import verify
 from tests.app.gui.runs import fake_plan, new_run, record_round, records, tiny_model
 from tests.app.gui.synthetic import series
 from tests.app.gui.windows import TIMEOUT_MS, open_run, run_plan, seen, statuses
@@ -172,3 +177,59 @@ def test_a_click_on_what_was_noticed_shows_its_cases_in_the_view_that_shows_it(
     assert window.views.by_key["histogram"].isVisible()
     qtbot.waitUntil(lambda: seen(window).visible_keys == (CASES[6].case_id,), timeout=10_000)
     assert {entry.view for entry in seen(window).insights} <= {view.key for view in VIEWS}
+
+
+PAIR = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in (1, 2))
+
+
+@pytest.fixture
+def sound_run(tmp_path: Path) -> Path:
+    """Two sound cases of one round, ended."""
+    with new_run(tmp_path / "sound_run", PAIR) as folder:
+        for case in PAIR:
+            record_round(folder, case, 0, records([50.0 + k % 7 for k in range(400)]))
+        LiveFile(folder).write(Live("finished", rounds_total=2, rounds_done=2), always=True)
+        write_tables(folder, Rows().of(read_run(folder.path)))
+    return tmp_path / "sound_run"
+
+
+@pytest.mark.parametrize("kind", ["short", "noise"])
+def test_broken_samples_are_told_of_the_run_and_drawn_at_their_case(
+    window: MainWindow, qtbot: QtBot, sound_run: Path, kind: str
+) -> None:
+    """A cut file and one with noise in it were once drawn as if nothing was wrong."""
+    (path,) = (sound_run / "samples").glob(f"{PAIR[0].case_id}.*")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:1001] if kind == "short" else b"\xff" * 400 + whole[400:])
+    findings = tuple(entry for entry in verify(sound_run).findings if not entry.harmless)
+    assert findings, "verify sees it"
+    open_run(window, qtbot, sound_run)
+    qtbot.waitUntil(lambda: any(entry.damage for entry in seen(window).series), timeout=60_000)
+    state = seen(window)
+    assert [problem.cause for problem in state.damaged] == [
+        f"{f.file} {f.problem}" for f in findings
+    ]
+    assert window.badge.groups[0].cause == "Damaged files"
+    assert path.name in window.badge.headline
+    broken_series, sound = (state.of(case.case_id) for case in PAIR)
+    assert broken_series is not None and sound is not None
+    assert quality_of(broken_series) == "doubted" and "damaged" in legend_text(broken_series)
+    assert not sound.damage
+
+
+def test_a_sound_run_says_nothing_of_damage(
+    window: MainWindow, qtbot: QtBot, sound_run: Path
+) -> None:
+    open_run(window, qtbot, sound_run)
+    with qtbot.waitSignal(window.feed.damage.found, timeout=60_000) as blocker:
+        pass
+    assert blocker.args[1] == ()
+    assert not seen(window).damaged
+    assert all(group.cause != "Damaged files" for group in window.badge.groups)
+
+
+def test_lost_samples_are_told_by_their_cases(sound_run: Path) -> None:
+    shutil.rmtree(sound_run / "samples")
+    (sound_run / "samples").mkdir()
+    damage = damaged_cases(verify(sound_run).findings)
+    assert damage.keys() == {case.case_id for case in PAIR}

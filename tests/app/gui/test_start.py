@@ -1,11 +1,22 @@
-"""The window's process as a whole: what it loads, and what it says without a display."""
+"""The window's process as a whole: what it loads, says and writes, and its entry on a desktop."""
 
+from __future__ import annotations
+
+import configparser
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from app.cases.case import Case
+from app.gui.desktop_entry import install_desktop
+from exporters.types import GraphlapError
+from tests.app.gui.runs import new_run, record_round, records
+from tests.checkout import ROOT
 
 ENGINES = ("torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings")
 LATER = ("scipy",)
@@ -101,3 +112,84 @@ def test_a_run_folder_is_opened_and_a_model_goes_to_the_editor(tmp_path: Path) -
     assert result.stdout.strip() == "monday", result.stderr
     result = _run("-c", OPENED, str(model), **places)
     assert result.stdout.strip() == repr((str(model),)), result.stderr
+
+
+_CASES = [Case(model, "fake", threads=n) for model in ("mlp", "cnn_tiny") for n in (1, 2)]
+_ROUND_OF_ACTIONS = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from app.gui import main
+from app.gui.views import VIEWS
+
+run, other = map(Path, sys.argv[1:])
+made = []
+shown_window = main.shown_window
+
+def act():
+    window = made[0]
+    for folder in (run, other):
+        window.open_run(folder)
+        while window.feed.state is None or window.feed.folder != folder:
+            QTest.qWait(20)
+        for spec in VIEWS:
+            window.frame.show_key(spec.key)
+            QTest.qWait(100)
+        window.toggle_theme()
+        QTest.qWait(100)
+    window.compare_with(run)
+    QTest.qWait(300)
+    window.resize(900, 560)
+    window.actions_by_key["fill"].trigger()
+    QTest.qWait(100)
+    print("done")
+    window.close()
+
+def shown():
+    made.append(shown_window())
+    QTimer.singleShot(0, act)
+    return made[0]
+
+main.shown_window = shown
+sys.exit(main.main())
+"""
+
+
+@pytest.mark.rare
+def test_a_window_writes_nothing_to_standard_error(tmp_path: Path) -> None:
+    for name in ("run", "other"):
+        with new_run(tmp_path / name, _CASES) as folder:
+            for place, case in enumerate(_CASES):
+                for number in range(3):
+                    samples = records([50.0 + 9 * place + (k * k) % 17 for k in range(400)])
+                    record_round(folder, case, number, samples)
+    env = {
+        **os.environ,
+        "QT_QPA_PLATFORM": "offscreen",
+        "XDG_CONFIG_HOME": str(tmp_path / "home"),
+        "XDG_CACHE_HOME": str(tmp_path / "home"),
+    }
+    runs = [str(tmp_path / name) for name in ("run", "other")]
+    command = [sys.executable, "-c", _ROUND_OF_ACTIONS, *runs]
+    child = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert (child.returncode, child.stdout, child.stderr) == (0, "done\n", "")
+
+
+def test_the_entry_names_a_program_that_is_there_and_its_icon(tmp_path: Path) -> None:
+    entry, icon = install_desktop(tmp_path)
+    config_parser = configparser.ConfigParser(interpolation=None)
+    config_parser.read(entry, "utf-8")
+    values = config_parser["Desktop Entry"]
+    program = shlex.split(values["exec"])[0]
+    assert shutil.which(program)
+    assert values["type"] == "Application"
+    assert icon.stem == values["icon"]
+    assert icon.read_text("utf-8").startswith("<svg")
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "applications").write_text("a file in the way")
+    with pytest.raises(GraphlapError, match="XDG_DATA_HOME"):
+        install_desktop(tmp_path)

@@ -1,4 +1,4 @@
-"""The table of views, and every view of runs of one, six and forty series."""
+"""The bar of views: what it names, what is under "+", and how plots of one place take turns."""
 
 from __future__ import annotations
 
@@ -8,10 +8,167 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.gui.views import VIEWS, Fed, Views
+from app.gui.plots.graph import GraphView
+from app.gui.plots.operators import OperatorsView, OperatorTime
+from app.gui.views import PLACES, VIEWS, Fed, ViewArea, Views
+from app.plot_data.series import Series
+from tests.app.gui.plots.views import checks, finished, live, residual_model
 from tests.checkout import ROOT
+
+
+@pytest.fixture
+def area(qtbot: QtBot) -> ViewArea:
+    view_area = ViewArea(Views())
+    qtbot.addWidget(view_area)
+    view_area.resize(1000, 600)
+    view_area.show()
+    qtbot.waitExposed(view_area)
+    return view_area
+
+
+def _feed(area: ViewArea, cases: list[Series]) -> None:
+    for spec in VIEWS:
+        if spec.fed in ("shown", "all"):
+            area.places[spec.place].plots[spec.key].set_series(cases)
+    QApplication.processEvents()
+
+
+def _tab_names(area: ViewArea) -> list[str]:
+    return [area.bar.tabText(k) for k in range(area.bar.count())]
+
+
+def _under_plus(area: ViewArea) -> list[str]:
+    return [action.text() for action in area.plus.menu().actions()]
+
+
+def test_the_bar_names_what_the_run_has_data_for_and_the_rest_is_under_plus(
+    area: ViewArea,
+) -> None:
+    area.resize(2000, 600)
+    _feed(area, finished())
+    assert _tab_names(area) == [
+        "Summary", "Ranking", "Distribution", "Timeline", "Trends", "Matrix", "Inspect",
+        "Largest batch", "Accuracy",
+    ]  # fmt: skip
+    assert _under_plus(area) == ["Compare", "History", "Check", "Tuning steps"]
+    _feed(area, live()[:1])
+    assert _tab_names(area) == ["Summary", "Ranking", "Distribution", "Timeline", "Inspect"]
+    _feed(area, checks())
+    assert "Check" in _tab_names(area)
+
+
+def test_a_view_that_is_asked_for_is_there_without_data_too(area: ViewArea) -> None:
+    _feed(area, live()[:1])
+    area.show_view("compare")
+    assert area.current == "compare"
+    assert area.places["compare"].isVisible()
+    area.show_view("percentiles")
+    assert area.current == "distribution"
+    assert area.places["distribution"].plots["percentiles"].isVisible()
+    assert not area.places["distribution"].plots["histogram"].isVisible()
+    assert "Compare" in _under_plus(area), "nobody looks at it any more"
+
+
+def test_the_keyboard_goes_from_view_to_view_and_from_plot_to_plot(
+    qtbot: QtBot, area: ViewArea
+) -> None:
+    _feed(area, finished())
+    area.show_view("ranking")
+    area.bar.setFocus()
+    with qtbot.waitSignal(area.shown) as blocker:
+        QTest.keyClick(area.bar, Qt.Key.Key_Right)
+    assert blocker.args == ["distribution"]
+    place = area.places["distribution"]
+    button = place._buttons.buttons()[1]
+    QTest.keyClick(button, Qt.Key.Key_Space)
+    assert place.plot == "cumulative"
+
+
+def test_a_slim_bar_has_the_controls_of_the_plot_in_front(area: ViewArea) -> None:
+    _feed(area, finished())
+    for key in ("histogram", "timeline", "matrix", "trends"):
+        area.show_view(key)
+        QApplication.processEvents()
+        view = area.places[area.current].plots[key]
+        assert area.head.height() <= 34, key
+        assert area.isAncestorOf(view.controls) and not view.isAncestorOf(view.controls)
+        assert view.canvas.height() > 0.88 * area.height()
+
+
+def test_controls_without_room_are_behind_a_button(qtbot: QtBot, area: ViewArea) -> None:
+    _feed(area, finished())
+    area.show_view("histogram")
+    area.resize(760, 500)
+    QApplication.processEvents()
+    controls = area.places["distribution"].plots["histogram"].controls
+    hidden_controls = [
+        control for control in controls._offered() if control.parentWidget() is controls.panel
+    ]
+    assert hidden_controls and controls.more.isVisible()
+    QTest.mouseClick(controls.more, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(controls.panel.isVisible)
+    assert all(control.isVisible() for control in hidden_controls)
+    controls.panel.hide()
+    area.resize(2400, 500)
+    QApplication.processEvents()
+    assert not controls.more.isVisible()
+    assert all(control.parentWidget() is controls for control in controls._offered())
+
+
+def test_an_operator_leads_to_its_node_in_the_graph(
+    qtbot: QtBot, area: ViewArea, tmp_path: Path
+) -> None:
+    inspect = area.places["inspect"].plots
+    operators, graph = inspect["operators"], inspect["graph"]
+    assert isinstance(operators, OperatorsView) and isinstance(graph, GraphView)
+    graph.open_model(residual_model(3, tmp_path / "net.onnx"))
+    rows = [
+        OperatorTime("/block1/Relu", "Relu", 3.0, 0.6, "CPU"),
+        OperatorTime("/block0/Add", "Add", 2.0, 0.4, "CPU"),
+    ]
+    operators.set_operators(rows, "net on ort-cpu", "wall")
+    area.show_view("operators")
+    QApplication.processEvents()
+    operators.refresh()
+    operators.canvas.setFocus()
+    QTest.keyClick(operators.canvas, Qt.Key.Key_Down)
+    read = operators.crosshair.reading
+    assert read is not None
+    QTest.keyClick(operators.canvas, Qt.Key.Key_Return)
+    assert area.places["inspect"].plot == "graph"
+    assert graph.find_box.text() in read.title and graph.find_box.text().startswith("/block")
+
+
+def test_a_view_without_a_bar_of_its_own_is_known_to_be_seen(area: ViewArea) -> None:
+    """Its canvas covers all of it, and so Qt calls nothing of the view itself visible."""
+    _feed(area, finished())
+    area.show_view("graph")
+    QApplication.processEvents()
+    inspect = area.places["inspect"].plots
+    assert inspect["graph"].is_in_sight
+    assert not inspect["operators"].is_in_sight
+
+
+def test_what_has_no_room_in_the_bar_is_under_plus(area: ViewArea) -> None:
+    """Tabs without room were once cut off, and nothing led to them."""
+    _feed(area, finished())
+    for width in (2000, 1000, 700, 560):
+        area.resize(width, 500)
+        for key in ("percentiles", "trends", "accuracy", "graph"):
+            area.show_view(key)
+            QApplication.processEvents()
+            titles = [*_tab_names(area), *_under_plus(area)]
+            assert sorted(titles) == sorted(place.title for place in PLACES)
+            last = area.bar.tabRect(area.bar.count() - 1)
+            assert last.right() <= area.bar.width() + 1, (width, key)
+            place = area.places[area.current]
+            if place.choice.isVisible():
+                assert place.choice.width() >= place.choice.sizeHint().width()
 
 
 def test_every_view_can_be_fed_with_what_its_row_says(qtbot: QtBot) -> None:

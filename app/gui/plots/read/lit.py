@@ -13,7 +13,7 @@ import numpy as np
 from PySide6.QtGui import QColor
 
 from app.cases.round import MEASURED
-from app.gui.look.csv_file import Table
+from app.gui.look.text import Table
 from app.gui.plots.read.reading import Brush
 from app.plot_data.series import Part, Series, part_ns
 

@@ -13,11 +13,10 @@ from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel
 from pytestqt.qtbot import QtBot
 
 from app.gui.actions import ACTIONS
+from app.gui.editor.draft import FIRST
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.fields import ChoicesField
-from app.gui.editor.models import ModelTree
-from app.gui.editor.presets import FIRST
-from app.gui.editor.runtimes import RuntimePicker
+from app.gui.editor.pickers import ModelTree, RuntimePicker
 from app.plan.estimate import ASK_ABOVE
 from app.plan.expand import expand
 from runtimes import registry
@@ -27,7 +26,7 @@ from tests.app.gui.runs import tiny_model
 
 
 @pytest.fixture
-def editor(qtbot: QtBot, tmp_path: Path) -> Iterator[SweepEditor]:
+def editor(qtbot: QtBot) -> Iterator[SweepEditor]:
     sweep_editor = SweepEditor()
     qtbot.addWidget(sweep_editor)
     sweep_editor.resize(380, 900)

@@ -1,18 +1,23 @@
-"""What the window remembers, and its typeface."""
+"""What the window remembers, its typeface, and its dialogs of errors."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QByteArray, QSettings
-from PySide6.QtGui import QFont, QFontInfo, QFontMetricsF
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QFont, QFontInfo, QFontMetricsF, QGuiApplication
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
 
+from app.gui.look.errors import ErrorHooks, show_error
 from app.gui.look.preferences import Preferences
 from app.gui.look.style_sheet import FAMILY, SIZES, apply_theme, font, points, prepare_application
+from exporters.types import GraphlapError
 from tests.checkout import ROOT as CHECKOUT
 
 
@@ -101,3 +106,52 @@ def test_sizes_follow_a_larger_desktop_font(qapp: QApplication) -> None:
         assert [points(size) for size in SIZES] == sorted(points(size) for size in SIZES)
     finally:
         QApplication.setFont(old_font)
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QWidget:
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    widget.show()
+    return widget
+
+
+def test_an_error_of_ours_is_a_sentence_that_can_be_copied(window: QWidget) -> None:
+    dialog = show_error(GraphlapError("the run is gone", "open another"), window)
+    dialog.copy_button.click()
+    assert QGuiApplication.clipboard().text() == "the run is gone\nopen another"
+    dialog.close()
+
+
+def test_a_fault_of_the_program_brings_its_traceback(window: QWidget) -> None:
+    try:
+        raise ZeroDivisionError("oops")
+    except ZeroDivisionError as error:
+        dialog = show_error(error, window)
+    assert "test_preferences.py" in dialog.whole
+    assert "ZeroDivisionError: oops" in dialog.whole
+    dialog.close()
+
+
+def test_both_hooks_lead_to_one_dialog_and_are_put_back(
+    window: QWidget, qtbot: QtBot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hooks_before = sys.excepthook, threading.excepthook
+    hooks = ErrorHooks(window)
+    try:
+        thread = threading.Thread(target=lambda: 1 / 0)
+        thread.start()
+        thread.join()
+        qtbot.waitUntil(lambda: hooks.dialog is not None)
+        first = hooks.dialog
+        assert first is not None
+        sys.excepthook(ValueError, ValueError("second"), None)
+        qtbot.wait(20)
+        assert hooks.dialog is first
+        assert "division by zero" in first.whole
+        first.close()
+        qtbot.waitUntil(lambda: hooks.dialog is None)
+    finally:
+        hooks.remove()
+    assert (sys.excepthook, threading.excepthook) == hooks_before
+    assert "second" in capsys.readouterr().err

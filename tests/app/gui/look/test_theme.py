@@ -1,4 +1,4 @@
-"""Themes: colours that are told apart, and widgets that are dressed once for a change."""
+"""Colours as people see them, some of whom see fewer: told apart and standing out on the screen."""
 
 from __future__ import annotations
 
@@ -7,16 +7,74 @@ from itertools import combinations
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.style_sheet import apply_theme
 from app.gui.look.theme import DARK, LIGHT, THEMES, Theme, runtime_color
 from app.gui.plots.style import series_styles
+from app.gui.window import MainWindow
 from runtimes.registry import RUNTIMES
-from tests.app.gui.look.seen import VISIONS, linear, seen_as
 from tests.app.gui.synthetic import series
+
+# Machado, Oliveira & Fernandes (2009), severity 1, on linear RGB.
+VISIONS: dict[str, np.ndarray] = {
+    "full": np.eye(3),
+    "protanopia": np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    "deuteranopia": np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
+    ),
+}
+
+
+def seen_as(color: QColor, vision: np.ndarray) -> np.ndarray:
+    """Where a colour lies in Oklab, in which distances look alike, for those who see so."""
+    return _oklab(vision @ linear(color))
+
+
+def linear(color: QColor) -> np.ndarray:
+    """The linear parts of red, green and blue, from 0 to 1."""
+    rgb = np.array([color.redF(), color.greenF(), color.blueF()])
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def _oklab(linear_rgb: np.ndarray) -> np.ndarray:
+    """Ottosson's perceptual space."""
+    cone = np.array(
+        [
+            [0.4122214708, 0.5363325363, 0.0514459929],
+            [0.2119034982, 0.6806995451, 0.1073969566],
+            [0.0883024619, 0.2817188376, 0.6299787005],
+        ]
+    )
+    lab = np.array(
+        [
+            [0.2104542553, 0.7936177850, -0.0040720468],
+            [1.9779984951, -2.4285922050, 0.4505937099],
+            [0.0259040371, 0.7827717662, -0.8086757660],
+        ]
+    )
+    return lab @ np.cbrt(cone @ np.clip(linear_rgb, 0.0, 1.0))
 
 
 def _contrast(first_color: QColor, other: QColor) -> float:
@@ -106,3 +164,66 @@ def test_a_deep_widget_is_dressed_as_often_as_a_shallow_one(qtbot: QtBot) -> Non
     apply_theme("dark")
     assert labels[0].count > 0
     assert {label.count for label in labels} == {labels[0].count}
+
+
+def _strongest(image: QImage, ground: QColor) -> float:
+    """The contrast of the pixel that stands out most from the ground."""
+    colors = {
+        image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())
+    }
+    return max(_contrast(QColor(name), ground) for name in colors)
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_texts_and_outlines_stand_out_on_the_screen(qtbot: QtBot, name: str) -> None:
+    theme = apply_theme(name)
+    holder = QWidget()
+    qtbot.addWidget(holder)
+    column = QVBoxLayout(holder)
+    label = QLabel("muted words")
+    label.setProperty("muted", True)
+    wrong = QLabel("wrong words")
+    wrong.setProperty("wrong", True)
+    off = QPushButton("disabled")
+    off.setEnabled(False)
+    texts = (QLabel("words"), label, wrong, off)
+    box = QComboBox()
+    box.addItem("")
+    outlined_widgets = (QLineEdit(), QPushButton(""), box, QCheckBox(""))
+    for widget in (*texts, *outlined_widgets):
+        column.addWidget(widget)
+    holder.resize(240, 400)
+    holder.show()
+    QApplication.processEvents()
+    for text in texts:
+        image = text.grab().toImage()
+        ground = image.pixelColor(image.width() // 2, image.height() - 4)
+        assert _strongest(image, ground) >= 4.5, text.text()
+    for control in outlined_widgets:
+        image = control.grab().toImage()
+        assert _strongest(image, QColor(theme.window)) >= 3.0, control
+    apply_theme("light")
+
+
+def test_the_focus_is_seen_on_every_kind_of_control(window: MainWindow, qtbot: QtBot) -> None:
+    window.frame.show_key("editor")
+    window.activateWindow()
+    with qtbot.waitActive(window):
+        window.activateWindow()
+    form = window.editor
+    controls = (
+        form.grid_form.batch,
+        form.plan_bar.profile,
+        form.plan_bar.profile_ops,
+        form.footer.copy_button,
+        form.advanced.button,
+        window.header.buttons["new"],
+    )
+    for control in controls:
+        control.setEnabled(True)
+        form.close_button.setFocus()
+        QApplication.processEvents()
+        image_before = control.grab().toImage()
+        control.setFocus()
+        QApplication.processEvents()
+        assert control.grab().toImage() != image_before, control.accessibleName()

@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.formatting.text import NOT_MEASURED
-from app.gui.launch.control import RunControl, SweepQueue
-from app.gui.panels.batch import LogPanel, QueuePanel
+from app.gui.batch import LogPanel, QueuePanel
+from app.gui.launch import RunControl, SweepQueue
 from app.gui.panels.progress import ProgressLine
 from app.plan.plan import parse_plan
 from app.plot_data.series import Standing

@@ -15,7 +15,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QGraphicsScene, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.gui.look.csv_file import NotWritten
+from app.gui.look.text import NotWritten
 from app.gui.look.theme import DARK, LIGHT
 from app.gui.plots.base import PlotView
 from app.gui.plots.graph import GraphView

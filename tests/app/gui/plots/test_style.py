@@ -20,7 +20,7 @@ from app.gui.plots.histogram_panels import OutlineLayer
 from app.gui.plots.style import apart, legend_text, series_colors, series_styles
 from app.plot_data.series import Series
 from runtimes.execution import Clock
-from tests.app.gui.look.seen import VISIONS, seen_as
+from tests.app.gui.look.test_theme import VISIONS, seen_as
 from tests.app.gui.plots.views import grid, many, on_screen, side
 from tests.app.gui.synthetic import series
 

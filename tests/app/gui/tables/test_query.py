@@ -1,4 +1,4 @@
-"""What the filter of the results table finds: settings, figures and words, and nothing beside."""
+"""Rows that the filter finds, and rows in groups."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QAbstractItemModelTester, QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.gui.tables.columns import COLUMNS
+from app.gui.tables.filter import ResultsFilter
+from app.gui.tables.model import ResultsModel
 from app.gui.tables.query import Term, terms, typed_for
 from app.gui.tables.results import ResultsTable
 from app.insights.quality import issues_of
@@ -19,6 +23,7 @@ from app.run_folder.diagnostics import diagnostic_columns
 from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
+from runtimes.execution import Clock
 from tests.app.gui.synthetic import failed, series
 from tests.app.gui.tables.shown import keys_shown
 
@@ -205,3 +210,124 @@ def test_the_interval_stands_beside_p50_unasked(table: ResultsTable) -> None:
     assert texts == ["10.00 µs  (9.800 to 10.30 µs)", "10.00 µs"]
     room = table.view.fontMetrics().horizontalAdvance(texts[0])
     assert table.view.columnWidth(p50) > room
+
+
+P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_us")
+
+
+def _timed(
+    key: str, p50_us: float, runtime: str = "ort-cpu", clock: Clock = "wall", **row: Any
+) -> Series:
+    case_series = series(runtime, key=key, count=10, rounds=1, finished=False, clock=clock, **row)
+    figures = {"latency_p50_us": p50_us, "latency_p99_us": 2 * p50_us, "precision": "fp32"}
+    return replace(case_series, row={**case_series.row, **figures, **row})
+
+
+CASES = [
+    _timed("a", 30.0, threads=4),
+    _timed("b", 20.0, threads=1),
+    _timed("c", 10.0, threads=4),
+    _timed("d", 5.0, threads=4, precision="int8"),
+    _timed("e", 0.5, "fpga:v80", "simulated", threads=1),
+    failed("ort-cuda", "cnn_tiny", "crashed", "signal 11", threads=4),
+]
+
+
+@pytest.fixture
+def grouped(qtbot: QtBot) -> ResultsTable:
+    grouped = ResultsTable()
+    qtbot.addWidget(grouped)
+    grouped.resize(1200, 500)
+    grouped.set_series(CASES)
+    grouped.show()
+    qtbot.waitExposed(grouped)
+    return grouped
+
+
+def _rows(grouped: ResultsTable) -> list[str]:
+    """The key of each case, and what a group's own row begins with, from top to bottom."""
+    keys = []
+    for row in range(grouped.filter.rowCount()):
+        case_series = grouped.filter.series_at(row)
+        keys.append(
+            case_series.key
+            if case_series
+            else str(grouped.filter.index(row, 0).data()).partition(":")[0]
+        )
+    return keys
+
+
+def test_groups_come_in_the_order_of_their_setting_and_keep_the_sorting(
+    grouped: ResultsTable,
+) -> None:
+    grouped.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
+    grouped.group_choice.choose("threads")
+    failure = CASES[-1].key
+    assert _rows(grouped) == ["▾ Threads 1", "e", "b", "▾ Threads 4", "d", "c", "a", failure]
+    assert grouped.count_label.text() == "6 cases"
+    grouped.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
+    assert _rows(grouped)[-4:] == ["a", "c", "d", failure]
+    grouped.group_choice.choose("")
+    assert len(_rows(grouped)) == len(CASES)
+
+
+def test_a_click_or_enter_folds_a_group_and_shows_it_again(grouped: ResultsTable) -> None:
+    grouped.group_choice.choose("threads")
+    grouped.select(["a", "b"])
+    place = grouped.view.visualRect(grouped.filter.index(0, 1)).center()
+    QTest.mouseClick(grouped.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(place))
+    assert _rows(grouped)[:3] == ["▸ Threads 1", "▾ Threads 4", "a"]
+    assert grouped.selected_keys() == ["a"], "what is folded away is shown nowhere"
+    assert grouped.count_label.text() == "6 cases"
+    grouped.view.setCurrentIndex(grouped.filter.index(0, 0))
+    grouped.view.setFocus()
+    QTest.keyClick(grouped.view, Qt.Key.Key_Return)
+    assert _rows(grouped)[:2] == ["▾ Threads 1", "b"]
+
+
+def test_a_groups_row_is_no_case(grouped: ResultsTable) -> None:
+    grouped.group_choice.choose("threads")
+    grouped.view.selectAll()
+    assert len(grouped.selected_keys()) == len(CASES)
+    assert len(grouped.table()[1]) == len(CASES)
+    grouped.view.setCurrentIndex(grouped.filter.index(0, 0))
+    grouped.toggle_baseline()
+    assert grouped.model.baseline is None
+
+
+def test_groups_stay_while_a_run_goes_on_and_go_with_their_setting(
+    grouped: ResultsTable,
+) -> None:
+    grouped.group_choice.choose("threads")
+    grouped.set_series([replace(CASES[0], row={**CASES[0].row, "latency_p50_us": 1.0}), *CASES[1:]])
+    assert grouped.filter.index(4, P50).data() == "1.000 µs"
+    grouped.set_series([_timed("x", 1.0), _timed("y", 2.0)])
+    assert _rows(grouped) == ["x", "y"], "nothing is told apart by threads any more"
+
+
+def test_the_arranged_rows_keep_qts_contract(qapp: QApplication) -> None:
+    model = ResultsModel()
+    rows = ResultsFilter(model)
+    QAbstractItemModelTester(rows, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    model.set_series(CASES)
+    rows.sort(P50, Qt.SortOrder.DescendingOrder)
+    rows.set_group("threads")
+    rows.set_text("p50>4")
+    model.set_series([*CASES[:1], replace(CASES[1], row={**CASES[1].row, "latency_p50_us": 1.0}),
+                      *CASES[2:]])  # fmt: skip
+    rows.set_text("")
+    model.set_series([])
+
+
+def test_the_keyboard_stays_on_its_case_through_filter_and_sorting(
+    grouped: ResultsTable,
+) -> None:
+    grouped.view.setCurrentIndex(grouped.filter.index(2, P50))
+    grouped.filter_box.setText("p50<15")
+    assert grouped.filter.series_at(grouped.view.currentIndex().row()) is grouped.model.series[2]
+    grouped.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
+    index = grouped.view.currentIndex()
+    assert (grouped.filter.series_at(index.row()), index.column()) == (
+        grouped.model.series[2],
+        P50,
+    )

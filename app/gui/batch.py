@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.launch.control import RunControl
+from app.gui.launch import RunControl
 
 _LINES = 5_000
 _AT_ONCE = 1 << 16

@@ -1,4 +1,4 @@
-"""Real batch processes, steered as the window does it, on the scripted runtime."""
+"""Real processes as the window starts them: batch runs, reports, schedules of a card."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ from pathlib import Path
 
 import psutil
 import pytest
+from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from app.gui.launch.control import BatchChild, RunControl, SweepQueue, log_of
+from app.capabilities.simulated_card.inference import CardRun
+from app.cases.case import Case
+from app.gui.launch import BatchChild, CardProcess, OwnCommand, RunControl, SweepQueue, log_of
 from app.run_folder.folder import is_being_written
+from app.runs.following.state import CaseDetails
 from app.runs.reader import read_run
 from exporters.types import GraphlapError
 from tests.app.gui.runs import fake_plan, tiny_model, wait_for_end
+from tests.runtimes.graphs import Graphs
 
 TIMEOUT_MS = 60_000
 
@@ -151,8 +156,8 @@ def test_the_run_goes_on_when_the_window_is_killed(
     script = (
         "import sys, time; from pathlib import Path\n"
         "from PySide6.QtCore import QCoreApplication\n"
-        "from app.gui.launch.control import RunControl\n"
-        "from app.gui.launch.control import SweepQueue\n"
+        "from app.gui.launch import RunControl\n"
+        "from app.gui.launch import SweepQueue\n"
         "from app.plan.plan_files import load_plan\n"
         "app = QCoreApplication([])\n"
         "control = RunControl(SweepQueue(), Path(sys.argv[1]))\n"
@@ -181,3 +186,76 @@ def test_the_run_goes_on_when_the_window_is_killed(
     while is_being_written(folder) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert '"finished"' in (folder / "live.json").read_text()
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
+    return Graphs(Path(tmp_path_factory.mktemp("graphs")))
+
+
+def answered(card: CardProcess) -> CardRun | GraphlapError:
+    """What the process answers, within half a minute."""
+    for _ in range(300):
+        answer = card.poll()
+        if answer is not None:
+            return answer
+        time.sleep(0.1)
+    raise AssertionError("the card did not answer")
+
+
+def test_a_case_on_a_card_gets_its_schedule(graphs: Graphs) -> None:
+    card = CardProcess()
+    case = Case("step.onnx", "fpga:ia-420f", axes={"batch": 1})
+    assert card.ask(CaseDetails(case, graphs.step))
+    answer = answered(card)
+    assert isinstance(answer, CardRun), answer
+    assert (answer.model, answer.card) == (graphs.step.name, "IA-420F")
+    assert answer.cycles == max(event.done for event in answer.events)
+
+
+def test_a_graph_that_is_gone_is_a_sentence(graphs: Graphs) -> None:
+    card, model = CardProcess(), graphs.save("gone", [], graphs.dense.inputs, graphs.dense.outputs)
+    Path(model.path).unlink()
+    assert card.ask(CaseDetails(Case("gone.onnx", "fpga"), model))
+    answer = answered(card)
+    assert isinstance(answer, GraphlapError)
+    assert "gone.onnx" in answer.cause and answer.remedy
+
+
+def test_a_case_that_is_really_measured_is_not_asked_about(graphs: Graphs) -> None:
+    case = Case("step.onnx", "ort-cpu", axes={"batch": 1})
+    assert not CardProcess().ask(CaseDetails(case, graphs.step))
+
+
+LEFT_OUT = 1
+
+
+@pytest.fixture
+def command(qtbot: QtBot) -> Iterator[OwnCommand]:
+    owner = QObject()
+    own_command = OwnCommand("a report is being written", owner)
+    yield own_command
+    own_command.close()
+
+
+def test_a_process_that_does_not_start_is_an_error_and_blocks_no_other(
+    qtbot: QtBot, command: OwnCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(tmp_path / "python"))
+        with qtbot.waitSignal(command.failed, timeout=TIMEOUT_MS):
+            command.start(["--version"])
+    with qtbot.waitSignal(command.ended, timeout=TIMEOUT_MS) as end:
+        command.start(["--version"])
+    assert end.args[0] == 0
+
+
+def test_a_signal_whose_number_is_a_good_exit_code_is_an_error(
+    qtbot: QtBot, command: OwnCommand
+) -> None:
+    assert int(signal.SIGHUP) == LEFT_OUT
+    children = psutil.Process().children()
+    with qtbot.waitSignal(command.failed, timeout=TIMEOUT_MS):
+        command.start(["--version"], (0, LEFT_OUT))
+        (child,) = set(psutil.Process().children()) - set(children)
+        child.send_signal(signal.SIGHUP)

@@ -1,1 +1,0 @@
-"""From a plan to a running batch process: its text, the child, its steering, the queue."""
