@@ -33,10 +33,9 @@ from exporters.engine_values import has_narrow, input_values, output_arrays
 from exporters.file_access import file_sha256
 from exporters.narrow_types import NARROW_TYPES
 from exporters.onnx_evaluator.table import RANDOM, UNDEFINED
-from exporters.onnx_files.choices import candidates
 from exporters.onnx_files.graph import all_nodes, node_name, reads
 from exporters.onnx_files.second_engine import by_openvino, is_installed
-from exporters.onnx_files.unsettled import unsettled
+from exporters.onnx_files.unsettled import candidates, unsettled
 from exporters.slices import SMALLEST
 from exporters.source import Point
 from exporters.structured import arrays_of, values_of

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from math import ceil, floor, prod
 
 import numpy as np
-from onnx import GraphProto, NodeProto, TensorProto, numpy_helper
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, numpy_helper
 from onnx.external_data_helper import uses_external_data
 
-from exporters.onnx_files.caches import in_step
-from exporters.onnx_files.texts import words_of
-from exporters.types import TEXT, TensorSpec
+from exporters.types import TEXT, Dimension, TensorSpec
 
 _KEPT_ELEMENTS = 4096
 """A constant up to this size may be an offset or a bound; a larger one is a table."""
@@ -308,3 +306,137 @@ def _common(uses: Sequence[Use]) -> tuple[int, int] | None:
         if least <= largest:
             common = least, largest
     return common
+
+
+_CACHE = re.compile(r"past|cache", re.IGNORECASE)
+_NO_CACHE = re.compile(r"position|mask|length", re.IGNORECASE)
+SLIDING_NAME = re.compile(r"slid|window", re.IGNORECASE)
+"""An axis of a cache that keeps the last tokens alone, and does not count those before."""
+_TOKENS = re.compile(r"input_ids|inputs_embeds|^(q|query|hidden_states)$", re.IGNORECASE)
+_LENGTHS: Mapping[str, Mapping[int, int]] = {
+    "GroupQueryAttention": {5: -1, 6: 0},
+    "SparseAttention": {7: 0, 8: 0},
+}
+"""By operator, inputs that hold the total length, and what is added to it."""
+
+
+def in_step(specs: Sequence[TensorSpec], graph: GraphProto) -> tuple[TensorSpec, ...]:
+    """The inputs, those that count a cache's entries in step with its size."""
+    past_length = _past_length(specs)
+    if past_length is None:
+        return tuple(specs)
+    lengths = _lengths(graph)
+    current = _current(specs)
+    return tuple(_in_step(spec, past_length, current, lengths.get(spec.name)) for spec in specs)
+
+
+def _in_step(
+    spec: TensorSpec, past_length: Dimension, current: Dimension | None, correction: int | None
+) -> TensorSpec:
+    if spec.count_up and not spec.owner and np.dtype(spec.dtype).kind in "iu":
+        return replace(spec, offset=(past_length,))
+    if correction is not None and current is not None:
+        offset = (past_length, current, correction) if correction else (past_length, current)
+        return replace(spec, low=0.0, high=1.0, offset=offset, guessed=False)
+    return spec
+
+
+def _past_length(specs: Sequence[TensorSpec]) -> Dimension | None:
+    """The size of the cache: the third of the four dimensions of its keys and values."""
+    sizes = [
+        spec.shape[2]
+        for spec in specs
+        if _CACHE.search(spec.name)
+        and not _NO_CACHE.search(spec.name)
+        and len(spec.shape) == 4
+        and np.dtype(spec.dtype).kind == "f"
+    ]
+    return min(sizes, key=lambda size: bool(SLIDING_NAME.search(str(size))), default=None)
+
+
+def _current(specs: Sequence[TensorSpec]) -> Dimension | None:
+    """How many tokens this call brings."""
+    tokens = (s for s in specs if _TOKENS.search(s.name) and len(s.shape) > 1)
+    return next((spec.shape[1] for spec in tokens), None)
+
+
+def _lengths(graph: GraphProto) -> dict[str, int]:
+    """Inputs of the graph that attention operators take as lengths, with what is added to them."""
+    return {
+        node.input[place]: correction
+        for node in graph.node
+        for place, correction in _LENGTHS.get(node.op_type, {}).items()
+        if place < len(node.input) and node.input[place]
+    }
+
+
+_TABLES = (
+    "keys_strings",
+    "keys_tensor",
+    "cats_strings",
+    "pool_strings",
+    "string_vocabulary",
+    "classes_strings",
+)
+"""Attributes that hold the texts which an encoder knows."""
+_PASSES_ON = frozenset(
+    {
+        "ArrayFeatureExtractor",
+        "Concat",
+        "Expand",
+        "Flatten",
+        "Gather",
+        "Identity",
+        "Reshape",
+        "Slice",
+        "Split",
+        "Squeeze",
+        "StringNormalizer",
+        "Transpose",
+        "Unsqueeze",
+        "Where",
+    }
+)
+_NUMBERS = ("0", "1", "2")
+_MOST = 1000
+
+
+def words_of(graph: GraphProto, name: str) -> tuple[str, ...]:
+    """The texts that encoders know which read this input, in order; () where none does.
+
+    Texts that become numbers are numbers.
+    """
+    constants = {t.name: t for t in graph.initializer if t.data_type == TensorProto.STRING}
+    for node in graph.node:
+        for attribute in node.attribute:
+            if node.op_type == "Constant" and attribute.t.data_type == TensorProto.STRING:
+                constants[node.output[0]] = attribute.t
+    derived_names, words = {name}, dict[str, None]()
+    for node in graph.node:
+        if derived_names.isdisjoint(node.input):
+            continue
+        words |= dict.fromkeys(_known(node, constants))
+        if node.op_type in _PASSES_ON:
+            derived_names.update(node.output)
+    return tuple(words)[:_MOST]
+
+
+def _known(node: NodeProto, constants: dict[str, TensorProto]) -> Iterator[str]:
+    if node.op_type == "Cast":
+        yield from _NUMBERS
+    elif node.op_type in ("Equal", "Where"):
+        for name in node.input:
+            if name in constants:
+                yield from _texts(constants[name])
+    for attribute in node.attribute:
+        if attribute.name not in _TABLES:
+            continue
+        if attribute.type == AttributeProto.STRINGS:
+            yield from (text.decode("utf-8", "replace") for text in attribute.strings)
+        elif attribute.t.data_type == TensorProto.STRING:
+            yield from _texts(attribute.t)
+
+
+def _texts(tensor: TensorProto) -> Iterator[str]:
+    for text in numpy_helper.to_array(tensor).ravel():
+        yield text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)

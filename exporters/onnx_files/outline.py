@@ -29,9 +29,9 @@ from onnx import (
 from exporters.child_setup import requests_and_replies
 from exporters.codec import from_json, to_json
 from exporters.messages import Outline, OutlineReply, OutlineRequest, with_sums
-from exporters.onnx_files.caches import SLIDING_NAME
 from exporters.onnx_files.ends import has_shape
 from exporters.onnx_files.graph import ShapeConflict, inferred, part
+from exporters.onnx_files.input_roles import SLIDING_NAME
 from exporters.onnx_files.model_io import (
     batch_of,
     check_whole,
