@@ -14,11 +14,10 @@ from pathlib import Path
 
 from tests.differential import nodes
 from tests.differential.engine_process import EngineProcess
+from tests.differential.nodes import NEWEST_OPSET
 from tests.differential.table import Tally, table
 from tests.differential.trial import attempt, described
 
-NEWEST_OPSET = 26
-"""The newest that the oldest supported ONNX Runtime accepts without a warning."""
 UNEXPLAINED = ("different", "crash")
 TRIES = 4
 """Draws for each operator in a pass, until one more is comparable."""

@@ -14,7 +14,6 @@ from onnx import ModelProto, helper
 
 from exporters.engine_values import output_arrays
 from exporters.narrow_types import NARROW_TYPES, NarrowType, widen
-from tests.differential import by_torch
 
 LIMIT_S = 60.0
 """A node of a few hundred elements takes milliseconds; the first OpenVINO import takes seconds."""
@@ -36,7 +35,7 @@ class EngineProcess:
         self._pipe: Connection | None = None
 
     def run(self, engine: str, model: ModelProto, inputs: dict[str, Any]) -> list[Any]:
-        """The outputs, by `ort`, `openvino` or `torch`; EngineRefusal or EngineCrash."""
+        """The outputs, by `ort` or `openvino`; EngineRefusal or EngineCrash."""
         if self._pipe is None:
             self._start()
         assert self._pipe is not None
@@ -75,7 +74,7 @@ def _serve(pipe: Connection) -> None:
     silent = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(silent, stream)
-    engines = {"ort": _by_ort, "openvino": _by_openvino, "torch": by_torch.compute}
+    engines = {"ort": _by_ort, "openvino": _by_openvino}
     with contextlib.suppress(EOFError, KeyboardInterrupt):
         while True:
             engine, model, inputs = pipe.recv()

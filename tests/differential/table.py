@@ -9,12 +9,12 @@ from typing import Any
 
 from app.machine.environment import installed_versions
 from tests.differential import nodes
-from tests.differential.trial import COMPARABLE, TORCH_TOO, Trial
+from tests.differential.trial import COMPARABLE, Trial
 
 FEW = 200
 _MOST = 10 * FEW
 """With fewer comparable ones in so many draws, more would add little."""
-_PACKAGES = ("onnx", "onnxruntime", "openvino", "torch", "numpy")
+_PACKAGES = ("onnx", "onnxruntime", "openvino", "numpy")
 
 
 class Tally:
@@ -34,7 +34,6 @@ class Tally:
         self.draws += 1
         outcome = trial.outcome if trial else "no node"
         self._outcomes[outcome] += 1
-        self._outcomes[TORCH_TOO] += trial is not None and trial.detail == TORCH_TOO
         self.last_comparable = outcome in COMPARABLE
         if trial and self.last_comparable:
             self.types.update({_type_of(value) for value in trial.inputs.values()})
@@ -66,7 +65,6 @@ class Tally:
 
 _COLUMNS = (
     "equal",
-    TORCH_TOO,
     "known",
     "different",
     "evaluator refuses",

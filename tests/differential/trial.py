@@ -28,7 +28,6 @@ Outcome = Literal[
     "known crash",
     "crash",
 ]
-TORCH_TOO = "torch agrees"
 COMPARABLE = ("equal", "known", "different")
 
 
@@ -91,31 +90,12 @@ def _judge(
         return "evaluator refuses", refusal, "", None
     agreement = _all_agree(ours, theirs, values=operator not in RANDOM)
     if not agreement.fault:
-        return _with_torch(model, inputs, ours, engines)
+        return "equal", "", "", None
     known = reason_for(operator, opset, model, inputs, agreement, ours, theirs)
     if known is not None:
         return "known", agreement.fault, "", known
     detail = f"{agreement.fault} (largest difference {agreement.worst:g})"
     return "different", detail, _arbitrate(model, inputs, ours, theirs, engines), None
-
-
-def _with_torch(
-    model: ModelProto, inputs: dict[str, Any], ours: list[Any], engines: EngineProcess
-) -> tuple[Outcome, str, str, None]:
-    """What is equal, unless torch has the operator and contradicts both."""
-    try:
-        third = engines.run("torch", model, inputs)
-    except (EngineRefusal, EngineCrash):
-        return "equal", "", "", None
-    agreement = _all_agree(ours, third, types=False)
-    if agreement.fault:
-        return (
-            "different",
-            f"{agreement.fault} ({agreement.worst:g})",
-            "torch contradicts both",
-            None,
-        )
-    return "equal", TORCH_TOO, "", None
 
 
 def evaluate(model: ModelProto, inputs: dict[str, Any]) -> list[Any]:
@@ -136,18 +116,14 @@ def _all_agree(our_outputs: list[Any], their_outputs: list[Any], **how: bool) ->
 def _arbitrate(
     model: ModelProto, inputs: dict[str, Any], ours: list[Any], theirs: list[Any], e: EngineProcess
 ) -> str:
-    """Which of the two others agree with."""
-    verdicts = []
-    for engine, name in (("openvino", "OpenVINO"), ("torch", "torch")):
-        try:
-            third = e.run(engine, model, inputs)
-        except (EngineRefusal, EngineCrash) as error:
-            verdicts.append(f"{name} refuses ({str(error)[:80]!r})")
-            continue
-        sides = {"the evaluator": ours, "ONNX Runtime": theirs}
-        friends = [s for s, v in sides.items() if not _all_agree(v, third, types=False).fault]
-        verdicts.append(f"{name} agrees with {' and '.join(friends) or 'neither'}")
-    return "; ".join(verdicts)
+    """Which of the two OpenVINO agrees with."""
+    try:
+        third = e.run("openvino", model, inputs)
+    except (EngineRefusal, EngineCrash) as error:
+        return f"OpenVINO refuses ({str(error)[:80]!r})"
+    sides = {"the evaluator": ours, "ONNX Runtime": theirs}
+    friends = [s for s, v in sides.items() if not _all_agree(v, third, types=False).fault]
+    return f"OpenVINO agrees with {' and '.join(friends) or 'neither'}"
 
 
 def described(trial: Trial, seed: int) -> str:

@@ -145,14 +145,6 @@ def power(d: Draft) -> None:
     d.tensor(d.broadcast(shape), exponent, 0 if whole else -2, 3)
 
 
-@generator("BitShift")
-def bit_shift(d: Draft) -> None:
-    shape = d.shape()
-    dtype = d.tensor(shape, "T", 0, 200).dtype
-    d.add(d.values(d.broadcast(shape), dtype, 0, dtype.itemsize * 8 - 1))
-    d.set(direction=d.pick(["LEFT", "RIGHT"]))
-
-
 @generator("PRelu")
 def prelu(d: Draft) -> None:
     shape = d.shape(1)
@@ -199,14 +191,6 @@ def cast_like(d: Draft) -> None:
     d.add(d.values(d.shape(), target))
 
 
-@generator("BitCast")
-def bit_cast(d: Draft) -> None:
-    source = d.tensor(d.shape(1), "T1", kinds="fiu").dtype
-    same = [np.dtype(kind) for kind in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4")]
-    target = d.pick([dtype for dtype in same if dtype.itemsize == source.itemsize])
-    d.set(to=helper.np_dtype_to_tensor_dtype(target))
-
-
 @generator("Dropout")
 def dropout(d: Draft) -> None:
     d.tensor(d.shape(1))
@@ -250,9 +234,3 @@ def quantise(d: Draft) -> None:
         d.add(zero if d.chance(0.7) else None, constant=0.5)
     else:
         d.add(zero, constant=0.5)
-
-
-@generator("DynamicQuantizeLinear")
-def dynamic_quantise(d: Draft) -> None:
-    d.tensor(d.shape(1), "T1", d.pick([-3, 0.5]), d.pick([3, -0.5 + 4]))
-    d.outputs = 3

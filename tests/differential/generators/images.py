@@ -101,22 +101,3 @@ def affine_grid(d: Draft) -> None:
     d.tensor([batch, rank, rank + 1], "T1", kinds="f")
     d.add(np.array([batch, d.integer(1, 3), *d.integers(1, 4, rank)], np.int64), constant=0.5)
     d.maybe(align_corners=d.integer(0, 1))
-
-
-@generator("NonMaxSuppression")
-def non_max_suppression(d: Draft) -> None:
-    batch, classes, boxes = d.integer(1, 2), d.integer(1, 3), d.integer(1, 8)
-    centres = d.integer(0, 1)
-    a = d.values([batch, boxes, 2], np.float32, 0, 5)
-    b = d.values([batch, boxes, 2], np.float32, 0.5, 4)
-    corners = np.concatenate([a, a + b], -1)
-    if not centres and d.chance(0.3):  # any two opposite corners
-        corners = corners[..., [2, 1, 0, 3]]
-    d.add(np.concatenate([a, b], -1) if centres else corners)
-    d.add(d.values([batch, classes, boxes], np.float32, 0, 1))
-    scalar = d.pick([[], [1]])
-    d.add(np.full(scalar, d.integer(0, 4), np.int64) if d.chance(0.8) else None)
-    d.add(np.full(scalar, d.real(0.1, 0.9), np.float32) if d.chance(0.8) else None)
-    d.add(np.full(scalar, d.real(0.1, 0.6), np.float32) if d.chance(0.6) else None)
-    if centres:
-        d.set(center_point_box=1)

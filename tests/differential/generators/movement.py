@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.differential.draft import Draft, kind_of
+from tests.differential.draft import Draft
 from tests.differential.generators.table import generator
 
 I64 = np.int64
@@ -228,131 +228,10 @@ def depth_space(d: Draft) -> None:
     d.maybe(mode=d.pick(["DCR", "CRD"]))
 
 
-@generator("Trilu")
-def trilu(d: Draft) -> None:
-    d.tensor(d.shape(2, 4))
-    d.add(np.array(d.integer(-6, 6), I64) if d.chance(0.7) else None, constant=0.5)
-    d.maybe(upper=d.integer(0, 1))
-
-
-@generator("ReverseSequence")
-def reverse_sequence(d: Draft) -> None:
-    shape = d.shape(2, 4, 0)
-    d.tensor(shape)
-    time = d.integer(0, 1)
-    d.add(d.values([shape[1 - time]], I64, 1, shape[time]))
-    if time or d.chance():
-        d.set(time_axis=time, batch_axis=1 - time)
-    else:
-        d.set(time_axis=0, batch_axis=1)
-
-
-@generator("Compress")
-def compress(d: Draft) -> None:
-    x = d.tensor(d.shape(1, 4, 0))
-    flat = d.chance(0.3)
-    axis = d.axis(x.ndim) if d.takes_negative else d.integer(0, x.ndim - 1)
-    size = x.size if flat else x.shape[axis]
-    d.add(d.values([d.integer(1, size)], np.bool_))
-    if not flat:
-        d.set(axis=axis)
-
-
-@generator("CenterCropPad")
-def center_crop_pad(d: Draft) -> None:
-    x = d.tensor(d.shape(1, 4, 0))
-    axes = d.axes(x.ndim, 1)
-    absent = d.chance(0.3)
-    count = x.ndim if absent else len(axes)
-    kind = np.int32 if d.chance(0.2) else I64
-    d.add(np.array(d.integers(1, 8, count), kind), constant=0.5)
-    if not absent:
-        d.set(axes=axes)
-
-
-@generator("OneHot")
-def one_hot(d: Draft) -> None:
-    depth = d.integer(1, 5)
-    shape = d.shape(0 if d.chance(0.1) else 1, 3, 0)
-    positions = d.values(shape, d.pick([I64, np.int32, np.float32]), -depth - 1, depth + 1)
-    if kind_of(positions.dtype) == "f":
-        positions = np.floor(positions)
-    d.add(positions)
-    depths = np.array(depth, d.pick([I64, np.float32]))
-    d.add(depths.reshape(1) if d.chance(0.3) else depths, constant=0.5)
-    d.add(d.values([2], d.pick([np.float32, I64, np.int32])))
-    d.maybe(axis=d.integer(-positions.ndim - 1 if d.takes_negative else -1, positions.ndim))
-
-
-@generator("NonZero", "Size")
-def shape_only(d: Draft) -> None:
-    d.tensor(d.shape(0 if d.operator == "Size" else 1), "T", -1, 1)
-
-
 @generator("Shape")
 def shape(d: Draft) -> None:
     d.tensor(d.shape(0, 5))
     d.maybe(start=d.integer(-7, 7), end=d.integer(-7, 7))
-
-
-@generator("EyeLike")
-def eye_like(d: Draft) -> None:
-    d.tensor(d.shape(2, 2), "T1")
-    d.maybe(k=d.integer(-5, 5), dtype=d.pick([1, 7, 6, 11]))
-
-
-@generator("Range")
-def ranges(d: Draft) -> None:
-    dtype = d.dtype("T", "fiu")
-    delta = np.asarray(
-        d.pick([-2, -1, 1, 2, 0.5, -0.25]) if dtype.kind == "f" else d.pick([-2, -1, 1, 3])
-    )
-    for value in (d.integer(-6, 6), d.integer(-6, 6), delta):
-        d.add(np.asarray(value).astype(dtype), constant=0.3)
-
-
-@generator("ConstantOfShape")
-def constant_of_shape(d: Draft) -> None:
-    from onnx import numpy_helper
-
-    d.add(np.array(d.shape(0, 4, 0.1), I64), constant=0.5)
-    value = d.values([1], d.dtype("T2"))
-    d.maybe(0.7, value=numpy_helper.from_array(value, "value"))
-
-
-@generator("Constant")
-def constant(d: Draft) -> None:
-    from onnx import numpy_helper
-
-    form = d.pick(["value", "value_float", "value_floats", "value_int", "value_ints"])
-    if form not in d.schema.attributes:
-        form = "value"
-    forms = {
-        "value": numpy_helper.from_array(d.values(d.shape(), d.dtype("T")), "value"),
-        "value_float": d.real(-3, 3),
-        "value_floats": [d.real(-3, 3), d.real(-3, 3)],
-        "value_int": d.integer(-9, 9),
-        "value_ints": d.integers(-9, 9, 3),
-    }
-    d.set(**{form: forms[form]})
-
-
-@generator("TensorScatter")
-def tensor_scatter(d: Draft) -> None:
-    batch, heads, most, width = d.integers(1, 4, 4)
-    axis = d.pick([-2, 1, 2])
-    shape = [batch, heads, most, width]
-    d.tensor(shape)
-    update = list(shape)
-    update[axis] = d.integer(1, shape[axis])
-    d.tensor(update)
-    circular = d.chance(0.4)
-    high = shape[axis] - (1 if circular else update[axis])
-    d.add(d.values([batch], I64, 0, high) if d.chance(0.7) else None)
-    d.maybe(0.9, axis=axis)
-    d.set(mode="circular" if circular else "linear")
-    if d.attributes.get("axis", -2) != axis:
-        d.set(axis=axis)
 
 
 @generator("Col2Im")

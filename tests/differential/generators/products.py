@@ -6,24 +6,6 @@ import numpy as np
 
 from tests.differential.draft import Draft
 from tests.differential.generators.table import generator
-from tests.differential.generators.windows import quantised_types
-
-_EQUATIONS = (
-    "ij,jk->ik",
-    "ij->ji",
-    "ii->i",
-    "ij->",
-    "bij,bjk->bik",
-    "i,j->ij",
-    "...ij,...jk->...ik",
-    "ij,ij->i",
-    "bhqd,bhkd->bhqk",
-    "ij",
-    "ji",
-    "i,i",
-    "...ii->...i",
-    "ij,jk,kl->il",
-)
 
 
 def _factors(d: Draft) -> tuple[list[int], list[int]]:
@@ -44,29 +26,6 @@ def matmul(d: Draft) -> None:
     d.tensor(b)
 
 
-@generator("MatMulInteger")
-def matmul_integer(d: Draft) -> None:
-    a, b = _factors(d)
-    x = d.tensor(a, "T1", -128, 255)
-    y = d.tensor(b, "T2", -128, 255)
-    if d.chance(0.7):
-        d.add(d.values([], x.dtype, -9, 99))
-        if d.chance(0.7):
-            per_column = len(b) > 1 and d.chance(0.4)
-            d.add(d.values([b[-1]] if per_column else [], y.dtype, -9, 99))
-
-
-@generator("QLinearMatMul")
-def qlinear_matmul(d: Draft) -> None:
-    a, b = _factors(d)
-    for sizes, dtype in zip((a, b, None), quantised_types(d), strict=True):
-        if sizes is not None:
-            d.add(d.values(sizes, dtype, -128, 255))
-        scales = d.dtype("TS") if d.allowed("TS") else np.float32
-        d.add(d.values([], scales, 0.02, 0.2), constant=0.5)
-        d.add(d.values([], dtype, 0, 99), constant=0.5)
-
-
 @generator("Gemm")
 def gemm(d: Draft) -> None:
     n, k, m = d.integers(1, 5, 3)
@@ -77,17 +36,6 @@ def gemm(d: Draft) -> None:
         d.tensor(d.broadcast([n, m]))
     d.maybe(0.7, transA=a or None, transB=b or None, alpha=d.real(-2, 2), beta=d.real(-2, 2))
     d.set(transA=a, transB=b)
-
-
-@generator("Einsum")
-def einsum(d: Draft) -> None:
-    equation = d.pick(_EQUATIONS)
-    sizes = dict(zip("ijklbhqd", d.integers(1, 4, 8), strict=True))
-    sizes["..."] = 2
-    for term in equation.partition("->")[0].split(","):
-        lead = [2] if "..." in term else []
-        d.tensor([*lead, *(sizes[letter] for letter in term.replace(".", ""))])
-    d.set(equation=equation)
 
 
 @generator("RNN", "GRU", "LSTM")
@@ -158,24 +106,3 @@ def attention(d: Draft) -> None:
     d.outputs = d.integer(1, 4) if past_length else d.pick([1, 1, 4])
     if d.outputs == 4:
         d.maybe(qk_matmul_output_mode=d.integer(0, 3))
-
-
-@generator("RotaryEmbedding")
-def rotary(d: Draft) -> None:
-    batch, heads, length = d.integers(1, 3, 3)
-    width = 2 * d.integer(1, 4)
-    flat = d.chance(0.4)
-    x = d.tensor([batch, length, heads * width] if flat else [batch, heads, length, width])
-    part = 2 * d.integer(1, width // 2) if d.chance(0.4) else 0
-    half = (part or width) // 2
-    has_positions = d.chance()
-    table = [length + 3, half] if has_positions else [batch, length, half]
-    d.add(d.values(table, x.dtype, -1, 1))
-    d.add(d.values(table, x.dtype, -1, 1))
-    if has_positions:
-        d.add(d.values([batch, length], np.int64, 0, length + 2))
-    if flat:
-        d.set(num_heads=heads)
-    if part:
-        d.set(rotary_embedding_dim=part)
-    d.maybe(interleaved=d.integer(0, 1))

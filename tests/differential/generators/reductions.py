@@ -23,29 +23,12 @@ def reduce(d: Draft) -> None:
     d.maybe(keepdims=d.integer(0, 1), noop_with_empty_axes=d.integer(0, 1))
 
 
-@generator("ArgMax", "ArgMin")
-def arg(d: Draft) -> None:
-    x = d.tensor(d.shape(1, 4, 0))
-    if d.chance():  # ties
-        d.inputs[0] = np.round(x).astype(x.dtype)
-    d.maybe(axis=d.axis(x.ndim) if d.takes_negative else d.integer(0, x.ndim - 1))
-    d.maybe(keepdims=d.integer(0, 1), select_last_index=d.integer(0, 1))
-
-
 @generator("Softmax", "LogSoftmax", "Hardmax")
 def softmax(d: Draft) -> None:
     x = d.tensor(d.shape(1, 4))
     if d.chance(0.2):
         d.inputs[0] = np.round(x).astype(x.dtype)
     d.maybe(0.8, axis=d.axis(x.ndim) if d.takes_negative else d.integer(0, x.ndim - 1))
-
-
-@generator("CumSum", "CumProd")
-def cumulate(d: Draft) -> None:
-    x = d.tensor(d.shape(1, 4))
-    kind = d.pick([np.int32, np.int64])
-    d.add(np.array(d.axis(x.ndim), kind), constant=0.5)
-    d.maybe(exclusive=d.integer(0, 1), reverse=d.integer(0, 1))
 
 
 @generator("LpNormalization")
@@ -60,25 +43,6 @@ def lp_normalise(d: Draft) -> None:
 def mean_variance(d: Draft) -> None:
     x = d.tensor(d.shape(4, 4, 0))
     d.maybe(axes=sorted(d.integer(0, 1) * -x.ndim + int(a) for a in d.rng.permutation(x.ndim)[:2]))
-
-
-@generator("TopK")
-def top_k(d: Draft) -> None:
-    param = "T"
-    shape = d.shape(1, 4, 0)
-    x = d.values(shape, d.dtype(param), -50, 50)
-    if d.chance(0.3):  # ties
-        x = np.round(x / 20).astype(x.dtype)
-    d.add(x)
-    axis = d.axis(x.ndim) if d.takes_negative else d.integer(0, x.ndim - 1)
-    if d.chance(0.3):
-        axis = x.ndim - 1
-    else:
-        d.set(axis=axis)
-    k = d.integer(1, shape[axis])
-    d.add(np.array([k], np.int64), "k", constant=0.5)
-    d.maybe(largest=d.integer(0, 1), sorted=1)
-    d.outputs = 2
 
 
 @generator("LRN")
@@ -141,31 +105,12 @@ def layer_norm(d: Draft) -> None:
     d.maybe(epsilon=d.real(1e-5, 1e-1))
 
 
-@generator("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
-def loss(d: Draft) -> None:
-    batch, classes, rest = d.integer(1, 3), d.integer(1, 5), d.shape(0, 2, 0)
-    d.tensor([batch, classes, *rest])
-    labels = d.pick([np.int32, np.int64])
-    d.add(d.values([batch, *rest], labels, 0, classes - 1))
-    if d.chance():
-        d.tensor([classes], "T", 0.1, 2)
-    d.maybe(reduction=d.pick(["none", "mean", "sum"]), ignore_index=d.integer(-1, classes - 1))
-    if d.operator == "SoftmaxCrossEntropyLoss":
-        d.outputs = d.integer(1, 2)
-
-
 @generator("Unique")
 def unique(d: Draft) -> None:
     x = d.tensor(d.shape(1, 3, 0), "T", -2, 2)
     d.inputs[0] = np.round(x).astype(x.dtype) if kind_of(x.dtype) == "f" else x
     d.maybe(axis=d.axis(x.ndim), sorted=d.integer(0, 1))
     d.outputs = d.integer(1, 4)
-
-
-@generator("Det")
-def determinant(d: Draft) -> None:
-    size = d.integer(1, 4)
-    d.tensor([*d.shape(0, 2, 0), size, size])
 
 
 @generator("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")

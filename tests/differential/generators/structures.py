@@ -10,9 +10,6 @@ from onnx import GraphProto, NodeProto, TypeProto, helper
 from tests.differential.draft import Draft
 from tests.differential.generators.table import generator
 
-_FIRST_WITH_TENSORS = 18
-"""Since this opset a plain tensor is an optional value too."""
-
 
 def _sequence_type(dtype: np.dtype) -> TypeProto:
     element = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(dtype), None)
@@ -100,41 +97,11 @@ def optional(d: Draft) -> None:
     d.tensor(d.shape(0, 2), "V")
 
 
-@generator("OptionalHasElement", "OptionalGetElement")
-def optional_element(d: Draft) -> None:
-    x = d.values(d.shape(0, 2), d.pick([np.float32, np.int64, np.float64]))
-    if d.version >= _FIRST_WITH_TENSORS and d.chance():
-        d.add(x)
-        return
-    element = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(x.dtype), None)
-    d.add_typed(x, helper.make_optional_type_proto(element))
-
-
 def _graph(name: str, nodes: list[NodeProto], ins: list[Any], outs: list[Any]) -> GraphProto:
     def infos(ends: list[Any]) -> list[Any]:
         return [helper.make_tensor_value_info(n, kind, sizes) for n, kind, sizes in ends]
 
     return helper.make_graph(nodes, name, infos(ins), infos(outs))
-
-
-@generator("SequenceMap")
-def sequence_map(d: Draft) -> None:
-    parts = _sequence(d)
-    kind = helper.np_dtype_to_tensor_dtype(parts[0].dtype)
-    nodes = [helper.make_node("Add", ["part", "part"], ["twice"])]
-    body = _graph("body", nodes, [("part", kind, None)], [("twice", kind, None)])
-    d.set(body=body)
-
-
-@generator("If")
-def branch(d: Draft) -> None:
-    branches = {}
-    for name in ("then_branch", "else_branch"):
-        value = helper.make_tensor("v", 1, [2], [d.real(-2, 2), d.real(-2, 2)])
-        nodes = [helper.make_node("Constant", [], [name], value=value)]
-        branches[name] = _graph(name, nodes, [], [(name, 1, [2])])
-    d.add(np.array(d.chance()).reshape(d.pick([[], [1]])))
-    d.set(**branches)
 
 
 @generator("Loop")
@@ -161,37 +128,3 @@ def loop(d: Draft) -> None:
     d.add(np.full(scalar, d.chance(0.8)) if d.chance() else None)
     d.add(d.values(sizes, np.float32))
     d.set(body=body)
-
-
-@generator("Scan")
-def scan(d: Draft) -> None:
-    steps, width = d.integer(1, 4), d.integer(1, 3)
-    has_batch = d.version < 9
-    nodes = [
-        helper.make_node("Add", ["state", "item"], ["next"]),
-        helper.make_node("Mul", ["state", "item"], ["out"]),
-    ]
-    sizes = [width]
-    body = _graph(
-        "body",
-        nodes,
-        [("state", 1, sizes), ("item", 1, sizes)],
-        [("next", 1, sizes), ("out", 1, sizes)],
-    )
-    if has_batch:
-        d.add(None)
-        d.add(d.values([2, width], np.float32))
-        d.add(d.values([2, steps, width], np.float32))
-        d.maybe(directions=[d.integer(0, 1)])
-    else:
-        axis, out = d.integer(0, 1), d.integer(0, 1)
-        negative = d.takes_negative and d.chance()
-        d.add(d.values(sizes, np.float32))
-        d.add(d.values([width, steps] if axis else [steps, width], np.float32))
-        if axis:
-            d.set(scan_input_axes=[axis - 2 * negative])
-        if out:
-            d.set(scan_output_axes=[out - 2 * negative])
-        d.maybe(scan_input_directions=[d.integer(0, 1)], scan_output_directions=[d.integer(0, 1)])
-    d.set(num_scan_inputs=1, body=body)
-    d.outputs = 2

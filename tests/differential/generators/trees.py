@@ -22,18 +22,6 @@ def _rows(d: Draft, features: int, param: str = "T") -> None:
     d.tensor([d.integer(1, 4), features], param)
 
 
-@generator("ArrayFeatureExtractor", domain=ML)
-def extractor(d: Draft) -> None:
-    x = d.tensor(d.shape(1, 3, 0))
-    d.add(d.values([d.integer(1, 4)], np.int64, 0, x.shape[-1] - 1))
-
-
-@generator("Binarizer", domain=ML)
-def binarizer(d: Draft) -> None:
-    d.tensor(d.shape(1, 3))
-    d.maybe(threshold=d.real(-1, 1))
-
-
 @generator("Scaler", domain=ML)
 def scaler(d: Draft) -> None:
     features = d.integer(1, 4)
@@ -59,21 +47,6 @@ def imputer(d: Draft) -> None:
     else:
         d.set(imputed_value_int64s=d.integers(5, 9, count), replaced_value_int64=int(x.flat[0]))
     d.add(x)
-
-
-@generator("LabelEncoder", domain=ML)
-def label_encoder(d: Draft) -> None:
-    keys, values = d.pick([("int64s", "floats"), ("int64s", "strings"), ("strings", "int64s")])
-    fields: dict[str, list[Any]] = {
-        "int64s": [0, 1, 3],
-        "floats": _reals(d, 3),
-        "strings": ["a", "b", "the cat"],
-    }
-    d.set(**{f"keys_{keys}": fields[keys], f"values_{values}": fields[values]})
-    defaults: dict[str, Any] = {"floats": 9.0, "int64s": 9, "strings": "none"}
-    names = {"floats": "default_float", "int64s": "default_int64", "strings": "default_string"}
-    d.maybe(**{names[values]: defaults[values]})
-    d.add(d.values(d.shape(1, 2), np.int64 if keys == "int64s" else np.dtype("U7"), 0, 4))
 
 
 @generator("LinearRegressor", domain=ML)

@@ -55,48 +55,6 @@ def quantised_types(d: Draft) -> tuple[np.dtype, np.dtype, np.dtype]:
     return types[0], types[1] if kind_of(types[0]) == "u" else types[0], types[0]
 
 
-@generator("ConvInteger", "QLinearConv")
-def integer_conv(d: Draft) -> None:
-    rank = 2
-    group, each, out_channels = d.integers(1, 2, 3)
-    kernel = window(d, rank)
-    x, w, y = quantised_types(d)
-    is_scaled = d.operator == "QLinearConv"
-    channel = d.chance(0.3)
-
-    def scale(count: int = 0) -> None:
-        if is_scaled:
-            d.add(d.values([count] if count else [], np.float32, 0.01, 0.1), constant=0.5)
-
-    def zero(dtype: np.dtype, count: int = 0) -> None:
-        low, high = (100, 140) if dtype.kind == "u" else (-20, 20)
-        d.add(d.values([count] if count else [], dtype, low, high), constant=0.5)
-
-    d.add(d.values(image(d, group * each, rank), x, -128, 255))
-    scale()
-    if is_scaled:
-        zero(x)
-    d.add(d.values([group * out_channels, each, *kernel], w, -128, 255))
-    count = group * out_channels if is_scaled and channel else 0
-    scale(count)
-    if is_scaled:
-        if count:
-            d.add(np.full([count], 7 if kind_of(w) == "i" else 120, w), constant=0.5)
-        else:
-            zero(w)
-        scale()
-        zero(y)
-        if d.chance():
-            d.add(d.values([group * out_channels], np.int32, -500, 500))
-    elif d.chance(0.7):
-        zero(x)
-        if d.chance(0.7):
-            zero(w)
-    if group > 1 or d.chance(0.2):
-        d.set(group=group)
-    d.maybe(kernel_shape=kernel)
-
-
 @generator("ConvTranspose")
 def conv_transpose(d: Draft) -> None:
     rank = d.pick([1, 2, 2, 3])
@@ -146,46 +104,6 @@ def pool(d: Draft) -> None:
         d.maybe(0.3, storage_order=1)
 
 
-@generator("MaxUnpool")
-def max_unpool(d: Draft) -> None:
-    n, c, h, w = d.integers(1, 3, 4)
-    kernel, strides = d.integers(1, 3, 2), d.integers(1, 3, 2)
-    sizes = [(h - 1) * strides[0] + kernel[0], (w - 1) * strides[1] + kernel[1]]
-    d.tensor([n, c, h, w], "T1")
-    places = d.rng.permutation(int(np.prod(sizes)))[: h * w]
-    if len(places) < h * w:
-        places = np.arange(h * w)
-    planes = np.arange(n * c).reshape(n, c, 1, 1) * int(np.prod(sizes))
-    d.add(places.reshape(1, 1, h, w) + planes)
-    d.set(kernel_shape=kernel, strides=strides)
-    if d.chance(0.3):
-        d.add(np.array([n, c, sizes[0], sizes[1]], np.int64), constant=0.5)
-
-
-@generator("DeformConv")
-def deform_conv(d: Draft) -> None:
-    group, each, out_channels = d.integers(1, 2, 3)
-    channels = group * each
-    offsets = channels if d.chance(0.3) else 1
-    kernel, strides = d.integers(1, 3, 2), d.integers(1, 2, 2)
-    dilations, pads = d.integers(1, 2, 2), d.integers(0, 2, 4)
-    x = d.tensor([d.integer(1, 2), channels, *d.integers(5, 8, 2)])
-    out = [
-        (x.shape[2 + a] + pads[a] + pads[2 + a] - dilations[a] * (kernel[a] - 1) - 1) // strides[a]
-        + 1
-        for a in (0, 1)
-    ]
-    d.tensor([group * out_channels, each, *kernel])
-    count = int(np.prod(kernel))
-    d.tensor([x.shape[0], offsets * count * 2, *out])
-    bias = d.chance()
-    d.add(d.values([group * out_channels], x.dtype) if bias else None)
-    if d.chance():
-        d.tensor([x.shape[0], offsets * count, *out], "T", 0, 1)
-    d.set(group=group, offset_group=offsets, strides=strides, dilations=dilations, pads=pads)
-    d.maybe(kernel_shape=kernel)
-
-
 @generator("MaxRoiPool")
 def max_roi_pool(d: Draft) -> None:
     x = d.tensor([d.integer(1, 2), d.integer(1, 3), 8, 8])
@@ -212,3 +130,19 @@ def roi_align(d: Draft) -> None:
         mode=d.pick(["avg", "max"]),
     )
     d.maybe(coordinate_transformation_mode=d.pick(["half_pixel", "output_half_pixel"]))
+
+
+@generator("MaxUnpool")
+def max_unpool(d: Draft) -> None:
+    n, c, h, w = d.integers(1, 3, 4)
+    kernel, strides = d.integers(1, 3, 2), d.integers(1, 3, 2)
+    sizes = [(h - 1) * strides[0] + kernel[0], (w - 1) * strides[1] + kernel[1]]
+    d.tensor([n, c, h, w], "T1")
+    places = d.rng.permutation(int(np.prod(sizes)))[: h * w]
+    if len(places) < h * w:
+        places = np.arange(h * w)
+    planes = np.arange(n * c).reshape(n, c, 1, 1) * int(np.prod(sizes))
+    d.add(places.reshape(1, 1, h, w) + planes)
+    d.set(kernel_shape=kernel, strides=strides)
+    if d.chance(0.3):
+        d.add(np.array([n, c, sizes[0], sizes[1]], np.int64), constant=0.5)

@@ -16,9 +16,9 @@ from exporters.onnx_evaluator.corrections import CORRECTIONS
 from exporters.onnx_evaluator.evaluator import Distrust, Evaluator
 from exporters.onnx_evaluator.table import ROWS, Row
 from tests.differential import nodes, trial
-from tests.differential.__main__ import NEWEST_OPSET
 from tests.differential.agreement import compare
 from tests.differential.engine_process import EngineCrash, EngineProcess, EngineRefusal
+from tests.differential.nodes import NEWEST_OPSET
 
 pytest.importorskip("onnxruntime")
 
