@@ -6,7 +6,7 @@ attribute that it lacks is dropped, an input that was an attribute becomes one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -265,3 +265,19 @@ def _add_output_types(model: ModelProto) -> None:
             end.type.CopyFrom(counterpart.type)
             if end.type.HasField("tensor_type"):
                 end.type.tensor_type.ClearField("shape")
+
+
+Generator = Callable[[Draft], None]
+GENERATORS: dict[tuple[str, str], Generator] = {}
+
+
+def generator(*operators: str, domain: str = "") -> Callable[[Generator], Generator]:
+    """Register a function that drafts nodes of these operators."""
+
+    def register(function: Generator) -> Generator:
+        for operator in operators:
+            assert (domain, operator) not in GENERATORS, operator
+            GENERATORS[domain, operator] = function
+        return function
+
+    return register

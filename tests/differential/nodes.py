@@ -11,28 +11,21 @@ import numpy as np
 import onnx
 from onnx import ModelProto, helper
 
-from tests.differential.draft import IR_VERSION, Draft, Undrawable
+from tests.differential.draft import GENERATORS, IR_VERSION, Draft, Undrawable
 from tests.differential.generators import (
     elementwise,
-    images,
     movement,
-    products,
     reductions,
-    signals,
     structures,
     trees,
     windows,
 )
-from tests.differential.generators.table import GENERATORS
 
 __all__ = ["NEWEST_OPSET", "NOT_COMPARED", "OLDEST", "Undrawable", "draw", "names", "opsets"]
 _FAMILIES = (
     elementwise,
-    images,
     movement,
-    products,
     reductions,
-    signals,
     structures,
     trees,
     windows,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import helper
 
-from tests.differential.draft import Draft, kind_of
-from tests.differential.generators.table import generator
+from tests.differential.draft import Draft, generator, kind_of
 
 SPECIAL = 0.1
 WIDE = 0.15

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.differential.draft import Draft
-from tests.differential.generators.table import generator
+from tests.differential.draft import Draft, generator
 
 I64 = np.int64
 

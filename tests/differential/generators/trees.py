@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.differential.draft import Draft, kind_of
-from tests.differential.generators.table import generator
+from tests.differential.draft import Draft, generator, kind_of
 
 ML = "ai.onnx.ml"
 _POST = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
