@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QUndoCommand, QUndoStack
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from app.formatting.text import duration
@@ -260,20 +260,15 @@ class RowCommands(QObject):
         return self._table.current_key() or (keys[0] if keys else "")
 
 
-Names = Mapping[str, str]
-
-
 class BaselineCommands(QObject):
     """`named` carries by key the names that were given; whose key is not there has its own."""
 
     named = Signal(object)
     failed = Signal(object)
 
-    def __init__(
-        self, baseline_list: BaselineList, frame: Frame, stack: QUndoStack, preferences: Preferences
-    ) -> None:
+    def __init__(self, baseline_list: BaselineList, frame: Frame, preferences: Preferences) -> None:
         super().__init__(frame)
-        self._list, self._frame, self._stack = baseline_list, frame, stack
+        self._list, self._frame = baseline_list, frame
         self._preferences = preferences
         baseline_list.renamed.connect(self.rename)
 
@@ -305,29 +300,9 @@ class BaselineCommands(QObject):
                 other: other_name for other, other_name in names_before.items() if other != key
             }
             names_after |= {key: name} if name else {}
-            words = f"rename baseline to {name}" if name else "baseline's own name"
-            self._stack.push(_Naming(words, names_before, names_after, self._keep))
+            self._preferences.save_baseline_names(names_after)
+            self.give_names()
 
     def give_names(self) -> None:
         """Tell those that are kept from an earlier day."""
         self.named.emit(self._preferences.baseline_names())
-
-    def _keep(self, names: Names) -> None:
-        self._preferences.save_baseline_names(names)
-        self.named.emit(names)
-
-
-class _Naming(QUndoCommand):
-    """One renaming; it keeps all names as they were before and after it."""
-
-    def __init__(
-        self, text: str, names_before: Names, names_after: Names, keep: Callable[[Names], None]
-    ) -> None:
-        super().__init__(text)
-        self._names_before, self._after, self._keep = names_before, names_after, keep
-
-    def undo(self) -> None:
-        self._keep(self._names_before)
-
-    def redo(self) -> None:
-        self._keep(self._after)

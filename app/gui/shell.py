@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -160,7 +160,6 @@ class Frame(QWidget):
         self.filled = False
         self._area: Area | None = None
         self._pane_choices: dict[str, bool | None] = {"cases": None, "details": None}
-        self._last_focus: dict[QWidget, QWidget] = {}
         self.cases = QWidget()
         self.details = QTabWidget(documentMode=True)
         self.details.tabBar().setAccessibleName("details, queue and log")
@@ -200,9 +199,6 @@ class Frame(QWidget):
             self._pages[key] = page
             self._stack.addWidget(page)
         self._panes = (self.header, start, composer, cases, area, self.details)
-        application = QApplication.instance()
-        assert isinstance(application, QApplication)
-        application.focusChanged.connect(self._remember_focus)
         self.reset()
         self._restore()
 
@@ -364,11 +360,6 @@ class Frame(QWidget):
             self._area.show_view(panes["view"])
         self._arrange()
 
-    def _remember_focus(self, _old_focus: QObject | None, now: QWidget | None) -> None:
-        pane = self._pane_of(now)
-        if pane is not None and now is not None:
-            self._last_focus[pane] = now
-
     def _pane_of(self, widget: QWidget | None) -> QWidget | None:
         if widget is None:
             return None
@@ -376,15 +367,13 @@ class Frame(QWidget):
         return next(holders, None)
 
     def _move_focus(self, step: int) -> None:
-        """To the next pane that is seen, on what had the focus there last."""
+        """To the first control of the next pane that is seen."""
         panes = [pane for pane in self._panes if pane.isVisible() and _first(pane) is not None]
         if not panes:
             return
         pane = self._pane_of(QApplication.focusWidget())
         place = panes.index(pane) + step if pane in panes else 0
-        next_pane = panes[place % len(panes)]
-        last = self._last_focus.get(next_pane)
-        target = last if last is not None and _takes_focus(last) else _first(next_pane)
+        target = _first(panes[place % len(panes)])
         if target is not None:
             target.setFocus(Qt.FocusReason.ShortcutFocusReason)
 

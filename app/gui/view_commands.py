@@ -21,7 +21,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QAction, QColor, QGuiApplication, QImage, QImageWriter, QPainter
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QFileDialog, QGraphicsView, QInputDialog, QMainWindow, QWidget
+from PySide6.QtWidgets import QFileDialog, QGraphicsView, QMainWindow, QWidget
 
 from app.gui.look.errors import errors_to
 from app.gui.look.text import NotWritten, write_csv
@@ -144,21 +144,12 @@ def _writers(view: Exportable) -> dict[str, Callable[[Path], None]]:
     }
 
 
-def in_front(window: QWidget, views: Sequence[ViewT], question: str) -> ViewT | None:
-    """The view with the focus, else the one that is seen; of several the user picks one.
-
-    `question` is to be done with it, as the title of that question.
-    """
+def in_front(window: QWidget, views: Sequence[ViewT]) -> ViewT | None:
+    """The view with the focus, else the first that is seen."""
     focus = window.focusWidget()
-    visible_views = [view for view in views if _is_seen(view)]
-    holding = [view for view in visible_views if focus is not None and view.isAncestorOf(focus)]
-    if len(holding or visible_views) == 1:
-        return (holding or visible_views)[0]
-    titles = [view.title for view in visible_views]
-    if not titles:
-        return None
-    title, is_accepted = QInputDialog.getItem(window, question, "View:", titles, 0, False)
-    return visible_views[titles.index(title)] if is_accepted else None
+    seen = [view for view in views if _is_seen(view)]
+    holding = (view for view in seen if focus is not None and view.isAncestorOf(focus))
+    return next(holding, seen[0] if seen else None)
 
 
 def _is_seen(view: Exportable) -> bool:
@@ -183,13 +174,13 @@ class ViewCommands(QObject):
 
     @Slot()
     def export_view(self) -> None:
-        view = in_front(self._window, [*self._views.values()], "Export view")
+        view = in_front(self._window, [*self._views.values()])
         if view is not None:
             self.save(view)
 
     @Slot()
     def copy_picture(self) -> None:
-        view = in_front(self._window, self._plots, "Copy picture of")
+        view = in_front(self._window, self._plots)
         if view is not None:
             self.copy(view)
 
@@ -199,7 +190,7 @@ class ViewCommands(QObject):
         if self._frame.filled:
             self._frame.unfill()
             return
-        view = in_front(self._window, self._plots, "Give the window to")
+        view = in_front(self._window, self._plots)
         if view is not None:
             self._fill(view)
         else:

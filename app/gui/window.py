@@ -88,8 +88,7 @@ class WindowParts(QMainWindow):
         self.help = HelpCommands(self)
         self.finder = Finder(self)
         self.edits = EditorCommands(self.frame, self.editor)
-        baseline_list, undo_stack = self.series_list.baselines, self.editor.undo_stack
-        self.named = BaselineCommands(baseline_list, self.frame, undo_stack, self.preferences)
+        self.named = BaselineCommands(self.series_list.baselines, self.frame, self.preferences)
 
     def _fill_frame(self) -> None:
         lower: dict[str, tuple[str, QWidget]] = {

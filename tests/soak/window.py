@@ -114,7 +114,7 @@ class _User:
         for ask in ("getOpenFileName", "getOpenFileNames", "getSaveFileName"):
             setattr(QFileDialog, ask, lambda *_, **__: ("", ""))
         QFileDialog.getExistingDirectory = lambda *_, **__: ""  # type: ignore[method-assign]
-        for ask in ("getText", "getItem"):
+        for ask in ("getText",):
             setattr(QInputDialog, ask, lambda *_, **__: ("", False))
         answer = QMessageBox.StandardButton.No
         QMessageBox.question = lambda *_, **__: answer  # type: ignore[method-assign]

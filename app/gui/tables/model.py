@@ -1,4 +1,4 @@
-"""Series as a Qt table: texts to show, numbers to sort by, each figure beside a baseline's."""
+"""Series as a Qt table: texts to show, numbers to sort by, columns of baselines."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from PySide6.QtGui import QBrush, QColor, QFont, QIcon
 from app.cases.dimensions import SETTINGS
 from app.cases.objectives import BAND
 from app.cases.status import FAILED, WELL
-from app.comparison.judge import Sides, judge_pairs
 from app.comparison.measured_case import COMPARED
-from app.comparison.pairing import Pair
-from app.formatting.text import interval, significant
+from app.formatting.text import interval
 from app.gui.look.icons import swatch
 from app.gui.look.text import plain_tip
 from app.gui.look.theme import LIGHT, Theme, verdict_color
@@ -24,76 +22,16 @@ from app.gui.tables.columns import (
     DeltaColumn,
     SettingColumn,
     columns_of,
-    delta_columns,
     setting_columns,
 )
 from app.gui.tables.query import Term, typed_for
 from app.insights.quality import quality_of
-from app.plot_data.series import Baseline, Series, is_same_work, quoted, ranked
+from app.plot_data.series import Series, quoted
 from app.plot_data.settings import Setting, same_settings, settings
 from app.run_folder.diagnostics import diagnostics_of, text
 
 JUDGED = {f"latency_{name}_us": name for name in COMPARED}
 """The columns whose figures have a verdict against a baseline row."""
-
-
-class BaselineRow:
-    """`series` is that row, None for no comparison; `band` is within what a change is none."""
-
-    def __init__(self) -> None:
-        self.series: Series | None = None
-        self.band = BAND
-        self._verdicts: dict[str, Mapping[str, Sides]] = {}
-
-    def renew(self, series: Sequence[Series]) -> None:
-        """The same case among these, where it is still there."""
-        if self.series is not None:
-            self.series = {case_series.key: case_series for case_series in series}.get(
-                self.series.key
-            )
-            self.judge(series)
-
-    def judge(self, series: Sequence[Series]) -> None:
-        """The verdicts by key, of those whose figures may be compared with the baseline's."""
-        self._verdicts = {}
-        series_by_key = {item.key: item for item in ranked(series)}
-        base = series_by_key.pop(self.series.key, None) if self.series is not None else None
-        if base is not None:
-            pairs = [
-                Pair(item.key, base.measured, item.measured)
-                for item in series_by_key.values()
-                if is_same_work(item, base)
-            ]
-            comparisons = judge_pairs(pairs, self.band, in_turn=True)
-            self._verdicts = {item.label: item.percentiles for item in comparisons}
-
-    def sides(self, series: Series, column: Column) -> Sides | None:
-        """The figure beside the baseline's; None where it has no verdict."""
-        if isinstance(column, DeltaColumn):
-            return column.sides.get(series.key)
-        return self._verdicts.get(series.key, {}).get(JUDGED.get(column.key, ""))
-
-    def change(self, series: Series, column: Column) -> float | None:
-        """The ratio to the baseline's figure, where both rows may be compared."""
-        base = self.series
-        if base is None or base is series or column.kind not in ("lower", "higher"):
-            return None
-        if series.status != "ok" or base.status != "ok":
-            return None
-        value, reference = column.raw(series), column.raw(base)
-        if isinstance(value, str) or isinstance(reference, str):
-            return None
-        return value / reference if value and reference else None
-
-
-def change_text(change: float) -> str:
-    """A ratio to the baseline: -12 %, +4.1 %, and as a factor from three times on."""
-    if change >= 3.0:
-        return f"{significant(change)}x"
-    percent = significant(100.0 * (change - 1.0), 2)
-    if float(percent) == 0.0 or abs(change - 1.0) < 5e-4:
-        return "±0 %"
-    return f"{'+' if change > 1.0 else ''}{percent} %"
 
 
 _IDENTITY = ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
@@ -120,7 +58,9 @@ class ResultsModel(QAbstractTableModel):
         self.columns = COLUMNS
         self.settings: tuple[Setting, ...] = ()
         self._theme = LIGHT
-        self._baseline_row = BaselineRow()
+        self.band = BAND
+        self.held: tuple[str, ...] = ()
+        """The keys of the rows that are baselines."""
         self._deltas: tuple[DeltaColumn, ...] = ()
         self._looks: Mapping[str, tuple[QColor, QBrush]] = {}
         self._keys_by_word = _map_words(self.columns)
@@ -143,7 +83,6 @@ class ResultsModel(QAbstractTableModel):
     def set_series(self, series: Sequence[Series]) -> None:
         """Show these; rows that stay the same case keep their place and selection."""
         fresh, old = tuple(series), self.series
-        self._baseline_row.renew(fresh)
         self._differ(fresh)
         columns = (*columns_of(fresh), *setting_columns(self.settings, fresh), *self._deltas)
         if columns != self.columns or [case_series.key for case_series in fresh] != [
@@ -157,9 +96,7 @@ class ResultsModel(QAbstractTableModel):
             return
         self.series = fresh
         changed_rows = [k for k, (a, b) in enumerate(zip(old, fresh, strict=True)) if a is not b]
-        if changed_rows and self.baseline is not None:
-            self._tell(0, len(fresh) - 1)  # all are judged together
-        elif changed_rows:
+        if changed_rows:
             self._tell(changed_rows[0], changed_rows[-1])
 
     def set_deltas(self, deltas: Sequence[DeltaColumn]) -> None:
@@ -196,26 +133,10 @@ class ResultsModel(QAbstractTableModel):
         self._theme = theme
         self._tell(0, len(self.series) - 1)
 
-    @property
-    def band(self) -> float:
-        return self._baseline_row.band
-
-    @property
-    def baseline(self) -> Series | None:
-        return self._baseline_row.series
-
-    def set_baseline(self, series: Series | None) -> None:
-        """The row that all others are compared with; None for no comparison."""
-        self._baseline_row.series = series
-        self._baseline_row.judge(self.series)
+    def set_held(self, keys: tuple[str, ...]) -> None:
+        """The rows that are baselines."""
+        self.held = keys
         self._tell(0, len(self.series) - 1)
-
-    def set_band(self, band: float) -> None:
-        """A change within it counts as none, as the run's plan has it."""
-        if band != self.band:
-            self._baseline_row.band = band
-            self._baseline_row.judge(self.series)
-            self._tell(0, len(self.series) - 1)
 
     def sorted(self, rows: Sequence[int], key: str, order: Qt.SortOrder) -> list[int]:
         """These rows by the raw values of a column, empty cells last in either order."""
@@ -278,7 +199,7 @@ class ResultsModel(QAbstractTableModel):
         return swatch(color, QColor(self._theme.base), brush.style())
 
     def _font(self, series: Series, column: Column) -> QFont | None:
-        return self._bold if series is self.baseline else None
+        return self._bold if series.key in self.held else None
 
     def _describe_cell(self, series: Series, column: Column) -> str:
         return f"{column.title}: {self._text(series, column)}"
@@ -288,7 +209,7 @@ class ResultsModel(QAbstractTableModel):
         return _LEFT if column.kind == "text" else _RIGHT
 
     def _tip(self, series: Series, column: Column) -> str | float | None:
-        sides = self._baseline_row.sides(series, column)
+        sides = column.sides.get(series.key) if isinstance(column, DeltaColumn) else None
         if sides is not None:
             band_text = f"a change within {100 * self.band:g}% does not count"
             return plain_tip(f"{sides.verdict.word}: {sides.verdict.detail or band_text}")
@@ -325,21 +246,17 @@ class ResultsModel(QAbstractTableModel):
         text = column.text(column.raw(series))
         if column.key == "status" and text == "ok" and quality_of(series) == "doubted":
             return f"{text} {DOUBTED}"
-        change = self._baseline_row.change(series, column)
-        if change is None:
-            return f"{text}{_interval(series, column)}"
-        sides = self._baseline_row.sides(series, column)
-        word = f" {sides.verdict.word}" if sides else ""
-        return f"{text}  {change_text(change)}{word}"
+        return f"{text}{_interval(series, column)}"
 
     def _color(self, series: Series, column: Column) -> QColor | None:
         if column.key == "status":
             is_doubted = quality_of(series) == "doubted"
             return QColor(self._theme.warning if is_doubted else self._status_color(series.status))
-        sides = self._baseline_row.sides(series, column)
-        word = sides.verdict.word if sides else series.row.get(column.key)
-        if sides is None and column.key not in VERDICTS:
-            return None
+        if isinstance(column, DeltaColumn):
+            sides = column.sides.get(series.key)
+            word = str(sides.verdict.word) if sides else ""
+        else:
+            word = str(series.row.get(column.key)) if column.key in VERDICTS else ""
         return verdict_color(str(word), self._theme) if word in ("faster", "slower") else None
 
     def _status_color(self, status: str) -> str:
@@ -367,40 +284,3 @@ def _interval(series: Series, column: Column) -> str:
     if quote is None or quote.low_us is None or quote.high_us is None:
         return ""
     return f"  ({interval(quote.low_us, quote.high_us)})"
-
-
-class HeldAgainst:
-    """The last row chosen is told beside every figure; what else there is has columns."""
-
-    def __init__(self, model: ResultsModel) -> None:
-        self._model = model
-        self.keys: tuple[str, ...] = ()
-        self._baselines: tuple[Baseline, ...] = ()
-
-    def toggle(self, key: str) -> None:
-        """Hold all rows against this one too, or no longer; "" for no row changes nothing."""
-        other_keys = tuple(other_key for other_key in self.keys if other_key != key)
-        self.set(other_keys if key in self.keys or not key else (*other_keys, key))
-
-    def set(self, keys: Sequence[str]) -> None:
-        """Those of these that there are."""
-        by_key = {case_series.key: case_series for case_series in self._model.series}
-        self.keys = tuple(key for key in keys if key in by_key)
-        self._model.set_baseline(by_key[self.keys[-1]] if self.keys else None)
-
-    def set_baselines(self, baselines: Sequence[Baseline]) -> None:
-        """All that there are, those of other runs too."""
-        self._baselines = tuple(baselines)
-        self.renew()
-
-    def renew(self) -> None:
-        """Judge anew: other rounds may be there."""
-        baseline = self._model.baseline
-        baselines = [
-            candidate
-            for candidate in self._baselines
-            if baseline is None
-            or candidate.case_series is None
-            or candidate.case_series.key != baseline.key
-        ]
-        self._model.set_deltas(delta_columns(baselines, self._model.series, self._model.band))

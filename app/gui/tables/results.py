@@ -20,8 +20,9 @@ from PySide6.QtWidgets import (
 from app.gui.look.controls import Choice
 from app.gui.look.text import Table
 from app.gui.look.theme import Theme
+from app.gui.tables.columns import delta_columns
 from app.gui.tables.filter import FILTER_HINT, GROUP_ROLE, ResultsFilter, ShownRows
-from app.gui.tables.model import HeldAgainst, ResultsModel
+from app.gui.tables.model import ResultsModel
 from app.gui.tables.view import ColumnsMenu, Kept, table_view
 from app.plan.plan import Plan
 from app.plot_data.series import Baseline, Series
@@ -53,12 +54,11 @@ class ResultsTable(QWidget):
         self.baseline_button.setCheckable(True)
         self.baseline_button.setAccessibleName("Use the current row as baseline")
         self.baseline_button.setToolTip(
-            "Compares all rows with the current one, or no longer: every figure shows its "
-            "distance, p50 and p99 a verdict from pairs of rounds, within the band of the run's "
-            "plan. Baselines before it have columns of their own (Ctrl+B)."
+            "Compares all rows with the current one, or no longer: columns of p50 and p99 over its "
+            "own have verdicts from pairs of rounds, within the band of the run's plan (Ctrl+B)."
         )
         self.baseline_button.clicked.connect(self.toggle_baseline)
-        self.held = HeldAgainst(self.model)
+        self._baselines: tuple[Baseline, ...] = ()
         self.row_actions: list[QAction] = []
         self._is_judged = self._quiet = False
         self._passing: frozenset[str] | None = None
@@ -139,7 +139,7 @@ class ResultsTable(QWidget):
 
     def show_plan(self, plan: Plan) -> None:
         """Judge within this run's own band, and show the verdicts on its own baseline's rows."""
-        self.model.set_band(plan.band)
+        self.model.band = plan.band
         self._is_judged = bool(plan.baseline)
         self.columns.lend(self._is_judged)
 
@@ -155,7 +155,7 @@ class ResultsTable(QWidget):
         """Show these cases; selection, sorting and baseline stay."""
         with self.columns.following():
             self.model.set_series(series)
-        self.held.renew()
+        self._judge()
         self.columns.lend(self._is_judged)
         self.columns.fit_filled()
         choices = {setting.key: f"By {setting.title.lower()}" for setting in self.model.settings}
@@ -196,36 +196,39 @@ class ResultsTable(QWidget):
         return selection
 
     def toggle_baseline(self, *_: object) -> None:
-        """Compare with the current row; with one that is a baseline, no longer."""
-        current = self._rows.current()
-        self.held.toggle(current.key if current is not None else "")
-        self._tell_baselines()
+        """Compare with the current row too; with one that is a baseline, no longer."""
+        current, keys = self._rows.current(), self.model.held
+        if current is not None:
+            others = tuple(key for key in keys if key != current.key)
+            self._hold(others if current.key in keys else (*keys, current.key))
 
     def drop_baselines(self) -> None:
         """Compare with no row."""
-        self.held.set(())
-        self._tell_baselines()
+        self._hold(())
 
-    def _tell_baselines(self) -> None:
-        self.columns.fit_judged()
-        self.baselines_chosen.emit(self.held.keys)
+    def _hold(self, keys: tuple[str, ...]) -> None:
+        self.model.set_held(keys)
+        self.baselines_chosen.emit(keys)
         self._show_baseline_state()
 
     def set_baselines(self, baselines: Sequence[Baseline]) -> None:
-        """Give a column to each but the row beside which figures are told already."""
+        """Give columns to each, those of other runs too."""
         selected_keys = set(self.selected_keys())
+        self._baselines = tuple(baselines)
         with self.columns.following() as has_changed:
-            self.held.set_baselines(baselines)
+            self._judge()
         self.columns.fit_filled()
         if has_changed():
             self.select(selected_keys)
 
+    def _judge(self) -> None:
+        deltas = delta_columns(self._baselines, self.model.series, self.model.band)
+        self.model.set_deltas(deltas)
+
     def _show_baseline_state(self, *_: object) -> None:
-        current, baseline = self._rows.current(), self.model.baseline
-        self.baseline_button.setChecked(
-            baseline is not None and current is not None and current.key in self.held.keys
-        )
-        self.baseline_button.setEnabled(current is not None or baseline is not None)
+        current = self._rows.current()
+        self.baseline_button.setChecked(current is not None and current.key in self.model.held)
+        self.baseline_button.setEnabled(current is not None)
 
     def copy(self, *_: object) -> None:
         """The selected rows, or all, with a header: tab-separated raw values."""

@@ -152,7 +152,6 @@ class Kept:
                 return
 
 
-_TOLD_WIDEST = "100.0 µs  +100 % undecided"
 _INTERVAL_WIDEST = "100.0 µs  (100.0 µs to 100.0 ms)"
 
 
@@ -178,7 +177,10 @@ class ColumnsMenu:
         for column in COLUMNS:
             self._offer(column)
         self._on_change()
-        self.fit_judged()
+        wide = view.fontMetrics().horizontalAdvance(_INTERVAL_WIDEST) + 24
+        for place, column in enumerate(COLUMNS):
+            if column.key in JUDGED:
+                view.setColumnWidth(place, wide)
 
     def visible(self) -> list[str]:
         """The keys of the columns that the user has shown."""
@@ -224,14 +226,6 @@ class ColumnsMenu:
             elif key in self._lent and key not in wanted_keys:
                 self._lent.discard(key)
                 action.setChecked(False)
-
-    def fit_judged(self) -> None:
-        """Room for a figure with its interval, or with its distance and its verdict."""
-        widest_text = _TOLD_WIDEST if self._model.baseline is not None else _INTERVAL_WIDEST
-        wide = self._view.fontMetrics().horizontalAdvance(widest_text) + 24
-        for place, column in enumerate(self._model.columns):
-            if column.key in JUDGED:
-                self._view.setColumnWidth(place, wide)
 
     def _offer(self, column: Column) -> None:
         action = self.menu.addAction(column.title)

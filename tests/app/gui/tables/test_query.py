@@ -292,7 +292,7 @@ def test_a_groups_row_is_no_case(grouped: ResultsTable) -> None:
     assert len(grouped.table()[1]) == len(CASES)
     grouped.view.setCurrentIndex(grouped.filter.index(0, 0))
     grouped.toggle_baseline()
-    assert grouped.model.baseline is None
+    assert grouped.model.held == ()
 
 
 def test_groups_stay_while_a_run_goes_on_and_go_with_their_setting(

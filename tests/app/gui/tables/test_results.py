@@ -16,12 +16,12 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.look.theme import LIGHT
 from app.gui.tables.columns import COLUMNS
-from app.gui.tables.model import ResultsModel, change_text
+from app.gui.tables.model import ResultsModel
 from app.gui.tables.results import ResultsTable
 from app.gui.view_commands import export
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
-from app.plot_data.series import Series
+from app.plot_data.series import Baseline, Series
 from app.run_folder.table import read_rows
 from tests.app.columns.filled import NEVER_FILLED, filled_csv
 from tests.app.gui.synthetic import failed, series
@@ -97,64 +97,6 @@ def test_filtering_needs_every_word(qtbot: QtBot, table: ResultsTable) -> None:
     assert table.count_label.text() == "1 of 4 cases"
 
 
-def test_a_baseline_gives_every_other_row_its_distance(table: ResultsTable) -> None:
-    table.view.setCurrentIndex(table.filter.index(2, 0))
-    table.toggle_baseline()
-    assert _text(table, 2, P50) == "20.00 µs"
-    assert _text(table, 0, P50) == "9.500 µs  -52 %"
-    assert _text(table, 1, P50) == "100.0 µs  5.00x"
-    assert _text(table, 3, P50) == ""
-    table.toggle_baseline()
-    assert _text(table, 0, P50) == "9.500 µs"
-
-
-def test_only_a_verdict_from_pairs_of_rounds_is_told_as_one(table: ResultsTable) -> None:
-    medians = {"a": 20.0, "b": 30.0, "c": 12.0, "d": 20.0}
-    verdict_series = [
-        series(runtime, key=key, median_us=median, count=2000, seed=seed)
-        for seed, (key, median) in enumerate(medians.items(), start=1)
-        for runtime in ("ort-cpu",)
-    ]
-    table.set_series([*verdict_series, _case("e", 40.0)])
-    table.view.setCurrentIndex(table.filter.index(0, 0))
-    table.toggle_baseline()
-    words = [_text(table, row, P50).split()[-1] for row in range(1, 4)]
-    assert words == ["slower", "faster", "same"]
-    role = Qt.ItemDataRole.ForegroundRole
-    slower, faster, same, untold = (table.filter.index(r, P50).data(role) for r in range(1, 5))
-    assert slower != faster
-    assert (same, untold) == (None, None), "no colour without a verdict"
-    assert _text(table, 4, P50).split()[-1] == "%", "a row without rounds has a distance alone"
-
-
-def test_a_change_within_the_plans_band_is_none(table: ResultsTable) -> None:
-    grid = (Sweep(models=("cnn_tiny",)),)
-    cases = [
-        series(key="a", median_us=20.0, count=2000),
-        series(key="b", median_us=22.0, count=2000, seed=2),
-    ]
-    table.set_series(cases)
-    table.view.setCurrentIndex(table.filter.index(0, 0))
-    table.toggle_baseline()
-    verdicts = []
-    for band in (0.02, 0.25):
-        table.show_plan(Plan(sweeps=grid, band=band))
-        verdicts.append(_text(table, 1, P50).split()[-1])
-        tip = table.filter.index(1, P50).data(Qt.ItemDataRole.ToolTipRole)
-        assert f"within {100 * band:g}% does not count" in tip
-    assert verdicts == ["slower", "same"]
-
-
-def test_a_verdict_that_comes_later_is_told_as_well(table: ResultsTable) -> None:
-    cases = [series(key=key, count=2000, seed=n) for n, key in enumerate("ab", start=1)]
-    table.set_series([replace(case, summary=None) for case in cases])
-    table.view.setCurrentIndex(table.filter.index(0, 0))
-    table.toggle_baseline()
-    assert _text(table, 1, P50) == ""
-    table.set_series([replace(case, row={**case.row, "ci_method": "t_ranks"}) for case in cases])
-    assert _text(table, 1, P50).split()[-1] == "same"
-
-
 def test_a_plan_with_a_baseline_shows_its_verdicts_and_keeps_no_preference(
     table: ResultsTable,
 ) -> None:
@@ -204,38 +146,6 @@ def test_a_measurement_that_broke_its_own_protocol_is_not_just_ok(table: Results
     role = Qt.ItemDataRole.ForegroundRole
     well, broken_status = (table.filter.index(row, status).data(role) for row in (0, 1))
     assert (well, broken_status) == (QColor(LIGHT.good), QColor(LIGHT.warning))
-
-
-def test_a_verdict_is_read_in_full(table: ResultsTable) -> None:
-    cases = [series(key=key, count=2000, seed=n) for n, key in enumerate("ab", start=1)]
-    table.set_series(cases)
-    table.view.setCurrentIndex(table.filter.index(0, 0))
-    narrow = table.view.columnWidth(P50)
-    table.toggle_baseline()
-    room = table.view.columnWidth(P50)
-    assert room >= table.view.fontMetrics().horizontalAdvance(_text(table, 1, P50)) + 12
-    table.toggle_baseline()
-    assert table.view.columnWidth(P50) == narrow
-
-
-def test_the_baseline_follows_its_case_through_new_data_and_sorting(table: ResultsTable) -> None:
-    table.view.setCurrentIndex(table.filter.index(0, 0))
-    table.toggle_baseline()
-    table.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
-    table.set_series([_case("b", 100.0, "openvino-cpu"), _case("a", 50.0)])
-    assert table.model.baseline is not None and table.model.baseline.key == "a"
-    assert "+100 %" in _text(table, keys_shown(table).index("b"), P50)
-    table.set_series([_case("b", 100.0, "openvino-cpu")])
-    assert table.model.baseline is None
-
-
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [(1.0, "±0 %"), (1.0002, "±0 %"), (0.88, "-12 %"), (1.041, "+4.1 %"), (2.5, "+150 %"),
-     (3.0, "3.00x"), (0.005, "-100 %")],
-)  # fmt: skip
-def test_changes_read_as_percent_until_they_are_factors(change: float, text: str) -> None:
-    assert change_text(change) == text
 
 
 def test_copied_rows_paste_into_a_spreadsheet_as_raw_numbers(
@@ -308,24 +218,50 @@ def test_columns_without_any_value_are_hidden_until_they_have_one(table: Results
     assert "reason" in visible_columns()
 
 
-@pytest.mark.parametrize(
-    ("other", "judged"),
-    [({}, True), ({"model": "mlp"}, False), ({"axes": {"batch": 4}}, False)],
-)
+def _over(table: ResultsTable, baseline: Series) -> list[str]:
+    """What each row has below the p50 over this baseline's."""
+    table.set_baselines((Baseline(baseline.key, "it", case_series=baseline),))
+    column = next(k for k, c in enumerate(table.model.columns) if c.title == "p50 / it")
+    return [_text(table, row, column) for row in range(table.filter.rowCount())]
+
+
+def test_rows_have_verdicts_over_a_baseline_within_the_plans_band(table: ResultsTable) -> None:
+    medians = {"a": 20.0, "b": 30.0, "c": 12.0, "d": 20.0, "e": 22.0}
+    cases = [
+        series(key=key, median_us=median, count=2000, seed=seed)
+        for seed, (key, median) in enumerate(medians.items(), start=1)
+    ]
+    table.set_series([*cases, _case("f", 40.0)])
+    words = [text.split()[-1] if text else "" for text in _over(table, cases[0])]
+    assert words == ["", "slower", "faster", "same", "slower", ""], "none without rounds"
+    column = len(table.model.columns) - 2
+    role = Qt.ItemDataRole.ForegroundRole
+    slower, faster, same = (table.filter.index(row, column).data(role) for row in (1, 2, 3))
+    assert slower != faster and same is None
+    table.show_plan(Plan(sweeps=(Sweep(models=("cnn_tiny",)),), band=0.25))
+    assert _over(table, cases[0])[4].endswith("same")
+    tip = table.filter.index(4, column).data(Qt.ItemDataRole.ToolTipRole)
+    assert "within 25% does not count" in tip
+
+
+@pytest.mark.parametrize("other", [{"model": "mlp"}, {"axes": {"batch": 4}}])
 def test_a_verdict_is_given_only_between_cases_that_do_the_same_work(
-    table: ResultsTable, other: dict[str, Any], judged: bool
+    table: ResultsTable, other: dict[str, Any]
 ) -> None:
     """A row of another model was once called slower than the baseline, in orange."""
     first, second = (
         series(runtime, key=runtime, median_us=us, count=2000, seed=seed)
         for seed, (runtime, us) in enumerate((("ort-cpu", 20.0), ("torch-cpu", 40.0)), 1)
     )
-    second = replace(second, case=replace(second.case, **other))
     table.set_series([first, second])
+    assert _over(table, first)[1].endswith("slower")
+    table.set_series([first, replace(second, case=replace(second.case, **other))])
+    assert not _over(table, first)[1].endswith("slower")
+
+
+def test_a_row_is_chosen_as_a_baseline_and_no_longer(qtbot: QtBot, table: ResultsTable) -> None:
     table.view.setCurrentIndex(table.filter.index(0, 0))
-    table.toggle_baseline()
-    text = _text(table, 1, P50)
-    assert "+100 %" in text or "2.0" in text or "+99 %" in text, "the ratio is told"
-    assert text.endswith("slower") is judged
-    index = table.model.index(1, P50)
-    assert (index.data(Qt.ItemDataRole.ForegroundRole) is not None) is judged
+    for keys in (("a",), ()):
+        with qtbot.waitSignal(table.baselines_chosen) as blocker:
+            table.toggle_baseline()
+        assert blocker.args == [keys]
