@@ -106,7 +106,7 @@ class _User:
 
     def __init__(self, draw: random.Random, scratch: Path, runs: dict[str, Path]) -> None:
         from PySide6.QtCore import QTimer
-        from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox
+        from PySide6.QtWidgets import QFileDialog, QMessageBox
 
         from app.gui.look.preferences import Preferences
         from app.gui.window import MainWindow
@@ -114,8 +114,6 @@ class _User:
         for ask in ("getOpenFileName", "getOpenFileNames", "getSaveFileName"):
             setattr(QFileDialog, ask, lambda *_, **__: ("", ""))
         QFileDialog.getExistingDirectory = lambda *_, **__: ""  # type: ignore[method-assign]
-        for ask in ("getText",):
-            setattr(QInputDialog, ask, lambda *_, **__: ("", False))
         answer = QMessageBox.StandardButton.No
         QMessageBox.question = lambda *_, **__: answer  # type: ignore[method-assign]
         preferences = Preferences(scratch / "window.ini")

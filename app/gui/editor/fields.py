@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
@@ -24,51 +23,6 @@ from app.plan.settings.setting import Setting, field_text, field_value
 from app.plan.settings.table import default_of
 from exporters.types import GraphlapError
 from runtimes.options import Option, OptionValue
-
-_SEPARATORS = re.compile(r"[,\s]+")
-
-
-class SizesField(QLineEdit):
-    """Whole numbers with commas: `1, 2, 4`; empty is the model's own default."""
-
-    edited = Signal(tuple)
-
-    def __init__(self, name: str, least: int = 1, empty: tuple[int, ...] = ()) -> None:
-        super().__init__()
-        self.setAccessibleName(name)
-        self._name, self._least, self._empty = name, least, empty
-        self.problem = ""
-        self.textEdited.connect(self._read)
-
-    def show_value(self, sizes: Sequence[int]) -> None:
-        if self.problem or self._parse(self.text()) != tuple(sizes):
-            values = () if tuple(sizes) == self._empty and not self.text() else sizes
-            self.setText(", ".join(map(str, values)))
-        self._set_problem("")
-
-    def _read(self, text: str) -> None:
-        sizes = self._parse(text)
-        if sizes is None:
-            self._set_problem(
-                f"{self._name} {text!r} is not a list of integers of at least "
-                f"{self._least}, such as 1, 2, 4"
-            )
-        else:
-            self._set_problem("")
-        self.edited.emit(sizes)
-
-    def _parse(self, text: str) -> tuple[int, ...] | None:
-        words = [word for word in _SEPARATORS.split(text) if word]
-        if not all(word.isascii() and word.isdigit() for word in words):
-            return None
-        sizes = tuple(dict.fromkeys(map(int, words)))
-        good = all(self._least <= size < 2**31 for size in sizes)
-        return (sizes or self._empty) if good else None
-
-    def _set_problem(self, problem: str) -> None:
-        self.problem = problem
-        self.setProperty("invalid", bool(problem))
-        self.style().polish(self)
 
 
 class ChoicesField(QWidget):
@@ -106,33 +60,24 @@ class ChoicesField(QWidget):
 
 
 class ValuesField(QLineEdit):
-    """Values of an option or an axis in text, with a separator; empty is its default.
-
-    `parse` makes a value of a word, or raises ValueError with a sentence.
-    """
+    """Values of an option in text, with commas; empty is its default."""
 
     edited = Signal(tuple)
 
-    def __init__(
-        self,
-        name: str,
-        default: OptionValue,
-        parse: Callable[[str], OptionValue],
-        separator: str = ",",
-    ) -> None:
+    def __init__(self, name: str, option: Option) -> None:
         super().__init__()
         self.setAccessibleName(name)
-        self.setPlaceholderText(str(default))
-        self._default, self._parse_word, self._separator = default, parse, separator
+        self.setPlaceholderText(str(option.default))
+        self._option = option
         self.problem = ""
         self.textEdited.connect(self._read)
 
     def show_value(self, values: Sequence[OptionValue]) -> None:
         self.problem = ""
-        if tuple(values) == (self._default,) and not self.text():
+        if tuple(values) == (self._option.default,) and not self.text():
             return
         if self._parse(self.text()) != tuple(values):
-            self.setText(f"{self._separator} ".join(map(str, values)))
+            self.setText(", ".join(map(str, values)))
 
     def _read(self, text: str) -> None:
         self.edited.emit(self._parse(text))
@@ -140,12 +85,12 @@ class ValuesField(QLineEdit):
     def _parse(self, text: str) -> tuple[OptionValue, ...] | None:
         self.problem = ""
         try:
-            words = [word.strip() for word in text.split(self._separator)]
-            values = [self._parse_word(word) for word in words if word]
+            words = [word.strip() for word in text.split(",")]
+            values = [self._option.parse(word) for word in words if word]
         except ValueError as error:
             self.problem = str(error)
             return None
-        return tuple(dict.fromkeys(values)) or (self._default,)
+        return tuple(dict.fromkeys(values)) or (self._option.default,)
 
 
 def option_field(name: str, option: Option) -> ChoicesField | ValuesField:
@@ -154,7 +99,7 @@ def option_field(name: str, option: Option) -> ChoicesField | ValuesField:
         return ChoicesField(name, (True, False), ("on", "off"))
     if option.choices:
         return ChoicesField(name, option.choices)
-    return ValuesField(name, option.default, option.parse)
+    return ValuesField(name, option)
 
 
 class Fold(QWidget):
@@ -199,7 +144,7 @@ def add_row(form: QFormLayout, text: str, field: QWidget, term: str) -> None:
     form.addRow(label, field)
 
 
-class PlanTextField(QLineEdit):
+class SettingField(QLineEdit):
     """One key as text; `edited` carries its value, `fault` says why there is none."""
 
     edited = Signal(object)
@@ -219,6 +164,10 @@ class PlanTextField(QLineEdit):
             self.setText("" if is_usual else field_text(self.row.form, value))
         self._set_fault(None)
 
+    @property
+    def problem(self) -> str:
+        return str(self.fault or "")
+
     def _parse(self, text: str) -> Any:
         """What the plan has for this text, the default for none; PlanError if it means nothing."""
         if not text.strip():
@@ -235,7 +184,7 @@ class PlanTextField(QLineEdit):
         try:
             value = self._parse(text)
         except GraphlapError as error:
-            flag, term = f"{self.row.flag} ", f"{self.row.label} "
+            flag, term = f"{self.row.flag} ", f"{self.row.label.replace('&', '')} "
             cause, remedy = error.cause.replace(flag, term), error.remedy.replace(flag, "")
             self._set_fault(GraphlapError(cause, remedy))
             self.edited.emit(None)
@@ -251,40 +200,6 @@ class PlanTextField(QLineEdit):
 
 def _as_typed(value: Any) -> Any:
     """Lists as the plan keeps them, so that a draft that is typed equals one that is read."""
-    return tuple(value) if isinstance(value, list) else value
-
-
-class AxesField(QLineEdit):
-    """Axis name -> sizes; empty is every model's default."""
-
-    edited = Signal(object)
-
-    def __init__(self) -> None:
-        super().__init__(placeholderText="name=1,2,4")
-        self.setAccessibleName("sizes of other axes")
-        self.problem = ""
-        self.textEdited.connect(self._read)
-
-    def show_value(self, axes: Mapping[str, tuple[int, ...]]) -> None:
-        if _parse(self.text()) != dict(axes):
-            self.setText(
-                " ".join(f"{name}={','.join(map(str, sizes))}" for name, sizes in axes.items())
-            )
-        self.problem = ""
-
-    def _read(self, text: str) -> None:
-        axes = _parse(text)
-        self.problem = "" if axes is not None else f"axes {text!r} are not written as name=1,2,4"
-        self.edited.emit(axes)
-
-
-def _parse(text: str) -> dict[str, tuple[int, ...]] | None:
-    axes = {}
-    for word in text.split():
-        name, equals, sizes = word.partition("=")
-        numbers = sizes.split(",")
-        good = all(n.isascii() and n.isdigit() and 1 <= int(n) < 2**31 for n in numbers)
-        if not (name and equals and good):
-            return None
-        axes[name] = tuple(dict.fromkeys(map(int, numbers)))
-    return axes
+    if isinstance(value, dict):
+        return {name: _as_typed(item) for name, item in value.items()}
+    return tuple(dict.fromkeys(value)) if isinstance(value, list) else value

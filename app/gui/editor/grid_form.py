@@ -20,12 +20,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.cases.dimensions import GRID
 from app.cases.scenario import WAIT_POLICIES, Scenario, ScenarioKind
 from app.gui.editor.fields import (
-    AxesField,
     ChoicesField,
-    SizesField,
+    SettingField,
     ValuesField,
     add_row,
     option_field,
@@ -35,7 +33,6 @@ from app.gui.look.terms import TERMS
 from app.gui.look.text import PlainLabel, plain_tip
 from app.machine import installed_runtimes
 from app.plan.plan import EMPTY_GRID
-from app.plan.settings.setting import Words
 from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import SWEEP_SETTINGS, by_key
 from exporters.types import PRECISIONS
@@ -254,11 +251,6 @@ class GridForm(QObject):
         self.models = ModelPicker()
         self.runtimes = RuntimePicker()
         self.precisions = ChoicesField("precision", PRECISIONS)
-        self.batch = SizesField("batch sizes")
-        self.sequence = SizesField("sequence lengths")
-        self.threads = SizesField("threads", least=0, empty=(1,))
-        self.replicas = SizesField("replicas")
-        self.axes = AxesField()
         self.scenarios = ScenarioField()
         self.wait_policy = QComboBox()
         self.wait_policy.addItems(WAIT_POLICIES)
@@ -268,27 +260,15 @@ class GridForm(QObject):
             "models": self.models,
             "runtimes": self.runtimes,
             "precisions": self.precisions,
-            "batch_size": self.batch,
-            "sequence_length": self.sequence,
-            "axes": self.axes,
-            "threads": self.threads,
-            "replicas": self.replicas,
             "scenarios": self.scenarios,
             "options": self.options,
         }
-        # An axis that asks for no field of its own is a list in text.
-        forms = {row.key: row.form for row in SWEEP_SETTINGS if isinstance(row.form, Words)}
-        self._plain = {
-            axis: ValuesField(
-                axis.name,
-                getattr(EMPTY_GRID, axis.key)[0],
-                forms[axis.key].parse,
-                forms[axis.key].separator,
-            )
-            for axis in GRID
-            if axis.key not in self._parts
+        self.fields = {
+            row.key: SettingField(row)
+            for row in SWEEP_SETTINGS
+            if row.key not in (*self._parts, "wait_policy")
         }
-        self._parts |= {axis.key: field for axis, field in self._plain.items()}
+        self._parts |= self.fields
         for name, part in self._parts.items():
             part.edited.connect(lambda value, name=name: self._on_edit(name, value))
         self.wait_policy.textActivated.connect(lambda text: self._on_edit("wait_policy", text))
@@ -296,28 +276,28 @@ class GridForm(QObject):
         self.show_grid(self._grid)
 
     def _lay_out(self) -> None:
-        self.batch.setPlaceholderText("1, 2, 4 … (the model's own)")
-        self.sequence.setPlaceholderText("16, 64 … (the model's own)")
-        self.threads.setPlaceholderText("1")
-        self.replicas.setPlaceholderText("2, 4 … (one)")
-        sizes = _rows(("batch_size", self.batch), ("sequence_length", self.sequence))
-        self.what = _column(self.models, sizes)
-        threads = _rows(("threads", self.threads))
-        self.where = _column(self.runtimes, threads)
-        work = _rows(
-            ("precisions", self.precisions),
-            ("axes", self.axes),
-            ("replicas", self.replicas),
-        )
-        scenario = _rows(("wait_policy", self.wait_policy))
-        for axis, values in self._plain.items():
-            add_row(scenario, axis.name.capitalize(), values, axis.name)
+        sizes = ("batch_size", "sequence_length")
+        self.what = _column(self.models, self._rows(*sizes))
+        self.where = _column(self.runtimes, self._rows("threads"))
+        work = self._rows("precisions", "axes", "replicas")
+        shown = (*sizes, "threads", "axes", "replicas")
+        scenario = self._rows("wait_policy", *(key for key in self.fields if key not in shown))
         scenario.insertRow(0, self.scenarios)
         self.rest = _column(
             _group("Work", work),
             _group("Scenario", scenario),
             _group("Runtime options", self.options),
         )
+
+    def _rows(self, *keys: str) -> QFormLayout:
+        """A row for each setting, with the label and the term of the settings' table."""
+        form = QFormLayout()
+        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        for key in keys:
+            field = self.wait_policy if key == "wait_policy" else self._parts[key]
+            add_row(form, by_key()[key].label, field, by_key()[key].glossary_term)
+        return form
 
     @property
     def problem(self) -> str:
@@ -348,17 +328,6 @@ def _for_runtimes(options: Any, specs: Iterable[str]) -> dict[str, Any]:
     """The options of runtimes that are still measured; the plan refuses all others."""
     names = {parse_spec(spec).name for spec in specs}
     return {key: values for key, values in options.items() if key.partition(".")[0] in names}
-
-
-def _rows(*rows: tuple[str, QWidget]) -> QFormLayout:
-    """A row for each setting by its key, with the label and the term of the settings' table."""
-    form = QFormLayout()
-    form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
-    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-    for key, field in rows:
-        row = by_key()[key]
-        add_row(form, row.label, field, row.glossary_term)
-    return form
 
 
 def _column(*parts: QWidget | QFormLayout) -> QWidget:

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.editor.fields import Fold, PlanTextField, add_row
+from app.gui.editor.fields import Fold, SettingField, add_row
 from app.gui.look.controls import FlowLayout
 from app.gui.look.terms import TERMS
 from app.plan.plan import EMPTY, Plan, named_lengths
@@ -44,7 +44,7 @@ class PlanForm(QWidget):
         self._draft = EMPTY
         rows = [row for fold in _FOLDS.values() for row in fold]
         self.boxes = {row.key: _box(row) for row in rows if isinstance(row.form, Switch)}
-        self.fields = {row.key: PlanTextField(row) for row in rows if row.key not in self.boxes}
+        self.fields = {row.key: SettingField(row) for row in rows if row.key not in self.boxes}
         self._baselines = QStringListModel(self)
         completer = QCompleter(self._baselines, self)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)

@@ -155,8 +155,6 @@ def test_without_an_open_run_the_remedy_is_told(window: MainWindow) -> None:
     dialog.close()
 
 
-
-
 def _short_run(path: Path) -> Path:
     with new_run(path, CASES) as folder:
         for place, case in enumerate(CASES):

@@ -212,7 +212,7 @@ def test_the_focus_is_seen_on_every_kind_of_control(window: MainWindow, qtbot: Q
         window.activateWindow()
     form = window.editor
     controls = (
-        form.grid_form.batch,
+        form.grid_form.fields["batch_size"],
         form.plan_bar.profile,
         form.plan_bar.profile_ops,
         form.footer.copy_button,
