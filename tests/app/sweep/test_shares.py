@@ -38,7 +38,7 @@ from exporters.diagnostics.catalogue import codes
 from tests.app.remote.processes import between, command_of, is_gone, wait_until
 from tests.app.sweep.sweeps import DEADLINE_S, write_add_graph
 
-GRAPHS = ("one", "two", "three", "four")
+GRAPHS = ("one", "two", "three", "four", "five", "six")
 React = Callable[[Event, SweepRun], object]
 
 
@@ -133,34 +133,36 @@ def test_every_host_measures_everything_and_what_they_serve_is_added(tmp_path: P
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_what_a_lost_host_has_not_finished_goes_to_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
+def test_what_lost_hosts_have_not_finished_goes_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is stopped comes back later: nothing of it counts any more."""
+    """One is killed; one is stopped and comes back later: nothing of it counts any more."""
     monkeypatch.setattr(link, "SILENCE_S", 12.0)
-    broken: list[psutil.Process] = []
+    signals = [signal.SIGKILL, signal.SIGSTOP]
+    broken: dict[str, psutil.Process] = {}
     children: list[psutil.Process] = []
 
     def breaks(event: Event, run: SweepRun) -> None:
-        if isinstance(event, Completed) and isinstance(event.work, HostedRound) and not broken:
-            process = processes_of(run)[event.work.host]
-            children.extend(process.children(recursive=True))
-            broken.append(process)
-            process.send_signal(how)
+        if isinstance(event, Completed) and isinstance(event.work, HostedRound) and signals:
+            host = event.work.host
+            if host not in broken:
+                broken[host] = processes_of(run)[host]
+                children.extend(broken[host].children(recursive=True))
+                broken[host].send_signal(signals.pop())
 
-    cluster = hosts("a", "b")
+    cluster = hosts("a", "b", "c")
     with a_run(tmp_path, "--rounds", "3", "--option", "fake.latency_us=100,200") as folder:
         rows, left_out = measure(folder, cluster, breaks)
     with suppress(psutil.NoSuchProcess):
-        broken[0].send_signal(signal.SIGCONT)
+        for process in broken.values():
+            process.send_signal(signal.SIGCONT)
     assert Counter(row["status"] for row in rows) == {"ok": 8}
     assert {row["rounds"] for row in rows} == {3}
-    (sentence,) = left_out
-    lost_host = sentence.partition(" ")[0]
+    assert {sentence.partition(" ")[0] for sentence in left_out} == broken.keys()
+    assert len(broken) == 2
     moved = [row for row in rows if "host_lost" in codes(diagnostics_of(row))]
     assert moved
-    assert {row["host"] for row in moved} == {"a", "b"} - {lost_host}
+    assert {row["host"] for row in moved}.isdisjoint(broken)
     run = read_run(tmp_path / "run")
     for rounds in run.rounds.values():
         assert len({result.attempt for result in rounds.values()}) == 1, "of one share each"
@@ -168,14 +170,14 @@ def test_what_a_lost_host_has_not_finished_goes_to_another(
     wait_until(lambda: all(map(is_gone, children)))
 
 
-LIES = {
-    "damaged samples": (
+LIES = [
+    (  # damaged samples
         "def change(values, data):\n"
         "    if 'samples' in str(values.get('file')) and not values['offset']:\n"
         "        data = data[:40] + bytes(8) + data[48:]\n"
         "    return [(values, data)]"
     ),
-    "counts that the samples contradict": (
+    (  # counts that the samples contradict
         "def change(values, data):\n"
         "    if 'journal' in str(values.get('file')):\n"
         "        lines = [json.loads(line) for line in data.splitlines()]\n"
@@ -186,37 +188,37 @@ LIES = {
         "        data = b''.join(LINE.sealed(text) + b'\\n' for text in texts)\n"
         "    return [(values, data)]"
     ),
-    "a file outside": (
+    (  # a file outside
         "def change(values, data):\n"
         "    if 'samples' in str(values.get('file')):\n"
         "        values = {**values, 'file': '../../../escaped'}\n"
         "    return [(values, data)]"
     ),
-    "a flood": (
+    (  # a flood
         "def change(values, data):\n"
         "    if 'samples' in str(values.get('file')):\n"
         "        for n in range(1 << 20):\n"
         "            yield {**values, 'offset': n << 20}, bytes(1 << 20)\n"
         "    yield values, data"
     ),
-    "no message of ours": (
+    (  # no message of ours
         "def change(values, data):\n"
         "    return [({'strange': 1}, b'')] if 'file' in values else [(values, data)]"
     ),
-}
+]
 
 
-@pytest.mark.parametrize("lie", LIES)
 def test_a_host_that_sends_what_can_not_be_is_let_go_and_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.sweep.work.share.MOST_BYTES", 64 << 20)
-    cluster = hosts("good", bad=between(tmp_path / "bad.py", "bad", LIES[lie]))
-    with a_run(tmp_path, "--rounds", "1", graphs=2) as folder:
-        rows, left_out = measure(folder, cluster)
-    assert [(row["status"], row["host"]) for row in rows] == [("ok", "good")] * 2
-    (sentence,) = left_out
-    assert sentence.startswith("bad is left out: ")
+    bad = {
+        f"bad{n}": between(tmp_path / f"bad{n}.py", f"bad{n}", LIES[n]) for n in range(len(LIES))
+    }
+    with a_run(tmp_path, "--rounds", "1", graphs=6) as folder:
+        rows, left_out = measure(folder, hosts("good", **bad))
+    assert [(row["status"], row["host"]) for row in rows] == [("ok", "good")] * 6
+    assert sorted(sentence.partition(" is left out: ")[0] for sentence in left_out) == names
     assert not (tmp_path / "escaped").exists()
     assert not [finding for finding in verify(tmp_path / "run").findings if not finding.harmless]
 
