@@ -212,9 +212,9 @@ def test_a_host_that_sends_what_can_not_be_is_let_go_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.sweep.work.share.MOST_BYTES", 64 << 20)
-    bad = {
-        f"bad{n}": between(tmp_path / f"bad{n}.py", f"bad{n}", LIES[n]) for n in range(len(LIES))
-    }
+    names = [f"bad{number}" for number in range(len(LIES))]
+    pairs = zip(names, LIES, strict=True)
+    bad = {name: between(tmp_path / f"{name}.py", name, lie) for name, lie in pairs}
     with a_run(tmp_path, "--rounds", "1", graphs=6) as folder:
         rows, left_out = measure(folder, hosts("good", **bad))
     assert [(row["status"], row["host"]) for row in rows] == [("ok", "good")] * 6
