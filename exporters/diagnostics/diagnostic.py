@@ -166,8 +166,8 @@ class Entry:
 
     `message` states the condition with its figures, and its consequence; `{name}` stands for a
     parameter, `{subject}` for the subject. `condition` says for the documentation when it is
-    raised, `action` what to do, empty where there is nothing to do. `units` are those of the
-    parameters, by name; `example` are values of all of them.
+    raised, `action` what to do, empty where there is nothing to do. `parameters` are by name their
+    units and an example.
     """
 
     title: str
@@ -175,9 +175,16 @@ class Entry:
     condition: str
     action: str = ""
     severity: Severity = "warning"
-    units: Mapping[str, Unit] = field(default_factory=dict)
-    example: Mapping[str, Parameter] = field(default_factory=dict)
+    parameters: Mapping[str, tuple[Unit, Parameter]] = field(default_factory=dict)
     example_subject: str = ""
+
+    @property
+    def units(self) -> dict[str, Unit]:
+        return {name: unit for name, (unit, _) in self.parameters.items()}
+
+    @property
+    def example(self) -> dict[str, Parameter]:
+        return {name: value for name, (_, value) in self.parameters.items()}
 
 
 Entries = dict[str, Entry]

@@ -18,20 +18,27 @@ from exporters.diagnostics.diagnostic import (
     ExitCode,
 )
 
+_WHY_SILENT = Choice(
+    {
+        "empty": "are empty or NaN throughout, here and in the reference",
+        "undefined": "are others in the reference, and ONNX leaves open what they are",
+        "same": "are the same for other inputs",
+        "unsettled": "follow from decisions between values within the tolerance",
+    }
+)
+
 ENGINE: Entries = {
     "precision_changed": Entry(
         title="Another precision executed",
         message="{requested} was requested and {executed} was executed.",
         condition="The kernels of the compiled session compute in another type than requested.",
-        units={"requested": NAME, "executed": NAME},
-        example={"requested": "fp32", "executed": "bf16"},
+        parameters={"requested": (NAME, "fp32"), "executed": (NAME, "bf16")},
     ),
     "precision_unknown": Entry(
         title="Executed precision unknown",
         message="{requested} was requested, and the engine does not report what it executed.",
         condition="The engine reports no type of its kernels.",
-        units={"requested": NAME},
-        example={"requested": "fp16"},
+        parameters={"requested": (NAME, "fp16")},
     ),
     "precision_not_reported": Entry(
         title="Engine reports no precision",
@@ -44,8 +51,7 @@ ENGINE: Entries = {
         message="TensorRT was allowed {allowed} and chose the type of each layer itself; ONNX "
         "Runtime does not report which.",
         condition="A narrow type was requested of the TensorRT provider of ONNX Runtime.",
-        units={"allowed": NAME},
-        example={"allowed": "fp16"},
+        parameters={"allowed": (NAME, "fp16")},
     ),
     "tf32_forbidden_late": Entry(
         title="TF32 forbidden too late",
@@ -53,15 +59,13 @@ ENGINE: Entries = {
         "use.",
         condition="The process loaded NVIDIA's libraries before the option tf32 could be set.",
         action="Start the process with {variable}=0.",
-        units={"variable": NAME},
-        example={"variable": "NVIDIA_TF32_OVERRIDE"},
+        parameters={"variable": (NAME, "NVIDIA_TF32_OVERRIDE")},
     ),
     "precision_unreadable": Entry(
         title="Executed precision unreadable",
         message="The executed precision could not be read ({error}).",
         condition="Reading the compiled session, or the run that records its kernels, failed.",
-        units={"error": MESSAGE},
-        example={"error": "RuntimeException"},
+        parameters={"error": (MESSAGE, "RuntimeException")},
     ),
     "ir_version_lowered": Entry(
         title="Opened as a copy at an earlier IR version",
@@ -69,16 +73,18 @@ ENGINE: Entries = {
         "{opened}: it opened a copy at that version. Nothing in the graph needs the later one.",
         condition="A release of ONNX Runtime refused the file for its IR version alone.",
         severity="info",
-        units={"of_file": Count(), "opened": Count()},
-        example={"of_file": 10, "opened": 9},
+        parameters={"of_file": (Count(), 10), "opened": (Count(), 9)},
     ),
     "mixed_precision": Entry(
         title="Mixed precision",
         message="Not all of the graph ran in {precision}: {wider} in a wider type, such as "
         "{nodes}.",
         condition="Some matrix kernels compute in a wider type than the narrowest among them.",
-        units={"precision": NAME, "wider": Count("node"), "nodes": NAME},
-        example={"precision": "int8", "wider": 7, "nodes": ("MatMul 'head' in fp32",)},
+        parameters={
+            "precision": (NAME, "int8"),
+            "wider": (Count("node"), 7),
+            "nodes": (NAME, ("MatMul 'head' in fp32",)),
+        },
     ),
     "sessions_differ": Entry(
         title="Sessions compiled differently",
@@ -90,8 +96,7 @@ ENGINE: Entries = {
         message="The devices differ ({devices}): a scaling efficiency is relative to as many of "
         "the first.",
         condition="The sessions of a case run on devices of several names.",
-        units={"devices": NAME},
-        example={"devices": ("NVIDIA H100", "NVIDIA L4")},
+        parameters={"devices": (NAME, ("NVIDIA H100", "NVIDIA L4"))},
     ),
     "threads_pinned_together": Entry(
         title="Sessions pinned to the same cores",
@@ -100,16 +105,18 @@ ENGINE: Entries = {
         condition="Several OpenVINO sessions with pinned threads have fewer threads than there "
         "are cores.",
         action="Use openvino-cpu with --option openvino-cpu.cpu_pinning=0.",
-        units={"sessions": Count("session"), "threads": Count(), "cores": Count("core")},
-        example={"sessions": 4, "threads": 2, "cores": 8},
+        parameters={
+            "sessions": (Count("session"), 4),
+            "threads": (Count(), 2),
+            "cores": (Count("core"), 8),
+        },
     ),
     "option_without_effect": Entry(
         title="Option without effect",
         message="{option} has no effect with one thread.",
         condition="Parallel execution was requested with --threads 1.",
         action="Remove the option, or use more --threads.",
-        units={"option": NAME},
-        example={"option": "execution_mode=parallel"},
+        parameters={"option": (NAME, "execution_mode=parallel")},
     ),
     "int8_sums_widened": Entry(
         title="int8 sums in 32 bits",
@@ -118,8 +125,7 @@ ENGINE: Entries = {
         condition="A graph converted to int8 runs on ONNX Runtime's CPU provider, and "
         "/proc/cpuinfo lists neither avx512_vnni nor avx_vnni.",
         severity="info",
-        units={"entry": NAME},
-        example={"entry": "session.x64quantprecision=1"},
+        parameters={"entry": (NAME, "session.x64quantprecision=1")},
     ),
     "int8_sums_saturate": Entry(
         title="int8 sums may saturate",
@@ -127,16 +133,14 @@ ENGINE: Entries = {
         "with {entry}, so sums of two int8 products may saturate in 16 bits.",
         condition="As for int8_sums_widened, and opening the session with the entry failed.",
         action="Measure int8 on OpenVINO, or on a processor with VNNI.",
-        units={"entry": NAME},
-        example={"entry": "session.x64quantprecision=1"},
+        parameters={"entry": (NAME, "session.x64quantprecision=1")},
     ),
     "sync_not_granted": Entry(
         title="Another way of waiting for the GPU",
         message="sync={requested} was requested, and the process waits by {actual}.",
         condition="The CUDA context of the process was made with another way of waiting.",
         action="Measure the case in a process of its own.",
-        units={"requested": NAME, "actual": NAME},
-        example={"requested": "spin", "actual": "block"},
+        parameters={"requested": (NAME, "spin"), "actual": (NAME, "block")},
     ),
     "streams_exhausted": Entry(
         title="Sessions share GPU streams",
@@ -153,8 +157,7 @@ ENGINE: Entries = {
         title="Inputs are copied in the timed run",
         message="The module writes to its input {inputs}, so each timed run copies it first.",
         condition="A torch module writes to its own inputs.",
-        units={"inputs": QUOTED},
-        example={"inputs": ("x",)},
+        parameters={"inputs": (QUOTED, ("x",))},
     ),
     "engine_rebuilt": Entry(
         title="Stored engine built again",
@@ -162,16 +165,18 @@ ENGINE: Entries = {
         condition="The file of a stored TensorRT engine is damaged or unreadable, or TensorRT "
         "refuses it.",
         severity="info",
-        units={
-            "cause": Choice(
-                {
-                    "damaged": "its file is damaged",
-                    "unreadable": "its file cannot be read",
-                    "refused": "TensorRT refused it",
-                }
+        parameters={
+            "cause": (
+                Choice(
+                    {
+                        "damaged": "its file is damaged",
+                        "unreadable": "its file cannot be read",
+                        "refused": "TensorRT refused it",
+                    }
+                ),
+                "damaged",
             )
         },
-        example={"cause": "damaged"},
     ),
     "engine_of_other_release": Entry(
         title="Stored engine of another release",
@@ -179,24 +184,21 @@ ENGINE: Entries = {
         condition="The file of a stored TensorRT engine was made with another release of TensorRT, "
         "of the driver, or for another GPU.",
         severity="info",
-        units={"component": NAME, "release": NAME},
-        example={"component": "tensorrt", "release": "10.3"},
+        parameters={"component": (NAME, "tensorrt"), "release": (NAME, "10.3")},
     ),
     "engine_not_stored": Entry(
         title="Engine not stored",
         message="The engine could not be stored in {folder}; it is built in each round.",
         condition="The folder for built engines cannot be written.",
         action="Name a folder that can be written.",
-        units={"folder": NAME},
-        example={"folder": "/cache/trt"},
+        parameters={"folder": (NAME, "/cache/trt")},
     ),
     "engine_changed": Entry(
         title="Engine changed between rounds",
         message="The rounds ran releases {releases} of the engine: the figures belong to neither.",
         condition="A package was installed between two rounds of a case.",
         action="Measure the case in a new run.",
-        units={"releases": NAME},
-        example={"releases": ("1.27.0", "1.31.1")},
+        parameters={"releases": (NAME, ("1.27.0", "1.31.1"))},
     ),
     "engine_crashed_at_close": Entry(
         title="Engine crashed when closed",
@@ -204,15 +206,13 @@ ENGINE: Entries = {
         "measured before is valid.",
         condition="The measuring process died after its outcome was recorded.",
         action="Update the engine.",
-        units={"exit_code": ExitCode()},
-        example={"exit_code": -11},
+        parameters={"exit_code": (ExitCode(), -11)},
     ),
     "phase_failed_too": Entry(
         title="Another phase failed too",
         message="The phase {phase} failed too ({error}).",
         condition="After a round failed, a later phase of it failed as well.",
-        units={"phase": NAME, "error": MESSAGE},
-        example={"phase": "teardown", "error": "CUDA error 700"},
+        parameters={"phase": (NAME, "teardown"), "error": (MESSAGE, "CUDA error 700")},
     ),
     "operators_exceed_run": Entry(
         title="Operator times exceed the run",
@@ -220,16 +220,14 @@ ENGINE: Entries = {
         condition="The sum of the operator times exceeds twice the p50, on the same clock.",
         action="Measure them again on a quiet machine; if nothing changes, the time is the "
         "profiler's.",
-        units={"ratio": RATIO},
-        example={"ratio": 5.4},
+        parameters={"ratio": (RATIO, 5.4)},
     ),
     "operators_miss_time": Entry(
         title="Operator times miss part of the run",
         message="The operator times add up to only {ratio} the p50.",
         condition="The sum of the operator times is below half the p50, on the same clock.",
         action="Look for the rest between the operators, in what the engine does for each run.",
-        units={"ratio": RATIO},
-        example={"ratio": 0.31},
+        parameters={"ratio": (RATIO, 0.31)},
     ),
 }
 
@@ -249,15 +247,15 @@ OUTPUTS: Entries = {
         message="No reference could compute the outputs ({error}), so they were not compared.",
         condition="ONNX's evaluator and ONNX Runtime refuse the sizes or inputs, and the engine "
         "of the row does not.",
-        units={"error": MESSAGE},
-        example={"error": "net.onnx cannot run on its inputs: it fails in node 'pad'"},
+        parameters={
+            "error": (MESSAGE, "net.onnx cannot run on its inputs: it fails in node 'pad'")
+        },
     ),
     "reference_not_deterministic": Entry(
         title="Model is not deterministic",
         message="Two runs of the reference {references} differ, so outputs were not compared.",
         condition="A reference gives other outputs in a second run on the same inputs.",
-        units={"references": NAME},
-        example={"references": "onnx"},
+        parameters={"references": (NAME, "onnx")},
     ),
     "outputs_not_deterministic": Entry(
         title="Some outputs are not deterministic",
@@ -265,16 +263,14 @@ OUTPUTS: Entries = {
         "compared.",
         condition="A reference gives some of its outputs otherwise in a second run, and others "
         "again.",
-        units={"outputs": QUOTED},
-        example={"outputs": ("mask",)},
+        parameters={"outputs": (QUOTED, ("mask",))},
     ),
     "outputs_have_nan": Entry(
         title="Outputs have NaN",
         message="The outputs {outputs} have NaN, as the reference does.",
         condition="An output has NaN in the same places as the reference.",
         severity="info",
-        units={"outputs": QUOTED},
-        example={"outputs": ("y",)},
+        parameters={"outputs": (QUOTED, ("y",))},
     ),
     "outputs_say_nothing": Entry(
         title="Outputs that confirm nothing",
@@ -283,18 +279,7 @@ OUTPUTS: Entries = {
         "it is the same for inputs of another seed; or it differs, and ONNX leaves open what it "
         "is, or all of it follows from decisions between values within the tolerance.",
         action="Give inputs of your own (--inputs), of which the model computes something.",
-        units={
-            "outputs": QUOTED,
-            "why": Choice(
-                {
-                    "empty": "are empty or NaN throughout, here and in the reference",
-                    "undefined": "are others in the reference, and ONNX leaves open what they are",
-                    "same": "are the same for other inputs",
-                    "unsettled": "follow from decisions between values within the tolerance",
-                }
-            ),
-        },
-        example={"outputs": ("y",), "why": "same"},
+        parameters={"outputs": (QUOTED, ("y",)), "why": (_WHY_SILENT, "same")},
     ),
     "slices_lost": Entry(
         title="Parts of an output are lost",
@@ -303,8 +288,7 @@ OUTPUTS: Entries = {
         condition="The error of a slice, such as a channel, exceeds half of its own root mean "
         "square, in at most one slice of ten.",
         action="Keep the layers that make this output in a wider type.",
-        units={"slice": NAME, "share": SHARE},
-        example={"slice": "axis 1, index 3", "share": 0.05},
+        parameters={"slice": (NAME, "axis 1, index 3"), "share": (SHARE, 0.05)},
         example_subject="y",
     ),
     "no_agreeing_reference": Entry(
@@ -312,8 +296,7 @@ OUTPUTS: Entries = {
         message="The outputs differ from {others}, which nothing else confirms.",
         condition="One reference alone differs from the outputs, and no other could be computed.",
         action=_COMPARE_NODE,
-        units={"others": NAME},
-        example={"others": ("onnx",)},
+        parameters={"others": (NAME, ("onnx",))},
     ),
     "only_own_engine_agrees": Entry(
         title="Only the own engine agrees",
@@ -321,8 +304,7 @@ OUTPUTS: Entries = {
         "not with {others}.",
         condition="Other references than the engine's own differ from the outputs.",
         action=_COMPARE_NODE,
-        units={"agreeing": NAME, "others": NAME},
-        example={"agreeing": ("onnxruntime unoptimised",), "others": ("onnx",)},
+        parameters={"agreeing": (NAME, ("onnxruntime unoptimised",)), "others": (NAME, ("onnx",))},
     ),
     "only_own_reference": Entry(
         title="Compared with the own engine only",
@@ -331,24 +313,25 @@ OUTPUTS: Entries = {
         condition="No reference could be computed that is independent of the measured engine.",
         action="Put expected outputs next to the model (NAME_output_0.pb).",
         severity="info",
-        units={"agreeing": NAME},
-        example={"agreeing": ("onnxruntime unoptimised",)},
+        parameters={"agreeing": (NAME, ("onnxruntime unoptimised",))},
     ),
     "references_disagree": Entry(
         title="References disagree",
         message="The references disagree; the outputs agree with {agreeing}.",
         condition="Two references differ by more than the types of the graph allow.",
         action=_COMPARE_NODE,
-        units={"agreeing": NAME},
-        example={"agreeing": ("onnx",)},
+        parameters={"agreeing": (NAME, ("onnx",))},
     ),
     "outputs_inexact": Entry(
         title="Outputs differ from the reference",
         message="The output {subject} differs from {reference} by {error} of its largest value; "
         "{tolerance} is allowed.",
         condition="An output of a graph that is simulated in part exceeds its tolerance.",
-        units={"reference": NAME, "error": NUMBER, "tolerance": NUMBER},
-        example={"reference": "onnx", "error": 0.012, "tolerance": 0.001},
+        parameters={
+            "reference": (NAME, "onnx"),
+            "error": (NUMBER, 0.012),
+            "tolerance": (NUMBER, 0.001),
+        },
         example_subject="y",
     ),
     "outputs_unequal": Entry(
@@ -356,8 +339,7 @@ OUTPUTS: Entries = {
         message="The output {subject} differs from {reference} in {share} of its elements; "
         "integers must be equal.",
         condition="An integer output of a graph that is simulated in part differs.",
-        units={"reference": NAME, "share": SHARE},
-        example={"reference": "onnx", "share": 0.004},
+        parameters={"reference": (NAME, "onnx"), "share": (SHARE, 0.004)},
         example_subject="y",
     ),
     "outputs_incomparable": Entry(
@@ -365,8 +347,7 @@ OUTPUTS: Entries = {
         message="The output {subject} differs from {reference}: one is missing, of another "
         "shape, or NaN or infinite where the other is not.",
         condition="An output of a graph that is simulated in part cannot be compared.",
-        units={"reference": NAME},
-        example={"reference": "onnx"},
+        parameters={"reference": (NAME, "onnx")},
         example_subject="y",
     ),
     "state_not_finite": Entry(
@@ -389,8 +370,7 @@ OUTPUTS: Entries = {
         title="Accuracy not measured",
         message="The accuracy could not be measured: {error}.",
         condition="--accuracy was given, and the images could not be classified.",
-        units={"error": MESSAGE},
-        example={"error": "input 'x' is not an image"},
+        parameters={"error": (MESSAGE, "input 'x' is not an image")},
     ),
 }
 
@@ -401,12 +381,11 @@ EXPORT: Entries = {
         "come from a model in use.",
         condition="--axis gives the total of a cache and new tokens a size that is not their sum.",
         action="Remove --axis {axis}: it follows from the other sizes.",
-        units={"axis": NAME, "size": NUMBER, "addends": NAME, "total": NUMBER},
-        example={
-            "axis": "total_sequence_length",
-            "size": 100,
-            "addends": ("past_sequence_length=64", "sequence_length=1"),
-            "total": 65,
+        parameters={
+            "axis": (NAME, "total_sequence_length"),
+            "size": (NUMBER, 100),
+            "addends": (NAME, ("past_sequence_length=64", "sequence_length=1")),
+            "total": (NUMBER, 65),
         },
     ),
     "checker_rejects_graph": Entry(
@@ -414,8 +393,7 @@ EXPORT: Entries = {
         message="ONNX's checker rejects the graph ({objection}). ONNX Runtime opens it.",
         condition="A file is no valid graph of ONNX's operators, and ONNX Runtime runs it.",
         severity="info",
-        units={"objection": MESSAGE},
-        example={"objection": "No Op registered for SimplifiedLayerNormalization"},
+        parameters={"objection": (MESSAGE, "No Op registered for SimplifiedLayerNormalization")},
     ),
     "sizes_fixed": Entry(
         title="Sizes fixed in the graph",
@@ -423,16 +401,14 @@ EXPORT: Entries = {
         "{error}.",
         condition="The exporter fails with open axes and works with fixed ones.",
         severity="info",
-        units={"error": MESSAGE},
-        example={"error": "data-dependent shape"},
+        parameters={"error": (MESSAGE, "data-dependent shape")},
     ),
     "old_exporter": Entry(
         title="Exported by the old exporter",
         message="The old exporter of torch made the graph, as the new one failed: {error}.",
         condition="The new exporter fails and the old one works.",
         severity="info",
-        units={"error": MESSAGE},
-        example={"error": "unsupported operator"},
+        parameters={"error": (MESSAGE, "unsupported operator")},
     ),
     "graph_not_run": Entry(
         title="Exported graph not run",
@@ -453,8 +429,7 @@ EXPORT: Entries = {
         message="The input {subject} decides how much is computed and was drawn as {values}.",
         condition="An input such as a count or a condition was not given.",
         action="Give it with --inputs.",
-        units={"values": NAME},
-        example={"values": "1"},
+        parameters={"values": (NAME, "1")},
         example_subject="n",
     ),
     "input_limited": Entry(
@@ -464,8 +439,7 @@ EXPORT: Entries = {
         condition="A value of an input is finite, and larger than the largest number of the "
         "precision.",
         action="Give smaller values with --input-range or --inputs.",
-        units={"precision": NAME, "largest": NUMBER},
-        example={"precision": "fp16", "largest": 65504.0},
+        parameters={"precision": (NAME, "fp16"), "largest": (NUMBER, 65504.0)},
         example_subject="x",
     ),
     "null_inputs_unread": Entry(
@@ -474,7 +448,6 @@ EXPORT: Entries = {
         "engine may leave these inputs in place.",
         condition="All outputs of a model have the shape and type of an input.",
         severity="info",
-        units={"inputs": NAME},
-        example={"inputs": ("x",)},
+        parameters={"inputs": (NAME, ("x",))},
     ),
 }

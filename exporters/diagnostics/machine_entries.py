@@ -15,8 +15,7 @@ from exporters.diagnostics.diagnostic import (
     Entry,
 )
 
-_OUTLIERS_FROM = {"outliers": Count(), "all": Count("outlier")}
-_OUTLIERS_EXAMPLE = {"outliers": 12, "all": 40}
+_OUTLIERS = {"outliers": (Count(), 12), "all": (Count("outlier"), 40)}
 _MOST_OUTLIERS = "More outliers coincide with this event than with any other, and they are more "
 _REACHES_TAIL = "than 0.1 % of the runs."
 
@@ -28,16 +27,14 @@ PROCESSOR: Entries = {
         condition="The load of the last minute exceeds the number of cores by more than 0.5 when "
         "a round begins.",
         action="Stop other work on this machine.",
-        units={"load_1min": NUMBER, "cores": Count("core")},
-        example={"load_1min": 4.2, "cores": 2},
+        parameters={"load_1min": (NUMBER, 4.2), "cores": (Count("core"), 2)},
     ),
     "cpu_governor": Entry(
         title="CPU governor saves power",
         message="The CPU governor is {governor}, so the clock follows the load.",
         condition="The governor of the first core is powersave or conservative.",
         action="Set it to performance for a steady clock.",
-        units={"governor": NAME},
-        example={"governor": "powersave"},
+        parameters={"governor": (NAME, "powersave")},
     ),
     "virtual_machine": Entry(
         title="Virtual machine",
@@ -61,8 +58,11 @@ PROCESSOR: Entries = {
         "core.",
         condition="The sessions of a case together have more threads than there are cores.",
         action="Use fewer --threads or sessions.",
-        units={"sessions": Count("session"), "threads": Count("thread"), "cores": Count("core")},
-        example={"sessions": 2, "threads": 2, "cores": 2},
+        parameters={
+            "sessions": (Count("session"), 2),
+            "threads": (Count("thread"), 2),
+            "cores": (Count("core"), 2),
+        },
     ),
     "batch_process_on_measured_cores": Entry(
         title="Batch process on measured cores",
@@ -76,32 +76,28 @@ PROCESSOR: Entries = {
         message="Requested cores: {requested}; the process runs on {granted}.",
         condition="The system did not keep a round to the cores of --cores.",
         action="Something else sets the affinity (a cpuset, taskset): change it there.",
-        units={"requested": NAME, "granted": NAME},
-        example={"requested": "2-3", "granted": "2"},
+        parameters={"requested": (NAME, "2-3"), "granted": (NAME, "2")},
     ),
     "cores_on_several_nodes": Entry(
         title="Cores of several NUMA nodes",
         message="The cores {cores} belong to NUMA nodes {nodes}: some memory is remote.",
         condition="The cores of --cores lie on more than one NUMA node.",
         action="Choose --cores of one node.",
-        units={"cores": NAME, "nodes": NAME},
-        example={"cores": "0-3", "nodes": "0-1"},
+        parameters={"cores": (NAME, "0-3"), "nodes": (NAME, "0-1")},
     ),
     "memory_not_bound": Entry(
         title="Memory not bound to its node",
         message="Memory could not be bound to NUMA node {node} ({error}): some may be remote.",
         condition="The system refused to bind memory to the node of the cores.",
         action="In a container, grant CAP_SYS_NICE.",
-        units={"node": NAME, "error": MESSAGE},
-        example={"node": "0", "error": "Operation not permitted"},
+        parameters={"node": (NAME, "0"), "error": (MESSAGE, "Operation not permitted")},
     ),
     "memory_not_locked": Entry(
         title="Memory not locked",
         message="Memory could not be locked ({error}): a run may wait for a page.",
         condition="--lock-memory was given and mlockall failed.",
         action="Run as root or with CAP_IPC_LOCK, or raise ulimit -l.",
-        units={"error": MESSAGE},
-        example={"error": "Cannot allocate memory"},
+        parameters={"error": (MESSAGE, "Cannot allocate memory")},
     ),
     "realtime_refused": Entry(
         title="No real-time priority",
@@ -109,8 +105,7 @@ PROCESSOR: Entries = {
         "interrupted.",
         condition="--realtime was given and the system refused it.",
         action="Run as root or with CAP_SYS_NICE, or raise ulimit -r.",
-        units={"priority": Count(), "error": MESSAGE},
-        example={"priority": 10, "error": "Operation not permitted"},
+        parameters={"priority": (Count(), 10), "error": (MESSAGE, "Operation not permitted")},
     ),
     "realtime_throttled": Entry(
         title="Real-time processes are throttled",
@@ -118,48 +113,42 @@ PROCESSOR: Entries = {
         "others wait for their core.",
         condition="--realtime was given, and sched_rt_runtime_us is below its period.",
         action="Keep other processes off the measured cores (isolcpus=).",
-        units={"stopped_ms": MILLISECONDS},
-        example={"stopped_ms": 50.0},
+        parameters={"stopped_ms": (MILLISECONDS, 50.0)},
     ),
     "outliers_from_steal": Entry(
         title="Outliers from a busy hypervisor",
         message="{outliers} of {all} coincide with time that the hypervisor took (steal).",
         condition=_MOST_OUTLIERS + _REACHES_TAIL,
         action="Use a dedicated core or a physical machine.",
-        units=_OUTLIERS_FROM,
-        example=_OUTLIERS_EXAMPLE,
+        parameters=_OUTLIERS,
     ),
     "outliers_from_context_switches": Entry(
         title="Outliers from context switches",
         message="{outliers} of {all} coincide with an involuntary context switch.",
         condition=_MOST_OUTLIERS + _REACHES_TAIL,
         action="Stop other work on this machine, or use fewer --threads.",
-        units=_OUTLIERS_FROM,
-        example=_OUTLIERS_EXAMPLE,
+        parameters=_OUTLIERS,
     ),
     "outliers_from_page_faults": Entry(
         title="Outliers from page faults",
         message="{outliers} of {all} coincide with a major page fault.",
         condition=_MOST_OUTLIERS + _REACHES_TAIL,
         action="Free memory.",
-        units=_OUTLIERS_FROM,
-        example=_OUTLIERS_EXAMPLE,
+        parameters=_OUTLIERS,
     ),
     "outliers_from_interrupts": Entry(
         title="Outliers from interrupts",
         message="{outliers} of {all} coincide with far more interrupts than usual.",
         condition=_MOST_OUTLIERS + _REACHES_TAIL,
         action="Keep the interrupts of devices off the measured cores.",
-        units=_OUTLIERS_FROM,
-        example=_OUTLIERS_EXAMPLE,
+        parameters=_OUTLIERS,
     ),
     "outliers_from_low_clock": Entry(
         title="Outliers from a low clock",
         message="{outliers} of {all} coincide with a low clock of the core.",
         condition=_MOST_OUTLIERS + _REACHES_TAIL,
         action="Set the governor to performance, and cool the processor.",
-        units=_OUTLIERS_FROM,
-        example=_OUTLIERS_EXAMPLE,
+        parameters=_OUTLIERS,
     ),
 }
 
@@ -169,16 +158,14 @@ GPU: Entries = {
         message="The clock of the GPU varied between {low_mhz} and {high_mhz}.",
         condition="The highest clock while runs were timed exceeds the lowest by more than 2 %.",
         action="Lock it: sudo nvidia-smi -lgc MHZ.",
-        units={"low_mhz": MEGAHERTZ, "high_mhz": MEGAHERTZ},
-        example={"low_mhz": 1400.0, "high_mhz": 1980.0},
+        parameters={"low_mhz": (MEGAHERTZ, 1400.0), "high_mhz": (MEGAHERTZ, 1980.0)},
     ),
     "gpu_throttled": Entry(
         title="GPU throttled",
         message="The clock of the GPU was reduced ({reasons}).",
         condition="The driver reported a reason for throttling while runs were timed.",
         action="Cool the GPU, raise its power limit, or lock a lower clock.",
-        units={"reasons": NAME},
-        example={"reasons": "power cap"},
+        parameters={"reasons": (NAME, "power cap")},
     ),
     "gpu_shared": Entry(
         title="GPU shared",
@@ -186,8 +173,7 @@ GPU: Entries = {
         condition="Other processes used the GPU while runs were timed, and no co-located load was "
         "requested.",
         action="End what nvidia-smi lists.",
-        units={"processes": Count("other process", "other processes")},
-        example={"processes": 2},
+        parameters={"processes": (Count("other process", "other processes"), 2)},
     ),
     "nvtx_unavailable": Entry(
         title="NVTX not found",
@@ -195,8 +181,7 @@ GPU: Entries = {
         "timeline has no names of rounds and phases.",
         condition="NVTX_INJECTION64_PATH is set, and NVIDIA's library is not installed.",
         action="Install it with `pip install nvidia-nvtx`.",
-        units={"libraries": NAME},
-        example={"libraries": ("libnvToolsExt.so.1", "libnvtx3interop.so.1")},
+        parameters={"libraries": (NAME, ("libnvToolsExt.so.1", "libnvtx3interop.so.1"))},
         severity="info",
     ),
     "gpu_persistence_off": Entry(
@@ -213,16 +198,14 @@ HOSTS: Entries = {
         message="The rounds were measured on {hosts}: the row mixes machines.",
         condition="A run was resumed on another host.",
         action="Measure each host into a folder of its own, and read them together: graphlap show.",
-        units={"hosts": NAME},
-        example={"hosts": ("board", "server")},
+        parameters={"hosts": (NAME, ("board", "server"))},
     ),
     "host_lost": Entry(
         title="Host lost",
         message="{subject} was lost in share {share} ({error}); the case was begun again on "
         "another host.",
         condition="A host of a cluster stopped while it measured the case.",
-        units={"share": Count(), "error": MESSAGE},
-        example={"share": 1, "error": "the connection closed"},
+        parameters={"share": (Count(), 1), "error": (MESSAGE, "the connection closed")},
         example_subject="board",
     ),
     "host_changed": Entry(
@@ -231,8 +214,7 @@ HOSTS: Entries = {
         "round.",
         condition="A run is resumed without the host that began the case.",
         action="Compare it with cases of the same host.",
-        units={"host": NAME},
-        example={"host": "server"},
+        parameters={"host": (NAME, "server")},
         example_subject="board",
     ),
     "host_clock_off": Entry(
@@ -242,11 +224,10 @@ HOSTS: Entries = {
         condition="The clocks of two hosts of a run differ by more than the time it takes to ask.",
         action="Synchronise the clocks (NTP) to compare times.",
         severity="info",
-        units={
-            "offset_s": SECONDS,
-            "direction": Choice({"ahead": "ahead of", "behind": "behind"}),
+        parameters={
+            "offset_s": (SECONDS, 3600.0),
+            "direction": (Choice({"ahead": "ahead of", "behind": "behind"}), "ahead"),
         },
-        example={"offset_s": 3600.0, "direction": "ahead"},
         example_subject="board",
     ),
 }

@@ -23,6 +23,22 @@ from exporters.diagnostics.diagnostic import (
 
 _RESUME = "Resume the run (graphlap resume)."
 
+_SERVE_SOONER = Choice(
+    {
+        "sleep": "Use --idle-policy spin, or a quieter machine.",
+        "hybrid": "Use --idle-policy spin, or a quieter machine.",
+        "spin": "Use a lower rate, or a quieter machine.",
+    }
+)
+
+_WAKE_SOONER = Choice(
+    {
+        "sleep": "Use --idle-policy spin or hybrid: a sleeping thread is woken late.",
+        "hybrid": "Use --idle-policy spin, or a quieter machine.",
+        "spin": "Use a longer gap, or a quieter machine.",
+    }
+)
+
 ROUNDS: Entries = {
     "few_rounds": Entry(
         title="Too few rounds",
@@ -30,35 +46,35 @@ ROUNDS: Entries = {
         "verdict.",
         condition="A case was measured in fewer than 3 rounds.",
         action="Use --rounds 3 or more.",
-        units={"rounds": Count("round")},
-        example={"rounds": 2},
+        parameters={"rounds": (Count("round"), 2)},
     ),
     "rounds_missing": Entry(
         title="Rounds missing",
         message="{measured} of {planned} were measured.",
         condition="A run ended before a case had all its rounds.",
         action=_RESUME,
-        units={"measured": Count(), "planned": Count("round")},
-        example={"measured": 3, "planned": 5},
+        parameters={"measured": (Count(), 3), "planned": (Count("round"), 5)},
     ),
     "samples_damaged": Entry(
         title="Samples damaged",
         message="The samples of round {round} do not count, since their file {damage}.",
         condition="A file of samples differs from the record in the journal.",
         action=_RESUME,
-        units={
-            "round": Count(),
-            "damage": Choice(
-                {
-                    "checksum": "is not what was measured: its checksum differs",
-                    "phases": "has other measured runs than the journal counted",
-                    "extent": "has times that are further apart than a round can last",
-                    "order": "has runs that end before they start",
-                    "lanes": "has lanes that the case does not have",
-                }
+        parameters={
+            "round": (Count(), 2),
+            "damage": (
+                Choice(
+                    {
+                        "checksum": "is not what was measured: its checksum differs",
+                        "phases": "has other measured runs than the journal counted",
+                        "extent": "has times that are further apart than a round can last",
+                        "order": "has runs that end before they start",
+                        "lanes": "has lanes that the case does not have",
+                    }
+                ),
+                "checksum",
             ),
         },
-        example={"round": 2, "damage": "checksum"},
     ),
     "samples_cut": Entry(
         title="Samples cut short",
@@ -66,8 +82,11 @@ ROUNDS: Entries = {
         "{expected}.",
         condition="A file of samples is shorter than the journal records.",
         action=_RESUME,
-        units={"round": Count(), "held": Count(), "expected": Count("sample")},
-        example={"round": 2, "held": 100, "expected": 5000},
+        parameters={
+            "round": (Count(), 2),
+            "held": (Count(), 100),
+            "expected": (Count("sample"), 5000),
+        },
     ),
     "samples_unreadable": Entry(
         title="Samples unreadable",
@@ -75,16 +94,14 @@ ROUNDS: Entries = {
         "({error}).",
         condition="A file of samples is gone, or the system refuses to read it.",
         action="Put it back, or resume the run (graphlap resume).",
-        units={"round": Count(), "error": MESSAGE},
-        example={"round": 2, "error": "No such file or directory"},
+        parameters={"round": (Count(), 2), "error": (MESSAGE, "No such file or directory")},
     ),
     "row_unreadable": Entry(
         title="Row cannot be computed",
         message="The figures cannot be computed: {error}.",
         condition="A file that a row is made of cannot be read.",
         severity="error",
-        units={"error": MESSAGE},
-        example={"error": "samples/mlp.0.bin is gone"},
+        parameters={"error": (MESSAGE, "samples/mlp.0.bin is gone")},
     ),
     "mixed_graphs": Entry(
         title="Rounds of different graphs",
@@ -92,16 +109,14 @@ ROUNDS: Entries = {
         condition="The model changed between two rounds of a case.",
         action="Measure the case in a new run.",
         severity="error",
-        units={"count": Count("graph"), "graphs": NAME},
-        example={"count": 2, "graphs": ("1f2e3d4c", "5b6a7988")},
+        parameters={"count": (Count("graph"), 2), "graphs": (NAME, ("1f2e3d4c", "5b6a7988"))},
     ),
     "no_steady_state": Entry(
         title="No steady state",
         message="The medians still changed after {warmup_s} of warm-up.",
         condition="Ten windows of warm-up never agreed before its time was over.",
         action="Use a quieter machine, or --preset standard.",
-        units={"warmup_s": SECONDS},
-        example={"warmup_s": 3.0},
+        parameters={"warmup_s": (SECONDS, 3.0)},
     ),
     "interval_not_reached": Entry(
         title="Requested interval not reached",
@@ -109,28 +124,29 @@ ROUNDS: Entries = {
         "requested.",
         condition="--ci-width was given, and the most rounds there may be did not suffice.",
         action="Use more --rounds, or a quieter machine.",
-        units={
-            "percentile": NAME,
-            "reached": SHARE,
-            "rounds": Count("round"),
-            "requested": SHARE,
+        parameters={
+            "percentile": (NAME, "p99"),
+            "reached": (SHARE, 0.04),
+            "rounds": (Count("round"), 40),
+            "requested": (SHARE, 0.01),
         },
-        example={"percentile": "p99", "reached": 0.04, "rounds": 40, "requested": 0.01},
     ),
     "interval_unavailable": Entry(
         title="No interval for the requested precision",
         message="{percentile} has no interval after {rounds}; ±{requested} was requested.",
         condition="--ci-width was given, and the rounds support no interval of the percentile.",
         action="Use a longer --preset, or more --rounds.",
-        units={"percentile": NAME, "rounds": Count("round"), "requested": SHARE},
-        example={"percentile": "p99", "rounds": 40, "requested": 0.01},
+        parameters={
+            "percentile": (NAME, "p99"),
+            "rounds": (Count("round"), 40),
+            "requested": (SHARE, 0.01),
+        },
     ),
     "rounds_cut_short": Entry(
         title="Rounds cut short",
         message="{rounds} ended before the requested {seconds} were over.",
         condition="A sustained round lasted less than 95 % of its duration.",
-        units={"rounds": Count("round"), "seconds": SECONDS},
-        example={"rounds": 1, "seconds": 600.0},
+        parameters={"rounds": (Count("round"), 1), "seconds": (SECONDS, 600.0)},
     ),
 }
 
@@ -142,12 +158,11 @@ LOAD: Entries = {
         condition="An open loop serves fewer requests than arrive.",
         action="Use a lower rate, more sessions, or larger batches.",
         severity="error",
-        units={
-            "offered_hz": HERTZ,
-            "served_hz": HERTZ,
-            "left": Count("request"),
+        parameters={
+            "offered_hz": (HERTZ, 1000.0),
+            "served_hz": (HERTZ, 250.0),
+            "left": (Count("request"), 3000),
         },
-        example={"offered_hz": 1000.0, "served_hz": 250.0, "left": 3000},
     ),
     "load_generator_late": Entry(
         title="Load generator late",
@@ -156,23 +171,11 @@ LOAD: Entries = {
         condition="The lateness of the generator exceeds 10 % of the latency at p50 or p99.",
         action="{wait_policy}",
         severity="error",
-        units={
-            "percentile": NAME,
-            "late_us": MICROSECONDS,
-            "latency_us": MICROSECONDS,
-            "wait_policy": Choice(
-                {
-                    "sleep": "Use --idle-policy spin, or a quieter machine.",
-                    "hybrid": "Use --idle-policy spin, or a quieter machine.",
-                    "spin": "Use a lower rate, or a quieter machine.",
-                }
-            ),
-        },
-        example={
-            "percentile": "p99",
-            "late_us": 80.0,
-            "latency_us": 480.0,
-            "wait_policy": "sleep",
+        parameters={
+            "percentile": (NAME, "p99"),
+            "late_us": (MICROSECONDS, 80.0),
+            "latency_us": (MICROSECONDS, 480.0),
+            "wait_policy": (_SERVE_SOONER, "sleep"),
         },
     ),
     "pause_not_met": Entry(
@@ -180,18 +183,14 @@ LOAD: Entries = {
         message="The median pause was {actual_us}; {requested_us} was requested.",
         condition="The median pause exceeds the requested one by more than 10 % and 1 µs.",
         action="{wait_policy}",
-        units={
-            "actual_us": MICROSECONDS,
-            "requested_us": MICROSECONDS,
-            "wait_policy": Choice(
-                {
-                    "sleep": "Use --idle-policy spin or hybrid: a sleeping thread is woken late.",
-                    "hybrid": "Use --idle-policy spin, or a quieter machine.",
-                    "spin": "Use a longer gap, or a quieter machine.",
-                }
+        parameters={
+            "actual_us": (MICROSECONDS, 1150.0),
+            "requested_us": (MICROSECONDS, 1000.0),
+            "wait_policy": (
+                _WAKE_SOONER,
+                "sleep",
             ),
         },
-        example={"actual_us": 1150.0, "requested_us": 1000.0, "wait_policy": "sleep"},
     ),
 }
 
@@ -215,8 +214,7 @@ CONDITIONS: Entries = {
         "not valid.",
         condition="The process of the co-located load died.",
         severity="error",
-        units={"exit_code": ExitCode()},
-        example={"exit_code": -9},
+        parameters={"exit_code": (ExitCode(), -9)},
         example_subject="mlp",
     ),
     "neighbour_failed": Entry(
@@ -224,8 +222,7 @@ CONDITIONS: Entries = {
         message="The co-located load {subject} worked for only {share} of the round: {error}.",
         condition="The co-located load stopped with an error.",
         severity="error",
-        units={"share": SHARE, "error": MESSAGE},
-        example={"share": 0.4, "error": "the device is lost"},
+        parameters={"share": (SHARE, 0.4), "error": (MESSAGE, "the device is lost")},
         example_subject="mlp",
     ),
     "neighbour_idle": Entry(
@@ -235,8 +232,7 @@ CONDITIONS: Entries = {
         condition="The co-located load ran for less than 90 % of the measured time.",
         action="Stop other work on this machine, or use fewer --threads.",
         severity="error",
-        units={"share": SHARE},
-        example={"share": 0.4},
+        parameters={"share": (SHARE, 0.4)},
         example_subject="mlp",
     ),
 }
@@ -262,8 +258,7 @@ IMPORTS: Entries = {
         message="The file of {subject} rounds latencies to {step_us}, a large part of these.",
         condition="The smallest imported latency is not far above the rounding of its file.",
         action="Take the figures that the program prints.",
-        units={"step_us": MICROSECONDS},
-        example={"step_us": 10.0},
+        parameters={"step_us": (MICROSECONDS, 10.0)},
         example_subject="benchmark_app",
     ),
 }
@@ -278,8 +273,7 @@ STATISTICS: Entries = {
         "confidence; 95 % needs {more} more.",
         condition="A case has fewer runs than a 95 % interval of the median needs.",
         action="Use --preset standard, or more --rounds.",
-        units={"runs": Count("run"), "confidence": SHARE, "more": Count()},
-        example={"runs": 4, "confidence": 0.875, "more": 2},
+        parameters={"runs": (Count("run"), 4), "confidence": (SHARE, 0.875), "more": (Count(), 2)},
     ),
     "rounds_differ": Entry(
         title="Rounds differ",
@@ -287,8 +281,7 @@ STATISTICS: Entries = {
         "representative.",
         condition="The largest median of a round exceeds the smallest by more than 5 %.",
         action="Use more --rounds, or a quieter machine.",
-        units={"spread": SHARE},
-        example={"spread": 0.12},
+        parameters={"spread": (SHARE, 0.12)},
     ),
     "rounds_correlated": Entry(
         title="Rounds correlate",
@@ -298,8 +291,11 @@ STATISTICS: Entries = {
         condition="The rounds' own p50 or p99 correlate at lag 1 by more than independent rounds "
         "do in 97 of 100 cases.",
         action="Spread the rounds over a longer time.",
-        units={"figure": Name("figure"), "rounds": Count("round"), "correlation": NUMBER},
-        example={"figure": "p50", "rounds": 16, "correlation": 0.62},
+        parameters={
+            "figure": (Name("figure"), "p50"),
+            "rounds": (Count("round"), 16),
+            "correlation": (NUMBER, 0.62),
+        },
     ),
     "outliers": Entry(
         title="Outliers",
@@ -308,8 +304,7 @@ STATISTICS: Entries = {
         condition="More than 1 % of the runs are slower than the third quartile of their round "
         "plus three interquartile ranges.",
         action=_OTHER_WORK,
-        units={"share": SHARE},
-        example={"share": 0.013},
+        parameters={"share": (SHARE, 0.013)},
     ),
     "far_tail": Entry(
         title="Far tail",
@@ -318,8 +313,7 @@ STATISTICS: Entries = {
         "outliers.",
         action="Stop other work on this machine, or see whether the time of the graph depends on "
         "its inputs.",
-        units={"ratio": RATIO},
-        example={"ratio": 14.0},
+        parameters={"ratio": (RATIO, 14.0)},
     ),
     "latency_drift": Entry(
         title="Latency drift",
@@ -327,12 +321,11 @@ STATISTICS: Entries = {
         condition="Within a round the latency rises, falls or shifts by more than 2 %, and by more "
         "than noise explains.",
         action="Wait until the machine is idle, or use more --rounds.",
-        units={
-            "rounds": Count(),
-            "timed": Count("round"),
-            "change": SHARE,
-            "direction": Choice({"up": "rose", "down": "fell", "shift": "shifted"}),
+        parameters={
+            "rounds": (Count(), 2),
+            "timed": (Count("round"), 6),
+            "change": (SHARE, 0.04),
+            "direction": (Choice({"up": "rose", "down": "fell", "shift": "shifted"}), "shift"),
         },
-        example={"rounds": 2, "timed": 6, "change": 0.04, "direction": "shift"},
     ),
 }

@@ -29,12 +29,12 @@ def _own_entry(monkeypatch: pytest.MonkeyPatch) -> None:
         message="{subject}: {rounds} of {nodes} took {p50_us}, {share}, and {how}.",
         condition="Never.",
         action="Look at {nodes}.",
-        units={
-            "rounds": Count("round"),
-            "p50_us": MICROSECONDS,
-            "share": SHARE,
-            "nodes": QUOTED,
-            "how": Choice({"up": "rose", "down": "fell"}),
+        parameters={
+            "rounds": (Count("round"), 1),
+            "p50_us": (MICROSECONDS, 2.0),
+            "share": (SHARE, 0.5),
+            "nodes": (QUOTED, "n"),
+            "how": (Choice({"up": "rose", "down": "fell"}), "up"),
         },
     )
     monkeypatch.setitem(catalogue.CATALOGUE, "own", entry)
