@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from onnx import AttributeProto, ModelProto, TensorProto, helper
 
-from tests.exporters.graphs import graph, tensor
+from tests.exporters.support import graph, tensor
 
 HOSTILE_NAMES = (
     "",

@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from tests.exporters.graphs import graph, tensor
+from tests.exporters.support import graph, tensor
 
 OF_FILES = (
     "=cmd|' C calc'!A1 <img src=x onerror=strange=1><b>bold<!--",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.exporters.graphs import save_affine
+from tests.exporters.support import save_affine
 
 
 @pytest.fixture

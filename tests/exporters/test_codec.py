@@ -23,7 +23,7 @@ from app.run_folder.manifest import Manifest
 from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.messages import ExportReply, ExportRequest
 from exporters.types import Definition, StatePair
-from tests.exporters.drawn import drawn
+from tests.exporters.support import drawn
 
 CROSSING = (
     AccuracyJob,

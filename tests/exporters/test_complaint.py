@@ -13,8 +13,7 @@ from exporters.messages import ExportRequest
 from exporters.types import ExportError, first_line, named
 from exporters.validation import TooSlow, within
 from exporters.worker.__main__ import _failed
-from tests.exporters.graphs import graph, tensor
-from tests.exporters.support import WorkerProcess
+from tests.exporters.support import WorkerProcess, graph, tensor
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -127,3 +128,40 @@ def test_a_change_of_the_store_or_the_pipes_makes_nothing_anew(module: str) -> N
 def test_a_change_of_one_definition_exports_no_other_anew() -> None:
     rooms = {path.parent.name for path in sources(exported.__module__)}
     assert not rooms & {"blocks", "cells", "models"}
+
+
+SOURCES = sorted(Path(steps.__file__).parent.rglob("*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    """By the syntax tree."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def test_every_import_of_our_sources_is_read() -> None:
+    assert len(SOURCES) > 70
+    missed_imports = {path: imported(path) - set(steps._imports(path)) for path in SOURCES}
+    assert not {path: names for path, names in missed_imports.items() if names}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import exporters.cache\n",
+        "from exporters.cache import Store, key_of as key\n",
+        "from exporters.cache import (  # why\n    Store,\n    key_of,\n)\n",
+        "def late():\n    from exporters import cache\n",
+        "try:\n\timport exporters.cache as kept\nexcept ImportError:\n\tpass\n",
+    ],
+)
+def test_every_form_of_an_import_is_read(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(text, "utf-8")
+    assert imported(path)
+    assert imported(path) <= set(steps._imports(path))

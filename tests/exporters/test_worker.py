@@ -10,8 +10,7 @@ import pytest
 from exporters.cache import Store
 from exporters.messages import ExportRequest
 from exporters.types import ExportError, load_reference
-from tests.exporters.graphs import save_affine
-from tests.exporters.support import WorkerProcess
+from tests.exporters.support import WorkerProcess, save_affine
 
 USER_FILE = """
 from __future__ import annotations

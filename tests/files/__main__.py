@@ -8,9 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.checkout import ROOT
-from tests.files.all_kinds import KINDS
-from tests.files.measured import measured
-from tests.files.page import RUNTIMES, page
+from tests.files.measured import KINDS, RUNTIMES, measured, page
 
 PAGE = ROOT / "docs" / "files.md"
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+node = helper.make_node
 Build = Callable[[Path], Path]
 FLOAT, INT64, STRING = TensorProto.FLOAT, TensorProto.INT64, TensorProto.STRING
 MICROSOFT, LEARNED = "com.microsoft", "ai.onnx.ml"
@@ -71,3 +72,99 @@ def saved(proto: ModelProto, folder: Path, name: str) -> Path:
 def one(group: str, name: str, make: Callable[[], ModelProto], axes: Sequence[str] = ()) -> Kind:
     """A file that holds this model."""
     return Kind(group, name, lambda folder: saved(make(), folder, name), tuple(axes))
+
+
+def dense(opset: int = 17, ir: int = 8) -> ModelProto:
+    """Two matrices with a bias and a Relu between them."""
+    nodes = [
+        node("MatMul", ["x", "w0"], ["a"]),
+        node("Add", ["a", "b0"], ["b"]),
+        node("Relu", ["b"], ["c"]),
+        node("Gemm", ["c", "w1", "b1"], ["y"]),
+    ]
+    constants = [
+        constant("w0", draw(64, 32, seed=1)),
+        constant("b0", draw(32, seed=2)),
+        constant("w1", draw(32, 16, seed=3)),
+        constant("b1", draw(16, seed=4)),
+    ]
+    ends = [value("x", FLOAT, ["batch", 64])], [value("y", FLOAT, ["batch", 16])]
+    return model(nodes, *ends, constants, opset, ir)
+
+
+def convolutions(opset: int = 17, ir: int = 8) -> ModelProto:
+    """Convolutions with a norm, a sum and a pool, as picture networks have them."""
+    nodes = [
+        node("Conv", ["x", "w0", "b0"], ["a"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        node("BatchNormalization", ["a", "s", "t", "m", "v"], ["b"]),
+        node("Relu", ["b"], ["c"]),
+        node("Conv", ["c", "w1"], ["d"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        node("Add", ["d", "c"], ["e"]),
+        node("Relu", ["e"], ["f"]),
+        node("GlobalAveragePool", ["f"], ["g"]),
+        node("Flatten", ["g"], ["h"], axis=1),
+        node("Gemm", ["h", "w2", "b2"], ["y"]),
+    ]
+    constants = [
+        constant("w0", draw(16, 3, 3, 3, seed=1, scale=0.2)),
+        constant("b0", draw(16, seed=2)),
+        constant("s", np.abs(draw(16, seed=3)) + 0.5),
+        constant("t", draw(16, seed=4)),
+        constant("m", draw(16, seed=5)),
+        constant("v", np.abs(draw(16, seed=6)) + 0.5),
+        constant("w1", draw(16, 16, 3, 3, seed=7, scale=0.1)),
+        constant("w2", draw(16, 10, seed=8)),
+        constant("b2", draw(10, seed=9)),
+    ]
+    ends = [value("x", FLOAT, ["batch", 3, 16, 16])], [value("y", FLOAT, ["batch", 10])]
+    return model(nodes, *ends, constants, opset, ir)
+
+
+def normalised(opset: int = 14, ir: int = 7) -> ModelProto:
+    """A layer norm and a Gelu written in small operators, as exporters below opset 17 do."""
+    nodes = [
+        node("MatMul", ["x", "w"], ["a"]),
+        node("Add", ["a", "bias"], ["b"]),
+        node("ReduceMean", ["b"], ["mean"], axes=[-1]),
+        node("Sub", ["b", "mean"], ["d"]),
+        node("Pow", ["d", "two"], ["sq"]),
+        node("ReduceMean", ["sq"], ["var"], axes=[-1]),
+        node("Add", ["var", "eps"], ["ve"]),
+        node("Sqrt", ["ve"], ["sd"]),
+        node("Div", ["d", "sd"], ["n"]),
+        node("Mul", ["n", "gamma"], ["g"]),
+        node("Add", ["g", "beta"], ["h"]),
+        node("Div", ["h", "root"], ["i"]),
+        node("Erf", ["i"], ["j"]),
+        node("Add", ["j", "one"], ["k"]),
+        node("Mul", ["h", "k"], ["l"]),
+        node("Mul", ["l", "half"], ["y"]),
+    ]
+    scalars = {"two": 2.0, "eps": 1e-5, "root": 2.0**0.5, "one": 1.0, "half": 0.5}
+    constants = [
+        constant("w", draw(32, 32, seed=1)),
+        constant("bias", draw(32, seed=2)),
+        constant("gamma", draw(32, seed=3)),
+        constant("beta", draw(32, seed=4)),
+        *(constant(name, np.array(number, np.float32)) for name, number in scalars.items()),
+    ]
+    ends = [value("x", FLOAT, ["batch", 8, 32])], [value("y", FLOAT, ["batch", 8, 32])]
+    return model(nodes, *ends, constants, opset, ir)
+
+
+def recurrent(opset: int = 14, ir: int = 7) -> ModelProto:
+    """An LSTM over an embedding."""
+    nodes = [
+        node("Gather", ["table", "ids"], ["e"]),
+        node("LSTM", ["e", "w", "r", "b"], ["", "h", ""], hidden_size=16),
+        node("Squeeze", ["h", "axes"], ["y"]),
+    ]
+    constants = [
+        constant("table", draw(50, 8, seed=1)),
+        constant("w", draw(1, 64, 8, seed=2, scale=0.3)),
+        constant("r", draw(1, 64, 16, seed=3, scale=0.3)),
+        constant("b", draw(1, 128, seed=4)),
+        constant("axes", np.array([0])),
+    ]
+    ends = [value("ids", INT64, ["steps", "batch"])], [value("y", FLOAT, ["batch", 16])]
+    return model(nodes, *ends, constants, opset, ir)

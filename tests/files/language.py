@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from tests.files.kinds import FLOAT, INT64, MICROSOFT, constant, draw, model, one, value
+from tests.files.kinds import FLOAT, INT64, MICROSOFT, constant, draw, model, node, one, value
 
-node = helper.make_node
 _HIDDEN_SIZE, _HEADS, _GROUPS, _HEAD, _VOCABULARY = 64, 4, 2, 16, 97
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.files.all_kinds import KINDS
 from tests.files.kinds import Kind
-from tests.files.measured import measured
+from tests.files.measured import KINDS, measured
 
 NOT_MEASURED = {
     "attribute-unknown": "export_failed",  # ONNX Runtime refuses it too

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from tests.files.kinds import FLOAT, INT64, LEARNED, STRING, constant, draw, model, one, value
+from tests.files.kinds import FLOAT, INT64, LEARNED, STRING, constant, draw, model, node, one, value
 
-node = helper.make_node
 _LEARNED_OPSETS = [(LEARNED, 3)]
 
 

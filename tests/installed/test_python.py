@@ -10,7 +10,7 @@ import pytest
 
 from setup import inside_graphlap
 from tests.checkout import ROOT
-from tests.exporters.graphs import save_affine
+from tests.exporters.support import save_affine
 from tests.installed.environment import Environment, write_users_folder
 
 HEAVY = {"numpy", "onnxruntime", "pandas", "pydantic", "PySide6", "rich", "torch"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.exporters.graphs import save_affine
+from tests.exporters.support import save_affine
 from tests.installed.environment import Environment
 from tests.runtimes.packages import example
 

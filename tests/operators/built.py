@@ -11,7 +11,7 @@ import pytest
 from onnx import helper
 
 from tests.checkout import ROOT
-from tests.exporters.graphs import graph, tensor
+from tests.exporters.support import graph, tensor
 
 DOMAIN = "graphlap.test"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.checkout import ROOT
-from tests.exporters.graphs import save_affine
+from tests.exporters.support import save_affine
 from tests.runtimes.packages import example, installed
 
 SPOILT = """

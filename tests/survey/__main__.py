@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.checkout import ROOT
-from tests.survey.networks import Network, networks
-from tests.survey.table import RUNTIMES, page, read_rows
+from tests.survey.table import RUNTIMES, Network, networks, page, read_rows
 
 PAGE = ROOT / "exporters" / "NETWORKS.md"
 _LIMIT_S = 1800

@@ -11,8 +11,7 @@ import pytest
 
 from tests.checkout import ROOT
 from tests.survey.__main__ import main
-from tests.survey.networks import networks
-from tests.survey.table import RUNTIMES, read_rows
+from tests.survey.table import RUNTIMES, networks, read_rows
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.rare]
 SURVEYED = ("logistic_regression", "xgboost_regressor")
@@ -33,12 +32,6 @@ def test_an_estimator_of_another_package_is_measured_and_checked(name: str, fold
     assert (rows["ort-cpu"]["status"], rows["ort-cpu"]["reason"]) == ("ok", "")
     assert rows["ort-cpu"]["output_ok"].lower() == "true"
     assert all(row["reason"] for row in rows.values() if row["status"] != "ok")
-
-
-def test_what_is_finished_is_not_measured_again(folder: Path) -> None:
-    times_before = {path: path.stat().st_mtime_ns for path in folder.rglob("results.csv")}
-    assert main([*SURVEYED, "--folder", str(folder)]) == 0
-    assert {path: path.stat().st_mtime_ns for path in folder.rglob("results.csv")} == times_before
 
 
 def test_networks_of_the_hubs_are_measured_and_checked(tmp_path: Path) -> None:

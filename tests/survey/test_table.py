@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.survey import right
-from tests.survey.networks import Network, networks
-from tests.survey.table import RUNTIMES, page
+from tests.survey.table import RUNTIMES, Network, networks, page
 
 LINES = """\
 a/net	fp32	ort-cpu	1200	ok	onnx	off by 1e-07
@@ -35,15 +32,6 @@ def test_there_are_thirty_architectures_and_estimators_of_both_kinds() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_a_reason_that_names_its_network_is_that_of_all() -> None:
-    results = [
-        (Network(name, "xgboost"), {"torch-cpu": {"status": "unsupported", "reason": reason}})
-        for name, reason in (("one", "no module behind one"), ("two", "no module behind two"))
-    ]
-    assert "1. no module behind it\n" in page(results)
-    assert page(results).count("unsupported [1]") == 2
-
-
 def test_a_reason_is_told_once_and_without_folders() -> None:
     refused_row = {
         "status": "partial",
@@ -57,13 +45,6 @@ def test_a_reason_is_told_once_and_without_folders() -> None:
         line = line_of(text, name)
         assert line.startswith(f"| {name} | timm | ok | not run | not run | partial [1]")
         assert line.count("|") == len(RUNTIMES) + 3
-
-
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_what_never_ran_is_not_passed_over(runtime: str) -> None:
-    text = page([(Network("one", "timm"), {})])
-    assert f"- `{runtime}`: 1 not run" in text
-    assert line_of(text, "one").count("not run") == len(RUNTIMES)
 
 
 def test_pairs_are_counted_and_only_independent_support_counts() -> None:

@@ -14,7 +14,7 @@ import pytest
 from app.runs.reader import read_run
 from app.sweep.scheduling import grid
 from tests.app.headless.batch import FAKE, SLEEPING, launch, rows, run
-from tests.exporters.graphs import save_affine
+from tests.exporters.support import save_affine
 
 ONE = ("--rounds", "1", "--out", "run")
 

@@ -9,7 +9,7 @@ import pytest
 from onnx import helper, save_model
 
 from tests.app.headless.batch import rows, run
-from tests.exporters.graphs import graph, tensor
+from tests.exporters.support import graph, tensor
 
 QUICK = ("--headless", "--rounds", "1", "--out", "run")
 

@@ -18,8 +18,8 @@ from runtimes.openvino.library import library
 from runtimes.session.precision import multiplies_bf16
 from tests.app.headless.batch import rows, run
 from tests.app.headless.user_networks import write_networks
-from tests.exporters.graphs import graph, tensor
 from tests.exporters.pytorch import networks
+from tests.exporters.support import graph, tensor
 
 FILE = str(Path(networks.__file__))
 

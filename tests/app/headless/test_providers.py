@@ -14,7 +14,7 @@ from onnx import ModelProto, helper
 from exporters import install_layout
 from runtimes.fpga.provider.abi import PROVIDER_NAME, shim_path
 from tests.app.headless.batch import rows, run
-from tests.exporters.graphs import graph, tensor
+from tests.exporters.support import graph, tensor
 
 OURS = f"ort-ep:{install_layout.module_name('runtimes.fpga.provider')}"
 

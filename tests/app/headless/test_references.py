@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 
 from exporters.types import EVALUATED, PACKAGED, UNOPTIMISED
 from tests.app.headless.batch import rows, run
-from tests.exporters.graphs import graph, tensor
+from tests.exporters.support import graph, tensor
 
 X, Y = tensor("x", [2, 3]), tensor("y", [2, 3])
 RAMP = (np.arange(6).reshape(2, 3) / 6).astype(np.float32)

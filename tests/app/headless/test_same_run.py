@@ -18,7 +18,7 @@ from runtimes.fpga import cards
 from tests.app.headless.batch import FAKE, SLEEPING, launch, rows, run, wait_for_rounds
 from tests.app.run_folder.resealed import reseal_journal, reseal_manifest
 from tests.app.sweep.sweeps import write_add_graph
-from tests.exporters.graphs import save_affine
+from tests.exporters.support import save_affine
 
 FACTORY = """
 import torch

@@ -20,7 +20,7 @@ from exporters.messages import OutlineRequest
 from exporters.onnx_files.outline import outline
 from exporters.types import ExportError
 from tests.app.sweep.sweeps import script, write_add_graph
-from tests.exporters.graphs import save_affine
+from tests.exporters.support import save_affine
 
 
 def models(pattern: Path, **grid: object) -> dict[str, dict[str, int]]:

@@ -18,7 +18,7 @@ from app.sweep.run_creation import create_run, repeat
 from tests.app.headless.batch import FAKE, rows, run
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
-from tests.exporters.graphs import save_affine
+from tests.exporters.support import save_affine
 
 pytestmark = pytest.mark.usefixtures("brief")
 

@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from exporters.messages import Outline, OutlineRequest
 from exporters.onnx_files.outline import outline, read_skeleton
-from tests.exporters.graphs import graph, tensor
+from tests.exporters.support import graph, tensor
 from tests.files.language import open_head
 
 INT64 = TensorProto.INT64

@@ -24,7 +24,7 @@ from exporters.types import (
     load_reference,
 )
 from exporters.worker.export import export
-from tests.exporters.graphs import LIGHT, graph, tensor
+from tests.exporters.support import LIGHT, graph, tensor
 from tests.operators.built import library, save_twice
 
 X, Y = tensor("x", ["batch", 8]), tensor("y", ["batch", 8])

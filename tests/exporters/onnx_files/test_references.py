@@ -27,7 +27,7 @@ from exporters.types import (
     load_reference,
 )
 from exporters.worker.export import export
-from tests.exporters.graphs import graph, tensor
+from tests.exporters.support import graph, tensor
 
 X, Y = tensor("x", [2, 3]), tensor("y", [2, 3])
 CHAIN = [

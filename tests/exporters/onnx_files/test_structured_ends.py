@@ -20,7 +20,7 @@ from exporters.types import (
     load_reference,
 )
 from exporters.worker.export import export
-from tests.files.all_kinds import KINDS
+from tests.files.measured import KINDS
 
 BY_NAME = {kind.name: kind for kind in KINDS}
 

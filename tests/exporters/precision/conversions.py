@@ -15,8 +15,7 @@ from exporters.types import ExportedModel, Precision, load_reference
 from exporters.worker.export import export
 from runtimes.onnxruntime.session_entries import WIDE_SUMS, WIDENING_FAULT
 from runtimes.session.precision import saturates_int8
-from tests.exporters.graphs import graph, tensor
-from tests.exporters.support import WorkerProcess
+from tests.exporters.support import WorkerProcess, graph, tensor
 
 
 def ask(worker: WorkerProcess, name: str, precision: Precision) -> ExportedModel:

@@ -13,9 +13,8 @@ from onnx.reference import ReferenceEvaluator
 from exporters.agreement import TOLERANCE
 from exporters.precision.half_precision import narrowed
 from exporters.types import ExportedModel, NotBenchmarkable, load_reference
-from tests.exporters.graphs import graph, tensor
 from tests.exporters.precision.conversions import ask, export_file, normal, relative_error, save
-from tests.exporters.support import WorkerProcess
+from tests.exporters.support import WorkerProcess, graph, tensor
 from tests.seldom import seldom_but
 
 

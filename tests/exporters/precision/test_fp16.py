@@ -10,11 +10,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from exporters.types import Precision, load_reference
+from exporters.agreement import TOLERANCE, tolerance_of
+from exporters.types import NotBenchmarkable, Precision, load_reference
 from runtimes.errors import Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
-from tests.exporters.graphs import save_affine
 from tests.exporters.precision.conversions import (
     ask,
     export_file,
@@ -23,7 +23,7 @@ from tests.exporters.precision.conversions import (
     run,
     save,
 )
-from tests.exporters.support import WorkerProcess
+from tests.exporters.support import WorkerProcess, save_affine
 
 FP16_TOLERANCE = 0.01
 
@@ -88,3 +88,78 @@ def test_a_weight_that_nothing_reads_is_in_nobodys_way(tmp_path: Path) -> None:
     onnx.save(proto, path)
     model = export_file(path, "fp16", tmp_path / "cache", point={"batch": 1})
     assert [spec.name for spec in model.inputs] == ["x"]
+
+
+LARGEST = 448.0
+"""Of E4M3, in the specification of the Open Compute Project."""
+
+
+@pytest.mark.parametrize("name", ["mlp", "cnn_tiny_seq"])
+def test_products_read_fp8_and_compute_what_the_module_does(
+    worker: WorkerProcess, name: str
+) -> None:
+    model = ask(worker, name, "fp8")
+    assert (model.precision, model.narrowest, model.precision_exceptions) == ("fp8", "fp8", ())
+    assert {spec.dtype for spec in (*model.inputs, *model.outputs)} == {"float32"}
+    proto = onnx.load(model.path)
+    maker = {name: node for node in proto.graph.node for name in node.output}
+    weight_types = {weight.name: weight.data_type for weight in proto.graph.initializer}
+    products = [node for node in proto.graph.node if node.op_type in ("Conv", "Gemm", "MatMul")]
+    assert products
+    for product in products:
+        data, weight = (maker[operand] for operand in product.input[:2])
+        assert data.op_type == weight.op_type == "DequantizeLinear"
+        assert maker[data.input[0]].op_type == "QuantizeLinear"
+        assert weight_types[weight.input[0]] == TensorProto.FLOAT8E4M3FN
+    (file,) = model.references.values()
+    reference = load_reference(file)
+    names = [spec.name for spec in model.outputs]
+    actual_outputs = ReferenceEvaluator(model.path).run(names, dict(reference.inputs))
+    tolerance = tolerance_of([model.narrowest], model.depth, model.outputs)
+    for output, array in zip(names, actual_outputs, strict=True):
+        assert 0 < relative_error(np.asarray(array), reference.outputs[output]) <= tolerance
+
+
+def test_each_channel_of_a_weight_and_the_calibrated_extreme_fill_the_range(
+    tmp_path: Path,
+) -> None:
+    path, samples = tmp_path / "affine.onnx", tmp_path / "samples.npz"
+    weights = normal(4, 3) * np.array([1e-3, 1, 1e3], np.float32)
+    save(path, [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": weights}, [2, 4], [2, 3])
+    np.savez(samples, x=np.array([[1, 2, -7, 3], [0, 1, 1, 1]], np.float32))
+    model = export_file(path, "fp8", tmp_path / "cache", calibration=str(samples))
+    proto = onnx.load(model.path)
+    weight_arrays = {
+        w.name: numpy_helper.to_array(w).astype(np.float32) for w in proto.graph.initializer
+    }
+    scales = {
+        n.op_type: weight_arrays[n.input[1]]
+        for n in proto.graph.node
+        if n.op_type == "QuantizeLinear"
+    }
+    assert scales["QuantizeLinear"] == pytest.approx(7 / LARGEST)
+    stored_weight = next(array for array in weight_arrays.values() if array.shape == (4, 3))
+    assert np.abs(stored_weight).max(axis=0).tolist() == [LARGEST] * 3
+
+
+def test_a_graph_in_fp8_is_taken_as_it_is(worker: WorkerProcess, tmp_path: Path) -> None:
+    result = ask(worker, "mlp", "fp8")
+    path = tmp_path / "fp8.onnx"
+    path.write_bytes(Path(result.path).read_bytes())
+    assert export_file(path, "fp8", tmp_path / "cache", point={"batch": 2}).sha256 == result.sha256
+
+
+def test_recurrent_nodes_and_graphs_without_products_have_no_fp8(
+    lstm: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(NotBenchmarkable, match="LSTM 'memory' has no form in fp8"):
+        export_file(lstm, "fp8", tmp_path / "cache", point={"time": 5})
+    path = tmp_path / "relu.onnx"
+    save(path, [helper.make_node("Relu", ["x"], ["y"])], {}, x=[1, 4], y=[1, 4])
+    with pytest.raises(NotBenchmarkable, match="no Conv, Gemm or MatMul"):
+        export_file(path, "fp8", tmp_path / "cache")
+
+
+def test_outputs_of_zeros_are_wrong_however_deep_an_fp8_graph_is() -> None:
+    assert tolerance_of(["fp8"], 1, []) == TOLERANCE["fp8"]
+    assert TOLERANCE["fp8"] < tolerance_of(["fp8"], 2, []) < tolerance_of(["fp8"], 1000, []) < 1

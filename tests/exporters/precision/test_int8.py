@@ -11,7 +11,6 @@ from onnx import helper, numpy_helper
 
 from exporters.messages import ExportReply, ExportRequest
 from exporters.types import ExportError, NotBenchmarkable, load_reference
-from tests.exporters.graphs import save_affine
 from tests.exporters.precision.conversions import (
     ask,
     export_file,
@@ -20,7 +19,7 @@ from tests.exporters.precision.conversions import (
     run,
     save,
 )
-from tests.exporters.support import WorkerProcess
+from tests.exporters.support import WorkerProcess, save_affine
 from tests.operators.built import DOMAIN, library
 
 INT8_TOLERANCE = 0.1

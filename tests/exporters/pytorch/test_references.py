@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ import pytest
 from exporters import steps as versions
 from exporters.diagnostics.catalogue import codes
 from exporters.messages import ExportRequest
+from exporters.models.catalogue import names
 from exporters.pytorch import source
+from exporters.pytorch.table import table
 from exporters.steps import Done, done
 from exporters.types import EVALUATED, UNOPTIMISED, ExportError, load_reference
 from exporters.worker.export import export
@@ -117,3 +121,28 @@ def test_another_onnx_runtime_exports_a_module_anew(
 
 def test_a_package_that_is_not_installed_has_no_version_and_raises_nothing() -> None:
     assert versions.made_by(packages=("no_such_package",))["no_such_package"] == "not installed"
+
+
+COMMITTED = files("assets").joinpath("catalogue.csv").read_text("utf-8")
+
+
+@pytest.mark.rare
+def test_the_table_is_what_the_definitions_give_now() -> None:
+    """If this fails, `python -m exporters.pytorch.table` and commit what it writes."""
+    assert table() == COMMITTED
+
+
+def test_every_model_has_its_line_and_its_sizes() -> None:
+    rows = list(csv.DictReader(COMMITTED.splitlines()))
+    assert [row["name"] for row in rows] == list(names())
+    for row in rows:
+        assert int(row["parameters_with_buffers"]) >= int(row["parameters"]) >= 0
+        assert row["macs"].isdecimal(), row["name"]
+
+
+def test_the_zoo_has_the_published_parameters() -> None:
+    published_text = files("assets").joinpath("published", "gluon_zoo.csv").read_text("utf-8")
+    own_rows = {row["name"]: row for row in csv.DictReader(COMMITTED.splitlines())}
+    for row in csv.DictReader(published_text.splitlines()):
+        own_count = own_rows[row["model"]]["parameters_with_buffers"]
+        assert own_count == row["parameters_with_running_stats"], row["model"]
