@@ -1,4 +1,4 @@
-"""The documentation says what the program does: keys, commands, examples and links."""
+"""Pages of docs: links, words of the glossary, the founding documents."""
 
 from __future__ import annotations
 
@@ -6,18 +6,28 @@ import math
 import re
 import shlex
 import tomllib
+from functools import cache
+from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from app.commands.parsers import parse
+from app.cases.columns import BY_NAME as COLUMNS
+from app.commands.parsers import parse, parser_of
 from app.commands.table import BY_NAME
+from app.commands.table import BY_NAME as COMMANDS
 from app.commands.without_command import as_command
 from app.plan.configuration import configurations
 from app.plan.plan import named_lengths, plan_of_file
 from app.stats.required_rounds import rounds_needed
+from app.studies.study import STUDIES, WHOLES
 from exporters.user_module import bring
+from tests.benchmarks.tables import benchmarks_of, tables_in, with_tables, write
 from tests.checkout import ROOT
+from tests.documents.page import PAGE, Statement, catalogue, operators, rows_of, statements
+from tests.documents.page import page as documents_page
+from tests.runtimes.fpga.published import always_ahead_errors, predict, read_rows
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", *DOCS]
@@ -144,3 +154,170 @@ def test_every_page_is_in_the_index() -> None:
     assert "docs/README.md" in (ROOT / "README.md").read_text("utf-8")
     listed_pages = set(re.findall(r"\]\(([\w-]+\.md)", index.read_text("utf-8")))
     assert {page.name for page in DOCS} - {index.name} == listed_pages
+
+
+GLOSSARY = ROOT / "docs" / "README.md"
+
+
+ROWS = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", GLOSSARY.read_text("utf-8"), re.MULTILINE)
+
+
+ENTRIES = [row for row in ROWS if row[0] != "word" and "---" not in row[0]]
+
+
+@cache
+def options() -> frozenset[str]:
+    """Of all commands."""
+    parsers = (parser_of(command) for command in COMMANDS.values())
+    return frozenset(name for parser in parsers for name in parser._option_string_actions)
+
+
+def test_each_word_has_one_entry() -> None:
+    words = [word for word, _, _ in ENTRIES]
+    assert len(words) > 40
+    assert len(set(words)) == len(words)
+
+
+@pytest.mark.parametrize("place", {row[2]: None for row in ENTRIES})
+def test_an_entry_refers_to_what_exists(place: str) -> None:
+    for name in re.findall(r"`([^`]+)`", place):
+        if name.startswith("--"):
+            assert name in options()
+        elif name.startswith("graphlap "):
+            assert name.split()[1] in COMMANDS
+        elif re.fullmatch(r"[a-z0-9_]+", name) and name != "closed_loop":
+            assert name in COLUMNS
+
+
+FAULTS_PAGE = ROOT / "docs" / "faults.md"
+
+
+def test_each_fault_names_a_test_that_is_there() -> None:
+    test_names = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", FAULTS_PAGE.read_text("utf-8"))
+    assert len(test_names) > 25
+    for path, name in test_names:
+        assert f"def {name}(" in (ROOT / path).read_text("utf-8"), f"{path}::{name}"
+
+
+def test_each_line_of_a_table_says_who_tries_it() -> None:
+    lines = [line for line in FAULTS_PAGE.read_text("utf-8").splitlines() if line.count("|") == 4]
+    rows = [line for line in lines if not re.match(r"\| (fault|---)", line)]
+    assert all("::test_" in line or "| the same" in line for line in rows)
+
+
+OUTPUT = "a sentence\n\n| a |\n| --- |\n| 1 |\n\nanother\n| b |\n| --- |\n| 2 |\n"
+
+
+TABLES_PAGE = """Before.
+
+<!-- benchmark: aa 2 -->
+| b |
+| --- |
+| 0 |
+<!-- end of benchmark: aa 2 -->
+
+After, | no table.
+"""
+
+
+def test_every_table_of_a_page_is_of_a_benchmark() -> None:
+    pages = [path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md"))]
+    names = set().union(*map(benchmarks_of, pages))
+    assert "intervals" in names
+    for name in names:
+        assert (ROOT / "tests" / "benchmarks" / f"bench_{name}.py").is_file(), name
+    for page in pages:
+        assert page.count("<!-- benchmark: ") == page.count("<!-- end of benchmark: ")
+
+
+def test_a_table_is_replaced_and_the_rest_of_the_page_stays(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(TABLES_PAGE, "utf-8")
+    assert write("other", OUTPUT, tmp_path) == []
+    assert write("aa", OUTPUT, tmp_path) == [page]
+    assert page.read_text("utf-8") == TABLES_PAGE.replace("| 0 |", "| 2 |")
+
+
+def test_a_table_that_the_benchmark_does_not_print_is_refused() -> None:
+    assert len(tables_in(OUTPUT)) == 2
+    with pytest.raises(ValueError, match="aa"):
+        with_tables(TABLES_PAGE, "aa", tables_in(OUTPUT)[:1])
+
+
+RESULTS = {"equal", "differs", "inferred", "not reproduced"}
+
+
+def test_the_page_is_what_its_command_writes() -> None:
+    text = PAGE.read_text("utf-8")
+    assert text == documents_page(text), "python -m tests.documents writes it anew"
+
+
+def test_every_table_of_the_documents_is_transcribed() -> None:
+    """Counted in the documents: nine latencies of CNNs, eleven of LSTMs and four models without;
+    15 rows of four layers, five of four cells and one of two; the zoo; seven steps."""
+    rows = read_rows()
+    assert (sum(row.fits for row in rows), sum(not row.fits for row in rows)) == (20, 4)
+    parts = [row["part"] for row in rows_of("neurio_blocks.csv")]
+    assert (parts.count("layers"), parts.count("cells")) == (15 * 4, 5 * 4 + 2)
+    assert len(rows_of("gluon_zoo.csv")) == 34
+    assert len(rows_of("char_cnn_history.csv")) == 7
+    assert len(operators()) == 23
+    assert len({statement.document for statement in statements()}) == 5
+
+
+def test_published_means_are_within_five_per_cent_and_tails_within_eight() -> None:
+    predictions = [predict(row) for row in read_rows() if row.fits]
+    assert max(abs(prediction.mean_error) for prediction in predictions) < 5
+    assert max(abs(prediction.p99_error) for prediction in predictions) < 8
+
+
+def test_what_is_said_of_cards_that_always_work_ahead_is_what_the_model_gives() -> None:
+    predictions = [predict(row) for row in read_rows() if row.fits]
+    errors = zip(predictions, always_ahead_errors(predictions), strict=True)
+    sizes = [
+        abs(error)
+        for prediction, error in errors
+        if prediction.row.family == "lstm" and prediction.row.card != "V80"
+    ]
+    assert len(sizes) == 6
+    (reason,) = (entry.reason for entry in statements() if "working ahead" in entry.reason)
+    figures = f"{sum(sizes) / len(sizes):.1f} % off on average, {max(sizes):.1f} % at worst"
+    assert figures in reason
+
+
+def test_the_printed_structure_is_the_networks_own() -> None:
+    """Each operator takes what the one before it gives, and all together are the catalogue's."""
+    every = operators()
+    assert all(layer.output == next_layer.input for layer, next_layer in pairwise(every))
+    row = catalogue()["char_cnn"]
+    assert sum(entry.parameters for entry in every) == int(row["parameters"])
+    assert sum(entry.macs for entry in every) == int(row["macs"])
+
+
+def test_the_zoo_has_the_published_parameters() -> None:
+    for row in rows_of("gluon_zoo.csv"):
+        parameters = catalogue()[row["model"]]["parameters_with_buffers"]
+        assert parameters == row["parameters_with_running_stats"], row["model"]
+
+
+def test_every_configuration_of_a_block_has_a_model() -> None:
+    models = [row["model"] for row in rows_of("neurio_blocks.csv")]
+    assert len(set(models)) == len(models)
+    assert set(models) <= set(catalogue())
+
+
+@pytest.mark.parametrize("one", statements(), ids=lambda one: one.statement[:40])
+def test_every_statement_is_answered_by_a_command_or_a_file(one: Statement) -> None:
+    assert one.result in RESULTS
+    assert one.result == "equal" or one.reason, "what is not equal has a reason"
+    if one.result == "not reproduced":
+        assert one.answer == ""
+        return
+    words = shlex.split(one.answer)
+    if words[0] == "graphlap":
+        options = parse(BY_NAME[words[1]], words[2:])
+        assert words[1] != "study" or options.study in {*STUDIES, *WHOLES}
+    elif words[:2] == ["python", "-m"]:
+        assert find_spec(words[2]) is not None
+    else:
+        assert (ROOT / one.answer).exists()

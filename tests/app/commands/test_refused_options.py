@@ -1,8 +1,12 @@
-"""A command takes its own options and arguments; a second command or another option is refused."""
+"""The command line: what each command takes, what is refused, and what is completed."""
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,10 +14,15 @@ import pytest
 from app.__main__ import main
 from app.cases.errors import PlanError
 from app.commands.parsers import parse
-from app.commands.table import BY_NAME
+from app.commands.table import BY_NAME, COMMANDS
 from app.commands.without_command import as_command
 from app.plan.settings.setting import Setting, Switch
-from app.plan.settings.table import SETTINGS
+from app.plan.settings.table import SETTINGS, accepted_by
+from app.run_folder.table import read_rows
+from exporters.models import catalogue
+from runtimes import registry
+from tests.app.sweep.sweeps import write_add_graph
+from tests.checkout import ROOT
 
 MEASURE = "--headless --models mlp --runtimes fake"
 
@@ -145,3 +154,133 @@ def test_how_to_show_and_to_judge_a_run_may_be_given_when_it_goes_on() -> None:
         "--headless --resume run --strict --export parquet --debug --cache-limit 1GiB "
         "--fail-on slower -f markdown --json verdicts.json --junit j.xml --against stored"
     )
+
+
+GRID = "--runtimes fake --batch 1,8 --threads 1 --option fake.wait=sleep"
+RUN = "--rounds 2 --preset glance --budget 2m --out a --export csv,json"
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (f"--models mlp {GRID} {RUN}", f"run --models mlp {GRID} {RUN}"),
+        (f"--suite layers {GRID} {RUN}", f"run --suite layers {GRID} {RUN}"),
+        (f"--plan plan.toml {RUN}", f"run --plan plan.toml {RUN}"),
+        ("--study vollo --rounds 3 --out a", "study vollo --rounds 3 --out a"),
+        ("--out a --study=vollo", "study vollo --out a"),
+        ("--resume a --export csv", "resume a --export csv"),
+        (f"--check --models mlp {GRID} --out a", f"check --models mlp {GRID} --out a"),
+        (f"--suite layers {GRID} --out a --check", f"check --suite layers {GRID} --out a"),
+    ],
+)
+def test_the_batch_mode_is_the_command_without_its_word(words: str, command: str) -> None:
+    name, *rest = shlex.split(command)
+    batch_name, *batch_words = as_command(["--headless", *shlex.split(words)])
+    assert batch_name == name
+    assert parse(BY_NAME[name], batch_words) == parse(BY_NAME[name], rest)
+
+
+def test_it_measures_goes_on_and_checks_without_a_terminal(tmp_path: Path) -> None:
+    graph = write_add_graph(tmp_path / "add.onnx", ("batch", 3))
+    (tmp_path / "plan.toml").write_text(
+        f'[[sweeps]]\nmodels = ["{graph}"]\nruntimes = ["fake"]\n', "utf-8"
+    )
+    grid = f"--runtimes fake --batch 1,2 --threads 1 --option fake.wait=sleep --models {graph}"
+    shared = "--rounds 1 --preset glance --budget 1m"
+    for words, folder, statuses in (
+        (f"{grid} {shared} --out run --export csv", "run", ["ok", "ok"]),
+        ("--resume run --export csv", "run", ["ok", "ok"]),
+        (f"--plan plan.toml {shared} --out planned", "planned", ["ok"]),
+        (f"{grid} --out checked --check", "checked", ["compiles", "compiles"]),
+    ):
+        command = [sys.executable, "-m", "app", "--headless", *shlex.split(words)]
+        result = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        rows = read_rows(tmp_path / folder / "results.full.csv")
+        assert [row["status"] for row in rows.values()] == statuses, words
+
+
+@pytest.fixture
+def script(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Path:
+    assert main(["completion", "bash"]) == 0
+    path = tmp_path / "graphlap.bash"
+    path.write_text(capsys.readouterr().out, "utf-8")
+    return path
+
+
+def completed(script: Path, *words: str) -> set[str]:
+    """What bash offers for the last word."""
+    line = (
+        'source "$1"; shift; COMP_WORDS=(graphlap "$@"); COMP_CWORD=$#; '
+        'function=$(complete -p graphlap | sed "s/.*-F \\([^ ]*\\).*/\\1/"); '
+        '"$function" graphlap "${@: -1}"; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    result = subprocess.run(
+        ["bash", "--norc", "-c", line, "bash", str(script), *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=script.parent,
+    )
+    return set(result.stdout.split())
+
+
+def test_the_first_word_is_a_command(script: Path) -> None:
+    assert completed(script, "") >= {command.name for command in COMMANDS}
+    assert completed(script, "mod") == {"models"}
+
+
+def test_options_are_those_of_the_command(script: Path) -> None:
+    candidates = completed(script, "resume", "--")
+    flags = {setting.flag for setting in accepted_by("resume")}
+    assert candidates >= flags | {"--format", "--quiet", "--help"}
+    assert "--rounds" not in candidates
+    assert completed(script, "run", "--prec") == {"--precision"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("run", "--runtimes", "ort-c"), {n for n in registry.names() if n.startswith("ort-c")}),
+        (("run", "lstm_t"), {n for n in catalogue.names() if n.startswith("lstm_t")}),
+        (("run", "--precision", "fp1"), {"fp16"}),
+        (("run", "--preset", "gl"), {"glance"}),
+        (("show", "-f", "j"), {"json"}),
+        (("models", "--suite", "start"), {"starter"}),
+        (("study", "vol"), {"vollo"}),
+        (("help", "exit"), {"exit-codes"}),
+        (("completion", ""), {"bash", "zsh", "fish"}),
+    ],
+)
+def test_values_come_from_the_tables(
+    script: Path, words: tuple[str, ...], expected: set[str]
+) -> None:
+    assert expected <= completed(script, *words)
+
+
+def test_a_file_is_offered_where_no_names_are_known(script: Path) -> None:
+    (script.parent / "saved").mkdir()
+    assert "saved" in completed(script, "show", "sav")
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_can_read_theirs(
+    shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["completion", shell]) == 0
+    path = tmp_path / "script"
+    path.write_text(capsys.readouterr().out, "utf-8")
+    for command in COMMANDS:
+        assert command.name in path.read_text("utf-8")
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    result = subprocess.run([shell, "-n", str(path)], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")

@@ -1,13 +1,18 @@
-"""What a case is called beside others: no more than sets it apart, and never the same twice."""
+"""Labels, numbers with units, foreign text made printable."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+
+import pytest
 
 from app.cases.case import Case
 from app.cases.scenario import Scenario
 from app.cases.user_files import UserFiles
-from app.formatting.case_labels import case_label, differences, labels, model_labels
+from app.comparison.published_figures import published, published_for
+from app.formatting import text
+from app.formatting.case_labels import CaseSet, case_label, differences, labels, model_labels
 
 MLP = Case("mlp", "ort-cpu", axes={"batch": 1})
 PACED = replace(MLP, scenario=Scenario("paced", 20.0), wait_policy="sleep")
@@ -90,3 +95,113 @@ def test_cases_that_differ_in_what_a_user_gave_have_labels_of_their_own() -> Non
     names = list(labels(cases).values())
     assert len(set(names)) == len(cases)
     assert names[1] == "mlp · ort-cpu · states=y:x"
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "shown"),
+    [
+        (None, "-"),
+        (0.0456, "45.6 ns"),
+        (1.0, "1.00 µs"),
+        (24.14, "24.1 µs"),
+        (999.9, "1.00 ms"),
+        (1234.0, "1.23 ms"),
+        (2.5e6, "2.50 s"),
+        (1234e6, "1230 s"),
+    ],
+)
+def test_a_latency_is_shown_in_the_unit_that_suits(microseconds: float | None, shown: str) -> None:
+    assert text.latency(microseconds) == shown
+
+
+def test_both_ends_of_an_interval_share_a_unit() -> None:
+    assert text.interval(998.0, 1002.0) == "0.9980 to 1.002 ms"
+    assert text.latency_range(0.5, 2000.0) == "500 ns to 2.00 ms", "unless they are far apart"
+    assert text.interval(None, 1.0) == "-"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0.4, "0 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")],
+)
+def test_durations_read_as_people_say_them(seconds: float, shown: str) -> None:
+    assert text.duration(seconds) == shown
+
+
+def test_the_published_tables_hold_the_twenty_means_of_the_vollo_tables() -> None:
+    vollo = [figure for figure in published() if figure.source.startswith("VOLLO")]
+    means = [figure for figure in vollo if figure.mean_us is not None]
+    assert len(means) == 20
+    assert {figure.device for figure in means} == {"V80", "IA-840F", "IA-420F"}
+    v80 = next(f for f in published_for("lstm_large"))
+    assert (v80.device, v80.mean_us, v80.p99_us) == ("V80", 8.5, 8.7)
+    assert [f.throughput_per_s for f in published_for("char_cnn")] == [727.2]
+    assert published_for("mlp") == ()
+
+
+@pytest.mark.parametrize(
+    ("size", "steps", "mean_us", "p99_us"),
+    [("small", 64, 3.5, 4.3), ("medium", 96, 4.7, 5.4), ("large", 128, 13.2, 14.2)],
+)
+def test_the_low_latency_lstms_are_told_as_of_another_machine(
+    size: str, steps: int, mean_us: float, p99_us: float
+) -> None:
+    (figure,) = published_for(f"lowlat_{size}_step")
+    assert (figure.mean_us, figure.p99_us, figure.device) == (mean_us, p99_us, "RTX PRO 6000")
+    assert figure.conditions == f"sliding window of {steps} steps, another machine"
+    (floor,) = published_for(f"null(lowlat_{size}_step)")
+    assert (floor.mean_us, floor.p99_us) == (2.4, 2.5)
+
+
+BASE = Case("/nets/bert.onnx", "ort-cpu")
+GRID = [
+    replace(BASE, runtime=runtime, axes={"batch": batch}, threads=threads)
+    for runtime in ("ort-cpu", "torch-cpu")
+    for batch in (1, 8)
+    for threads in (1, 2)
+]
+OTHER = [Case("/nets/gpt.onnx", name) for name in ("ort-cpu", "torch-cpu", "openvino-cpu")]
+
+
+def cases_text(some: Sequence[Case], all_cases: Sequence[Case]) -> str:
+    return CaseSet(all_cases).text([case.case_id for case in some])
+
+
+def test_a_grid_is_told_by_the_values_of_its_axes() -> None:
+    assert cases_text(GRID, [*GRID, *OTHER]) == (
+        "8 cases (bert.onnx; ort-cpu, torch-cpu; batch 1, 8; threads 1, 2)"
+    )
+
+
+def test_what_all_cases_of_a_run_share_is_not_repeated() -> None:
+    one_runtime = GRID[:4]
+    assert cases_text(one_runtime, GRID) == "4 cases (ort-cpu; batch 1, 8; threads 1, 2)"
+
+
+def test_one_case_goes_by_its_label_and_all_cases_by_their_number() -> None:
+    assert cases_text(GRID[:1], GRID) == "bert · ort-cpu · 1 thread · batch 1"
+    assert cases_text(GRID, GRID) == "all 8 cases"
+
+
+def test_nearly_all_cases_are_told_by_those_that_are_not() -> None:
+    assert cases_text(GRID[1:], GRID) == "all 8 cases but bert · ort-cpu · 1 thread · batch 1"
+
+
+def test_cases_that_are_no_grid_do_not_look_like_one() -> None:
+    ends = [GRID[0], GRID[-1]]
+    assert cases_text(ends, GRID) == (
+        "2 cases (ort-cpu; batch 1; threads 1 | torch-cpu; batch 8; threads 2)"
+    )
+
+
+def test_options_of_one_runtime_are_told_beside_another_that_has_none() -> None:
+    levels = [replace(BASE, options={"graph_optimization": level}) for level in ("off", "basic")]
+    cases = [*levels, replace(BASE, runtime="torch-cpu"), *OTHER]
+    assert cases_text(levels, cases) == (
+        "2 cases (bert.onnx; ort-cpu; graph_optimization off, basic)"
+    )
+
+
+def test_a_long_list_ends_with_how_many_more_there_are() -> None:
+    cases = [replace(BASE, axes={"batch": size}) for size in range(1, 21)]
+    assert cases_text(cases[:10], cases) == "10 cases (batch 1, 2, 3, 4, 5, 6 and 4 more)"

@@ -1,4 +1,4 @@
-"""What a plan or flags ask for is what is measured: options, sessions, operators, searches."""
+"""What a plan or flags ask for is what is measured: options, inputs, state, types, searches."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper, save_model
 
 from app.cases.column import pairs_in
+from app.workers.execution_facts import precision_diagnostics
+from exporters.types import ExportedModel
+from runtimes.execution import Execution
 from runtimes.onnxruntime.runtime import OrtCpu
-from tests.app.headless.batch import FAKE, recorded, rows, run
+from tests.app.headless.batch import recorded, rows, run
 from tests.app.sweep.wide_graph import write_wide_graph
-
-
-def test_a_plan_file_and_the_same_flags_give_the_same_cases(work: Path) -> None:
-    (work / "plan.toml").write_text(
-        'rounds = 1\n[[sweeps]]\nmodels = ["add.onnx"]\nruntimes = ["fake"]\nthreads = [1, 2]\n'
-    )
-    assert run("--headless", "--plan", "plan.toml", "--out", "one")[0] == 0
-    flags = ("--headless", "--models", "add.onnx", *FAKE, "--threads", "1,2", "--rounds", "1")
-    assert run(*flags, "--out", "two")[0] == 0
-    first_ids, two = ([row["case_id"] for row in rows(work / name)] for name in ("one", "two"))
-    assert first_ids == two
+from tests.exporters.support import graph, tensor
 
 
 def test_rows_tell_all_options_and_a_spelled_out_default_is_no_other_case(work: Path) -> None:
@@ -176,3 +172,160 @@ def test_sessions_at_once_are_an_option_of_the_sweep(work: Path) -> None:
         assert f"sessions={row['concurrency']}" in row["options"].split(";")
         per_run = float(row["throughput_per_s"]) * float(row["latency_mean_us"]) / 1e6
         assert per_run == pytest.approx(float(row["concurrency"]))
+
+
+def save_quantised(path: Path) -> None:
+    """x -> Q/DQ -> Conv with 8-bit weights -> Q/DQ, as quantising tools write it."""
+    arrays: dict[str, np.ndarray] = {
+        "s": np.array(0.05, np.float32),
+        "z": np.array(0, np.int8),
+        "k": np.random.default_rng(0).integers(-90, 90, (8, 4, 3)).astype(np.int8),
+    }
+    edges = [("QuantizeLinear", "x", "xq"), ("DequantizeLinear", "xq", "xd")]
+    edges += [("DequantizeLinear", "k", "kd"), ("QuantizeLinear", "c", "cq")]
+    edges += [("DequantizeLinear", "cq", "y")]
+    nodes = [
+        helper.make_node(op, [source, "s", "z"], [output_name]) for op, source, output_name in edges
+    ]
+    nodes.insert(3, helper.make_node("Conv", ["xd", "kd"], ["c"]))
+    save(path, nodes, (1, 4, 10), (1, 8, 8), TensorProto.FLOAT, arrays)
+
+
+def save_doubles(path: Path) -> None:
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    save(path, [node], (1, 8), (1, 8), TensorProto.DOUBLE, {"w": np.eye(8)})
+
+
+def save(
+    path: Path,
+    nodes: list[onnx.NodeProto],
+    input_shape: tuple[int, ...],
+    output_shape: tuple[int, ...],
+    kind: int,
+    arrays: dict[str, np.ndarray],
+) -> None:
+    ends = [
+        helper.make_tensor_value_info(n, kind, s)
+        for n, s in (("x", input_shape), ("y", output_shape))
+    ]
+    initialisers = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], initialisers)
+    imports = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=10), path)
+
+
+def test_the_types_of_a_file_are_what_was_asked_for(work: Path) -> None:
+    save_quantised(work / "quantised.onnx")
+    save_doubles(work / "doubles.onnx")
+    models = ("--models", "quantised.onnx,doubles.onnx", "--runtimes", "ort-cpu")
+    code, out, errors = run("--headless", *models, "--preset", "glance", "--rounds", "1")
+    assert code == 0, out + errors
+    (folder,) = (work / "graphlap-results").iterdir()
+    precisions = {row["model"]: row["precision"] for row in rows(folder)}
+    assert precisions["quantised.onnx"] == "int8"
+    assert not any("precision_changed" in row["warning_codes"] for row in rows(folder))
+
+
+@pytest.mark.parametrize(
+    ("asked", "narrowest", "executed", "warns"),
+    [
+        ("fp32", "fp32", "fp16", True),
+        ("fp32", "int8", "int8+fp16", True),
+        ("fp32", "fp32", "unknown", True),
+        ("int8", "int8", "fp32", True),
+        ("fp16", "fp16", "fp32", True),
+        ("fp32", "fp32", "integer", False),
+        ("fp32", "int8", "int8+fp32", False),
+        ("fp32", "fp16", "fp16", False),
+    ],
+)
+def test_another_type_than_the_files_is_warned_of(
+    asked: str, narrowest: str, executed: str, warns: bool
+) -> None:
+    model = ExportedModel(
+        name="m", suite="", family="", path="", sha256="", opset=17,
+        precision=asked, inputs=(), outputs=(), axes={}, references={}, reference="",  # type: ignore[arg-type]
+        narrowest=narrowest,
+    )  # fmt: skip
+    assert bool([*precision_diagnostics(model, Execution("p", executed, "d", "c"))]) == warns
+
+
+QUICK = ("--headless", "--rounds", "1", "--out", "run")
+
+
+@pytest.fixture
+def step(work: Path) -> Path:
+    """y = x + h, and h' = y."""
+    nodes = [
+        helper.make_node("Add", ["x", "h"], ["y"]),
+        helper.make_node("Identity", ["y"], ["next"]),
+    ]
+    shape: list[int | str | None] = ["batch", 3]
+    takes = [tensor(name, shape) for name in ("x", "h")]
+    gives = [tensor(name, shape) for name in ("y", "next")]
+    path = work / "step.onnx"
+    save_model(graph(nodes, takes, gives), path)
+    return path
+
+
+@pytest.mark.rare
+def test_drawn_inputs_are_told_rotated_and_kept(step: Path, work: Path) -> None:
+    code, _, stderr = run(
+        *(*QUICK, "--models", "step.onnx", "--batch", "1,2", "--runtimes", "ort-cpu,openvino-cpu"),
+        *("--input-range", "x=2:3", "--rotate-inputs", "--save-inputs", "--option"),
+        "ort-cpu.sessions=1,2",
+    )
+    assert code == 0, stderr
+    table = rows(work / "run")
+    assert {row["status"] for row in table} == {"ok"}
+    assert {row["inputs_drawn"] for row in table} == {"x 2..3, h normal"}
+    assert {row["user_files"] for row in table} == {"input_range=x:2:3 rotated"}
+    assert {row["input_sets"] for row in table} == {"8 sets in turn"}
+    assert {row["preset"] for row in table} == {"quick"}
+    files = sorted((work / "run" / "inputs").iterdir())
+    assert len(files) == 2 * 8
+    with np.load(files[0]) as first, np.load(files[1]) as second:
+        assert sorted(first.files) == ["h", "x"]
+        assert first["x"].shape == (1, 3)
+        assert 2 <= first["x"].min() <= first["x"].max() <= 3
+        assert not np.array_equal(first["x"], second["x"])
+
+
+def test_several_files_are_fed_in_turn_and_a_card_says_that_it_cannot(
+    step: Path, work: Path
+) -> None:
+    for name, value in (("a", 1.0), ("b", 2.0)):
+        arrays = {key: np.full((2, 3), value, np.float32) for key in ("x", "h")}
+        np.savez(work / f"{name}.npz", **arrays)  # type: ignore[arg-type]
+    arguments = ("--models", "step.onnx", "--inputs", "a.npz,b.npz")
+    code, _, stderr = run(*QUICK, *arguments, "--runtimes", "ort-cpu")
+    assert code == 2
+    assert "--inputs names several sets of inputs, and one is used: add --rotate-inputs" in stderr
+    run(*QUICK, *arguments, "--rotate-inputs", "--save-inputs", "--runtimes", "ort-cpu,fpga:v80")
+    on_cpu, on_card = rows(work / "run")
+    assert (on_cpu["status"], on_cpu["batch_size"]) == ("ok", "2")
+    assert on_cpu["user_files"] == "inputs=a.npz,b.npz rotated"
+    assert on_card["status"] == "unsupported"
+    assert "remove --rotate-inputs" in on_card["reason"]
+    with np.load(sorted((work / "run" / "inputs").iterdir())[0]) as second:
+        assert second["x"][0, 0] == 2.0
+
+
+def test_a_files_own_state_is_fed_back(step: Path, work: Path) -> None:
+    arguments = ("--models", "step.onnx", "--batch", "1", "--runtimes", "ort-cpu")
+    assert run(*QUICK, *arguments, "--state", "next=h")[0] == 0
+    (row,) = rows(work / "run")
+    assert (row["status"], row["user_files"]) == ("ok", "states=next:h")
+    _, out, _ = run("--headless", *arguments, "--state", "nxt=h", "--rounds", "1", "--out", "two")
+    assert "has no output 'nxt', which --state names: did you mean 'next'?" in out
+
+
+def test_a_state_that_grows_is_refused_in_one_sentence(work: Path) -> None:
+    nodes = [helper.make_node("Concat", ["past", "x"], ["present"], axis=1)]
+    takes = [tensor("x", [1, 1]), tensor("past", [1, "n"])]
+    save_model(graph(nodes, takes, [tensor("present", [1, "m"])]), work / "cache.onnx")
+    _, out, _ = run(
+        *(*QUICK, "--models", "cache.onnx", "--axis", "n=4", "--runtimes", "ort-cpu"),
+        *("--state", "present=past"),
+    )
+    assert "the output 'present' of cache.onnx is float32 [1, 5] and cannot become" in out

@@ -7,14 +7,38 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from app.__main__ import main
 from app.runs.reader import read_run
 from tests.app.headless.batch import launch, recorded, rows, run, wait_for_rounds
-from tests.app.headless.check_graphs import write_graphs
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
+
+
+def write_graphs(folder: Path) -> None:
+    """`sound.onnx`, `vendor.onnx` with an operator that nobody has, and `det.onnx`, which the
+    simulated card leaves to the CPU."""
+    _write(folder / "sound.onnx", "Tanh", "", [2, 3, 3])
+    _write(folder / "vendor.onnx", "Sharpen", "a.vendor", [2, 3, 3])
+    _write(folder / "det.onnx", "Det", "", [2])
+
+
+def _write(path: Path, op: str, domain: str, out: list[int]) -> None:
+    graph = helper.make_graph(
+        [
+            helper.make_node("Relu", ["x"], ["r"], name="first"),
+            helper.make_node(op, ["r"], ["y"], name="second", domain=domain),
+        ],
+        path.stem,
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, out)],
+    )
+    opsets = [helper.make_opsetid("", 20), *([helper.make_opsetid(domain, 1)] if domain else [])]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
+
 
 RUNTIMES = "ort-cpu,openvino-cpu,fpga,fpga:ia-840f,ort-cuda"
 
@@ -172,28 +196,3 @@ def test_a_check_keeps_to_a_memory_limit(work: Path) -> None:
         ]
         == 0
     )
-
-
-@pytest.mark.parametrize(
-    ("flags", "sentence"),
-    [
-        (["--rounds", "3"], "--rounds: graphlap check has no such option"),
-        (["--slo", "p99=5ms"], "--slo: graphlap check has no such option"),
-        (["--ci-width", "p50=1%"], "--ci-width: graphlap check has no such option"),
-        (["--aa", "3"], "--aa: graphlap check has no such option"),
-        (["--baseline", "ort-cpu"], "--baseline: graphlap check has no such option"),
-        (["--scenario", "offline"], "--scenario: graphlap check has no such option"),
-        (["--preset", "standard"], "--preset: graphlap check has no such option"),
-        (["--budget", "1m"], "--budget: graphlap check has no such option"),
-        (["--cold-start", "6"], "--cold-start: graphlap check has no such option"),
-        (["--sort", "p50"], "--sort: graphlap check has no such option"),
-        (["--export", "parquet"], "--export: graphlap check has no such option"),
-        (["--runtimes", "ort-cpuu"], "did you mean 'ort-cpu'?"),
-    ],
-)
-def test_what_measures_is_refused_beside_a_check(
-    flags: list[str], sentence: str, work: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["check", "--models", "add.onnx", *flags, "--out", "run"]) == 2
-    assert sentence in capsys.readouterr().err
-    assert not (work / "run").exists()

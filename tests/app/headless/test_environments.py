@@ -1,4 +1,4 @@
-"""A sweep over environments as a user starts it: each case by the interpreter that it names."""
+"""A sweep over environments and releases: each case by the interpreter that it names."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import onnxruntime
 import pytest
 
+from app.__main__ import main
 from app.headless import measure
+from app.machine.release_environments import environments_folder
 from app.plan.plan import parse_plan
 from app.run_folder.manifest import MANIFEST
 from app.sweep.run_creation import create_run
 from tests.app.headless.batch import launch, rows, run
 from tests.app.sweep.sweeps import write_add_graph
 from tests.environments import make_environment
+from tests.wheels import install_from, write_wheel
 
 OTHER = os.environ.get("GRAPHLAP_OTHER_ORT", "")
 """An interpreter with another release of ONNX Runtime than this one's, and numpy."""
@@ -54,50 +59,6 @@ def swept(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Swe
             "--out", str(folder),
         )  # fmt: skip
         yield Swept(str(python), folder, code, out, {row["runtime"]: row for row in rows(folder)})
-
-
-def test_a_row_says_which_engine_its_process_really_loaded(swept: Swept) -> None:
-    plain_row, other_row = swept.rows["ort-cpu"], swept.rows["ort-cpu@there"]
-    assert (plain_row["status"], other_row["status"]) == ("ok", "ok"), (
-        plain_row["reason"] + other_row["reason"]
-    )
-    assert (plain_row["environment"], other_row["environment"]) == ("", "there")
-    site = str(Path(swept.python).parents[1])
-    assert other_row["engine_path"].startswith(site) and not plain_row["engine_path"].startswith(
-        site
-    )
-    assert other_row["engine_distribution"] == plain_row["engine_distribution"] != ""
-    assert other_row["runtime_version"] == plain_row["runtime_version"] != ""
-
-
-def test_the_loop_in_c_times_both_sides_of_a_comparison(swept: Swept) -> None:
-    paths = {swept.rows[name]["call_path"] for name in ("ort-cpu", "ort-cpu@there")}
-    assert len(paths) == 1
-
-
-def test_an_engine_that_is_not_there_is_a_row_with_what_installs_it(swept: Swept) -> None:
-    for name, package in (("ort-cpu@bare", "onnxruntime"), ("openvino-cpu@there", "openvino")):
-        row = swept.rows[name]
-        assert row["status"] == "unavailable"
-        assert f"bin/python -m pip install {package}" in row["reason"]
-        assert row["environment"] == name.partition("@")[2]
-    assert swept.code == 0
-
-
-def test_environments_are_compared_round_by_round(swept: Swept) -> None:
-    other_row = swept.rows["ort-cpu@there"]
-    assert other_row["baseline_case_id"] == swept.rows["ort-cpu"]["case_id"]
-    assert other_row["baseline_p50_verdict"] in ("faster", "slower", "same", "undecided")
-    assert "ort-cpu@there" in swept.out
-
-
-def test_operators_and_cold_starts_are_of_the_environment_too(swept: Swept) -> None:
-    assert swept.rows["ort-cpu@there"]["cold_processes"] == "1"
-    ops = {
-        case: (swept.folder / "operators" / f"{swept.rows[case]['case_id']}.csv").read_text()
-        for case in ("ort-cpu", "ort-cpu@there")
-    }
-    assert all("Add" in operators for operators in ops.values()), ops
 
 
 def test_a_check_compiles_where_the_case_would_run(work: Path) -> None:
@@ -158,3 +119,136 @@ def test_two_releases_are_compared_in_one_sweep(work: Path) -> None:
     output = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
     assert other_row["runtime_version"] == output != plain_row["runtime_version"]
     assert code == 0 and other_row["baseline_p50_verdict"]
+
+
+RELEASE = ".".join(onnxruntime.__version__.split(".")[:2])
+SPEC = f"ort-cpu@{RELEASE}"
+MEASURED = ("run", "add.onnx", "--runtimes", SPEC, "--rounds", "1", "--out", "out")
+
+
+@pytest.fixture
+def wheels(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An index that has this engine alone, and a cache without environments."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    install_from(folder, monkeypatch)
+    write_wheel(folder, "onnxruntime", onnxruntime.__version__)
+    write_wheel(folder, "numpy", "2.1.0")
+    return folder
+
+
+class Terminal(io.StringIO):
+    """Somebody who types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, answer_text: str) -> Terminal:
+    """Let somebody type this; what is asked is in the terminal that is given back."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdin", Terminal(answer_text))
+    monkeypatch.setattr(sys, "stderr", terminal)
+    return terminal
+
+
+@pytest.mark.usefixtures("wheels")
+def test_without_a_terminal_the_command_that_installs_is_named(work: Path) -> None:
+    code, _, errors = run(*MEASURED)
+    assert code == 2
+    assert f"--runtimes {SPEC}" in errors and "--install" in errors
+    assert not (work / "out").exists() and not environments_folder().exists()
+
+
+@pytest.mark.usefixtures("wheels")
+def test_a_release_that_there_is_not_is_one_sentence(work: Path) -> None:
+    code, _, errors = run("run", "add.onnx", "--runtimes", "ort-cpu@0.9", "--install")
+    assert code == 2
+    assert errors.splitlines()[-1].startswith("graphlap: ")
+    assert "onnxruntime==0.9.*" in errors and "--python 0.9=PATH" in errors
+    assert list(environments_folder().iterdir()) == []
+
+
+@pytest.mark.usefixtures("wheels")
+def test_a_name_of_the_users_own_is_no_release(work: Path) -> None:
+    command = (*MEASURED, "--python", f"{RELEASE}={sys.executable}")
+    code, _, errors = run(*command)
+    assert code == 0, errors
+    assert not environments_folder().exists()
+
+
+@pytest.mark.rare
+@pytest.mark.timeout(600)
+def test_real_releases_of_the_index_measure_one_file_each_with_its_own_library(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    releases = ("1.17", "1.18", "1.22", "1.24")
+    specs = ",".join(f"ort-cpu@{release}" for release in releases)
+    command = ("run", "add.onnx", "--runtimes", specs, "--rounds", "1", "--out", "out", "--install")
+    code, _, errors = run(*command)
+    if code == 2 and "can't be installed" in errors:
+        pytest.skip(errors.splitlines()[-1])
+    assert code == 0, errors
+    row_by_release = {row["environment"]: row for row in rows(work / "out")}
+    assert row_by_release.keys() == set(releases)
+    for release, row in row_by_release.items():
+        assert (row["status"], row["output_ok"], row["precision"]) == ("ok", "true", "fp32")
+        assert row["runtime_version"].startswith(f"{release}.")
+        assert Path(row["engine_path"]).is_relative_to(environments_folder())
+        is_lowered = "ir_version_lowered" in row["warning_codes"]
+        assert is_lowered == (release == "1.17"), "1.18 is the first that opens IR version 10"
+    assert len({row["model_sha256"] for row in row_by_release.values()}) == 1
+
+
+def test_rows_say_which_engine_their_process_really_loaded(swept: Swept) -> None:
+    plain_row, other_row = swept.rows["ort-cpu"], swept.rows["ort-cpu@there"]
+    assert (plain_row["status"], other_row["status"]) == ("ok", "ok"), swept.rows
+    assert (plain_row["environment"], other_row["environment"]) == ("", "there")
+    site = str(Path(swept.python).parents[1])
+    assert other_row["engine_path"].startswith(site)
+    assert not plain_row["engine_path"].startswith(site)
+    assert other_row["engine_distribution"] == plain_row["engine_distribution"] != ""
+    assert other_row["runtime_version"] == plain_row["runtime_version"] != ""
+    assert other_row["call_path"] == plain_row["call_path"], "one loop times both sides"
+    assert other_row["baseline_case_id"] == plain_row["case_id"]
+    assert other_row["baseline_p50_verdict"] in ("faster", "slower", "same", "undecided")
+    assert "ort-cpu@there" in swept.out
+    assert other_row["cold_processes"] == "1"
+    for row in (plain_row, other_row):
+        assert "Add" in (swept.folder / "operators" / f"{row['case_id']}.csv").read_text()
+    for name, package in (("ort-cpu@bare", "onnxruntime"), ("openvino-cpu@there", "openvino")):
+        row = swept.rows[name]
+        assert row["status"] == "unavailable"
+        assert f"bin/python -m pip install {package}" in row["reason"]
+        assert row["environment"] == name.partition("@")[2]
+    assert swept.code == 0
+
+
+def test_a_person_is_asked_and_the_environment_is_made_once_and_used_again(
+    work: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = answer(monkeypatch, "\n")
+    assert main(MEASURED) == 2
+    assert f"onnxruntime=={RELEASE}.*" in terminal.getvalue()
+    assert not environments_folder().exists()
+    answer(monkeypatch, "y\n")
+    assert main(MEASURED) == 0
+    (row,) = rows(work / "out")
+    assert (row["status"], row["environment"]) == ("ok", RELEASE)
+    assert row["runtime_version"] == onnxruntime.__version__
+    (environment,) = environments_folder().iterdir()
+    (environment / "bin" / "python").unlink()
+    answer(monkeypatch, "")
+    monkeypatch.setattr(sys, "stdin", None)
+    code, _, errors = run("resume", "out")
+    assert code == 2 and "--install" in errors
+    assert run("resume", "out", "--install")[0] == 0, "the rest of a run needs it again"
+    for wheel in wheels.iterdir():
+        wheel.unlink()
+    code, _, errors = run("run", "out", "--out", "again")
+    assert code == 0, errors
+    (again,) = rows(work / "again")
+    assert again["case_id"] == row["case_id"]
+    assert list(environments_folder().iterdir()) == [environment]

@@ -1,82 +1,108 @@
-"""What is wrong with a command is one sentence, told before anything is written."""
+"""What is wrong with a command is one sentence; listing and help come at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from app.__main__ import main
+from app.commands import open as open_command
 from exporters.cache import default_limit_bytes
+from exporters.models import catalogue
 from tests.app.headless.batch import FAKE, rows, run
+from tests.checkout import ROOT
 
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
-        (["--models", "absent.onnx"], "no file matches"),
-        (["--models", "add.onnx", "--runtimes", "ortcpu"], "did you mean 'ort-cpu'?"),
-        (["--suite", "startr"], "did you mean 'starter'?"),
-        (["--suite", "starter", "--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
-        (["--models", "mlp", "--preset", "quik"], "did you mean 'quick'?"),
-        (["--models", "mlp", "--batch", "0"], "--batch 0"),
-        (["--models", "mlp", "--batch", "-1"], "--batch -1"),
-        (["--models", "mlp", "--batch", "x"], "--batch x"),
-        (["--models", "mlp", "--batch", "1,,2"], "empty part"),
-        (["--models", "mlp", "--axis", "bach=2"], "did you mean 'batch'?"),
-        (["--models", "mlp", "--axis", "batch"], "write it as"),
-        (["--models", "mlp", "--rounds", "0"], "--rounds 0"),
-        (["--models", "mlp", "--threads", "-1"], "--threads -1"),
-        (["--models", "mlp", "--seed", "x"], "--seed x"),
-        (["--models", "mlp", "--precision", "fp23"], "did you mean 'fp32'?"),
-        (["--models", "mlp", "--scenario", "paced"], "paced:20us"),
-        (["--models", "mlp", "--idle-policy", "spinn"], "did you mean 'spin'?"),
-        (["--models", "mlp", "--export", "parket"], "did you mean 'parquet'?"),
-        (["--models", "mlp", "--option", "fake.latency=1"], "did you mean 'latency_us'?"),
-        (
-            ["--models", "mlp", "--option", "fake.latency=1"],
-            "distribution, spread_us, slowing, after_pause_us, stall_us",
-        ),
-        (["--models", "mlp", "--option", "fake.seed=x"], "fake.seed=x is not an integer"),
-        (["--models", "mlp", "--option", "fake.latency_us=nan"], "is not a number"),
-        (["--models", "mlp", "--option", "fake.latency_us=-1"], "the least is 0"),
-        (["--models", "mlp", "--option", "fake.wait=spinn"], "use one of spin, sleep"),
-        (["--models", "mlp", "--memory-limit", "8"], "8GiB"),
-        (["--models", "mlp", "--memory-limit", "0GiB"], "8GiB"),
-        (["--models", "mlp", "--memory-limit", f"1{'0' * 400}GiB"], "8GiB"),
-        (["--models", "add.onnx", "--inputs", "/dev/zero"], "is no file"),
-        (["--plan", "deep.toml"], "nested too deeply"),
-        (["--models", "mlp", "--largest-batch", "--batch", "1,2"], "give --batch one value"),
-        (["--models", "add.onnx", "--cores", "8191"], "core 8191 is not there"),
-        (["--models", "mlp", "--cores", "2-"], "write it as 2,3 or 2-5"),
-        (["--models", "mlp", "--realtime", "0"], "--realtime 0"),
-        (["--models", "mlp", "--realtime", "100"], "less than or equal to 99"),
-        (["--models", "add.onnx", "--realtime", "1"], "give --cores"),
-        (["--models", "mlp", "--slo", "99=5ms"], "write it like p99=5ms"),
-        (["--models", "mlp", "--slo", "p99=5ms", "--scenario", "offline"], "chooses its own rates"),
-        (
-            ["--resume", "future", "--op-times"],
-            "--op-times: graphlap resume has no such option",
-        ),
-        (["--models", "mlp", "--bach", "1"], "did you mean '--batch'?"),
-        (["--models"], "expected one argument"),
-        (["--models", ""], "the value is empty"),
-        ([], "nothing to measure"),
-        (["--suite", "starter", "--plan", "p.toml"], "two plans"),
-        (["--plan", "absent.toml"], "absent.toml"),
-        (["--plan", "empty.toml"], "sweeps"),
-        (["--models", "mlp", "--out", "taken"], "is not empty"),
-        (["--models", "mlp", "--out", "add.onnx"], "is a file"),
-        (["--models", "mlp", "--out", "/proc/run"], "not writable"),
-        (["--resume", "absent"], "no run folder"),
-        (["--resume", "future"], "schema 99"),
-        (["--resume", "future", "--batch", "2"], "--batch"),
-    ],
+TWICE = "--option fake.latency_us=200,400 --baseline fake.latency_us=200"
+REFUSED = (
+    ("--models cnn_tinny", "did you mean 'cnn_tiny'?"),
+    ("--models absent.onnx", "no file matches"),
+    ("--models add.onnx --runtimes ortcpu", "did you mean 'ort-cpu'?"),
+    ("--suite startr", "did you mean 'starter'?"),
+    ("--suite starter --models cnn_tinny", "did you mean 'cnn_tiny'?"),
+    ("--models mlp --preset quik", "did you mean 'quick'?"),
+    ("--models mlp --batch 0", "--batch 0"),
+    ("--models mlp --batch x", "--batch x"),
+    ("--models mlp --batch 1,,2", "empty part"),
+    ("--models mlp --axis bach=2", "did you mean 'batch'?"),
+    ("--models mlp --axis batch", "write it as"),
+    ("--models mlp --threads -1", "--threads -1"),
+    ("--models mlp --precision fp23", "did you mean 'fp32'?"),
+    ("--models mlp --runtimes torch-cpu,ort-cpu --precision fp8", "torch-cpu does not execute fp8"),
+    ("--models mlp --scenario paced", "paced:20us"),
+    ("--models mlp --scenario multistream:0", "use 1 to 10000"),
+    ("--models mlp --scenario offline:4", "'offline:4' is not known"),
+    ("--models mlp --deadline 3", "write it like 100us or 2ms"),
+    ("--models mlp --plot x.svg", "the plan has fewer than three: add --idle-sweep 20us..1s"),
+    ("--models mlp --idle-policy spinn", "did you mean 'spin'?"),
+    ("--models mlp --export parket", "did you mean 'parquet'?"),
+    ("--models mlp --option fake.latency=1", "did you mean 'latency_us'?"),
+    ("--models mlp --option fake.latency=1", "distribution, spread_us, slowing, after_pause_us"),
+    ("--models mlp --option fake.seed=x", "fake.seed=x is not an integer"),
+    ("--models mlp --option fake.latency_us=nan", "is not a number"),
+    ("--models mlp --option fake.latency_us=-1", "the least is 0"),
+    ("--models mlp --option fake.wait=spinn", "use one of spin, sleep"),
+    ("--models mlp --memory-limit 8", "8GiB"),
+    ("--models mlp --memory-limit 0GiB", "8GiB"),
+    (f"--models mlp --memory-limit 1{'0' * 400}GiB", "8GiB"),
+    ("--models add.onnx --inputs /dev/zero", "is no file"),
+    ("--models add.onnx --input-range x=3", "--input-range x=3 is no range: write it as 0:1"),
+    ("--models add.onnx --input-range x=3:1", "begins above its end"),
+    ("--models add.onnx --state next", "--state 'next' can't be understood"),
+    ("--plan deep.toml", "nested too deeply"),
+    ("--models mlp --largest-batch --batch 1,2", "give --batch one value"),
+    ("--models add.onnx --cores 8191", "core 8191 is not there"),
+    ("--models mlp --cores 2-", "write it as 2,3 or 2-5"),
+    ("--models mlp --realtime 100", "less than or equal to 99"),
+    ("--models add.onnx --realtime 1", "give --cores"),
+    ("--models mlp --slo 99=5ms", "write it like p99=5ms"),
+    ("--models mlp --slo p99=5ms --scenario offline", "chooses its own rates"),
+    ("--models mlp --tune soon", "'soon' is no goal: write it like p99"),
+    ("--models mlp --cold-start many", "--cold-start many"),
+    ("--models mlp --cold-start 3 --page-cache cold", "--page-cache cold is not known"),
+    ("--models mlp --page-cache dropped", "add --cold-start 20"),
+    ("--models mlp --cold-start 3 --largest-batch", "cannot be used with --largest-batch"),
+    ("--models mlp --aa 2 --rounds 2", "give --rounds 3 or more"),
+    ("--models mlp --aa 2 --rounds 3 --baseline fake", "--aa cannot be used with --baseline"),
+    ("--models mlp --aa 2 --rounds 3 --against .", "give one of them"),
+    ("--models mlp --fail-on slower", "--fail-on belongs to a comparison, and none is asked for"),
+    ("--models mlp --baseline ort-cpu", "the baseline 'ort-cpu' is no case of this plan"),
+    (f"--models mlp {TWICE} --json no/v.json", "--json no/v.json: its folder is not there"),
+    (f"--models mlp {TWICE} --threshold 300%", "--threshold '300%' is no share"),
+    ("--models mlp --detect 5%", "--detect"),
+    ("--models mlp --baseline fake --detect 1%", "--detect"),
+    ("--models mlp --sequential", "--sequential"),
+    ("--models mlp --baseline fake --sequential --rounds 2", "--rounds"),
+    ("--models mlp --baseline fake --sequential --ci-width p50=1%", "--sequential"),
+    ("--check --models mlp --rounds 3", "--rounds: graphlap check has no such option"),
+    ("--check --models mlp --baseline ort-cpu", "--baseline: graphlap check has no such option"),
+    ("--resume future --op-times", "--op-times: graphlap resume has no such option"),
+    ("--models mlp --bach 1", "did you mean '--batch'?"),
+    ("--models", "expected one argument"),
+    ("--models ''", "the value is empty"),
+    ("", "nothing to measure"),
+    ("--suite starter --plan p.toml", "two plans"),
+    ("--plan absent.toml", "absent.toml"),
+    ("--plan empty.toml", "sweeps"),
+    ("--models mlp --out taken", "is not empty"),
+    ("--models mlp --out add.onnx", "is a file"),
+    ("--models mlp --out /proc/run", "not writable"),
+    ("--resume absent", "no run folder"),
+    ("--resume future", "schema 99"),
+    ("--resume future --batch 2", "--batch"),
 )
+"""What is given to the batch mode -> what its one sentence holds."""
+
+
+@pytest.mark.parametrize(("words", "sentence"), REFUSED)
 def test_bad_input_is_one_sentence_and_nothing_is_written(
-    work: Path, capsys: pytest.CaptureFixture[str], arguments: Sequence[str], sentence: str
+    work: Path, capsys: pytest.CaptureFixture[str], words: str, sentence: str
 ) -> None:
     (work / "empty.toml").touch()
     (work / "deep.toml").write_text(f"a = {'[' * 5000}{']' * 5000}")
@@ -85,8 +111,8 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
     (work / "taken" / "notes").touch()
     (work / "future" / "manifest.json").write_text('{"schema_version": 99}')
     paths_before = sorted(work.rglob("*"))
-    runtimes = () if "--resume" in arguments else FAKE
-    assert main(["--headless", *runtimes, *arguments]) == 2
+    runtimes = () if "--resume" in words else FAKE
+    assert main(["--headless", *runtimes, *shlex.split(words)]) == 2
     output = capsys.readouterr()
     assert sentence in output.err
     assert output.err.count("\n") == 1
@@ -114,3 +140,102 @@ def test_a_run_that_no_round_would_see_end_is_refused_by_its_row(work: Path) -> 
     (row,) = rows(work / "run")
     assert (row["status"], row["iterations"]) == ("unsupported", "")
     assert "fake.latency_us=1e+300 is longer than any round" in row["reason"]
+
+
+HEAVY = ("torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings", "PySide6")
+
+
+def test_a_list_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from app.__main__ import main; code = main(sys.argv[1:]); "
+        "sys.stderr.write(' '.join(sys.modules)); sys.exit(code)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code, "models"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert result.returncode == 0
+    assert not set(result.stderr.split()) & {*HEAVY, "pandas", "pyarrow", "scipy", "onnx", "rich"}
+
+
+def test_the_batch_parent_imports_no_engine() -> None:
+    code = (
+        "import sys; from app import headless\n"
+        "from app.machine.installed_runtimes import available_names\n"
+        "available_names()\n"
+        "sys.stdout.write(' '.join(sys.modules))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert not set(result.stdout.split()) & set(HEAVY)
+
+
+def test_the_list_names_every_model_in_each_format(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "--format", "json"]) == 0
+    as_json = json.loads(capsys.readouterr().out)
+    assert main(["models", "--format", "csv"]) == 0
+    as_csv = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["name"] for row in as_json] == list(catalogue.names())
+    assert [row["name"] for row in as_csv] == list(catalogue.names())
+    assert main(["models"]) == 0
+    table = capsys.readouterr().out
+    assert all(name in table for name in catalogue.names())
+
+
+@pytest.mark.parametrize("suite", ["starter", "layers"])
+def test_the_list_can_be_cut_to_a_suite(capsys: pytest.CaptureFixture[str], suite: str) -> None:
+    assert main(["models", "--suite", suite, "--format", "json"]) == 0
+    names = {row["name"] for row in json.loads(capsys.readouterr().out)}
+    assert names < set(catalogue.names())
+    assert "dense_128_32" in names
+    assert ("cnn_tiny" in names) == (suite == "starter")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["models", "--format", "jsn"], "did you mean 'json'?"),
+        (["models", "--suite", "layer"], "did you mean 'layers'?"),
+    ],
+)
+def test_a_wrong_list_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert main(arguments) == 2
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["open"], ["--models", "mlp"]])
+def test_without_a_display_other_commands_are_named(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(arguments) == 2
+    assert "graphlap run" in capsys.readouterr().err
+
+
+def test_without_qt_other_commands_are_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_command, "find_spec", lambda _: None)
+    assert main(["open"]) == 2
+    assert "graphlap run" in capsys.readouterr().err
+
+
+def test_an_engine_cache_that_cannot_be_written_is_told_before_anything_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "engines").write_text("a file where the folder should be", "ascii")
+    out = tmp_path / "run"
+    assert main(["--headless", "--models", "mlp", "--runtimes", "fake", "--out", str(out)]) == 2
+    errors = capsys.readouterr().err
+    assert "the engine cache" in errors
+    assert "set GRAPHLAP_CACHE" in errors
+    assert not out.exists()

@@ -1,4 +1,4 @@
-"""Kills, stops, pauses and full disks: what was measured is kept, and a resume goes on."""
+"""Kills, stops, full disks, circumstances: what was measured is kept, and a resume goes on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +20,7 @@ from app.columns.rows import Rows
 from app.columns.status import NOT_REACHED
 from app.run_folder.diagnostics import diagnostics_of
 from app.runs.reader import read_run
+from app.sweep.scheduling import grid
 from tests.app.headless.batch import (
     FAKE,
     SLEEPING,
@@ -29,6 +32,7 @@ from tests.app.headless.batch import (
     wait_for_rounds,
 )
 from tests.app.sweep.sweeps import write_add_graph
+from tests.exporters.support import save_affine
 
 
 def test_a_kill_at_any_moment_loses_at_most_the_round_in_flight(work: Path) -> None:
@@ -59,14 +63,6 @@ def test_a_kill_at_any_moment_loses_at_most_the_round_in_flight(work: Path) -> N
     ]
     assert len(lines) == len(set(lines)) == 6
     assert [row["status"] for row in rows(work / "run")] == ["ok"] * 2
-
-
-def test_resuming_a_finished_run_measures_nothing(work: Path) -> None:
-    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
-    assert run(*base)[0] == 0
-    samples_before = samples_of(work / "run")
-    assert run("resume", "run")[0] == 0
-    assert samples_of(work / "run") == samples_before
 
 
 @pytest.mark.rare
@@ -185,13 +181,6 @@ def test_pause_and_resume_through_standard_input(work: Path) -> None:
     assert recorded(work / "run") == 2
 
 
-def test_the_end_of_standard_input_does_not_end_the_run(work: Path) -> None:
-    command = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "1")
-    process = launch(*command, "--out", "run")
-    process.communicate(timeout=60)
-    assert process.returncode == 0
-
-
 def test_a_disk_that_fills_up_ends_with_1_and_the_folder_resumes(work: Path) -> None:
     process = launch(
         *("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run"),
@@ -227,16 +216,6 @@ def test_a_folder_that_is_moved_away_ends_with_1_and_resumes_where_it_is(work: P
     assert [row["status"] for row in rows(work / "elsewhere")] == ["ok"] * 2
 
 
-def test_a_second_run_does_not_overwrite_the_first(work: Path) -> None:
-    arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
-    assert run(*arguments)[0] == 0
-    content = (work / "run" / "results.csv").read_bytes()
-    code, _, errors = run(*arguments)
-    assert code == 2
-    assert "belongs to another run" in errors
-    assert (work / "run" / "results.csv").read_bytes() == content
-
-
 @pytest.mark.rare
 def test_runs_that_begin_in_the_same_second_get_folders_of_their_own(work: Path) -> None:
     base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
@@ -245,3 +224,113 @@ def test_runs_that_begin_in_the_same_second_get_folders_of_their_own(work: Path)
         out, log = child.communicate(timeout=120)
         assert child.returncode == 0, (out, log)
     assert len(list((work / "graphlap-results").iterdir())) == 4
+
+
+ONE = ("--rounds", "1", "--out", "run")
+
+
+def _status(work: Path) -> str:
+    (row,) = rows(work / "run")
+    return row["status"]
+
+
+def test_a_file_that_is_missing_for_a_while_costs_its_case_nothing(work: Path) -> None:
+    """What a factory reads is known to nobody but itself; external data is a part of the model."""
+    body = "import pathlib\n\n\ndef build():\n    pathlib.Path('data').read_text()\n"
+    body += "    import torch\n    return torch.nn.Linear(2, 2), {'x': torch.ones(1, 2)}\n"
+    (work / "net.py").write_text(body)
+    save_affine(work / "affine.onnx", external="affine.weights")
+    (work / "affine.weights").rename(work / "away")
+    assert run("--headless", "--models", "net.py:build,affine.onnx", *FAKE, *ONE)[0] == 1
+    assert [row["status"] for row in rows(work / "run")] == ["export_failed"] * 2
+    (work / "data").write_text("here again")
+    (work / "away").rename(work / "affine.weights")
+    assert run("resume", "run")[0] == 0
+    assert [row["status"] for row in rows(work / "run")] == ["ok"] * 2
+    assert read_run(work / "run").rounds
+
+
+def test_a_model_that_can_not_be_exported_stays_ended(work: Path) -> None:
+    body = "def build():\n    raise ValueError('no such net')\n"
+    (work / "net.py").write_text(body)
+    assert run("--headless", "--models", "net.py:build", *FAKE, *ONE)[0] == 1
+    mtime_ns = (work / "run" / "samples").stat().st_mtime_ns
+    code, _, log = run("resume", "run")
+    assert code == 1
+    assert "0 to measure" in log
+    assert (work / "run" / "samples").stat().st_mtime_ns == mtime_ns
+
+
+LIMITED = """
+import os, resource, sys
+from app.__main__ import main
+import app.headless
+free = int(sys.argv[1])
+limit = len(os.listdir("/proc/self/fd")) - 1 + free
+resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def test_too_few_descriptors_end_no_case(work: Path) -> None:
+    """With some number of them a sweep can begin and no export process can be started."""
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
+    ends: dict[str, Path] = {}
+    for free in (4, 10, 11, 12):
+        command = [sys.executable, "-c", LIMITED, str(free), *arguments, "--out", f"run{free}"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert "Traceback" not in result.stderr, result.stderr
+        folder = work / f"run{free}"
+        if (folder / "results.csv").exists():
+            (row,) = rows(folder)
+            ends[row["status"]] = folder
+            if row["status"] == "export_failed":
+                assert "ulimit -n" in row["reason"]
+    folder = ends["export_failed"]
+    assert run("resume", str(folder))[0] == 0
+    assert [row["status"] for row in rows(folder)] == ["ok"]
+
+
+def test_a_measuring_process_that_somebody_kills_is_started_again(work: Path) -> None:
+    """As the system does for want of memory, whose memory it ever was."""
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--preset", "standard")
+    process = launch(*arguments, *ONE)
+    deadline = time.monotonic() + 60
+    while not list((work / "run" / "samples").glob("*.bin")):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.01)
+    for child in psutil.Process(process.pid).children():
+        if "app.workers.measure" in " ".join(child.cmdline()):
+            child.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert _status(work) == "crashed"
+    assert run("resume", "run")[0] == 0
+    assert _status(work) == "ok"
+
+
+def test_a_runtime_that_was_not_there_is_measured_when_it_is(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
+    with monkeypatch.context() as patch:
+        refusal = ("unavailable", "it is not installed: install it")
+        patch.setattr(grid, "early_refusal", lambda *_: refusal)
+        run(*arguments)
+    assert _status(work) == "unavailable"
+    assert run("resume", "run")[0] == 0
+    (row,) = rows(work / "run")
+    assert (row["status"], row["rounds"]) == ("ok", "2")
+    assert run("verify", "run")[0] == 0
+
+
+def test_resuming_or_repeating_a_finished_run_measures_nothing(work: Path) -> None:
+    base = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
+    assert run(*base)[0] == 0
+    samples_before = samples_of(work / "run")
+    assert run("resume", "run")[0] == 0
+    assert samples_of(work / "run") == samples_before
+    content = (work / "run" / "results.csv").read_bytes()
+    code, _, errors = run(*base)
+    assert code == 2
+    assert "belongs to another run" in errors
+    assert (work / "run" / "results.csv").read_bytes() == content

@@ -1,15 +1,28 @@
-"""The keyword arguments of `graphlap.run` and the table of settings are the same."""
+"""Calls of the interface: settings, comparing, and what is refused."""
 
 from __future__ import annotations
 
+import itertools
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
-from app.cases.errors import PlanError
+from app.benchmark import load_results
+from app.cases.errors import PlanError, ResultsError
+from app.comparison import judge
+from app.interface.run import compare, run, slo, tune
 from app.interface.settings import ARGUMENTS, CheckSettings, RunSettings, plan_of
+from app.notebook import open as open_run
 from app.plan.settings.table import accepted_by
+from app.runs.reader import read_run
+from exporters.types import GraphlapError
 
 
 @pytest.fixture(autouse=True)
@@ -99,3 +112,117 @@ def test_a_configuration_file_gives_what_is_not_set(
     (tmp_path / "graphlap.toml").write_text("rounds = 7\nthreads = [2]\n", "utf-8")
     plan, _ = plan_of("run", ["net.onnx"], {"runtimes": "fake", "threads": 1}, {})
     assert (plan.rounds, plan.sweeps[0].threads) == (7, (1,))
+
+
+OK, SLOWER = 0, 3
+FEW, MANY = 1, 3000
+"""Nodes of a graph: milliseconds apart, which no noise of a machine is."""
+
+
+@pytest.fixture(autouse=True)
+def _work(brief: None, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    monkeypatch.setenv("GRAPHLAP_CONFIG", "none")
+    monkeypatch.chdir(tmp_path)
+
+
+def _measure(nodes: int, out: str, **more: Any) -> Any:
+    """A run of a chain of so many nodes, always in the same file."""
+    names = ["x", *(f"t{number}" for number in range(nodes - 1)), "y"]
+    chain = [
+        onnx.helper.make_node("Floor", [first], [second])
+        for first, second in itertools.pairwise(names)
+    ]
+    ends = [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [64]) for n in "xy"]
+    graph = onnx.helper.make_graph(chain, "chain", ends[:1], ends[1:])
+    opset = onnx.helper.make_opsetid("", 17)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8), "chain.onnx")
+    return run("chain.onnx", runtimes="ort-cpu", rounds=4, out=out, **more)
+
+
+def test_a_slower_run_fails_and_its_files_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Tests on the other cores are load, of which two runs that were measured apart tell nothing.
+    monkeypatch.setattr(judge, "loads_obstruct", lambda *_: False)
+    baseline = _measure(FEW, "before")
+    assert baseline.exit_code == OK
+    slower_run = _measure(MANY, "after", against=baseline, fail_on="slower", export=["json", "csv"])
+    assert slower_run.exit_code == SLOWER
+    assert Path("after", "results.json").is_file()
+    same = _measure(MANY, "again", against="before")
+    assert same.exit_code == OK, "slower, and nobody asked to fail by it"
+    assert not Path("again", "results.json").exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"fail_on": "slower"},
+        {"history": "runs"},
+        {"fail_on": "faster"},
+        {"export": "pdf"},
+        {"against": 3},
+        {"against": "before", "baseline": "ort-cpu"},
+    ],
+)
+def test_what_can_not_be_compared_is_refused_before_anything_is_written(
+    settings: dict[str, Any],
+) -> None:
+    with pytest.raises(PlanError):
+        _measure(FEW, "run", **settings)
+    assert not Path("run").exists()
+
+
+def test_a_run_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ResultsError):
+        _measure(FEW, "run", against="nowhere")
+    assert not Path("run").exists()
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path) -> None:
+    monkeypatch.setenv("GRAPHLAP_CONFIG", "none")
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: slo("mlp", None),  # type: ignore[arg-type]
+        lambda: tune("mlp", None),  # type: ignore[arg-type]
+        lambda: run("mlp", out="a\0b"),
+        lambda: run("mlp", against="a\0b"),
+        lambda: run("mlp", export=3),  # type: ignore[arg-type]
+        lambda: run("mlp", export=[3]),  # type: ignore[list-item]
+        lambda: open_run(None),  # type: ignore[arg-type]
+        lambda: open_run("a\0b"),
+        lambda: load_results(3),  # type: ignore[arg-type]
+        lambda: load_results([None]),  # type: ignore[list-item]
+        lambda: load_results("a\0b"),
+        lambda: compare("a\0b", "b"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(call: Callable[[], object], tmp_path: Path) -> None:
+    with pytest.raises(GraphlapError) as exc_info:
+        call()
+    assert exc_info.value.remedy
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_reaches_the_caller_once_the_run_is_stored(
+    brief: None, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+
+    def interrupt() -> None:
+        while len(list((out / "samples").glob("*.bin"))) < 2:
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        run("mlp", runtimes="fake", threads=[1, 2, 3, 4], rounds=20, out=out)
+    stored = read_run(out)
+    rounds = sum(len(stored.rounds_of(case)) for case in stored.cases)
+    assert 0 < rounds < 4 * 20
+    assert (out / "results.csv").is_file()

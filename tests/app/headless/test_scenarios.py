@@ -1,13 +1,16 @@
-"""Several requests at once as a user asks for them: rows, and what is refused."""
+"""Requests at once, batchers, shapes, gaps, neighbours and long rounds: figures and refusals."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from onnx import helper
 
+from app.runs.reader import read_run
 from tests.app.headless.batch import FAKE, SLEEPING, rows, run
+from tests.app.sweep.sweeps import write_add_graph
 
 SCRIPT = ("--option", "fake.latency_us=2000", "--option", "fake.wait=sleep")
 MEASURED = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--preset", "glance")
@@ -156,19 +159,107 @@ def test_a_query_that_leaves_a_lane_idle_is_a_row_that_says_so(work: Path) -> No
     assert "use multistream:3, or fewer sessions or streams" in row["reason"]
 
 
-@pytest.mark.parametrize(
-    ("flags", "told"),
-    [
-        (("--scenario", "multistream:0"), "use 1 to 10000"),
-        (("--scenario", "multistream"), "multistream:8"),
-        (("--scenario", "offline:4"), "'offline:4' is not known"),
-        (("--deadline", "3"), "write it like 100us or 2ms"),
-    ],
-)
-def test_what_means_nothing_is_one_sentence_before_anything_is_written(
-    work: Path, flags: tuple[str, ...], told: str
-) -> None:
-    code, _, errors = run(*MEASURED, *flags)
+def test_batchers_are_compared_in_one_run(tmp_path: Path) -> None:
+    """At 2,000 a second and 1 ms a batch, batches of up to four keep up and single requests
+    don't."""
+    model = write_add_graph(tmp_path / "add.onnx", ("N", 3))
+    code, out, errors = run(
+        *("--headless", "--models", str(model), *FAKE, "--preset", "glance", "--rounds", "1"),
+        *("--option", "fake.latency_us=1000", "--scenario", "poisson:2000/s"),
+        *("--batcher", "none", "--batcher", "max=4,wait=1ms", "--out", str(tmp_path / "run")),
+    )
+    assert code == 0, out + errors
+    single_row, batched_row = rows(tmp_path / "run")
+    assert (single_row["batcher"], batched_row["batcher"]) == ("", "max=4,wait=1ms")
+    assert single_row["batch_size_mean"] == ""
+    assert batched_row["batch_size"] == "1", "a request is one input"
+    assert batched_row["output_ok"] == "true"
+    assert 1 <= float(batched_row["batch_size_mean"]) <= 4
+    assert 0.75 <= float(batched_row["batch_fill_fraction"]) <= 1, "three of four places at least"
+    assert "batchers" in out
+    assert "max=4,wait=1ms" in out
+
+
+def test_a_runtime_that_is_simulated_says_why_it_has_no_batcher(tmp_path: Path) -> None:
+    model = write_add_graph(tmp_path / "add.onnx", ("N", 3))
+    run(
+        *("--headless", "--models", str(model), "--runtimes", "fpga:v80", "--rounds", "1"),
+        *("--scenario", "rate:500/s", "--batcher", "max=4,wait=1ms"),
+        *("--out", str(tmp_path / "run")),
+    )
+    (row,) = rows(tmp_path / "run")
+    assert row["status"] == "unsupported"
+    assert "remove --batcher" in row["reason"]
+
+
+def test_the_first_runs_of_shapes_are_told_beside_the_later_ones(work: Path) -> None:
+    write_add_graph(work / "open.onnx", ("batch", 3))
+    (work / "mix.csv").write_text("batch,weight\n1,3\n1000,1\n")
+    code, out, errors = run(
+        *("--headless", "--models", "open.onnx", "--runtimes", "ort-cpu", "--out", "run"),
+        *("--condition", "shapes:mix.csv", "--preset", "quick", "--rounds", "1"),
+    )
+    assert code == 0, errors
+    assert "latency by shape: open · ort-cpu" in out
+    assert "batch 1000" in out
+    (row,) = rows(work / "run")
+    assert (row["batch_size"], row["axes"], row["throughput_per_s"]) == ("", "", "")
+    assert (row["shapes"], row["first_runs"]) == ("2", "1")
+    assert row["first_run_p50_us"] == "", "one run bounds no median"
+    assert float(row["first_run_slowdown"]) > 0
+    assert row["input_sets"] == "one set for each shape"
+    (work / "mix.csv").unlink()
+    assert read_run(work / "run").cases[0].condition.points == ({"batch": 1}, {"batch": 1000})
+
+
+@pytest.mark.rare
+def test_what_a_pause_costs_is_told_and_drawn(work: Path) -> None:
+    """The scripted engine takes half a millisecond longer after more than 5 ms."""
+    script = ("--option", "fake.latency_us=50", "--option", "fake.after_pause_us=500")
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, *script, "--rounds", "1")
+    flags = ("--idle-sweep", "2ms..20ms", "--plot", "gaps.svg", "--out", "run")
+    code, out, errors = run(*arguments, *flags)
+    assert code == 0, errors
+    assert "latency after a pause: add" in out
+    lines = (line.split() for line in out.split("latency after a pause")[1].splitlines())
+    p50_us = {" ".join(words[:2]): words[2] for words in lines if words[1:2] == ["ms"]}
+    assert list(p50_us) == ["2.00 ms", "5.00 ms", "10.0 ms", "20.0 ms"]
+    assert float(p50_us["20.0 ms"]) >= 550
+    picture = ElementTree.parse(work / "gaps.svg").getroot()
+    assert list(picture.iter("{http://www.w3.org/2000/svg}polyline"))
+
+
+def test_each_row_tells_its_neighbour_and_one_that_fails_costs_its_own_row(work: Path) -> None:
+    write_add_graph(work / "neighbour.onnx")
+    damaged_model = work / "damaged.onnx"
+    damaged_model.write_bytes(b"no graph")
+    arguments = ("--headless", "--models", "add.onnx", "--runtimes", "ort-cpu", "--rounds", "1")
+    conditions = "none,with:neighbour.onnx,with:add.onnx"
+    code, _, errors = run(*arguments, "--condition", conditions, "--out", "run")
+    assert code == 0, errors
+    assert errors.count("exported add.onnx") == 1, "its own neighbour is exported once"
+    alone, neighbour_row, own = rows(work / "run")
+    assert (alone["condition"], alone["colocated_runs_per_s"]) == ("", "")
+    assert (neighbour_row["condition"], neighbour_row["status"]) == ("with:neighbour.onnx", "ok")
+    assert float(neighbour_row["colocated_runs_per_s"]) > 0
+    assert float(own["colocated_busy_fraction"]) > 0
+    code, _, errors = run(*arguments, "--condition", "with:damaged.onnx", "--out", "other")
     assert code == 2
-    assert told in errors
-    assert not (work / "graphlap-results").exists()
+    assert "with:damaged.onnx names no single model whose sizes are all known" in errors
+
+
+@pytest.mark.alone
+def test_an_engine_that_gets_slower_is_told_with_how_much_and_when(work: Path) -> None:
+    """The scripted engine grows by 20 % of its time a second, from 1 on, warm-up included."""
+    script = ("--option", "fake.latency_us=300", "--option", "fake.slowing=0.2")
+    arguments = ("--headless", "--models", "add.onnx", *FAKE, *script, "--rounds", "1")
+    code, out, errors = run(*arguments, "--condition", "sustained:5s", "--out", "run")
+    assert code == 0, errors
+    assert "sustained: first and last tenth (0.5 s), for want of two minutes" in out
+    (row,) = rows(work / "run")
+    assert row["condition"] == "sustained:5s"
+    assert float(row["duration_s"]) >= 5.0
+    begun_s = float(row["warmup_s"])
+    first, last = (1.0 + 0.2 * (begun_s + at_s) for at_s in (0.25, 4.75))
+    assert float(row["sustained_p50_ratio"]) == pytest.approx(last / first, rel=0.15)
+    assert float(row["sustained_slowdown_after_s"]) == pytest.approx(2.5, abs=1.0)

@@ -1,0 +1,237 @@
+"""Searches and sequential comparisons in real rounds: an end, and budgets that end before."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from app.plan.expand import expand
+from app.plan.plan_files import load_plan
+from app.runs.reader import read_run
+from app.tune import search
+from tests.app.headless.batch import FAKE, launch, recorded, rows, run, samples_of, wait_for_rounds
+from tests.app.headless.faulty_runs import FAST_US, SLOW_US, made, plan_of
+
+LONGEST_S = 60
+
+
+SCRIPT = ("--option", "fake.latency_us=20000", "--option", "fake.wait=sleep")
+
+
+SHORT = ("--preset", "glance", "--rounds", "4")
+
+
+SEARCH = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--idle-policy", "sleep", *SHORT)
+
+
+@pytest.mark.rare
+def test_a_search_that_was_stopped_goes_on_where_it_was(work: Path) -> None:
+    """To its end in `python -m tests.benchmarks search`, which takes minutes."""
+    process = launch(*SEARCH, "--slo", "p90=1ms", "--out", "run")
+    wait_for_rounds(work / "run", 1, process)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=LONGEST_S)
+    assert process.returncode == 130
+    assert "resume run" in " ".join(out.split())
+    old_samples = samples_of(work / "run")
+    code, out, log = run("resume", "run")
+    assert code == 0, log
+    assert "the least possible" in out
+    final_samples = samples_of(work / "run")
+    assert final_samples.items() >= old_samples.items(), "finished rounds are not measured again"
+    code, again, _ = run("resume", "run")
+    assert code == 0
+    assert "the least possible" in again
+    assert samples_of(work / "run") == final_samples, "a search that is over measures nothing"
+
+
+def test_a_target_below_one_service_ends_at_once_with_the_least_possible(work: Path) -> None:
+    """Beside another model at work, which is there in every round of a search."""
+    condition_options = ("--condition", "with:add.onnx")
+    code, out, log = run(*SEARCH, *condition_options, "--slo", "p90=1ms", "--out", "run")
+    assert code == 0, log
+    assert "holds no rate at p90 <= 1.00 ms: unloaded its p90 is" in out
+    assert "the least possible" in out
+    assert recorded(work / "run") == 4
+    (row,) = rows(work / "run")
+    assert float(row["colocated_runs_per_s"]) > 0
+
+
+def test_a_runtime_that_fails_is_not_searched(work: Path) -> None:
+    failing = ("--headless", "--models", "add.onnx", *FAKE, "--option", "fake.fail=run")
+    code, out, _ = run(*failing, "--slo", "p90=1ms", "--out", "run")
+    assert code == 1
+    assert "holds no rate at p90 <= 1.00 ms: fake was set to fail this run" in out
+    assert recorded(work / "run") == 1
+
+
+@pytest.mark.parametrize(
+    "search",
+    [("--slo", "p99=5ms"), ("--tune", "p99"), ("--largest-batch", "--memory-limit", "4GiB")],
+    ids=["slo", "tune", "largest"],
+)
+def test_a_search_whose_export_the_budget_ends_is_over_for_now(
+    work: Path, monkeypatch: pytest.MonkeyPatch, search: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(work / "empty"))
+    arguments = ("--models", "mlp", "--runtimes", "ort-cpu", "--preset", "glance", "--out", "run")
+    code, out, errors = run("--headless", *arguments, *search, "--budget", "300ms")
+    assert code == 1, (out, errors)
+    assert {row["status"] for row in rows(work / "run")} == {"cancelled"}
+    assert recorded(work / "run") <= 1
+    assert "Traceback" not in errors
+
+
+SCRIPT_TUNE = (
+    *("--option", "fake.latency_us=3000,50", "--option", "fake.sessions=1"),
+    *("--option", "fake.wait=sleep", "--threads", "1"),
+)
+TUNE = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT_TUNE, "--preset", "glance")
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty times is enough to tell in few rounds."""
+    monkeypatch.setattr(search, "RUNGS", (1,))
+    monkeypatch.setattr(search, "TRIAL", 3)
+    monkeypatch.setattr(search, "GENERATIONS", 1)
+
+
+def test_it_prints_the_ladder_and_leaves_a_plan(work: Path) -> None:
+    code, out, log = run(*TUNE, "--tune", "p50", "--rounds", "3", "--out", "run")
+    assert code == 0, log
+    assert "p50, step by step" in out
+    assert "latency_us=50.0" in out
+    assert "has p50" in out
+    assert "against itself" in out
+    assert {row["status"] for row in rows(work / "run")} == {"ok"}
+    assert (work / "run" / "ladder.csv").exists()
+    round_count = recorded(work / "run")
+    code, again, _ = run("resume", "run")
+    assert code == 0
+    assert "p50, step by step" in again
+    assert recorded(work / "run") == round_count, "a search that is over measures nothing"
+    (case,) = expand(load_plan(work / "run" / "tuned.toml"))
+    assert case.options == {"latency_us": 50.0, "wait": "sleep"}
+
+
+def test_a_default_that_fails_has_no_answer(work: Path) -> None:
+    failing = ("--option", "fake.fail=run")
+    code, out, _ = run(*TUNE, *failing, "--tune", "p50", "--out", "run")
+    assert code == 1
+    assert "fake was set to fail this run" in out
+
+
+def test_a_budget_that_ends_a_search_leaves_a_plan_and_goes_on(work: Path) -> None:
+    """And a resume has a budget of its own."""
+    tune = (*TUNE, "--tune", "p50", "--rounds", "3")
+    code, out, log = run(*tune, "--budget", "3s", "--out", "run")
+    assert code == 1, "it has no answer"
+    assert "at least" in log.splitlines()[0] and "at most 3 s" in log.splitlines()[0]
+    round_count = recorded(work / "run")
+    assert "resume the run" in out
+    (case,) = expand(load_plan(work / "run" / "tuned.toml"))
+    assert case.runtime == "fake"
+    assert run("resume", "run", "--budget", "soon")[0] == 2
+    assert run("resume", "run", "--rounds", "9")[0] == 2
+    code, out, log = run("resume", "run", "--budget", "120s")
+    assert code == 0, log
+    assert "at most 2 min 00 s" in log.splitlines()[0]
+    assert recorded(work / "run") > round_count and "resume the run" not in out
+
+
+def test_a_run_of_known_length_is_announced_with_it(work: Path) -> None:
+    rounds = ("--preset", "glance", "--rounds", "1", "--out", "run")
+    _, _, log = run("--headless", "--models", "add.onnx", *FAKE, *rounds)
+    assert "at least" not in log and "or more" not in log and "about" in log.splitlines()[0]
+    code, _, log = run("resume", "run", "--budget", "1m")
+    assert code == 0, log
+
+
+def test_a_check_takes_no_budget_when_it_goes_on(work: Path) -> None:
+    run("check", "--models", "add.onnx", *FAKE, "--out", "run")
+    assert run("resume", "run", "--budget", "1m")[0] == 2
+
+
+GRID = (*FAKE, "--preset", "glance", "--spread", "0s")
+
+
+def options_of(first_us: float, second_us: float) -> tuple[str, ...]:
+    """A case of each latency, the first the baseline, whose medians are judged."""
+    return (
+        *("--option", f"fake.latency_us={first_us:g},{second_us:g}"),
+        *("--baseline", f"fake.latency_us={first_us:g}", "--metrics", "p50"),
+    )
+
+
+def test_a_run_ends_when_its_verdicts_are_decided_and_goes_on_where_they_are_not(
+    work: Path,
+) -> None:
+    """One case is ten times as slow as the baseline; the other is the baseline's own threshold
+    slower, which no number of rounds decides."""
+    code, _, errors = run(
+        *("run", "add.onnx", *GRID, "--option", "fake.latency_us=1000,1020,10000"),
+        *("--baseline", "fake.latency_us=1000", "--metrics", "p50"),
+        *("--sequential", "--rounds", "4", "--fail-on", "slower", "--out", "run"),
+    )
+    counts = {row["options"]: int(row["rounds"]) for row in rows(Path("run"))}
+    ratios = {row["options"]: row["baseline_p50_verdict"] for row in rows(Path("run"))}
+    slowest, similar = (next(o for o in counts if f"={us}" in o) for us in ("10000", "1020"))
+    assert (code, ratios[slowest], ratios[similar]) == (3, "slower", "undecided"), errors
+    assert (counts[slowest], counts[similar]) == (3, 4)
+    assert run("verify", "run")[0] == 0
+
+
+@pytest.mark.rare
+def test_a_run_that_was_cut_short_goes_on_to_its_next_look(work: Path) -> None:
+    graph, plan_values = work / "add.onnx", {"sequential": True, "rounds": 6, "judge": ["p50"]}
+    plan = plan_of(graph, (1000.0, 1020.0), baseline="fake.latency_us=1000", **plan_values)
+    code, _, errors = run("run", str(graph), *GRID, *options_of(1000, 1020), "--rounds", "6",
+                          "--sequential", "--budget", "1s", "--out", "run")  # fmt: skip
+    first = sum(map(len, read_run(Path("run")).rounds.values()))
+    assert first < 2 * plan.lengths.rounds, errors
+    code, _, errors = run("resume", "run", "--budget", "5m")
+    assert code == 0, errors
+    assert {len(rounds) for rounds in read_run(Path("run")).rounds.values()} == {6}
+
+
+def gate_of(*command: str) -> tuple[int, list[str], set[str | None]]:
+    """The exit code, the reasons in the JSON, and the types of the errors in the JUnit file."""
+    code, _, errors = run(*command, "--json", "v.json", "--junit", "v.xml")
+    gate = json.loads(Path("v.json").read_text("utf-8"))["gate"]
+    assert gate["exit_code"] == code, errors
+    suite = ElementTree.parse("v.xml").getroot()
+    types = {element.get("type") for element in suite.findall("testcase/error")}
+    return code, [reason["reason"] for reason in gate["reasons"]], types
+
+
+@pytest.mark.parametrize(("detect", "code", "figures"), [("40%", 0, []), ("3%", 1, ["p50"])])
+def test_a_gate_fails_where_it_could_not_find_the_slowdown_that_it_must(
+    work: Path, detect: str, code: int, figures: list[str]
+) -> None:
+    """Two runs of the same code: the stated variation of 5 % hides a slowdown of 3 %."""
+    plan = plan_of(work / "add.onnx", (SLOW_US, FAST_US), judge=["p50"])
+    for name in ("old", "new"):
+        made(work / name, plan)
+    compare = ("compare", "old", "new", "--metrics", "p50", "--detect", detect)
+    assert run(*compare)[0] == 0, "without a gate nothing fails"
+    reasons = ["detection_limit"] * 2 * len(figures)
+    assert gate_of(*compare, "--fail-on", "slower") == (code, reasons, set(reasons))
+
+
+@pytest.mark.rare
+def test_rounds_are_added_until_a_gate_can_find_its_slowdown(work: Path) -> None:
+    """Of a change at the threshold, which is never decided: the gate fails only where all rounds
+    that there may be were not enough."""
+    code, reasons, _ = gate_of(
+        *("run", "add.onnx", *GRID, *options_of(2000, 2040), "--detect", "50%"),
+        *("--rounds", "6", "--fail-on", "slower", "--out", "run"),
+    )
+    (count,) = {len(rounds) for rounds in read_run(Path("run")).rounds.values()}
+    assert count in (3, 4, 6)
+    assert (code, reasons) in [(0, []), (1, ["detection_limit"])]
+    assert code == 0 or count == 6
