@@ -1,7 +1,4 @@
-"""Queueing of an open loop: arrival times, virtual service, batches, utilisation, steady state.
-
-Queues are first come, first served, by one server or several. In virtual time nothing runs and
-nothing is timed, so that a method can be held against a formula with millions of requests.
+"""Queueing of an open loop: arrival times, batches, utilisation, steady state.
 
 The requests of the start, before the steady state, are not counted.
 """
@@ -10,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from heapq import heapreplace
 
 import numpy as np
 
@@ -49,52 +45,6 @@ def _poisson_times(rate_hz: float, duration_s: float, seed: int) -> np.ndarray:
 def schedule_sha256(arrivals: np.ndarray) -> str:
     """64 hex digits that name these arrivals: of their int64 values, little-endian."""
     return hashlib.sha256(np.ascontiguousarray(arrivals, "<i8").tobytes()).hexdigest()
-
-
-def simulate_queue(arrivals_ns: np.ndarray, service_ns: np.ndarray, servers: int = 1) -> Samples:
-    """Each request's start and end, its latency from its arrival; int64 nanoseconds [n] each.
-
-    `arrivals_ns` ascend; `service_ns` are in the order of the arrivals. ValueError for what is
-    no queue.
-    """
-    arrivals, service = (np.asarray(values, np.int64) for values in (arrivals_ns, service_ns))
-    if arrivals.shape != service.shape:
-        raise ValueError(f"{len(arrivals)} arrivals and {len(service)} services; give each its own")
-    if servers < 1:
-        raise ValueError(f"expected at least 1 server (got {servers})")
-    if np.any(np.diff(arrivals) < 0) or np.any(service < 0):
-        raise ValueError("arrivals must ascend, and services not be negative")
-    starts_ns = (
-        _serve_by_one_server(arrivals, service)
-        if servers == 1
-        else _serve_by_several_servers(arrivals, service, servers)
-    )
-    return Samples(arrivals, starts_ns, starts_ns + service, "simulated", from_schedule=True)
-
-
-def _serve_by_one_server(arrivals: np.ndarray, service: np.ndarray) -> np.ndarray:
-    """Lindley's recursion, start(n) = max(arrival(n), start(n-1) + service(n-1)), all at once.
-
-    With the services before n summed up, start(n) - sum(n) = max over k <= n of
-    arrival(k) - sum(k) (D. V. Lindley, Proc. Camb. Phil. Soc. 48, 1952).
-    """
-    prior_service = np.cumsum(service) - service
-    starts_ns: np.ndarray = np.maximum.accumulate(arrivals - prior_service) + prior_service
-    return starts_ns
-
-
-def _serve_by_several_servers(
-    arrivals: np.ndarray, service: np.ndarray, servers: int
-) -> np.ndarray:
-    """Each request goes to the server that is free first (J. Kiefer and J. Wolfowitz, Trans. Amer.
-    Math. Soc. 78, 1955)."""
-    free = [int(arrivals[0]) if len(arrivals) else 0] * servers
-    starts_ns = np.empty_like(arrivals)
-    for place, (arrival, lasts) in enumerate(zip(arrivals.tolist(), service.tolist(), strict=True)):
-        begin = max(arrival, free[0])
-        heapreplace(free, begin + lasts)
-        starts_ns[place] = begin
-    return starts_ns
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ import numpy as np
 
 from app.cases.round import Limits
 from app.cases.scenario import Scenario
-from app.stats.open_loop import simulate_queue
 from app.workers.open_loop import timed_schedule
 from tests.simulated.queues import (
     SERVICE_NS,
@@ -18,6 +17,7 @@ from tests.simulated.queues import (
     exponential,
     poisson,
     pollaczek_khinchine_ns,
+    simulate_queue,
 )
 
 COUNT = 2_000_000

@@ -22,11 +22,11 @@ from app.capabilities.slo_search.search import Bracket, Rounds, next_rate
 from app.cases.objectives import Target
 from app.cases.round import Limits
 from app.cases.scenario import Scenario
-from app.stats.open_loop import simulate_queue
 from app.sweep.scheduling.rate_search import arrivals_of
 from app.sweep.scheduling.round_jobs import round_seed
 from app.sweep.scheduling.round_scheduler import LONGEST_S
 from app.workers.open_loop import timed_schedule
+from tests.simulated.queues import simulate_queue
 
 MS = 1e6
 Services = Callable[[int, np.random.Generator], np.ndarray]

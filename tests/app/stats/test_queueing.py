@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.stats.open_loop import simulate_queue
 from tests.simulated.queues import (
     UTILISATIONS,
     constant,
@@ -15,37 +14,13 @@ from tests.simulated.queues import (
     exponential,
     poisson,
     pollaczek_khinchine_ns,
+    simulate_queue,
 )
 
 COUNT = 2_000_000
 SEEDS = range(4)
 """At utilisation 0.9 the mean wait of so many exponential services has a deviation of 1.5 %, by
 W. Whitt, Management Science 35, 1989; that of four such runs of 0.75 %."""
-
-
-def test_a_request_waits_for_those_before_it_and_no_longer() -> None:
-    queue = simulate_queue(np.array([0, 10, 20, 200]), np.array([50, 30, 5, 7]))
-    assert queue.started_ns.tolist() == [0, 50, 80, 200]
-    assert queue.finished_ns.tolist() == [50, 80, 85, 207]
-    assert queue.latency_ns.tolist() == [50, 70, 65, 7], "a user counts from the arrival"
-
-
-def test_a_request_goes_to_the_server_that_is_free_first() -> None:
-    queue = simulate_queue(
-        np.array([0, 10, 20, 30, 40]), np.array([100, 20, 40, 10, 10]), servers=2
-    )
-    assert queue.started_ns.tolist() == [0, 10, 30, 70, 80]
-    assert queue.finished_ns.tolist() == [100, 30, 70, 80, 90]
-
-
-def test_a_stall_is_in_the_latency_of_all_who_arrived_in_it() -> None:
-    """One run of 1 s among runs of 1 ms, due every 10 ms: the latencies fall by 9 ms each."""
-    arrivals = np.arange(200) * 10_000_000
-    service = np.full(200, 1_000_000)
-    service[50] = 1_000_000_000
-    late = simulate_queue(arrivals, service).latency_ns[50:]
-    expected = np.maximum(1_000_000_000 - 9_000_000 * np.arange(150), 1_000_000)
-    assert late.tolist() == expected.tolist()
 
 
 @given(
@@ -94,23 +69,3 @@ def test_crommelins_series_is_the_formula_of_one_server() -> None:
         assert crommelin_ns(utilisation, 1) == pytest.approx(
             pollaczek_khinchine_ns(utilisation, 0.0), rel=1e-9
         )
-
-
-def test_no_request_is_served_by_nothing() -> None:
-    assert len(simulate_queue(np.array([], np.int64), np.array([], np.int64), 3).started_ns) == 0
-
-
-@pytest.mark.parametrize(
-    ("arrivals", "service", "servers", "said"),
-    [
-        ([0, 1], [1], 1, "2 arrivals and 1 services"),
-        ([0, 1], [1, 1], 0, "at least 1 server"),
-        ([1, 0], [1, 1], 1, "must ascend"),
-        ([0, 1], [1, -1], 2, "not be negative"),
-    ],
-)
-def test_what_is_no_queue_is_refused(
-    arrivals: list[int], service: list[int], servers: int, said: str
-) -> None:
-    with pytest.raises(ValueError, match=said):
-        simulate_queue(np.array(arrivals), np.array(service), servers)

@@ -9,10 +9,10 @@ import pytest
 
 from app.cases.round import Limits
 from app.cases.scenario import Scenario
-from app.stats.open_loop import settling_s, simulate_queue
+from app.stats.open_loop import settling_s
 from app.stats.steadiness import has_settled, movement, window_medians
 from app.workers.open_loop import MAXIMUM_ARRIVALS, timed_schedule
-from tests.simulated.queues import SERVICE_NS
+from tests.simulated.queues import SERVICE_NS, simulate_queue
 
 REPEATS = 300
 

@@ -17,11 +17,12 @@ from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder, samples_name
 from app.run_folder.journal import SearchCase
 from app.runs.reader import read_run
-from app.stats.open_loop import arrivals_ns, simulate_queue
+from app.stats.open_loop import arrivals_ns
 from runtimes.execution import Samples
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of
 from tests.app.workers.virtual_server import same_service
 from tests.app.workers.virtual_server import served as batched
+from tests.simulated.queues import simulate_queue
 
 ONE = Case(model="mlp", runtime="fake")
 TWO = Case(model="mlp", runtime="fake", options={"sessions": 2})
