@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 
-from torch import Tensor, nn
-
-from exporters.module_adapter import Call
-
-
 def build(factory: Factory) -> nn.Module:
     """The module of a catalogue definition in evaluation mode, its weights from the seed."""
     import torch
@@ -205,7 +200,7 @@ class ModuleEvaluator:
     @cached_property
     def flat(self) -> nn.Module:
         """The module itself where it takes and returns tensors in a row, else in that form."""
-        from exporters.pytorch.module import Flat
+        from exporters.pytorch.flatten import Flat
 
         if self._user_model is None or self._is_flat:
             return self.module
@@ -245,16 +240,3 @@ class ModuleEvaluator:
             return named_outputs(module(*tensors))
         args, kwargs = self._user_model.call.arguments(tensors)
         return named_outputs(module(*args, **kwargs))
-
-
-class Flat(nn.Module):
-    """Takes the tensors of `call` by position, and returns all that the module gives."""
-
-    def __init__(self, module: nn.Module, call: Call) -> None:
-        super().__init__()
-        self.module = module
-        self._call = call
-
-    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        args, kwargs = self._call.arguments(tensors)
-        return tuple(named_outputs(self.module(*args, **kwargs)).values())

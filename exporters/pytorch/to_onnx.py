@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-import onnxscript
-import torch
-from onnx import TensorProto
-from torch import nn
-
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _PACKAGE_FOLDER = Path(__file__).parents[1]
 _EXPORTING = ("torch", "onnxscript", "onnx", "onnx_ir")
@@ -133,7 +128,7 @@ def _by_the_new(
     import torch
     from onnxscript.optimizer import optimize
 
-    from exporters.pytorch.to_onnx import translations
+    from exporters.pytorch.translations import translations
 
     dynamic = [
         dict.fromkeys(_open_dimensions(spec), torch.export.Dim.AUTO) for spec in definition.inputs
@@ -364,72 +359,3 @@ def told(way: Way, faults: Mapping[Way, ExportError]) -> tuple[Diagnostic, ...]:
 def nearest(faults: Mapping[Way, ExportError]) -> ExportError:
     """Of a module that no way takes: what is in the way of the new exporter at one size."""
     return faults.get(Way("new", True)) or faults[Way("new", False)]
-
-
-# The operators take plain lists for constants, which their annotations leave out.
-op: Any = onnxscript.opset20
-
-
-def lstm_translation(module: nn.Module) -> Mapping[Callable[..., Any], Callable[..., Any]]:
-    """That of this module's LSTMs: none if one of them is of another kind."""
-    lstms = [part for part in module.modules() if isinstance(part, nn.LSTM)]
-    simple = all(
-        lstm.num_layers == 1 and not lstm.bidirectional and lstm.bias and not lstm.proj_size
-        for lstm in lstms
-    )
-    return {torch.ops.aten.lstm.input: _lstm} if lstms and simple else {}
-
-
-def _lstm(
-    sequence: Any,
-    state: Sequence[Any],
-    weights: Sequence[Any],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Any, Any, Any]:
-    """aten::lstm.input for one layer in one direction; time leads in the ONNX operator."""
-    by_input, by_state, input_bias, state_bias = weights
-    hidden_size = by_state.shape[1]
-    if batch_first:
-        sequence = op.Transpose(sequence, perm=[1, 0, 2])
-    result, last_hidden, last_cell = op.LSTM(
-        sequence,
-        _gates_reordered(by_input, hidden_size),
-        _gates_reordered(by_state, hidden_size),
-        op.Concat(
-            _gates_reordered(input_bias, hidden_size),
-            _gates_reordered(state_bias, hidden_size),
-            axis=1,
-        ),
-        None,
-        state[0],
-        state[1],
-        hidden_size=hidden_size,
-    )
-    result = op.Squeeze(result, [1])
-    if batch_first:
-        result = op.Transpose(result, perm=[1, 0, 2])
-    return result, last_hidden, last_cell
-
-
-def _gates_reordered(gates: Any, hidden_size: int) -> Any:
-    """From torch's order (input, forget, cell, output) to ONNX's (input, output, forget, cell)."""
-    entry = op.Slice(gates, [0], [hidden_size], [0])
-    forget_and_cell = op.Slice(gates, [hidden_size], [3 * hidden_size], [0])
-    output = op.Slice(gates, [3 * hidden_size], [4 * hidden_size], [0])
-    return op.Unsqueeze(op.Concat(entry, output, forget_and_cell, axis=0), [0])
-
-
-def translations(module: nn.Module) -> Mapping[Callable[..., Any], Callable[..., Any]]:
-    """The translation table for this module."""
-    return {torch.ops.aten._is_all_true.default: _is_all_true, **lstm_translation(module)}
-
-
-def _is_all_true(condition: Any) -> Any:
-    """aten::_is_all_true, which modules that check the values of a tensor trace to."""
-    smallest = op.ReduceMin(op.Cast(condition, to=TensorProto.INT32), keepdims=0)
-    return op.Cast(smallest, to=TensorProto.BOOL)

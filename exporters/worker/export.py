@@ -148,7 +148,7 @@ def _macs_of_run(
     request: ExportRequest, store: Store, subject: Subject, graph: Graph, references: References
 ) -> int | None:
     """Of the first point; None where they can't be counted."""
-    from exporters.onnx_files.counts import MACS, counted
+    from exporters.onnx_files.run_shapes import MACS, counted
 
     file = next(iter(references.files.values()))
     cache_entry = done(

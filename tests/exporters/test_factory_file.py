@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from app.machine import installed_runtimes
+from app.run_folder.folder import RunFolder
+from exporters import file_access
+from exporters.cache import Store
+from exporters.file_access import copy_file
 from exporters.messages import ExportRequest
 from exporters.model_names import is_factory_file, locate, run_file
 from exporters.types import ExportError, load_reference
 from runtimes.pytorch.session import build_module
+from tests.app.run_folder.runs import manifest_of
 from tests.exporters.support import WorkerProcess
 
 # Under the future import a dataclass looks its own module up to read its annotations.
@@ -87,3 +96,90 @@ def test_looking_a_factory_up_runs_nothing(tmp_path: Path) -> None:
 )
 def test_a_factory_file_is_told_by_its_form(name: str, is_one: bool) -> None:
     assert is_factory_file(name) == is_one
+
+
+HOLE_BYTES = 3 << 30
+
+
+def write_sparse(path: Path) -> None:
+    """Data, a hole beyond 2 GiB, data, and a hole at the end."""
+    with path.open("wb") as file:
+        file.write(b"head" * 1000)
+        file.seek(HOLE_BYTES)
+        file.write(b"tail" * 1000)
+        file.truncate(2 * HOLE_BYTES)
+
+
+@pytest.mark.parametrize("by_kernel", [True, False])
+def test_a_copy_keeps_holes_and_is_independent_of_its_source(
+    by_kernel: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not by_kernel:
+        monkeypatch.delattr(os, "copy_file_range")
+    source, copy = tmp_path / "source.bin", tmp_path / "copy.bin"
+    write_sparse(source)
+    copy_file(source, copy)
+    assert copy.stat().st_size == 2 * HOLE_BYTES
+    assert copy.stat().st_blocks * 512 < 1 << 20
+    with source.open("r+b") as file:
+        file.write(b"changed")
+    with copy.open("rb") as file:
+        assert file.read(4004) == b"head" * 1000 + bytes(4)
+        file.seek(HOLE_BYTES)
+        assert file.read(4004) == b"tail" * 1000 + bytes(4)
+
+
+@pytest.mark.parametrize("content", [b"", b"x", bytes(range(256)) * 1000])
+def test_a_copy_has_the_content_of_an_ordinary_file(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, copy = tmp_path / "source.bin", tmp_path / "copy.bin"
+    source.write_bytes(content)
+    copy_file(source, copy)
+    assert copy.read_bytes() == content
+    monkeypatch.setattr(file_access, "_PIECE_BYTES", 1000)
+    monkeypatch.delattr(os, "copy_file_range")
+    copy_file(source, copy)
+    assert copy.read_bytes() == content
+
+
+def test_what_is_no_file_is_not_copied(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="directory"):
+        copy_file(tmp_path, tmp_path / "copy.bin")
+
+
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    umask_before = os.umask(0o022)
+    yield
+    os.umask(umask_before)
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_run_folder_is_its_owners_alone(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "runs" / "one", manifest_of()):
+        assert mode_of(tmp_path / "runs" / "one") == 0o700
+    assert mode_of(tmp_path / "runs") == 0o755, "what is above it is none of ours"
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_folder_that_was_made_to_be_shared_stays_shared(tmp_path: Path) -> None:
+    shared_folder = tmp_path / "shared"
+    shared_folder.mkdir(mode=0o750)
+    with RunFolder.create(shared_folder, manifest_of()):
+        assert mode_of(shared_folder) == 0o750
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_the_cache_is_its_owners_alone_whoever_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store(tmp_path / "one")
+    assert mode_of(tmp_path / "one") == 0o700
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "two"))
+    installed_runtimes.refuse_unwritable()
+    assert mode_of(tmp_path / "two") == 0o700

@@ -15,8 +15,7 @@ from exporters.models.catalogue import by_suite, find
 from exporters.pytorch.counts import macs, parameter_counts
 from exporters.pytorch.module import build
 from exporters.types import Definition
-from tests.exporters.models.symbolic import assert_batch_is_symbolic_and_right
-from tests.exporters.support import WorkerProcess
+from tests.exporters.support import WorkerProcess, assert_batch_is_symbolic_and_right
 from tests.seldom import seldom_but
 
 DEFINITIONS = by_suite()["cells"]

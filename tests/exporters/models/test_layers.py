@@ -17,8 +17,7 @@ from exporters.models.catalogue import by_suite, find
 from exporters.models.layers import same_padding
 from exporters.pytorch.module import build
 from exporters.types import Definition
-from tests.exporters.models.symbolic import assert_batch_is_symbolic_and_right
-from tests.exporters.support import WorkerProcess
+from tests.exporters.support import WorkerProcess, assert_batch_is_symbolic_and_right
 
 DEFINITIONS = by_suite()["layers"]
 
