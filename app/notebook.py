@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from warnings import warn
 
 from app.capabilities.registry import answers
-from app.capabilities.simulated_card.inference import card_runs
+from app.capabilities.simulated_card import card_runs
 from app.cases.errors import PlanError, ResultsError
 from app.cases.jobs import OperatorTimes
 from app.cases.objectives import BAND

@@ -15,10 +15,10 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
-from app.capabilities.simulated_card.inference import (
+from app.capabilities.simulated_card import (
     COMMAND as CARD_COMMAND,
 )
-from app.capabilities.simulated_card.inference import (
+from app.capabilities.simulated_card import (
     CardRun,
     parse_answer,
     process_error,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.capabilities.simulated_card.inference import CardRun
+from app.capabilities.simulated_card import CardRun
 from app.gui.follow import Baselines, ComparedRun, Follower, PastRuns, has_others
 from app.gui.launch import CardProcess, DamageCheck, damaged_cases
 from app.gui.plots.base import PlotView

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.capabilities.simulated_card.inference import CardRun
+from app.capabilities.simulated_card import CardRun
 from app.gui.plots.base import PlotView
 from app.gui.plots.graph import GraphView
 from app.gui.plots.operators import OperatorsView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.capabilities.simulated_card.inference import (
+from app.capabilities.simulated_card import (
     CardEvent,
     CardRun,
     assign_lines,

@@ -11,7 +11,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.capabilities.simulated_card.inference import CardRun
+from app.capabilities.simulated_card import CardRun
 from app.cases.jobs import OperatorTimes
 from app.formatting.text import CLOCK_TEXT, amount, counted, significant, time_text
 from app.gui.look.controls import Choice

@@ -15,7 +15,7 @@ import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from app.capabilities.simulated_card.inference import CardRun
+from app.capabilities.simulated_card import CardRun
 from app.cases.case import Case
 from app.gui.launch import BatchChild, CardProcess, OwnCommand, RunControl, SweepQueue, log_of
 from app.run_folder.folder import is_being_written

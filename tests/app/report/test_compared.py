@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.capabilities.simulated_card.inference import CardEvent, CardRun, card_runs, question
+from app.capabilities.simulated_card import CardEvent, CardRun, card_runs, question
 from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.scenario import Scenario

@@ -14,7 +14,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt, QThrea
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.capabilities.simulated_card.inference import CardRun
+from app.capabilities.simulated_card import CardRun
 from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer
 from app.cases.case import Case
 from app.gui.plots.base import PlotView
