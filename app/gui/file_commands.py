@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QObject, Signal
+from PySide6.QtCore import QMimeData, QObject, Signal, SignalInstance
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
@@ -133,24 +133,18 @@ class FileCommands(QObject):
             self.run_chosen.emit(folder)
 
     def compare_run(self) -> None:
-        if self._feed.folder is None:
-            self.failed.emit(
-                GraphlapError("there is no run to compare with", "open one first, with Ctrl+O")
-            )
-            return
-        folder = self._ask_for_folder("Compare with run")
-        if folder is not None:
-            self.second_run_chosen.emit(folder)
+        self._ask_for_run("Compare with run", "compare with", self.second_run_chosen)
 
     def baseline_run(self) -> None:
+        self._ask_for_run("Add run as baseline", "give a baseline", self.baseline_run_chosen)
+
+    def _ask_for_run(self, title: str, purpose: str, chosen: SignalInstance) -> None:
         if self._feed.folder is None:
             self.failed.emit(
-                GraphlapError("there is no run to give a baseline", "open one first, with Ctrl+O")
+                GraphlapError(f"there is no run to {purpose}", "open one first, with Ctrl+O")
             )
-            return
-        folder = self._ask_for_folder("Add run as baseline")
-        if folder is not None:
-            self.baseline_run_chosen.emit(folder)
+        elif (folder := self._ask_for_folder(title)) is not None:
+            chosen.emit(folder)
 
     def copy_command(self) -> None:
         """The command line of the editor's sweep; a plan that flags can't say lies in a file."""

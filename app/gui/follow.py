@@ -241,8 +241,12 @@ class ComparedRun(QObject):
         if stamp == self._last_stamp:
             return None
         self._last_stamp = stamp
-        names = _pair_names(first.folder, second.folder)
-        return _side(names[0], first), _side(names[1], second), self._history
+        names = _names((first.folder, second.folder))
+        return (
+            _side(names[first.folder], first),
+            _side(names[second.folder], second),
+            self._history,
+        )
 
     def _take_history(self, history: object) -> None:
         self._history = history if isinstance(history, History) else None
@@ -253,13 +257,6 @@ class ComparedRun(QObject):
         if self.sender() is self._follower:
             self.close()
             self.failed.emit(error)
-
-
-def _pair_names(first: Path, second: Path) -> tuple[str, str]:
-    """The folders' own names; with their parents' where those are the same."""
-    if first.name != second.name:
-        return first.name, second.name
-    return str(Path(*first.parts[-2:])), str(Path(*second.parts[-2:]))
 
 
 def _side(name: str, state: RunState) -> RunSide:

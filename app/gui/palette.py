@@ -206,19 +206,16 @@ Source = Callable[[], Iterable[Entry]]
 
 
 class Finder(QObject):
-    """Asks each source, in the order in which they were added, whenever it is opened."""
+    """Asks each source, in their order, whenever it is opened."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
-        self._sources: list[Source] = []
-
-    def add(self, source: Source) -> None:
-        """Of what fits equally, that of the source which was added first is found first."""
-        self._sources.append(source)
+        self.sources: Sequence[Source] = ()
+        """Of what fits equally, that of an earlier source is found first."""
 
     def entries(self) -> list[Entry]:
-        return [entry for source in self._sources for entry in source()]
+        return [entry for source in self.sources for entry in source()]
 
     @Slot()
     def find_anything(self) -> None:
@@ -284,9 +281,9 @@ def of_runs(folders: Iterable[Path], open_run: Callable[[Path], None]) -> Iterat
         yield Entry(folder.name, "recent run", partial(open_run, folder), "", headline)
 
 
-def of_terms(show: Callable[[str], object]) -> Iterator[Entry]:
+def of_terms(show: Callable[[], object]) -> Iterator[Entry]:
     for term, sentence in sorted(TERMS.items()):
-        yield Entry(term, "term", partial(show, term), "", sentence)
+        yield Entry(term, "term", show, "", sentence)
 
 
 ELSEWHERE = (
@@ -361,11 +358,6 @@ class HelpCommands(QObject):
     @Slot()
     def show_terms(self) -> None:
         Sheet("Terms", term_rows(), self._window).open()
-
-    def show_term(self, term: str) -> None:
-        """One of them alone."""
-        rows = [(word, sentence) for word, sentence in term_rows() if word == term]
-        Sheet("Terms", rows, self._window).open()
 
     @Slot()
     def show_about(self) -> None:

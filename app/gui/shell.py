@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QResizeEvent
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from app.gui.look.preferences import Preferences
 from app.gui.look.text import caption, plain_tip
+from app.gui.views import ViewArea
 
 BUTTONS = ("find", "new", "run", "pause", "stop")
 _ICON = QSize(16, 16)
@@ -130,22 +130,6 @@ _CASES_LINES = 17
 _DETAILS_SHARE = 0.28
 
 
-class Area(Protocol):
-    """The bar of views and the view in front."""
-
-    shown: Signal
-
-    @property
-    def current(self) -> str: ...
-
-    @property
-    def plot(self) -> str: ...
-
-    def has(self, key: str) -> bool: ...
-
-    def show_view(self, key: str) -> None: ...
-
-
 class Frame(QWidget):
     """`show_key` brings anything to the front by its key; `placed` says that panes have changed,
     `editing` whether the composer is in front."""
@@ -158,7 +142,7 @@ class Frame(QWidget):
         self.header = header
         self._preferences = preferences
         self.filled = False
-        self._area: Area | None = None
+        self._area: ViewArea | None = None
         self._pane_choices: dict[str, bool | None] = {"cases": None, "details": None}
         self.cases = QWidget()
         self.details = QTabWidget(documentMode=True)
@@ -181,11 +165,10 @@ class Frame(QWidget):
         start: QWidget,
         composer: QWidget,
         cases: QWidget,
-        area: QWidget,
+        area: ViewArea,
         lower: Mapping[str, tuple[str, QWidget]],
     ) -> None:
-        """Put the parts in; `area` has the methods of `Area`."""
-        self.cases, self._area = cases, area  # type: ignore[assignment]
+        self.cases, self._area = cases, area
         for key, (title, widget) in lower.items():
             self._lower[key] = widget
             self.details.addTab(widget, title)

@@ -14,7 +14,6 @@ from typing import Literal, Protocol, runtime_checkable
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QHBoxLayout,
     QMenu,
     QSizePolicy,
@@ -26,6 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.capabilities.simulated_card import CardRun
+from app.gui.look.controls import Choice
 from app.gui.plots.base import PlotView
 from app.gui.plots.graph import GraphView
 from app.gui.plots.operators import OperatorsView
@@ -92,8 +92,6 @@ class ViewSpec:
     place: str
     fed: Fed
     target: str
-    brief: str = ""
-    """What the switch of its place calls it; the title where that is ""."""
 
     def make(self) -> PlotView:
         make: Callable[[], PlotView] = install_layout.load(f"app.gui.plots.{self.target}")
@@ -134,19 +132,17 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec("summary", "Summary", "summary", "all", "summary:SummaryView"),
     ViewSpec("ranking", "Ranking", "ranking", "all", "ranking:RankingView"),
     ViewSpec("histogram", "Histogram", "distribution", "shown", "histogram:HistogramView"),
-    ViewSpec(
-        "cumulative", "Cumulative", "distribution", "shown", "distributions:CumulativeView", "CDF"
-    ),
+    ViewSpec("cumulative", "Cumulative", "distribution", "shown", "distributions:CumulativeView"),
     ViewSpec("percentiles", "Percentiles", "distribution", "shown", "distributions:PercentileView"),
-    ViewSpec("boxes", "Box plots", "distribution", "shown", "distributions:BoxesView", "Boxes"),
+    ViewSpec("boxes", "Box plots", "distribution", "shown", "distributions:BoxesView"),
     ViewSpec("timeline", "Timeline", "timeline", "shown", "timeline:TimelineView"),
     ViewSpec("trends", "Trends", "trends", "all", "trends:TrendsView"),
     ViewSpec("matrix", "Matrix", "matrix", "all", "matrix:MatrixView"),
     ViewSpec("compare", "Compare", "compare", "pair", "compare:CompareView"),
     ViewSpec("history", "History", "history", "history", "compare:HistoryView"),
     ViewSpec("operators", "Operators", "inspect", "details", "operators:OperatorsView"),
-    ViewSpec("graph", "Model graph", "inspect", "details", "graph:GraphView", "Graph"),
-    ViewSpec("schedule", "FPGA schedule", "inspect", "card", "operators:ScheduleView", "Schedule"),
+    ViewSpec("graph", "Model graph", "inspect", "details", "graph:GraphView"),
+    ViewSpec("schedule", "FPGA schedule", "inspect", "card", "operators:ScheduleView"),
     ViewSpec("checks", "Check", "checks", "all", "matrix:ChecksView"),
     ViewSpec("largest", "Largest batch", "largest", "all", "searches:LargestBatchView"),
     ViewSpec("ladder", "Ladder", "ladder", "all", "searches:LadderView"),
@@ -203,70 +199,22 @@ class PlaceWidget(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._stack)
-        self.switch = QWidget()
-        row = QHBoxLayout(self.switch)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        self._buttons = QButtonGroup(self)
-        self.choice = QToolButton()
-        self.choice.setAccessibleName(f"{place.title}: plot")
-        self.choice.setToolTip("Chooses which plot is shown.")
-        self.choice.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.choice.setMenu(QMenu(self.choice))
-        for spec in place.views if len(self.plots) > 1 else ():
-            row.addWidget(self._button(spec))
-            show = partial(self.show_plot, spec.key)
-            self.choice.menu().addAction(spec.title).triggered.connect(show)
-        row.addWidget(self.choice)
-        self.choice.hide()
-        self._widest = max((spec.brief or spec.title for spec in place.views), key=len)
-        self.show_plot(self.plot)
-
-    def _button(self, spec: ViewSpec) -> QToolButton:
-        button = QToolButton()
-        button.setText(spec.brief or spec.title)
-        button.setAccessibleName(spec.title)
-        button.setCheckable(True)
-        button.setToolTip(self.plots[spec.key].hint)
-        button.setProperty("switch", True)
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        button.clicked.connect(partial(self.show_plot, spec.key))
-        self._buttons.addButton(button)
-        return button
-
-    def switch_width(self) -> int:
-        """What its switch takes with a button for each plot."""
-        return sum(button.sizeHint().width() for button in self._buttons.buttons())
-
-    def set_compact(self, compact: bool) -> None:
-        """Have one button with a menu for the switch, where there is no room for all."""
-        for button in self._buttons.buttons():
-            button.setVisible(not compact)
-        self.choice.setVisible(compact and bool(self._buttons.buttons()))
-
-    def choice_width(self) -> int:
-        """What its switch takes as one button, whichever plot is in front."""
-        current_text = self.choice.text()
-        self.choice.setText(self._widest)
-        self.choice.setMinimumWidth(self.choice.sizeHint().width())
-        self.choice.setText(current_text)
-        return self.choice.minimumWidth() if self._buttons.buttons() else 0
+        titles = {spec.key: spec.title for spec in place.views}
+        self.switch = Choice(f"{place.title}: plot", titles, "Chooses which plot is shown.")
+        self.switch.activated.connect(lambda: self.show_plot(self.switch.value))
 
     @property
     def has_data(self) -> bool:
         """Whether any of its plots has something to show in this run."""
         return any(plot.offers() for plot in self.plots.values())
 
-    def show_plot(self, key: str, *_: object) -> None:
+    def show_plot(self, key: str) -> None:
         """Bring one of its plots to the front."""
         self.plot = key
         place = list(self.plots).index(key)
         self._stack.setCurrentIndex(place)
         self.bars.setCurrentIndex(place)
-        if self._buttons.buttons():
-            button = self._buttons.buttons()[place]
-            button.setChecked(True)
-            self.choice.setText(button.text())
+        self.switch.choose(key)
 
 
 class ViewArea(QWidget):
@@ -317,7 +265,7 @@ class ViewArea(QWidget):
         row.setSpacing(6)
         row.addWidget(self.bar)
         row.addWidget(self.plus)
-        row.addWidget(self._switches)
+        row.addWidget(self._switches, 0, Qt.AlignmentFlag.AlignVCenter)
         self._bars.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._bars.setMinimumWidth(_LEAST_CONTROLS_LINES * self.fontMetrics().height())
         row.addWidget(self._bars, 1)
@@ -362,15 +310,11 @@ class ViewArea(QWidget):
             self._fit(places, current_key)
 
     def _fit(self, texts: list[str], text: str) -> None:
-        """Make the switches compact, then leave the last tabs to "+", until the rest has room."""
+        """Leave the last tabs to "+", until the rest has room."""
         widths = [self.bar.tabRect(place).width() for place in range(self.bar.count())]
         used_width = self.plus.sizeHint().width() + self._bars.minimumWidth() + _AROUND_PX
-        widest = max(place.switch_width() for place in self.places.values())
-        compact = sum(widths) + used_width + widest > self.width()
-        for place in self.places.values():
-            place.set_compact(compact)
-        choice = max(place.choice_width() for place in self.places.values())
-        room = self.width() - used_width - (choice if compact else widest)
+        switch = max(place.switch.sizeHint().width() for place in self.places.values())
+        room = self.width() - used_width - switch
         fitting = list(texts)
         while sum(widths) > room and len(fitting) > 1:
             last = next(key for key in reversed(fitting) if key != text)

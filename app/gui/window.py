@@ -145,16 +145,15 @@ class MainWindow(WindowParts):
         self.header.add_buttons(self.actions_by_key, self.recent_menu)
         self.help.actions = self.actions_by_key
         models, baseline_list = self.editor.grid_form.models, self.series_list.baselines
-        for source in (
+        self.finder.sources = (
             partial(of_actions, self.actions_by_key),
             partial(of_views, self.views.by_key, self.frame),
             lambda: of_runs(self.preferences.recent_runs(), self.open_run),
             partial(of_cases, self.feed, self.table),
             partial(of_baselines, lambda: baseline_list.baselines, self.named.ask_for_name),
             partial(of_models, models, partial(self.frame.show_key, "editor")),
-            partial(of_terms, self.help.show_term),
-        ):
-            self.finder.add(source)
+            partial(of_terms, self.help.show_terms),
+        )
         self.table.row_actions += [*self.rows.actions, self.actions_by_key["export"]]
         baseline_list.actions_of_rows += [
             self.actions_by_key["rename_baseline"], self.actions_by_key["drop_baselines"]

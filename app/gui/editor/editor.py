@@ -28,7 +28,7 @@ from app.gui.editor.draft import Background, DraftStep, PresetButton
 from app.gui.editor.fields import Fold
 from app.gui.editor.grid_form import GridForm
 from app.gui.editor.pickers import runtime_facts
-from app.gui.editor.plan_form import PlanBar, PlanForm
+from app.gui.editor.plan_form import PlanForm
 from app.gui.look.terms import in_fields
 from app.gui.look.text import PlainLabel
 from app.plan.estimate import Estimate, check_plan, model_faults
@@ -116,7 +116,6 @@ class SweepEditor(QWidget):
         self._index = 0
         self.preset_button = PresetButton()
         self.preset_button.chosen.connect(self.set_draft)
-        self.plan_bar = PlanBar()
         self.grid_form = GridForm()
         self.plan_form = PlanForm()
         self.footer = Footer()
@@ -126,8 +125,7 @@ class SweepEditor(QWidget):
         self.footer.copy_button.clicked.connect(self.copy_asked)
         self._check_timer = QTimer(self, singleShot=True, interval=CHECK_AFTER_MS)
         self._check_timer.timeout.connect(self._check)
-        for part in (self.plan_bar, self.plan_form):
-            part.edited.connect(lambda field, draft: self._edit(field, field, draft))
+        self.plan_form.edited.connect(lambda field, draft: self._edit(field, field, draft))
         self.grid_form.edited.connect(self._grid_edited)
         self.grid_form.models.refused.connect(self.failed)
         self.tabs.currentChanged.connect(self._tab_chosen)
@@ -165,7 +163,7 @@ class SweepEditor(QWidget):
         steps = (
             ("1  What", self.grid_form.what),
             ("2  Where", self.grid_form.where),
-            ("3  How long", self.plan_bar),
+            ("3  How long", self.plan_form.bar),
         )
         for title, part in steps:
             self._steps.addWidget(_step(title, part), 1)
@@ -173,7 +171,7 @@ class SweepEditor(QWidget):
         column = QVBoxLayout(rest)
         column.setContentsMargins(8, 0, 0, 0)
         column.addWidget(self.add_grid, 0, Qt.AlignmentFlag.AlignLeft)
-        for part in (self.plan_bar.rest, self.grid_form.rest, self.plan_form):
+        for part in (self.plan_form.rest, self.grid_form.rest, self.plan_form):
             column.addWidget(part)
         hint = "Name, precision, scenarios, options of runtimes, verdicts, limits, files"
         self.advanced = Fold("Advanced", hint, rest)
@@ -274,7 +272,6 @@ class SweepEditor(QWidget):
     def _show(self, draft: Plan) -> None:
         self.draft = draft
         self._index = min(self._index, len(draft.sweeps) - 1)
-        self.plan_bar.show_draft(draft)
         self.plan_form.show_draft(draft)
         self.grid_form.show_grid(draft.sweeps[self._index])
         self._show_tabs(len(draft.sweeps))

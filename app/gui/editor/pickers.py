@@ -14,7 +14,6 @@ from pathlib import Path
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QBrush, QDragEnterEvent, QDragMoveEvent, QDropEvent, QIcon
 from PySide6.QtWidgets import (
-    QComboBox,
     QFileDialog,
     QHBoxLayout,
     QHeaderView,
@@ -81,9 +80,10 @@ class ModelPicker(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.search = QLineEdit(placeholderText="Search models", clearButtonEnabled=True)
+        self.search = QLineEdit(
+            placeholderText="Search models, suites, families", clearButtonEnabled=True
+        )
         self.search.setAccessibleName("search models")
-        self.suite, self.family = QComboBox(), QComboBox()
         self.tree = ModelTree()
         self.count = QLabel()
         self.count.setProperty("muted", True)
@@ -104,21 +104,12 @@ class ModelPicker(QWidget):
         self._fill()
         self._lay_out()
         self.search.textChanged.connect(self._filter)
-        self.suite.currentIndexChanged.connect(self._filter)
-        self.family.currentIndexChanged.connect(self._filter)
         self.tree.itemChanged.connect(self._on_item_change)
         self.tree.dropped.connect(self.add_files)
         self.add_file.clicked.connect(self._ask_for_files)
         self.clear.clicked.connect(lambda: self.edited.emit(()))
 
     def _lay_out(self) -> None:
-        filters = QHBoxLayout()
-        for combo, name in ((self.suite, "suite"), (self.family, "family")):
-            combo.setAccessibleName(f"show only the models of one {name}")
-            combo.setSizeAdjustPolicy(
-                QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
-            )
-            filters.addWidget(combo, 1)
         footer = QHBoxLayout()
         footer.addWidget(self.count, 1)
         footer.addWidget(self.clear)
@@ -127,7 +118,6 @@ class ModelPicker(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
         layout.addWidget(self.search)
-        layout.addLayout(filters)
         layout.addWidget(self.tree, 1)
         layout.addWidget(self.fault)
         layout.addWidget(self.assumed)
@@ -135,14 +125,6 @@ class ModelPicker(QWidget):
 
     def _fill(self) -> None:
         suites = catalogue.by_suite()
-        families = {d.family for definitions in suites.values() for d in definitions}
-        for combo, every, words in (
-            (self.suite, "All suites", suites),
-            (self.family, "All families", sorted(families)),
-        ):
-            combo.addItem(every, "")
-            for word in words:
-                combo.addItem(word, word)
         for suite, definitions in suites.items():
             group = QTreeWidgetItem(self.tree, [suite])
             group.setFlags(group.flags() | Qt.ItemFlag.ItemIsAutoTristate)
@@ -247,20 +229,15 @@ class ModelPicker(QWidget):
 
     def _filter(self) -> None:
         words = self.search.text().casefold().split()
-        suite, family = self.suite.currentData(), self.family.currentData()
         for group in _children(self.tree.invisibleRootItem()):
             visible = 0
             for item in _children(group):
                 text = f"{group.text(0)} {item.data(0, _FAMILY)} {item.text(0)}".casefold()
-                is_hidden = (
-                    not all(word in text for word in words)
-                    or (bool(suite) and group.text(0) != suite)
-                    or (bool(family) and item.data(0, _FAMILY) != family)
-                )
+                is_hidden = not all(word in text for word in words)
                 item.setHidden(is_hidden)
                 visible += not is_hidden
             group.setHidden(not visible)
-            if words or suite or family:
+            if words:
                 group.setExpanded(bool(visible))
 
 

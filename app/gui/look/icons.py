@@ -20,13 +20,7 @@ GLYPHS: dict[str, str] = {
     "new": '<path d="M12 5v14M5 12h14"/>',
     "find": '<circle cx="10.5" cy="10.5" r="6"/><path d="M15 15l5.5 5.5"/>',
     "open": '<path d="M3 18V6h6l2 2.5h10V18z"/>',
-    "model": '<circle cx="5" cy="12" r="2.2"/><circle cx="18.5" cy="6" r="2.2"/>'
-    '<circle cx="18.5" cy="18" r="2.2"/><path d="M7 11l9.4-4M7 13l9.4 4"/>',
-    "plan": '<path d="M9 6h11M9 12h11M9 18h11M4 6h.01M4 12h.01M4 18h.01"/>',
     "warning": '<path d="M12 4l9 16H3z"/><path d="M12 10v4.5M12 17.4h.01"/>',
-    "copy": '<rect x="9" y="9" width="11" height="11" rx="1.5"/><path d="M15 5H5v10"/>',
-    "follow": '<path d="M3 13h4l3-7 4 12 3-7h4"/>',
-    "more": '<path d="M5 12h.01M12 12h.01M19 12h.01"/>',
 }
 """SVG inside a stroked group; COLOR is where a shape is filled."""
 

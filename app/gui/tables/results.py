@@ -112,7 +112,7 @@ class ResultsTable(QWidget):
         controls.setContentsMargins(8, 6, 8, 6)
         controls.setSpacing(10)
         controls.addWidget(self.filter_box, 1)
-        controls.addWidget(self.count_label)
+        controls.addWidget(self.count_label, 1)
         for control in (
             self.group_choice, self.baseline_button, self.columns.button,
         ):  # fmt: skip

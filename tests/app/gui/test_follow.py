@@ -89,13 +89,6 @@ def test_a_run_that_is_opened_is_judged_within_its_plans_band(
     assert "baseline_p50_verdict" in visible_keys
 
 
-def test_without_an_open_run_the_remedy_is_told(window: MainWindow) -> None:
-    window.actions_by_key["compare"].trigger()
-    (dialog,) = dialogs(window)
-    assert "Ctrl+O" in dialog.whole
-    dialog.close()
-
-
 def test_a_second_folder_that_is_no_run_leaves_the_first_one_open(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:

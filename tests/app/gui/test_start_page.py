@@ -104,13 +104,6 @@ def test_a_case_is_followed_over_the_runs_beside_the_open_one(
     assert first[header.index("value_us")] == pytest.approx(200.0, rel=0.03)
 
 
-def test_what_is_missing_is_said(qtbot: QtBot) -> None:
-    view = HistoryView()
-    qtbot.addWidget(view)
-    view.show()
-    assert "Open a run" in view._missing.text()
-
-
 LEGEND = "another program's clock, imported)"
 
 

@@ -213,8 +213,8 @@ def test_the_focus_is_seen_on_every_kind_of_control(window: MainWindow, qtbot: Q
     form = window.editor
     controls = (
         form.grid_form.fields["batch_size"],
-        form.plan_bar.profile,
-        form.plan_bar.profile_ops,
+        form.plan_form.profile,
+        form.plan_form.boxes["profile_ops"],
         form.footer.copy_button,
         form.advanced.button,
         window.header.buttons["new"],

@@ -244,18 +244,6 @@ def test_a_swatch_has_a_ground_of_its_own(qtbot: QtBot, theme: object) -> None:
     assert middle == panel.rows.lines[0].style.color
 
 
-def test_what_is_hidden_or_moved_stays_so_while_samples_arrive(qtbot: QtBot) -> None:
-    panel, views = _with_views(qtbot, many(3))
-    first, second, third = (case_series.key for case_series in many(3))
-    panel.rows.setCurrentItem(_row(panel, first))
-    QTest.keyClick(panel.rows, Qt.Key.Key_Space)
-    QTest.keyClick(panel.rows, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
-    panel.set_series(many(4))
-    for view in views:
-        view.set_series(many(4))
-    assert _drawn(views)[0] == [second, third, many(4)[3].key]
-
-
 def test_long_names_are_made_shorter_together_and_are_told_apart(qtbot: QtBot) -> None:
     """Cut at their beginning they were all `…ad · batch 1`."""
     cases = [

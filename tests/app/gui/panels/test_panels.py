@@ -81,18 +81,6 @@ def test_progress_is_one_line_whatever_the_font(qtbot: QtBot, state: RunState) -
         assert panel.sizeHint().height() < 2 * panel.fontMetrics().height()
 
 
-def test_a_run_in_which_every_case_failed_is_not_just_finished(
-    qtbot: QtBot, state: RunState
-) -> None:
-    panel = ProgressLine()
-    qtbot.addWidget(panel)
-    live = replace(state.live or Live("finished"), state="finished", cases_failed=1)
-    failed_series = tuple(replace(case_series, status="crashed") for case_series in state.series)
-    panel.show_run(replace(state, live=live, alive=False, series=failed_series))
-    assert "every case failed" in panel.bar.format()
-    assert panel.bar.property("tone") == "error", "and its bar is not that of a success"
-
-
 def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> None:
     panel = ProgressLine()
     qtbot.addWidget(panel)
@@ -108,16 +96,6 @@ def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> N
     assert panel.bar.value() == 1 and panel.bar.maximum() == 4
     panel.show_run(replace(state, samples_in_flight=100_000))
     assert panel.values["missing"].text() == "3 more rounds for an interval"
-
-
-def test_progress_of_a_run_that_was_cut_off_says_that_it_resumes(
-    qtbot: QtBot, state: RunState
-) -> None:
-    panel = ProgressLine()
-    qtbot.addWidget(panel)
-    panel.show_run(replace(state, alive=False))
-    assert panel.bar.format() == "1 of 4 rounds, interrupted, can be resumed"
-    assert panel.values["case"].text() != "cnn_tiny · fake"
 
 
 def test_the_bar_says_how_a_run_ended(qtbot: QtBot, state: RunState) -> None:

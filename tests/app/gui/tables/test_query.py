@@ -15,7 +15,6 @@ from pytestqt.qtbot import QtBot
 from app.gui.tables.columns import COLUMNS
 from app.gui.tables.filter import ResultsFilter
 from app.gui.tables.model import ResultsModel
-from app.gui.tables.query import Term, terms, typed_for
 from app.gui.tables.results import ResultsTable
 from app.insights.quality import issues_of
 from app.plot_data.series import Series
@@ -130,16 +129,6 @@ def test_sizes_of_a_models_own_axes_are_columns_where_they_differ(table: Results
     keys = [column.key for column in table.model.columns if ":" in column.key]
     assert keys == ["axis:rows"], "the batch has a column as it is"
     assert _find_keys(table, "rows=8") == ["b"]
-
-
-def test_what_names_no_column_is_a_word() -> None:
-    keys = typed_for([("latency_p50_us", ""), ("option:mode", "mode")])
-    assert terms("fpga:v80", keys) == [Term("", ":", "fpga:v80")]
-    assert terms('mode="a b" p50<=1e3', keys) == [
-        Term("option:mode", "=", "a b"),
-        Term("latency_p50_us", "<=", "1e3"),
-    ]
-    assert terms("  ", keys) == []
 
 
 def test_each_doubt_of_a_run_finds_the_rows_that_it_counts(table: ResultsTable) -> None:
