@@ -78,7 +78,7 @@ def _size(count: int) -> str:
     return f"{count / 2**30:.2f} GiB" if count >= 2**30 else f"{count / 2**20:.1f} MiB"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_cache(parser: argparse.ArgumentParser) -> None:
     """What to do with it."""
     parser.add_argument(
         "action",
@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_cache(options: argparse.Namespace) -> int:
     """Print what the cache holds, after emptying it if that was asked for."""
 
     if options.limit is not None:

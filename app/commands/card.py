@@ -31,7 +31,7 @@ MAXIMUM_LINES = 24
 """Of the trade-off curve in a table; the other formats have all of it."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_card(parser: argparse.ArgumentParser) -> None:
     """What to do, with which model, on which cards."""
     parser.add_argument(
         "action", choices=("search",), help="search: smallest card that meets a latency target"
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_card(options: argparse.Namespace) -> int:
     """Print the answer; 1 where no configuration meets the target.
 
     PlanError for what is not usable; GraphlapError for a model that has no graph on a card.

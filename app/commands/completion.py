@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 
+from app.commands.help import PAGES
 from app.commands.output import print_text
-from app.commands.pages import PAGES
 from app.commands.parsers import parser_of
 from app.commands.table import BY_NAME, COMMANDS
 from app.console.export_formats import FORMATS as EXPORT_FORMATS
@@ -26,12 +26,12 @@ from runtimes import registry
 _SHELLS = ("bash", "zsh", "fish")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_completion(parser: argparse.ArgumentParser) -> None:
     """The shell."""
     parser.add_argument("shell", choices=_SHELLS, help="bash, zsh or fish")
 
 
-def run(options: argparse.Namespace) -> int:
+def run_completion(options: argparse.Namespace) -> int:
     """Print the script."""
     import shtab
 

@@ -1,6 +1,7 @@
 """From words to a command: `graphlap COMMAND …`, and every error as one sentence and an exit code.
 
-What is no command becomes one (`app.commands.without_command`): a path, a model, `--headless`.
+What is no command becomes one: a path or a model does, and so does the batch mode. `--headless …`
+is `run …`; with `--study`, `--resume` or `--check` it is that command.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.cases.errors import DiskError
-from app.commands.parsers import module_of, parse
+from app.cases.errors import DiskError, PlanError, suggestion
+from app.commands.parsers import parse
 from app.commands.table import BY_NAME
-from app.commands.without_command import NoCommand, as_command
 from app.console.streams import ResilientStream, report, write_error_file
 from app.machine.system import refuse_other_systems
-from exporters.types import GraphlapError
+from exporters import install_layout
+from exporters.types import FILE_ENDINGS, GraphlapError
 
 _COLLECTED_AFTER = 50_000
 """New objects between two searches for reference cycles. A run of thousands of cases is millions
@@ -82,7 +83,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     options = parse(command, words)
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
-    code: int = module_of(command).run(options)
+    code: int = install_layout.load(f"app.{command.module}:run_{name}")(options)
     return code
 
 
@@ -95,6 +96,72 @@ def _open_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # the lowest that is free
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
+
+
+BATCH_MODE = "--headless"
+_COMMANDS = ("--study", "--resume", "--check")
+_MODEL_ENDINGS = (*FILE_ENDINGS, ".toml")
+
+
+class NoCommand(Exception):
+    """A command line without words, where no window can be opened."""
+
+
+def as_command(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The words with a command first; NoCommand, or PlanError for a first word that is none."""
+    if arguments and arguments[0] in BY_NAME:
+        return tuple(arguments)
+    if BATCH_MODE in arguments:
+        return _batch([word for word in arguments if word != BATCH_MODE])
+    if not arguments:
+        if _has_window():
+            return ("open",)
+        raise NoCommand
+    first = arguments[0]
+    if first.startswith("-"):
+        return ("open", *arguments)
+    if Path(first).is_dir() and not _has_models(Path(first)):
+        return ("open" if _has_window() or len(arguments) > 1 else "show", *arguments)
+    if _is_model(first):
+        return ("run", *arguments)
+    raise PlanError(
+        f"{first}: neither a command nor a file", suggestion(first, BY_NAME, "See graphlap help")
+    )
+
+
+def _batch(words: Sequence[str]) -> tuple[str, ...]:
+    """`run` with these words, or the command that one of them is the flag of, its value first."""
+    for place, word in enumerate(words):
+        flag, equals, value = word.partition("=")
+        if flag in _COMMANDS:
+            behind = words[place + 1 :]
+            values = (value, *behind) if equals else behind
+            return (flag.removeprefix("--"), *values, *words[:place])
+    return ("run", *words)
+
+
+def _is_model(word: str) -> bool:
+    """Whether a first word is what `run` measures: a file, a pattern, a name of the catalogue."""
+    if word.endswith(_MODEL_ENDINGS) or ":" in word or "*" in word or Path(word).exists():
+        return True
+    from app.plan.plan_files import suite_names
+    from exporters.models import catalogue
+
+    names = (*catalogue.names(), *suite_names())
+    return all(part in names for part in word.split(","))
+
+
+def _has_models(folder: Path) -> bool:
+    """Whether a folder has models and is no run, in which exported ones may lie."""
+    from app.run_folder.manifest import MANIFEST
+
+    return any(folder.glob("*.onnx")) and not (folder / MANIFEST).exists()
+
+
+def _has_window() -> bool:
+    from app.commands.open import can_open
+
+    return can_open()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the commands that measure have in common: what is named, what is written, and the run."""
+"""The commands that measure: `run`, `check`, `slo`, `tune`, `noise`, `study` and `resume`."""
 
 from __future__ import annotations
 
@@ -101,3 +101,114 @@ def files_of(word: str) -> list[str]:
     if not paths:
         raise PlanError(f"{word}: there is no .onnx file in this folder", "Name a file or a run")
     return paths
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """What to measure, how, and where to; the help has the settings that are used most."""
+    add_models(parser)
+    add_run_options(parser, "run")
+
+
+def run_run(options: argparse.Namespace) -> int:
+    """Measure; returns the exit code."""
+    return measure(with_models(options))
+
+
+run_slo = run_tune = run_noise = run_run
+
+
+def add_check(parser: argparse.ArgumentParser) -> None:
+    """What to compile and for which runtimes."""
+    add_models(parser)
+    add_run_options(parser, "check", excluded_keys=("check",))
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """Check; returns the exit code."""
+    options.check = True
+    check_options = with_models(options)
+    check_options.models_named = False  # runtimes that are not installed can be checked too
+    return measure(check_options)
+
+
+def add_slo(parser: argparse.ArgumentParser) -> None:
+    """The target, and the settings of a run."""
+    add_models(parser)
+    parser.add_argument(
+        "--target",
+        dest="slo",
+        metavar="P=TIME",
+        required=True,
+        help="the percentile and its limit, such as p99=5ms",
+    )
+    add_run_options(parser, "slo", excluded_keys=("slo",))
+
+
+def add_tune(parser: argparse.ArgumentParser) -> None:
+    """The goal, and the settings of a run."""
+    add_models(parser)
+    parser.add_argument(
+        "--goal",
+        dest="tune",
+        metavar="GOAL",
+        required=True,
+        help="p99, mean, throughput, or throughput@p99=10ms",
+    )
+    parser.add_argument(
+        "--max-error", metavar="X", help="allowed output error, such as 2%%: precisions too"
+    )
+    add_run_options(
+        parser,
+        "tune",
+        excluded_keys=(
+            "tune",
+            "max_error",
+        ),
+    )
+
+
+_COMPARISONS = "20"
+
+
+def add_noise(parser: argparse.ArgumentParser) -> None:
+    """How many comparisons, and the settings of a run."""
+    add_models(parser)
+    parser.add_argument(
+        "-n",
+        "--comparisons",
+        "--aa",
+        dest="aa",
+        metavar="N",
+        default=_COMPARISONS,
+        help=f"comparisons of each case with itself ({_COMPARISONS})",
+    )
+    add_run_options(parser, "noise", excluded_keys=("aa",))
+
+
+def add_study(parser: argparse.ArgumentParser) -> None:
+    """The study, and a part of it or a run that is there."""
+    parser.add_argument("study", metavar="NAME", help="vollo, neurio, dlmark, char-cnn, or a part")
+    parser.add_argument("paths", nargs="*", metavar="RUN", help="write the page of a stored run")
+    parser.add_argument("--resume", metavar="RUN", help="measure what this run still lacks")
+    add_settings(parser, "study", brief=True)
+
+
+def run_study(options: argparse.Namespace) -> int:
+    """Measure and write the page; returns the exit code."""
+    from app.plan.command_line import reject_with_study
+    from app.study import run_study
+
+    flags = with_all_settings(options)
+    reject_with_study(flags)
+    if options.cache_limit is not None:
+        limit_cache(options.cache_limit, "--cache-limit")
+    return run_study(flags)
+
+
+def add_resume(parser: argparse.ArgumentParser) -> None:
+    """The run; of its plan only the budget can be given anew, and where it is measured."""
+    parser.add_argument("resume", metavar="RUN", help="the run folder")
+    add_run_options(parser, "resume", brief=False)
+
+
+run_resume = measure

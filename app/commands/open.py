@@ -80,7 +80,7 @@ _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 _PACKAGES = ("PySide6", "pyqtgraph")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_open(parser: argparse.ArgumentParser) -> None:
     """What the window is to show."""
     parser.add_argument(
         "paths",
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser, "open", brief=True)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_open(options: argparse.Namespace) -> int:
     """Open it and return its exit code; PlanError where there can be none."""
     if options.install_desktop:
         flags = [row.flag for row in accepted_by("open") if getattr(options, row.dest)]

@@ -8,9 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from difflib import get_close_matches
-from importlib import import_module
 from itertools import takewhile
-from types import ModuleType
 
 from app.cases.errors import PlanError
 from app.cases.flag_parser import FlagParser
@@ -43,11 +41,6 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         return f"{', '.join(action.option_strings)} {value}"
 
 
-def module_of(command: Command) -> ModuleType:
-    """The module of a command; importing it is what starting the command costs."""
-    return import_module(install_layout.module_name(f"app.{command.module}"))
-
-
 def parser_of(command: Command) -> argparse.ArgumentParser:
     """Every option and argument of a command."""
     examples = (f"  {line}" for line in command.examples)
@@ -60,7 +53,7 @@ def parser_of(command: Command) -> argparse.ArgumentParser:
     )
     parser._positionals.title = "arguments"
     parser._optionals.title = "options"
-    module_of(command).add_arguments(parser)
+    install_layout.load(f"app.{command.module}:add_{command.name}")(parser)
     _add_common(parser)
     positional = (_usage(action) for action in parser._actions if not action.option_strings)
     parser.usage = " ".join([parser.prog, *positional, "[OPTION…]"])

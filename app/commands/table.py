@@ -1,7 +1,7 @@
 """The commands: name, group, summary, examples, and the module that has the options and the work.
 
-A module has `add_arguments(parser)` and `run(options) -> int`. It is imported only when its command
-is started, so this table imports nothing.
+A module has `add_NAME(parser)` and `run_NAME(options) -> int` of each of its commands. It is
+imported only when one of them is started, so this table imports nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ COMMANDS = (
         "run",
         "measure",
         "measure models, a suite or a plan",
-        "commands.run",
+        "commands.measuring",
         (
             "graphlap run net.onnx",
             "graphlap run nets/ --runtimes ort-cpu,openvino-cpu --batch 1,8 --out runs/nets",
@@ -47,49 +47,49 @@ COMMANDS = (
         "check",
         "measure",
         "compile each case without running it: does it run there?",
-        "commands.check",
+        "commands.measuring",
         ('graphlap check "nets/*.onnx" --runtimes all',),
     ),
     Command(
         "slo",
         "measure",
         "search for the highest request rate that meets a latency target",
-        "commands.slo",
+        "commands.measuring",
         ("graphlap slo net.onnx --target p99=5ms",),
     ),
     Command(
         "tune",
         "measure",
         "search runtimes and their options for the best figure",
-        "commands.tune",
+        "commands.measuring",
         ("graphlap tune net.onnx --goal throughput --max-error 2% --budget 15m",),
     ),
     Command(
         "noise",
         "measure",
         "compare each case with itself: which changes would be detected here?",
-        "commands.noise",
+        "commands.measuring",
         ("graphlap noise mlp --runtimes ort-cpu -n 20",),
     ),
     Command(
         "study",
         "measure",
         "repeat a published study and write a page with its tables",
-        "commands.study",
+        "commands.measuring",
         ("graphlap study vollo --budget 15m", "graphlap study vollo runs/vollo"),
     ),
     Command(
         "resume",
         "measure",
         "measure what a run folder still lacks",
-        "commands.resume",
+        "commands.measuring",
         ("graphlap resume runs/nets",),
     ),
     Command(
         "show",
         "results",
         "print the results of a run, or of several as one",
-        "commands.show",
+        "commands.results",
         (
             "graphlap show runs/nets --verbose",
             "graphlap show runs/nets -f csv",
@@ -100,7 +100,7 @@ COMMANDS = (
         "compare",
         "results",
         "compare two runs, case by case",
-        "commands.compare",
+        "commands.results",
         (
             "graphlap compare runs/before runs/after --fail-on slower",
             "graphlap compare runs/before runs/after -f json | jq .counts",
@@ -110,21 +110,21 @@ COMMANDS = (
         "history",
         "results",
         "find the changes of each case over many runs",
-        "commands.history",
+        "commands.results",
         ("graphlap history runs --plot history.svg --fail-on slower",),
     ),
     Command(
         "report",
         "results",
         "write one HTML page of a run, of several as one, or of two compared",
-        "commands.report",
+        "commands.results",
         ("graphlap report runs/nets -o nets.html",),
     ),
     Command(
         "export",
         "results",
         "write runs in the formats of other programs",
-        "commands.export",
+        "commands.results",
         (
             "graphlap export runs/nets -f markdown,trace",
             "graphlap export board/nets server/nets -f csv -o both",
@@ -134,35 +134,35 @@ COMMANDS = (
         "import",
         "results",
         "make a run folder of the result files of other benchmarks",
-        "commands.import_files",
+        "commands.results",
         ("graphlap import times.json resnet=trt.json --out runs/theirs",),
     ),
     Command(
         "verify",
         "results",
         "report what is damaged in a run folder",
-        "commands.verify",
+        "commands.results",
         ("graphlap verify runs/nets",),
     ),
     Command(
         "models",
         "machine",
         "list the models and suites of the catalogue",
-        "commands.models",
+        "commands.machine",
         ("graphlap models --suite layers", "graphlap models -f csv"),
     ),
     Command(
         "runtimes",
         "machine",
         "list the runtimes and whether they can be used here",
-        "commands.runtimes",
+        "commands.machine",
         ("graphlap runtimes", "graphlap runtimes ort-cpu -f json"),
     ),
     Command(
         "doctor",
         "machine",
         "examine this machine: what is ready, missing or unreliable",
-        "commands.doctor",
+        "commands.machine",
         ("graphlap doctor", "graphlap doctor --cluster ssh:board1,board2"),
     ),
     Command(
@@ -183,7 +183,7 @@ COMMANDS = (
         "worker",
         "machine",
         "serve as a host of a cluster",
-        "commands.worker",
+        "commands.machine",
         ("graphlap worker tls://scheduler:8786", "graphlap worker --stdio --cores 0-7"),
     ),
     Command(

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from app.cases.columns import BY_NAME as COLUMNS
+from app.commands.main import as_command
 from app.commands.parsers import parse, parser_of
 from app.commands.table import BY_NAME
 from app.commands.table import BY_NAME as COMMANDS
-from app.commands.without_command import as_command
 from app.plan.configuration import configurations
 from app.plan.plan import named_lengths, plan_of_file
 from app.stats.required_rounds import rounds_needed

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.commands import without_command
+from app.commands import main as command_line
+from app.commands.main import as_command
 from app.commands.table import COMMANDS
-from app.commands.without_command import as_command
 from tests.checkout import ROOT
 
 ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings", "PySide6"}
@@ -130,7 +130,7 @@ def test_words_without_a_command_become_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(without_command, "_has_window", lambda: False)
+    monkeypatch.setattr(command_line, "_has_window", lambda: False)
     (tmp_path / "measured").mkdir()
     (tmp_path / "measured" / "manifest.json").touch()
     (tmp_path / "nets").mkdir()

@@ -15,10 +15,10 @@ import pytest
 
 from app.__main__ import main
 from app.cases.scenario import Condition, Scenario
-from app.commands.pages import EXIT_CODES, PAGES
+from app.commands.help import EXIT_CODES, PAGES
+from app.commands.main import as_command
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME, COMMANDS, EXAMPLES
-from app.commands.without_command import as_command
 from app.plan.settings.table import accepted_by
 from tests.app.headless.batch import run
 from tests.checkout import ROOT

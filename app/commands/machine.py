@@ -1,19 +1,96 @@
-"""`graphlap worker`: this machine as a host that measures shares of runs."""
+"""What is on this machine: `models`, `runtimes` and `doctor`; `worker` lends it to a run."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 
 from app.cases.errors import PlanError
+from app.commands.output import add_format, print_document
+from app.commands.settings import add_settings
+from app.console.streams import width_of
 from app.machine.placement import listed
+from app.plan.command_line import explicit_settings
+from app.present.terminal import wrap_lines
 from exporters import install_layout
 from exporters.types import InvalidValue
+
+
+def add_models(parser: argparse.ArgumentParser) -> None:
+    """Which of them."""
+    add_settings(parser, "models")
+    add_format(parser)
+
+
+def run_models(options: argparse.Namespace) -> int:
+    """Print them."""
+    from app.console.catalogue import as_csv, as_json, as_table, as_text, models_of
+
+    rows = models_of(options.suite)
+    writers = {
+        "table": lambda: as_text(rows, width_of(sys.stdout)),
+        "json": lambda: as_json(rows),
+        "csv": lambda: as_csv(rows),
+    }
+    return print_document([as_table(rows)], options, writers)
+
+
+def add_runtimes(parser: argparse.ArgumentParser) -> None:
+    """All of them, or one."""
+    parser.add_argument("name", nargs="?", metavar="RUNTIME", help="print the options of this one")
+    add_format(parser)
+
+
+def run_runtimes(options: argparse.Namespace) -> int:
+    """Print them; no engine is loaded (`graphlap doctor` does that)."""
+    from app.console.catalogue import options_blocks, runtimes_blocks
+
+    blocks = runtimes_blocks() if options.name is None else options_blocks(options.name)
+    return print_document(blocks, options)
+
+
+def add_doctor(parser: argparse.ArgumentParser) -> None:
+    """Which machine, and which environments of it."""
+    add_settings(parser, "doctor")
+    add_format(parser)
+
+
+def run_doctor(options: argparse.Namespace) -> int:
+    """Print the report; 1 if an installed runtime, or an environment, can't be used."""
+    width = width_of(sys.stdout)
+    if options.cluster:
+        if options.python:
+            raise PlanError("--python is of this machine, not of a cluster", "Leave it out")
+        from app.console.hosts import Hosts
+
+        hosts = Hosts.at(options.cluster, options.insecure_cluster)
+        return print_document(
+            hosts.blocks, options, {"table": lambda: wrap_lines(hosts.text, width)}
+        )
+    if options.insecure_cluster:
+        raise PlanError("--insecure-cluster is of --cluster", "Give --cluster too")
+    from app.console.doctor import doctor
+    from app.machine import release_environments
+    from app.plan.runtime_selection import users_environments
+
+    named_environments = explicit_settings(options, "plan").get("environments", {})
+    releases = {
+        environment.label: environment.python for environment in release_environments.usable()
+    }
+    examination = doctor(environments=releases | users_environments() | named_environments)
+    return (
+        print_document(
+            examination.blocks, options, {"table": lambda: wrap_lines(examination.text, width)}
+        )
+        or examination.code
+    )
+
 
 _SCHEDULER_OPTIONS = ("name", "tls_ca_file", "tls_cert", "tls_key", "insecure_cluster")
 """Options that mean nothing on standard streams."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_worker(parser: argparse.ArgumentParser) -> None:
     """Whom to serve: a scheduler of Dask's at an address, or with `--stdio` who started this."""
     parser.add_argument(
         "address", nargs="?", metavar="ADDRESS", help="a Dask scheduler: tls://HOST:8786"
@@ -37,7 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     scheduler.description = "Without these files the certificates of Dask's configuration are used."
 
 
-def run(options: argparse.Namespace) -> int:
+def run_worker(options: argparse.Namespace) -> int:
     """Serve until the run or the scheduler is gone; returns the exit code."""
     from app.remote.host import serve_standard_streams
     from app.remote.link import HostError
