@@ -23,10 +23,8 @@ from app.cases.errors import PlanError, ResultsError, current_folder, unwritable
 from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
 from app.comparison.aggregate_throughput import throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase
-from app.console.answer.document import run_document
-from app.console.answer.length import fit_to_screen
-from app.console.answer.run_facts import run_facts
-from app.console.answer.summary import RunResult
+from app.console.answer.document import fit_to_screen, run_document
+from app.console.answer.summary import RunResult, run_facts
 from app.console.check import check_page
 from app.console.export_formats import export, formats_of
 from app.console.installing import make_missing

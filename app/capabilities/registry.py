@@ -100,7 +100,7 @@ CAPABILITIES = {
     ),
     "cold_start": Capability(
         follow_up="sweep.scheduling.follow_up:cold_start_follow_up",
-        tables="console.overhead_tables:cold_tables",
+        tables="console.scenario_tables:cold_tables",
     ),
     "profile_ops": Capability(
         follow_up="sweep.scheduling.follow_up:operator_follow_up",

@@ -61,7 +61,7 @@ def run_doctor(options: argparse.Namespace) -> int:
     if options.cluster:
         if options.python:
             raise PlanError("--python is of this machine, not of a cluster", "Leave it out")
-        from app.console.hosts import Hosts
+        from app.console.doctor import Hosts
 
         hosts = Hosts.at(options.cluster, options.insecure_cluster)
         return print_document(

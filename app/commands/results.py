@@ -30,8 +30,7 @@ def add_show(parser: argparse.ArgumentParser) -> None:
 
 def run_show(options: argparse.Namespace) -> int:
     """Print the run; 1 if something in it is damaged."""
-    from app.console.answer.document import show
-    from app.console.answer.length import fit_to_screen
+    from app.console.answer.document import fit_to_screen, show
 
     width = width_of(sys.stdout)
     answer = show(options.runs, width, options.sort, options.verbose, options.time)
@@ -146,8 +145,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 def run_export(options: argparse.Namespace) -> int:
     """Write the files; 1 if something in a run is damaged."""
-    from app.console.export_formats import formats_of
-    from app.console.exporting import export_stored
+    from app.console.export_formats import export_stored, formats_of
 
     formats = formats_of(options.formats)
     lines, damage = export_stored(options.runs, formats, options.columns, options.output)
@@ -170,7 +168,7 @@ def add_import(parser: argparse.ArgumentParser) -> None:
 
 def run_import(options: argparse.Namespace) -> int:
     """Write and print the run."""
-    from app.console.answer.derived_runs import import_files
+    from app.console.answer.document import import_files
 
     return print_document(import_files(options, width_of(sys.stdout)), options)
 

@@ -1,4 +1,4 @@
-"""`graphlap doctor`: what this machine and its environments have and lack for measuring."""
+"""`graphlap doctor`: what this machine, its environments and other hosts have for measuring."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import resource
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from app.cases.errors import PlanError
+from app.formatting.text import counted
 from app.machine.environment import describe_host, graphlap_version
 from app.machine.installed_runtimes import Environment, asked, interpreter, runtime
 from app.machine.placement import (
@@ -30,7 +32,19 @@ from app.machine.readiness import Judged, judge, look
 from app.machine.system import refuse_without_proc
 from app.machine.telemetry import POWERCAP, open_nvml, open_rapl
 from app.plan.configuration import user_file
-from app.present.document import Block, Cell, Column, Heading, Points, Table, names, table
+from app.present.document import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Paragraph,
+    Points,
+    Table,
+    names,
+    table,
+)
+from app.remote.carriers import ask_hosts, open_carrier
+from app.remote.facts import Host
 from exporters import install_layout
 from exporters.cache import default_root
 from runtimes import registry
@@ -393,3 +407,58 @@ _PARTS = (
     ("safetensors", "--weights", "pip install 'graphlap[accuracy]'"),
     ("pillow", "--accuracy with images", "pip install 'graphlap[accuracy]'"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The hosts at an address."""
+
+    address: str
+    hosts: tuple[Host, ...]
+
+    @classmethod
+    def at(cls, address: str, insecure: bool = False) -> Self:
+        """Ask them; HostError if there is none, or one can't be reached."""
+        with closing(open_carrier(address, insecure)) as carrier:
+            return cls(address, ask_hosts(carrier))
+
+    @property
+    def text(self) -> str:
+        """A paragraph for each host."""
+        lines = [line for host in self.hosts for line in (*_host_lines(host), "")]
+        return "\n".join([self._count(), "", *lines])
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """A row for each runtime of each host."""
+        rows = [
+            (host.name, name, state.version, state.reason, state.remedy)
+            for host in self.hosts
+            for name, state in host.runtimes.items()
+        ]
+        headings = ("host", "runtime", "version", "missing", "action")
+        return Paragraph(self._count()), table(names(*headings), rows)
+
+    def _count(self) -> str:
+        return f"{counted(len(self.hosts), 'host')} at {self.address}"
+
+
+def _host_lines(host: Host) -> Iterator[str]:
+    environment = host.environment
+    yield host.name
+    yield f"  graphlap    {host.graphlap}"
+    yield f"  python      {environment.get('python')}"
+    yield f"  system      {environment.get('os')}"
+    yield f"  cpu         {environment.get('cpu')}"
+    yield f"  cores       {as_list(host.cores)}"
+    if clock_s := host.clock_off_s:
+        direction = "ahead of" if clock_s > 0 else "behind"
+        yield f"  clock       {abs(clock_s):,.0f} s {direction} this machine's clock"
+    yield f"  machine     {host.machine}"
+    width = max(map(len, host.runtimes), default=0)
+    for name, state in host.runtimes.items():
+        if state.reason:
+            yield f"  {name:<{width}}  missing: {state.reason}; {state.remedy}"
+            continue
+        devices = "; devices: " + ", ".join(f"{name}:{k} ({v})" for k, v in state.devices.items())
+        yield f"  {name:<{width}}  {state.version}{devices if state.devices else ''}"

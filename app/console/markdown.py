@@ -1,4 +1,4 @@
-"""A run as Markdown, for a pull request: a table of its rows, what is fastest, what to doubt."""
+"""A run or a check as Markdown, for a pull request."""
 
 from __future__ import annotations
 

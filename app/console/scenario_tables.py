@@ -1,26 +1,29 @@
-"""Tables and figures of scenarios: batchers, gaps between requests, shapes, sustained load."""
+"""Tables and figures of scenarios and of overhead: batchers, gaps, shapes, long rounds, twins."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from app.cases.case import Case
-from app.cases.column import Row, number_of
+from app.cases.column import Row, Value, number_of
 from app.cases.dimensions import matching_key
+from app.cases.jobs import PHASES, cold_start_subject_of
 from app.columns.load import shape_runs
 from app.comparison import measured_case
 from app.formatting import text
-from app.formatting.case_labels import labels
+from app.formatting.case_labels import CaseSet, labels
 from app.plot_data.curves import GapCurve, GapPoint, Idleness
 from app.present.document import (
     Block,
     Cell,
     Column,
     Heading,
+    Paragraph,
     count_cell,
     latency_cell,
+    latency_interval_cell,
     names,
     ratio_cell,
     share_cell,
@@ -28,7 +31,9 @@ from app.present.document import (
 )
 from app.present.figure import Axis, Figure, Mark, Series
 from app.run_folder.run import Run
-from app.stats.quantiles import supported_quantile
+from app.stats.intervals import MINIMUM_ROUNDS
+from app.stats.quantiles import needed_samples, supported_quantile
+from exporters.model_names import is_null
 
 _LATENCIES = {
     "added p50": "batcher_wait_p50_us",
@@ -207,3 +212,125 @@ def _clocks(row: Row) -> Cell:
     if first is None or last is None:
         return Cell(text.NOT_MEASURED)
     return Cell(f"{first:.0f} to {last:.0f}", unit="MHz", low=first, high=last)
+
+
+def cold_tables(run: Run, rows: Sequence[Row], _width: int) -> Iterator[Block]:
+    """One table of all that was started, the medians by phase; then what gave no answer."""
+    subjects: dict[str, Case] = {}
+    for case in run.cases:
+        if run.cold_starts_of(case):
+            subjects.setdefault(cold_start_subject_of(case).case_id, case)
+    if not subjects:
+        return
+    by_id = {str(row["case_id"]): row for row in rows}
+    case_labels = labels(list(subjects.values()))
+    cold_rows = [by_id[case.case_id] for case in subjects.values()]
+    visible_rows = [row for row in cold_rows if row["cold_processes"]]
+    if visible_rows:
+        yield Heading("cold start, medians over fresh processes", 3)
+        yield table(
+            (
+                *names("case"),
+                *(Column(heading, priority=_PRIORITIES.get(heading, 0)) for heading in _CELLS),
+            ),
+            [
+                (case_labels[str(row["case_id"])], *(cell(row) for cell in _CELLS.values()))
+                for row in visible_rows
+            ],
+            caption=_caption(cold_rows),
+        )
+    case_set, missing = CaseSet(run.cases), dict[str, list[str]]()
+    for row in cold_rows:
+        if row["cold_missing_reason"]:
+            missing.setdefault(str(row["cold_missing_reason"]), []).append(str(row["case_id"]))
+    for reason, case_ids in missing.items():
+        yield Paragraph(f"no cold start of {case_set.text(case_ids)}: {reason}")
+
+
+def _caption(rows: Sequence[Row]) -> str:
+    counts = sorted({int(row["cold_processes"]) for row in rows if row["cold_processes"]})
+    if not counts:
+        return ""
+    fewest = f"{counts[0]} to " if counts[0] < counts[-1] else ""
+    caches = dict.fromkeys(str(row["cold_page_cache"]) for row in rows if row["cold_page_cache"])
+    most = text.counted(counts[-1], "process")
+    caption = f"{fewest}{most} each; page cache {', '.join(caches)}"
+    if counts[0] < (minimum := needed_samples(0.5)):
+        caption += f"; an interval takes {minimum} processes"
+    return caption
+
+
+def _interval(row: Row) -> Cell:
+    low, high = (_as_us(row[f"cold_total_p50_ci_{end}_ms"]) for end in ("low", "high"))
+    return latency_interval_cell(low, high)
+
+
+def _time(phase: str, figure: str = "p50") -> Callable[[Row], Cell]:
+    return lambda row: latency_cell(_as_us(row[f"cold_{phase}_{figure}_ms"]))
+
+
+def _as_us(value: Value) -> float | None:
+    milliseconds = number_of(value)
+    return None if milliseconds is None else milliseconds * 1e3
+
+
+_CELLS: dict[str, Callable[[Row], Cell]] = {
+    "first answer": _time("total"),
+    "95 % interval": _interval,
+    "longest": _time("total", "max"),
+    **{phase.replace("first_inference", "first run"): _time(phase) for phase in PHASES},
+}
+_PRIORITIES = {"longest": 2, "95 % interval": 1}
+"""What a narrow terminal loses: never a part of the first answer."""
+
+
+_CAPTION = "compute is the model's median minus its null twin's, from pairs of rounds"
+
+
+def null_tables(run: Run, rows: Sequence[Row]) -> Iterator[Block]:
+    """One table of all models that have a difference, then why others have none."""
+    if not run.manifest.requested_plan.null:
+        return
+    models = [case for case in run.cases if not is_null(case.model)]
+    case_labels, by_id = labels(models), {str(row["case_id"]): row for row in rows}
+    model_rows = [by_id[case.case_id] for case in models]
+    computed_rows = [row for row in model_rows if row["compute_p50_us"] is not None]
+    if computed_rows:
+        headings = ("p50", "null p50", "compute", "compute 95 % interval", "of p50")
+        yield Heading("model minus null", 3)
+        yield table(
+            (*names("case"), *map(Column, headings)),
+            [_overhead_cells(case_labels, row) for row in computed_rows],
+            caption=_null_caption(computed_rows),
+        )
+    case_set, missing = CaseSet(models), dict[str, list[str]]()
+    for row in model_rows:
+        if row["compute_missing_reason"]:
+            missing.setdefault(str(row["compute_missing_reason"]), []).append(str(row["case_id"]))
+    for reason, case_ids in missing.items():
+        yield Paragraph(f"no compute of {case_set.text(case_ids)}: {reason}")
+
+
+def _null_caption(computed_rows: Sequence[Row]) -> str:
+    if any(row["compute_p50_ci_low_us"] is None for row in computed_rows):
+        return f"{_CAPTION}; an interval takes {MINIMUM_ROUNDS} rounds"
+    if any((number_of(row["compute_p50_ci_low_us"]) or 0.0) <= 0.0 for row in computed_rows):
+        return f"{_CAPTION}; if an interval holds 0, the compute is not detectable"
+    return _CAPTION
+
+
+def _overhead_cells(case_labels: dict[str, str], row: Row) -> tuple[Cell | str, ...]:
+    p50, null, compute = (
+        number_of(row[name]) for name in ("latency_p50_us", "overhead_p50_us", "compute_p50_us")
+    )
+    low, high = (number_of(row[f"compute_p50_ci_{end}_us"]) for end in ("low", "high"))
+    return (
+        case_labels[str(row["case_id"])],
+        latency_cell(p50),
+        latency_cell(null),
+        latency_cell(compute),
+        text.NOT_MEASURED
+        if low is None or high is None
+        else Cell(text.latency_range(low, high), unit="us", low=low, high=high),
+        share_cell(compute / p50 if compute is not None and p50 else None),
+    )

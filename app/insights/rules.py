@@ -34,8 +34,8 @@ from app.insights.insight import (
     group_except,
     merge_findings,
     minimum_ratio,
+    moving_machine,
 )
-from app.insights.machine import moving_machine
 from app.stats.intervals import MINIMUM_ROUNDS
 
 _CLEAR_RATIO = 1.5

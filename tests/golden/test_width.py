@@ -9,7 +9,7 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.status import Status
-from app.console.answer.length import MAXIMUM_LINES
+from app.console.answer.document import SCREEN_LINES
 from app.present.terminal import width_of_text
 from app.run_folder.folder import RunFolder
 from exporters.diagnostics.catalogue import diagnostic
@@ -100,7 +100,7 @@ def troubled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_end_of_a_run_of_80_cases_fits_one_screen(troubled: Path, width: int) -> None:
     text = printed("show", str(troubled), columns=width)
     assert too_wide(text, width) == []
-    assert len(text.splitlines()) <= MAXIMUM_LINES == 40
+    assert len(text.splitlines()) <= SCREEN_LINES == 40
     assert all(f"network_{n:02}" in text for n in range(MODELS))
     assert " more causes of missing figures" in text
     whole = printed("show", str(troubled), "--verbose", columns=width)

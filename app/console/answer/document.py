@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from app.capabilities import registry
 from app.cases.status import TERMINAL
@@ -11,19 +13,19 @@ from app.columns.rows import Rows
 from app.comparison.aggregate_throughput import AggregateThroughput
 from app.comparison.measured_case import MeasuredCase
 from app.console.answer.matrix import labels_of_cases, legend, matrix_of, matrix_table
-from app.console.answer.run_facts import run_facts
 from app.console.answer.summary import (
     RunResult,
     cause_notes,
     leader_sentences,
     measured_line,
     rounds_to_decide,
+    run_facts,
     run_result,
     trust_line,
     warning_paragraph,
 )
 from app.console.check import check_blocks
-from app.console.overhead_tables import null_tables
+from app.console.export_formats import export, formats_of
 from app.console.row_table import (
     DEFAULT_PERCENTILES,
     row_table,
@@ -34,9 +36,16 @@ from app.console.row_table import (
 from app.console.run_comparison import Comparer
 from app.console.run_summary import FASTEST, SURE, RunSummary, spread_advice, summarise_run
 from app.console.scaling import scaling_tables, throughput_tables
-from app.console.scenario_tables import batcher_tables, gap_tables, shape_tables, sustained_tables
+from app.console.scenario_tables import (
+    batcher_tables,
+    gap_tables,
+    null_tables,
+    shape_tables,
+    sustained_tables,
+)
 from app.console.verify import RunDocument
 from app.formatting import text
+from app.formatting.text import counted
 from app.insights.rules import HEADING
 from app.plan.command import command_words, graphlap_line, plan_words, typed_path
 from app.plot_data.curves import idleness
@@ -52,11 +61,14 @@ from app.present.document import (
     Table,
     tone_of,
 )
+from app.present.terminal import as_lines
 from app.run_folder.folder import RESULTS
 from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Part, Run, TimeParts, time_parts
-from app.runs.union import read_runs
+from app.runs.importing.foreign_run import cases_of, plan_of, read_foreign, write_run
+from app.runs.union import named_path, read_runs
 from app.stats.intervals import MINIMUM_ROUNDS
+from app.sweep.run_creation import new_path
 
 
 def count_missing_rounds(result: RunResult) -> int:
@@ -380,3 +392,72 @@ def shown_blocks(
 
 def _shown_result(run: Run, measurements: Sequence[MeasuredCase]) -> RunResult:
     return run_result(run, measurements, Comparer().outcome_of(run, measurements))
+
+
+SCREEN_LINES = 40
+_MAXIMUM_CAUSE_LINES = 2
+
+
+def fit_to_screen(document: Iterable[Block], width: int) -> tuple[Block, ...]:
+    """The document in at most `SCREEN_LINES` of so many columns; as it is where leaving out does
+    not achieve that, as with tables that a plan asks for.
+
+    Long causes are cut first, then explanations go, then causes from the end. Answers, warnings and
+    commands stay; the full form has the rest.
+    """
+    blocks = tuple(document)
+    if not _is_long(blocks, width):
+        return blocks
+    fewer = [_shorten(block, width) for block in blocks]
+    places = [
+        *(place for place, block in enumerate(fewer) if _is_explanation(block)),
+        *(place for place, block in reversed([*enumerate(fewer)]) if isinstance(block, Note)),
+    ]
+    for count in range(len(places) + 1):
+        remaining = _remaining_blocks(fewer, places[:count])
+        if not _is_long(remaining, width):
+            return remaining
+    return blocks
+
+
+def _remaining_blocks(blocks: Sequence[Block], places: Sequence[int]) -> tuple[Block, ...]:
+    """The blocks that are not at these places; where causes go, how many stands in their place."""
+    causes = sorted(place for place in places if isinstance(blocks[place], Note))
+    count = f"... and {counted(len(causes), 'more cause')} of missing figures"
+    return tuple(
+        Paragraph(count) if causes and place == causes[0] else block
+        for place, block in enumerate(blocks)
+        if place not in places or (causes and place == causes[0])
+    )
+
+
+def _is_long(blocks: Iterable[Block], width: int) -> bool:
+    return sum(1 for _ in as_lines(blocks, width)) > SCREEN_LINES
+
+
+def _is_explanation(block: Block) -> bool:
+    return isinstance(block, Paragraph) and block.tone == "quiet"
+
+
+def _shorten(block: Block, width: int) -> Block:
+    """A cause in few lines."""
+    most = _MAXIMUM_CAUSE_LINES * width - width // 2
+    if not isinstance(block, Note) or len(block.text) <= most:
+        return block
+    return replace(block, text=f"{block.text[:most].rsplit(' ', 1)[0]} …")
+
+
+def import_files(flags: argparse.Namespace, width: int) -> tuple[Block, ...]:
+    """Write the run; what is shown of its rows, laid out for so many columns, and where it lies.
+
+    Raises PlanError or ResultsError before anything is written.
+    """
+    formats = formats_of(flags.export)
+    named = [named_path(word, "file") for word in flags.files]
+    cases = cases_of([(name, read_foreign(path)) for name, path in named])
+    plan = plan_of(cases)
+    sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
+    run = write_run(Path(flags.out) if flags.out else new_path(plan), cases)
+    measurements = Rows().measured(run)
+    export(run, formats, measurements=measurements)
+    return shown_blocks(run, measurements, width, sort, verbose=flags.verbose)
