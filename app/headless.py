@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 from app.capabilities.registry import answers
 from app.cases.column import Row
-from app.cases.column_names import parse_columns
+from app.cases.columns import parse_columns
 from app.cases.errors import PlanError, ResultsError, current_folder, unwritable
 from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
 from app.comparison.aggregate_throughput import throughput_over_hosts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 Value = str | int | float | bool | None
@@ -61,83 +61,19 @@ class Column:
     """`kind` is text, a whole number, a number or true/false; `title` is a table's heading.
 
     `better` says which of two figures one would rather have, empty where neither. `group` is its
-    place in a table for people, `family` the computation that fills it; each column has one of
-    both, by itself or by `section`.
+    place in a table for people, `section` that on the page of columns, `family` the computation
+    that fills it.
     """
 
+    section: str
     name: str
     kind: Kind
+    unit: str
+    better: Literal["", "lower", "higher"]
+    group: Group
+    family: FamilyName
     title: str
     meaning: str
-    unit: str = ""
-    better: Literal["", "lower", "higher"] = ""
-    group: Group | None = None
-    family: FamilyName | None = None
-
-
-def text(
-    name: str,
-    title: str,
-    meaning: str,
-    group: Group | None = None,
-    family: FamilyName | None = None,
-) -> Column:
-    return Column(name, "text", title, meaning, group=group, family=family)
-
-
-def count(
-    name: str,
-    title: str,
-    meaning: str,
-    unit: str = "",
-    group: Group | None = None,
-    family: FamilyName | None = None,
-) -> Column:
-    return Column(name, "count", title, meaning, unit, group=group, family=family)
-
-
-def number(
-    name: str,
-    title: str,
-    unit: str,
-    meaning: str,
-    group: Group | None = None,
-    family: FamilyName | None = None,
-) -> Column:
-    return Column(name, "number", title, meaning, unit, group=group, family=family)
-
-
-def flag(
-    name: str,
-    title: str,
-    meaning: str,
-    group: Group | None = None,
-    family: FamilyName | None = None,
-) -> Column:
-    return Column(name, "flag", title, meaning, group=group, family=family)
-
-
-def lower_better(
-    name: str,
-    title: str,
-    unit: str,
-    meaning: str,
-    group: Group | None = None,
-    family: FamilyName | None = None,
-) -> Column:
-    return Column(name, "number", title, meaning, unit, "lower", group, family)
-
-
-def higher_better(name: str, title: str, unit: str, meaning: str) -> Column:
-    return Column(name, "number", title, meaning, unit, "higher")
-
-
-def section(group: Group, family: FamilyName, columns: Iterable[Column]) -> tuple[Column, ...]:
-    """The columns, with this group and family where they have none of their own."""
-    return tuple(
-        replace(column, group=column.group or group, family=column.family or family)
-        for column in columns
-    )
 
 
 def number_of(value: Value) -> float | None:

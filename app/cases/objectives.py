@@ -30,6 +30,17 @@ JUDGED = ("p50", "p99")
 """The default: they are what latency is described by, and each further figure makes all verdicts
 stricter, since they are judged together."""
 HIGHER_IS_BETTER = (THROUGHPUT,)
+WITH_COLUMNS = (*JUDGED, MEAN, THROUGHPUT)
+"""The judged figures whose verdicts are columns; those of other percentiles are in the tables of a
+comparison."""
+PERCENTILES: dict[str, str] = {
+    name_of(percentile): f"p{percentile_text(percentile)}" for percentile in DEFAULT
+}
+"""The name in columns, and as people write it."""
+INTERVALS: dict[str, str] = {MEAN: MEAN, **PERCENTILES}
+"""The figures that have an interval, and how people write them."""
+BOUNDED = ("p90", "p99")
+"""The percentiles that have a one-sided bound, and MLPerf's estimate."""
 _KEY = "metrics"
 """What these figures are called in plans and commands."""
 
@@ -49,7 +60,7 @@ def figures_judged(names: tuple[str, ...], percentiles: tuple[float, ...]) -> tu
                 _KEY,
             )
         if columns.count(name) > 1:
-            raise InvalidValue(f"{_KEY} {percentile_text!r} is given twice", "give it once", _KEY)
+            raise InvalidValue(f"{_KEY} {wording!r} is given twice", "give it once", _KEY)
     return columns
 
 

@@ -6,12 +6,11 @@ A test holds the page against the table, so that neither can go its own way.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
-from app.cases.column import GROUPS as GROUPS_FOR_PEOPLE
-from app.cases.column import Column
-from app.cases.column_names import column, percentile_columns
-from app.cases.columns import GROUPS, MAIN
+from app.cases.column import GROUPS, Column
+from app.cases.columns import COLUMNS, MAIN, column, percentile_columns
 from app.cases.status import STATUSES
 
 PAGE = Path(__file__).with_name("COLUMNS.md")
@@ -24,20 +23,20 @@ def page() -> str:
     lines = [
         "# The columns of `results.csv` and `results.full.csv`",
         "",
-        "Made by `python -m app.columns.columns_page` from `app/cases/columns.py` and its",
-        "neighbours: change them there. `results.full.csv` has all of them. Empty means not",
-        "measured. A later version may add columns: readers pass over what they don't know.",
+        "Made by `python -m app.columns.columns_page` from `assets/columns.csv`; edit that.",
+        "`results.full.csv` has all of them. Empty means not measured. A later version may add",
+        "columns: readers pass over what they don't know.",
         "",
         f"`results.csv` has the same {len(MAIN)} columns in every run, in this order:",
         f"{_join_words(MAIN)}.",
         "",
         "`--columns` chooses others: `all`, names of columns, or the groups",
-        f"{_join_words(GROUPS_FOR_PEOPLE)}.",
+        f"{_join_words(GROUPS)}.",
         "",
         "In parentheses are a column's group, but for `other`, and its unit or kind: `us↓` are",
         "microseconds, of which less is better.",
     ]
-    for heading, columns in GROUPS.items():
+    for heading, columns in groupby(COLUMNS, lambda column: column.section):
         lines += ["", f"## {heading}", "", *map(_line, columns)]
     lines += [
         "",

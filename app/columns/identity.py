@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from app.cases.case import Case
 from app.cases.column import Row, cell_of_pairs
+from app.cases.columns import COLUMNS
 from app.cases.dimensions import DIMENSIONS
-from app.cases.latency_columns import LATENCY
 from app.cases.round import Imported, RoundResult
 from app.columns.environment import engine_columns
 from app.plan.plan import Plan
@@ -169,8 +169,11 @@ def imported_columns(rounds: Sequence[RoundResult], values: Row) -> Row:
     origin = imported_by(rounds)
     if origin is None:
         return {}
-    figure_names = {column.name for column in LATENCY if _is_figure(column.name)}
-    other_names = [column.name for column in LATENCY if column.name not in figure_names]
+    other_names = [
+        column.name
+        for column in COLUMNS
+        if column.section == "Latency and throughput" and not _is_figure(column.name)
+    ]
     return {
         **dict.fromkeys((*other_names, *_GRAPHLAP_COLUMNS)),
         **{name: value for name, value in origin.figures.items() if name in values},

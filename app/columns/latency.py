@@ -8,8 +8,7 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.latency_columns import INTERVALS
-from app.cases.objectives import JUDGED
+from app.cases.objectives import INTERVALS, JUDGED
 from app.cases.units import percentile_label
 from app.columns.precision import required_columns
 from app.columns.rounds import join_values

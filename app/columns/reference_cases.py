@@ -15,7 +15,7 @@ from functools import partial
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
-from app.cases.latency_columns import WITH_COLUMNS
+from app.cases.objectives import WITH_COLUMNS
 from app.columns.latency import WITH_THROUGHPUT
 from app.columns.rounds import join_values
 from app.comparison.judge import (

@@ -13,8 +13,7 @@ from multiprocessing import get_context
 
 from app.cases.case import Case
 from app.cases.column import Blank, Row
-from app.cases.column_names import percentile_columns
-from app.cases.columns import NAMES
+from app.cases.columns import NAMES, percentile_columns
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.columns.environment import mean_clock_mhz

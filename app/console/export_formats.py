@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from app.capabilities.registry import answers
 from app.cases.column import Row
-from app.cases.column_names import parse_columns
+from app.cases.columns import parse_columns
 from app.cases.errors import PlanError, suggestion, unwritable
 from app.columns.rows import Rows
 from app.comparison.aggregate_throughput import HOSTS, hosts_csv, throughput_over_hosts

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.column import Row
-from app.cases.latency_columns import INTERVALS
-from app.cases.objectives import BAND
+from app.cases.objectives import BAND, INTERVALS
 from app.console.output_files import write_output
 from app.console.regression_gate import FAILED, OK, SLOWER, Reason, as_lines
 from app.console.regression_gate import as_json as gate_json

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.cases.column import Row, Value, number_of, pairs_in
-from app.cases.column_names import column as column_of
-from app.cases.column_names import percentile_columns
-from app.cases.columns import BY_NAME
+from app.cases.columns import BY_NAME, percentile_columns
+from app.cases.columns import column as column_of
 from app.cases.dimensions import DIMENSIONS, EMPTY_IS_VALUE, scenario_of
 from app.cases.errors import PlanError, suggestion
 from app.cases.status import TONES, Tone

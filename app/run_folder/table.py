@@ -11,15 +11,16 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from app.cases.column import Blank, Column, Row, Value
-from app.cases.column_names import (
+from app.cases.columns import (
+    BY_NAME,
     all_names,
     column,
     main_columns,
 )
-from app.cases.columns import BY_NAME
 from app.formatting.text import storable
 from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.manifest import FULL_TABLE
@@ -121,7 +122,7 @@ def table_of(text: str, strict: bool = False) -> tuple[tuple[str, ...], list[Row
     not known is text. csv.Error for a `strict` reader, as where a quote is lost."""
     lines = csv.reader(io.StringIO(text, newline=""), strict=strict)
     names = tuple(next(lines, ()))
-    columns = [column(name) or Column(name, "text", name, "") for name in names]
+    columns = [column(name) or replace(BY_NAME["reason"], name=name) for name in names]
     return names, [_row(columns, line) for line in lines]
 
 

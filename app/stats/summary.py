@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.cases.latency_columns import BOUNDED
-from app.cases.objectives import JUDGED
+from app.cases.objectives import BOUNDED, JUDGED
 from app.cases.scenario import Batcher
 from app.cases.units import DEFAULT, name_of, share
 from app.stats.estimates import (

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.column_names import main_columns
+from app.cases.columns import main_columns
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.cases.status import INCOMPLETE

@@ -13,8 +13,7 @@ from typing import Any
 from app.capabilities.registry import Answer, answers
 from app.cases.case import Case
 from app.cases.column import Row, number_of
-from app.cases.column_names import column
-from app.cases.columns import MAIN
+from app.cases.columns import MAIN, column
 from app.cases.round import is_imported
 from app.cases.status import INCOMPLETE, TONES
 from app.columns.status import row_so_far

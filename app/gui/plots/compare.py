@@ -10,8 +10,7 @@ from PySide6.QtCore import QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphicsItem, QWidget
 
-from app.cases.latency_columns import INTERVALS
-from app.cases.objectives import Word
+from app.cases.objectives import INTERVALS, Word
 from app.comparison.judge import ComparedCase, Comparison, Sides, interval_note
 from app.comparison.measured_case import COMPARED
 from app.console.verdicts import run_variation_notes

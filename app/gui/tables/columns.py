@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.cases.column import Column as ResultColumn
-from app.cases.column_names import all_names
-from app.cases.column_names import column as column_of
-from app.cases.columns import BY_NAME, NAMES
+from app.cases.columns import BY_NAME, NAMES, all_names
+from app.cases.columns import column as column_of
 from app.cases.dimensions import SETTINGS
-from app.cases.latency_columns import PERCENTILES
+from app.cases.objectives import PERCENTILES
 from app.cases.units import percentile_label as percentile_as_written
 from app.comparison.judge import Sides
 from app.comparison.measured_case import COMPARED

@@ -12,7 +12,7 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.column_names import all_names, column
+from app.cases.columns import all_names, column
 from app.cases.round import RoundResult
 from app.columns.status import worst_round
 from app.run_folder.diagnostics import DIAGNOSTICS, diagnostics_of, text

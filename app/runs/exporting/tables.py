@@ -17,7 +17,7 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.column import Kind, Row, Value
-from app.cases.column_names import all_names, column
+from app.cases.columns import all_names, column
 from app.cases.errors import ResultsError
 from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
 from app.columns.rows import row_names

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from app.cases.column import GROUPS
-from app.cases.column_names import (
+from app.cases.columns import (
+    COLUMNS,
+    NAMES,
     all_names,
     group_of,
     main_columns,
     parse_columns,
     percentile_columns,
 )
-from app.cases.columns import COLUMNS, NAMES
 from app.cases.errors import PlanError
 from app.cases.objectives import Goal, Target
 from app.cases.units import (

@@ -13,8 +13,7 @@ import pytest
 
 from app.__main__ import main
 from app.cases.column import Row
-from app.cases.column_names import column, percentile_columns
-from app.cases.columns import NAMES
+from app.cases.columns import NAMES, column, percentile_columns
 from app.cases.errors import PlanError
 from app.columns.rows import Rows
 from app.console.row_table import row_table, shown_percentiles, sort_column

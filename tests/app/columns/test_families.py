@@ -9,8 +9,7 @@ from typing import get_args
 import pytest
 
 from app.cases.column import FamilyName, Row
-from app.cases.column_names import percentile_columns
-from app.cases.columns import COLUMNS
+from app.cases.columns import COLUMNS, percentile_columns
 from app.columns import families, rows
 from app.columns.families import COMPARING, FAMILIES, CaseData, Comparing, Family
 from app.comparison.measured_case import MeasuredCase

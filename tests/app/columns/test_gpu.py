@@ -8,7 +8,7 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.environment_columns import GPU
+from app.cases.columns import NAMES
 from app.cases.round import RoundResult
 from app.cases.scenario import Condition
 from app.cases.telemetry import GpuState
@@ -16,7 +16,7 @@ from app.columns.environment import gpu_columns, gpu_warnings
 
 STATE = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16")
 CASE = Case("mlp", "torch-cuda")
-QUIET: Row = {**{column.name: None for column in GPU}, "throttle_reasons": "none"}
+QUIET: Row = {**dict.fromkeys(NAMES), "throttle_reasons": "none"}
 
 
 def rounds(*states: GpuState | None) -> list[RoundResult]:

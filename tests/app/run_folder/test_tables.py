@@ -12,8 +12,7 @@ import pytest
 from app.__main__ import main
 from app.benchmark import load_results
 from app.cases.column import Row
-from app.cases.column_names import all_names
-from app.cases.columns import MAIN, NAMES
+from app.cases.columns import MAIN, NAMES, all_names
 from app.columns.rows import Rows
 from app.history.past_runs import past_runs
 from app.run_folder.files import write_atomically
