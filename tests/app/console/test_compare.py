@@ -186,29 +186,6 @@ def test_a_changed_clock_is_told_as_that_and_not_as_slower(
         assert line.endswith("undecided") and f"undecided {verdict}" in " ".join(out.split())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--fail-on", "slower"], "--fail-on: graphlap open has no such option"),
-        (["compare", "absent", "absent"], "absent"),
-        (["compare", "a", "a", "--threshold", "wide"], "--threshold 'wide' is no share"),
-        (["compare", "a", "a", "--fail-on", "faster"], "--fail-on faster is not known"),
-    ],
-)
-def test_a_mistake_is_one_sentence(
-    arguments: list[str],
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    run_at(tmp_path / "a")
-    monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 2
-    errors = capsys.readouterr().err
-    assert sentence in errors and errors.count("\n") == 1
-
-
 def test_verdicts_stand_under_the_table_and_break_no_line(tmp_path: Path) -> None:
     cases = [
         Case("/nets/a_graph_with_quite_a_long_name.onnx", runtime, axes={"batch": batch})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -20,7 +19,6 @@ from app.run_folder.folder import RunFolder
 from tests.app.run_folder.resealed import reseal_manifest
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
 from tests.app.sweep.sweeps import write_add_graph
-from tests.checkout import ROOT
 
 
 @pytest.fixture
@@ -262,16 +260,3 @@ def test_the_list_fits_and_says_where_the_rest_of_it_is(width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
     assert text.startswith("name")
     assert ("-f csv has" in text) == ("source" not in text.splitlines()[0])
-
-
-def test_a_list_that_is_piped_fits_80_columns() -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    result = subprocess.run(
-        [sys.executable, "-m", "app", "models"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert max(map(len, result.stdout.splitlines())) <= 80

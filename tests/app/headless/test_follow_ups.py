@@ -227,13 +227,6 @@ def test_markdown_is_all_that_is_printed_and_no_failure_without_being_asked(work
     assert "a change within 90% does not count" in out
 
 
-def test_a_run_without_a_baseline_has_no_verdicts(work: Path) -> None:
-    code, out, _ = run(*MEASURED, "--rounds", "1", "--out", "run")
-    assert code == 0 and "against" not in out
-    (row,) = rows(work / "run")
-    assert not any(value for name, value in row.items() if name.startswith("baseline"))
-
-
 def test_a_baseline_that_was_not_measured_is_told_and_fails_by_its_own_row(work: Path) -> None:
     code, out, _ = run(
         *MEASURED, "--option", "fake.fail=none,unsupported", "--baseline", "fake.fail=unsupported",
