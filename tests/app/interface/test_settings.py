@@ -25,12 +25,6 @@ from app.runs.reader import read_run
 from exporters.types import GraphlapError
 
 
-@pytest.fixture(autouse=True)
-def _no_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("GRAPHLAP_CONFIG", "none")
-    monkeypatch.chdir(tmp_path)
-
-
 @pytest.mark.parametrize("command", ["run", "tune", "slo", "check"])
 def test_arguments_have_the_names_of_the_settings(command: str) -> None:
     settings = CheckSettings if command == "check" else RunSettings
@@ -171,13 +165,6 @@ def test_what_can_not_be_compared_is_refused_before_anything_is_written(
     with pytest.raises(GraphlapError):
         _measure(FEW, "run", **settings)
     assert not Path("run").exists()
-
-
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path) -> None:
-    monkeypatch.setenv("GRAPHLAP_CONFIG", "none")
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize(
