@@ -383,7 +383,8 @@ def test_a_project_sets_no_gate_by_itself(project: Path, key: str) -> None:
 
 
 @pytest.mark.parametrize("origin", ["flag", "project", "named", "user", "default"])
-def test_a_gate_names_the_origin_of_its_threshold(project: Path, origin: str) -> None:
+def test_a_gate_names_the_origin_of_its_threshold(runs: Path, project: Path, origin: str) -> None:
+    """Of a run that is measured, and of two that are there."""
     text = "threshold = 0.95\n"
     more: tuple[str, ...] = ()
     expected = "default"
@@ -398,7 +399,12 @@ def test_a_gate_names_the_origin_of_its_threshold(project: Path, origin: str) ->
     elif origin == "user":
         user_file().write_text(text)
         expected = f"user {user_file()}"
-    code, errors, settings = gated("band", *more)
+    if origin == "flag":
+        code, errors, settings = gated("band", *more)
+    else:
+        compare_words = ("compare", str(runs / "whole"), str(runs / "other"), *more)
+        code, _, errors = run(*compare_words, "--fail-on", "slower", "--json", "v.json")
+        settings = json.loads(Path("v.json").read_text("utf-8"))["gate"]["settings"]
     assert code in (0, 1, 3), errors
     assert {entry["name"] for entry in settings} == {by_key()[key].name for key in GATE_KEYS}
     (entry,) = [entry for entry in settings if entry["name"] == "threshold"]
