@@ -1,4 +1,4 @@
-"""One point of a sweep, and the hash that names it.
+"""One point of a sweep, the hash that names it, and what pairs it with a case of another run.
 
 A case says what was asked for, never what happened: its id is the same on every host.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from typing import Any
 
 from app.cases.scenario import CLOSED_LOOP, NO_CONDITION, Batcher, Condition, Scenario, WaitPolicy
@@ -85,3 +85,45 @@ _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 def _digest(identity: Mapping[str, Any]) -> str:
     """12 hex digits of the sha256 of a case's identity."""
     return hashlib.sha256(_encode(identity).encode()).hexdigest()[:12]
+
+
+def have_hosts(cases: Iterable[Case]) -> bool:
+    """Whether these cases are each of a host, so that the same is told by host from itself."""
+    return any(case.host for case in cases)
+
+
+def case_on_host(case: Case, host: object) -> Case:
+    """The case as a run of several hosts calls it, of one that this host measured."""
+    return case if case.host or not host else replace(case, host=str(host))
+
+
+def identity_test(cases: Iterable[tuple[Case, object]]) -> Callable[[Case, object], bool]:
+    """Whether another run's case, given with the host that measured it, is the same as one of these
+    cases, given likewise."""
+    pairs = list(cases)
+    has_hosts = have_hosts(case for case, _ in pairs)
+    ids = {case.case_id for case, _ in pairs}
+    ids |= {case_on_host(case, host).case_id for case, host in pairs}
+
+    def is_same(case: Case, host: object) -> bool:
+        return case.case_id in ids or (
+            has_hosts and not case.host and case_on_host(case, host).case_id in ids
+        )
+
+    return is_same
+
+
+def pairing_keys(sides: Sequence[Iterable[tuple[Case, object]]]) -> list[list[str]]:
+    """For each side's cases, given with the hosts that measured them, what pairs them with those of
+    other sides: what makes a case, and its host where some side tells cases apart by that."""
+    side_lists = [list(side) for side in sides]
+    has_hosts = any(have_hosts(case for case, _ in side) for side in side_lists)
+    return [
+        [(case_on_host(case, host) if has_hosts else case).case_id for case, host in side]
+        for side in side_lists
+    ]
+
+
+def identity_of(case: Case) -> str:
+    """What makes a case, whether or not its run tells it apart by its host: each is of one."""
+    return replace(case, host="").case_id if case.host else case.case_id

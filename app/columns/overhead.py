@@ -23,7 +23,7 @@ from app.plan.plan import Plan
 from app.plan.reference_cases import null_case
 from app.run_folder.run import Run
 from app.stats.quantiles import Interval, rank_interval
-from app.stats.round_pairs import pair_rounds
+from app.stats.verdict import pair_rounds
 from exporters.model_names import is_null
 
 FORGOTTEN = 0.01

@@ -14,12 +14,12 @@ from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.required_rounds import (
     FIRST_LOOK,
     NARROW,
+    SequentialRule,
     StoppingRule,
     reach,
     rounds_needed,
     samples_needed,
 )
-from app.stats.sequential import SequentialRule
 from app.stats.summary import Summary
 from app.stats.verdict import smallest_change_between
 from exporters.diagnostics.catalogue import diagnostic

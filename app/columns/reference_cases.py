@@ -31,7 +31,7 @@ from app.formatting.case_labels import labels
 from app.machine.installed_runtimes import each_device_of, runtime
 from app.plan.plan import Plan
 from app.plan.reference_cases import baselines, unmatched
-from app.stats.round_pairs import pair_rounds
+from app.stats.verdict import pair_rounds
 from exporters.model_names import is_null
 from runtimes.options import SESSIONS
 from runtimes.registry import parse_spec

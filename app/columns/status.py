@@ -14,7 +14,6 @@ from app.columns.precision import shortfalls
 from app.columns.rounds import graph_warnings
 from app.formatting.text import one_line
 from app.run_folder.diagnostics import diagnostic_columns, diagnostics_of, text, text_by_code
-from app.run_folder.hosts import host_warnings
 from app.run_folder.operators import operator_warnings
 from app.run_folder.run import Run
 from app.stats.required_rounds import StoppingRule
@@ -118,3 +117,10 @@ def accuracy_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:
     accuracy = run.accuracy_of(case)
     if accuracy is not None and accuracy.reason:
         yield diagnostic("accuracy_unavailable", error=accuracy.reason)
+
+
+def host_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:
+    """Rounds of several machines, as when a run was resumed on another one."""
+    hosts = dict.fromkeys(writer.host for writer in run.writers.get(case.case_id, {}).values())
+    if len(hosts) > 1:
+        yield diagnostic("several_hosts", hosts=tuple(hosts))

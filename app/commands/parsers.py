@@ -11,9 +11,9 @@ from difflib import get_close_matches
 from itertools import takewhile
 
 from app.cases.errors import PlanError
-from app.cases.flag_parser import FlagParser
 from app.commands.output import format_of, output_group
 from app.commands.table import BY_NAME, COMMANDS, Command
+from app.plan.command_line import FlagParser
 from exporters import install_layout
 from exporters.diagnostics.diagnostic import listing
 

@@ -23,8 +23,7 @@ from app.formatting.text import counted
 from app.run_folder.run import Run
 from app.stats.intervals import round_correlation
 from app.stats.quantiles import Interval, mean
-from app.stats.round_pairs import RoundPairs, judge_rounds
-from app.stats.verdict import binomial_interval, smallest_change
+from app.stats.verdict import RoundPairs, binomial_interval, judge_rounds, smallest_change
 
 ALL = "all"
 

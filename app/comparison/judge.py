@@ -11,18 +11,18 @@ from app.cases.column import number_of
 from app.cases.objectives import HIGHER_IS_BETTER
 from app.cases.telemetry import STEADY_CLOCK, loads_obstruct
 from app.comparison.measured_case import COMPARED, confidence_of
-from app.comparison.pairing import NO_PERCENTILE, Pair, UncomparedCase
-from app.comparison.run_variation import STATED_ALONE, RunVariations
+from app.comparison.pairing import NO_PERCENTILE, STATED_ALONE, Pair, RunVariations, UncomparedCase
 from app.run_folder.diagnostics import diagnostics_of
 from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.quantiles import Interval
-from app.stats.round_pairs import RoundPairs, judge_rounds
 from app.stats.verdict import (
     CLOCK_CHANGED,
     LOADED,
     NO_RUN_VARIATION,
     TOO_FEW_RUNS,
+    RoundPairs,
     Verdict,
+    judge_rounds,
 )
 from exporters.diagnostics.catalogue import codes
 

@@ -19,8 +19,7 @@ from app.comparison.judge import adjust_for_gpu_clock
 from app.comparison.measured_case import Key, MeasuredCase, confidence_of, names, runtime_label
 from app.comparison.pairing import Pair
 from app.stats.intervals import MINIMUM_ROUNDS
-from app.stats.round_pairs import judge_rounds
-from app.stats.verdict import Verdict, rounds_to_decide
+from app.stats.verdict import Verdict, judge_rounds, rounds_to_decide
 
 _P50 = "p50"
 _HOST = "host"

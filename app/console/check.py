@@ -14,7 +14,7 @@ from app.plot_data.matrix import Matrix, matrix, status_text
 from app.present.document import Block, Cell, Column, Note, Paragraph, Table, names
 from app.present.markdown import escaped
 from app.present.terminal import GAP, NAME_WIDTH, width_of_text
-from app.run_folder.hosts import environments
+from app.run_folder.manifest import environments
 from app.run_folder.run import Run
 
 UNAVAILABLE = "unavailable"

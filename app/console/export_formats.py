@@ -23,8 +23,7 @@ from app.run_folder.files import Finding, agree, write_atomically
 from app.run_folder.folder import TELEMETRY
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.run import SAMPLES, Run
-from app.runs.exporting.tables import export_tables
-from app.runs.exporting.verification import back_up_fuller_table
+from app.runs.exporting.tables import back_up_fuller_table, export_tables
 from app.runs.union import read_runs
 from app.runs.verify import differing_file
 from exporters import install_layout

@@ -21,7 +21,7 @@ from app.console.run_summary import FASTEST, summarise_run, without_rankings
 from app.insights.rules import HEADING
 from app.present.markdown import escaped
 from app.run_folder.files import write_atomically
-from app.run_folder.hosts import environments
+from app.run_folder.manifest import environments
 from app.run_folder.run import Run
 
 RESULTS = "results.md"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from app.cases.case import Case
 from app.cases.status import RAN
 from app.columns.precision import missing_text
-from app.columns.row_statistics import round_starts_s
+from app.columns.rows import round_starts_s
 from app.console.streams import width_of
 from app.formatting import text
 from app.formatting.case_labels import ModelNames, case_label, model_labels

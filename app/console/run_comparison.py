@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.cases.case import Case
+from app.cases.case import Case, have_hosts, identity_test
 from app.cases.errors import PlanError
 from app.cases.objectives import BAND, figures_judged
 from app.cases.round import is_imported
@@ -38,7 +38,6 @@ from app.plan.options import Layers, layers_of_run
 from app.plan.plan import Plan, parse_plan
 from app.plan.reference_cases import baselines
 from app.present.document import Block, Heading, Points
-from app.run_folder.hosts import have_hosts, identity_test
 from app.run_folder.ledger import Ledger
 from app.run_folder.manifest import Manifest, read_manifest
 from app.run_folder.run import Run

@@ -21,10 +21,9 @@ from app.cases.errors import ResultsError
 from app.columns.rows import Rows, row_names
 from app.machine.environment import graphlap_version
 from app.run_folder.folder import is_being_written
-from app.run_folder.hosts import environments
 from app.run_folder.journal import FOLDER as JOURNAL
 from app.run_folder.journal import journals
-from app.run_folder.manifest import FULL_TABLE, MANIFEST, Manifest, read_manifest
+from app.run_folder.manifest import FULL_TABLE, MANIFEST, Manifest, environments, read_manifest
 from app.run_folder.run import Run
 from app.run_folder.table import read_rows
 from app.runs.reader import read_environments, read_run

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from app.cases.case import identity_of, pairing_keys
 from app.cases.column import number_of
 from app.cases.errors import PlanError, ResultsError
 from app.cases.objectives import BAND, THROUGHPUT
@@ -20,13 +21,18 @@ from app.comparison.judge import (
     missing_percentiles,
 )
 from app.comparison.measured_case import COMPARED, MeasuredCase
-from app.comparison.pairing import Pair, ending_reason, pairing_of, timing_obstacle
-from app.comparison.run_variation import Key, RunVariations
+from app.comparison.pairing import (
+    Key,
+    Pair,
+    RunVariations,
+    ending_reason,
+    pairing_of,
+    timing_obstacle,
+)
 from app.formatting.case_labels import labels
 from app.history.past_runs import neighbouring_runs, past_run, past_runs
 from app.history.trends import PERCENTILES, History, Trend, differences, history_of, is_well
-from app.run_folder.hosts import environments, identity_of, pairing_keys
-from app.run_folder.manifest import Manifest
+from app.run_folder.manifest import Manifest, environments
 from app.run_folder.run import Run
 from app.stats.verdict import RunVariation, from_history
 

@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from app.cases.case import Case
+from app.cases.case import Case, identity_of
 from app.cases.column import Row, number_of
 from app.cases.objectives import BAND
 from app.comparison.pairing import OTHER_CLOCK, UncomparedCase
 from app.formatting.case_labels import labels
 from app.history.past_runs import PastRun, SkippedFolder, past_runs
-from app.run_folder.hosts import identity_of
 from app.run_folder.journal import FOLDER as JOURNAL
 from app.run_folder.manifest import FULL_TABLE
 from app.runs.verify import read_intact

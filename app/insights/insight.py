@@ -13,7 +13,7 @@ from app.columns.environment import STEAL_SHARE, SWITCHES_PER_S
 from app.comparison.measured_case import Key, MeasuredCase
 from app.formatting import text
 from app.formatting.case_labels import CaseSet
-from app.stats.concordance import LEAST_ROUNDS, Concordance, concordance
+from app.stats.patterns import LEAST_ROUNDS, Concordance, concordance
 from exporters.model_names import is_null
 
 

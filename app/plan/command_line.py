@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from app.cases.errors import PlanError, suggestion
-from app.cases.flag_parser import FlagParser
 from app.plan.settings.setting import GROUPS, Scope, Setting
 from app.plan.settings.table import SETTINGS, accepted_by
 
@@ -120,3 +119,10 @@ def _excess_flags(accepted_settings: Sequence[Setting], flags: argparse.Namespac
     for setting in SETTINGS:
         if setting not in accepted_settings and getattr(flags, setting.dest, None) not in _UNSET:
             yield setting.flag
+
+
+class FlagParser(argparse.ArgumentParser):
+    """A mistake becomes a PlanError that names the command's own `--help`."""
+
+    def error(self, message: str) -> NoReturn:
+        raise PlanError(message, f"see {self.prog} --help")

@@ -17,8 +17,14 @@ import psutil
 
 from app.cases.errors import PlanError
 from app.cases.jobs import BATCH
-from app.cases.labelled_images import image_files, label_count, needs_pillow, nothing_at
-from app.cases.user_files import NO_USER_FILES, UserFiles
+from app.cases.user_files import (
+    NO_USER_FILES,
+    UserFiles,
+    image_files,
+    label_count,
+    needs_pillow,
+    nothing_at,
+)
 from app.machine.child import Bell, Child
 from exporters import install_layout
 from exporters.codec import from_json, to_json

@@ -22,8 +22,7 @@ from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import names_of_keys, with_keys
 from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.quantiles import CONFIDENCE
-from app.stats.required_rounds import FIRST_LOOK, MAXIMUM_ROUNDS, StoppingRule
-from app.stats.sequential import SequentialRule
+from app.stats.required_rounds import FIRST_LOOK, MAXIMUM_ROUNDS, SequentialRule, StoppingRule
 from exporters import install_layout
 from exporters.types import InvalidValue
 

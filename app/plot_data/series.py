@@ -15,7 +15,7 @@ import numpy as np
 
 from app.capabilities.slo_search.answer import RateAnswer
 from app.capabilities.tuning.answer import TuneAnswer
-from app.cases.case import Case
+from app.cases.case import Case, identity_test
 from app.cases.column import Blank
 from app.cases.dimensions import GRID
 from app.cases.round import latency_ns
@@ -26,7 +26,6 @@ from app.comparison.pairing import Pair
 from app.comparison.published_figures import published_for
 from app.formatting.case_labels import differences, model_names
 from app.formatting.text import printable
-from app.run_folder.hosts import identity_test
 from app.run_folder.telemetry import RoundTelemetry
 from app.stats.summary import Summary
 from runtimes.execution import Clock

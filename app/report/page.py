@@ -55,8 +55,7 @@ from app.report.comparison_figures import ratio_figures
 from app.report.execution_figures import card_figures, operator_figures
 from app.report.figures import FIGURES, TimedCase, ratios
 from app.report.figures import timed_cases as figures_shown
-from app.run_folder.hosts import environments
-from app.run_folder.manifest import FULL_TABLE
+from app.run_folder.manifest import FULL_TABLE, environments
 from app.run_folder.run import Run
 from app.runs.union import MeasuredTwice, read_runs
 from exporters import install_layout

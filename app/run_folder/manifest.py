@@ -358,3 +358,21 @@ def _damage_error(folder: Path, error: Exception) -> DamagedManifest:
 
 def _unreadable(folder: Path, error: Exception) -> tuple[Path, str, str]:
     return folder / MANIFEST, f"can't be read ({error})", "restore it, or start a new run"
+
+
+def environments(
+    manifest: Manifest,
+    recorded_hosts: Mapping[str, Mapping[str, Any]],
+    rows: Iterable[Mapping[str, Any]],
+) -> Mapping[str, Mapping[str, Any]]:
+    """What each host of these rows was; `told` is by the journals, of which those of a host that
+    only began the run tell no row. Where they tell none it is the host that began the run."""
+    initial, hosts = manifest.environment, {str(row.get("host")) for row in rows}
+    measured_hosts = {
+        host: environment for host, environment in recorded_hosts.items() if host in hosts
+    }
+    return (
+        measured_hosts
+        or recorded_hosts
+        or ({str(initial.get("host") or ""): initial} if initial else {})
+    )

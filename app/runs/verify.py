@@ -25,9 +25,8 @@ from app.cases.column import Row
 from app.cases.errors import FileError
 from app.cases.round import RoundResult
 from app.cases.status import TERMINAL
-from app.columns import row_statistics
 from app.columns.rounds import mixed_graphs
-from app.columns.rows import fresh_rows
+from app.columns.rows import fresh_rows, store_of
 from app.machine.environment import graphlap_version
 from app.run_folder import journal as lines
 from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, agree, read_json, text_digest
@@ -232,7 +231,7 @@ def read_intact(
     Unless `from_cache`, nothing that was read or computed before is believed. `manifest` is the
     folder's where it has been read: that of a large sweep takes a second.
     """
-    store = _store_of(folder) if from_cache else None
+    store = store_of(folder) if from_cache else None
     intact = _stored(folder, store) if store is not None else None
     if store is None or intact is not None:
         return intact or _read_whole(folder, manifest)
@@ -241,14 +240,6 @@ def read_intact(
     ledger = copy(intact.ledger)
     ledger.store = store
     return replace(intact, run=replace(intact.run, store=store), ledger=ledger)
-
-
-def _store_of(folder: Path) -> StatisticsStore | None:
-    """None for a folder that can't be read."""
-    try:
-        return StatisticsStore(folder, row_statistics.program())
-    except OSError:
-        return None
 
 
 def _stored(folder: Path, store: StatisticsStore) -> IntactRun | None:

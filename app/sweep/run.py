@@ -35,7 +35,7 @@ from app.run_folder.live_status import Live, LiveFile, State
 from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Run
 from app.run_folder.table import header, line_of, write_tables
-from app.runs.exporting.verification import back_up_fuller_table
+from app.runs.exporting.tables import back_up_fuller_table
 from app.runs.reader import JournalReader, drop_damaged_rounds
 from app.runs.verify import read_intact
 from app.stats.summary import Summary

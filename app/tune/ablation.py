@@ -15,8 +15,7 @@ import numpy as np
 
 from app.cases.case import Case
 from app.stats.intervals import typical
-from app.stats.round_pairs import judge_rounds
-from app.stats.verdict import Verdict
+from app.stats.verdict import Verdict, judge_rounds
 from app.tune.search import Block, Figures, cost_pairs
 from app.tune.space import Choice, Space
 

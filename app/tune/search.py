@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from app.cases.case import Case
-from app.stats.round_pairs import RoundPairs, pair_rounds
+from app.stats.verdict import RoundPairs, pair_rounds
 from app.tune.space import Choice, Space
 
 Values = tuple[Choice, ...]

@@ -12,7 +12,7 @@ import numpy as np
 
 from app.cases.errors import PlanError
 from app.cases.jobs import AccuracyJob, AccuracyResult, settings_of
-from app.cases.labelled_images import image_files, needs_pillow, nothing_at, npz_array
+from app.cases.user_files import image_files, needs_pillow, nothing_at, npz_array
 from app.workers.process import is_transient, prepare, reason_of, runtime_of_spec, serve, state_of
 from exporters import install_layout
 from exporters.codec import from_json

@@ -17,8 +17,7 @@ from app.__main__ import main
 from app.cases.case import Case
 from app.cases.round import OpenLoop
 from app.cases.scenario import Scenario
-from app.columns import row_statistics
-from app.columns import row_statistics as stored_rows
+from app.columns import rows
 from app.columns.rows import Rows
 from app.console.regression_gate import as_junit
 from app.console.run_summary import summarise_run
@@ -117,8 +116,7 @@ def test_other_words_change_nothing_but_words(
     entries = {key: reworded(entry, draw) for key, entry in catalogue.CATALOGUE.items()}
     monkeypatch.setattr(catalogue, "CATALOGUE", entries)
     # Other words are another program, for which no stored row holds.
-    monkeypatch.setattr(row_statistics, "program", lambda: f"reworded {seed}")
-    monkeypatch.setattr(stored_rows, "program", lambda: f"reworded {seed}")
+    monkeypatch.setattr(rows, "program", lambda: f"reworded {seed}")
     assert observed(run) == expected
     assert [row[WARNINGS] for row in Rows().of(read_run(run))] != texts, "they were reworded"
 
@@ -140,7 +138,7 @@ def test_a_resumed_run_does_not_depend_on_words(
                 draw = random.Random(seed)
                 entries = {key: reworded(entry, draw) for key, entry in catalogue.CATALOGUE.items()}
                 patch.setattr(catalogue, "CATALOGUE", entries)
-                patch.setattr(row_statistics, "program", lambda: "reworded and resumed")
+                patch.setattr(rows, "program", lambda: "reworded and resumed")
             (damaged_row,) = Rows().of(read_run(path))
             code = main(["resume", str(path)])
             (row,) = Rows().of(read_run(path))

@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 
 from app.cases.objectives import BAND
-from app.stats.round_pairs import RoundPairs, judge_rounds
+from app.stats.verdict import RoundPairs, judge_rounds
 from tests.simulated.aa import PROCESSES, Processes, wrong_runs
 from tests.simulated.sequential import endings
 

@@ -10,8 +10,8 @@ import sys
 
 import numpy as np
 
-from app.stats.concordance import concordance
 from app.stats.intervals import round_correlation
+from app.stats.patterns import concordance
 from tests.simulated.machines import fractional_noise
 
 ROUNDS = (5, 8, 16)

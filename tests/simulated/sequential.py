@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.cases.objectives import BAND
-from app.stats.round_pairs import RoundPairs, judge_rounds
-from app.stats.sequential import SequentialRule
-from app.stats.verdict import Verdict
+from app.stats.required_rounds import SequentialRule
+from app.stats.verdict import RoundPairs, Verdict, judge_rounds
 from tests.simulated.aa import Processes
 
 

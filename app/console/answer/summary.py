@@ -32,7 +32,7 @@ from app.plan.plan import Plan
 from app.present.document import Block, Note, Paragraph, Tone
 from app.run_folder.diagnostics import codes_in, warning_groups
 from app.run_folder.folder import is_being_written
-from app.run_folder.hosts import environments
+from app.run_folder.manifest import environments
 from app.run_folder.run import Run
 from app.runs.exporting.json_file import row_values
 from app.stats.intervals import MINIMUM_ROUNDS

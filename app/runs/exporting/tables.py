@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -23,8 +24,12 @@ from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
 from app.columns.rows import row_names
 from app.formatting.text import storable
 from app.run_folder.files import replacing, write_atomically
+from app.run_folder.folder import RESULTS
+from app.run_folder.journal import FOLDER
+from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Run, read_records
-from app.run_folder.table import tables
+from app.run_folder.table import read_rounds, tables
+from app.runs.verify import count_missing_rounds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,7 +163,7 @@ def _lines(block: Sequence[Recording]) -> bytes:
     return join_cells([word_cells(prefixes, first + records["phase"]), *map(number_cells, numbers)])
 
 
-RESULTS, PARQUET_SAMPLES_FILE = "results.parquet", "samples.parquet"
+_PARQUET_RESULTS, PARQUET_SAMPLES_FILE = "results.parquet", "samples.parquet"
 
 
 def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, ...]:
@@ -172,7 +177,7 @@ def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, ...]:
     import pyarrow as pa
     from pyarrow import parquet
 
-    results, samples = run.path / RESULTS, run.path / PARQUET_SAMPLES_FILE
+    results, samples = run.path / _PARQUET_RESULTS, run.path / PARQUET_SAMPLES_FILE
     types = {"text": pa.string(), "count": pa.int64(), "number": pa.float64(), "flag": pa.bool_()}
     columns = {
         name: pa.array(
@@ -287,3 +292,24 @@ def _frame(pd: ModuleType, recording: Recording, warmup: bool) -> pd.DataFrame:
         "latency_ns": latency_ns,
     }
     return pd.DataFrame(columns)
+
+
+def back_up_fuller_table(run: Run) -> str:
+    """Rename the full table if it has more rounds than the run, and say so; "" otherwise.
+
+    Where that table is gone, the one for people is kept likewise.
+    """
+    for name in (FULL_TABLE, RESULTS):
+        table = run.path / name
+        missing = count_missing_rounds(read_rounds(table), run)
+        if missing:
+            backup = next(path for path in _names(run.path / RESULTS) if not path.exists())
+            table.rename(backup)
+            return f"{table} held {missing:,} rounds that {FOLDER}/ lacks: it is now {backup}"
+    return ""
+
+
+def _names(table: Path) -> Iterator[Path]:
+    for number in count(1):
+        place = f".{number}" if number > 1 else ""
+        yield table.with_name(f"{table.stem}.earlier{place}{table.suffix}")

@@ -21,7 +21,7 @@ import numpy as np
 from app.cases.column import Row
 from app.cases.round import MEASURED, RoundResult
 from app.cases.telemetry import Disturbance, Reading
-from app.columns.row_statistics import epoch_s
+from app.columns.rows import epoch_s
 from app.formatting.case_labels import case_label
 from app.formatting.text import one_line, storable
 from app.run_folder.files import own_subfolder, replacing, write_atomically

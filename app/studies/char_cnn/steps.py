@@ -12,7 +12,7 @@ from app.console.scaling import throughput_sentences
 from app.formatting import text
 from app.machine.installed_runtimes import each_device_of
 from app.present.document import Block, Column, Heading, Paragraph, Points, Table
-from app.stats.round_pairs import pair_rounds
+from app.stats.verdict import pair_rounds
 from app.studies.study import Found, Study, cell, figure
 
 RATE = "throughput_per_s"

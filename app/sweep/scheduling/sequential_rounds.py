@@ -13,7 +13,7 @@ from app.formatting.text import counted
 from app.plan.plan import Plan, named_lengths
 from app.plan.reference_cases import baselines
 from app.run_folder.run import Run
-from app.stats.sequential import SequentialRule
+from app.stats.required_rounds import SequentialRule
 from app.stats.verdict import NOT_RESOLVED, TOO_FEW_ROUNDS, Verdict
 
 _RESOLVABLE = (NOT_RESOLVED, TOO_FEW_ROUNDS)

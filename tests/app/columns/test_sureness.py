@@ -13,8 +13,7 @@ import pytest
 from app.cases.column import Row
 from app.cases.scenario import Scenario
 from app.columns.precision import missing_text
-from app.columns.row_statistics import epoch_s
-from app.columns.rows import Rows
+from app.columns.rows import Rows, epoch_s
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from app.stats.required_rounds import rounds_needed

@@ -15,11 +15,11 @@ from xml.etree import ElementTree
 import pytest
 
 from app.__main__ import main
+from app.cases.case import identity_of
 from app.cases.column import number_of
 from app.cases.status import Status
 from app.history.trends import read_history
 from app.run_folder.folder import RunFolder
-from app.run_folder.hosts import identity_of
 from app.run_folder.manifest import FULL_TABLE
 from tests.app.console.telling import told
 from tests.app.history.pasts import night_at, nights_at

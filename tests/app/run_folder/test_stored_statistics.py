@@ -17,7 +17,7 @@ import pytest
 
 from app.cases.column import Row
 from app.cases.round import RECORD
-from app.columns import row_statistics, rows
+from app.columns import rows
 from app.columns.rows import Rows
 from app.plan.plan import Plan
 from app.run_folder import journal as lines
@@ -284,7 +284,7 @@ def test_another_program_computes_anew(
     folder: Path, computed_ids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows_of(folder)
-    monkeypatch.setattr(row_statistics, "program", lambda: "another")
+    monkeypatch.setattr(rows, "program", lambda: "another")
     rows_of(folder)
     assert computed_ids == [CASE.case_id] * 2
 
@@ -296,11 +296,9 @@ def test_the_program_is_known_by_the_files_of_its_method(tmp_path: Path) -> None
     digests = []
     for text in ("1\n", "2\n"):
         (tmp_path / "app/stats/summary.py").write_text(text)
-        digests.append(
-            row_statistics.program_digest(tmp_path, ("app/stats", "app/columns/rows.py"))
-        )
+        digests.append(rows.program_digest(tmp_path, ("app/stats", "app/columns/rows.py")))
     assert len(set(digests)) == 2
-    assert row_statistics.program_digest(tmp_path, ("app/columns/rows.py",)) not in digests
+    assert rows.program_digest(tmp_path, ("app/columns/rows.py",)) not in digests
 
 
 def test_lines_of_no_round_are_noticed_in_rows(folder: Path) -> None:
@@ -455,7 +453,7 @@ def test_two_readers_at_once_both_have_the_rows(folder: Path) -> None:
     outputs = {reader.communicate()[0] for reader in readers}
     assert [reader.returncode for reader in readers] == [0, 0]
     assert outputs == {f"{rows_of(folder)[0]['latency_p50_us']}\n".encode()}
-    assert StatisticsStore(folder, row_statistics.program()).load("rows")
+    assert StatisticsStore(folder, rows.program()).load("rows")
 
 
 @pytest.mark.parametrize("error", [28, 30, 13], ids=["full_disk", "read_only", "no_permission"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.case import Case
+from app.cases.case import Case, identity_test
 from app.columns.reference_cases import baseline_columns, compare_with_baseline
 from app.columns.rows import Rows
 from app.comparison.pairing import Pair
@@ -21,7 +21,6 @@ from app.plot_data.matrix import pivot
 from app.plot_data.series import facets
 from app.plot_data.settings import settings
 from app.run_folder.folder import RunFolder
-from app.run_folder.hosts import identity_test
 from app.run_folder.table import write_tables
 from app.runs.following.reader import RunReader
 from app.runs.following.state import RunState

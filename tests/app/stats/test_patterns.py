@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from app.cases.telemetry import Disturbance
-from app.stats.concordance import concordance
 from app.stats.patterns import (
     Modes,
     Stalls,
     Timed,
+    concordance,
     consensus_modes,
     modes,
     outlier_causes,

@@ -9,10 +9,15 @@ from scipy.stats import chi2, t
 from app.stats.estimates import Estimate
 from app.stats.intervals import interval_between
 from app.stats.quantiles import Interval
-from app.stats.required_rounds import FIRST_LOOK, StoppingRule, reach, rounds_needed, samples_needed
-from app.stats.round_pairs import RoundPairs, judge_rounds
-from app.stats.sequential import SequentialRule
-from app.stats.verdict import binomial_interval
+from app.stats.required_rounds import (
+    FIRST_LOOK,
+    SequentialRule,
+    StoppingRule,
+    reach,
+    rounds_needed,
+    samples_needed,
+)
+from app.stats.verdict import RoundPairs, binomial_interval, judge_rounds
 from tests.simulated.aa import PROCESSES
 from tests.simulated.sequential import endings
 from tests.simulated.stopping import DISTURBED, STREAMS, Asked, stopped, wrongly_called
