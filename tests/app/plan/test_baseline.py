@@ -7,10 +7,8 @@ from dataclasses import replace
 import pytest
 
 from app.cases.case import Case
-from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
 from app.formatting.case_labels import case_label, model_labels, model_name
-from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
@@ -64,29 +62,6 @@ def test_an_option_s_default_is_a_baseline_though_cases_leave_it_out() -> None:
     assert of("ort-cpu.graph_optimization=off", ORT, off, both) == {ORT.case_id: off}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ("--runtimes fake,ort-cpu --baseline ort-cp", "did you mean 'ort-cpu'"),
-        ("--runtimes ort-cpu --baseline ort-cpu", "every case is of the baseline 'ort-cpu'"),
-        (
-            "--runtimes fake --baseline fake.latency_us=many",
-            "the baseline 'fake.latency_us=many': ",
-        ),
-        ("--runtimes fake,ort-cpu --baseline @old", "'@old' is no case of this plan"),
-        ("--runtimes ort-cpu --models mlp,cnn_tiny_seq --batch 1 --baseline mlp", "in that alone"),
-    ],
-)
-def test_a_baseline_that_compares_nothing_is_refused_before_anything_is_written(
-    arguments: str, sentence: str
-) -> None:
-    words = arguments.split()
-    models = [] if "--models" in words else ["--models", "mlp"]
-    with pytest.raises(PlanError) as exc_info:
-        expand(plan_from_options(parse(["--headless", *models, *words])))
-    assert sentence in str(exc_info.value)
-
-
 def plan_of(*words: str) -> Plan:
     return plan_from_options(parse(["--headless", *words]))
 
@@ -109,13 +84,6 @@ def test_each_case_is_followed_by_its_twin() -> None:
 
 def test_the_estimate_counts_the_twins() -> None:
     assert estimate(plan_of(*NULL)).cases == 2 * estimate(plan_of(*NULL[:-1])).cases
-
-
-def test_a_command_line_says_it_again(tmp_path: object) -> None:
-    plan = plan_of(*NULL)
-    line = command_line(plan, tmp_path)  # type: ignore[arg-type]
-    assert "--overhead" in line.split()
-    assert plan_from_options(parse(line.split()[line.split().index("run") + 1 :])) == plan
 
 
 @pytest.mark.parametrize("model", ["mlp", "a/b/net.onnx", "a/net.py:make", "hf:some/folder"])
@@ -148,8 +116,3 @@ def test_twins_are_no_part_of_a_comparison_with_a_baseline() -> None:
     ort, torch = Case("mlp", "ort-cpu"), Case("mlp", "torch-cpu")
     cases = [ort, null_case(ort), torch, null_case(torch)]
     assert baselines("ort-cpu", cases) == {torch.case_id: ort}
-
-
-def test_a_twin_can_not_be_asked_for_by_its_name() -> None:
-    with pytest.raises(PlanError):
-        expand(plan_of("--models", "null(mlp)", "--runtimes", "fake"))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import pytest
 
 from app.cases.errors import PlanError
-from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.configuration import VARIABLE, user_file
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
-from app.plan.plan_files import load_plan, plan_toml
 from app.plan.runtime_selection import environments_of
 from tests.environments import make_environment
 
@@ -68,13 +65,6 @@ def test_an_environment_that_no_runtime_names_is_refused(python: str) -> None:
     )
 
 
-def test_a_name_that_could_not_be_written_behind_a_runtime_is_refused(python: str) -> None:
-    with pytest.raises(PlanError, match="is not valid"):
-        plan("fake@a", f"a b={python}")
-    with pytest.raises(PlanError, match="name=python"):
-        plan("fake@a", "a")
-
-
 def test_the_at_of_a_card_is_still_its_release() -> None:
     assert [case.runtime for case in expand(plan("fpga:v80@sdk26"))] == ["fpga:v80@sdk26"]
     assert "sdk99" in refusal(plan("fpga:v80@sdk99"))
@@ -82,13 +72,3 @@ def test_the_at_of_a_card_is_still_its_release() -> None:
 
 def test_an_environment_has_no_device_that_its_runtime_lacks(python: str) -> None:
     assert "fake has no device '7'" in refusal(plan("fake:7@other", f"other={python}"))
-
-
-def test_environments_are_part_of_the_command_and_of_the_file(tmp_path: Path, python: str) -> None:
-    requested_plan = plan("fake@other", f"other={python}")
-    line = command_line(requested_plan, tmp_path)
-    assert f"--python other={python}" in line
-    assert plan_from_options(parse(shlex.split(line.partition(" run ")[2]))) == requested_plan
-    file = tmp_path / "plan.toml"
-    file.write_text(plan_toml(requested_plan))
-    assert load_plan(file).environments == {"other": python}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -11,76 +10,13 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from app.cases.errors import PlanError
-from app.cases.scenario import Scenario
 from app.plan.estimate import model_faults
 from app.plan.plan import named_lengths, parse_plan
-from app.plan.plan_files import load_plan, load_suite, suite_names
+from app.plan.plan_files import load_plan, load_suite
 from app.plan.runtime_options import option_sets, reject_unknown_options
-from app.plan.settings.setting import integer_from, parsed, size_in_bytes
 from app.plan.settings.sweep import Sweep
-from exporters.models import catalogue
 
 GRID = {"models": ["cnn_tiny"]}
-
-
-def refusal(data: dict[str, Any]) -> str:
-    with pytest.raises(PlanError) as caught:
-        parse_plan(data, "the plan")
-    text = str(caught.value)
-    assert "\n" not in text
-    assert caught.value.remedy
-    return text
-
-
-@pytest.mark.parametrize(
-    ("data", "named"),
-    [
-        ({"sweeps": [GRID], "seeed": 1}, "'seed'"),
-        ({"sweeps": [{**GRID, "batchsize": [1]}]}, "'batch_size'"),
-        ({"sweeps": [{**GRID, "scenario": ["closed_loop"]}]}, "'scenarios'"),
-        ({"sweeps": [GRID], "profile": "quik"}, "'quick'"),
-    ],
-)
-def test_a_mistyped_word_is_answered_with_the_right_one(data: dict[str, Any], named: str) -> None:
-    assert f"did you mean {named}?" in refusal(data)
-
-
-@pytest.mark.parametrize(
-    ("grid", "named"),
-    [
-        ({"batch_size": [0]}, "batch_size"),
-        ({"batch_size": [-1]}, "batch_size"),
-        ({"batch_size": ["x"]}, "batch_size"),
-        ({"batch_size": [1.5]}, "batch_size"),
-        ({"batch_size": [True]}, "batch_size"),
-        ({"sequence_length": [0]}, "sequence_length"),
-        ({"threads": [-1]}, "threads"),
-        ({"threads": []}, "threads"),
-        ({"axes": {"height": [-1]}}, "height"),
-        ({"precisions": ["fp4"]}, "precisions"),
-        ({"scenarios": ["paced"]}, "paced"),
-        ({"scenarios": ["paced:-1us"]}, "paced:-1us"),
-        ({"wait_policy": "doze"}, "idle_policy"),
-        ({"models": []}, "models"),
-    ],
-)
-def test_a_bad_value_is_named(grid: dict[str, Any], named: str) -> None:
-    assert named in refusal({"sweeps": [{**GRID, **grid}]})
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"sweeps": []},
-        {},
-        {"sweeps": [GRID], "rounds": 0},
-        {"sweeps": [GRID], "seed": -1},
-        {"sweeps": [GRID], "time_limit_s": 0},
-        {"sweeps": [GRID], "name": "../elsewhere"},
-    ],
-)
-def test_an_empty_or_impossible_plan_is_refused(data: dict[str, Any]) -> None:
-    refusal(data)
 
 
 def test_rounds_and_time_limit_override_the_profile() -> None:
@@ -103,14 +39,6 @@ def test_the_profiles_are_the_documented_ones() -> None:
         assert profile.rounds * profile.limits.min_samples >= 368, "p99 must be supported"
 
 
-def test_a_plan_file_takes_its_own_name(tmp_path: Path) -> None:
-    path = tmp_path / "nightly.toml"
-    path.write_text('[[sweeps]]\nmodels = ["mlp"]\nscenarios = ["paced:1ms"]\n')
-    plan = load_plan(path)
-    assert plan.name == "nightly"
-    assert plan.sweeps[0].scenarios == (str(Scenario("paced", 1000.0)),)
-
-
 @pytest.mark.parametrize("content", [b"[[sweeps]\n", b"\xff\xfe", None])
 def test_an_unreadable_plan_file_is_one_sentence(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "plan.toml"
@@ -120,58 +48,9 @@ def test_an_unreadable_plan_file_is_one_sentence(tmp_path: Path, content: bytes 
         load_plan(path)
 
 
-@pytest.mark.parametrize("name", suite_names())
-def test_every_suite_that_ships_names_known_models_and_spells_its_axes_out(name: str) -> None:
-    plan = load_suite(name)
-    assert plan.name == name
-    for sweep in plan.sweeps:
-        for model in sweep.models:
-            assert catalogue.find(model).name == model
-        assert {"precisions", "batch_size", "threads", "scenarios"} <= sweep.model_fields_set
-
-
 def test_an_unknown_suite_suggests_the_nearest() -> None:
     with pytest.raises(PlanError, match="did you mean 'starter'"):
         load_suite("startr")
-
-
-TORN = "a; b: c"
-"""A value with the marks at which causes were once cut."""
-
-
-def test_a_flag_names_itself_as_the_option() -> None:
-    with pytest.raises(PlanError) as exc_info:
-        parsed(size_in_bytes, TORN, "--memory-limit")
-    error = exc_info.value
-    assert error.option == "--memory-limit"
-    assert TORN in error.cause and TORN not in error.remedy
-    assert error.remedy
-
-
-@pytest.mark.parametrize("flag", ["--rounds", "--threads"])
-def test_a_cause_with_a_semicolon_is_whole(flag: str) -> None:
-    with pytest.raises(PlanError) as exc_info:
-        parsed(integer_from(1), TORN, flag)
-    assert (exc_info.value.option, TORN in exc_info.value.cause) == (flag, True)
-    with pytest.raises(PlanError) as exc_info:
-        parsed(Scenario.parse, TORN, "--scenario")
-    assert TORN in exc_info.value.cause and exc_info.value.remedy
-
-
-def test_an_option_of_a_runtime_is_named() -> None:
-    sweep = Sweep(models=("mlp",), options={"fake.latency_us": (TORN,)})
-    with pytest.raises(PlanError) as exc_info:
-        reject_unknown_options(sweep, ["fake"])
-    assert exc_info.value.option == "fake.latency_us"
-    assert TORN in exc_info.value.cause and exc_info.value.remedy
-
-
-def test_a_plan_names_the_key_once() -> None:
-    plan = {"sweeps": [{"models": ["mlp"], "scenarios": [TORN]}]}
-    with pytest.raises(PlanError) as exc_info:
-        parse_plan(plan, "the plan p.toml")
-    assert exc_info.value.cause.count("scenario") == 1
-    assert TORN in exc_info.value.cause and exc_info.value.remedy
 
 
 def test_a_session_entry_is_an_option_like_others_unless_graphlap_sets_it() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +11,15 @@ from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.scenario import Batcher
 from app.formatting.case_labels import labels
-from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand, reject_without_gaps
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
-from app.plan.plan_files import load_plan, plan_toml
-from app.plan.runtime_options import with_search_values
 from app.plan.settings.setting import idle_sweep
 from app.plan.settings.sweep import Sweep
 from app.sweep.scheduling.round_jobs import points
 from tests.app.sweep.sweeps import write_add_graph
-
-GRID = {"sweeps": [{"models": ["mlp"], "runtimes": ["fake"]}]}
 
 
 def asked(word: str) -> Plan:
@@ -37,27 +31,6 @@ def asked(word: str) -> Plan:
 )
 def test_a_deadline_is_a_time_with_its_unit(word: str, deadline_us: float) -> None:
     assert asked(word).deadline_us == deadline_us
-
-
-@pytest.mark.parametrize("word", ["100", "0us", "-5us", "5min", "2d", "1e3us", "", "90000s"])
-def test_what_is_no_deadline_is_refused_with_a_form_that_is(word: str) -> None:
-    with pytest.raises(PlanError, match="write it like 100us or 2ms"):
-        asked(word)
-
-
-@pytest.mark.parametrize("value", [0, -1.0, "100us", float("inf")])
-def test_a_plan_file_with_an_impossible_one_is_refused(value: object) -> None:
-    with pytest.raises(PlanError, match="deadline_us"):
-        parse_plan({**GRID, "deadline_us": value}, "the plan")
-
-
-@pytest.mark.parametrize("word", ["100us", "0.1us", "12345.678us", "3s"])
-def test_it_survives_a_command_line_and_a_plan_file(word: str, tmp_path: Path) -> None:
-    plan = asked(word)
-    assert f"--deadline {plan.deadline_us:.15g}us" in command_line(plan, tmp_path)
-    file = tmp_path / "again.toml"
-    file.write_text(plan_toml(plan), "utf-8")
-    assert load_plan(file).deadline_us == plan.deadline_us
 
 
 def plan_of(*flags: str) -> Plan:
@@ -87,19 +60,6 @@ def test_gaps_come_after_the_scenarios_that_are_asked_for() -> None:
     assert sweep.scenarios == ("paced:1000us", "paced:2000us")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "20us", "20us-1s", "1s..20us", "20us..20us", "0us..1s", "20..30", "20us..1h", ".."]
-)
-def test_what_is_no_range_is_refused_in_one_sentence(text: str) -> None:
-    with pytest.raises(PlanError, match=r"is no range of gaps: write it like 20us\.\.1s"):
-        plan_of(f"--idle-sweep={text}")
-
-
-def test_gaps_that_no_round_could_time_are_refused() -> None:
-    with pytest.raises(PlanError, match="gaps too long to measure: use at most 60s"):
-        plan_of("--idle-sweep", "1s..61s")
-
-
 def test_a_picture_without_gaps_is_refused_before_anything_is_measured() -> None:
     reject_without_gaps(plan_of("--idle-sweep", "1ms..5ms"))
     with pytest.raises(PlanError, match=r"fewer than three: add --idle-sweep 20us\.\.1s"):
@@ -109,19 +69,6 @@ def test_a_picture_without_gaps_is_refused_before_anything_is_measured() -> None
 def plan(scenario: str, runtime: str = "fake", profile: str = "glance") -> Plan:
     sweep = Sweep(models=("mlp",), runtimes=(runtime,), scenarios=(scenario,))
     return Plan(sweeps=(sweep,), profile=profile)
-
-
-@pytest.mark.parametrize(
-    ("scenario", "told"),
-    [
-        ("rate:9/s", r"^rate:9/s brings 9 requests in the 1 s .* use at least 10/s"),
-        ("poisson:0.01/s", r"brings 0\.01 requests"),
-        ("burst:8@10s", r"brings 0\.8 requests"),
-    ],
-)
-def test_requests_that_come_too_rarely_are_refused(scenario: str, told: str) -> None:
-    with pytest.raises(PlanError, match=told):
-        expand(plan(scenario))
 
 
 def test_what_a_longer_round_or_a_simulated_one_has_enough_of_is_measured() -> None:
@@ -140,44 +87,6 @@ def test_conditions_are_an_axis_of_the_grid() -> None:
     expanded_cases = expand(plan_from_options(parse(flags)))
     assert [str(case.condition) for case in expanded_cases] == ["none", "cold:64MB", "cold:1MB"]
     assert len({case.case_id for case in expanded_cases}) == 3
-
-
-def test_without_a_condition_nothing_changes() -> None:
-    (case,) = cases({})
-    assert cases({"conditions": ["none"]}) == (case,)
-    assert "condition" not in case.identity
-
-
-@pytest.mark.parametrize(
-    ("grid", "plan", "told"),
-    [
-        ({"conditions": ["cold:1KB"]}, {}, "'cold:1KB' is less than a page: use at least 4KiB"),
-        ({"conditions": []}, {}, "conditions is empty"),
-        (
-            {"conditions": ["cold:1MB"], "scenarios": ["rate:200/s"]},
-            {},
-            "rate has no pauses: use --scenario closed_loop or paced",
-        ),
-        ({"conditions": ["cold:900TB"]}, {}, "more than a quarter of this machine's memory: use"),
-        ({"conditions": ["with:mlpp"]}, {}, "did you mean"),
-        ({"conditions": ["with:nothing.onnx"]}, {}, "no file matches 'nothing.onnx'"),
-        (
-            {"conditions": ["with:mlp"]},
-            {"input_range": {"x": (0, 1)}},
-            "as it is, and the files or nodes apply to all models: remove your files",
-        ),
-    ],
-)
-def test_what_makes_no_sense_is_refused(
-    grid: dict[str, Any], plan: dict[str, Any], told: str
-) -> None:
-    with pytest.raises(PlanError, match=told):
-        cases(grid, **plan)
-
-
-def test_a_bad_word_of_the_flag_is_told_with_it() -> None:
-    with pytest.raises(PlanError, match="--condition 'warm' is not known: use none, cold:64MB"):
-        plan_from_options(parse(["--models", "mlp", "--condition", "warm"]))
 
 
 def test_the_estimate_counts_what_a_long_round_takes() -> None:
@@ -215,21 +124,6 @@ def test_several_batchers_are_cases_of_their_own_and_their_labels_tell_them_apar
     ]
 
 
-def test_a_plan_without_a_batcher_has_the_cases_that_it_had() -> None:
-    (case,) = expand(batcher_plan())
-    assert case.batcher is None
-    assert "batcher" not in case.identity
-
-
-def test_the_command_line_and_the_plan_file_say_the_same_batchers(tmp_path: Path) -> None:
-    plan = batcher_plan(batcher=SEVERAL)
-    words = shlex.split(command_line(plan, tmp_path).partition(" run ")[2])
-    assert words.count("--batcher") == len(SEVERAL)
-    assert plan_from_options(parse(words)) == plan
-    (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
-    assert load_plan(tmp_path / "p.toml").sweeps == plan.sweeps
-
-
 def test_a_model_is_exported_for_every_batch_that_is_sent() -> None:
     with_batcher, plain_case = expand(batcher_plan(batcher=["max=6,wait=1ms", "none"]))
     assert [point["batch"] for point in points(with_batcher)] == [1, 2, 4, 6]
@@ -242,23 +136,6 @@ def test_an_axis_of_another_name_may_be_the_batch(tmp_path: Path) -> None:
     assert list(points(case)) == [{"N": 1}, {"N": 2}]
 
 
-@pytest.mark.parametrize(
-    ("grid", "told"),
-    [
-        ({"scenarios": ["closed_loop"]}, "closed_loop waits for answers"),
-        ({"scenarios": ["rate:9/s", "paced:1ms"]}, "paced:1000us waits for answers"),
-        ({"scenarios": ["multistream:8"]}, "multistream:8 waits for answers"),
-        ({"batch_size": [4]}, "the batch is 4: remove --batch, or make it 1"),
-        ({"axes": {"batch": [1, 2]}}, "the batch is 2"),
-        ({"options": {"fake.sessions": [1, 2]}}, "one server, and fake.sessions makes several"),
-    ],
-)
-def test_what_goes_with_no_batcher_is_told_in_one_sentence(grid: dict[str, Any], told: str) -> None:
-    plan = batcher_plan(batcher=["max=8,wait=2ms"], **grid)
-    with pytest.raises(PlanError, match=told):
-        expand(plan)
-
-
 def test_a_search_begins_without_a_batcher() -> None:
     grid = {"models": ["mlp"], "runtimes": ["fake"], "batcher": ["max=8,wait=2ms", "none"]}
     (case,) = expand(parse_plan({"slo": "p99=5ms", "sweeps": [grid]}, "the plan"))
@@ -269,15 +146,6 @@ def test_a_model_whose_batch_is_fixed_is_named(tmp_path: Path) -> None:
     path = write_add_graph(tmp_path / "fixed.onnx", (2, 3))
     with pytest.raises(PlanError, match=r"fixed\.onnx has no open batch axis"):
         expand(batcher_plan(models=["mlp", str(path)], batcher=["max=8,wait=2ms"]))
-
-
-@pytest.mark.parametrize("word", ["max=8", "max=0,wait=1ms", "8"])
-def test_a_word_that_is_no_batcher_is_refused_with_a_remedy(word: str) -> None:
-    with pytest.raises(PlanError, match=r"use (none|max=1)"):
-        batcher_plan(batcher=[word])
-    flags = f"--headless --models mlp --scenario rate:9/s --batcher {word}"
-    with pytest.raises(PlanError, match=r"use (none|max=1)"):
-        plan_from_options(parse(flags.split()))
 
 
 def replicas_plan_of(*flags: str) -> Plan:
@@ -306,23 +174,6 @@ def test_a_runtime_without_sessions_is_measured_with_one() -> None:
     assert sessions == [("fake", 1), ("fake", 2), ("fpga", 1)]
 
 
-def test_the_command_line_of_such_a_plan_says_replicas(tmp_path: Path) -> None:
-    line = command_line(replicas_plan_of("--runtimes", "fake", "--replicas", "2,4"), tmp_path)
-    assert "--replicas 2,4" in line
-
-
-@pytest.mark.parametrize(
-    ("flags", "sentence"),
-    [
-        (("--runtimes", "fpga"), "fpga can't run several sessions at once"),
-        (("--runtimes", "fake", "--option", "fake.sessions=2"), "both set the number of sessions"),
-    ],
-)
-def test_replicas_that_make_no_sense_are_refused(flags: tuple[str, ...], sentence: str) -> None:
-    with pytest.raises(PlanError, match=sentence):
-        expand(replicas_plan_of(*flags, "--replicas", "2"))
-
-
 def told(*flags: str) -> list[tuple[str, object]]:
     cases = expand(replicas_plan_of(*flags))
     return [(case.runtime, case.options.get("sessions")) for case in cases]
@@ -341,30 +192,6 @@ def test_without_replicas_there_is_a_session_on_each_device() -> None:
     assert told(*three) == [("fake:0+1", None), ("fake:0+1", 4), ("fake:0+1", 6)]
 
 
-@pytest.mark.parametrize(
-    ("flags", "sentence"),
-    [
-        (("fake:0+1", "--replicas", "3"), "is 2 devices, and 3 sessions .*: give --replicas 2, or"),
-        (("fake:0+1", "--replicas", "1"), "is 2 devices, and 1 session can't be dealt evenly"),
-        (("fake:0+1", "--option", "fake.sessions=3"), "and 3 sessions .*: give sessions=2 or"),
-        (("fake:0+1", "--option", "fake.sessions=1"), "and 1 session can't be dealt evenly"),
-        (("fake:0+9",), "fake has no device '9'"),
-        (("ort-cpu:0+1",), "ort-cpu has no device '0'"),
-        (("fpga:v80+v80",), "several simulated cards"),
-        (("fake:0+1", "--tune", "p99"), "tune searches the options of one device"),
-    ],
-)
-def test_what_devices_can_not_share_is_refused(flags: tuple[str, ...], sentence: str) -> None:
-    with pytest.raises(PlanError, match=sentence):
-        expand(with_search_values(replicas_plan_of("--runtimes", *flags)))
-
-
 def test_sessions_that_only_some_can_deal_are_a_row() -> None:
     flags = ("--runtimes", "fake:0,fake:0+1", "--option", "fake.sessions=1,2")
     assert told(*flags)[2:] == [("fake:0+1", 1), ("fake:0+1", None)]
-
-
-@pytest.mark.parametrize("word", ["0", "65", "2.5", "two"])
-def test_a_number_that_is_none_is_refused(word: str) -> None:
-    with pytest.raises(PlanError, match="replicas"):
-        replicas_plan_of("--runtimes", "fake", "--replicas", word)

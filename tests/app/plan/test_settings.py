@@ -215,6 +215,8 @@ def test_all_settings_survive_a_plan_file(
 
 
 SAID = {
+    "models": st.sampled_from([["mlp"], ["lstm_tiny_seq", "mlp"]]),
+    "sequence_length": st.just([4, 16]),
     "options": st.sampled_from(
         [{"fake.latency_us": [1e-07, 1234567.125]}, {"fake.fail": ["none", "crash"]}]
     ),
@@ -225,7 +227,7 @@ SAID = {
     "wait_policy": OF_GRID["wait_policy"],
     "conditions": st.sampled_from([["cold:4097B"], ["sustained:1.0625s"], ["none", "with:mlp"]]),
 }
-"""What a grid of the model `mlp` can have, so that the plan has cases."""
+"""What a grid of these models can have, so that the plan has cases."""
 NOT_ALONE = {
     "name", "cluster", "per_host", "send_code", "insecure_cluster", "environments", "accuracy",
     "weights", "inputs", "calibration", "from_nodes", "to_nodes", "custom_ops", "baseline",
@@ -259,13 +261,13 @@ def _ids(plan: Plan) -> list[str] | None:
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(plan=_some({k: v for k, v in OF_PLAN.items() if k not in ("name", "cluster")}, 4),
-       grid=_some(SAID, 4))  # fmt: skip
+       grids=st.lists(_some(SAID, 4), min_size=1, max_size=2))  # fmt: skip
 def test_all_settings_survive_the_command(
-    plan: dict[str, Any], grid: dict[str, Any], tmp_path: Path
+    plan: dict[str, Any], grids: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    sweep = {"models": ["mlp"], "runtimes": ["fake"], **grid}
+    sweeps = [{"models": ["mlp"], "runtimes": ["fake"], **grid} for grid in grids]
     try:
-        read = parse_plan({**plan, "name": "sweep", "sweeps": [sweep]}, "test")
+        read = parse_plan({**plan, "name": "sweep", "sweeps": sweeps}, "test")
     except PlanError:
         return
     again, _ = _again(read, tmp_path)

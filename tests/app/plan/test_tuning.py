@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,12 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.cases.objectives import MAXIMUM_ROUNDS, Target
-from app.plan.command import command_line
+from app.cases.objectives import MAXIMUM_ROUNDS
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
-from app.plan.plan_files import load_plan, plan_toml
 from app.plan.runtime_options import space_of, with_search_values
 from exporters.types import PRECISIONS
 from runtimes import registry
@@ -46,17 +43,6 @@ def test_flags_leave_threads_free_and_with_an_error_precisions_too() -> None:
     assert plan.sweeps[0].threads == (1,)
     assert plan.sweeps[0].precisions == ("int8",)
     assert plan.max_error == 0.02
-
-
-def test_it_survives_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
-    plan = from_flags("--tune", "throughput@p99=10ms", "--max-error", "2%", "--runtimes", "fake")
-    line = command_line(plan, tmp_path)
-    assert "--plan" not in line
-    assert plan_from_options(parse(shlex.split(line.partition(" run ")[2]))) == plan
-    (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
-    assert load_plan(tmp_path / "p.toml").model_dump(exclude={"name"}) == plan.model_dump(
-        exclude={"name"}
-    )
 
 
 def test_every_tuned_option_of_each_runtime_is_spelled_out() -> None:
@@ -129,48 +115,11 @@ def test_rounds_are_those_of_the_final_comparison() -> None:
     assert estimate(plan_of()).search
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"tune": "fast"}, "'fast' is no goal"),
-        ({"tune": "throughput@p99=0ms"}, "leaves no time"),
-        (
-            {"sweeps": [{**GRID, "runtimes": ["fake", "fpga:v80"]}]},
-            "the clock of fpga:v80 is simulated",
-        ),
-    ],
-)
-def test_what_no_search_can_keep_is_refused_with_a_remedy(
-    values: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(PlanError, match=said) as refusal:
-        with_search_values(plan_of(**values))
-        expand(plan_of(**values))
-    assert refusal.value.remedy
-
-
 SLO_GRID = {"models": ["mlp"], "runtimes": ["fake"]}
 
 
 def slo_plan(**values: Any) -> Plan:
     return parse_plan({"sweeps": [SLO_GRID], **values}, "the plan")
-
-
-def test_the_flag_says_what_the_plan_says() -> None:
-    words = ["--models", "mlp", "--runtimes", "fake", "--slo", "p99.9=0.5s"]
-    flags = plan_from_options(parse(words))
-    assert flags == slo_plan(slo="p99.9=500ms")
-    assert flags.target == Target(99.9, 500_000.0)
-    assert slo_plan().target is None
-
-
-def test_a_rate_target_survives_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
-    plan = slo_plan(slo="mean=250us", rounds=12)
-    line = command_line(plan, tmp_path)
-    assert "--plan" not in line
-    assert plan_from_options(parse(shlex.split(line.partition(" run ")[2]))).slo == plan.slo
-    (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
-    assert load_plan(tmp_path / "p.toml").slo == plan.slo
 
 
 def test_rounds_are_the_most_at_a_rate_whatever_the_profile_has() -> None:
@@ -189,38 +138,6 @@ def test_how_a_gap_is_waited_out_holds_for_the_rates_to_come() -> None:
     (search_case,) = expand(slo_plan(slo="p99=5ms", sweeps=[grid]))
     (closed_case,) = expand(slo_plan(sweeps=[grid]))
     assert (search_case.wait_policy, closed_case.wait_policy) == ("sleep", "spin")
-
-
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"slo": "p99"}, "slo 'p99' is no target"),
-        ({"slo": "p99=0ms"}, "leaves no time"),
-        ({"slo": "p100=5ms"}, "between 0 and 100"),
-    ],
-)
-def test_what_no_rate_search_can_keep_is_refused_with_a_remedy(
-    values: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(PlanError, match=said) as refusal:
-        expand(slo_plan(**values))
-    assert refusal.value.remedy
-
-
-def test_the_flags_say_what_the_plan_says() -> None:
-    words = "--models mlp --runtimes fake --percentiles p50,99.99 --ci-width p50=1%,99.99=0.2"
-    flags = plan_from_options(parse(words.split()))
-    assert flags == slo_plan(percentiles=[50, 99.99], precise={"p50": 0.01, "p99.99": 0.2})
-
-
-def test_both_survive_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
-    plan = slo_plan(percentiles=[99.9, 10], precise={"p99.9": 0.125, "p10": 0.03}, rounds=20)
-    line = command_line(plan, tmp_path)
-    assert "--plan" not in line
-    parsed_plan = plan_from_options(parse(shlex.split(line.partition(" run ")[2])))
-    assert (parsed_plan.percentiles, parsed_plan.precise) == (plan.percentiles, plan.precise)
-    (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
-    assert load_plan(tmp_path / "p.toml").precise == plan.precise
 
 
 def test_rounds_are_the_most_of_a_precise_plan() -> None:
@@ -249,38 +166,3 @@ def test_chosen_percentiles_are_told_beside_the_default_ones() -> None:
     assert quantiles == {
         "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999,
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"precise": {"p97": 0.01}}, "precise p97 is no percentile of the rows"),
-        ({"precise": {"median": 0.01}}, "precise median is no percentile of the rows"),
-        ({"precise": {"p50": 0}}, "precise p50=0 is no share"),
-        ({"precise": {"p50": 1.5}}, "precise p50=1.5 is no share"),
-        ({"percentiles": [0]}, "percentile 0 is no percentile"),
-        ({"percentiles": [100]}, "percentile 100 is no percentile"),
-        ({"percentiles": [50, 99, 50]}, "percentile 50 is given twice"),
-        ({"percentiles": [99.999999]}, "more than 100,000,000 independent runs"),
-        ({"percentiles": []}, "percentiles is empty"),
-    ],
-)
-def test_what_no_run_can_keep_is_refused_in_one_sentence(values: dict[str, Any], said: str) -> None:
-    with pytest.raises(PlanError) as caught:
-        slo_plan(**values)
-    assert said in str(caught.value)
-    assert caught.value.remedy
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("--ci-width p50", "write it as --ci-width p50=1%,p99=10%"),
-        ("--ci-width p50=narrow", "'narrow' is no share"),
-        ("--percentiles high", "--percentiles high is no percentile"),
-    ],
-)
-def test_a_flag_that_says_nothing_is_answered_with_its_form(words: str, said: str) -> None:
-    with pytest.raises(PlanError) as caught:
-        plan_from_options(parse(["--models", "mlp", *words.split()]))
-    assert said in str(caught.value)

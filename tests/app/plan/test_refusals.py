@@ -1,0 +1,270 @@
+"""Words and values that no run can keep: refused in one sentence with a remedy, nothing written."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.cases.errors import PlanError
+from app.cases.scenario import Scenario
+from app.plan.command_line import parse
+from app.plan.expand import expand
+from app.plan.options import plan_from_options
+from app.plan.plan import EMPTY, checked, parse_plan
+from app.plan.runtime_options import with_search_values
+from app.plan.settings.setting import integer_from, parsed, size_in_bytes
+
+GRID = {"models": ["mlp"], "runtimes": ["fake"]}
+
+FLAGS = [
+    ("--suite starter --plan p.toml", "two plans"),
+    ("--mod mlp", "--mod is not known"),
+    ("--suite starter --models mlpp", "did you mean 'mlp'?"),
+    ("--option fake.fail", "write it as --option runtime.name=value"),
+    ("--option fake.latency_us=inf", "latency_us"),
+    ("--option fake.latency_us=1,nan", "latency_us"),
+    ("--scenario paced:5", "paced:5"),
+    (f"--scenario multistream:{'9' * 5000}", "multistream"),
+    ("--tolerance=-1", "--tolerance -1 is no number"),
+    ("--tolerance nan", "--tolerance nan is no number"),
+    ("--tolerance inf", "--tolerance inf is no number"),
+    ("--input-range x=0:inf", "--input-range"),
+    ("--input-range x=nan:1", "--input-range"),
+    ("--input-range x=-1.7e308:1.7e308", "x"),
+    ("--threshold nan%", "--threshold"),
+    ("--max-error 1e99999999999999999999%", "--max-error"),
+    ("--percentiles high", "--percentiles high is no percentile"),
+    ("--percentiles 1e-13", "percentile"),
+    ("--percentiles 99.9999999999999", "percentile"),
+    ("--percentiles nan", "percentile"),
+    ("--percentiles inf", "percentile"),
+    ("--ci-width p50", "write it as --ci-width p50=1%,p99=10%"),
+    ("--ci-width p50=narrow", "'narrow' is no share"),
+    ("--ci-width p50=nan%", "'nan%' is no share"),
+    *(
+        (f"--deadline={word}", "write it like 100us or 2ms")
+        for word in ("100", "0us", "-5us", "5min", "1e3us", "''", "90000s", f"{'9' * 400}us")
+    ),
+    (f"--time-limit 0.{'0' * 400}1", "--time-limit"),
+    (f"--memory-limit {'9' * 5000}GiB", "--memory-limit"),
+    (f"--rounds {'9' * 5000}", "--rounds"),
+    (f"--seed {'9' * 5000}", "--seed"),
+    (f"--cores {'9' * 5000}", "cores"),
+    ("--inputs '~nobody-at-all/x.npz'", "~nobody-at-all"),
+    (f"--inputs {'x' * 5000}", "xxx"),
+    (f"--weights {'x' * 5000}", "xxx"),
+    (f"--condition shapes:{'x' * 5000}", "xxx"),
+    ("--condition 'shapes:~nobody-at-all/x.csv'", "~nobody-at-all"),
+    ("--condition warm", "--condition 'warm' is not known: use none, cold:64MB"),
+    *(
+        (f"--idle-sweep='{text}'", "is no range of gaps: write it like 20us..1s")
+        for text in ("", "20us", "20us-1s", "1s..20us", "20us..20us", "0us..1s", "20..30", "..")
+    ),
+    ("--idle-sweep 1s..61s", "gaps too long to measure: use at most 60s"),
+    *(
+        (f"--scenario rate:9/s --batcher {word}", "use max=1" if "=0" in word else "use none")
+        for word in ("max=8", "max=0,wait=1ms", "8")
+    ),
+    ("--runtimes fpga --replicas 2", "fpga can't run several sessions at once"),
+    ("--option fake.sessions=2 --replicas 2", "both set the number of sessions"),
+    *((f"--replicas {word}", "replicas") for word in ("0", "65", "2.5", "two")),
+    ("--runtimes fake:0+1 --replicas 3", "is 2 devices, and 3 sessions"),
+    ("--runtimes fake:0+1 --replicas 1", "is 2 devices, and 1 session can't be dealt evenly"),
+    ("--runtimes fake:0+1 --option fake.sessions=3", "and 3 sessions"),
+    ("--runtimes fake:0+1 --option fake.sessions=1", "and 1 session can't be dealt evenly"),
+    ("--runtimes fake:0+9", "fake has no device '9'"),
+    ("--runtimes ort-cpu:0+1", "ort-cpu has no device '0'"),
+    ("--runtimes fpga:v80+v80", "several simulated cards"),
+    ("--runtimes fake:0+1 --tune p99", "tune searches the options of one device"),
+    ("--runtimes fake,ort-cpu --baseline ort-cp", "did you mean 'ort-cpu'"),
+    ("--runtimes ort-cpu --baseline ort-cpu", "every case is of the baseline 'ort-cpu'"),
+    ("--baseline fake.latency_us=many", "the baseline 'fake.latency_us=many': "),
+    ("--runtimes fake,ort-cpu --baseline @old", "'@old' is no case of this plan"),
+    ("--models mlp,cnn_tiny_seq --batch 1 --baseline mlp", "in that alone"),
+    ("--models 'null(mlp)'", "null(mlp)"),
+    ("--runtimes fake@a --python 'a b=python'", "is not valid"),
+    ("--runtimes fake@a --python a", "name=python"),
+]
+"""Laid over a plan of the model `mlp` on the runtime `fake`."""
+
+OF_GRID: list[tuple[dict[str, Any], str]] = [
+    ({"batchsize": [1]}, "did you mean 'batch_size'?"),
+    ({"scenario": ["closed_loop"]}, "did you mean 'scenarios'?"),
+    *(({"batch_size": [value]}, "batch_size") for value in (0, -1, "x", 1.5, True)),
+    ({"sequence_length": [0]}, "sequence_length"),
+    ({"threads": [-1]}, "threads"),
+    ({"threads": []}, "threads"),
+    ({"axes": {"height": [-1]}}, "height"),
+    ({"axes": {"bach": [1]}}, "did you mean 'batch'"),
+    ({"axes": {"a\0": [1]}}, "NUL"),
+    ({"sequence_length": [4]}, "sequence axis"),
+    ({"precisions": ["fp4"]}, "precisions"),
+    ({"runtimes": ["ort-cpu"], "precisions": ["fp16"]}, "computes fp16 graphs in fp32"),
+    ({"scenarios": ["paced"]}, "paced"),
+    ({"scenarios": ["paced:-1us"]}, "paced:-1us"),
+    ({"scenarios": ["rate:9/s"]}, "rate:9/s brings 4.5 requests"),
+    ({"scenarios": ["poisson:0.01/s"]}, "brings 0.005 requests"),
+    ({"scenarios": ["burst:8@10s"]}, "brings 0.4 requests"),
+    ({"wait_policy": "doze"}, "idle_policy"),
+    ({"models": []}, "models"),
+    ({"models": ["cnn_tinny"]}, "did you mean 'cnn_tiny'"),
+    ({"models": ["missing/*.onnx"]}, "no file matches"),
+    *(({"models": [name]}, "models") for name in ("a\0.onnx", "f.py:f\0", "hf:a\0", "\0")),
+    ({"runtimes": ["ort-cpuu"]}, "did you mean 'ort-cpu'"),
+    ({"runtimes": ["ort-cpu:1"]}, "has no device '1': write ort-cpu alone"),
+    ({"runtimes": ["ort-cpu@2"]}, "there is no environment called '2'"),
+    ({"runtimes": ["fpga:v8"]}, "the nearest is 'v80'"),
+    ({"runtimes": ["fpga:a\0.toml"]}, "runtimes"),
+    ({"runtimes": ["tensorrt-rtx:sm89"]}, "add --check"),
+    ({"runtimes": ["ort-ep"]}, "none is named: write ort-ep:"),
+    ({"runtimes": ["ort-ep:/gone.so"]}, "there is no file /gone.so"),
+    ({"runtimes": ["ort-ep:onnxruntime-ep-x"]}, "did you mean onnxruntime_ep_x"),
+    ({"runtimes": ["ort-ep:numpy"], "options": {"ort-ep.device": ["tpu"]}}, "npu"),
+    ({"runtimes": ["ort-ep:numpy"], "options": {"ort-ep.": ["1"]}}, "no option ''"),
+    ({"options": {"fake.latency": [1]}}, "did you mean 'latency_us'"),
+    ({"options": {"fake.fail": ["most"]}}, "use one of "),
+    ({"options": {"fail": ["none"]}}, "names no runtime"),
+    ({"options": {"ort-cpu.memory_arena": [True]}}, "not measured"),
+    ({"options": {"fake.fail": ["a\0"]}}, "fake.fail"),
+    ({"options": {"fake.latency_us": ["a; b: c"]}}, "a; b: c"),
+    ({"scenarios": ["a; b: c"]}, "a; b: c"),
+    ({"conditions": []}, "conditions is empty"),
+    ({"conditions": ["shapes:a\0"]}, "conditions"),
+    ({"conditions": ["with:a\0"]}, "conditions"),
+    ({"conditions": ["cold:1KB"]}, "'cold:1KB' is less than a page: use at least 4KiB"),
+    ({"conditions": ["cold:1MB"], "scenarios": ["rate:200/s"]}, "rate has no pauses"),
+    ({"conditions": ["cold:900TB"]}, "more than a quarter of this machine's memory: use"),
+    ({"conditions": ["with:mlpp"]}, "did you mean"),
+    ({"conditions": ["with:nothing.onnx"]}, "no file matches 'nothing.onnx'"),
+]
+
+BATCHED = {"batcher": ["max=8,wait=2ms"], "scenarios": ["poisson:200/s"]}
+
+OF_GRID += [
+    ({**BATCHED, "scenarios": ["closed_loop"]}, "closed_loop waits for answers"),
+    ({**BATCHED, "scenarios": ["rate:200/s", "paced:1ms"]}, "paced:1000us waits for answers"),
+    ({**BATCHED, "scenarios": ["multistream:8"]}, "multistream:8 waits for answers"),
+    ({**BATCHED, "batch_size": [4]}, "the batch is 4: remove --batch, or make it 1"),
+    ({**BATCHED, "axes": {"batch": [1, 2]}}, "the batch is 2"),
+    ({**BATCHED, "options": {"fake.sessions": [1, 2]}}, "one server, and fake.sessions makes"),
+]
+
+OF_PLAN: list[tuple[dict[str, Any], str]] = [
+    ({"seeed": 1}, "did you mean 'seed'?"),
+    ({"profile": "quik"}, "did you mean 'quick'?"),
+    ({"sweeps": []}, "sweeps"),
+    ({"rounds": 0}, "rounds"),
+    ({"seed": -1}, "seed"),
+    ({"name": "../elsewhere"}, "name"),
+    *(({"deadline_us": value}, "deadline") for value in (0, -1.0, "100us")),
+    ({"time_limit_s": 0}, "time_limit"),
+    ({"cores": "2-"}, "'2-' is no list of cores: write it as 2,3 or 2-5"),
+    ({"cores": [2, 3]}, "cores = [2, 3] is not valid"),
+    ({"realtime": 0}, "realtime = 0 is not valid"),
+    ({"realtime": 100}, "realtime = 100 is not valid"),
+    ({"lock_memory": "yes"}, "lock_memory = 'yes' is not valid"),
+    ({"tune": "fast"}, "'fast' is no goal"),
+    ({"tune": "throughput@p99=0ms"}, "leaves no time"),
+    ({"tune": "p99", "sweeps": [{**GRID, "runtimes": ["fake", "fpga:v80"]}]}, "is simulated"),
+    ({"slo": "p99"}, "slo 'p99' is no target"),
+    ({"slo": "p99=0ms"}, "leaves no time"),
+    ({"slo": "p100=5ms"}, "between 0 and 100"),
+    ({"precise": {"p97": 0.01}}, "precise p97 is no percentile of the rows"),
+    ({"precise": {"median": 0.01}}, "precise median is no percentile of the rows"),
+    ({"precise": {"p50": 0}}, "precise p50=0 is no share"),
+    ({"precise": {"p50": 1.5}}, "precise p50=1.5 is no share"),
+    ({"percentiles": [0]}, "percentile 0 is no percentile"),
+    ({"percentiles": [100]}, "percentile 100 is no percentile"),
+    ({"percentiles": [50, 99, 50]}, "percentile 50 is given twice"),
+    ({"percentiles": [99.999999]}, "more than 100,000,000 independent runs"),
+    ({"percentiles": []}, "percentiles is empty"),
+    ({"check": True, "sweeps": [{**GRID, "conditions": ["cold:64MB"]}]}, "--condition cannot"),
+    (
+        {"input_range": {"x": [0, 1]}, "sweeps": [{**GRID, "conditions": ["with:mlp"]}]},
+        "the files or nodes apply to all models: remove your files",
+    ),
+    *(
+        ({key: "a\0b"}, key)
+        for key in ("name", "weights", "inputs", "calibration", "accuracy", "baseline", "slo")
+    ),
+    ({"cluster": "a\0b"}, "cluster"),
+    ({"custom_ops": ["a\0b"]}, "custom_ops"),
+    ({"from_nodes": ["a\0b"]}, "from_node"),
+    ({"environments": {"spring": "a\0b"}}, "spring"),
+    ({"states": {"a\0b": "c"}}, "NUL"),
+    ({"input_range": {"a\0b": [0, 1]}}, "NUL"),
+]
+
+NUMBERS: list[Any] = [
+    lambda end, key=key: {key: end}
+    for key in ("time_limit_s", "budget_s", "deadline_us", "max_error", "tolerance", "band")
+]
+NUMBERS += [
+    lambda end: {"percentiles": [50, end]},
+    lambda end: {"precise": {"p50": end}},
+    lambda end: {"input_range": {"x": [0, end]}},
+    lambda end: {"sweeps": [{**GRID, "options": {"fake.latency_us": [1.0, end]}}]},
+]
+
+
+def refused(error: PlanError, said: str) -> None:
+    text = str(error)
+    assert said in text
+    assert "\n" not in text and "\0" not in text
+    assert error.cause and error.remedy
+
+
+@pytest.mark.parametrize(("flags", "said"), FLAGS, ids=lambda text: text[:50])
+def test_words_of_a_command_are_refused(flags: str, said: str) -> None:
+    words = shlex.split(f"--headless {flags}")
+    for flag, value in ({"--models": "mlp", "--runtimes": "fake"}).items():
+        words += [] if flag in words or "--suite" in words else [flag, value]
+    with pytest.raises(PlanError) as exc_info:
+        expand(with_search_values(plan_from_options(parse(words))))
+    refused(exc_info.value, said)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [*(({"sweeps": [{**GRID, **grid}]}, said) for grid, said in OF_GRID), *OF_PLAN],
+    ids=str,
+)
+def test_values_of_a_plan_are_refused(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(PlanError) as exc_info:
+        plan = parse_plan({"profile": "brief", "sweeps": [GRID], **values}, "the plan")
+        expand(with_search_values(plan))
+    refused(exc_info.value, said)
+
+
+@pytest.mark.parametrize("end", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("values", NUMBERS)
+def test_a_number_that_is_not_finite_is_refused(values: Any, end: float) -> None:
+    with pytest.raises(PlanError) as exc_info:
+        parse_plan({"sweeps": [GRID], **values(end)}, "the plan")
+    refused(exc_info.value, "")
+
+
+def test_an_empty_draft_is_no_plan_and_says_what_is_missing() -> None:
+    with pytest.raises(PlanError, match="models"):
+        checked(EMPTY)
+
+
+@pytest.mark.parametrize(
+    ("read", "flag"),
+    [
+        (size_in_bytes, "--memory-limit"),
+        (integer_from(1), "--rounds"),
+        (Scenario.parse, "--scenario"),
+    ],
+)
+def test_a_cause_with_a_semicolon_is_whole(read: Callable[[str], Any], flag: str) -> None:
+    torn = "a; b: c"
+    with pytest.raises(PlanError) as exc_info:
+        parsed(read, torn, flag)
+    error = exc_info.value
+    assert error.option == flag and error.remedy
+    assert torn in error.cause and torn not in error.remedy
