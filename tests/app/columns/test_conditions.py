@@ -26,8 +26,7 @@ from app.workers.lanes import OneLane
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import codes, diagnostic
 from runtimes.base import Arrays, Lane
-from tests.app.columns.filled import MODEL
-from tests.app.columns.filled_asked import FIRST, cases_asked_for, fill_asked_for
+from tests.app.columns.filled import FIRST, MODEL, cases_asked_for, fill_asked_for
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 
 SLEEPING = replace(CASE, model="net", scenario=Scenario.parse("paced:1ms"), wait_policy="sleep")

@@ -56,14 +56,6 @@ def test_what_an_operator_holds_and_reaches_survives_its_file(tmp_path: Path) ->
     assert replace(times, ops=(first_operator,)).high_water is None
 
 
-def test_a_table_of_an_earlier_version_is_read(tmp_path: Path) -> None:
-    with new_run(tmp_path / "run", [CASE]) as folder:
-        line = write_operators(folder, OperatorTimes("case", "wall", 7, OPS))
-    path = tmp_path / "run" / line.file
-    path.write_text("node,op,time_us,share,engine_name\na,Gemm,3.0,0.75,k1\n")
-    assert read_operators(tmp_path / "run", line).ops == OPS[:1]
-
-
 @pytest.mark.parametrize(
     ("total_us", "facts", "code"),
     [

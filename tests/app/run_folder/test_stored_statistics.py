@@ -171,44 +171,20 @@ def test_a_second_reader_reads_and_computes_nothing_and_has_the_same_rows(
 
 
 def test_the_same_run_is_read_with_and_without_the_store(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Columns of comparisons with it."""
+    folder = written(tmp_path / "run", PLAN.model_copy(update={"baseline": CASE.runtime}))
     rows_of(folder)
     monkeypatch.chdir(folder.parent)
     first, second = (read_intact(Path("run"), from_cache) for from_cache in (False, True))
     assert second.run.store is not None
+    assert Rows().measured(second.run) == Rows().measured(first.run)
     for name in type(first.run).__slots__:
         if name != "store":
             assert getattr(second.run, name) == getattr(first.run, name), name
     assert second.ledger.run.rounds == first.ledger.run.rounds
     assert (second.findings, second.counts) == (first.findings, first.counts)
-
-
-def test_the_same_is_measured_with_and_without_the_store(folder: Path) -> None:
-    first, second = (Rows().measured(read_intact(folder).run) for _ in range(2))
-    assert second == first
-
-
-def test_a_flipped_byte_is_noticed_where_size_and_time_of_the_file_stay(
-    folder: Path, computed_ids: list[str]
-) -> None:
-    first_rows = rows_of(folder)
-    tick()
-    changed_in_place(samples_of(folder))
-    second_rows = rows_of(folder)
-    assert computed_ids == [CASE.case_id] * 2
-    assert second_rows[0]["latency_max_us"] == first_rows[0]["latency_max_us"]
-    assert second_rows[0]["latency_mean_us"] != first_rows[0]["latency_mean_us"]
-    stored_in(folder).unlink()
-    assert rows_of(folder) == second_rows
-
-
-def test_a_copy_is_read_whole(folder: Path, read_names: list[str], tmp_path: Path) -> None:
-    rows_of(folder)
-    copy = shutil.copytree(folder, tmp_path / "copy")
-    read_names.clear()
-    rows_of(copy)
-    assert set(read_names) == {path.name for path in (copy / SAMPLES).iterdir()}
 
 
 @pytest.mark.parametrize("name", ["journal/later.jsonl", "telemetry/a.jsonl", "operators/a.csv"])
@@ -237,56 +213,71 @@ def test_nothing_is_stored_of_files_that_were_just_written(
     assert not stored_in(folder).exists()
 
 
-def test_damaged_samples_are_noticed_though_statistics_are_stored(folder: Path) -> None:
-    rows_of(folder)
-    with samples_of(folder).open("r+b") as file:
+def record_crash(path: Path) -> None:
+    with RunFolder.reopen(path) as run:
+        record(run, CASE, 3, status="crashed", reason="it ended with signal 11")
+
+
+def discard_last(path: Path) -> None:
+    with RunFolder.reopen(path) as run:
+        run.record(DiscardedRound(CASE.case_id, 2, "measured again"))
+
+
+def record_round(path: Path) -> None:
+    with RunFolder.reopen(path) as run:
+        record(run, CASE, 3, [30.0] * 600)
+
+
+def cut_samples(path: Path) -> None:
+    with samples_of(path).open("r+b") as file:
         file.truncate(10 * RECORD.itemsize)
-    run = read_intact(folder).run
-    assert list(run.damaged[CASE.case_id]) == [1]
-    assert Rows().of(run)[0]["rounds"] == 2
-    samples_of(folder).unlink()
-    assert list(read_intact(folder).run.damaged[CASE.case_id]) == [1]
 
 
-def test_a_changed_journal_line_is_noticed(folder: Path, computed_ids: list[str]) -> None:
-    rows_of(folder)
-    (journal,) = (folder / FOLDER).iterdir()
-    text = journal.read_bytes()
-    journal.write_bytes(
-        text.replace(b'"environment":{},"options"', b'"environment":{"load_1min":7.5},"options"')
-    )
+def edit_line(path: Path) -> None:
+    (journal,) = (path / FOLDER).iterdir()
+    loaded = b'"environment":{"load_1min":7.5},"options"'
+    journal.write_bytes(journal.read_bytes().replace(b'"environment":{},"options"', loaded))
     reseal_journal(journal)
-    assert rows_of(folder)[0]["load_1min"] == 7.5
-    assert computed_ids == [CASE.case_id] * 2
 
 
 @pytest.mark.parametrize(
-    ("settings", "column"),
+    ("change", "column"),
     [
-        ({"percentiles": [50.0, 90.0, 95.0, 97.0, 99.0]}, "latency_p97_us"),
-        ({"deadline_us": 20.5}, "deadline_miss_rate"),
-        ({"precise": {"p50": 0.01}}, "stop_reason"),
+        (lambda path: changed_in_place(samples_of(path)), "latency_mean_us"),
+        (cut_samples, "rounds"),
+        (lambda path: samples_of(path).unlink(), "rounds"),
+        (edit_line, "load_1min"),
+        (record_crash, "status"),
+        (discard_last, "rounds"),
+        (record_round, "rounds"),
+        (lambda path: edited_manifest(path, percentiles=[50.0, 97.0]), "latency_p97_us"),
+        (lambda path: edited_manifest(path, deadline_us=20.5), "deadline_miss_rate"),
+        (lambda path: edited_manifest(path, precise={"p50": 0.01}), "stop_reason"),
     ],
 )
-def test_a_changed_setting_is_noticed(
-    folder: Path, computed_ids: list[str], settings: dict[str, Any], column: str
+def test_what_was_changed_is_noticed(
+    folder: Path, change: Callable[[Path], None], column: str
 ) -> None:
-    rows_of(folder)
-    edited_manifest(folder, **settings)
-    row = rows_of(folder)[0]
-    assert computed_ids == [CASE.case_id] * 2
-    assert column in row
+    """A flipped byte also where size and times of the file stay what they were."""
+    before = rows_of(folder)[0]
+    tick()
+    change(folder)
+    after = rows_of(folder)[0]
+    assert after.get(column) != before.get(column)
     stored_in(folder).unlink()
-    assert rows_of(folder)[0] == row
+    assert rows_of(folder)[0] == after
 
 
-def test_another_program_computes_anew(
-    folder: Path, computed_ids: list[str], monkeypatch: pytest.MonkeyPatch
+def test_another_program_and_a_copy_have_their_own_figures(
+    folder: Path, computed_ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows_of(folder)
+    """Nothing is left in the folder that a copy could bring along."""
+    entries, first = sorted(folder.rglob("*")), rows_of(folder)
+    assert sorted(folder.rglob("*")) == entries
+    assert rows_of(shutil.copytree(folder, tmp_path / "copy")) == first
     monkeypatch.setattr(rows, "program", lambda: "another")
-    rows_of(folder)
-    assert computed_ids == [CASE.case_id] * 2
+    assert rows_of(folder) == first
+    assert computed_ids == [CASE.case_id] * 3
 
 
 def test_the_program_is_known_by_the_files_of_its_method(tmp_path: Path) -> None:
@@ -299,25 +290,6 @@ def test_the_program_is_known_by_the_files_of_its_method(tmp_path: Path) -> None
         digests.append(rows.program_digest(tmp_path, ("app/stats", "app/columns/rows.py")))
     assert len(set(digests)) == 2
     assert rows.program_digest(tmp_path, ("app/columns/rows.py",)) not in digests
-
-
-def test_lines_of_no_round_are_noticed_in_rows(folder: Path) -> None:
-    with RunFolder.reopen(folder) as run:
-        rows_of(folder)
-        run.begin({"host": "elsewhere"})
-        record(run, CASE, 3, status="crashed", reason="it ended with signal 11")
-    failed_row = rows_of(folder)[0]
-    assert failed_row["status"] == "crashed"
-    with RunFolder.reopen(folder) as run:
-        run.record(DiscardedRound(CASE.case_id, 3, "measured again"))
-    assert rows_of(folder)[0]["status"] == "ok"
-
-
-def test_a_new_round_counts(folder: Path) -> None:
-    rows_of(folder)
-    with RunFolder.reopen(folder) as run:
-        record(run, CASE, 3, [30.0] * 600)
-    assert rows_of(folder)[0]["rounds"] == 4
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "zeros", "long", "folder"])
@@ -367,13 +339,6 @@ def test_a_resume_with_nothing_left_fills_no_row_and_a_changed_writer_is_noticed
         reseal_journal(journal)
     assert rows_of(folder)[0]["host"] == "elsewhere"
     assert CASE.case_id in filled
-
-
-def test_columns_of_comparisons_are_the_same_from_the_store(tmp_path: Path) -> None:
-    path = written(tmp_path / "run", PLAN.model_copy(update={"baseline": CASE.runtime}))
-    rows = rows_of(path)
-    assert stored_in(path).is_file()
-    assert rows_of(path) == rows
 
 
 def test_a_part_that_names_another_class_is_no_part(folder: Path) -> None:
@@ -439,23 +404,6 @@ Rows().of(read_intact(Path({str(folder)!r})).run)
     assert not list(cache.glob(".*"))
 
 
-def test_two_readers_at_once_both_have_the_rows(folder: Path) -> None:
-    reading = (
-        "import sys; from pathlib import Path; from app.runs.verify import read_intact; "
-        "from app.columns.rows import Rows; from app.run_folder import statistics_store; "
-        "statistics_store.SETTLED_NS = -1; "
-        f"print(Rows().of(read_intact(Path({str(folder)!r})).run)[0]['latency_p50_us'])"
-    )
-    readers = [
-        subprocess.Popen([sys.executable, "-c", reading], cwd=ROOT, stdout=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    outputs = {reader.communicate()[0] for reader in readers}
-    assert [reader.returncode for reader in readers] == [0, 0]
-    assert outputs == {f"{rows_of(folder)[0]['latency_p50_us']}\n".encode()}
-    assert StatisticsStore(folder, rows.program()).load("rows")
-
-
 @pytest.mark.parametrize("error", [28, 30, 13], ids=["full_disk", "read_only", "no_permission"])
 def test_without_a_cache_that_can_be_written_a_run_is_read_all_the_same(
     folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, error: int
@@ -483,24 +431,6 @@ def test_verify_neither_reads_nor_writes_the_store(folder: Path, computed_ids: l
     assert computed_ids == [CASE.case_id]
     assert stored_in(folder).read_bytes() == content
     assert stored_in(folder).stat().st_mtime_ns == status.st_mtime_ns
-
-
-def test_a_reader_leaves_nothing_in_the_folder_and_a_copy_brings_no_figures(
-    folder: Path, computed_ids: list[str], tmp_path: Path
-) -> None:
-    entries = sorted(folder.rglob("*"))
-    rows_of(folder)
-    assert sorted(folder.rglob("*")) == entries
-    copy = shutil.copytree(folder, tmp_path / "copy")
-    assert rows_of(copy) == rows_of(folder)
-    assert computed_ids == [CASE.case_id] * 2
-
-
-def test_a_cache_in_the_place_of_which_a_file_is_stops_no_reader(
-    folder: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "cache").write_text("")
-    assert rows_of(folder)[0]["rounds"] == 3
 
 
 def test_the_least_recently_written_go_where_the_cache_is_full(

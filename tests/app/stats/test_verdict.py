@@ -9,19 +9,28 @@ import numpy as np
 import pytest
 
 from app.stats.intervals import round_correlation
+from app.stats.quantiles import order_statistic
 from app.stats.verdict import (
+    MINIMUM_DEVIATION,
+    MINIMUM_PAST_RUNS,
     NOT_RESOLVED,
+    QUANTILES,
     RUN_VARIATION,
     STATED,
     TOO_FEW_ROUNDS,
     Difference,
+    RunVariation,
     difference,
+    from_history,
     judge,
+    round_quantiles,
     rounds_to_decide,
+    shifts,
     smallest_change,
     smallest_change_between,
 )
 from tests.simulated.power import LESS_SURE, ROUNDS_OF, power
+from tests.simulated.runs import called, past_of, run_of
 
 TRIES = 2000
 
@@ -172,3 +181,143 @@ def test_the_interval_is_of_second_over_first() -> None:
     assert verdict.word == "slower" and verdict.ratio == pytest.approx(2.0, rel=0.01)
     assert verdict.interval is not None
     assert 1.98 < verdict.interval.low < 2.0 < verdict.interval.high < 2.02
+
+
+def _rounds(
+    scale: float, *, rounds: int = 6, seed: int = 0, drift: float = 0.0
+) -> dict[int, np.ndarray]:
+    """Quantiles by round of so many rounds, each of a level of its own."""
+    rng = np.random.default_rng(seed)
+    return {
+        number: round_quantiles(scale * np.exp(drift * number) * rng.lognormal(9.0, 0.2, 2000))
+        for number in range(rounds)
+    }
+
+
+def test_the_quantiles_of_a_round_are_those_that_its_samples_bound() -> None:
+    samples = np.random.default_rng(1).integers(1000, 9000, 500)
+    quantiles = dict(zip(QUANTILES, round_quantiles(samples), strict=True))
+    for quantile in (0.05, 0.5, 0.9, 0.99):
+        assert quantiles[quantile] == order_statistic(np.sort(samples), quantile)
+    assert np.isnan(quantiles[0.999]), "500 samples say nothing of p99.9"
+    assert np.isnan(round_quantiles(samples[:0])).all()
+
+
+def test_a_case_that_is_slower_throughout_is_so_at_every_quantile() -> None:
+    shifts_by_quantile = shifts(_rounds(1.0), _rounds(1.3, seed=1), in_turn=True)
+    assert [shift.quantile for shift in shifts_by_quantile] == [q for q in QUANTILES if q < 0.999]
+    for shift in shifts_by_quantile:
+        assert shift.ratio == pytest.approx(1.3, rel=0.05)
+        assert (
+            shift.interval is not None and shift.interval.low <= shift.ratio <= shift.interval.high
+        )
+
+
+def test_a_tail_that_alone_has_grown_shows_at_its_quantiles_alone() -> None:
+    first, second = _rounds(1.0), _rounds(1.0)
+    for quantiles in second.values():
+        quantiles[[q >= 0.95 for q in QUANTILES]] *= 2.0
+    by_quantile = {shift.quantile: shift.ratio for shift in shifts(first, second, in_turn=True)}
+    assert by_quantile[0.5] == 1.0 and by_quantile[0.99] == pytest.approx(2.0)
+
+
+def test_pairs_of_rounds_take_out_what_both_sides_went_through() -> None:
+    first, second = _rounds(1.0, drift=0.1), _rounds(1.1, seed=1, drift=0.1)
+
+    def width(in_turn: bool) -> float:
+        median = next(shift for shift in shifts(first, second, in_turn) if shift.quantile == 0.5)
+        assert median.interval is not None
+        return median.interval.width
+
+    assert width(True) < 0.2 * width(False)
+
+
+def test_too_few_rounds_have_a_ratio_and_no_interval() -> None:
+    results = shifts(_rounds(1.0, rounds=2), _rounds(1.5, rounds=2, seed=1), in_turn=False)
+    assert all(shift.interval is None for shift in results)
+    assert results[0].ratio == pytest.approx(1.5, rel=0.05)
+    assert shifts({}, _rounds(1.0), in_turn=True) == []
+    assert shifts({0: _rounds(1.0)[0]}, {1: _rounds(1.0)[0]}, in_turn=True) == [], "no pair"
+
+
+@pytest.mark.parametrize("in_turn", [True, False])
+def test_intervals_hold_the_truth_as_often_as_they_say(in_turn: bool) -> None:
+    rng = np.random.default_rng(7)
+    hits, tries, ratio = 0, 600, 1.2
+    for _ in range(tries):
+        levels = 100.0 * rng.lognormal(0.0, 0.05, (2, 5))
+        first, second = (
+            {number: np.array([level]) for number, level in enumerate(side)} for side in levels
+        )
+        second = {number: ratio * level for number, level in second.items()}
+        (shift,) = shifts(first, second, in_turn, quantiles=(0.5,))
+        assert shift.interval is not None
+        hits += shift.interval.low <= ratio <= shift.interval.high
+    # Of 95 %, 600 tries give 94 to 96 % or so: four standard errors are 3.6 %.
+    assert hits / tries == pytest.approx(0.95, abs=0.036)
+
+
+RUN_TRIES = 400
+WITHIN = 0.05 + 3.0 * math.sqrt(0.05 * 0.95 / RUN_TRIES)
+"""5 % and three standard errors of so many tries."""
+
+
+@pytest.mark.parametrize("rounds", [4, 8, 64])
+@pytest.mark.parametrize("deviation", [0.01, 0.03, 0.05])
+def test_runs_that_differ_by_what_is_stated_are_not_called_slower(
+    deviation: float, rounds: int
+) -> None:
+    rng = np.random.default_rng(11)
+    wrong = sum(called(rng, deviation, rounds, STATED) for _ in range(RUN_TRIES)) / RUN_TRIES
+    assert wrong <= WITHIN
+
+
+@pytest.mark.parametrize("rounds", [4, 64])
+@pytest.mark.parametrize("deviation", [0.01, 0.03, 0.1])
+def test_runs_that_differ_as_those_of_their_history_do_are_not_called_slower(
+    deviation: float, rounds: int
+) -> None:
+    rng = np.random.default_rng(12)
+    wrong = 0
+    for _ in range(RUN_TRIES):
+        history = past_of(rng, deviation, rounds, 6)
+        wrong += called(rng, deviation, rounds, history)
+    assert wrong / RUN_TRIES <= WITHIN
+
+
+def test_a_quiet_history_finds_what_a_stated_variation_does_not() -> None:
+    rng = np.random.default_rng(13)
+    detections = {"history": 0, "stated": 0}
+    for _ in range(100):
+        history = past_of(rng, 0.01, 8, 12)
+        for source, variation in (("history", history), ("stated", STATED)):
+            detections[source] += called(rng, 0.01, 8, variation, change=0.12)
+    assert detections["history"] >= 95 and detections["stated"] <= 10
+
+
+def test_a_history_of_too_few_runs_says_nothing() -> None:
+    few = [0.0, 0.01, 0.02][: MINIMUM_PAST_RUNS - 1]
+    assert from_history(few) is None
+    assert from_history([0.0, 0.01, 0.02], levels=2) is None, "as many levels as steps"
+
+
+def test_a_history_is_not_believed_below_the_least_deviation() -> None:
+    variation = from_history([1.0, 1.0001, 0.9999, 1.0])
+    assert variation is not None
+    assert (variation.deviation, variation.freedom, variation.source) == (
+        MINIMUM_DEVIATION,
+        3,
+        "history",
+    )
+
+
+def test_a_comparison_with_more_variation_is_never_surer() -> None:
+    rng = np.random.default_rng(14)
+    first, second = run_of(rng, 0.0, 8), run_of(rng, 0.0, 8, change=0.1)
+    widths = []
+    for deviation in (0.01, 0.03, 0.1):
+        variation = RunVariation(deviation, 5.0, "history")
+        (verdict,) = judge([difference(first, second, in_turn=False, variation=variation)])
+        assert verdict.interval is not None
+        widths.append(verdict.interval.high / verdict.interval.low)
+    assert widths == sorted(widths) and widths[0] < widths[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +12,16 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import ResultsError
+from app.cases.round import RECORD
 from app.columns.rows import Rows
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.table import write_tables
 from app.runs.following.reader import DEFAULT_VISIBLE, RunReader
+from app.runs.following.samples import SampleTail
 from app.runs.following.state import RunState
 from app.runs.reader import read_run
-from app.stats.quantiles import order_statistic
+from app.stats.quantiles import Histogram, order_statistic
 from exporters.diagnostics.catalogue import codes
 from tests.app.gui.runs import new_run, record_round, records, sample_path
 
@@ -217,3 +219,48 @@ def test_a_case_keeps_how_it_ended_while_its_operators_are_timed(
             state = _poll_state(reader)
             assert state.alive
             assert [entry.status for entry in state.series] == ["ok", "wrong_output"]
+
+
+def _bins(latencies_us: Sequence[float]) -> np.ndarray:
+    histogram = Histogram()
+    histogram.add((np.asarray(latencies_us) * 1e3).astype(np.int64))
+    return histogram.counts
+
+
+def test_only_what_was_added_is_read_and_a_torn_record_waits(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    data = records([10.0, 20.0, 30.0]).tobytes()
+    path.write_bytes(data[: 2 * RECORD.itemsize + 5])
+    tail = SampleTail(path)
+    assert tail.poll()
+    assert tail.records == 2
+    path.write_bytes(data)
+    assert tail.poll()
+    assert not tail.poll()
+    assert tail.records == 3
+    np.testing.assert_array_equal(tail.counts, _bins([10.0, 20.0, 30.0]))
+
+
+def test_a_round_that_is_measured_again_is_read_from_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(records([10.0] * 5).tobytes())
+    tail = SampleTail(path)
+    tail.poll()
+    path.unlink()
+    again = records([70.0] * 6)
+    again["started_ns"] += 1_000_000
+    again["finished_ns"] += 1_000_000
+    path.write_bytes(again.tobytes())
+    tail.poll()
+    np.testing.assert_array_equal(tail.counts, _bins([70.0] * 6))
+
+
+def test_a_long_file_is_read_over_several_looks(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(records(np.full(300_000, 5.0)).tobytes())
+    tail = SampleTail(path)
+    tail.poll(chunks=1)
+    assert 0 < tail.records < 300_000
+    while tail.poll(chunks=1):
+        pass
+    assert tail.counts.sum() == 300_000
