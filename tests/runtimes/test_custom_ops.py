@@ -88,14 +88,6 @@ def test_a_status_that_tells_of_a_failure_raises_with_the_functions_name() -> No
         libc.close(-1)
 
 
-def test_a_function_that_the_library_lacks_is_named() -> None:
-    class Newer:
-        graphlap_of_tomorrow: Callable[[], Status]
-
-    with pytest.raises(AttributeError, match="graphlap_of_tomorrow"):
-        from_library(Newer, c.CDLL(None), fault)
-
-
 def test_a_slot_is_a_place_in_the_table() -> None:
     halve = c.CFUNCTYPE(c.c_void_p, c.c_int)(lambda number: number // 2)
     table = (c.c_void_p * 3)(None, None, c.cast(halve, c.c_void_p))
@@ -133,10 +125,6 @@ def test_nodes_are_grouped_in_the_order_of_execution(
     groups = ["".join(node.provider for node in nodes) for nodes in execution.partitions]
     assert groups == partitions
     assert [node.node for node in execution.splitting] == splitting
-
-
-def test_shape_arithmetic_on_the_host_splits_nothing() -> None:
-    assert len(executed("AHA", shape_letters="H").partitions) == 1
 
 
 def test_without_an_order_nothing_is_said() -> None:

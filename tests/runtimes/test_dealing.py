@@ -18,7 +18,6 @@ from runtimes.session.session_group import (
     check_availability,
     check_sessions,
     compile_sessions,
-    cores_near,
     each,
     options_on,
     refuse_sessions,
@@ -155,11 +154,6 @@ def test_a_check_is_of_each_device(graphs: Graphs) -> None:
     assert check_availability(registry.load("tensorrt-rtx"), "0+sm89") != check_availability(
         Fake(), "0+1"
     )
-
-
-def test_cores_are_those_near_any_of_them() -> None:
-    assert cores_near(Recording(), "0+1") == "0-3,8-11"
-    assert cores_near(Recording(), "0+2") == "", "one of them is near to all cores"
 
 
 def test_a_real_engine_computes_on_each_of_its_devices(graphs: Graphs) -> None:

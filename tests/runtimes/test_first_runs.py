@@ -13,8 +13,6 @@ from app.workers.loop import LaneThreads
 from runtimes.base import Lane
 from runtimes.cuda.driver import CudaError, Gpu
 from runtimes.session.host import HostLane
-from tests.runtimes.graphs import Graphs
-from tests.runtimes.onnxruntime.on_host import on_host
 from tests.runtimes.stand_ins.fixtures import Driver
 
 GLOBAL = 0
@@ -74,9 +72,3 @@ def test_a_lane_that_cannot_make_its_first_run_is_told_of(gpu: Gpu, driver: Driv
     driver.memory(0)
     with pytest.raises(CudaError, match="out of memory"), LaneThreads(lanes):
         raise AssertionError("no block is begun")
-
-
-@pytest.mark.parametrize("recorded", [False, True])
-def test_a_graph_of_onnx_runtimes_is_such_a_lane(graphs: Graphs, recorded: bool) -> None:
-    with on_host(graphs.dense, 1, "device", cuda_graph=recorded) as session:
-        assert session.lanes[0].first_run_alone is recorded

@@ -97,19 +97,6 @@ def test_memory_and_waiting_of_nodes_come_with_their_times(graphs: Graphs) -> No
     assert max(op.peak_bytes or 0 for op in ops) >= output.nbytes
 
 
-def test_a_session_of_one_thread_has_no_pool_to_wait_for(graphs: Graphs) -> None:
-    with bound("ort-cpu", graphs.wide) as session:
-        ops = session.operator_times(3)
-    assert {(op.pool_run_us, op.pool_wait_us) for op in ops} == {(None, None)}
-
-
-def test_without_an_arena_no_memory_is_known(graphs: Graphs) -> None:
-    settings = replace(PROFILED, options={"memory_arena": False})
-    with bound("ort-cpu", graphs.wide, settings) as session:
-        ops = session.operator_times(3)
-    assert {(op.in_use_bytes, op.peak_bytes, op.arena_bytes) for op in ops} == {(None, None, None)}
-
-
 def test_a_peak_belongs_to_the_node_while_which_it_rose(tmp_path: Path) -> None:
     def node(name: str, ts: int, in_use: int, peak: int, wait: int) -> dict[str, Any]:
         facts = {"mem_bytes_in_use": in_use, "mem_in_use_peak": peak, "mem_arena_held": 4096}
@@ -206,14 +193,6 @@ def test_openvinos_means_become_a_time_that_one_slow_run_does_not_move() -> None
     assert conv.holds == ("conv", "relu")
 
 
-def test_a_recording_that_nobody_closes_leaves_no_folder() -> None:
-    recording = operators.Recording()
-    folder = recording.folder
-    assert folder.is_dir()
-    del recording
-    assert not folder.exists()
-
-
 @pytest.mark.filterwarnings(
     # torch's compiler still imports parts that torch itself calls deprecated.
     "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning",
@@ -254,13 +233,3 @@ def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, name: str) -> 
     with bound(name, graphs.dense, Settings(threads=1)) as session, pytest.raises(Unsupported):
         session.lanes[0].run()
         session.operator_times(1)
-
-
-def test_profiling_changes_no_output(graphs: Graphs) -> None:
-    for name in ("ort-cpu", "openvino-cpu", "torch-cpu"):
-        expected = reference_of(graphs.dense, 1).outputs["y"]
-        with bound(name, graphs.dense) as session:
-            lane = session.lanes[0]
-            session.operator_times(2)
-            lane.run()
-            assert np.allclose(lane.outputs()["y"], expected, atol=1e-5)

@@ -77,15 +77,6 @@ def test_names_that_can_not_be_given_away_are_refused_with_a_remedy(tmp_path: Pa
     assert all(refusal.remedy for refusal in catalogue.refused.values())
 
 
-def test_a_package_in_two_folders_is_one_package(tmp_path: Path) -> None:
-    folders = [
-        str(installed(tmp_path / name, "same", {"engine": f"{name}:E"}, {})) for name in ("x", "y")
-    ]
-    catalogue = read(RUNTIMES, folders)
-    assert not catalogue.refused
-    assert catalogue.runtimes["engine"].point.value == "x:E"
-
-
 def test_a_damaged_file_of_one_package_hides_no_other(tmp_path: Path) -> None:
     installed(tmp_path, "good", {"good": "a:A"}, {})
     installed_as_told(tmp_path, "torn", "[graphlap.runtimes]\nno equals sign\n", {})

@@ -52,12 +52,6 @@ def test_the_program_of_onnx_runtime_opens_the_session(model: ExportedModel) -> 
     assert (y == 2.0).all()
 
 
-def test_several_sessions_are_as_many(model: ExportedModel) -> None:
-    usage = usage_of("ort-cpu", model, sessions=2, execution_mode="parallel")
-    assert len(run(usage.python)["sessions"]) == 2
-    assert "count: 2" in usage.triton
-
-
 def test_the_program_of_openvino_compiles_with_the_properties(model: ExportedModel) -> None:
     usage = usage_of("openvino-cpu", model, 2, streams=2)
     names = run(usage.python)
@@ -105,7 +99,3 @@ def test_a_name_can_not_leave_its_quotes(model: ExportedModel) -> None:
     hostile = TensorSpec('x" } evil { "', "float32", ("batch", 3))
     usage = usage_of("ort-cpu", replace(model, inputs=(hostile,)))
     assert r'name: "x\" } evil { \""' in usage.triton
-
-
-def test_a_runtime_that_tells_nothing_has_no_program(model: ExportedModel) -> None:
-    assert usage_of("fake", model) == Usage()

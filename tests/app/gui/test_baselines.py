@@ -19,7 +19,7 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.histogram import HistogramView
 from app.gui.window import MainWindow
 from tests.app.gui.runs import new_run, record_round, records
-from tests.app.gui.windows import asked_for_menu, dialogs, do, menu_of, open_run, palette, words
+from tests.app.gui.windows import asked_for_menu, dialogs, do, menu_of, open_run, words
 
 CASES = tuple(Case("mlp", "fake", threads=threads) for threads in (1, 2, 3))
 OTHERS = (CASES[0], CASES[1], Case("cnn_tiny", "fake"))
@@ -234,20 +234,6 @@ def test_a_row_is_named_from_its_menu_and_the_name_outlives_the_window(
     _press_baseline(later, 0)
     qtbot.waitUntil(lambda: _names(later) == ["one thread"], timeout=20_000)
     later.close()
-
-
-def test_the_palette_finds_a_baseline_and_an_empty_name_is_its_own_again(
-    named: MainWindow, qtbot: QtBot
-) -> None:
-    named.series_list.baselines.renamed.emit(
-        named.series_list.baselines.baselines[1].key, "two threads"
-    )
-    qtbot.waitUntil(lambda: _names(named)[1] == "two threads", timeout=10_000)
-    dialog = palette(named)
-    QTest.keyClicks(dialog.line, "rename baseline two")
-    QTest.keyClick(dialog.line, Qt.Key.Key_Return)
-    _type_name(named, "")
-    qtbot.waitUntil(lambda: _names(named)[1] == "mlp · fake · 2 threads", timeout=10_000)
 
 
 def test_a_name_that_another_has_is_refused_with_a_remedy(named: MainWindow, qtbot: QtBot) -> None:

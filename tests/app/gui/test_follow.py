@@ -15,7 +15,6 @@ from app.cases.case import Case
 from app.gui.follow import Follower
 from app.gui.window import MainWindow
 from app.plan.plan import Plan
-from app.plan.settings.sweep import Sweep
 from tests.app.gui.runs import MLP, new_run, record_round, records
 from tests.app.gui.windows import dialogs, open_run, seen
 from tests.app.history.pasts import night_at
@@ -70,23 +69,6 @@ def test_the_runs_beside_the_two_say_how_far_runs_differ(
         return [row[header.index(f"{name}_verdict")] for row in rows for name in ("p50", "p99")]
 
     qtbot.waitUntil(lambda: verdicts()[:2] == ["slower", "slower"], timeout=60_000)
-
-
-def test_a_run_that_is_opened_is_judged_within_its_plans_band(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    plan = Plan(sweeps=(Sweep(models=("mlp",)),), band=0.5, baseline="fake")
-    first = _run(tmp_path / "monday", 100.0, CASE, plan=plan)
-    second = _run(tmp_path / "tuesday", 120.0, CASE)
-    open_run(window, qtbot, first)
-    window.compare_with(second)
-    view = window.views.by_key["compare"]
-    qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
-    header, (row,) = view.table()
-    values = dict(zip(header, row, strict=True))
-    assert (values["p50_verdict"], values["p50_why"]) == ("same", ""), "20 % lies within half"
-    visible_keys = [a.data() for a in window.table.columns.menu.actions() if a.isChecked()]
-    assert "baseline_p50_verdict" in visible_keys
 
 
 def test_a_second_folder_that_is_no_run_leaves_the_first_one_open(

@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from app.cases.case import Case
 from app.gui.palette import Palette
 from app.gui.shell import COMPOSER
 from app.gui.views import VIEWS
@@ -85,20 +84,6 @@ def test_the_palette_does_an_action_and_shows_its_key(window: MainWindow) -> Non
     assert not dialog.isVisible()
 
 
-def test_the_palette_has_every_action_view_case_model_term_and_recent_run(
-    window: MainWindow, qtbot: QtBot, run: Path
-) -> None:
-    open_run(window, qtbot, run)
-    entries = {(entry.text, entry.kind.partition(" of ")[0]) for entry in window.finder.entries()}
-    for action in window.actions_by_key.values():
-        assert (action.text().replace("&", "").rstrip("…"), "action") in entries
-    for spec in VIEWS:
-        assert (spec.title, "view") in entries
-    for case_series in seen(window).series:
-        assert (case_series.label, "case") in entries
-    assert {("mlp", "model"), ("p99", "term"), ("monday", "recent run")} <= entries
-
-
 def test_the_palette_leads_to_views_cases_models_terms_and_runs(
     window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
@@ -130,21 +115,6 @@ def test_the_palette_leads_to_views_cases_models_terms_and_runs(
     assert "spinning" in dialog.hint.text(), "a term is told before anything is pressed"
     QTest.keyClick(dialog.line, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
-
-
-def test_the_palette_is_moved_through_by_arrows_and_read_aloud(window: MainWindow) -> None:
-    dialog = find(window, "pane")
-    first = dialog.line.accessibleDescription()
-    assert first.startswith(rows(dialog)[0][0])
-    QTest.keyClick(dialog.line, Qt.Key.Key_Down)
-    assert dialog.line.accessibleDescription().startswith(rows(dialog)[1][0])
-    QTest.keyClick(dialog.line, Qt.Key.Key_Up)
-    assert dialog.line.accessibleDescription() == first
-    dialog.line.clear()
-    QTest.keyClicks(dialog.line, "resume open")
-    QTest.keyClick(dialog.line, Qt.Key.Key_Return)
-    assert dialog.isVisible() and "can't be done now" in dialog.hint.text()
-    dialog.reject()
 
 
 def test_a_row_is_measured_again_alone_by_the_command_that_its_menu_copies(
@@ -233,17 +203,6 @@ def test_what_a_file_manager_drops_on_a_plot_is_opened(
     nested_model = tiny_model(tmp_path / "nets" / "one.onnx")
     dropped(window, urls(tmp_path / "nets"))
     assert str(nested_model) in window.editor.draft.sweeps[0].models
-
-
-def test_two_runs_that_are_dropped_are_compared(
-    window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
-) -> None:
-    with new_run(tmp_path / "tuesday", [Case("cnn_tiny", "fake")]):
-        pass
-    dropped(window, urls(run, tmp_path / "tuesday" / "manifest.json"))
-    qtbot.waitUntil(lambda: window.feed.folder == run, timeout=10_000)
-    assert window.feed.compared.is_open
-    assert window.views.by_key["compare"].isVisible()
 
 
 @pytest.mark.parametrize(

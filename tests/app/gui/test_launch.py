@@ -222,11 +222,6 @@ def test_a_graph_that_is_gone_is_a_sentence(graphs: Graphs) -> None:
     assert "gone.onnx" in answer.cause and answer.remedy
 
 
-def test_a_case_that_is_really_measured_is_not_asked_about(graphs: Graphs) -> None:
-    case = Case("step.onnx", "ort-cpu", axes={"batch": 1})
-    assert not CardProcess().ask(CaseDetails(case, graphs.step))
-
-
 LEFT_OUT = 1
 
 

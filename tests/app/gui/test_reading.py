@@ -77,17 +77,6 @@ def test_what_is_selected_in_the_table_is_framed_in_the_plots_that_show_all(
     assert not layer.spots
 
 
-def test_where_all_is_selected_nothing_is_framed(opened: MainWindow, qtbot: QtBot) -> None:
-    """Frames around every mark of box plots hid the marks and the colours of the cases."""
-    opened.table.view.selectAll()
-    for key in ("boxes", "matrix"):
-        opened.frame.show_key(key)
-        view = opened.views.by_key[key]
-        qtbot.waitUntil(lambda view=view: bool(view.plots), timeout=10_000)  # type: ignore[misc]
-        frames = [layer.spots for layer in view.crosshair._framed.values()]
-        assert frames and not any(frames)
-
-
 def test_a_row_that_the_filter_hides_is_shown_again_when_it_is_clicked_in_a_plot(
     opened: MainWindow,
 ) -> None:
@@ -114,23 +103,6 @@ def test_a_marked_range_lights_the_same_iterations_in_every_view(
     assert all(view.lit is None for view in opened.views.shown)
 
 
-def test_a_double_click_leads_to_the_iterations_in_the_timeline(
-    opened: MainWindow, qtbot: QtBot
-) -> None:
-    case_id = CASES[0].case_id
-    boxes = opened.views.by_key["boxes"]
-    boxes.brushed.emit(Brush("latency", 500e-6, keys=(case_id,)))
-    boxes.opened.emit(case_id)
-    timeline = opened.views.by_key["timeline"]
-    assert opened.frame.current == "timeline"
-    qtbot.waitUntil(timeline.isVisible, timeout=10_000)
-    state = opened.feed.state
-    assert state is not None and opened.feed.lit is not None
-    case_series = state.of(case_id)
-    assert case_series is not None
-    assert opened.feed.lit.of(case_series).rounds[0].tolist() == list(range(99, 1000, 100))
-
-
 def test_marked_samples_are_exported_with_case_round_iteration_and_start(
     opened: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,14 +119,6 @@ def test_marked_samples_are_exported_with_case_round_iteration_and_start(
     assert {float(row["latency_us"]) for row in rows} == {1000.0}
     starts = np.array([int(row["started_ns"]) for row in rows])
     assert np.diff(starts).min() > 5_900_000
-
-
-def test_another_run_has_nothing_marked(opened: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
-    opened.feed.show_brush(Brush("latency", 500e-6))
-    with new_run(tmp_path / "second", CASES[:1]) as folder:
-        record_round(folder, CASES[0], 0, records([50.0] * 400))
-    open_run(opened, qtbot, tmp_path / "second")
-    assert opened.feed.lit is None
 
 
 NINE = (

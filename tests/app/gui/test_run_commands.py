@@ -49,32 +49,6 @@ def test_a_sweep_run_from_the_editor_ends_as_rows_with_summaries(
     assert "results.csv" in window.log.toPlainText()
 
 
-@pytest.mark.rare
-def test_a_worker_that_crashes_is_a_row_with_its_reason(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    model = tiny_model(tmp_path / "tiny.onnx")
-    plan = fake_plan(model, fail=["none", "crash"], distribution=["bimodal"])
-    run_plan(window, qtbot, plan)
-    qtbot.waitUntil(lambda: sorted(statuses(window)) == ["crashed", "ok"], timeout=TIMEOUT_MS)
-    failed_series = next(
-        case_series for case_series in window.table.model.series if case_series.status == "crashed"
-    )
-    assert "SIGSEGV" in failed_series.row["reason"]
-
-
-def test_pause_and_stop_from_the_window(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> None:
-    run_plan(window, qtbot, fake_plan(tiny_model(tmp_path / "tiny.onnx"), rounds=20))
-    actions = window.actions_by_key
-    qtbot.waitUntil(lambda: "measuring" in statuses(window), timeout=TIMEOUT_MS)
-    actions["pause"].trigger()
-    qtbot.waitUntil(lambda: "paused" in window.progress.values["phase"].text(), timeout=TIMEOUT_MS)
-    assert actions["pause"].text() == "&Resume"
-    actions["stop"].trigger()
-    qtbot.waitUntil(lambda: window.control.state == "idle", timeout=TIMEOUT_MS)
-    qtbot.waitUntil(actions["resume_run"].isEnabled, timeout=10_000)
-
-
 @pytest.mark.alone
 def test_closing_the_window_leaves_nothing_but_the_run(
     window: MainWindow, qtbot: QtBot, tmp_path: Path

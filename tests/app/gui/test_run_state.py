@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.columns.rows import Rows
-from app.gui.launch import damaged_cases
 from app.gui.plots.style import legend_text
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
@@ -58,24 +56,6 @@ def test_a_killed_process_is_shown_as_interrupted_and_resumed_as_running(
     qtbot.waitUntil(lambda: window.progress.word.text() == "STOPPED", timeout=TIMEOUT_MS)
 
 
-@pytest.mark.rare
-def test_a_stopped_run_that_is_resumed_is_shown_as_running(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    run_plan(window, qtbot, fake_plan(tiny_model(tmp_path / "tiny.onnx"), rounds=20))
-    qtbot.waitUntil(lambda: "measuring" in statuses(window), timeout=TIMEOUT_MS)
-    window.actions_by_key["stop"].trigger()
-    qtbot.waitUntil(lambda: window.progress.word.text() == "STOPPED", timeout=TIMEOUT_MS)
-    qtbot.waitUntil(window.actions_by_key["resume_run"].isEnabled, timeout=TIMEOUT_MS)
-    words = set[str]()
-    window.actions_by_key["resume_run"].trigger()
-    window.feed.beat.connect(lambda: words.add(window.progress.word.text()))
-    qtbot.waitUntil(lambda: "measuring" in statuses(window), timeout=TIMEOUT_MS)
-    assert words == {""}, "no word of the process before while another one runs"
-    window.actions_by_key["stop"].trigger()
-    qtbot.waitUntil(lambda: window.control.state == "idle", timeout=TIMEOUT_MS)
-
-
 RUN_EXTRAS_TIMEOUT_MS = 90_000
 
 
@@ -104,19 +84,6 @@ def test_operator_times_of_a_real_run_are_shown(
     assert len(operators) == 1
 
 
-def test_a_case_that_hangs_ends_as_a_timeout_in_the_table(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    plan = fake_plan(tiny_model(tmp_path / "tiny.onnx"), fail=["hang"])
-    _measure(window, qtbot, plan.model_copy(update={"time_limit_s": 4.0}))
-    qtbot.waitUntil(
-        lambda: [case_series.status for case_series in window.table.model.series] == ["timeout"],
-        timeout=20_000,
-    )
-    row = window.table.model.series[0].row
-    assert "4 s" in row["reason"]
-
-
 def test_a_sequence_axis_that_only_one_model_has_splits_no_column() -> None:
     cnn = series("ort-cpu", "cnn", key="a", sequence_length=None)
     lstm = series("ort-cpu", "lstm", key="b", sequence_length=1)
@@ -127,14 +94,6 @@ def test_a_sequence_axis_that_only_one_model_has_splits_no_column() -> None:
         "b": "ort-cpu sequence 1",
         "c": "ort-cpu sequence 16",
     }
-
-
-def test_options_tell_runs_apart_by_what_differs_alone() -> None:
-    on = series("ort-cpu", key="a", options="arena=on;graph=all")
-    off = series("ort-cpu", key="b", options="arena=off;graph=all")
-    other = series("openvino-cpu", key="c", options="streams=1")
-    names = variants([on, off, other])
-    assert names == {"a": "ort-cpu arena=on", "b": "ort-cpu arena=off", "c": "openvino-cpu"}
 
 
 CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in range(1, 9))
@@ -215,21 +174,3 @@ def test_broken_samples_are_told_of_the_run_and_drawn_at_their_case(
     assert broken_series is not None and sound is not None
     assert quality_of(broken_series) == "doubted" and "damaged" in legend_text(broken_series)
     assert not sound.damage
-
-
-def test_a_sound_run_says_nothing_of_damage(
-    window: MainWindow, qtbot: QtBot, sound_run: Path
-) -> None:
-    open_run(window, qtbot, sound_run)
-    with qtbot.waitSignal(window.feed.damage.found, timeout=60_000) as blocker:
-        pass
-    assert blocker.args[1] == ()
-    assert not seen(window).damaged
-    assert all(group.cause != "Damaged files" for group in window.badge.groups)
-
-
-def test_lost_samples_are_told_by_their_cases(sound_run: Path) -> None:
-    shutil.rmtree(sound_run / "samples")
-    (sound_run / "samples").mkdir()
-    damage = damaged_cases(verify(sound_run).findings)
-    assert damage.keys() == {case.case_id for case in PAIR}

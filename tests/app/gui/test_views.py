@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.plots.graph import GraphView
 from app.gui.plots.operators import OperatorsView, OperatorTime
-from app.gui.views import PLACES, VIEWS, Fed, ViewArea, Views
+from app.gui.views import PLACES, VIEWS, ViewArea, Views
 from app.plot_data.series import Series
 from tests.app.gui.plots.views import checks, finished, live, residual_model
 from tests.checkout import ROOT
@@ -88,17 +87,6 @@ def test_the_keyboard_goes_from_view_to_view_and_from_plot_to_plot(
     assert place.plot == "cumulative"
 
 
-def test_a_slim_bar_has_the_controls_of_the_plot_in_front(area: ViewArea) -> None:
-    _feed(area, finished())
-    for key in ("histogram", "timeline", "matrix", "trends"):
-        area.show_view(key)
-        QApplication.processEvents()
-        view = area.places[area.current].plots[key]
-        assert area.head.height() <= 34, key
-        assert area.isAncestorOf(view.controls) and not view.isAncestorOf(view.controls)
-        assert view.canvas.height() > 0.88 * area.height()
-
-
 def test_controls_without_room_are_behind_a_button(qtbot: QtBot, area: ViewArea) -> None:
     _feed(area, finished())
     area.show_view("histogram")
@@ -143,16 +131,6 @@ def test_an_operator_leads_to_its_node_in_the_graph(
     assert graph.find_box.text() in read.title and graph.find_box.text().startswith("/block")
 
 
-def test_a_view_without_a_bar_of_its_own_is_known_to_be_seen(area: ViewArea) -> None:
-    """Its canvas covers all of it, and so Qt calls nothing of the view itself visible."""
-    _feed(area, finished())
-    area.show_view("graph")
-    QApplication.processEvents()
-    inspect = area.places["inspect"].plots
-    assert inspect["graph"].is_in_sight
-    assert not inspect["operators"].is_in_sight
-
-
 def test_what_has_no_room_in_the_bar_is_under_plus(area: ViewArea) -> None:
     """Tabs without room were once cut off, and nothing led to them."""
     _feed(area, finished())
@@ -165,21 +143,6 @@ def test_what_has_no_room_in_the_bar_is_under_plus(area: ViewArea) -> None:
             assert sorted(titles) == sorted(place.title for place in PLACES)
             last = area.bar.tabRect(area.bar.count() - 1)
             assert last.right() <= area.bar.width() + 1, (width, key)
-
-
-def test_every_view_can_be_fed_with_what_its_row_says(qtbot: QtBot) -> None:
-    views = Views()
-    views_by_feed: dict[Fed, Sequence[object]] = {
-        "shown": views.shown,
-        "all": views.all,
-        "pair": views.pair,
-        "history": views.past,
-        "details": views.details,
-        "card": views.card,
-    }
-    for spec in VIEWS:
-        qtbot.addWidget(views.by_key[spec.key])
-        assert views.by_key[spec.key] in views_by_feed[spec.fed], spec.key
 
 
 @pytest.mark.rare

@@ -58,18 +58,6 @@ def test_every_view_takes_a_run_and_is_exported(
         export(window.table, tmp_path / "table.doc")
 
 
-def test_rows_that_are_selected_are_the_series_that_are_shown(
-    window: MainWindow, qtbot: QtBot, run: Path
-) -> None:
-    open_run(window, qtbot, run)
-    key = CASES[1].case_id
-    window.table.select([key])
-    qtbot.waitUntil(lambda: seen(window).visible_keys == (key,), timeout=10_000)
-    qtbot.waitUntil(lambda: [s.key for s in window.views.by_key["histogram"].series] == [key])
-    window.actions_by_key["follow"].trigger()
-    qtbot.waitUntil(lambda: len(seen(window).visible_keys) == 3, timeout=10_000)
-
-
 def test_folded_panes_and_the_view_in_front_are_there_again_in_the_next_start(
     window: MainWindow, qtbot: QtBot, tmp_path: Path, run: Path
 ) -> None:
@@ -172,27 +160,6 @@ def test_the_focus_never_goes_where_nobody_sees_it(
         assert focus_widget is not None
         for key in ("cumulative", "percentiles", "timeline"):
             assert not window.views.by_key[key].isAncestorOf(focus_widget), key
-
-
-def test_a_view_behind_another_is_not_drawn_until_its_tab_is_chosen(
-    window: MainWindow, qtbot: QtBot, run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hidden_view = window.views.by_key["cumulative"]
-    draw_calls: list[int] = []
-    draw = hidden_view.draw
-
-    def count_draw() -> str:
-        draw_calls.append(1)
-        return draw()
-
-    monkeypatch.setattr(hidden_view, "draw", count_draw)
-    window.frame.show_key("histogram")
-    open_run(window, qtbot, run)
-    wait_for_summaries(window, qtbot)
-    qtbot.waitUntil(lambda: bool(window.views.by_key["histogram"].plots), timeout=10_000)
-    assert not draw_calls
-    window.frame.show_key("cumulative")
-    qtbot.waitUntil(lambda: bool(draw_calls), timeout=10_000)
 
 
 def test_a_window_in_which_nothing_moves_stands_still_and_wakes_for_what_does(

@@ -72,12 +72,6 @@ def test_each_turn_makes_the_calls_of_whose_turn_it_is() -> None:
     assert finished_ns[4] == -1, "no more than there are turns"
 
 
-def test_a_turn_that_fails_says_whose_call_it_was() -> None:
-    takers = [call_of(lambda: 0), call_of(lambda: 7)]
-    with pytest.raises(Failed, match="7"):
-        TimedCalls(takers).turns(*room(3), np.array([0, 1, 0]), takers=2)
-
-
 def test_states_are_fed_back_after_every_run() -> None:
     state, output = np.zeros(3, np.float32), np.zeros(3, np.float32)
 
@@ -312,17 +306,6 @@ def test_every_request_is_taken_once_by_whichever_lane_is_free() -> None:
     for (_, started_ns, finished_ns), count in zip(times, counts, strict=True):
         assert all(begin < end for begin, end in zip(started_ns[:count], finished_ns, strict=False))
         assert set(started_ns[count:]) <= {-1}
-
-
-def test_a_lane_without_room_leaves_requests_to_the_others() -> None:
-    following = array("q", [0])
-    calls = TimedCalls([call_of(lambda: 0)])
-    assert [calls.take(*room(count), 8, following) for count in (5, 5, 5)] == [5, 3, 0]
-
-
-def test_a_request_that_fails_ends_the_lanes_part() -> None:
-    with pytest.raises(Failed):
-        TimedCalls([call_of(lambda: 7)]).take(*room(4), 4, array("q", [0]))
 
 
 WORDS = (c.c_ssize_t,) * 4

@@ -60,13 +60,6 @@ def test_a_driver_without_devices_says_so(driver: Driver) -> None:
         assert libraries.devices() == ()
 
 
-def test_a_driver_that_does_not_start_gives_its_own_words(driver: Driver) -> None:
-    driver.set(init=803)
-    refusal = reason()
-    assert "system has unsupported driver" in refusal.reason
-    assert "nvidia-smi" in refusal.remedy
-
-
 def test_a_driver_older_than_the_library_is_told_both_releases(driver: Driver) -> None:
     driver.set(version=12040)
     refusal = reason(ABSENT)

@@ -13,7 +13,7 @@ from app.workers.timed_round import device_facts
 from runtimes.calls.timed import Call
 from runtimes.cuda import driver as cuda_driver
 from runtimes.cuda.driver import CudaError, Gpu, calling
-from runtimes.cuda.marks import Marks, mark_in_c, mark_in_python
+from runtimes.cuda.marks import mark_in_c, mark_in_python
 from runtimes.execution import Boundary, Spans
 from runtimes.onnxruntime.gpu_runtimes import OrtCuda
 from runtimes.options import Settings
@@ -97,14 +97,6 @@ def test_an_engine_is_marked_by_the_loop_that_times_it(
     assert (spans.run_ns >= spans.queued_ns).all()
 
 
-def test_copies_from_pageable_memory_leave_no_launch_time(
-    graphs: Graphs, tensorrt: ModuleType
-) -> None:
-    with compiled(graphs, boundary="host", host_memory="pageable") as session:
-        spans = session.spans(RUNS)
-        assert spans is not None and spans.queued_ns is None
-
-
 @pytest.mark.parametrize(("boundary", "given"), [("host", False), ("device", True)])
 def test_the_cuda_provider_computes_on_a_stream_of_ours_at_the_device_boundary(
     graphs: Graphs, gpu: Gpu, boundary: str, given: bool
@@ -144,9 +136,3 @@ def test_figures_state_what_limits_a_run() -> None:
     assert facts["device_bound"] == "compute"
     assert "device_p99_us" not in facts
     assert "device_bound" not in device_facts(Spans(device))
-
-
-def test_marks_without_copies_are_of_the_computing_alone() -> None:
-    marks = Marks(np.array([[7]]), np.array([1]), np.array([9]))
-    spans = marks.spans(has_copies=False)
-    assert spans.h2d_ns is None and spans.device_ns.tolist() == [7]

@@ -140,11 +140,6 @@ def test_wrong_outputs_are_wrong_for_every_type(graphs: Graphs) -> None:
             assert (array != reference.outputs[name]).all()
 
 
-def test_without_a_reference_there_is_no_session(graphs: Graphs) -> None:
-    with pytest.raises(CompileFault, match="batch=2"):
-        Fake().compile(graphs.dense, {"batch": 2}, ONE_THREAD)
-
-
 SCRIPT = """
 import json, sys
 from exporters.codec import from_json

@@ -114,13 +114,6 @@ def test_attention_of_torchs_exporter_runs_whole(case: str) -> None:
     assert_runs_whole(exported(make_module(), inputs, dynamo=True), inputs)
 
 
-@pytest.mark.parametrize("case", [name for name in CASES if name != "encoder layer"])
-def test_attention_of_the_older_exporter_runs_whole(case: str) -> None:
-    """It can't export the encoder layer: torch hands it `is_causal` as a tensor."""
-    make_module, inputs = CASES[case]
-    assert_runs_whole(exported(make_module(), inputs, dynamo=False), inputs)
-
-
 def test_a_row_that_may_look_at_nothing_is_zero_as_the_graph_says() -> None:
     """The older exporter masks with minus infinity, so that the guard has something to catch."""
     proto = exported(Attention(), [X, MASK], dynamo=False)

@@ -62,28 +62,6 @@ def test_all_that_decides_the_latency_is_told(
     assert len(re.findall(r"^ +\d +64 +4\.8%$", text, re.MULTILINE)) == 6
 
 
-def test_a_pause_decides_what_was_done_ahead(step: str, capsys: pytest.CaptureFixture[str]) -> None:
-    _, text, _ = run(capsys, step, "--idle-us", "0")
-    assert "ahead      0 cycles" in text
-    assert "critical path: 240 cycles" in text
-
-
-def test_columns_never_run_together_nor_beyond_80_characters(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    builder = ModelBuilder()
-    x = builder.input("x", [2048, 1024])
-    builder.output(builder.add("MatMul", x, builder.weights(1024, 1024)))
-    onnx.save(builder.model(), tmp_path / "big.onnx")
-    _, text, _ = run(capsys, str(tmp_path / "big.onnx"), "--card", "v80")
-    lines = text.splitlines()
-    begin = next(k for k, line in enumerate(lines) if line.startswith("instruction"))
-    rows = lines[begin : next(k for k, line in enumerate(lines) if line.startswith("work:"))]
-    assert len(rows) > 1 and max(map(len, rows)) <= 80
-    assert all(len(row.split()) == 8 for row in rows)
-    assert rows[1].split()[2] == str(2048 * (1024 // 32) ** 2)
-
-
 def test_work_that_is_wholly_done_ahead_is_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,17 +75,6 @@ def test_work_that_is_wholly_done_ahead_is_listed(
     _, text, _ = run(capsys, str(tmp_path / "rnn.onnx"))
     assert re.search(r"MatMul_0 .* all of it before the request", text)
     assert "ahead      1 cycles" in text
-
-
-def test_an_empty_program_is_explained_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    builder = ModelBuilder()
-    builder.output(builder.add("Flatten", builder.input("x", [1, 4, 4])))
-    onnx.save(builder.model(), tmp_path / "flat.onnx")
-    status, text, _ = run(capsys, str(tmp_path / "flat.onnx"))
-    assert status == 0
-    assert "0 cycles on the card" in text
 
 
 def test_the_timeline_shows_both_units_to_scale(
@@ -190,15 +157,6 @@ def test_the_schedule_is_the_one_that_is_explained(tmp_path: Path) -> None:
     assert answer["fidelity"] == "calibrated"
     assert len(answer["events"]) == 6
     assert max(event["done"] for event in answer["events"]) == 183
-
-
-def test_without_a_pause_less_is_done_before(tmp_path: Path) -> None:
-    assert asked(tmp_path / "step.onnx", gap_us=0.0)["cycles"] == 240
-
-
-def test_no_card_is_the_first_one_and_options_change_it(tmp_path: Path) -> None:
-    answer = asked(tmp_path / "step.onnx", card="", options={"clock": 600.0})
-    assert (answer["card"], answer["clock_mhz"]) == ("V80", 600.0)
 
 
 def test_what_the_card_cannot_run_is_a_sentence(tmp_path: Path) -> None:

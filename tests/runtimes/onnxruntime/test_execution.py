@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import onnx
 import pytest
@@ -107,13 +105,3 @@ def test_without_inputs_to_run_with_it_says_unknown(graphs: Graphs) -> None:
     with OrtCpu().compile(model, {}, ONE_THREAD) as session:
         assert session.execution.precision == "unknown"
         assert session.execution.warnings
-
-
-def test_profiling_leaves_no_file_behind(
-    graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.chdir(tmp_path)
-    OrtCpu().compile(quantised_conv(graphs, "tidy"), {"batch": 1}, ONE_THREAD).close()
-    assert list(tmp_path.iterdir()) == []

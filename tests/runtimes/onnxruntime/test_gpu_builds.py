@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import onnxruntime
 import pytest
 
 from runtimes import registry
@@ -15,7 +14,6 @@ from runtimes.base import Available, Runtime, Unavailable
 from runtimes.cuda import runtime
 from runtimes.onnxruntime import opening
 from runtimes.onnxruntime.runtime import OrtCpu, OrtEp
-from tests.gpu.conftest import available
 from tests.runtimes.stand_ins.fixtures import Driver
 
 PROVIDERS = {"ort-cuda": "cuda", "ort-tensorrt": "tensorrt"}
@@ -57,12 +55,6 @@ def test_a_build_for_processors_beside_a_gpu_is_told_as_that(name: str, install:
     assert "graphlap[gpu]" in reason(name)
 
 
-def test_one_provider_does_not_stand_for_the_other(install: Install) -> None:
-    install("cuda", cuda="cuda_version = '13.0'")
-    assert "built without TensorrtExecutionProvider" in reason("ort-tensorrt")
-    assert "CUDAExecutionProvider" not in reason("ort-cuda")
-
-
 @pytest.mark.parametrize("major", [12, 13, 14])
 def test_a_build_is_asked_for_the_cuda_that_it_says_it_is_for(
     major: int, install: Install, driver: Driver
@@ -92,23 +84,6 @@ def test_a_cuda_12_build_runs_with_a_driver_of_cuda_12(
         subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / soname, source], check=True)
     monkeypatch.setattr(runtime, "wheel_folders", lambda: [folder])
     assert registry.load("ort-cuda").availability() == Available("1.30.0")
-
-
-@pytest.mark.parametrize(
-    "text", [None, "cuda_version = ''", "cuda_version = None", "cuda_version ="]
-)
-def test_a_build_that_does_not_say_for_which_is_tried(install: Install, text: str | None) -> None:
-    install("cuda", cuda=text)
-    assert registry.load("ort-cuda").availability() == Available("1.30.0")
-
-
-@pytest.mark.parametrize("name", PROVIDERS)
-def test_a_check_on_a_gpu_is_skipped_with_the_reason_where_the_build_is_missing(
-    name: str, install: Install
-) -> None:
-    install()
-    with pytest.raises(pytest.skip.Exception, match=f"{name}: .*was built without"):
-        available(name)
 
 
 def link(folder: Path, name: str, soname: str, *libraries: Path) -> Path:
@@ -151,10 +126,6 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_release_is_what_the_module_itself_says() -> None:
-    assert opening.installed_release() == onnxruntime.__version__
-
-
 def test_a_package_of_any_name_is_used(module: Path) -> None:
     (module / "__init__.py").write_text("import no_such\n__version__ = '1.28.0'\n", "utf-8")
     assert OrtCpu().availability() == Available("1.28.0")
@@ -171,11 +142,6 @@ def test_one_that_is_too_old_is_refused(
     assert isinstance(state, Unavailable)
     assert version in state.reason and oldest in state.reason
     assert state.remedy == "pip install --upgrade 'graphlap[cpu]'"
-
-
-def test_on_the_cpu_an_old_one_will_do(module: Path) -> None:
-    (module / "__init__.py").write_text('__version__ = "1.17.0"\n', "utf-8")
-    assert OrtCpu().availability() == Available("1.17.0")
 
 
 def test_where_there_is_none_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

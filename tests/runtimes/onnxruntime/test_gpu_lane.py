@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from app.contract.graphs import BATCHES, CHANNELS, STEPS, constant, node, streamed
+from app.contract.graphs import BATCHES, STEPS, constant, node, streamed
 from app.workers.lanes import queued_timing
 from app.workers.loop import Block
 from exporters.types import ExportedModel, Reference, StatePair
@@ -41,20 +41,6 @@ def test_both_boundaries_agree_and_a_run_that_writes_nothing_shows(
             assert not np.array_equal(poisoned_outputs[output], expected_output)
         lane.run()
         assert agrees(lane.outputs(), reference)
-
-
-def test_what_is_bound_between_runs_is_what_the_next_run_reads(
-    graphs: Graphs, boundary: Boundary
-) -> None:
-    with on_host(graphs.dense, 1, boundary) as session:
-        lane = session.lanes[0]
-        results = []
-        for value in (1.0, 2.0):
-            lane.bind({"x": np.full((1, CHANNELS), value, np.float32)})
-            lane.run()
-            results.append(lane.outputs()["y"])
-    assert np.allclose(results[1], 2 * results[0])
-    assert results[0].any()
 
 
 def reshaped(graphs: Graphs) -> ExportedModel:
@@ -150,19 +136,6 @@ def test_a_recording_tells_the_operators_and_leaves_no_file(
     assert not recording.folder.exists()
     assert all(op.node and op.engine_name == f"{op.op} of {CPU}" for op in ops)
     assert 0 < sum(op.time_us for op in ops) <= whole_us
-
-
-def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, boundary: Boundary) -> None:
-    with on_host(graphs.dense, 1, boundary) as session, pytest.raises(Unsupported):
-        session.operator_times(1)
-
-
-def test_a_closed_session_cannot_run(graphs: Graphs, boundary: Boundary) -> None:
-    session = on_host(graphs.dense, 1, boundary)
-    session.close()
-    session.close()
-    with pytest.raises(RunFault):
-        session.lanes[0].run()
 
 
 def finder(graphs: Graphs) -> ExportedModel:

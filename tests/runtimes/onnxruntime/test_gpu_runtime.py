@@ -25,7 +25,6 @@ from runtimes.execution import Execution, NodePlacement
 from runtimes.onnxruntime import execution as ort_execution
 from runtimes.onnxruntime import opening
 from runtimes.onnxruntime.execution import mark_shape_arithmetic
-from runtimes.onnxruntime.gpu import cache_warning
 from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt, set_tf32_of_process
 from runtimes.options import Settings
 from tests.runtimes.graphs import Graphs, vector
@@ -281,16 +280,3 @@ def test_runs_are_queued_by_the_cuda_provider_alone_and_as_graphs_since_a_releas
         settings = Settings(options={"boundary": "device", "cuda_graph": cuda_graph})
         request = runtime.request(graphs.dense, {"batch": 1}, settings)
         assert runtime._has_queue(request) == has_queue
-
-
-@pytest.mark.usefixtures("pretended")
-def test_an_engine_folder_that_cannot_be_made_is_said(graphs: Graphs, tmp_path: Path) -> None:
-    runtime = OrtTensorRt()
-    blocked_path = tmp_path / "a file"
-    blocked_path.write_text("in the way")
-    for folder, is_kept in ((tmp_path / "cache", True), (blocked_path, False)):
-        settings = Settings(cache_dir=str(folder))
-        request = runtime.request(graphs.dense, {"batch": 1}, settings)
-        providers = runtime._providers(request, 0)
-        assert ("trt_engine_cache_path" in providers[0][1]) is is_kept
-        assert (cache_warning(providers, request) == ()) is is_kept

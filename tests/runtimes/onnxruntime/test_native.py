@@ -17,7 +17,7 @@ from exporters.types import ExportedModel
 from runtimes.base import Session
 from runtimes.calls import timed
 from runtimes.calls.timed import TimedCalls
-from runtimes.errors import CompileFault, RunFault, Unsupported
+from runtimes.errors import RunFault, Unsupported
 from runtimes.onnxruntime import native as api
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import OptionValue, Settings
@@ -55,18 +55,6 @@ def test_the_row_can_say_which_build_ran_and_in_which_precision(graphs: Graphs, 
         assert where in execution.call_path
         assert execution.precision == "fp32"
         assert {placement.provider for placement in execution.placement} == {"CPUExecutionProvider"}
-
-
-@BUILDS
-def test_runs_in_c_compute_what_the_reference_does(graphs: Graphs, build: str) -> None:
-    for model in (graphs.dense, graphs.step, graphs.lookup):
-        reference = reference_of(model, 3)
-        with opened(model, {"batch": 3}, call="c", build=build) as session:
-            lane = session.lanes[0]
-            lane.bind(reference.inputs)
-            lane.poison()
-            time_in_c(session, 1)
-            assert agrees(lane.outputs(), reference)
 
 
 @BUILDS
@@ -129,16 +117,6 @@ def test_a_run_that_fails_in_c_names_the_node(graphs: Graphs, build: str) -> Non
         session.lanes[0].bind({"x": np.array([3])})
         time_in_c(session, 3)
         assert session.lanes[0].outputs()["y"].tolist() == [3.0]
-
-
-@BUILDS
-def test_a_file_that_is_no_graph_is_a_compile_fault(graphs: Graphs, build: str) -> None:
-    model = graphs.save("damaged", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
-    with open(model.path, "wb") as file:  # noqa: PTH123
-        file.write(b"no graph")
-    with pytest.raises(CompileFault) as exc_info:
-        opened(model, {}, call="c", build=build)
-    assert "\n" not in str(exc_info.value)
 
 
 @BUILDS

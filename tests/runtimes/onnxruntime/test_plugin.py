@@ -17,7 +17,7 @@ from exporters import install_layout
 from exporters.diagnostics.catalogue import codes
 from exporters.types import ExportedModel
 from runtimes.base import Session
-from runtimes.errors import CompileFault, NotAvailable, RuntimeFault
+from runtimes.errors import NotAvailable, RuntimeFault
 from runtimes.fpga.provider.abi import PROVIDER_NAME
 from runtimes.onnxruntime import plugin_devices
 from runtimes.onnxruntime.runtime import OrtEp
@@ -81,15 +81,6 @@ def test_what_the_provider_leaves_to_the_cpu_is_elsewhere(graphs: Graphs) -> Non
         provider_nodes = [n for n in execution.placement if n.provider == PROVIDER_NAME]
         assert len(provider_nodes) == len(expected_ops)
         assert all(n.precision == "unknown" for n in provider_nodes)
-
-
-def test_options_of_any_name_reach_the_provider(graphs: Graphs) -> None:
-    with opened(graphs.dense, card="ia-420f", cores="1", nothing=""):
-        pass
-    for options, error_text in (({"card": "v8"}, "'v80'"), ({"speed": "1"}, "'speed'")):
-        for call in ("c", "python"):
-            with pytest.raises(CompileFault, match=error_text):
-                opened(graphs.dense, call=call, **options)
 
 
 def test_a_device_is_chosen_by_its_number_or_its_kind(graphs: Graphs) -> None:

@@ -20,9 +20,9 @@ from exporters.types import ExportedModel, Reference, TensorSpec
 from runtimes.base import Session
 from runtimes.errors import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
-from runtimes.onnxruntime.session import DIRECT_CALL, PUBLIC_CALL, OrtLane, timed_call
+from runtimes.onnxruntime.session import DIRECT_CALL, PUBLIC_CALL, timed_call
 from runtimes.options import Settings
-from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
+from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees
 from tests.runtimes.graphs import Graphs, vector
 
 IN_PYTHON = Settings(threads=1, options={"call": "python"})
@@ -53,14 +53,6 @@ def test_an_operator_without_a_kernel_is_unsupported_and_named(graphs: Graphs) -
     assert isinstance(fault, Unsupported)
     assert fault.node == "y_node"
     assert "Relu" in fault.cause
-
-
-def test_an_operator_that_nobody_knows_is_unsupported_and_named(graphs: Graphs) -> None:
-    for name, domain in (("unknown_op", ""), ("unknown_custom_op", "com.microsoft")):
-        nodes = [node("Teleport", ["x"], ["y"], domain=domain)]
-        fault = refusal(graphs.save(name, nodes, [vector("x")], [vector("y")]))
-        assert isinstance(fault, Unsupported)
-        assert "Teleport" in fault.cause
 
 
 @pytest.mark.parametrize(("opset", "ir_version"), [(999, 10), (20, 999)])
@@ -208,18 +200,6 @@ def test_the_timed_call_is_the_c_binding_or_says_that_it_is_not(graphs: Graphs) 
     assert call_path == PUBLIC_CALL
     expected = engine.run(["y"], {"x": x})[0]
     assert np.array_equal(binding.get_outputs()[0].numpy(), expected)
-
-
-def test_a_run_writes_into_the_same_memory_every_time(graphs: Graphs) -> None:
-    with opened(graphs.dense, IN_PYTHON, batch=3) as session:
-        lane = session.lanes[0]
-        assert isinstance(lane, OrtLane)
-        lane.bind(reference_of(graphs.dense, 3).inputs)
-        addresses = set()
-        for _ in range(3):
-            lane.run()
-            addresses |= {value.data_ptr() for value in lane._binding.get_outputs()}
-        assert len(addresses) == 1
 
 
 def test_parallel_execution_with_one_thread_warns(graphs: Graphs) -> None:

@@ -15,7 +15,7 @@ from exporters.types import Precision, Reference, TensorSpec
 from runtimes import registry
 from runtimes.calls import timed
 from runtimes.errors import CompileFault, Unsupported
-from runtimes.onnxruntime.runtime import OrtCpu, OrtEp
+from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import OptionValue, Settings
 from runtimes.session import precision as host_cpu
 from runtimes.snippets import Used
@@ -114,16 +114,6 @@ def test_what_graphlap_sets_is_refused_with_what_to_use(
             option.parse("1")
     else:
         assert option.parse("1") == "1"
-
-
-def test_an_entry_is_no_option_of_a_provider(graphs: Graphs) -> None:
-    options = {WIDE_SUMS: "1", "load_config": "{}"}
-    known_options = OrtEp().options_for(options)
-    assert {option.name for option in known_options} >= options.keys()
-    request = OrtCpu().request(graphs.dense, {"batch": 1}, Settings(threads=1))
-    request = replace(request, options={**request.options, **options})
-    assert OrtEp()._handed_on(request).keys() >= {"load_config"}
-    assert WIDE_SUMS not in OrtEp()._handed_on(request)
 
 
 def test_a_graph_that_cannot_be_widened_is_measured_and_says_so(

@@ -6,7 +6,7 @@ import pytest
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
-from runtimes.base import Device, Session
+from runtimes.base import Session
 from runtimes.errors import NotAvailable, Unsupported
 from runtimes.openvino.library import library
 from runtimes.openvino.runtime import OpenVino, refuse_type
@@ -84,13 +84,6 @@ def test_what_is_no_device_is_refused_by_its_words_alone(device: str, told: str)
     with pytest.raises(NotAvailable, match=told) as exc_info:
         OpenVino().refuse_device(device, "")
     assert "openvino:" in exc_info.value.remedy
-
-
-def test_the_loaded_engine_lists_its_devices() -> None:
-    assert OpenVino().devices() == ()
-    devices = OpenVino().loaded_devices()
-    assert Device("CPU", library().device_name("CPU")) in devices
-    assert devices[-1].key == "AUTO"
 
 
 def test_float32_is_stated_unless_the_type_is_left_to_the_device(graphs: Graphs) -> None:

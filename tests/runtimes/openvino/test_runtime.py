@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from ctypes import c_void_p
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,10 +18,9 @@ from exporters.codec import to_json
 from exporters.diagnostics.catalogue import codes, diagnostic
 from exporters.types import ExportedModel, Reference, TensorSpec
 from runtimes.base import Session
-from runtimes.errors import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
-from runtimes.openvino.library import OpenVinoError, library
+from runtimes.errors import CompileFault, RuntimeFault, Unsupported
+from runtimes.openvino.library import library
 from runtimes.openvino.runtime import OpenVinoCpu
-from runtimes.openvino.session import DIRECT_CALL
 from runtimes.options import OptionValue, Settings
 from runtimes.session.precision import multiplies_bf16, usable_cores
 from runtimes.session.session_group import compile_sessions
@@ -68,20 +66,6 @@ def test_a_graph_whose_shapes_do_not_fit_is_a_compile_fault_that_names_the_node(
     assert "Incompatible" in fault.cause
 
 
-def test_an_axis_that_the_graph_cannot_take_names_the_node(graphs: Graphs) -> None:
-    model = graphs.save(
-        "ov_reshape",
-        [node("Reshape", ["x", "shape"], ["y"])],
-        [vector("x", "float32", "batch", 4)],
-        [vector("y", "float32", 4, 4)],
-        [constant("shape", np.array([4, 4]))],
-        axes={"batch": 4},
-    )
-    fault = refusal(model, batch=3)
-    assert isinstance(fault, CompileFault)
-    assert "'y'" in fault.cause
-
-
 def test_what_fails_in_a_step_of_its_own_names_the_step_and_the_node(graphs: Graphs) -> None:
     """An Add that has a constant quantised, as OpenVINO 2026.4 can't take it."""
     weight = [constant("s", np.array(0.1, np.float32)), constant("z", np.array(0, np.uint8))]
@@ -115,14 +99,6 @@ def test_a_file_that_is_no_onnx_or_gone_is_a_compile_fault(graphs: Graphs) -> No
     assert isinstance(refusal(model), CompileFault)
     Path(model.path).unlink()
     assert isinstance(refusal(model), CompileFault)
-
-
-def test_a_run_that_the_library_refuses_is_raised_and_becomes_a_fault(graphs: Graphs) -> None:
-    with pytest.raises(OpenVinoError) as exc_info:
-        library().timed(c_void_p())()
-    with opened(graphs.dense, batch=1) as session:
-        assert isinstance(session.fault(exc_info.value), RunFault)
-        assert isinstance(session.fault(OpenVinoError("std::bad_alloc")), OutOfMemory)
 
 
 def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(graphs: Graphs) -> None:
@@ -168,16 +144,6 @@ def test_an_input_of_rank_zero_is_fed_as_it_is(graphs: Graphs, kind: str) -> Non
         assert lone_lane.outputs()["z"] == value
 
 
-def test_the_timed_call_is_the_c_library(graphs: Graphs) -> None:
-    with opened(graphs.dense, batch=1) as session:
-        assert session.execution.call_path == DIRECT_CALL
-
-
-def test_reading_the_kernels_is_kept_apart_from_compiling(graphs: Graphs) -> None:
-    with opened(graphs.dense, batch=1) as session:
-        assert session.execution.inspection_ms > 0
-
-
 def test_bf16_runs_only_when_asked_and_where_the_processor_has_it(graphs: Graphs) -> None:
     with opened(graphs.dense, batch=3) as session:
         assert session.execution.precision == "fp32"
@@ -201,14 +167,6 @@ def test_quantised_convolutions_run_in_int8(graphs: Graphs) -> None:
     model = quantised_conv(graphs, "ov_quantised")
     with opened(model, Settings(precision="int8", threads=1), batch=1) as session:
         assert session.execution.precision == "int8"
-
-
-def test_what_stays_in_fp32_is_named(graphs: Graphs) -> None:
-    model = quantised_conv(graphs, "ov_half_quantised", tail="Conv")
-    with opened(model, Settings(precision="int8", threads=1), batch=1) as session:
-        (warning,) = session.execution.warnings
-    assert warning.code == "mixed_precision"
-    assert "fp32" in str(warning.parameters["nodes"])
 
 
 def test_without_inputs_to_run_with_the_precision_is_unknown(graphs: Graphs) -> None:

@@ -9,14 +9,13 @@ import pytest
 from torch.autograd.profiler_util import FunctionEvent
 
 from exporters.types import ExportedModel
-from runtimes.errors import Unsupported
 from runtimes.execution import OpTime
 from runtimes.options import Settings
 from runtimes.pytorch import session as operators
 from runtimes.pytorch.cuda_session import TorchCudaSession
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
-from tests.runtimes.pytorch.host_place import PLAIN, HostPlace, opened
+from tests.runtimes.pytorch.host_place import PLAIN, HostPlace
 from tests.runtimes.requests import request_of
 
 
@@ -38,14 +37,6 @@ def test_the_operators_are_told_at_both_boundaries_and_without_a_graph(
     assert any("linear" in op.op or "mm" in op.op or "matmul" in op.op for op in ops)
     copies = [op for op in ops if op.op == "copy_"]
     assert len(copies) == (len(model.inputs) + len(model.outputs)) * (boundary == "host")
-
-
-def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, boundary: str) -> None:
-    with (
-        opened(graphs.dense, boundary) as session,
-        pytest.raises(Unsupported, match="operator times"),
-    ):
-        session.operator_times(1)
 
 
 def event(
@@ -83,9 +74,3 @@ def test_on_a_gpu_an_operator_takes_what_its_kernels_take() -> None:
         OpTime("module #2", "copy_", 5.0, "Memcpy DtoH (Device -> Pinned)"),
     )
     assert sum(op.time_us for op in operators.medians(runs, on_gpu=False)) == 60.0
-
-
-def test_a_profiler_without_the_gpus_times_is_no_profile_of_nothing() -> None:
-    run = event("graphlap run", 0, 5, event("aten::linear", 0, 4))
-    with pytest.raises(Unsupported, match="no kernel on the GPU"):
-        operators.medians([run], on_gpu=True)

@@ -25,9 +25,7 @@ from exporters.types import ExportedModel, Factory, TensorSpec
 from runtimes.base import Available, Unavailable
 from runtimes.calls import timed
 from runtimes.calls.timed import TimedCalls
-from runtimes.cuda import driver as waiting
-from runtimes.cuda.driver import CudaError
-from runtimes.errors import CompileFault, OutOfMemory, RunFault, Unsupported
+from runtimes.errors import OutOfMemory, Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.pytorch import runtime
 from runtimes.pytorch.cuda_session import CudaPlace, Streams, TorchCudaLane
@@ -217,12 +215,6 @@ def test_what_a_run_finds_is_told_whole_in_either_layout(
         assert device_input.is_contiguous(memory_format=torch.channels_last) == channels_last
 
 
-def test_cudnn_is_told_whether_to_time_its_algorithms(graphs: Graphs) -> None:
-    for benchmark in (True, False):
-        with opened(graphs.dense, "host", cudnn_benchmark=benchmark):
-            assert torch.backends.cudnn.benchmark == benchmark
-
-
 @pytest.mark.rare
 @pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
 def test_a_mode_that_records_no_graph_where_it_should_is_unsupported(graphs: Graphs) -> None:
@@ -308,17 +300,6 @@ def test_tf32_is_off_unless_asked_and_then_not_called_fp32(graphs: Graphs) -> No
         assert torch.backends.cudnn.allow_tf32
 
 
-def test_a_closed_session_cannot_run_and_leaves_inference_mode(
-    graphs: Graphs, boundary: str
-) -> None:
-    session = opened(graphs.dense, boundary)
-    session.close()
-    session.close()
-    assert not torch.is_inference_mode_enabled()
-    with pytest.raises(RunFault):
-        session.lanes[0].run()
-
-
 def test_a_module_that_cannot_be_recorded_is_unsupported(
     graphs: Graphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,22 +324,6 @@ def test_no_memory_for_a_recording_is_reported_as_memory(
     assert not torch.is_inference_mode_enabled()
 
 
-@pytest.mark.parametrize(("code", "fault"), [(2, OutOfMemory), (999, CompileFault)])
-def test_an_error_of_the_driver_is_a_fault_of_ours(
-    code: int,
-    fault: type[Exception],
-    graphs: Graphs,
-    driver: Driver,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(index: int, sync: str) -> None:
-        raise CudaError(code, "cuDevicePrimaryCtxGetState", "failed")
-
-    monkeypatch.setattr(waiting, "wait_by", fail)
-    with pytest.raises(fault):
-        TorchCuda().compile(graphs.dense, {"batch": 1}, Settings())
-
-
 def test_a_build_of_torch_without_cuda_is_told_from_one_with_it(
     driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -381,11 +346,3 @@ def test_a_build_of_torch_without_cuda_is_told_from_one_with_it(
     state = TorchCuda().availability()
     assert isinstance(state, Unavailable)
     assert "CUDA 12.8" in state.reason
-
-
-def test_a_graph_without_a_module_is_unsupported(graphs: Graphs, driver: Driver) -> None:
-    model = graphs.save(
-        "no_module", [], graphs.dense.inputs, graphs.dense.outputs, axes={"batch": 1}
-    )
-    with pytest.raises(Unsupported, match="no torch module"):
-        TorchCuda().refuse(model, {"batch": 1}, Settings())

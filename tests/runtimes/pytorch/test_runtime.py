@@ -99,12 +99,6 @@ def test_bf16_lies_between_float32_ends(graphs: Graphs, name: str) -> None:
         assert not agrees(lane.outputs(), reference, TOLERANCE["bf16"])
 
 
-def test_a_state_goes_on_in_bf16(graphs: Graphs) -> None:
-    with TorchCpu().compile(graphs.step, {"batch": 1}, Settings("bf16", threads=1)) as session:
-        (lane,) = session.lanes
-        assert streams(lane, TOLERANCE["bf16"] * 4)
-
-
 def test_a_processor_that_must_widen_bf16_is_told_of(
     graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,8 +322,3 @@ def test_the_lowest_number_of_a_mask_stays_finite(precision: Precision, dtype: t
     assert mask[3] == 1
     assert next(module.parameters()).tolist() == [largest]
     assert module.get_buffer("places").tolist() == [0, 70000]
-
-
-def test_a_module_in_fp32_is_left_as_it_is() -> None:
-    module = in_precision(Masked(), "fp32")
-    assert module.get_buffer("mask")[0] == LOWEST

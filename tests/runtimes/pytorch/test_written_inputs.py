@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -117,13 +116,4 @@ def test_it_is_so_on_a_gpu_at_both_boundaries(
 ) -> None:
     model = exported(tmp_path, "returned")
     with opened(model, boundary, recorded) as session:
-        assert repeats(session.lanes[0], reference_of(model), 1e-5)
-
-
-@pytest.mark.rare
-@pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
-def test_a_compiled_module_does_so_too(tmp_path: Path) -> None:
-    model = exported(tmp_path, "normalise")
-    settings = Settings(threads=1, options={"mode": "compile"}, cache_dir=str(tmp_path))
-    with TorchCpu().compile(replace(model), {"batch": 1}, settings) as session:
         assert repeats(session.lanes[0], reference_of(model), 1e-5)

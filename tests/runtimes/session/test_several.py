@@ -18,7 +18,6 @@ from runtimes.execution import Memory, NodePlacement
 from runtimes.fake.runtime import Fake, FakeSession
 from runtimes.options import OptionValue, Settings
 from runtimes.session.session_group import Several, compile_sessions
-from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stepped import bind_apart, run_all_at_once
 
@@ -81,21 +80,6 @@ def test_a_thread_keeps_torch_in_inference_mode_only_for_itself(graphs: Graphs) 
         thread.join()
     assert modes == [False, True]
     assert not torch.is_inference_mode_enabled()
-
-
-def test_one_session_is_what_the_runtime_compiles(graphs: Graphs) -> None:
-    with opened("ort-cpu", graphs.dense, sessions=1) as session:
-        assert not isinstance(session, Several)
-
-
-def test_sessions_and_streams_multiply(graphs: Graphs) -> None:
-    reference = reference_of(graphs.dense, 1)
-    with opened("openvino-cpu", graphs.dense, sessions=2, streams=2) as session:
-        assert len(session.lanes) == 4
-        for lane in session.lanes:
-            lane.bind(reference.inputs)
-        for results in run_all_at_once(session, 5):
-            assert np.allclose(results, reference.outputs["y"], atol=1e-5)
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])

@@ -20,7 +20,6 @@ from runtimes.execution import Execution
 from runtimes.options import Settings
 from runtimes.session.precision import refuse_wider
 from runtimes.tensorrt.build import BuildSettings, configured
-from runtimes.tensorrt.engines import built_execution
 from runtimes.tensorrt.errors import log_of
 from runtimes.tensorrt.runtime import COMPUTE_CAPABILITIES, TensorRtRtx
 from tests.runtimes.graphs import Graphs, quantised_conv, vector
@@ -84,17 +83,6 @@ def test_a_gpu_without_the_type_is_unsupported(
         built(narrow[precision], device)
 
 
-def test_products_of_matrices_in_fp32_are_told_as_such(graphs: Graphs) -> None:
-    for model in (graphs.dense, graphs.step):
-        _, execution = built(model)
-        assert (execution.precision, execution.warnings) == ("fp32", ())
-
-
-def test_words_of_another_form_tell_no_layers() -> None:
-    for text in ("", "Layers:\n", "Layers:\n0: a product in Half, then a sum", "Layers: none"):
-        assert built_execution("any", text, {}, (8, 9)) is None
-
-
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("name", ["dense", "step", "lookup"])
 def test_graphs_become_engines_without_a_gpu(graphs: Graphs, name: str, batch: int) -> None:
@@ -112,16 +100,6 @@ def test_the_gpus_that_can_be_named_are_those_of_the_package(rtx: ModuleType) ->
         name.lower() for name in rtx.ComputeCapability.__members__ if name.startswith("SM")
     }
     assert known_capabilities == set(NAMED)
-
-
-def test_a_large_weight_is_in_the_engine(graphs: Graphs) -> None:
-    weight_bytes = 4 * 512 * 512
-    specs = [vector(name, "float32", "batch", 512) for name in ("x", "y")]
-    nodes = [node("MatMul", ["x", "w"], ["y"])]
-    w = [constant("w", weights(512, 512))]
-    assert plan_bytes(graphs.save("heavy", nodes, specs[:1], specs[1:], w, axes={"batch": 1})) > (
-        weight_bytes
-    )
 
 
 def test_graphs_keep_their_own_types(graphs: Graphs) -> None:
@@ -191,13 +169,6 @@ def test_shapes_that_do_not_fit_are_told_with_the_node_and_the_sizes(graphs: Gra
         plan_bytes(model)
     assert "Error" not in exc_info.value.cause.replace("API Usage Error", "")
     assert ".cpp" not in exc_info.value.cause
-
-
-def test_a_type_that_tensorrt_lacks_is_told_of_the_graph(graphs: Graphs) -> None:
-    specs = [vector(name, "int16") for name in ("x", "y")]
-    model = graphs.save("short", [node("Abs", ["x"], ["y"])], specs[:1], specs[1:])
-    with pytest.raises(Unsupported, match=r"the graph \(Failed to convert"):
-        plan_bytes(model)
 
 
 def test_a_file_that_is_no_graph_is_a_compile_fault(graphs: Graphs, tmp_path: Path) -> None:

@@ -70,17 +70,6 @@ def test_a_kernel_that_was_passed_over_for_want_of_memory_explains_no_later_step
     assert "another GPU" in str(fault)
 
 
-def test_that_there_is_no_driver_hides_no_cause() -> None:
-    log = Log()
-    log.keep("the cause")
-    log.keep(
-        "[checkMacros.cpp::catchCudaError::250] Error Code 1: Cuda Runtime (In catchCudaError at "
-        "/_src/common/dispatch/checkMacros.cpp:250 (cudaError 35: CUDA driver version is "
-        "insufficient for CUDA runtime version))"
-    )
-    assert log.errors == ["the cause"]
-
-
 @pytest.mark.parametrize(
     ("operation", "node"), [("mm", "mm"), ("$$myelin$$(Unnamed Loop* 0)^(Unnamed Layer* 23)", "")]
 )

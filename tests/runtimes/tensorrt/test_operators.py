@@ -105,9 +105,3 @@ def test_a_layer_is_told_by_the_nodes_that_it_was_made_of() -> None:
 def test_a_layer_that_is_not_described_keeps_its_time_and_its_name(text: str) -> None:
     (op,) = operators.op_times(text, [{"conv": 3.0}])
     assert op == OpTime("conv", "unknown", 3000.0, "conv")
-
-
-@pytest.mark.parametrize("text", ['{"Layers": ["conv", "relu"]}', "{}", "no JSON"])
-def test_an_engine_without_details_is_not_guessed(text: str) -> None:
-    with pytest.raises(ValueError):
-        described_layers(text)

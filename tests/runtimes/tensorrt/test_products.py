@@ -95,13 +95,6 @@ def test_layers_of_two_precisions_are_said() -> None:
     assert warning == diagnostic("mixed_precision", precision="fp16", wider=1, nodes=nodes)
 
 
-def test_an_engine_without_products_is_told_by_all_that_it_computes() -> None:
-    halves = Layer("a", "PointWise", reads=("fp16",))
-    assert claim(halves) == "fp16"
-    assert claim(halves, Layer("b", "PointWise", reads=("fp32",))) == "fp16+fp32"
-    assert claim(Layer("a", "Gather", writes=())) == "integer"
-
-
 def test_a_mixed_claim_is_refused_only_where_nothing_of_it_is_as_narrow_as_asked() -> None:
     refuse_wider("int8", "int8+fp16", "an engine")
     with pytest.raises(Exception, match="of this int8 graph in fp16\\+fp32"):
@@ -122,11 +115,6 @@ def test_the_nodes_of_a_fused_layer_are_found_whatever_stands_between_them() -> 
         text = f'{{"Layers": [{{"Name": "a", "LayerType": "kgen", "Metadata": "{metadata}"}}]}}'
         (layer,) = described_layers(text)
         assert layer.nodes == ("c[0]/Conv", "n")
-
-
-def test_the_operators_are_read_from_the_file_that_was_compiled(graphs: Graphs) -> None:
-    operators = graph_operators(request_of(graphs.dense))
-    assert sorted(operators.values()) == ["MatMul", "Relu"]
 
 
 def test_a_file_that_cannot_be_read_leaves_the_doubt(graphs: Graphs) -> None:

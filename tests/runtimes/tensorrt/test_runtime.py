@@ -66,17 +66,6 @@ def test_state_streams_on_the_device(
         assert streams(lane)
 
 
-def test_streams_run_in_threads_of_their_own_and_keep_apart(
-    graphs: Graphs, tensorrt: ModuleType
-) -> None:
-    settings = Settings(options={"streams": 3})
-    with TensorRt().compile(graphs.step, {"batch": 1}, settings) as session:
-        assert len(session.lanes) == 3
-        inputs = bind_apart(session)
-        for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
-            assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-5)
-
-
 def test_a_thread_that_has_not_entered_cannot_run_a_stream(
     graphs: Graphs, tensorrt: ModuleType
 ) -> None:
@@ -137,15 +126,6 @@ def test_tf32_is_not_called_fp32(graphs: Graphs, tensorrt: ModuleType) -> None:
         assert session.execution.precision == "tf32"
 
 
-def test_a_run_that_does_not_start_is_a_fault(
-    graphs: Graphs, tensorrt: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with compiled(graphs) as session:
-        monkeypatch.setattr(tensorrt.IExecutionContext, "failing", True)
-        with pytest.raises(RunFault, match="TensorRT"):
-            session.lanes[0].run()
-
-
 @pytest.mark.parametrize("boundary", ["host", "device"])
 @pytest.mark.alone
 @pytest.mark.parametrize("cuda_graph", [False, True])
@@ -200,13 +180,6 @@ def test_a_recorded_graph_is_launched_and_waited_for_by_the_loop_in_c(
     with TensorRt().compile(graphs.step, {"batch": 1}, on_device) as session:
         assert loop_of(session.lanes[0], streaming=True) == "Python", "states stay on the device"
         assert loop_of(session.lanes[0], streaming=False) == "C"
-
-
-def test_a_session_to_be_timed_tells_no_layers(graphs: Graphs, tensorrt: ModuleType) -> None:
-    with compiled(graphs) as session:
-        assert session.execution.clock == "wall"
-        with pytest.raises(Unsupported, match="operator times"):
-            session.operator_times(1)
 
 
 def test_layers_that_tensorrt_does_not_report_are_a_fault(

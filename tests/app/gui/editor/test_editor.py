@@ -16,9 +16,8 @@ from app.gui.actions import ACTIONS
 from app.gui.editor.draft import FIRST
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.fields import ChoicesField
-from app.gui.editor.pickers import ModelTree, RuntimePicker
+from app.gui.editor.pickers import ModelTree
 from app.plan.estimate import ASK_ABOVE
-from app.plan.expand import expand
 from runtimes import registry
 from runtimes.base import Available
 from runtimes.options import OptionValue
@@ -77,43 +76,6 @@ def test_what_is_clicked_and_typed_becomes_the_plan(editor: SweepEditor) -> None
     assert sweep.options == {"ort-cpu.memory_arena": (True, False)}
 
 
-def test_clicks_in_one_list_are_undone_one_by_one(editor: SweepEditor, qtbot: QtBot) -> None:
-    with qtbot.waitActive(editor):
-        editor.activateWindow()
-    tree = editor.grid_form.runtimes.tree
-    tree.setFocus()
-    runtimes = editor.draft.sweeps[0].runtimes
-    new_runtimes = [
-        name for name in ("ort-cpu", "openvino-cpu", "torch-cpu") if name not in runtimes
-    ]
-    for name in new_runtimes:
-        tree.setCurrentItem(editor.grid_form.runtimes._items[name])
-        QTest.keyClick(tree, Qt.Key.Key_Space)
-    assert set(editor.draft.sweeps[0].runtimes) == {*runtimes, *new_runtimes}
-    editor.undo_stack.undo()
-    assert set(editor.draft.sweeps[0].runtimes) == {*runtimes, *new_runtimes[:-1]}
-    assert editor.undo_stack.count() == len(new_runtimes)
-
-
-def test_what_is_typed_after_another_field_is_another_step(
-    editor: SweepEditor, qtbot: QtBot
-) -> None:
-    with qtbot.waitActive(editor):
-        editor.activateWindow()
-    form = editor.grid_form
-    for field, text in (
-        (form.fields["batch_size"], "1"),
-        (form.fields["threads"], "2"),
-        (form.fields["batch_size"], ",4"),
-    ):
-        field.setFocus()
-        field.end(False)
-        QTest.keyClicks(field, text)
-    editor.undo_stack.undo()
-    assert editor.draft.sweeps[0].batch_size == (1,)
-    assert editor.draft.sweeps[0].threads == (2,)
-
-
 def test_every_step_can_be_undone_and_done_again(editor: SweepEditor, qtbot: QtBot) -> None:
     _check(editor, "cnn_tiny")
     with qtbot.waitActive(editor):
@@ -142,22 +104,6 @@ def test_a_batch_that_is_no_size_is_named_and_nothing_can_be_run(
     editor.grid_form.fields["batch_size"].clear()
     QTest.keyClicks(editor.grid_form.fields["batch_size"], "2")
     qtbot.waitUntil(editor.footer.run_button.isEnabled)
-
-
-def test_the_number_of_cases_is_the_one_that_will_be_measured(
-    editor: SweepEditor, qtbot: QtBot
-) -> None:
-    editor.set_draft(FIRST, "first")
-    QTest.keyClicks(editor.grid_form.fields["batch_size"], "1,2,4")
-    plan = editor.plan()
-    expected = (len(expand(plan)), True)
-    qtbot.waitUntil(
-        lambda: (
-            editor.estimate is not None
-            and (editor.estimate.cases, editor.estimate.exact) == expected
-        )
-    )
-    assert editor.footer.verdict.text().startswith(f"{len(expand(plan))} cases")
 
 
 def test_a_hundred_thousand_cases_are_counted_without_being_made(
@@ -342,14 +288,3 @@ def test_several_grids_keep_what_is_theirs(editor: SweepEditor) -> None:
     editor.tabs.setCurrentIndex(0)
     editor.remove_grid.click()
     assert [sweep.models for sweep in editor.plan().sweeps] == [("mlp",)]
-
-
-def test_the_list_of_runtimes_is_as_high_as_its_rows_before_any_has_told_of_itself(
-    qtbot: QtBot,
-) -> None:
-    """The window's style came after the list was made, and its rows no longer fitted."""
-    picker = RuntimePicker()
-    qtbot.addWidget(picker)
-    picker.show()
-    picker.setStyleSheet("QTreeView::item { padding: 7px 0; }")
-    assert picker.tree.verticalScrollBar().maximum() == 0

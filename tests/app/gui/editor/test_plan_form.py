@@ -9,7 +9,6 @@ from typing import get_args
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.cases.scenario import Scenario, ScenarioKind
@@ -132,15 +131,6 @@ def test_what_is_wrong_is_said_in_the_plans_own_words(
     assert getattr(editor.draft, key) == getattr(EMPTY, key)
 
 
-def test_a_field_of_the_whole_sweep_is_undone_with_its_text(editor: SweepEditor) -> None:
-    field = editor.plan_form.fields["band"]
-    QTest.keyClicks(field, "5%")
-    editor.undo_stack.undo()
-    assert field.text() == "" and editor.draft.band == 0.02
-    editor.undo_stack.redo()
-    assert field.text() == "5%" and editor.draft.band == 0.05
-
-
 def test_a_baseline_is_offered_from_what_the_sweep_measures(editor: SweepEditor) -> None:
     field = editor.plan_form.fields["baseline"]
     QTest.keyClicks(field, "lstm")
@@ -148,28 +138,6 @@ def test_a_baseline_is_offered_from_what_the_sweep_measures(editor: SweepEditor)
     assert completer.currentCompletion() == "lstm_tiny"
     completer.activated.emit(completer.currentCompletion())
     assert editor.draft.baseline == "lstm_tiny"
-
-
-def test_precise_says_what_the_rounds_then_mean(editor: SweepEditor, qtbot: QtBot) -> None:
-    QTest.keyClicks(editor.plan_form.fields["precise"], "p50=1%")
-    assert editor.plan_form.fields["rounds"].placeholderText() == "at most 40"
-    qtbot.waitUntil(lambda: "5 to 40 rounds each" in editor.footer.verdict.text())
-
-
-def test_tab_leads_through_the_fields_of_the_whole_sweep_as_they_are_seen(
-    editor: SweepEditor, qtbot: QtBot
-) -> None:
-    editor.activateWindow()
-    editor.advanced.open()
-    editor.plan_form.folds["Figures and verdicts of the sweep"].open()
-    fields = editor.plan_form.fields
-    fields["cold_start"].setFocus()
-    widgets: list[QWidget | None] = []
-    for _ in range(4):
-        QTest.keyClick(editor.focusWidget(), Qt.Key.Key_Tab)
-        QApplication.processEvents()
-        widgets.append(editor.focusWidget())
-    assert widgets == [fields[key] for key in ("page_cache", "percentiles", "judge", "precise")]
 
 
 @pytest.fixture

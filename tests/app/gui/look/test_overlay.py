@@ -55,35 +55,11 @@ FORTY = [
 ]
 
 
-def test_what_all_names_count_is_told_by_its_initial() -> None:
-    short_names = shorter(FORTY, 45, len)
-    assert short_names[0] == "cnn_tiny · ort-cpu · 1t · b1"
-    assert short_names[1] == "cnn_tiny · ort-cpu · 2t · b1 (doubted)"
-
-
 @pytest.mark.parametrize("room", [60, 45, 38, 34, 31, 28, 26])
 def test_forty_names_stay_apart_and_within_their_room(room: int) -> None:
     short_names = shorter(FORTY, room, len)
     assert len(set(short_names)) == len(FORTY)
     assert max(map(len, short_names)) <= room
-
-
-def test_a_doubt_is_told_as_long_as_there_is_any_room() -> None:
-    assert shorter(FORTY, 31, len)[1].endswith(" !")
-
-
-def test_settings_with_one_initial_are_told_apart() -> None:
-    names = [f"spread={a} · spacing={b} · net" for a in ("low", "high") for b in ("wide", "narrow")]
-    assert shorter(names, 25, len)[0] == "spr=low · spa=wide · net"
-
-
-def test_a_setting_that_only_some_have_keeps_its_word() -> None:
-    short_names = shorter(["net · batch 4 · 2 threads", "net · 2 threads"], 20, len)
-    assert short_names == ["net · batch 4 · 2t", "net · 2t"]
-
-
-def test_a_single_long_name_loses_its_middle() -> None:
-    assert shorter(["a_network_of_many_words", "net"], 9, len) == ["a_ne…ords", "net"]
 
 
 def test_names_that_differ_in_one_word_of_many_stay_apart() -> None:

@@ -119,22 +119,9 @@ def test_the_shades_of_a_runtime_stand_out_from_the_ground_and_differ(theme: The
             assert len({color.name() for color in colors}) == count
 
 
-def test_the_environments_of_a_runtime_are_shades_of_its_colour() -> None:
-    several = [series(key=name, runtime=f"ort-cpu@{name}") for name in ("spring", "autumn")]
-    first, second = (style.color for style in series_styles(several, LIGHT).values())
-    assert first == runtime_color("ort-cpu") != second
-
-
 def test_every_runtime_of_the_registry_has_a_colour_of_its_own() -> None:
     for name in RUNTIMES:
         assert name in LIGHT.runtimes and name in DARK.runtimes
-
-
-def test_a_release_and_an_unknown_device_keep_the_runtimes_colour() -> None:
-    assert runtime_color("ort-cuda:1") == runtime_color("ort-cuda")
-    assert runtime_color("fpga:ia-840f@sdk21") == runtime_color("fpga:ia-840f")
-    assert runtime_color("fpga:ia-840f") != runtime_color("fpga:v80")
-    assert runtime_color("somebody-elses") == runtime_color("somebody-elses")
 
 
 class _Label(QLabel):

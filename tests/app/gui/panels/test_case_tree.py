@@ -7,25 +7,22 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QDropEvent, QMouseEvent
+from PySide6.QtGui import QDropEvent, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
 
-from app.gui.look.theme import DARK, LIGHT
-from app.gui.panels.case_rows import NAME
+from app.gui.look.theme import LIGHT
 from app.gui.panels.case_tree import CaseTree
-from app.gui.plots.base import PlotView
-from app.gui.plots.distributions import BoxesView, CumulativeView, PercentileView
+from app.gui.plots.distributions import CumulativeView
 from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.ranking import RankingView
 from app.gui.plots.searches import LargestBatchView
-from app.gui.plots.style import Arrangement, series_styles
-from app.gui.plots.timeline import TimelineView
+from app.gui.plots.style import series_styles
 from app.gui.plots.trends import TrendsView
 from app.plot_data.series import Series
-from tests.app.gui.plots.views import finished, grid, live, many, on_screen
+from tests.app.gui.plots.views import finished, grid, many, on_screen
 
 Views = tuple[HistogramView, CumulativeView]
 
@@ -75,12 +72,6 @@ def test_it_says_what_sets_series_apart_and_their_figures(qtbot: QtBot) -> None:
     assert 24.0 < float(second.p50.split()[0]) < 26.0
     measuring = _show_cases(qtbot, many(2))
     assert measuring.rows.lines[0].p50.startswith("~"), "known from bins alone"
-
-
-def test_a_remark_says_what_is_simulated_among_others(qtbot: QtBot) -> None:
-    panel = _show_cases(qtbot, live())
-    assert [line.text.endswith("(simulated)") for line in panel.rows.lines] == [False, False, True]
-    assert "simulated" in _row(panel, live()[2].key).data(NAME, Qt.ItemDataRole.AccessibleTextRole)
 
 
 def test_a_check_mark_hides_a_series_in_every_view(qtbot: QtBot) -> None:
@@ -177,17 +168,6 @@ def test_pointing_at_a_series_lights_it_and_lets_the_others_fade(qtbot: QtBot) -
     assert views[0].styles() == series_styles(many(4), LIGHT)
 
 
-@pytest.mark.parametrize("view_class", [PercentileView, TimelineView, BoxesView])
-def test_every_view_of_distributions_is_arranged(qtbot: QtBot, view_class: type[PlotView]) -> None:
-    first, second, third = (case_series.key for case_series in many(3))
-    view = on_screen(qtbot, view_class(), many(3))
-    view.arrange(Arrangement(frozenset({first}), (third,), lit=second))
-    view.refresh()
-    assert [case_series.key for case_series in view.series] == [third, second]
-    styles = series_styles(many(3), LIGHT)
-    assert view.styles()[second] == styles[second] and view.styles()[third] != styles[third]
-
-
 def test_a_case_keeps_its_colour_whatever_a_view_lists_and_in_which_order(qtbot: QtBot) -> None:
     cases = [replace(case, label=case.key) for case in finished()]
     panel = _show_cases(qtbot, cases[:2])
@@ -209,17 +189,6 @@ def test_a_case_keeps_its_colour_whatever_a_view_lists_and_in_which_order(qtbot:
                 assert layer._styles[marks.name].color in list(swatches.values())
 
 
-def test_colours_are_the_same_in_the_list_and_in_every_view(qtbot: QtBot) -> None:
-    cases = grid(("a", "b"), batches=(1, 4))
-    panel, views = _with_views(qtbot, cases)
-    panel.color_choice.choose("batch")
-    expected = series_styles(cases, LIGHT, "batch")
-    assert {line.key: line.style for line in panel.rows.lines} == expected
-    assert all(view.styles() == expected for view in views)
-    panel.set_series(cases[:1])
-    assert panel.arrangement.color_by == "", "what no longer differs colours nothing"
-
-
 def test_the_legend_leaves_to_the_list_what_the_list_says(qtbot: QtBot) -> None:
     panel, views = _with_views(qtbot, many(3))
     view = views[0]
@@ -230,34 +199,3 @@ def test_the_legend_leaves_to_the_list_what_the_list_says(qtbot: QtBot) -> None:
     panel.set_listed(False)
     view.refresh()
     assert len(view.legend._entries) == whole
-
-
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
-def test_a_swatch_has_a_ground_of_its_own(qtbot: QtBot, theme: object) -> None:
-    panel = _show_cases(qtbot, many(2))
-    current_theme = DARK if theme is DARK else LIGHT
-    panel.apply_theme(current_theme)
-    item = _row(panel, many(2)[0].key)
-    image = item.icon(NAME).pixmap(14, 14).toImage()
-    assert image.pixelColor(0, 0) == QColor(current_theme.base)
-    middle = image.pixelColor(image.width() // 2, image.height() // 2)
-    assert middle == panel.rows.lines[0].style.color
-
-
-def test_long_names_are_made_shorter_together_and_are_told_apart(qtbot: QtBot) -> None:
-    """Cut at their beginning they were all `…ad · batch 1`."""
-    cases = [
-        replace(case_series, label=f"{case_series.label} · {threads} threads of a long name")
-        for threads, case_series in enumerate(grid(("cnn", "lstm"), ("ort-cpu", "openvino-cpu")), 1)
-    ]
-    panel = _show_cases(qtbot, cases)
-    for width in (220, 260, 400):
-        panel.resize(width, 400)
-        QApplication.processEvents()
-        metrics = panel.rows.fontMetrics()
-        texts = [_row(panel, line.key).text(NAME) for line in panel.rows.lines]
-        assert len(set(texts)) == len(cases)
-        for line, text in zip(panel.rows.lines, texts, strict=True):
-            room = panel.rows.visualItemRect(_row(panel, line.key))
-            lines = -(-metrics.horizontalAdvance(text) // panel.rows.columnWidth(NAME))
-            assert room.height() >= lines * metrics.height()

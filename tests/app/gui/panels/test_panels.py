@@ -69,18 +69,6 @@ def test_progress_is_never_wider_than_the_window(qtbot: QtBot, state: RunState) 
     assert all(label.isVisible() for label in panel.values.values())
 
 
-def test_progress_is_one_line_whatever_the_font(qtbot: QtBot, state: RunState) -> None:
-    for share in (1.0, 1.75):
-        panel = ProgressLine()
-        qtbot.addWidget(panel)
-        font = panel.font()
-        font.setPointSizeF(share * font.pointSizeF())
-        panel.setFont(font)
-        panel.show()
-        panel.show_run(replace(state, alive=True))
-        assert panel.sizeHint().height() < 2 * panel.fontMetrics().height()
-
-
 def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> None:
     panel = ProgressLine()
     qtbot.addWidget(panel)
@@ -169,20 +157,6 @@ def test_a_word_says_at_a_glance_what_is_amiss(qtbot: QtBot, state: RunState) ->
     assert full in panel.bar.format()
     text = f"run can't be written any more ({os.strerror(errno.EIO)})"
     assert word(False, state="stopped", exit_code=1, disk_error=text) == "DISK ERROR"
-
-
-def test_an_action_speaks_for_some_seconds_and_leaves_the_word(
-    qtbot: QtBot, state: RunState
-) -> None:
-    panel = ProgressLine()
-    qtbot.addWidget(panel)
-    panel.resize(1200, panel.sizeHint().height())
-    panel.show()
-    paused_live = replace(state.live or Live("paused"), state="paused")
-    panel.show_run(replace(state, alive=True, live=paused_live))
-    panel.say("Copied", for_ms=50)
-    assert not panel.line.isVisible() and panel.word.isVisible() and panel.bar.isVisible()
-    qtbot.waitUntil(panel.line.isVisible, timeout=5_000)
 
 
 def test_exports_are_counted_and_their_time_is_no_promise(

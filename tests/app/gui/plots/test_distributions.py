@@ -11,7 +11,6 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.cases.round import RECORD
 from app.cases.scenario import Scenario
 from app.formatting.text import time_text
 from app.gui.plots.base import PlotView
@@ -22,7 +21,6 @@ from app.gui.plots.parts import PartBins, PartChoice
 from app.gui.plots.read.curves import PercentileReader
 from app.gui.plots.read.reading import Place, SpotReader
 from app.gui.plots.timeline import TimelineView
-from app.gui.tables.columns import COLUMNS
 from app.gui.views import VIEWS
 from app.plot_data.series import Series, part_ns
 from app.stats.quantiles import Histogram
@@ -36,7 +34,6 @@ from tests.app.gui.synthetic import (
     records,
     series,
     served,
-    summary_of,
 )
 
 MS = 1_000_000
@@ -88,16 +85,6 @@ def test_the_histogram_shows_latency_service_and_queueing_of_an_open_loop(qtbot:
     choice.choose("queue")
     assert _visible_range(view)[1] == pytest.approx(100.0, rel=0.03)
     assert sum(int(str(row[4])) for row in view.table()[1]) == RUNS, "a wait of none counts too"
-
-
-def test_bins_of_a_part_grow_with_the_round_and_begin_anew_with_it(qtbot: QtBot) -> None:
-    whole = _make_overload()
-    view = on_screen(qtbot, HistogramView(), [whole])
-    _choice(view).choose("queue")
-    for end in (40, RUNS, 10):
-        view.set_series([replace(whole, rounds=(whole.rounds[0][:end],))])
-        view.refresh()
-        assert sum(int(str(row[4])) for row in view.table()[1]) == end
 
 
 @pytest.mark.parametrize("view_class", [HistogramView, CumulativeView, TimelineView])
@@ -234,16 +221,6 @@ def test_every_figure_that_a_view_shows_under_a_name_is_the_rows(
             assert line[place] is None or any(line[place] == pytest.approx(v) for v in values)
 
 
-@pytest.mark.parametrize("name", NAMES.values())
-def test_marks_and_table_have_one_figure_of_a_name(name: str) -> None:
-    case = CASES[0]
-    (column,) = (percentile for percentile in COLUMNS if percentile.key == f"latency_{name}_us")
-    (mark,) = (percentile for percentile in percentiles(case) if NAMES[percentile.name] == name)
-    assert column.raw(case) == pytest.approx(mark.seconds * 1e6)
-    bare = replace(case, row={})
-    assert column.raw(bare) == summary_of(case).value_us(name), "a row that has yet to come"
-
-
 def test_the_figures_of_all_samples_pooled_are_called_so() -> None:
     measuring = series(finished=False, count=20_000)
     assert {percentile.label.split(" ")[0] for percentile in percentiles(measuring)} == {"pooled"}
@@ -255,10 +232,3 @@ def test_another_part_of_the_time_has_no_figure_of_the_latency() -> None:
     queued_series = open_loop(40_000)
     (queue,) = PartBins().of([queued_series], "queue")
     assert all(percentile.label.startswith("pooled ") for percentile in percentiles(queue))
-
-
-def test_an_empty_round_of_an_open_loop_is_no_fault(qtbot: QtBot) -> None:
-    empty = replace(_make_overload(), rounds=(np.zeros(0, RECORD),), counts=Histogram().counts)
-    view = on_screen(qtbot, HistogramView(), [replace(empty, status="measuring")])
-    _choice(view).choose("queue")
-    assert "No samples yet" in view._missing.text()

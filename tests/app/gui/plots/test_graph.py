@@ -76,15 +76,6 @@ def test_a_layout_points_down_and_no_two_nodes_overlap(
         assert abs(ax - bx) >= NODE_WIDTH or abs(ay - by) >= NODE_HEIGHT
 
 
-def test_an_edge_past_other_nodes_goes_around_them(tmp_path: Path) -> None:
-    layout = lay_out(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
-    bend = layout.bends[3]
-    assert len(bend) == 2
-    for x, y in bend:
-        for ax, ay in layout.places:
-            assert abs(x - ax) > NODE_WIDTH / 2 or abs(y - ay) > NODE_HEIGHT / 2
-
-
 def _open(
     qtbot: QtBot, path: Path, engine: str = "", node_engines: Mapping[str, str] | None = None
 ) -> GraphView:

@@ -17,7 +17,6 @@ from app.gui.plots.distributions import (
     BoxesView,
     CumulativeView,
     PercentileView,
-    cumulative_percent,
     percentile_curve,
 )
 from app.gui.plots.histogram import HistogramView
@@ -69,17 +68,6 @@ def test_the_histogram_spans_all_samples_and_published_figures(qtbot: QtBot) -> 
     assert high > math.log10(EDGES_S[filled_bins[-1] + 1])
 
 
-def test_density_makes_series_of_different_length_comparable(qtbot: QtBot) -> None:
-    short, long = series(key="a", count=500, rounds=1), series(key="b", count=50_000, rounds=1)
-    view = on_screen(qtbot, HistogramView(), [short, long])
-    tallest = max(
-        (case_series.counts / case_series.counts.sum()).max() for case_series in (short, long)
-    )
-    view.log_box.setChecked(False)
-    view.height_choice.choose("density")
-    assert tallest < view.plots[0].viewRange()[1][1] < 2.0 * tallest
-
-
 def test_a_zoomed_plot_stays_where_it_is_while_samples_arrive(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), live()[:1])
     box = view.plots[0].getViewBox()
@@ -105,14 +93,6 @@ def test_the_keyboard_zooms_moves_and_shows_all(qtbot: QtBot) -> None:
     assert view.plots[0].viewRange()[0][0] > zoomed_range[0]
     QTest.keyClick(view.published_box, Qt.Key.Key_0, Qt.KeyboardModifier.ControlModifier)
     assert view.plots[0].viewRange()[0] == pytest.approx(whole)
-
-
-def test_the_cumulative_curve_passes_the_median_at_half(qtbot: QtBot) -> None:
-    case_series = series(count=10_000, tail=0.0)
-    log_s, percent = cumulative_percent(case_series.counts)
-    at_half = 10.0 ** np.interp(50.0, percent, log_s) * 1e6
-    assert percent[0] == 0.0 and percent[-1] == 100.0
-    assert at_half == pytest.approx(summary_of(case_series).pooled["p50"], rel=0.0125)
 
 
 def test_the_percentile_curve_ends_where_the_samples_no_longer_bound_it() -> None:

@@ -14,11 +14,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.capabilities.tuning.files import files_of
-from app.cases.status import STATUSES
 from app.gui.look.overlay import plot_font
-from app.gui.look.theme import DARK, LIGHT, Theme
 from app.gui.plots.figure_view import FigureLayer
-from app.gui.plots.matrix import ChecksView, MatrixView, TileLayer, tone_color
+from app.gui.plots.matrix import ChecksView, MatrixView, TileLayer
 from app.gui.plots.searches import LadderView
 from app.plot_data.series import Series
 from app.runs.following.reader import RunReader
@@ -69,14 +67,6 @@ def test_every_figure_in_sight_is_whole_however_many_columns_there_are(view: Mat
         assert metrics.height() <= room.height()
 
 
-def test_headings_stand_upright_and_none_touches_the_next(view: MatrixView) -> None:
-    headings = view._headings
-    assert headings is not None and headings._upright
-    layer = _layer(view)
-    row_distance = layer.x_px(1.0) - layer.x_px(0.0)
-    assert QFontMetricsF(plot_font()).height() <= row_distance
-
-
 def test_bars_wheel_and_keys_scroll_to_what_is_out_of_sight(qtbot: QtBot, view: MatrixView) -> None:
     horizontal, down = view._bars
     assert horizontal.isVisible() and down.isVisible()
@@ -104,12 +94,6 @@ def test_bars_wheel_and_keys_scroll_to_what_is_out_of_sight(qtbot: QtBot, view: 
     assert blocker.args == [tuple(keys), False]
 
 
-def test_what_fits_has_no_bars(qtbot: QtBot) -> None:
-    small = on_screen(qtbot, MatrixView(), [_case("m", option, 10.0) for option in range(3)])
-    assert not any(bar.isVisible() for bar in small._bars)
-    assert small.plots[0].viewRange()[0] == [-0.5, 2.5]
-
-
 def test_rows_and_columns_are_whatever_was_chosen(qtbot: QtBot) -> None:
     cases = [_case("m", option, 10.0 * option * b, b) for option in (1, 2) for b in (8, 1)]
     new_view = on_screen(qtbot, MatrixView(), cases)
@@ -122,25 +106,6 @@ def test_rows_and_columns_are_whatever_was_chosen(qtbot: QtBot) -> None:
     assert new_view.heading._title == "p50 latency of each batch by distribution"
     new_view.columns_choice.choose("batch_size")
     assert "not the same" in new_view._missing.text()
-
-
-def test_a_tile_says_its_distance_where_that_fits(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, MatrixView(), [_case("m", option, 10.0 * option) for option in (1, 2)])
-    texts = [tile.texts for tile in _layer(view)._tiles]
-    assert texts == [("10.0 µs",), ("20.0 µs  2.00x", "20.0 µs")]
-
-
-def test_headings_leave_room_for_tiles_in_a_low_window(qtbot: QtBot, view: MatrixView) -> None:
-    """Long names above the columns once took all of it, and no tile was seen."""
-    view.resize(900, 290)
-    qtbot.waitUntil(lambda: view.canvas.height() < 290, timeout=5_000)
-    QApplication.processEvents()
-    layer, least = _layer(view), QFontMetricsF(plot_font()).height()
-    room = view.plots[0].getViewBox().rect()
-    assert room.height() >= 0.4 * view.body.geometry().height()
-    visible_tiles = layer.in_sight(layer._tiles)
-    assert visible_tiles
-    assert all(layer.rect_of(tile.row, tile.column).height() >= least for tile in visible_tiles)
 
 
 def test_a_place_says_how_its_case_ended(qtbot: QtBot) -> None:
@@ -164,12 +129,6 @@ def test_a_click_on_a_place_chooses_its_case(qtbot: QtBot) -> None:
         with qtbot.waitSignal(view.picked) as blocker:
             QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(middle))
         assert blocker.args == [(case.key,), False]
-
-
-@pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_statuses_of_different_tones_have_different_colours(theme: Theme) -> None:
-    tones = {facts.tone for facts in STATUSES.values()}
-    assert len({tone_color(tone, theme).name() for tone in tones}) == len(tones) == 3
 
 
 def test_a_bar_for_each_step_says_its_gain_and_what_to_doubt(qtbot: QtBot) -> None:

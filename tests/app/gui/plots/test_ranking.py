@@ -6,16 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.cases.objectives import BAND
 from app.comparison.ranking import fastest
 from app.formatting.text import latency
-from app.gui.look.theme import LIGHT
 from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.ranking import RankingView
-from app.gui.plots.style import series_styles
 from app.gui.plots.summary import Card, CardLayer, SummaryView
 from app.plot_data.series import Series
 from runtimes.execution import Clock
@@ -101,22 +98,6 @@ def test_p50_and_p99_stand_beside_each_row_as_the_table_has_them(
     assert (values["latency_p50_us"], values["latency_p50_ci_low_us"]) == (25.0, 22.5)
 
 
-def test_a_case_has_the_colour_that_it_has_elsewhere(qtbot: QtBot, cases: list[Series]) -> None:
-    view = on_screen(qtbot, RankingView(), cases)
-    usual = series_styles(cases, LIGHT)
-    for layer in _layers(view):
-        for marks in layer.figure.series:
-            assert layer._styles[marks.name].color == usual[marks.cases[0]].color
-
-
-def test_rows_keep_their_height_in_a_low_window(qtbot: QtBot, cases: list[Series]) -> None:
-    view = on_screen(qtbot, RankingView(), cases)
-    view.resize(880, 260)
-    QApplication.processEvents()
-    for plot, rows in zip(view.plots, (3, 1), strict=True):
-        assert plot.getViewBox().rect().height() >= 18 * rows
-
-
 def _summarised(
     runtime: str, median_us: float, rounds: int = 4, clock: Clock = "wall", **row: Any
 ) -> Series:
@@ -157,14 +138,6 @@ def test_two_rounds_decide_nothing(qtbot: QtBot) -> None:
     (card,) = _cards(on_screen(qtbot, SummaryView(), cases))
     assert not card.is_sure
     assert card.sure.startswith("unsure: 2 rounds")
-
-
-def test_while_rounds_are_read_nothing_is_said_of_them(qtbot: QtBot) -> None:
-    first, second = _summarised("ort-cpu", 20.0), _summarised("torch-cpu", 40.0)
-    view = on_screen(qtbot, SummaryView(), [first, replace(second, summary=None)])
-    cards = _cards(view)
-    assert not any(card.is_sure or card.verdict for card in cards)
-    assert {card.sure for card in cards} == {"reading its rounds…"}
 
 
 def test_what_cannot_be_compared_has_a_card_of_its_own(qtbot: QtBot) -> None:

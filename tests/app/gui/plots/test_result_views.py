@@ -20,7 +20,7 @@ from app.gui.plots.ranking import AccuracyView
 from app.gui.plots.searches import LargestBatchView
 from app.history.run_comparison import compare_runs
 from app.history.trends import differences, read_history
-from app.plot_data.series import number, ranked
+from app.plot_data.series import number
 from app.run_folder.diagnostics import diagnostic_columns
 from app.runs.following.state import CaseDetails
 from exporters.diagnostics.catalogue import diagnostic
@@ -138,19 +138,6 @@ def test_the_window_says_of_two_runs_what_the_command_line_says(qtbot: QtBot) ->
     assert "measured apart" in str(comparisons[1]["p50_why"]), "3 % may be the machine's own"
 
 
-def test_two_runs_are_judged_within_the_band_of_the_open_ones_plan(qtbot: QtBot) -> None:
-    a, b = [series(count=2000)], [series(count=2000, seed=7, median_us=26.0)]
-    words = []
-    for band in (0.02, 0.5):
-        view = on_screen(qtbot, CompareView())
-        view.set_runs(replace(side("a", a, {}), band=band), side("b", b, {}))
-        view.refresh()
-        header, (row,) = view.table()
-        words.append(dict(zip(header, row, strict=True))["p50_verdict"])
-        assert f"within {100 * band:g}% does not count" in view.heading._note
-    assert words == ["slower", "same"], "30 % lies within half"
-
-
 def test_verdicts_of_a_run_that_was_looked_at_again_and_again_ask_for_more(qtbot: QtBot) -> None:
     widths = []
     for confidence in (0.95, 0.99):
@@ -164,20 +151,6 @@ def test_verdicts_of_a_run_that_was_looked_at_again_and_again_ask_for_more(qtbot
         assert isinstance(low, float) and isinstance(high, float)
         widths.append(high / low)
     assert widths[1] > widths[0]
-
-
-def test_percentiles_that_both_plans_chose_are_compared(qtbot: QtBot) -> None:
-    a, b = [series(count=2000)], [series(count=2000, seed=7)]
-    view = on_screen(qtbot, CompareView())
-    percentiles = (50.0, 90.0, 99.9)
-    view.set_runs(
-        replace(side("a", a, {}), percentiles=percentiles),
-        replace(side("b", b, {}), percentiles=percentiles),
-    )
-    view.refresh()
-    verdict_columns = [name for name in view.table()[0] if name.endswith("_verdict")]
-    assert verdict_columns == ["p50_verdict", "p90_verdict", "p999_verdict"]
-    assert len(view.plots) == 3
 
 
 def test_environments_that_differ_are_named() -> None:
@@ -203,17 +176,6 @@ def test_nothing_computes_beyond_the_machines_peak(qtbot: QtBot) -> None:
     texts = [bar.label for bar in layer.figure.marks]
     assert "202" not in texts[0] and "too low" in texts[0]
     assert "41% of peak" in texts[1]
-
-
-def test_a_second_run_that_is_still_read_is_not_said_to_have_nothing_in_common(
-    qtbot: QtBot,
-) -> None:
-    a = [series("ort-cpu", count=500)]
-    unread = [replace(series("ort-cpu", count=500, seed=7), summary=None)]
-    view = on_screen(qtbot, CompareView())
-    view.set_runs(side("a", a, {}), side("b", unread, {}))
-    view.refresh()
-    assert view._missing.text() == "Reading b…"
 
 
 def test_a_run_without_an_interval_is_an_open_dot_of_the_history(
@@ -252,11 +214,3 @@ def test_operators_that_exceed_the_run_are_marked_and_have_no_shares(
         standings.append({style.standing for style in layer._styles.values()})
     assert all("%" in text for text in texts[0]) and not any("%" in text for text in texts[1])
     assert standings == [{"sound"}, {"doubted"}]
-
-
-def test_only_whole_and_right_rows_are_ranked() -> None:
-    good = series(key="good", count=20)
-    partial = replace(good, key="partial", status="partial")
-    wrong = replace(good, key="wrong", status="wrong_output")
-    invalid = replace(good, key="invalid", row={**good.row, "valid": "False"})
-    assert [case_series.key for case_series in ranked([good, partial, wrong, invalid])] == ["good"]

@@ -17,11 +17,8 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.look.overlay import Overlay
 from app.gui.plots.axes import (
-    CountAxis,
     LogAxis,
     NinesAxis,
-    PercentAxis,
-    count_axis,
     time_axis,
 )
 from app.gui.plots.distributions import BoxesView
@@ -49,29 +46,11 @@ def test_a_time_axis_prints_units_at_every_zoom(qapp: QApplication) -> None:
     ]
 
 
-def test_labels_never_crowd_an_axis(qapp: QApplication) -> None:
-    for axis in (time_axis("bottom"), count_axis("bottom")):
-        for decades in (0.01, 0.3, 1.0, 2.0, 5.0, 9.0):
-            for size in (120.0, 400.0, 1200.0):
-                labels = _tick_labels(axis, 1e-6, 1e-6 * 10**decades, size)
-                assert len(labels) * 45.0 <= size + 90.0, (decades, size, labels)
-
-
 def test_the_nines_axis_gives_each_nine_the_same_room(qapp: QApplication) -> None:
     spacing, values = NinesAxis("bottom").tickValues(0.0, 4.2, 800.0)[0]
     texts = NinesAxis("bottom").tickStrings(values, 1.0, spacing)
     assert texts == ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]
     assert values[2:] == [1.0, 2.0, 3.0, 4.0]
-
-
-def test_a_percent_axis_ends_at_100(qapp: QApplication) -> None:
-    levels = PercentAxis("left").tickValues(0.0, 124.0, 400.0)
-    assert max(v for _, values in levels for v in values) == 100.0
-
-
-def test_rates_on_a_plain_axis_are_told_in_short() -> None:
-    axis = CountAxis("bottom")
-    assert axis.tickStrings([0.0, 500.0, 400_000.0, 2e6], 1.0, 1.0) == ["0", "500", "400k", "2M"]
 
 
 RED = QColor("#ff0000")
@@ -147,16 +126,6 @@ def test_it_shows_what_stands_below_the_last_row(view: BoxesView) -> None:
     ground = view.theme.base
     ink_pixels = sum(axis_image.pixelColor(x, y).name() != ground for x in bars for y in rows)
     assert ink_pixels > 100, "numbers and not the ground alone"
-
-
-def test_it_goes_where_the_axis_itself_is_in_sight(view: BoxesView, qtbot: QtBot) -> None:
-    bar = _scroll(view).verticalScrollBar()
-    bar.setValue(bar.maximum())
-    qtbot.waitUntil(lambda: not view.pinned_axis.isVisible())
-    bar.setValue(bar.maximum() // 2)
-    qtbot.waitUntil(view.pinned_axis.isVisible)
-    view.resize(900, 3_000)
-    qtbot.waitUntil(lambda: not view.pinned_axis.isVisible())
 
 
 class _Paints(QObject):

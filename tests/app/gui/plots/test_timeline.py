@@ -131,15 +131,6 @@ def test_a_memory_map_of_a_file_being_written_is_followed(qtbot: QtBot, tmp_path
     assert view.plots[0].viewRange()[0][1] > 2.5 * right_end
 
 
-def test_samples_of_zero_nanoseconds_do_not_break_the_log_axis(qtbot: QtBot) -> None:
-    latency = latencies_ns(20.0, 300_000, 1)
-    latency[1000] = 0
-    view = _view(qtbot, [records(latency)])
-    assert np.isfinite(_highest(view))
-    for curve in view.plots[0].listDataItems():
-        assert np.isfinite(curve.yData).all()
-
-
 def test_by_the_clock_a_disturbance_is_at_one_place_in_all_cases(qtbot: QtBot) -> None:
     """By rounds, cases that were disturbed at the same moment show it at different places."""
     first = records(latencies_ns(20.0, 2_000, 1))
@@ -252,35 +243,3 @@ def test_the_timeline_has_lanes_below_the_samples_and_reads_them(
     assert "4.0 ms stolen" in readout, "a sample says what was beside it"
     view.lanes_box.setChecked(False)
     assert len(view.plots) == 1
-
-
-def test_a_range_marked_over_the_lanes_is_of_the_samples_above(
-    qtbot: QtBot, recorded: Series
-) -> None:
-    view = on_screen(qtbot, TimelineView(), [recorded])
-    series_plot, lanes = view.plots
-    assert view.brush_between(lanes, 0.0, 0.005) == view.brush_between(series_plot, 0.0, 0.005)
-    assert view.brush_between(lanes, 0.0, 0.005) is not None
-
-
-def test_many_cases_leave_no_room_for_lanes(qtbot: QtBot) -> None:
-    telemetry = (RoundTelemetry(cpu_mhz=2400.0),)
-    cases = [replace(series(key=str(k), count=50, rounds=1), watched=telemetry) for k in range(4)]
-    view = on_screen(qtbot, TimelineView(), cases)
-    assert not view._lanes
-    view.set_series(cases[:3])
-    view.refresh()
-    assert len(view._lanes) == 3
-
-
-def test_a_round_that_begins_anew_is_read_from_its_start() -> None:
-    envelope = Envelope(SERVICE)
-    envelope.follow(records(latencies_ns(20.0, 5000, 1)))
-    envelope.follow(records(latencies_ns(90.0, 1000, 2)))
-    assert envelope.samples == 1000 // BLOCK * BLOCK
-    assert envelope.median_s.min() > 60e-6
-
-
-def test_an_empty_round_beside_a_full_one_is_no_obstacle(qtbot: QtBot) -> None:
-    view = _view(qtbot, [records(latencies_ns(20.0, 900, 1)), np.zeros(0, RECORD)])
-    assert _highest(view) > 15e-6

@@ -72,13 +72,6 @@ def test_what_else_differs_is_a_line_of_its_own_by_rising_x(cases: list[Series])
     assert len(lines(cases, "threads")) == 3
 
 
-def test_a_rate_or_a_gap_goes_across_though_the_scenarios_are_several() -> None:
-    paced_cases = [_loaded_at(f"paced:{gap}us", 10.0, 20.0) for gap in (20, 40, 80)]
-    assert "gap_us" in numeric_settings(paced_cases)
-    (line,) = lines(paced_cases, "gap_us")
-    assert [x for x, _ in line.points] == [20.0, 40.0, 80.0]
-
-
 def test_points_and_intervals_lie_where_the_rows_say(qtbot: QtBot, cases: list[Series]) -> None:
     view = on_screen(qtbot, TrendsView(), cases)
     view.over_choice.choose("option:spread")
@@ -119,19 +112,6 @@ def test_an_interval_that_would_rule_the_axis_ends_in_an_arrow(qtbot: QtBot) -> 
     values = [math.log10(mark.y * 1e-6) for mark in layer.figure.marks]
     assert max(values) - min(values) > 0.3 * (high - low)
     assert [mark.high for mark in layer.clipped()] == [39.0]
-
-
-def test_marks_of_several_lines_at_one_place_stand_side_by_side(
-    qtbot: QtBot, cases: list[Series]
-) -> None:
-    view = on_screen(qtbot, TrendsView(), cases)
-    view.over_choice.choose("option:spread")
-    (layer,) = _layers(view)
-    columns = [
-        layer.point(series, next(mark for mark in series.marks if mark.x == 3.0)).x()
-        for series in layer.figure.series
-    ]
-    assert abs(columns[0] - columns[1]) >= 5.0
 
 
 def test_the_readout_has_all_lines_at_a_place_the_slowest_first(

@@ -174,12 +174,6 @@ def test_a_code_is_found_whole_and_not_within_a_longer_one(table: ResultsTable) 
     assert _find_keys(table, "code!=outliers") == ["a", "c"]
 
 
-def test_nothing_is_said_of_what_a_run_may_still_come_to() -> None:
-    cases = [_case("a"), failed("fpga:v80", "m", "cancelled", "not come to")]
-    assert issues_of(cases, {}, is_over=False) == []
-    assert next(issue.title for issue in issues_of(cases, {}, is_over=True)) == "cancelled"
-
-
 def test_doubted_rows_are_marked_and_say_why(table: ResultsTable) -> None:
     table.set_series([_case("a", **_warning_values([BUSY])), _case("b")])
     status = next(k for k, c in enumerate(table.model.columns) if c.key == "status")
@@ -188,17 +182,6 @@ def test_doubted_rows_are_marked_and_say_why(table: ResultsTable) -> None:
     assert cells[0].data(Qt.ItemDataRole.ToolTipRole).splitlines()[0] == rendering.text(BUSY)
     colors = [cell.data(Qt.ItemDataRole.ForegroundRole) for cell in cells]
     assert colors[0] != colors[1]
-
-
-def test_the_interval_stands_beside_p50_unasked(table: ResultsTable) -> None:
-    interval: Any = {"latency_p50_ci_low_us": 9.8, "latency_p50_ci_high_us": 10.3}
-    table.set_series([_case("a", latency_p50_us=10.0, **interval), _case("b", latency_p50_us=10.0)])
-    p50 = next(k for k, c in enumerate(table.model.columns) if c.key == "latency_p50_us")
-    assert not table.view.isColumnHidden(p50)
-    texts = [table.filter.index(row, p50).data() for row in (0, 1)]
-    assert texts == ["10.00 µs  (9.800 to 10.30 µs)", "10.00 µs"]
-    room = table.view.fontMetrics().horizontalAdvance(texts[0])
-    assert table.view.columnWidth(p50) > room
 
 
 P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_us")
@@ -272,26 +255,6 @@ def test_a_click_or_enter_folds_a_group_and_shows_it_again(grouped: ResultsTable
     grouped.view.setFocus()
     QTest.keyClick(grouped.view, Qt.Key.Key_Return)
     assert _rows(grouped)[:2] == ["▾ Threads 1", "b"]
-
-
-def test_a_groups_row_is_no_case(grouped: ResultsTable) -> None:
-    grouped.group_choice.choose("threads")
-    grouped.view.selectAll()
-    assert len(grouped.selected_keys()) == len(CASES)
-    assert len(grouped.table()[1]) == len(CASES)
-    grouped.view.setCurrentIndex(grouped.filter.index(0, 0))
-    grouped.toggle_baseline()
-    assert grouped.model.held == ()
-
-
-def test_groups_stay_while_a_run_goes_on_and_go_with_their_setting(
-    grouped: ResultsTable,
-) -> None:
-    grouped.group_choice.choose("threads")
-    grouped.set_series([replace(CASES[0], row={**CASES[0].row, "latency_p50_us": 1.0}), *CASES[1:]])
-    assert grouped.filter.index(4, P50).data() == "1.000 µs"
-    grouped.set_series([_timed("x", 1.0), _timed("y", 2.0)])
-    assert _rows(grouped) == ["x", "y"], "nothing is told apart by threads any more"
 
 
 def test_the_arranged_rows_keep_qts_contract(qapp: QApplication) -> None:

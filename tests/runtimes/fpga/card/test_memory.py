@@ -72,13 +72,6 @@ def test_what_does_not_fit_the_chip_spills_and_costs_its_transfers() -> None:
     assert fidelity(outside).word == "extrapolated"
 
 
-def test_a_faster_memory_costs_less() -> None:
-    graph = image(64).graph()
-    slow, fast = (compile_graph(graph, with_memory(10_000, rate=rate)) for rate in (1e3, 1e6))
-    assert slow.memory == fast.memory
-    assert latency_us(slow) > latency_us(fast)
-
-
 def test_a_large_image_spills_on_the_v80_and_is_refused_where_no_memory_is_described() -> None:
     """64 x 1024 x 1024 bf16 numbers are 128 MiB."""
     graph = image(1024).graph()

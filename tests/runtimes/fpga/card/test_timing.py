@@ -74,11 +74,6 @@ def test_a_pause_is_counted_in_whole_cycles(hundredths: int) -> None:
     assert idle_cycles(program, math.inf) == program.scheduler.ahead_cycles
 
 
-def test_a_stateless_graph_is_the_same_at_any_pace() -> None:
-    program = compiled(mlp(256, 384, 128))
-    assert latency_us(program, 0) == latency_us(program, math.inf)
-
-
 def test_a_closed_loop_keeps_its_gap() -> None:
     samples = simulate(compiled(cnn_step(2, 64), V80), AfterCompletion(100, 500), rng())
     assert samples.clock == "simulated"
@@ -96,12 +91,6 @@ def test_jitter_moves_the_percentiles_and_not_the_mean() -> None:
     assert latency_ns.min() / 1e3 == pytest.approx(mean_us - V80.jitter_us, abs=2e-3)
 
 
-def test_a_seed_gives_the_same_samples_again() -> None:
-    program = compiled(cnn_step(2, 64), V80)
-    first, again = (simulate(program, AfterCompletion(50), rng()).finished_ns for _ in range(2))
-    assert (first == again).all()
-
-
 def test_scheduled_requests_wait_for_the_one_before() -> None:
     program = compiled(lstm_step(2, 128))
     spaced_ns, contiguous = (round(latency_us(program, idle) * 1e3) for idle in (math.inf, 0))
@@ -112,12 +101,6 @@ def test_scheduled_requests_wait_for_the_one_before() -> None:
     assert samples.started_ns.tolist() == [0, spaced_ns, 100_000, 100_000 + spaced_ns + 60]
     assert samples.scheduled_ns.tolist() == times.tolist()
     assert contiguous > middle_ns > spaced_ns
-
-
-def test_no_arrivals_give_no_samples() -> None:
-    program = compiled(cnn_step(1, 32))
-    assert len(simulate(program, AfterCompletion(0), rng()).latency_ns) == 0
-    assert len(simulate(program, Scheduled(np.array([], np.int64)), rng()).latency_ns) == 0
 
 
 def test_fidelity_says_why() -> None:

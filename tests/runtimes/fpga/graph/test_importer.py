@@ -139,27 +139,6 @@ def test_constants_are_computed_and_unused_ones_dropped() -> None:
     assert [array.tolist() for array in graph.constants.values()] == [[6.0]]
 
 
-def test_attributes_have_their_own_types() -> None:
-    builder = ModelBuilder()
-    x = builder.input("x", [1, 1, 8])
-    builder.add(
-        "LSTM",
-        x,
-        builder.weights(1, 16, 8),
-        builder.weights(1, 16, 4),
-        hidden_size=4,
-        clip=2.5,
-        activations=["Sigmoid", "Tanh", "Tanh"],
-    )
-    builder.output(builder.last_outputs()[0], [1, 1, 1, 4])
-    attributes = builder.graph().nodes[0].attributes
-    assert attributes == {
-        "hidden_size": 4,
-        "clip": 2.5,
-        "activations": ("Sigmoid", "Tanh", "Tanh"),
-    }
-
-
 def test_a_local_function_is_taken_apart() -> None:
     builder = ModelBuilder()
     x = builder.input("x", [2, 4])
@@ -254,10 +233,6 @@ def test_a_norm_whose_statistics_are_computed_stays() -> None:
     assert groups(builder) == [["Conv"], ["BatchNormalization"]]
 
 
-def test_activation_and_residual_are_one_pass() -> None:
-    assert groups(cnn_step(1, 8)) == [["Concat"], ["Slice"], ["Conv"], ["Relu", "Add"]]
-
-
 def test_a_tensor_that_others_read_ends_a_chain() -> None:
     builder = ModelBuilder()
     x = builder.input("x", [1, 4])
@@ -265,13 +240,6 @@ def test_a_tensor_that_others_read_ends_a_chain() -> None:
     builder.output(builder.add("Sigmoid", y))
     builder.output(builder.add("Tanh", y))
     assert groups(builder) == [["Relu"], ["Sigmoid"], ["Tanh"]]
-
-
-def test_a_graph_output_ends_a_chain() -> None:
-    builder = ModelBuilder()
-    y = builder.output(builder.add("Relu", builder.input("x", [1, 4])))
-    builder.output(builder.add("Tanh", y))
-    assert groups(builder) == [["Relu"], ["Tanh"]]
 
 
 def test_a_chain_ends_where_its_shape_grows() -> None:

@@ -15,10 +15,7 @@ import psutil
 import pytest
 from onnx import TensorProto, helper
 
-from exporters import install_layout
-from runtimes.errors import NotAvailable
 from runtimes.fpga import provider
-from runtimes.fpga.cards import CardError, OptionError, provider_options
 from runtimes.fpga.provider.abi import PROVIDER_NAME, shim_path
 from tests.checkout import ROOT
 from tests.runtimes.fpga.ort_sessions import (
@@ -40,13 +37,6 @@ def test_the_device_says_that_it_is_simulated() -> None:
     assert device.ep_name == PROVIDER_NAME
     assert device.device.type == onnxruntime.OrtHardwareDeviceType.NPU
     assert device.device.metadata["simulated"] == "1"
-
-
-def test_registering_again_changes_nothing() -> None:
-    provider.register()
-    provider.register()
-    card_devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == PROVIDER_NAME]
-    assert len(card_devices) == 1
 
 
 def test_a_second_library_of_that_name_is_refused_and_the_first_lives_on() -> None:
@@ -76,14 +66,6 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_without_the_shim_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provider, "_bridge", None)
-    monkeypatch.setattr(install_layout, "EXTENSION_SUFFIXES", [".nothing"])
-    assert shim_path() is None
-    with pytest.raises(NotAvailable, match="C compiler"):
-        provider.register()
-
-
 def test_the_card_takes_the_whole_graph_and_computes_in_bf16() -> None:
     session = card_session(mlp())
     assert taken(session) == ["MatMul", "Relu"]
@@ -93,14 +75,6 @@ def test_the_card_takes_the_whole_graph_and_computes_in_bf16() -> None:
     assert not disagreement(actual, expected)
     assert not (actual.view(np.uint32) & 0xFFFF).any()
     assert np.abs(actual - expected).max() > 0
-
-
-def test_the_name_alone_selects_the_provider() -> None:
-    provider.register()
-    session = onnxruntime.InferenceSession(
-        mlp().SerializeToString(), quiet_options(), providers=[PROVIDER_NAME]
-    )
-    assert taken(session) == ["MatMul", "Relu"]
 
 
 def test_a_graph_without_cpu_nodes_needs_no_cpu() -> None:
@@ -217,15 +191,6 @@ def test_a_bad_option_stops_the_session(texts: dict[str, str], words: str) -> No
     assert type(caught.value).__name__ == "InvalidArgument"
 
 
-def test_options_are_checked_before_they_are_handed_over() -> None:
-    assert provider_options("v80", cores=3) == {"card": "v80", "release": "", "cores": "3"}
-    assert taken(card_session(mlp(), provider_options("ia-420f", clock=400.5))) != []
-    with pytest.raises(OptionError, match="give an integer"):
-        provider_options(cores=0)
-    with pytest.raises(CardError, match="v80"):
-        provider_options("v8")
-
-
 def test_a_graph_that_does_not_fit_says_how_many_tiles_it_needs() -> None:
     with pytest.raises(Exception, match=r"needs 2 tiles.*1") as caught:
         card_session(mlp(), {"cores": "1", "block": "8", "tiles": "1"})
@@ -329,17 +294,6 @@ def test_sessions_leave_nothing_behind() -> None:
     assert (process.memory_info().rss - settled_rss) / count < 1024
 
 
-def test_compiled_graphs_show_what_the_card_was_given() -> None:
-    session = card_session(mlp())
-    graph = provider.compiled_graphs()[-1]
-    assert [node.op for node in graph.nodes] == ["MatMul", "Relu"]
-    assert graph.inputs == ("x",)
-    assert graph.outputs == ("y",)
-    assert graph.constants["w"].shape == (16, 8)
-    assert graph.values["h"].shape == (2, 8)
-    del session
-
-
 @pytest.mark.parametrize("ending", ["", "import sys; sys.exit(3)", "raise SystemExit(4)"])
 def test_the_interpreter_ends_cleanly_while_a_session_lives(ending: str) -> None:
     code = f"""
@@ -365,14 +319,6 @@ except Exception as error:
 """
     process = run_python(code)
     assert (process.returncode, process.stdout) == (0, "True\n")
-
-
-def test_the_example_without_a_model_is_a_usage_error() -> None:
-    process = run_python(
-        (ROOT / "assets" / "examples" / "fpga_plain_onnxruntime.py").read_text("utf-8")
-    )
-    assert (process.returncode, process.stdout) == (2, "")
-    assert process.stderr.startswith("usage:")
 
 
 def test_the_example_runs_as_it_is_printed(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import onnx
 import onnxruntime
-import pytest
 from onnx import helper
 
 from runtimes.fpga import provider
@@ -118,11 +117,3 @@ def test_a_model_without_metadata_has_no_state() -> None:
     session, read = unoptimised(proto)
     assert read.states == ()
     del session
-
-
-@pytest.mark.parametrize("size", [0, 1])
-def test_a_tensor_without_elements_is_no_special_case(size: int) -> None:
-    proto = model([helper.make_node("Neg", ["x"], ["y"])], {"x": [size, 3]}, {"y": [size, 3]})
-    session, _ = unoptimised(proto)
-    x = np.ones((size, 3), np.float32)
-    assert np.array_equal(session.run(None, {"x": x})[0], -x)

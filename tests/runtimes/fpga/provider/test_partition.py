@@ -9,7 +9,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtimes.fpga.provider.graph import claims, predecessors
+from runtimes.fpga.provider.graph import claims
 
 Before = tuple[tuple[int, ...], ...]
 
@@ -79,14 +79,3 @@ def test_no_two_neighbouring_claims_could_have_been_one(
     claim_list = claims(direct_inputs, supported_nodes)
     for first, second in pairwise(claim_list):
         assert not is_convex(direct_inputs, {*first, *second})
-
-
-def test_a_side_input_from_an_unsupported_node_does_not_split_a_chain() -> None:
-    # 0 -> 1 -> 3, with 2 unsupported and depending on nothing.
-    assert claims(((), (0,), (), (1, 2)), {0, 1, 3}) == ((0, 1, 3),)
-
-
-def test_predecessors_follow_names_and_skip_absent_ones() -> None:
-    inputs = [("x",), ("a", ""), ("a", "b", "w")]
-    outputs = [("a", ""), ("b",), ("c",)]
-    assert predecessors(inputs, outputs) == ((), (0,), (0, 1))

@@ -14,7 +14,7 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.read.bins import Grid, grid_for, tick_ns
 from app.gui.plots.read.lit import Lit, samples_table
 from app.gui.plots.read.reading import Brush, Span
-from app.gui.plots.read.readout import brush_text, lit_in_short, lit_text, rank_text, short_names
+from app.gui.plots.read.readout import brush_text, lit_text
 from app.plot_data.series import Series
 from app.stats.quantiles import Histogram
 from tests.app.gui.plots.views import on_screen
@@ -34,27 +34,12 @@ def _make_series(latency_ns: np.ndarray) -> Series:
     return replace(one, counts=histogram.counts, rounds=(records(latency_ns),))
 
 
-def _steps(view: HistogramView) -> int:
-    """How many bins with samples are drawn."""
-    return int((view.outlined._drawn[0].bins.counts > 0).sum())
-
-
 def _wait_for_fine(view: HistogramView, qtbot: QtBot, than: str = "") -> None:
     def has_fine_bins() -> bool:
         view.refresh()
         return view._fine._question is None and "bins" in view.heading._note.replace(than, "")
 
     qtbot.waitUntil(has_fine_bins, timeout=10_000)
-
-
-def test_a_tight_distribution_has_more_than_a_few_steps(qtbot: QtBot) -> None:
-    case_series = _tight()
-    view = on_screen(qtbot, HistogramView(), [case_series])
-    _wait_for_fine(view, qtbot)
-    assert _steps(view) > 20 > 8 * int((case_series.counts > 0).sum()) / 2
-    assert view.heading._note.endswith(" ns")
-    (outline,) = view.outlined._drawn
-    assert outline.bins.counts.sum() == len(case_series.rounds[0]) == outline.bins.total
 
 
 def test_zooming_shows_finer_bins_and_not_wider_steps(qtbot: QtBot) -> None:
@@ -91,16 +76,6 @@ def test_a_round_that_is_measured_again_is_not_added_to_what_was(qtbot: QtBot) -
     view.set_series([_tight(500)])
     view.refresh()
     assert view.outlined._drawn[0].bins.counts.sum() == 500
-
-
-@pytest.mark.parametrize("part", ["service", "queue"])
-def test_parts_of_an_open_loop_have_fine_bins_too(qtbot: QtBot, part: str) -> None:
-    case_series = open_loop(20_000)
-    view = on_screen(qtbot, HistogramView(), [case_series])
-    view.part_choice.choose(part)
-    _wait_for_fine(view, qtbot)
-    (outline,) = view.outlined._drawn
-    assert outline.bins.total == sum(map(len, case_series.rounds))
 
 
 WIDTH_PX = 1000.0
@@ -207,13 +182,6 @@ def test_iterations_of_a_round_are_lit_whatever_they_took() -> None:
     assert Lit(Brush("latency", keys=("b",))).of(case_series).samples == 0
 
 
-def test_what_a_round_adds_is_lit_too() -> None:
-    whole = _case([20, 90] * 10)
-    selection = Lit(Brush("latency", 50e-6))
-    assert selection.of(replace(whole, rounds=(whole.rounds[0][:4],))).samples == 2
-    assert selection.of(whole).samples == 10
-
-
 def test_a_range_of_latencies_is_shown_in_another_part_of_the_time() -> None:
     case_series = open_loop(30_000, count=300)
     selection = Lit(Brush("latency", 100e-6))
@@ -241,14 +209,6 @@ def test_the_readout_says_samples_shares_rounds_and_the_period() -> None:
     assert lit_text(Lit(Brush("latency", 1.0)).of(case_series)) == "no samples"
 
 
-@pytest.mark.parametrize(
-    ("below", "text"),
-    [(0.0, "0.0 %"), (0.621, "62.1 %"), (0.992, "99.20 %"), (0.99996, "99.9960 %"), (1.0, "100 %")],
-)
-def test_a_rank_has_as_many_digits_as_it_has_nines(below: float, text: str) -> None:
-    assert rank_text(below) == text
-
-
 def test_exported_samples_are_those_that_are_lit() -> None:
     case_series = _case([20, 90, 20, 95], [20, 20, 92], warmup=1)
     header, rows = samples_table(Lit(Brush("latency", 50e-6)), [case_series])
@@ -256,14 +216,3 @@ def test_exported_samples_are_those_that_are_lit() -> None:
     assert [row[2:4] for row in rows] == [[0, 1], [0, 3], [1, 2]]
     assert [row[-1] for row in rows] == pytest.approx([90.0, 95.0, 92.0])
     assert rows[0][4] == int(case_series.rounds[0]["started_ns"][1])
-
-
-def test_beside_other_cases_a_case_is_called_by_what_it_does_not_share() -> None:
-    labels = ["mlp · ort-cpu · batch 4", "mlp · ort-cpu · batch 8", "mlp · ort-cpu"]
-    assert short_names(labels) == ["batch 4", "batch 8", "mlp · ort-cpu"]
-    assert short_names(labels[:1]) == labels[:1] and short_names([]) == []
-    case_series = _case([20.0] * 99 + [8000.0])
-    assert (
-        lit_in_short(Lit(Brush("latency", 1e-3)).of(case_series))
-        == "1 sample, 1.0 %, 80 % of the time"
-    )

@@ -73,26 +73,6 @@ def test_a_click_pins_what_is_read_and_escape_lets_go(qtbot: QtBot) -> None:
     assert hover(view, where + QPoint(90, 0)) != first
 
 
-def test_a_pin_stays_where_it_is_while_samples_arrive(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, BoxesView(), live()[:1])
-    QTest.mouseClick(view.canvas.viewport(), LEFT, pos=at(view, np.log10(20e-6), 0.0))
-    text_before = view.crosshair.box.plain
-    view.set_series([series("ort-cpu", seed=1, count=5000, median_us=20.5)])
-    view.refresh()
-    assert view.crosshair.pinned and view.crosshair.box.isVisible()
-    assert view.crosshair.box.plain != text_before, "and reads what is there now"
-
-
-def test_the_readout_is_a_corner_box_that_makes_way_for_the_pointer(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, HistogramView(), live()[:1])
-    box = view.crosshair.box
-    for share in (0.05, 0.95):
-        (low, high), (bottom, top) = view.plots[0].viewRange()
-        where = at(view, low + share * (high - low), 0.5 * (bottom + top))
-        hover(view, where)
-        assert not box.geometry().adjusted(-8, 0, 8, 0).contains(where.x(), box.y() + 1)
-
-
 def test_the_percentile_plot_reads_percentiles_with_their_intervals(qtbot: QtBot) -> None:
     case_series = series(count=5000)
     view = on_screen(qtbot, PercentileView(), [case_series])
@@ -138,18 +118,6 @@ def test_shift_and_the_mouse_mark_a_range_and_a_plain_drag_moves_the_plot(qtbot:
     assert np.log10(brushes[-1].low_s) == pytest.approx(np.log10(25e-6), abs=2 * width)
     assert np.log10(brushes[-1].high_s) == pytest.approx(np.log10(40e-6), abs=2 * width)
     assert len(brushes) >= 2, "the range is told while it is drawn"
-
-
-def test_shift_and_the_arrow_keys_mark_what_lies_between(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, TimelineView(), [series(count=400, rounds=1, warmup=0)])
-    hover(view, at(view, 0.004, np.log10(20e-6)))
-    brushes: list[Brush] = []
-    view.brushed.connect(brushes.append)
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Left):
-        QTest.keyClick(view.canvas, key, Qt.KeyboardModifier.ShiftModifier)
-    lengths = [brush.spans[0].last - brush.spans[0].first for brush in brushes]
-    assert lengths[1] == lengths[0] + 1 and lengths[2] == lengths[0]
-    assert len({brush.spans[0].first for brush in brushes}) == 1, "it goes on from where it began"
 
 
 @pytest.mark.parametrize("view_class", [HistogramView, CumulativeView, TimelineView])
