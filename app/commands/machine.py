@@ -11,7 +11,6 @@ from app.commands.settings import add_settings
 from app.console.streams import width_of
 from app.machine.placement import listed
 from app.plan.command_line import explicit_settings
-from app.present.terminal import wrap_lines
 from exporters import install_layout
 from exporters.types import InvalidValue
 
@@ -57,16 +56,12 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
 
 def run_doctor(options: argparse.Namespace) -> int:
     """Print the report; 1 if an installed runtime, or an environment, can't be used."""
-    width = width_of(sys.stdout)
     if options.cluster:
         if options.python:
             raise PlanError("--python is of this machine, not of a cluster", "Leave it out")
         from app.console.doctor import Hosts
 
-        hosts = Hosts.at(options.cluster, options.insecure_cluster)
-        return print_document(
-            hosts.blocks, options, {"table": lambda: wrap_lines(hosts.text, width)}
-        )
+        return print_document(Hosts.at(options.cluster, options.insecure_cluster).blocks, options)
     if options.insecure_cluster:
         raise PlanError("--insecure-cluster is of --cluster", "Give --cluster too")
     from app.console.doctor import doctor
@@ -78,12 +73,7 @@ def run_doctor(options: argparse.Namespace) -> int:
         environment.label: environment.python for environment in release_environments.usable()
     }
     examination = doctor(environments=releases | users_environments() | named_environments)
-    return (
-        print_document(
-            examination.blocks, options, {"table": lambda: wrap_lines(examination.text, width)}
-        )
-        or examination.code
-    )
+    return print_document(examination.blocks, options) or examination.code
 
 
 _SCHEDULER_OPTIONS = ("name", "tls_ca_file", "tls_cert", "tls_key", "insecure_cluster")

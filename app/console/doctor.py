@@ -34,8 +34,6 @@ from app.machine.telemetry import POWERCAP, open_nvml, open_rapl
 from app.plan.configuration import user_file
 from app.present.document import (
     Block,
-    Cell,
-    Column,
     Heading,
     Paragraph,
     Points,
@@ -50,28 +48,21 @@ from exporters.cache import default_root
 from runtimes import registry
 from runtimes.base import Available
 
-
-@dataclass(frozen=True, slots=True)
-class EnvironmentReport:
-    """Lines of the report; `broken` if no case can be measured in one of the environments."""
-
-    lines: tuple[str, ...]
-    is_broken: bool
+Facts = tuple[tuple[str, str], ...]
+"""What is told of something, by its name."""
 
 
-def check_environments(environments: Mapping[str, str]) -> EnvironmentReport:
-    """Each environment, by the names of the interpreters."""
-    if not environments:
-        return EnvironmentReport((f"  none; name some in {user_file()}, or by --python",), False)
-    lines, is_broken = [], False
-    width = max(map(len, environments))
+def check_environments(environments: Mapping[str, str]) -> tuple[Facts, bool]:
+    """Each environment, by the names of the interpreters; and whether no case can be measured in
+    one of them."""
+    facts, is_broken = [], False
     for name, python in environments.items():
         try:
-            description = _describe(asked(name, interpreter(python)))
+            facts.append((name, _describe(asked(name, interpreter(python)))))
         except PlanError as error:
-            description, is_broken = str(error), True
-        lines.append(f"  {name:<{width}}  {description}")
-    return EnvironmentReport(tuple(lines), is_broken)
+            facts.append((name, str(error)))
+            is_broken = True
+    return tuple(facts), is_broken
 
 
 def _describe(environment: Environment) -> str:
@@ -84,17 +75,17 @@ def _describe(environment: Environment) -> str:
     return f"{environment.python}, Python {environment.version}: {runtimes}"
 
 
-def permission_lines() -> Iterator[str]:
-    """A line each of cores, nodes of memory, locked memory and real-time priority."""
+def permissions() -> Iterator[tuple[str, str]]:
+    """Of cores, nodes of memory, locked memory and real-time priority."""
     cores = usable_cores()
     nodes = nodes_of(cores)
-    yield f"  --cores        {as_list(cores)}"
+    yield "--cores", as_list(cores)
     for node in nodes:
-        yield f"  NUMA node {node:<3}  cores {as_list({c for c in cores if node in nodes_of({c})})}"
+        yield f"NUMA node {node}", f"cores {as_list({c for c in cores if node in nodes_of({c})})}"
     if not nodes:
-        yield "  NUMA node      not reported"
-    yield f"  --lock-memory  {_lock_memory_text()}"
-    yield f"  --realtime     {_realtime_text()}"
+        yield "NUMA node", "not reported"
+    yield "--lock-memory", _lock_memory_text()
+    yield "--realtime", _realtime_text()
 
 
 def _lock_memory_text() -> str:
@@ -224,65 +215,40 @@ class Examination:
 
     conditions: tuple[Judged, ...]
     runtimes: tuple[ProbeResult, ...]
-    environments: EnvironmentReport
+    environments: Facts
+    has_broken_environment: bool
 
     @property
     def code(self) -> int:
         """1 if what is installed, or an environment, can't be used, else 0."""
-        return int(self.environments.is_broken or any(probe.is_broken for probe in self.runtimes))
+        return int(self.has_broken_environment or any(probe.is_broken for probe in self.runtimes))
 
     @property
-    def text(self) -> str:
-        """The report for a terminal."""
-        lines = [
-            *_doctor_answer(self.runtimes, self.conditions),
-            "",
-            *_machine(),
-            "",
-            "fit to measure on",
-            *map(_condition, self.conditions),
-            "",
-            "permitted to measuring processes",
-            *permission_lines(),
-            "",
-            "runtimes",
-            *_runtimes(self.runtimes),
-            "",
-            "environments",
-            *self.environments.lines,
-            "",
-            "power and clocks",
-            *_telemetry(),
-            "",
-            "parts",
-            *_parts(),
-        ]
-        return "\n".join(lines) + "\n"
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """The same as a document, whose main table is of the runtimes."""
+    def blocks(self) -> Iterator[Block]:
+        """The report, whose main table is of the runtimes."""
         conditions = [
             (condition.what, condition.verdict, condition.found, condition.remedy)
             for condition in self.conditions
         ]
-        return (
-            Points(tuple(_doctor_answer(self.runtimes, self.conditions))),
-            Heading("Machine"),
-            Points(tuple(" ".join(line.split()) for line in _machine())),
-            Heading("Conditions"),
-            table(names("condition", "verdict", "found", "action"), conditions),
-            Heading("Permissions"),
-            Points(tuple(" ".join(line.split()) for line in permission_lines())),
-            Heading("Runtimes"),
-            _runtimes_table(self.runtimes),
-            Heading("Environments"),
-            Points(tuple(map(str.strip, self.environments.lines))),
-            Heading("Power and clocks"),
-            Points(tuple(map(str.strip, _telemetry()))),
-            Heading("Packages"),
-            Points(tuple(map(str.strip, _parts()))),
-        )
+        yield Points(tuple(_doctor_answer(self.runtimes, self.conditions)))
+        yield Heading("Machine")
+        yield table(names("part", "found"), _machine())
+        yield Heading("Conditions")
+        yield table(names("condition", "verdict", "found", "action"), conditions)
+        yield Heading("Permissions")
+        yield table(names("measuring processes", "state"), permissions())
+        yield Heading("Runtimes")
+        yield _runtimes_table(self.runtimes)
+        yield Points(tuple(_loader_lines(self.runtimes)))
+        yield Heading("Environments")
+        if self.environments:
+            yield table(names("environment", "runtimes"), self.environments)
+        else:
+            yield Paragraph(f"none; name some in {user_file()}, or by --python")
+        yield Heading("Power and clocks")
+        yield table(names("device", "recorded"), _telemetry())
+        yield Heading("Packages")
+        yield table(names("package", "version"), _packages())
 
 
 def doctor(
@@ -297,44 +263,30 @@ def doctor(
     refuse_without_proc()
     # Before the runtimes are loaded, which is work itself.
     conditions = tuple(judge(ROOT, usable_cores(), look(ROOT, LOOK_S)))
-    return Examination(
-        conditions, tuple(probe_all(registry.names(), command)), check_environments(environments)
-    )
+    probes = tuple(probe_all(registry.names(), command))
+    return Examination(conditions, probes, *check_environments(environments))
 
 
 def _runtimes_table(runtimes: Sequence[ProbeResult]) -> Table:
-    columns = (
-        *names("runtime", "state", "version", "devices"),
-        Column("load time", unit="ms"),
-        *names("reason", "action"),
-    )
-    rows = [
-        (
-            probe.name,
-            "broken" if probe.is_broken else "missing" if probe.reason else "ready",
-            probe.version,
-            ", ".join(probe.devices),
-            "" if probe.reason else Cell(f"{probe.load_ms:.0f}", probe.load_ms),
-            probe.reason,
-            probe.remedy,
-        )
-        for probe in runtimes
-    ]
+    rows = []
+    for probe in runtimes:
+        found = [probe.reason or f"loads in {probe.load_ms / 1e3:.1f} s", *probe.devices]
+        state = "broken" if probe.is_broken else "missing" if probe.reason else "ready"
+        rows.append((probe.name, state, probe.version, ", ".join(found), probe.remedy))
+    columns = names("runtime", "state", "version", "found", "action")
     return replace(table(columns, rows), is_main=True)
 
 
-def _machine() -> Iterator[str]:
+def _machine() -> Iterator[tuple[str, str]]:
     host = describe_host()
-    yield f"graphlap    {graphlap_version()}"
-    yield f"python      {host['python']}"
-    yield f"system      {host['os']}"
-    yield f"cpu         {host['cpu']}"
-    yield (
-        f"cores       {host['cores_usable']} usable of {host['cores_logical']} logical, "
-        f"{host['cores_physical']} physical"
-    )
+    yield "graphlap", graphlap_version()
+    yield "python", host["python"]
+    yield "system", host["os"]
+    yield "cpu", host["cpu"]
+    counts = f"{host['cores_logical']} logical, {host['cores_physical']} physical"
+    yield "cores", f"{host['cores_usable']} usable of {counts}"
     root = default_root()
-    yield f"cache       {root}" + ("" if root.exists() else " (made at the first export)")
+    yield "cache", str(root) + ("" if root.exists() else " (made at the first export)")
 
 
 def _doctor_answer(runtimes: Sequence[ProbeResult], conditions: Sequence[Judged]) -> Iterator[str]:
@@ -348,55 +300,42 @@ def _doctor_answer(runtimes: Sequence[ProbeResult], conditions: Sequence[Judged]
     yield f"warnings for measuring: {', '.join(warnings) or 'none'}"
 
 
-def _condition(condition: Judged) -> str:
-    remedy = f"; {condition.remedy}" if condition.remedy else ""
-    return f"  {condition.what:<11}  {condition.verdict:<8}  {condition.found}{remedy}"
-
-
-def _runtimes(runtimes: Sequence[ProbeResult]) -> Iterator[str]:
-    width = max(len(probe.name) for probe in runtimes)
+def _loader_lines(runtimes: Sequence[ProbeResult]) -> Iterator[str]:
+    """What loaders wrote of runtimes that can't be used, and packages that were passed over."""
     for probe in runtimes:
-        name = f"  {probe.name:<{width}}  "
-        if not probe.reason:
-            devices = f"; devices: {', '.join(probe.devices)}" if probe.devices else ""
-            yield f"{name}{probe.version}, loads in {probe.load_ms / 1e3:.1f} s{devices}"
-            continue
-        state = f"{probe.version}, broken" if probe.is_broken else "missing"
-        yield f"{name}{state}: {probe.reason}; {probe.remedy}"
-        yield from (f"  {'':<{width}}    its loader: {line}" for line in probe.loader)
+        if probe.reason:
+            yield from (f"loader of {probe.name}: {line}" for line in probe.loader)
     for refusal in registry.refused().values():
-        yield f"  passed over: {refusal.cause}; {refusal.remedy}"
+        yield f"passed over: {refusal.cause}; {refusal.remedy}"
 
 
-def _telemetry() -> Iterator[str]:
+def _telemetry() -> Iterator[tuple[str, str]]:
     nvml = open_nvml()
     if nvml is None:
-        yield "  gpu  no NVIDIA driver answers; a GPU needs one, and pip install 'graphlap[gpu]'"
+        yield "gpu", "no NVIDIA driver answers; a GPU needs one, and pip install 'graphlap[gpu]'"
     else:
         for number, gpu in enumerate(nvml.states()):
-            yield (
-                f"  gpu:{number}  {gpu.name}, driver {gpu.driver}: "
-                "power, clock, temperature and memory are recorded"
-            )
+            recorded = "power, clock, temperature and memory are recorded"
             if gpu.persistence is False:
-                yield "         its clocks fall between rounds; sudo nvidia-smi -pm 1"
+                recorded += "; its clocks fall between rounds, sudo nvidia-smi -pm 1"
+            yield f"gpu:{number}", f"{gpu.name}, driver {gpu.driver}: {recorded}"
     if open_rapl() is not None:
-        yield "  cpu  the energy of the processor packages is recorded"
+        yield "cpu", "the energy of the processor packages is recorded"
     elif any(POWERCAP.glob("*/energy_uj")):
-        yield f"  cpu  energy counters may not be read; sudo chmod a+r {POWERCAP}/*/energy_uj"
+        yield "cpu", f"energy counters may not be read; sudo chmod a+r {POWERCAP}/*/energy_uj"
     else:
-        yield "  cpu  this system shows no energy counters"
+        yield "cpu", "this system shows no energy counters"
 
 
-def _parts() -> Iterator[str]:
-    for package, use, remedy in _PARTS:
+def _packages() -> Iterator[tuple[str, str]]:
+    for package, use, remedy in _PACKAGES:
         try:
-            yield f"  {package}  {version(package)}"
+            yield package, version(package)
         except PackageNotFoundError:
-            yield f"  {package}  missing, needed for {use}; {remedy}"
+            yield package, f"missing, needed for {use}; {remedy}"
 
 
-_PARTS = (
+_PACKAGES = (
     ("PySide6-Essentials", "the window", "pip install 'graphlap[gui]', or use graphlap run"),
     ("pyqtgraph", "the window", "pip install 'graphlap[gui]', or use graphlap run"),
     ("torch", "the catalogue, modules of your own", "pip install 'graphlap[torch]'"),
@@ -423,42 +362,36 @@ class Hosts:
             return cls(address, ask_hosts(carrier))
 
     @property
-    def text(self) -> str:
-        """A paragraph for each host."""
-        lines = [line for host in self.hosts for line in (*_host_lines(host), "")]
-        return "\n".join([self._count(), "", *lines])
-
-    @property
     def blocks(self) -> tuple[Block, ...]:
-        """A row for each runtime of each host."""
-        rows = [
-            (host.name, name, state.version, state.reason, state.remedy)
+        """A row for each host, and for each runtime of each."""
+        hosts = [
+            (
+                host.name,
+                host.graphlap,
+                *(str(host.environment.get(key)) for key in ("python", "os", "cpu")),
+                as_list(host.cores),
+                host.machine,
+            )
             for host in self.hosts
-            for name, state in host.runtimes.items()
         ]
-        headings = ("host", "runtime", "version", "missing", "action")
-        return Paragraph(self._count()), table(names(*headings), rows)
-
-    def _count(self) -> str:
-        return f"{counted(len(self.hosts), 'host')} at {self.address}"
-
-
-def _host_lines(host: Host) -> Iterator[str]:
-    environment = host.environment
-    yield host.name
-    yield f"  graphlap    {host.graphlap}"
-    yield f"  python      {environment.get('python')}"
-    yield f"  system      {environment.get('os')}"
-    yield f"  cpu         {environment.get('cpu')}"
-    yield f"  cores       {as_list(host.cores)}"
-    if clock_s := host.clock_off_s:
-        direction = "ahead of" if clock_s > 0 else "behind"
-        yield f"  clock       {abs(clock_s):,.0f} s {direction} this machine's clock"
-    yield f"  machine     {host.machine}"
-    width = max(map(len, host.runtimes), default=0)
-    for name, state in host.runtimes.items():
-        if state.reason:
-            yield f"  {name:<{width}}  missing: {state.reason}; {state.remedy}"
-            continue
-        devices = "; devices: " + ", ".join(f"{name}:{k} ({v})" for k, v in state.devices.items())
-        yield f"  {name:<{width}}  {state.version}{devices if state.devices else ''}"
+        clocks = (
+            f"the clock of {host.name} is {abs(off_s):,.0f} s "
+            f"{'ahead of' if off_s > 0 else 'behind'} this machine's"
+            for host in self.hosts
+            if (off_s := host.clock_off_s)
+        )
+        runtimes = []
+        for host in self.hosts:
+            for name, state in host.runtimes.items():
+                devices = (f"{name}:{key} ({device})" for key, device in state.devices.items())
+                found = state.reason or ", ".join(devices)
+                runtimes.append((host.name, name, state.version, found, state.remedy))
+        headings = ("host", "graphlap", "python", "system", "cpu", "cores", "machine")
+        of_runtimes = names("host", "runtime", "version", "found", "action")
+        return (
+            Paragraph(f"{counted(len(self.hosts), 'host')} at {self.address}"),
+            table(names(*headings), hosts),
+            Points(tuple(clocks)),
+            Heading("Runtimes"),
+            replace(table(of_runtimes, runtimes), is_main=True),
+        )

@@ -49,7 +49,7 @@ def filled(text: str, width: int, first: str = "", indent: str = "") -> list[str
     """
     lines: list[str] = []
     line, has_words = first, False
-    for word in printable(text).split(" "):
+    for word in _words(printable(text)):
         if has_words and width_of_text(line) + 1 + width_of_text(word) <= width:
             line = f"{line} {word}"
             continue
@@ -64,10 +64,18 @@ def filled(text: str, width: int, first: str = "", indent: str = "") -> list[str
     return [*lines, line] if has_words else lines
 
 
+_COMMAND = re.compile(r"pip install \S+|sudo [\w-]+ \S+( [^\s-]\S*)?")
+"""What is pasted, and therefore stays on one line."""
+
+
+def _words(text: str) -> Iterator[str]:
+    """A command is one of them."""
+    kept = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), text)
+    yield from (word.replace("\0", " ") for word in kept.split(" "))
+
+
 _LABEL = re.compile(r"\s*\S+\s{2,}")
 """The first column of a line that begins with a name."""
-_COMMAND = re.compile(r"pip install \S+")
-"""What is pasted, and therefore stays on one line."""
 
 
 def wrap_lines(text: str, width: int) -> str:
@@ -81,14 +89,13 @@ def wrap_lines(text: str, width: int) -> str:
 def _wrap_line(line: str, width: int) -> list[str]:
     label = _LABEL.match(line)
     indent = len(line) - len(line.lstrip()) + 2 if label is None else label.end()
-    parts = textwrap.wrap(
-        _COMMAND.sub(lambda command: command[0].replace(" ", "\N{NO-BREAK SPACE}"), line),
+    return textwrap.wrap(
+        line,
         width,
         subsequent_indent=" " * min(indent, width // 2),
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return [part.replace("\N{NO-BREAK SPACE}", " ") for part in parts]
 
 
 def _break_word(word: str, width: int) -> list[str]:

@@ -246,7 +246,9 @@ def finished_lines(folder: Path) -> dict[tuple[str, int], bytes]:
     for path in sorted((folder / "journal").glob("*.jsonl")):
         for line in path.read_bytes().split(b"\n")[:-1]:
             entry = json.loads(line)
-            if entry["kind"] == "round" and entry["status"] != "cancelled":
+            # What was killed from outside is tried again, and recorded once more.
+            is_final = entry["kind"] == "round" and not entry["transient"]
+            if is_final and entry["status"] != "cancelled":
                 pair = entry["case_id"], entry["round"]
                 assert pair not in lines_by_pair, f"{pair} was measured twice in {folder}"
                 lines_by_pair[pair] = line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import resource
 import shlex
@@ -15,10 +16,11 @@ import pytest
 from app.__main__ import main
 from app.commands.cache import cache_text, clear_cache
 from app.console.doctor import doctor, probe_all
-from app.console.doctor import permission_lines as told_here
+from app.console.doctor import permissions as told_here
 from app.console.streams import ERROR_FILE, take_error_file
 from app.machine.placement import as_list, memory_locked, scheduler, usable_cores
 from app.machine.release_environments import PINNED
+from app.present.terminal import as_text
 from app.remote.carriers import COMMAND_VARIABLE
 from exporters import install_layout
 from exporters.cache import Store
@@ -27,6 +29,7 @@ from tests.app.machine.unprivileged import give_up, needs_realtime
 from tests.app.remote.processes import scripted
 from tests.checkout import ROOT
 
+WIDE = 400
 ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings"}
 
 
@@ -64,7 +67,7 @@ def test_every_runtime_is_in_the_report_and_the_parent_imports_no_engine() -> No
     for word in ("python", "cores", "governor", "load", "memory", "cache"):
         assert word in result.stdout
     for name in registry.names():
-        assert f"\n  {name} " in result.stdout
+        assert f"\n{name} " in result.stdout
 
 
 LOADER = """
@@ -75,28 +78,28 @@ json.dump({"version": "1.2", "reason": "it does not load", "remedy": "mend it"},
 
 def test_what_a_loader_says_in_c_is_shown_and_makes_the_exit_code_1(tmp_path: Path) -> None:
     diagnosis = doctor(script(tmp_path / "broken.py", LOADER))
-    report, code = diagnosis.text, diagnosis.code
-    assert code == 1
-    assert "1.2, broken: it does not load; mend it" in report
+    report = as_text(diagnosis.blocks, WIDE)
+    assert diagnosis.code == 1
+    assert re.search(r"broken +1.2 +it does not load +mend it", report)
     first, second, third = report.splitlines()[:3]
-    assert first == "ready to measure: no runtime", "the answer comes first"
+    assert first == "- ready to measure: no runtime", "the answer comes first"
     assert second.endswith(", ".join(registry.names()))
-    assert third.startswith("warnings for measuring: ")
-    assert "its loader: libfoo.so.9: cannot open shared object file" in report
+    assert third.startswith("- warnings for measuring: ")
+    assert "loader of fake: libfoo.so.9: cannot open shared object file" in report
 
 
 def test_what_moves_latencies_has_a_verdict_and_what_is_doubtful_a_remedy(tmp_path: Path) -> None:
     body = "json.dump({'reason': 'no such package', 'remedy': 'pip install it'}, sys.stdout)"
-    report = doctor(script(tmp_path / "missing.py", body)).text
-    section_lines = report.partition("fit to measure on\n")[2].partition("\n\n")[0].splitlines()
-    verdicts = [line[15:23].strip() for line in section_lines]
-    assert len(section_lines) == 8
-    assert set(verdicts) <= {"ok", "warn", "unknown"}
-    for line, verdict in zip(section_lines, verdicts, strict=True):
-        assert ("; " in line) == (verdict == "warn")
+    conditions = doctor(script(tmp_path / "missing.py", body)).conditions
+    assert len(conditions) == 8
+    for condition in conditions:
+        assert condition.verdict in ("ok", "warn", "unknown")
+        assert bool(condition.remedy) == (condition.verdict == "warn")
 
 
-PERMITTED = "from app.console.doctor import permission_lines; print(*permission_lines(), sep='\\n')"
+PERMITTED = (
+    "import json; from app.console.doctor import permissions; print(json.dumps([*permissions()]))"
+)
 
 
 def permitted(setup: Callable[[], None] | None = None) -> dict[str, str]:
@@ -109,7 +112,7 @@ def permitted(setup: Callable[[], None] | None = None) -> dict[str, str]:
         check=True,
         preexec_fn=setup,
     )
-    return {line[2:15].strip(): line[17:] for line in result.stdout.splitlines()}
+    return dict(json.loads(result.stdout))
 
 
 def test_who_may_not_lock_memory_nor_take_a_priority_hears_the_remedy() -> None:
@@ -136,8 +139,7 @@ def test_a_limit_on_priorities_is_told() -> None:
 @needs_realtime
 def test_what_is_tried_is_undone() -> None:
     state_before = scheduler(), memory_locked()
-    report = "\n".join(told_here())
-    assert "--realtime     permitted" in report
+    assert dict(told_here())["--realtime"].startswith("permitted")
     assert (scheduler(), memory_locked()) == state_before
 
 
@@ -151,9 +153,9 @@ def test_an_engine_that_crashes_while_it_is_loaded_is_told(tmp_path: Path) -> No
 def test_what_is_only_missing_is_no_failure(tmp_path: Path) -> None:
     body = "json.dump({'reason': 'no such package', 'remedy': 'pip install it'}, sys.stdout)"
     diagnosis = doctor(script(tmp_path / "missing.py", body))
-    report, code = diagnosis.text, diagnosis.code
-    assert code == 0
-    assert "missing: no such package; pip install it" in report
+    assert diagnosis.code == 0
+    report = as_text(diagnosis.blocks, WIDE)
+    assert re.search(r"missing +no such package +pip install it", report)
 
 
 def test_what_an_engine_prints_does_not_spoil_the_answer(tmp_path: Path) -> None:
@@ -191,10 +193,10 @@ def test_hosts_tell_their_devices_and_a_clock_that_is_off(
     monkeypatch.setenv(COMMAND_VARIABLE, shlex.join(scripted(tmp_path / "ssh.py", AN_HOUR_AHEAD)))
     assert main(["doctor", "--cluster", "ssh:pi@board"]) == 0
     output = capsys.readouterr().out
-    assert output.startswith("1 host at ssh:pi@board\n\nboard\n")
-    assert re.search(r"clock +3,600 s ahead of this machine's clock\n", output)
-    assert re.search(r"fake +[0-9.]+", output)
-    assert re.search(r"fpga +.*; devices: .*fpga:v80 \(V80", output)
+    assert output.startswith("1 host at ssh:pi@board\n")
+    assert "- the clock of board is 3,600 s ahead of this machine's\n" in output
+    assert re.search(r"board +fake +[0-9.]+", output)
+    assert re.search(r"board +fpga +.*fpga:v80 \(V80", output)
     assert "this machine has" not in output, "the same release"
     assert main(["doctor", "--cluster", "local:1"]) == 0
     assert "clock" not in capsys.readouterr().out

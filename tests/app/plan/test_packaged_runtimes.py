@@ -15,6 +15,7 @@ from app.machine.installed_runtimes import asked, available_names
 from app.plan.expand import expand
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
+from app.present import terminal
 from runtimes import registry
 from runtimes.base import Available, Unavailable
 from runtimes.inquiries import probe
@@ -74,8 +75,8 @@ def test_the_doctor_tells_a_broken_package_and_what_was_passed_over(tmp_path: Pa
     assert "two 1.0" in entry["reason"]
     stand_in = tmp_path / "probe.py"
     stand_in.write_text('print(\'{"version": "7"}\')')
-    report = doctor((sys.executable, str(stand_in))).text
-    assert "\n  sound" in report
+    report = terminal.as_text(doctor((sys.executable, str(stand_in))).blocks, 400)
+    assert "\nsound " in report
     unnameable, duplicate = [line for line in report.splitlines() if "passed over" in line]
     assert "'No.Name', which no plan can name; " in unnameable
     assert "'ort-cpu', which is one of Graphlap's own; " in duplicate
