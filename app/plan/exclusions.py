@@ -77,6 +77,21 @@ def needs(key: str, *alternatives: str, action: str) -> Exclusion:
     )
 
 
+def few_rounds(key: str, reason: str, minimum: int = MINIMUM_ROUNDS) -> Exclusion:
+    """A setting that takes more rounds than the plan has."""
+
+    def applies(plan: Plan) -> str:
+        has_few = plan.rounds is not None and plan.rounds < minimum
+        return str(plan.rounds) if has_few and is_set(plan, key) else ""
+
+    return Exclusion(
+        f"few_rounds_with_{key}",
+        applies,
+        f"{flag_of(key)} {reason} from {minimum} rounds on and may have {{}}",
+        f"give --rounds {minimum} or more, or none",
+    )
+
+
 def ineffective_setting(
     setting_key: str, code: str, applies: Callable[[Plan], bool], reason: str, action: str = ""
 ) -> Exclusion:
@@ -122,10 +137,6 @@ def _scenarios(plan: Plan) -> list[Scenario]:
 
 def _conditions(plan: Plan) -> list[Condition]:
     return [Condition.parse(text) for sweep in plan.sweeps for text in sweep.conditions]
-
-
-def _few_rounds(plan: Plan, minimum: int) -> str:
-    return str(plan.rounds) if plan.rounds is not None and plan.rounds < minimum else ""
 
 
 def _environment_runtime(plan: Plan) -> str:
@@ -187,7 +198,6 @@ _LOOKS = "it adds rounds by the verdicts of cases that are measured in turn on o
 _BATCHER_REASON = "a batcher runs batches of several sizes"
 _SINGLE_SHAPE_KEYS = (
     "largest_batch",
-    "slo",
     "inputs",
     "rotate_inputs",
     "states",
@@ -218,17 +228,11 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
     *pairs("sequential", "precise", "cluster", reason=_LOOKS),
     *pairs("detect", "aa", "precise", "cluster", reason=_LOOKS),
     needs("sequential", "baseline", action="--baseline"),
-    *(
-        Exclusion(
-            f"few_rounds_with_{key}",
-            lambda plan, key=key: (  # type: ignore[misc]
-                _few_rounds(plan, MINIMUM_ROUNDS) if is_set(plan, key) else ""
-            ),
-            f"{flag_of(key)} looks at verdicts from {MINIMUM_ROUNDS} rounds on and may have {{}}",
-            f"give --rounds {MINIMUM_ROUNDS} or more, or none",
-        )
-        for key in ("sequential", "detect")
-    ),
+    few_rounds("sequential", "looks at verdicts"),
+    few_rounds("detect", "looks at verdicts"),
+    few_rounds("slo", "judges rates by their intervals"),
+    few_rounds("tune", "compares its answer in intervals"),
+    few_rounds("precise", "looks at intervals", FIRST_LOOK),
     Exclusion(
         "detect_within_threshold",
         lambda plan: plan.detect is not None and plan.detect <= plan.band,
@@ -241,17 +245,8 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
     *pairs(
         "cluster", "largest_batch", "slo", "tune", "cold_start", "accuracy", reason=_ONE_MACHINE
     ),
-    *pairs(
-        "batcher",
-        "largest_batch",
-        "inputs",
-        "rotate_inputs",
-        "states",
-        "cold_start",
-        "profile_ops",
-        reason=_BATCHER_REASON,
-    ),
-    *(_with_shapes(key) for key in _SINGLE_SHAPE_KEYS),
+    *pairs("batcher", *_SINGLE_SHAPE_KEYS, reason=_BATCHER_REASON),
+    *(_with_shapes(key) for key in ("slo", *_SINGLE_SHAPE_KEYS)),
     needs("per_host", "cluster", action="--cluster"),
     needs("send_code", "cluster", action="--cluster"),
     needs("insecure_cluster", "cluster", action="--cluster"),
@@ -274,12 +269,6 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         _scenario_of_slo,
         "--slo chooses its own rates, and the plan asks for {}",
         "remove --scenario",
-    ),
-    Exclusion(
-        "few_rounds_with_slo",
-        lambda plan: _few_rounds(plan, MINIMUM_ROUNDS) if plan.slo else "",
-        "--slo judges a rate by its rounds, and {} have no interval",
-        f"give --rounds {MINIMUM_ROUNDS} or more, or none",
     ),
     Exclusion(
         "condition_with_slo",
@@ -307,22 +296,10 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
     ),
     *pairs("tune", "conditions", "batcher", reason="the search compares plain runs"),
     Exclusion(
-        "few_rounds_with_tune",
-        lambda plan: _few_rounds(plan, MINIMUM_ROUNDS) if plan.tune else "",
-        "--tune ends with a comparison in rounds, and {} have no interval",
-        f"give --rounds {MINIMUM_ROUNDS} or more, or none",
-    ),
-    Exclusion(
         "max_error_without_verification",
         lambda plan: bool(plan.tune) and not plan.checked and plan.max_error is not None,
         "--max-error bounds outputs that are not compared",
         "remove --no-verify-outputs",
-    ),
-    Exclusion(
-        "few_rounds_with_precise",
-        lambda plan: _few_rounds(plan, FIRST_LOOK) if plan.precise else "",
-        f"--ci-width looks at intervals from {FIRST_LOOK} rounds on and may have {{}}",
-        f"give --rounds {FIRST_LOOK} or more, or none",
     ),
     Exclusion(
         "open_loop_with_null",

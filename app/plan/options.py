@@ -91,7 +91,8 @@ def layers_of(options: argparse.Namespace) -> Layers:
         file.restricted_to(accepted_keys)
         for file in configurations(getattr(options, "config", None))
     ]
-    return Layers(_grid_settings(options), plan_values, base, origin, files)
+    grid_values = with_all_runtimes(explicit_settings(options, "sweep"))
+    return Layers(grid_values, plan_values, base, origin, files)
 
 
 def plan_data(layers: Layers, study: str | None) -> dict[str, Any]:
@@ -140,11 +141,6 @@ def _named_environments(
     """Of a file's environments those that runtimes name: a plan has no others."""
     used_names = {environment_of(text) for grid in sweeps for text in grid.get("runtimes", ())}
     return {name: python for name, python in environments.items() if name in used_names}
-
-
-def _grid_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """What the options say of every grid, with the runtimes that `all` stands for."""
-    return with_all_runtimes(explicit_settings(options, "sweep"))
 
 
 def with_all_runtimes(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,19 +61,14 @@ LOOK_EVERY_S = 0.2
 """The end of a worker is polled where the system can't report it (outside Linux)."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
-    work: Work
-    start_s: float
-
-
 class Engine:
     """A context manager over the work of one sweep; see `poll`, `pause`, `stop`."""
 
     def __init__(self, source: Source, place: ThisMachine | None = None) -> None:
         self._source = source
         self._place = place or ThisMachine()
-        self._running: list[_Running] = []
+        self._running: dict[Work, float] = {}
+        """What is in flight, with when it was started."""
         self._waiting: Work | None = None
         self._finished_work: list[Work] = []
         self._is_paused = self._pause_reported = False
@@ -90,8 +85,8 @@ class Engine:
         events = self._start_what_fits()
         if not events:
             self._wait(timeout_s)
-        for running in tuple(self._running):
-            events += self._advance(running)
+        for work in self.in_flight:
+            events += self._advance(work)
         if (
             not self._running
             and self._is_paused
@@ -107,8 +102,8 @@ class Engine:
     def pause(self) -> None:
         """Let what is in flight end, and start nothing more until `resume`."""
         self._is_paused = True
-        for running in self._running:
-            running.work.interrupt()
+        for work in self._running:
+            work.interrupt()
 
     def resume(self) -> None:
         """Go on after `pause`."""
@@ -117,23 +112,23 @@ class Engine:
     def stop(self, now: bool = False) -> None:
         """End after what is in flight, or at once; work cut short does not count."""
         self._stopping = True
-        for running in self._running:
-            running.work.stop(now)
+        for work in self._running:
+            work.stop(now)
 
     @property
     def in_flight(self) -> tuple[Work, ...]:
         """What was started and is not over."""
-        return tuple(running.work for running in self._running)
+        return tuple(self._running)
 
     @property
     def quiet_matters(self) -> bool:
         """Whether work is in flight that has the cores to itself."""
-        return any(CPU in running.work.needs.exclusive for running in self._running)
+        return any(CPU in work.needs.exclusive for work in self._running)
 
     def close(self) -> None:
         """End everything that is left; idempotent."""
-        for running in self._running:
-            running.work.close()
+        for work in self._running:
+            work.close()
         self._running.clear()
         if not self._is_closed:
             self._is_closed = True
@@ -154,7 +149,7 @@ class Engine:
                 if not self._running:
                     events += self._finish(stopped=False)
                 break
-            if not work.needs.fit_with([running.work.needs for running in self._running]):
+            if not work.needs.fit_with([other.needs for other in self._running]):
                 self._waiting = work
                 break
             if CPU in work.needs.exclusive:
@@ -167,24 +162,23 @@ class Engine:
                 self._finished_work.append(work)
                 events.append(Completed(work, 0.0))
             else:
-                self._running.append(_Running(work, start_s))
+                self._running[work] = start_s
         return events
 
     def _next(self) -> Work | None:
         finished_work, self._finished_work = self._finished_work, []
         return self._source.next(finished_work)
 
-    def _advance(self, running: _Running) -> list[Event]:
-        work = running.work
-        news = work.advance()
+    def _advance(self, work: Work) -> list[Event]:
+        news, start_s = work.advance(), self._running[work]
         if work.over:
-            self._running.remove(running)
+            del self._running[work]
         match news:
             case "told":
                 return [ProgressReported(work)]
             case "ended":
                 self._finished_work.append(work)
-                return [Completed(work, time.monotonic() - running.start_s)]
+                return [Completed(work, time.monotonic() - start_s)]
             case "dropped":
                 if work.over:
                     self._finished_work.append(work)
@@ -194,7 +188,7 @@ class Engine:
     def _wait(self, timeout_s: float) -> None:
         """Sleep until a worker speaks, something is due or the time is over."""
         now_s = time.monotonic()
-        deadline_s = min([now_s + timeout_s, *(running.work.due() for running in self._running)])
+        deadline_s = min([now_s + timeout_s, *(work.due() for work in self._running)])
         if self._running:
             deadline_s = min(deadline_s, now_s + LOOK_EVERY_S)
         self._place.wait(deadline_s - now_s)

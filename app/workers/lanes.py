@@ -58,7 +58,7 @@ def queued_timing(lane: Lane, runs: int) -> Time:
             block.scheduled, block.started, block.finished, count
         )
     queued_run = _queued_run(lane, runs)
-    return lambda block, count: run_block(block, count, queued_run, None, 0, WAIT["spin"])
+    return lambda block, count: run_block(block, repeat(queued_run, count), None, 0, WAIT["spin"])
 
 
 def _queued_run(lane: Lane, runs: int) -> Callable[[], object]:
@@ -151,7 +151,7 @@ class TimedLane:
         return records
 
 
-class OneLane:
+class OneLane(TimedLane):
     """The one lane of a session, run by the calling thread."""
 
     def __init__(
@@ -164,20 +164,13 @@ class OneLane:
         sets: Sequence[Arrays] = (),
         pollution: CacheEviction | None = None,
     ) -> None:
-        self._lane = TimedLane(
-            lane, scenario, wait_policy, WAIT, streaming, first_ns, sets, pollution
-        )
-
-    @property
-    def run_s(self) -> float:
-        return self._lane.run_s
+        super().__init__(lane, scenario, wait_policy, WAIT, streaming, first_ns, sets, pollution)
 
     def block(self, seconds: float, minimum: int) -> np.ndarray:
-        lane = self._lane
-        lane.plan(seconds, minimum)
-        lane.time()
-        records = lane.records()
-        lane.typical_ns = float(np.median(latency_ns(counted_records(records))))
+        self.plan(seconds, minimum)
+        self.time()
+        records = self.records()
+        self.typical_ns = float(np.median(latency_ns(counted_records(records))))
         return records
 
     def __enter__(self) -> Self:
@@ -210,8 +203,8 @@ GIVING_WAIT = {**WAIT, "spin": _spin, "hybrid": _hybrid}
 """Python's waits that leave the interpreter to other lanes: their calls need it to return."""
 
 
-class SeveralLanes:
-    """The lanes of a session; their threads live as long as this is entered."""
+class SeveralLanes(LaneThreads):
+    """The lanes of a session, each run by a thread of its own."""
 
     def __init__(
         self,
@@ -226,14 +219,7 @@ class SeveralLanes:
             TimedLane(lane, scenario, wait_policy, GIVING_WAIT, streaming, first_ns, sets)
             for lane in lanes
         ]
-        self._crew = LaneThreads(lanes)
-
-    def __enter__(self) -> Self:
-        self._crew.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._crew.__exit__()
+        super().__init__(lanes)
 
     @property
     def run_s(self) -> float:
@@ -243,7 +229,7 @@ class SeveralLanes:
         """As `Blocks.block`; of each lane the last run may not count either."""
         for timed_lane in self._timed:
             timed_lane.plan(seconds, minimum + 1)
-        self._crew.run_all(lambda number: self._timed[number].time())
+        self.run_all(lambda number: self._timed[number].time())
         records = [timed_lane.records() for timed_lane in self._timed]
         for timed_lane, lane_records in zip(self._timed, records, strict=True):
             timed_lane.typical_ns = float(np.mean(latency_ns(lane_records)))

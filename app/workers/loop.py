@@ -57,17 +57,16 @@ def _untouched_times(capacity: int) -> Times:
 
 def run_block(
     block: Block,
-    count: int,
-    run: Callable[[], object],
+    runs: Iterable[Callable[[], object]],
     advance: Callable[[], object] | None,
     gap_ns: int,
     wait: Callable[[int], object],
 ) -> None:
-    """Time `count` runs into `block`; each starts `gap_ns` after the last one finished."""
+    """Time each of `runs` into `block`; each starts `gap_ns` after the last one finished."""
     scheduled_ns, starts_ns, ends_ns = block.scheduled, block.started, block.finished
     clock = clock_ns
     due_ns = clock() + gap_ns
-    for i in range(count):
+    for i, run in enumerate(runs):
         if gap_ns:
             wait(due_ns)
         begin = clock()
@@ -79,30 +78,6 @@ def run_block(
         due_ns = end + gap_ns
         if advance is not None:
             advance()
-
-
-def run_turns(
-    block: Block,
-    turns: Iterable[int],
-    runs: Sequence[Callable[[], object]],
-    gap_ns: int,
-    wait: Callable[[int], object],
-) -> None:
-    """Time into `block` a run for each of `turns`, of whose turn it is among `runs`."""
-    scheduled_ns, starts_ns, ends_ns = block.scheduled, block.started, block.finished
-    clock = clock_ns
-    due_ns = clock() + gap_ns
-    for i, turn in enumerate(turns):
-        run = runs[turn]
-        if gap_ns:
-            wait(due_ns)
-        begin = clock()
-        run()
-        end = clock()
-        scheduled_ns[i] = due_ns if gap_ns else begin
-        starts_ns[i] = begin
-        ends_ns[i] = end
-        due_ns = end + gap_ns
 
 
 def run_queries(
@@ -281,7 +256,8 @@ def enter(lane: Lane, lock: threading.Lock) -> None:
 
 
 class LaneThreads:
-    """Who runs the lanes of a session; entering raises what `enter` raises of one."""
+    """Who runs the lanes of a session; entering raises what `enter` raises of one. The threads live
+    as long as this is entered."""
 
     def __init__(self, lanes: Sequence[Lane]) -> None:
         several = lanes if len(lanes) > 1 else ()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import Self
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from runtimes.calls.timed import GIVEN_UP
 from runtimes.errors import Unsupported
 
 
-class Queries:
+class Queries(LaneThreads):
     """`multistream:N`: N requests at once, the next N when all of them are answered.
 
     Unsupported where a lane would have none of them.
@@ -42,7 +41,7 @@ class Queries:
                 f"{scenario} gives {len(lanes)} lanes too few requests, and some would idle",
                 f"use multistream:{len(lanes)}, or fewer sessions or streams",
             )
-        self._crew = LaneThreads(lanes)
+        super().__init__(lanes)
         self._positions = array("q", bytes(8 * len(lanes)))
         shares = [share(scenario.count, len(lanes), number) for number in range(len(lanes))]
         self._times = [
@@ -62,7 +61,7 @@ class Queries:
         count = first + counting
         self._positions[:] = array("q", bytes(8 * len(self._positions)))
         self._blocks = [with_room(block, count) for block in self._blocks]
-        self._crew.run_all(lambda lane: self._answer(lane, count))
+        self.run_all(lambda lane: self._answer(lane, count))
         records = whole_queries([block.records(count, MEASURED) for block in self._blocks])
         records["phase"][:first] = WARMUP
         self._typical_ns = float(np.median(latency_ns(counted_records(records))))
@@ -76,15 +75,8 @@ class Queries:
             self._positions[lane] = GIVEN_UP
             raise
 
-    def __enter__(self) -> Self:
-        self._crew.__enter__()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._crew.__exit__()
-
-
-class AllAtOnce:
+class AllAtOnce(LaneThreads):
     """`offline`: all requests of a block are due when it begins, and lanes take them in turn."""
 
     def __init__(
@@ -94,7 +86,7 @@ class AllAtOnce:
         first_ns: float,
         sets: Sequence[Arrays] = (),
     ) -> None:
-        self._crew = LaneThreads(lanes)
+        super().__init__(lanes)
         self._times = [request_timing(lane, streaming, sets) for lane in lanes]
         self._blocks = [Block(0) for _ in lanes]
         self._typical_ns = max(first_ns, 1.0)
@@ -122,7 +114,7 @@ class AllAtOnce:
         def take(lane: int) -> None:
             counts[lane] = self._times[lane](self._blocks[lane], requests[lane])
 
-        self._crew.run_all(take)
+        self.run_all(take)
         lane_records = [
             block.records(count, MEASURED)
             for block, count in zip(self._blocks, counts, strict=True)
@@ -131,13 +123,6 @@ class AllAtOnce:
             part["lane"], part["scheduled_ns"] = lane, requests[lane].due_ns
         records = np.concatenate(lane_records)
         return records[np.argsort(records["started_ns"], kind="stable")]
-
-    def __enter__(self) -> Self:
-        self._crew.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._crew.__exit__()
 
 
 def share(requests: int, lanes: int, lane: int) -> int:

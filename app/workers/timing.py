@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import cycle
+from itertools import cycle, repeat
 from typing import Literal, Self
 
 import numpy as np
@@ -24,7 +24,6 @@ from app.workers.loop import (
     run_block,
     run_queries,
     run_requests,
-    run_turns,
     serve_block,
 )
 from runtimes.base import Arrays, DeviceEviction, Lane
@@ -130,7 +129,7 @@ def timing(
         )
     run, wait = lane.run, waits[wait_policy]
     advance = inter_run_call(lane, streaming, sets, eviction)
-    return lambda block, count: run_block(block, count, run, advance, gap_ns, wait)
+    return lambda block, count: run_block(block, repeat(run, count), advance, gap_ns, wait)
 
 
 def turn_timing(
@@ -146,7 +145,9 @@ def turn_timing(
             block.scheduled, block.started, block.finished, turns, len(lanes)
         )
     runs, wait = [lane.run for lane in lanes], waits[wait_policy]
-    return lambda block, turns: run_turns(block, turns.tolist(), runs, gap_ns, wait)
+    return lambda block, turns: run_block(
+        block, map(runs.__getitem__, turns.tolist()), None, gap_ns, wait
+    )
 
 
 def query_timing(
@@ -260,6 +261,6 @@ def harness_overhead_ns(loop: Loop) -> float:
             calls = TimedCalls((nothing(),))
             calls.time(block.scheduled, block.started, block.finished, _ITERATIONS)
         else:
-            run_block(block, _ITERATIONS, partial(int), None, 0, WAIT["spin"])
+            run_block(block, repeat(partial(int), _ITERATIONS), None, 0, WAIT["spin"])
     records = block.records(_ITERATIONS, 0)
     return float(np.median(records["finished_ns"] - records["started_ns"]))

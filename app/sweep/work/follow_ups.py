@@ -33,13 +33,18 @@ Result = TypeVar("Result", AccuracyResult, ColdStart, OperatorTimes)
 class FollowUpWork(ProcessWork, Generic[Result]):
     """`result` is there once it is over and counts; a transient one is tried again by a resume.
 
-    `process_name` is what messages call its process.
+    `process_name` is what messages call its process, `case_id` is a case that it is of.
     """
 
     process_name: ClassVar[str]
     result_type: ClassVar[type[Any]]
     job: AccuracyJob | ColdStartJob | OperatorJob
+    case_id: str
     result: Result | None = None
+
+    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        live.show(self.case_id, None, self.kind)
+        return ()
 
     def _job(self) -> Mapping[str, Any]:
         job: Mapping[str, Any] = to_json(self.job)
@@ -82,7 +87,7 @@ class FollowUpWork(ProcessWork, Generic[Result]):
 
 
 class AccuracyWork(FollowUpWork[AccuracyResult]):
-    """Its time limit counts from the last sign of life; `case_id` is a case of the subject."""
+    """Its time limit counts from the last sign of life."""
 
     kind = "accuracy"
     result_type = AccuracyResult
@@ -95,10 +100,6 @@ class AccuracyWork(FollowUpWork[AccuracyResult]):
         super().__init__(time_limit_s, job.subject.runtime, memory_limit_bytes)
         self.job, self.case_id = job, case_id
         self.images = 0
-
-    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
-        live.show(self.case_id, None, self.kind)
-        return ()
 
     def on_progress(self, folder: RunFolder, live: Live) -> None:
         live.iterations = self.images
@@ -145,15 +146,11 @@ class ColdStartWork(FollowUpWork[ColdStart]):
         self, job: ColdStartJob, time_limit_s: float, needs: Needs, memory_limit_bytes: int = 0
     ) -> None:
         super().__init__(time_limit_s, job.subject.runtime, memory_limit_bytes)
-        self.job, self.needs = job, needs
+        self.job, self.case_id, self.needs = job, job.subject.case_id, needs
 
     def start(self, place: Launcher) -> None:
         self.job = replace(self.job, begun_ns=time.monotonic_ns())
         super().start(place)
-
-    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
-        live.show(self.job.subject.case_id, None, self.kind)
-        return ()
 
     def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.result is not None and (self.job.process != SCOUT or self.result.reason):
@@ -192,11 +189,7 @@ class OperatorWork(FollowUpWork[OperatorTimes]):
 
     def __init__(self, job: OperatorJob, time_limit_s: float, memory_limit_bytes: int = 0) -> None:
         super().__init__(time_limit_s, job.case.runtime, memory_limit_bytes)
-        self.job = job
-
-    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
-        live.show(self.job.case.case_id, None, self.kind)
-        return ()
+        self.job, self.case_id = job, job.case.case_id
 
     def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.result is not None:

@@ -59,6 +59,7 @@ FLAGS = [
     (f"--weights {'x' * 5000}", "xxx"),
     (f"--condition shapes:{'x' * 5000}", "xxx"),
     ("--condition 'shapes:~nobody-at-all/x.csv'", "~nobody-at-all"),
+    ("--spread soon", "--spread"),
     ("--condition warm", "--condition 'warm' is not known: use none, cold:64MB"),
     *(
         (f"--idle-sweep='{text}'", "is no range of gaps: write it like 20us..1s")

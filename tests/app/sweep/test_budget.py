@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shlex
 import time
 from functools import partial
 from pathlib import Path
@@ -27,17 +26,7 @@ from app.sweep.scheduling.round_budget import Budget, PreciseRounds
 from exporters.diagnostics.catalogue import codes, diagnostic
 from tests.app.headless.batch import rows
 from tests.app.run_folder.runs import ENVIRONMENT, record
-from tests.app.sweep.sweeps import SHORT, write_add_graph
-
-
-class Clock:
-    """A clock that goes when it is told to."""
-
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now_s
+from tests.app.sweep.sweeps import SHORT, Clock, write_add_graph
 
 
 @pytest.fixture
@@ -62,13 +51,6 @@ def test_a_round_is_begun_if_it_is_likely_to_end_in_time(clock: Clock) -> None:
     assert not budget.round_fits("a", guess_s=3.0), "a round took 7.5 s, and another may"
     clock.now_s += 8.0
     assert budget.left_s == 0.0
-
-
-def test_what_was_before_the_first_round_counts(clock: Clock) -> None:
-    budget = Budget(10.0, start_s=clock.now_s - 8.0)
-    assert budget.left_s == 2.0
-    assert not budget.export_fits
-    assert not budget.round_fits("a", guess_s=3.0)
 
 
 def test_a_command_that_took_its_budget_to_start_begins_no_round(
@@ -136,19 +118,6 @@ def test_every_case_has_its_first_round_before_any_has_more(
     assert code == 0, "each case has a row with a number"
     assert "rounds that this run lacks" in out
     assert graphlap_line("resume", str(tmp_path / "run")) in out
-
-
-def test_what_was_not_come_to_is_said_and_fails_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "a folder; with more than one word in its name, and longer than a line"
-    folder.mkdir()
-    code, out = run_of(folder, monkeypatch, rounds=1, budget_s=1e-9)
-    assert code == 1
-    assert "the 4 rounds that this run lacks" in out
-    assert statuses(folder) == {"not_run"}
-    (line,) = (line for line in out.splitlines() if " resume '" in line)
-    assert shlex.split(line)[-2:] == ["resume", str(folder / "run")], "to be pasted"
 
 
 def statuses(folder: Path) -> set[str]:

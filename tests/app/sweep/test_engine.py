@@ -179,15 +179,6 @@ def test_a_second_stop_does_not_wait_for_a_hung_block(model: ExportedModel, samp
         assert_gone(pid)
 
 
-def test_leaving_the_engine_leaves_no_child(model: ExportedModel, samples: Path) -> None:
-    child_pids = children()
-    with Engine(Given([round_work(model, samples, min_s=60.0)])) as engine:
-        while not any(isinstance(event, ProgressReported) for event in engine.poll(1.0)):
-            pass
-        (child,) = children() - child_pids
-    assert_gone(child)
-
-
 EXPORTER = """
 print(os.getpid(), file=open({log!r}, 'a'))
 for line in sys.stdin:
@@ -329,13 +320,6 @@ def test_a_worker_that_ends_without_its_result_is_told_as_crashed(
     result = told(tmp_path, model, body)
     assert result.status == "crashed"
     assert reason in result.reason
-
-
-def test_a_worker_that_closes_its_pipes_and_lives_is_ended_at_the_limit(
-    tmp_path: Path, model: ExportedModel
-) -> None:
-    result = told(tmp_path, model, "os.close(1); os.close(2); time.sleep(600)", limit_s=1.5)
-    assert result.status == "timeout"
 
 
 @pytest.mark.parametrize("descriptor", [1, 2])

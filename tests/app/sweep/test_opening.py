@@ -14,7 +14,6 @@ from onnx import TensorProto, helper
 
 from app.columns.rows import Rows
 from app.plan.plan import parse_plan
-from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from app.sweep.engine import Completed, Dropped, Event, Paused, Started
 from app.sweep.run import SweepRun
@@ -154,24 +153,6 @@ def test_what_another_order_could_change_is_exported_whole_first(
     first = rounds.next([])
     assert first is not None
     assert first.kind == "export"
-
-
-def test_a_resumed_run_has_no_opening(tmp_path: Path) -> None:
-    graph = str(write_add_graph(tmp_path / "add.onnx"))
-    grid = {"models": [graph], "runtimes": ["ort-cpu"], "threads": [1, 2]}
-    run_plan = parse_plan({"rounds": 1, "sweeps": [grid]}, "test")
-    with (
-        create_run(run_plan, tmp_path / "run") as run_folder,
-        SweepRun(run_folder, ENVIRONMENT) as run,
-    ):
-        while not any(isinstance(event, Completed) and _is_round(event) for event in run.step(0.1)):
-            pass
-    with RunFolder.reopen(tmp_path / "run") as again, SweepRun(again, ENVIRONMENT) as run:
-        kinds: list[str] = []
-        while not run.finished:
-            kinds += order(iter(run.step(0.1)))
-        run.close(0)
-    assert kinds == ["export starts", "export ends", "round starts", "round ends"]
 
 
 def _is_round(event: Started | Completed) -> bool:

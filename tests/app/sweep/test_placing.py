@@ -11,7 +11,7 @@ import pytest
 from app.__main__ import main
 from app.cases.column import Row
 from app.machine.environment import describe_host
-from app.machine.placement import as_list, listed, on_cores, usable_cores
+from app.machine.placement import listed, on_cores, usable_cores
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.sweep.local_executor import ThisMachine
@@ -38,11 +38,6 @@ def test_what_measures_has_the_cores_and_nobody_else(tmp_path: Path) -> None:
             worker.close()
             assert lines == [str(cores)], kind
     assert usable_cores() == ALL
-
-
-def test_who_takes_all_cores_stays_on_them(tmp_path: Path) -> None:
-    with ThisMachine(cores=tuple(ALL)):
-        assert usable_cores() == ALL
 
 
 def run(
@@ -81,12 +76,6 @@ def test_a_row_says_where_it_was_measured(tmp_path: Path) -> None:
     assert (row["status"], row["cores"], row["scheduler"]) == ("ok", str(LAST), "other")
     assert row["memory_locked"] is False
     assert "batch_process_on_measured_cores" not in str(row["warning_codes"])
-
-
-def test_a_row_on_all_cores_says_that_the_batch_process_is_there_too(tmp_path: Path) -> None:
-    row = run(tmp_path, as_list(ALL))
-    assert row["cores"] == as_list(ALL)
-    assert "batch_process_on_measured_cores" in str(row["warning_codes"])
 
 
 @pytest.mark.parametrize("again", [["resume"], ["--headless", "--plan"]])

@@ -79,11 +79,6 @@ def test_a_runtime_that_refuses_the_model_says_why(echo: ExportedModel, tmp_path
     assert "no torch module" in result["reason"]
 
 
-def test_data_of_another_kind_is_a_reason(echo: ExportedModel, tmp_path: Path) -> None:
-    result = measured(echo, write_folder(tmp_path / "images", {"a": 2}))
-    assert "takes no colour images" in result["reason"]
-
-
 def test_more_classes_than_the_model_has_is_a_reason(echo: ExportedModel, tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     np.savez(path, images=np.zeros((64, 10), np.float32), labels=np.full(64, 10))

@@ -101,14 +101,6 @@ def test_a_query_holds_the_runs_of_all_lanes_and_begins_after_the_last_one_ended
     assert (records["scheduled_ns"] == records["started_ns"]).all()
 
 
-def test_the_first_query_of_a_block_does_not_count() -> None:
-    with queries(Noting(), Noting(), size=2) as blocks:
-        for _ in range(2):
-            records = blocks.block(0.005, minimum=1)
-            assert records["phase"][0] == WARMUP
-            assert len(counted_records(records)) >= 1
-
-
 def test_one_lane_answers_a_whole_query_in_the_callers_thread() -> None:
     thread_count = threading.active_count()
     lane = Noting()
@@ -200,31 +192,11 @@ def test_a_round_of_a_real_session(
     assert result.check.output_ok
 
 
-@pytest.mark.parametrize(("sessions", "runs"), [(1, 4), (2, 2)])
-def test_a_query_lasts_as_long_as_the_runs_of_one_lane_after_another(
-    measure: Measure, sessions: int, runs: int
-) -> None:
-    options = {"sessions": sessions, "latency_us": 2000.0, "wait": "sleep"}
-    result, records, _ = measure("fake", options=options, scenario="multistream:4")
-    assert result.status == "ok"
-    assert latency_ns(counted_records(records)).min() >= runs * 2_000_000
-
-
 def test_fewer_requests_than_lanes_are_refused_with_the_remedy(measure: Measure) -> None:
     result, _, _ = measure("fake", options={"sessions": 3}, scenario="multistream:2")
     assert result.status == "unsupported"
     assert "3 lanes" in result.reason
     assert "use multistream:3" in result.reason
-
-
-@pytest.mark.parametrize("scenario", ["multistream:4", "offline"])
-def test_what_fails_in_one_session_is_told_in_the_engines_words(
-    measure: Measure, scenario: str
-) -> None:
-    options = {"sessions": 2, "fail": "run", "fail_session": 1, "fail_after": 60}
-    result, _, _ = measure("fake", options=options, scenario=scenario)
-    assert result.status == "run_failed"
-    assert "fake was set" in result.reason
 
 
 class OfCard(Session):

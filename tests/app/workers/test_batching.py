@@ -131,19 +131,6 @@ def test_a_batch_whose_outputs_are_wrong_is_named(
     assert "'y' at batch 2 differs" in result.reason
 
 
-def test_a_batch_that_does_not_compile_ends_the_round(
-    measure: Measure, doubling: ExportedModel
-) -> None:
-    result, _, _ = measure(
-        "fake",
-        model=doubling,
-        options={"fail": "compile", "fail_session": 2},
-        scenario="rate:500/s",
-        batcher=Batcher(4, 0.0),
-    )
-    assert result.status == "compile_failed"
-
-
 def test_requests_that_come_faster_than_full_batches_are_answered_are_overload(
     measure: Measure, doubling: ExportedModel
 ) -> None:
@@ -202,19 +189,6 @@ def test_of_even_arrivals_each_place_of_a_full_batch_waits_for_the_rest() -> Non
     assert batches.held.tolist() == [4] * 9
     assert batches.added_ns.tolist() == [2 * MS, 2 * MS, MS, 0] * 9
     assert not batches.late_ns.any()
-
-
-def test_what_comes_while_the_server_is_busy_queues_and_is_not_the_batchers_delay() -> None:
-    """No waiting: the first goes alone at 0, what comes in its 10 ms goes together at 10 ms."""
-    batcher = Batcher(4, 0.0)
-    arrivals = [0, 1 * MS, 2 * MS, 3 * MS]
-    samples = served(batcher, arrivals, {1: 10 * MS, 2: 15 * MS, 4: 20 * MS})
-    assert samples.started_ns.tolist() == [0, 10 * MS, 10 * MS, 10 * MS]
-    assert samples.finished_ns.tolist() == [10 * MS, 30 * MS, 30 * MS, 30 * MS]
-    batches = batches_of(samples, batcher)
-    assert batches.added_ns.tolist() == [0, 0, 0]
-    assert batches.held.tolist() == [3]
-    assert batches.places.tolist() == [4]
 
 
 def test_each_size_is_entered_before_it_runs_and_not_again_while_it_runs_on() -> None:

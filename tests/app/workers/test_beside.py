@@ -116,14 +116,6 @@ def test_a_neighbour_that_dies_before_it_works_is_a_failure(counter: ExportedMod
     neighbour.close()
 
 
-def test_no_neighbour_outlives_its_round(job: MeasureJob) -> None:
-    with colocated_load(under_way(job)) as neighbour:
-        assert neighbour is not None
-        pid = neighbour.pid
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
-
-
 Answered = Callable[[dict[str, Any] | None], tuple[RoundResult, list[str]]]
 
 

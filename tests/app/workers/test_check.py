@@ -46,11 +46,6 @@ def test_error_is_relative_to_the_largest_value() -> None:
     assert check.worst_output == "y"
 
 
-def test_within_tolerance_passes() -> None:
-    actual = {"y": WANTED["y"] * np.float32(1.00001)}
-    assert compare(actual, WANTED, "torch", 1e-4).output_ok
-
-
 @pytest.mark.parametrize(
     "got",
     [
@@ -62,14 +57,6 @@ def test_within_tolerance_passes() -> None:
 )
 def test_missing_misshapen_and_poisoned_outputs_are_wrong(got: dict[str, np.ndarray]) -> None:
     assert not compare(got, WANTED, "torch", 1e-1).output_ok
-
-
-def test_the_worst_of_several_outputs_decides() -> None:
-    expected = {"good": np.ones(3, np.float32), "bad": np.ones(3, np.float32)}
-    actual = {"bad": np.full(3, 2.0, np.float32), "good": np.ones(3, np.float32)}
-    check = compare(actual, expected, "torch", 1e-4)
-    assert not check.output_ok
-    assert check.worst_output == "bad"
 
 
 def test_equal_infinities_and_all_zero_outputs_agree() -> None:
@@ -191,15 +178,6 @@ def test_lanes_that_agree_with_different_references_are_wrong() -> None:
     """No one function gives both: the engine computes one of them wrongly."""
     check = _run_check(A, B)
     assert (check.output_ok, check.agrees_with) == (False, ())
-
-
-def test_a_reference_of_an_earlier_version_is_the_models() -> None:
-    check = _run_check(A, reference=Reference({"x": A}, {"y": A}))
-    assert (check.reference, check.references, check.agrees_with) == (
-        "numpy",
-        ("numpy",),
-        ("numpy",),
-    )
 
 
 def test_the_worst_of_several_checks_agrees_with_what_all_agree_with() -> None:

@@ -145,10 +145,6 @@ def test_a_storm_of_interrupts_and_a_low_clock_stand_out_from_the_other_blocks(
     assert (interference.cpu_mhz_min, interference.cpu_mhz_max) == (1700.0, 2595.124)
 
 
-def test_before_anything_was_measured_there_is_nothing_to_tell(tmp_path: Path) -> None:
-    assert Watch((0,), tmp_path).interference() is None
-
-
 MARK_WATCH = pytest.mark.alone
 
 

@@ -64,10 +64,6 @@ def test_openvinos_library_is_told_though_its_module_is_never_imported() -> None
     assert facts["engine_distribution"] == "openvino"
 
 
-def test_what_is_part_of_us_has_no_package() -> None:
-    assert engine_facts(load("fake")) == {}
-
-
 def test_two_packages_that_wrote_the_same_file_are_both_told(tmp_path: Path) -> None:
     """Nobody knows whose file it is: the one that was installed last has overwritten the other."""
     for name in ("onnxruntime", "onnxruntime-gpu"):
@@ -133,14 +129,6 @@ def test_what_was_not_permitted_is_told_with_its_remedy(measure: Measure) -> Non
     assert {*codes(result.warnings)} >= _REFUSAL_CODES
     (priority,) = (warning for warning in result.warnings if warning.code == "realtime_refused")
     assert priority.parameters["priority"] == 3
-
-
-def test_what_was_not_asked_for_is_recorded_and_not_warned_of(measure: Measure) -> None:
-    result, _, _ = measure("fake", before=give_up)
-    assert result.environment["affinity"] == sorted(usable_cores())
-    assert result.environment["scheduler"] == "other"
-    assert result.environment["memory_locked"] is False
-    assert not (_REFUSAL_CODES | {"cores_not_granted"}) & {*codes(result.warnings)}
 
 
 def test_the_batch_process_on_the_same_cores_is_told(measure: Measure) -> None:

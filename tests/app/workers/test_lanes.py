@@ -129,15 +129,6 @@ def test_a_run_that_raises_ends_the_sampling_with_its_error() -> None:
     assert threading.active_count() == thread_count
 
 
-def test_a_thread_that_cannot_enter_ends_the_sampling_with_its_error() -> None:
-    class Closed(Counting):
-        def enter(self) -> None:
-            raise OSError("no device here")
-
-    with pytest.raises(OSError, match="no device"), together(Counting(), Closed()) as lanes:
-        lanes.block(0.01, 1)
-
-
 @pytest.mark.parametrize("policy", ["spin", "sleep", "hybrid"])
 def test_paced_lanes_keep_their_gaps(policy: WaitPolicy) -> None:
     scenario = Scenario.parse("paced:1ms")
@@ -195,10 +186,4 @@ def test_sessions_on_too_few_cores_are_warned_of(measure: Measure) -> None:
     result, _, _ = measure("fake", options={"sessions": 2}, affinity=core)
     assert "threads_exceed_cores" not in codes(quiet.warnings)
     expected = diagnostic("threads_exceed_cores", sessions=2, threads=1, cores=1)
-    assert expected in result.warnings
-
-
-def test_more_threads_than_cores_are_warned_of(measure: Measure) -> None:
-    result, _, _ = measure("fake", threads=2, affinity=(min(usable_cores()),))
-    expected = diagnostic("threads_exceed_cores", sessions=1, threads=2, cores=1)
     assert expected in result.warnings

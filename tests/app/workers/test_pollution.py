@@ -86,16 +86,6 @@ def test_the_clock_has_stopped_when_it_begins(counter: ExportedModel, call: str)
 
 
 @MARK_POLLUTION
-def test_states_go_on_whatever_is_polluted(counter: ExportedModel) -> None:
-    def observe(lane: Lane, pollution: CacheEviction) -> None:
-        block_of(lane, pollution, RUNS)
-        assert lane.outputs()["total_out"][0, 0] == RUNS
-
-    for call in ("c", "python"):
-        in_a_session(counter, call, observe)
-
-
-@MARK_POLLUTION
 @pytest.mark.parametrize("runtime", ["ort-cpu", "fake"])
 def test_a_round_tells_how_much_and_how_long(measure: Measure, runtime: str) -> None:
     result, records, _ = measure(runtime, condition="cold:2MB")

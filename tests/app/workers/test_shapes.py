@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -101,12 +100,6 @@ def block(runs: int, warming: int = 5) -> np.ndarray:
     return records
 
 
-def test_its_time_ends_the_round_whatever_the_profile_says() -> None:
-    limits = limits_under(SUSTAINED, SHORT)
-    assert limits == replace(SHORT, min_s=3.0, max_s=3.0, min_samples=1)
-    assert limits_under(Condition.parse("cold:1MB"), SHORT) == SHORT
-
-
 def test_a_card_that_is_simulated_does_not_warm_up() -> None:
     assert "a simulated card is as fast under sustained:3s" in condition_obstacle(SUSTAINED, Fpga())
     assert condition_obstacle(SUSTAINED, Fake()) == ""
@@ -122,12 +115,6 @@ def test_half_an_hour_of_short_runs_keeps_what_a_folder_holds() -> None:
     assert (sample["phase"] == MEASURED).all()
     halves = np.count_nonzero(sample["started_ns"] < 100_000_000) / len(sample)
     assert halves == pytest.approx(0.5, abs=0.1), "evenly over the time"
-
-
-def test_every_run_is_kept_where_there_are_not_too_many() -> None:
-    records = block(100)
-    assert downsample(records, sampling_rate(Condition())) is records
-    assert downsample(records, 1e6) is records
 
 
 def test_both_ends_are_told_with_the_machine_beside_them(measure: Measure) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import time
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import numpy as np
 import pytest
 
 from app.cases.round import MEASURED, RECORD, WARMUP, Limits, Progress
-from app.cases.scenario import Scenario, WaitPolicy
+from app.cases.scenario import Scenario
 from app.workers.lanes import OneLane
 from app.workers.loop import WAIT, Block, run_block
 from app.workers.sampling import Sampler
@@ -24,7 +24,6 @@ from runtimes.calls import timed
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.openvino.runtime import OpenVinoCpu
 from runtimes.options import Settings
-from tests.app.workers.conftest import Measure
 
 SETS = [{"x": np.full((1, 4), value, np.float32)} for value in (1.0, 10.0, 100.0)]
 
@@ -75,48 +74,17 @@ def test_the_loop_is_the_one_that_was_asked_for(
         assert loop_of(session.lanes[0], True, SETS) == loop
 
 
-@MARK_TIMING
-@LOOPS
-def test_a_row_says_which_loop_timed_it(measure: Measure, call: str) -> None:
-    result, _, _ = measure(options={"call": call})
-    assert (result.status, result.reason) == ("ok", "")
-    assert result.call_path.endswith({"c": "timed in C", "python": "timed in Python"}[call])
-    assert result.options["call"] == call
-
-
-@MARK_TIMING
-@LOOPS
-def test_several_lanes_count_the_runs_in_company_in_either_loop(
-    measure: Measure, call: str
-) -> None:
-    result, records, _ = measure(options={"call": call, "sessions": 2})
-    assert (result.status, result.reason, result.concurrency) == ("ok", "", 2)
-    assert set(records["lane"].tolist()) == {0, 1}
-    assert result.check is not None
-    assert result.check.output_ok
-
-
 MARK_LOOP = pytest.mark.alone
 
 
 @MARK_LOOP
 def test_feeding_back_the_state_is_never_timed() -> None:
     block = Block(20)
-    run_block(block, 20, int, lambda: time.sleep(0.002), 0, WAIT["spin"])
+    run_block(block, repeat(int, 20), lambda: time.sleep(0.002), 0, WAIT["spin"])
     records = block.records(20, 1)
     latency = records["finished_ns"] - records["started_ns"]
     assert np.median(latency) < 1_000_000
     assert (np.diff(records["started_ns"]) > 2_000_000).all()
-
-
-@MARK_LOOP
-@pytest.mark.parametrize("policy", ["spin", "sleep", "hybrid"])
-def test_paced_runs_start_no_sooner_than_the_gap_after_the_last(policy: WaitPolicy) -> None:
-    block = Block(50)
-    run_block(block, 50, int, None, 1_000_000, WAIT[policy])
-    records = block.records(50, 1)
-    assert (records["scheduled_ns"][1:] - records["finished_ns"][:-1] == 1_000_000).all()
-    assert (records["started_ns"] >= records["scheduled_ns"]).all()
 
 
 LIMITS = Limits(min_s=0.05, max_s=1.0, min_samples=50, warmup_min_s=0.01, warmup_max_s=0.3)
@@ -187,12 +155,3 @@ def test_what_stands_between_blocks_is_followed_by_runs_that_do_not_count() -> N
         assert not counting[0]
         assert counting[5:].all() or not counting.any(), "no more than five are lost"
     assert records["phase"][0] == WARMUP
-
-
-def test_every_run_is_recorded_and_the_measured_ones_are_marked() -> None:
-    lane, records, events, iterations = sample(streaming=False)
-    assert len(records) == len(lane.made)
-    assert np.count_nonzero(records["phase"] == MEASURED) == iterations >= LIMITS.min_samples
-    assert events[-1].phase == "measure"
-    assert events[-1].iterations == iterations
-    assert events[-1].p50_ns is not None

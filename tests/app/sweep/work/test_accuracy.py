@@ -76,12 +76,6 @@ def assessed(works: Sequence[Work]) -> list[str]:
     return [work.case_id for work in works if isinstance(work, AccuracyWork)]
 
 
-def test_accuracy_comes_after_the_last_round_has_ended(model: ExportedModel) -> None:
-    work = run_through(source_of((FAST, SLOW)), model)
-    kinds = [item.kind for item in work]
-    assert kinds == ["export"] + ["round"] * 4 + ["accuracy"] * 2
-
-
 def test_cases_that_differ_only_in_timing_share_one(model: ExportedModel) -> None:
     cases = (FAST, replace(FAST, threads=2), SLOW)
     assert assessed(run_through(source_of(cases), model)) == [FAST.case_id, SLOW.case_id]
@@ -115,10 +109,6 @@ def test_a_resumed_run_measures_what_is_missing_only(model: ExportedModel) -> No
     work = run_through(source_of((FAST, SLOW), statuses=statuses, assessed_ids=assessed_ids), model)
     assert [item.kind for item in work] == ["export", "accuracy"]
     assert assessed(work) == [SLOW.case_id]
-
-
-def test_without_labelled_data_nothing_is_added(model: ExportedModel) -> None:
-    assert assessed(run_through(source_of((FAST,), images=""), model)) == []
 
 
 def test_a_definition_with_data_of_its_own_needs_none_given() -> None:
@@ -162,10 +152,3 @@ def test_cases_that_are_known_afterwards_are_asked_for_once(tmp_path: Path) -> N
     assert work.request.points == ({"batch": 4},)
     source.next([])
     assert len(calls) == 1
-
-
-def test_one_that_never_ran_is_not_tested(tmp_path: Path) -> None:
-    write_arrays(tmp_path / "data.npz", 4, wrong=1)
-    data = str(tmp_path / "data.npz")
-    source = AccuracyFollowUp(Nothing(), [], data, [], [], 9.0, lambda: [WINNER])
-    assert source.next([]) is None

@@ -104,15 +104,6 @@ def test_a_round_on_two_gpus_has_both_alone_and_both_are_read(
     assert gpu_columns([work.result])["gpu_uuid"] == "GPU-b; GPU-a"
 
 
-def test_a_round_on_the_host_reads_no_gpu(model: ExportedModel, tmp_path: Path) -> None:
-    case = Case(model="add.onnx", runtime="fake")
-    work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
-    assert isinstance(work, RoundWork)
-    assert work.needs.exclusive == {"cpu"}
-    telemetry = Telemetry(nvml=Nvml(FakeNvml()))
-    assert Watch(7, 0, gpus_of(work.needs), telemetry).look() == ()
-
-
 @pytest.mark.parametrize(
     ("threads", "sessions", "cores"),
     [(1, 1, (7,)), (1, 3, (5, 6, 7)), (2, 3, (2, 3, 4, 5, 6, 7)), (4, 2, ()), (0, 2, ())],
@@ -235,27 +226,6 @@ def test_compiling_has_a_limit_of_its_own_and_is_no_part_of_the_rounds(
     assert work.result.reason.startswith("the round was still in measure after 60 s")
 
 
-def test_compiling_that_never_ends_is_ended_by_its_own_limit(
-    model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    case, worker = Case("add.onnx", "fake"), Told()
-    schedule = Schedule([case], 1, SHORT, 60.0, 0, tmp_path, compile_limit_s=300.0)
-    work = round_work(schedule, case, 0, ok_reply(model))
-    assert isinstance(work, RoundWork)
-    with Hears(worker, Telemetry()) as place:
-        work.start(place)
-        worker.said = [{"event": "phase", "phase": "compile"}]
-        work.advance()
-        now[0] = 301.0
-        work.advance()
-        worker.over = worker.asked_to_end
-        work.advance()
-    assert work.result is not None
-    assert work.result.reason.startswith("the round was still in compile after 300 s")
-
-
 @contextmanager
 def moving(counter: Path) -> Iterator[None]:
     """A counter that goes up by 1 mJ every 5 ms, as the system's own would by itself."""
@@ -376,12 +346,6 @@ def test_what_one_session_can_not_serve_in_turn_is_unsupported(
     case = replace(fake_case(), options=options, condition=SHAPES)
     with pytest.raises(Unsupported, match=told):
         shapes_of(case, model, sessions_of(Fake().options, options))
-
-
-def test_a_session_of_shapes_knows_all_their_axes(tmp_path: Path) -> None:
-    model = replace(exported_add(tmp_path), axes={"n": 2, "steps": 16})
-    case = replace(fake_case(), axes={"steps": 32}, condition=SHAPES)
-    assert shapes_of(case, model, 1) == ({"n": 1, "steps": 32}, {"n": 8, "steps": 32})
 
 
 CASE = Case("add.onnx", "ort-cpu", axes={"batch": 1}, batcher=Batcher(6, 1000.0))

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.errors import PlanError
 from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.cases.telemetry import Interference
@@ -33,19 +32,9 @@ from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
 from exporters.messages import ExportReply
 from exporters.types import ExportedModel
-from tests.app.sweep.sweeps import SHORT, Given, fake_case, write_add_graph
+from tests.app.sweep.sweeps import SHORT, Clock, Given, fake_case, write_add_graph
 
 CASES = tuple(fake_case(latency_us=float(number)) for number in range(1, 4))
-
-
-class Clock:
-    """A clock that goes when it is told to."""
-
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now_s
 
 
 @pytest.fixture
@@ -158,15 +147,6 @@ def test_passes_beyond_the_spread_keep_the_shorter_pace(clock: Clock) -> None:
     assert not spread.renewed().is_stretched
 
 
-def test_how_long_is_left_counts_the_waiting(clock: Clock) -> None:
-    passes = Spread(120.0, 4)
-    assert passes.left_s(0) == 120.0 and passes.left_s(3) == 0.0
-    passes.due_s(0)
-    clock.now_s += 50.0
-    assert passes.left_s(2) == 70.0
-    assert Spread().left_s(0) == Spread(60.0, 1).left_s(0) == 0.0
-
-
 @pytest.mark.parametrize("now", [False, True])
 def test_a_wait_ends_when_the_sweep_is_stopped(now: bool) -> None:
     engine = Engine(Given([WaitWork(real_time.monotonic() + 3600.0)]))
@@ -216,12 +196,6 @@ def test_a_profile_has_a_spread_and_the_flag_replaces_it(
     repeat(tmp_path / "run", tmp_path / "again").close()
     manifest = read_manifest(tmp_path / "again")
     assert (manifest.spread_s, manifest.contended_spread_s) == (seconds, contended_s)
-
-
-@pytest.mark.parametrize("more", [["--spread", "soon"], ["--spread", "2m", "--largest-batch"]])
-def test_a_spread_that_is_none_or_has_no_effect_is_refused(graph: str, more: list[str]) -> None:
-    with pytest.raises(PlanError, match="--spread"):
-        plan_from_options(parse(["--headless", "--models", graph, "--runtimes", "fake", *more]))
 
 
 def arrivals_of(tmp_path: Path, graph: str, name: str, **values: object) -> int:

@@ -79,13 +79,6 @@ def test_devices_are_read_ten_times_a_second_while_the_round_runs(
     assert times == sorted(times)
 
 
-def test_a_machine_that_tells_nothing_costs_no_look(model: ExportedModel, samples: Path) -> None:
-    folder = Kept()
-    with Engine(Given([round_work(model, samples)])) as engine:
-        drive(engine, folder.note)
-    assert folder.readings == []
-
-
 class Kept(RunFolder):
     """A run folder that keeps only what the devices told, in memory."""
 
