@@ -322,6 +322,13 @@ def test_a_worker_that_ends_without_its_result_is_told_as_crashed(
     assert reason in result.reason
 
 
+def test_a_worker_that_closes_its_pipes_and_lives_is_ended_at_the_limit(
+    tmp_path: Path, model: ExportedModel
+) -> None:
+    result = told(tmp_path, model, "os.close(1); os.close(2); time.sleep(600)", limit_s=1.5)
+    assert result.status == "timeout"
+
+
 @pytest.mark.parametrize("descriptor", [1, 2])
 def test_a_worker_that_writes_without_an_end_neither_fills_nor_holds_up_the_parent(
     tmp_path: Path, model: ExportedModel, descriptor: int

@@ -91,6 +91,22 @@ def test_one_that_takes_too_long_is_tried_again(
     assert result.transient
 
 
+HOG = """
+sys.stdin.readline()
+held = bytearray(400 << 20)
+held[::4096] = b"x" * len(held[::4096])
+time.sleep(600)
+"""
+
+
+def test_one_that_holds_too_much_memory_is_ended_for_good(
+    tmp_path: Path, model: ExportedModel
+) -> None:
+    result = result_of(accuracy(model, 60.0, 200 << 20), script(tmp_path / "hog.py", HOG))
+    assert "--memory-limit" in result.reason
+    assert not result.transient
+
+
 BURST = """
 sys.stdin.readline()
 result = {"event": "result", "rss_peak_mb": 300.0, "subject": "s", "process": 0}

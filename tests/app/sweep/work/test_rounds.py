@@ -226,6 +226,27 @@ def test_compiling_has_a_limit_of_its_own_and_is_no_part_of_the_rounds(
     assert work.result.reason.startswith("the round was still in measure after 60 s")
 
 
+def test_compiling_that_never_ends_is_ended_by_its_own_limit(
+    model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    case, worker = Case("add.onnx", "fake"), Told()
+    schedule = Schedule([case], 1, SHORT, 60.0, 0, tmp_path, compile_limit_s=300.0)
+    work = round_work(schedule, case, 0, ok_reply(model))
+    assert isinstance(work, RoundWork)
+    with Hears(worker, Telemetry()) as place:
+        work.start(place)
+        worker.said = [{"event": "phase", "phase": "compile"}]
+        work.advance()
+        now[0] = 301.0
+        work.advance()
+        worker.over = worker.asked_to_end
+        work.advance()
+    assert work.result is not None
+    assert work.result.reason.startswith("the round was still in compile after 300 s")
+
+
 @contextmanager
 def moving(counter: Path) -> Iterator[None]:
     """A counter that goes up by 1 mJ every 5 ms, as the system's own would by itself."""
