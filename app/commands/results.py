@@ -87,13 +87,8 @@ def run_history(options: argparse.Namespace) -> int:
         fail_on_slower=bool(gate_of(options, ("slower",))),
     )
     report.write(json_path=options.json, csv_path=options.csv, plot_path=options.plot)
-    writers = {
-        "table": lambda: report.text(width_of(sys.stdout)),
-        "json": report.json,
-        "csv": report.csv,
-    }
-    print_failure = print_document(report.blocks(), options, writers)
-    return print_failure or report.code
+    writers = {"json": report.json, "csv": report.csv}
+    return print_document(report.blocks(), options, writers) or report.code
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:

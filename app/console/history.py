@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from app.console.output_files import write_output
 from app.console.regression_gate import FAILED, OK, SLOWER, Reason, as_lines
 from app.console.regression_gate import as_json as gate_json
 from app.formatting import text
-from app.formatting.text import printable
+from app.history.past_runs import PastRun
 from app.history.trends import (
     Change,
     History,
@@ -29,8 +28,6 @@ from app.history.trends import (
 from app.present.document import Block, Cell, Column, Paragraph, Points, Table, names
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series
 from app.present.svg import svg_document
-from app.present.terminal import as_text as as_text_of
-from app.present.terminal import wrap_lines
 from app.run_folder.table import to_csv
 from app.stats.change_points import FALSE_ALARMS, MINIMUM_RUNS, MINIMUM_SERIES
 
@@ -255,17 +252,13 @@ class HistoryReport:
     reasons: tuple[Reason, ...] = ()
     gated: bool = False
 
-    def text(self, width: int) -> str:
-        """For a terminal of so many columns, on which lines with paths are not broken."""
-        return as_text(self.timeline, width, self.reasons)
-
     def blocks(self) -> tuple[Block, ...]:
-        """The same as blocks, with the whole table."""
-        change_lines = (*_changes(self.timeline), *_machine_changes(self.timeline))
+        """How many changed, each change, a table of all with those that changed last at its head,
+        what to know of it, and why a gate can't pass."""
         return (
-            Paragraph(" ".join(_counts(self.timeline))),
-            Points(tuple(line.strip() for line in change_lines if line)),
-            replace(_trend_table(self.timeline), maximum_rows=0),
+            Paragraph(_counts(self.timeline)),
+            Points((*_changes(self.timeline), *_machine_changes(self.timeline))),
+            _trend_table(self.timeline),
             Points((*_remarks(self.timeline), *as_lines(self.reasons))),
         )
 
@@ -300,18 +293,6 @@ def history(
     )
     code = SLOWER if timeline.trends_with("slower") else FAILED if reasons else OK
     return HistoryReport(timeline, code, reasons, gated=True)
-
-
-def as_text(timeline: History, width: int, reasons: Sequence[Reason] = ()) -> str:
-    """How many changed, then each change, then a table of all with those that changed last at its
-    head, then what to know of it, and why a gate can't pass. Paths are not broken."""
-    parts = (_counts(timeline), _changes(timeline), _machine_changes(timeline))
-    head = "".join(f"{line}\n" for line in chain(*parts))
-    tail = "".join(
-        f"{line}\n" for line in (*_remarks(timeline), *map(printable, as_lines(reasons)))
-    )
-    table_text = as_text_of([_trend_table(timeline)], width)
-    return f"{wrap_lines(head, width)}\n{table_text}\n{wrap_lines(tail, width)}"
 
 
 def _trend_table(timeline: History) -> Table:
@@ -360,43 +341,45 @@ def _name(timeline: History, trend: Trend) -> str:
     several = len({(item.host, item.cpu) for item in timeline.trends}) > 1
     simulated = len({item.clock for item in timeline.trends}) > 1 and trend.clock != "wall"
     words = [trend.label, *([trend.host] if several else []), *([trend.clock] if simulated else [])]
-    return printable(" · ".join(words))
+    return " · ".join(words)
 
 
 def _changes(timeline: History) -> Iterator[str]:
     for trend in _order_by_change(timeline.trends):
         for change in trend.changes:
-            yield ""
-            previous, current = text.latency(change.before_us), text.latency(change.after_us)
-            yield (
+            before, after = text.latency(change.before_us), text.latency(change.after_us)
+            head = (
                 f"{change.word}: {_name(timeline, trend)}, {INTERVALS[trend.percentile]}: "
-                f"{previous}, "
-                f"then {current} ({_change_text(change)}, p {_p_text(change.p_value)})"
+                f"{before}, then {after}"
             )
-            run = change.point.run
-            yield printable(f"  since {run.path} of {_minute(run.created_at_utc)}")
-            for name, first, second in change.differs:
-                yield printable(f"  differs: {name}: {first}, then {second}")
+            yield _told(head, change, change.point.run)
 
 
 def _machine_changes(timeline: History) -> Iterator[str]:
     for trend in timeline.machines:
+        machine = f"the machine{f' {trend.host}' if trend.host else ''}"
         for change in trend.changes:
-            yield ""
-            yield printable(
-                f"the machine{f' {trend.host}' if trend.host else ''}, "
-                f"{INTERVALS[trend.percentile]}: {trend.series} cases together {change.word} "
-                f"({_change_text(change)}, p {_p_text(change.p_value)})"
+            head = (
+                f"{machine}, {INTERVALS[trend.percentile]}: {trend.series} cases together "
+                f"{change.word}"
             )
-            run = change.run
-            yield printable(f"  since {run.path} of {_minute(run.created_at_utc)}")
-            for name, first, second in change.differs:
-                yield printable(f"  differs: {name}: {first}, then {second}")
+            yield _told(head, change, change.run)
 
 
-def _counts(timeline: History) -> Iterator[str]:
+def _told(head: str, change: Change | MachineChange, run: PastRun) -> str:
+    """With its size, its chance, its first run, and what else differs there."""
+    differs = "".join(
+        f"; differs: {name}: {first}, then {second}" for name, first, second in change.differs
+    )
+    return (
+        f"{head} ({_change_text(change)}, p {_p_text(change.p_value)}) since {run.path} of "
+        f"{_minute(run.created_at_utc)}{differs}"
+    )
+
+
+def _counts(timeline: History) -> str:
     counts = [f"{len(timeline.trends_with(word))} {word}" for word in ("slower", "faster")]
-    yield (
+    return (
         f"{len(timeline.trends)} series of {text.counted(len(timeline.runs), 'run')}: "
         f"{', '.join(counts)} since their last change"
     )
@@ -422,7 +405,7 @@ def _remarks(timeline: History) -> Iterator[str]:
     if short:
         yield f"too few to detect a change: fewer than {MINIMUM_RUNS} runs in {short} series"
     for folder in timeline.passed_over:
-        yield printable(f"passed over: {folder.reason}")
+        yield f"passed over: {folder.reason}"
 
 
 def _change_text(change: Change | MachineChange) -> str:

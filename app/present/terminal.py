@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 from unicodedata import category, east_asian_width
@@ -72,30 +71,6 @@ def _words(text: str) -> Iterator[str]:
     """A command is one of them."""
     kept = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), text)
     yield from (word.replace("\0", " ") for word in kept.split(" "))
-
-
-_LABEL = re.compile(r"\s*\S+\s{2,}")
-"""The first column of a line that begins with a name."""
-
-
-def wrap_lines(text: str, width: int) -> str:
-    """Lines that are laid out already, none wider than `width` but for a single word, such as a
-    path, which stays whole. What goes on stands below the second column."""
-    return "".join(
-        f"{part}\n" for line in text.splitlines() for part in _wrap_line(line, width) or [""]
-    )
-
-
-def _wrap_line(line: str, width: int) -> list[str]:
-    label = _LABEL.match(line)
-    indent = len(line) - len(line.lstrip()) + 2 if label is None else label.end()
-    return textwrap.wrap(
-        line,
-        width,
-        subsequent_indent=" " * min(indent, width // 2),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _break_word(word: str, width: int) -> list[str]:
