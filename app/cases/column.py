@@ -26,43 +26,13 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 """In the order in which a table for people has them."""
 
 
-FamilyName = Literal[
-    "identity",
-    "ending",
-    "cold_start",
-    "accuracy",
-    "rounds",
-    "facts",
-    "round_facts",
-    "devices",
-    "interference",
-    "deadline",
-    "batcher",
-    "sustained",
-    "shapes",
-    "load",
-    "placement",
-    "gpu_settings",
-    "latency",
-    "throughput",
-    "pauses",
-    "inputs",
-    "diagnostics",
-    "imported",
-    "baseline",
-    "overhead",
-    "scaling",
-]
-"""The computations that fill columns: `app.columns.families` has the function of each."""
-
-
 @dataclass(frozen=True, slots=True)
 class Column:
     """`kind` is text, a whole number, a number or true/false; `title` is a table's heading.
 
     `better` says which of two figures one would rather have, empty where neither. `group` is its
     place in a table for people, `section` that on the page of columns, `family` the computation
-    that fills it.
+    that fills it, of which `app.columns.families` has the function.
     """
 
     section: str
@@ -71,7 +41,7 @@ class Column:
     unit: str
     better: Literal["", "lower", "higher"]
     group: Group
-    family: FamilyName
+    family: str
     title: str
     meaning: str
 

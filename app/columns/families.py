@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from app.cases.case import Case
 from app.cases.column import Row
@@ -47,23 +48,12 @@ from exporters.diagnostics.diagnostic import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
-class SampleColumns:
-    """The values of those families that took reading the samples of all timed rounds."""
-
-    devices: Row = field(default_factory=dict)
-    interference: Row = field(default_factory=dict)
-    deadline: Row = field(default_factory=dict)
-    batcher: Row = field(default_factory=dict)
-    sustained: Row = field(default_factory=dict)
-    shapes: Row = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class CaseData:
     """What the columns of one case are computed from.
 
     `rounds` may be none; so many are `planned`. `summary` and `blocks` are statistics of the timed
-    rounds, None where there are none of the kind, `disturbed` what their outliers coincide with.
+    rounds, None where there are none of the kind, `disturbed` what their outliers coincide with,
+    `of_samples` the values of `OF_SAMPLES` by their names.
     """
 
     run: Run
@@ -74,7 +64,7 @@ class CaseData:
     summary: Summary | None = None
     blocks: Rate | None = None
     disturbed: Sequence[Diagnostic] = ()
-    of_samples: SampleColumns = field(default_factory=SampleColumns)
+    of_samples: Mapping[str, Row] = field(default_factory=dict)
 
 
 Fill = Callable[[CaseData, Row], Row]
@@ -173,8 +163,16 @@ def _mixed_graphs(data: CaseData, row: Row) -> Row:
     return without_intervals(row) if len(data.run.graphs_of(data.case)) > 1 else {}
 
 
+OF_SAMPLES = ("devices", "interference", "deadline", "batcher", "sustained", "shapes")
+"""The families that take reading the samples of all timed rounds."""
+
+
+def _of_samples(name: str, data: CaseData, _: Row) -> Row:
+    return data.of_samples.get(name, {})
+
+
 _INTERVALS = frozenset(name for name in NAMES if "_ci_" in name or name == "ci_method")
-FAMILIES = (
+FAMILIES: tuple[Family, ...] = (
     Family(
         "identity",
         lambda data, _: identity_columns(data.run, data.case, data.rounds, data.plan),
@@ -190,12 +188,7 @@ FAMILIES = (
     Family("rounds", lambda data, _: round_columns(data.rounds)),
     Family("facts", lambda data, _: fact_columns(data.rounds)),
     Family("round_facts", lambda data, _: round_fact_columns(data.rounds)),
-    Family("devices", lambda data, _: data.of_samples.devices),
-    Family("interference", lambda data, _: data.of_samples.interference),
-    Family("deadline", lambda data, _: data.of_samples.deadline),
-    Family("batcher", lambda data, _: data.of_samples.batcher),
-    Family("sustained", lambda data, _: data.of_samples.sustained),
-    Family("shapes", lambda data, _: data.of_samples.shapes),
+    *(Family(name, partial(_of_samples, name)) for name in OF_SAMPLES),
     Family("load", lambda data, _: load_columns(data.rounds, data.summary)),
     Family("placement", lambda data, _: placement_columns(data.rounds)),
     Family("gpu_settings", lambda data, _: gpu_columns(data.rounds)),

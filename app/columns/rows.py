@@ -8,7 +8,7 @@ which is known by a digest of its source files, which no one can forget to raise
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ from app.columns.environment import (
     outlier_counts,
     outlier_warnings,
 )
-from app.columns.families import COMPARING, CaseData, SampleColumns, fill_row
+from app.columns.families import COMPARING, CaseData, fill_row
 from app.columns.identity import as_imported
 from app.columns.latency import block_rate, late_columns, rates_by_round
 from app.columns.load import batcher_columns, shape_columns, sustained_columns
@@ -75,12 +75,12 @@ _PROGRAM = (
 
 @dataclass(frozen=True, slots=True)
 class RowStatistics:
-    """What a case's timed rounds give: the statistics, columns of the samples, diagnostics of
+    """What a case's timed rounds give: the statistics, columns by family, diagnostics of
     these, and how much each of them did in a second."""
 
     summary: Summary | None
     blocks: Rate | None
-    columns: SampleColumns
+    columns: Mapping[str, Row]
     disturbed: tuple[Diagnostic, ...]
     rates: tuple[float, ...]
 
@@ -118,14 +118,14 @@ def statistics_of(
     confidence = plan.confidence_at(len(timed_rounds))
     counts = outlier_counts(timed_rounds, samples)
     has_latency = case.scenario.kind != "ahead"
-    columns = SampleColumns(
-        device_columns(run, timed_rounds),
-        interference_columns(timed_rounds, counts),
-        late_columns(plan.deadline_us, samples, confidence) if has_latency else {},
-        batcher_columns(case, samples),
-        sustained_columns(case, run, timed_rounds, samples),
-        shape_columns(run, case, timed_rounds),
-    )
+    columns = {
+        "devices": device_columns(run, timed_rounds),
+        "interference": interference_columns(timed_rounds, counts),
+        "deadline": late_columns(plan.deadline_us, samples, confidence) if has_latency else {},
+        "batcher": batcher_columns(case, samples),
+        "sustained": sustained_columns(case, run, timed_rounds, samples),
+        "shapes": shape_columns(run, case, timed_rounds),
+    }
     starts_s = round_starts_s(timed_rounds)
     has_contention = is_contended(timed_rounds)
     blocks = block_rate(case, samples, starts_s, has_contention)

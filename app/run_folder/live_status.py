@@ -18,6 +18,7 @@ from app.formatting.text import counted, printable
 from app.run_folder.files import read_json
 from app.run_folder.folder import LIVE, RunFolder, is_being_written
 from app.run_folder.manifest import MANIFEST
+from exporters.codec import from_json
 
 State = Literal["starting", "exporting", "measuring", "paused", "stopping", "finished", "stopped"]
 MINIMUM_INTERVAL_S = 0.2
@@ -89,6 +90,15 @@ class Live:
         self.case_id, self.round = case_id, number
         self.iterations, self.elapsed_s = 0, 0.0
         self.p50_us = self.p99_us = None
+
+
+def read_live(folder: Path) -> Live | None:
+    """What the batch parent says of this moment, or said at its end; None where nothing of it can
+    be read, as while it is replaced."""
+    try:
+        return from_json(Live, read_json(folder / LIVE))
+    except (OSError, ValueError):
+        return None
 
 
 class LiveFile:

@@ -29,12 +29,12 @@ from app.columns.rounds import mixed_graphs
 from app.columns.rows import fresh_rows, store_of
 from app.machine.environment import graphlap_version
 from app.run_folder import journal as lines
-from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, agree, read_json, text_digest
+from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, agree, text_digest
 from app.run_folder.folder import LIVE, RESULTS, TELEMETRY, is_being_written
 from app.run_folder.journal import FOLDER, share_folders, source_of
 from app.run_folder.journal import journals as journal_files
 from app.run_folder.ledger import NO_RESULTS, Ledger
-from app.run_folder.live_status import Live
+from app.run_folder.live_status import Live, read_live
 from app.run_folder.manifest import (
     FULL_TABLE,
     MANIFEST,
@@ -48,19 +48,11 @@ from app.run_folder.statistics_store import StatisticsStore
 from app.run_folder.table import read_rounds, to_csv
 from app.run_folder.telemetry import damaged_readings, readings_path
 from app.runs.reader import MAXIMUM_NAMED, drop_damaged_rounds
-from exporters.codec import CodecError, from_json
+from exporters.codec import CodecError
 from exporters.diagnostics import catalogue
 from exporters.file_access import open_file, read_file
 
 _RESTORE = f"restore {FOLDER}/ and samples/ from a copy"
-
-
-def read_end(folder: Path) -> Live:
-    """How a run ended, as `live.json` says; nothing where it can't be read."""
-    try:
-        return from_json(Live, read_json(folder / LIVE))
-    except (OSError, ValueError):
-        return Live()
 
 
 def missing_lines(live: Live, counts: Mapping[str, int]) -> Iterator[Finding]:
@@ -203,7 +195,7 @@ def verify(folder: Path, file_checks: FileChecks = lambda *_: ()) -> Verificatio
     except DamagedManifest as error:
         finding = Finding("manifest_damaged", MANIFEST, error.fault, "restore it from a copy")
         return Verification(0, 0, 0, (finding,), live)
-    end = read_end(folder)
+    end = read_live(folder) or Live()
     findings, rounds = list(intact.findings), list(intact.rounds())
     findings += _seal_findings(folder, intact)
     if not live:

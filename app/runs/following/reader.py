@@ -31,9 +31,9 @@ from app.insights.rules import find_insights
 from app.machine.child import Child
 from app.machine.installed_runtimes import clock_of
 from app.plot_data.series import Series, Standing, reference_figures
-from app.run_folder.files import Problem, read_json
-from app.run_folder.folder import LIVE, is_being_written, samples_name
-from app.run_folder.live_status import Live
+from app.run_folder.files import Problem
+from app.run_folder.folder import is_being_written, samples_name
+from app.run_folder.live_status import Live, read_live
 from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import SAMPLES
 from app.run_folder.table import read_rows
@@ -121,15 +121,6 @@ class ResultFiles:
         stamp = (status.st_mtime_ns, status.st_ino)
         previous, self._stamps[name] = self._stamps.get(name), stamp
         return stamp != previous
-
-
-def read_live(folder: Path) -> Live | None:
-    """What the batch parent says of this moment; None where nothing of it can be read, as while it
-    is replaced."""
-    try:
-        return from_json(Live, read_json(folder / LIVE))
-    except (OSError, ValueError):
-        return None
 
 
 class InsightCache:
