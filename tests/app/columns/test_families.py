@@ -15,7 +15,6 @@ from app.comparison.measured_case import MeasuredCase
 from app.plan.plan import Plan
 from tests.app.columns.filled import NEVER_FILLED, filled_csv
 
-
 EVERY: tuple[Family | Comparing, ...] = (*FAMILIES, *COMPARING)
 
 
