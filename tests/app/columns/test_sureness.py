@@ -18,19 +18,14 @@ from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from app.stats.required_rounds import rounds_needed
 from app.stats.verdict import smallest_change_between
-from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, measured_run, record
 
 PACED = replace(CASE, scenario=Scenario("paced", 20.0))
 
 
 def rows_of(path: Path, rounds: Sequence[Sequence[float]]) -> list[Row]:
     """Of CASE and PACED, both with these rounds."""
-    with RunFolder.create(path, manifest_of((CASE, PACED))) as folder:
-        folder.begin(ENVIRONMENT)
-        for case in (CASE, PACED):
-            for number, latencies_us in enumerate(rounds):
-                record(folder, case, number, latencies_us)
-    return Rows().of(read_run(path))
+    return Rows().of(measured_run(path, (CASE, rounds, {}), (PACED, rounds, {})))
 
 
 def drawn(rounds: int, runs: int) -> list[list[float]]:
@@ -69,12 +64,8 @@ LEVELS = (100.0, 104.0, 97.0, 110.0)
 def row_of(path: Path, rounds: int, runs: int = 3000) -> Row:
     """The row of rounds whose levels differ by some per cent."""
     rng = np.random.default_rng(8)
-    with RunFolder.create(path, manifest_of((CASE,))) as folder:
-        folder.begin(ENVIRONMENT)
-        for number in range(rounds):
-            latencies = LEVELS[number] * (1.0 + 0.1 * rng.random(runs))
-            record(folder, CASE, number, latencies.tolist())
-    return Rows().of(read_run(path))[0]
+    latencies = [(level * (1.0 + 0.1 * rng.random(runs))).tolist() for level in LEVELS[:rounds]]
+    return Rows().of(measured_run(path, (CASE, latencies, {})))[0]
 
 
 def test_a_row_tells_how_many_rounds_are_needed_and_which_change_is_found(tmp_path: Path) -> None:
@@ -170,13 +161,7 @@ def test_a_start_that_is_not_recorded_is_not_known(utc: str) -> None:
 
 
 def late_row_of(path: Path, rounds: Sequence[Sequence[float]], deadline_us: float | None) -> Row:
-    manifest = manifest_of((CASE,), len(rounds))
-    plan = {**manifest.plan, "deadline_us": deadline_us} if deadline_us else manifest.plan
-    with RunFolder.create(path, replace(manifest, plan=plan)) as folder:
-        folder.begin(ENVIRONMENT)
-        for number, latencies_us in enumerate(rounds):
-            record(folder, CASE, number, latencies_us, warmup=2)
-    (row,) = Rows().of(read_run(path))
+    (row,) = Rows().of(measured_run(path, (CASE, rounds, {"warmup": 2}), deadline_us=deadline_us))
     return row
 
 

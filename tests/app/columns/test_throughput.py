@@ -17,18 +17,15 @@ from app.columns.rows import Rows
 from app.comparison.ranking import fastest
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
-from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, measured_run
 
 QUERIES = replace(CASE, scenario=Scenario.parse("multistream:8"))
+FP32 = {"precision": "fp32"}
 OFFLINE = replace(CASE, scenario=Scenario.parse("offline"))
 
 
 def row_of(path: Path, case: Case, rounds: Sequence[Sequence[float]], concurrency: int) -> Row:
-    with RunFolder.create(path, manifest_of((case,), len(rounds))) as folder:
-        folder.begin(ENVIRONMENT)
-        for number, latencies_us in enumerate(rounds):
-            record(folder, case, number, latencies_us, concurrency=concurrency)
-    (row,) = Rows().of(read_run(path))
+    (row,) = Rows().of(measured_run(path, (case, rounds, {"concurrency": concurrency})))
     return row
 
 
@@ -81,12 +78,10 @@ def test_offline_tells_the_rate_of_its_blocks_and_nothing_from_an_arrival(tmp_pa
 def test_queries_of_different_sizes_are_not_compared(tmp_path: Path) -> None:
     few = replace(QUERIES, runtime="ort-cpu", scenario=Scenario.parse("multistream:2"))
     many = [replace(QUERIES, runtime=name) for name in ("ort-cpu", "openvino-cpu")]
-    with RunFolder.create(tmp_path / "run", manifest_of((few, *many), 3)) as folder:
-        folder.begin(ENVIRONMENT)
-        for case, latency_us in ((few, 10.0), (many[0], 40.0), (many[1], 50.0)):
-            for number in range(3):
-                latencies = [latency_us + number + k / 100 for k in range(30)]
-                record(folder, case, number, latencies, precision="fp32")
-    (contest,) = fastest(Rows().measured(read_run(tmp_path / "run")), 0.02)
+    measured = [
+        (case, [[us + number + k / 100 for k in range(30)] for number in range(3)], FP32)
+        for case, us in ((few, 10.0), (many[0], 40.0), (many[1], 50.0))
+    ]
+    (contest,) = fastest(Rows().measured(measured_run(tmp_path / "run", *measured)), 0.02)
     assert (contest.first, contest.second) == ("ort-cpu", "openvino-cpu")
     assert contest.times == pytest.approx(51.145 / 41.145, rel=1e-3)

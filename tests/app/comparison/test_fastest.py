@@ -17,12 +17,10 @@ from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from app.stats.verdict import CLOCK_CHANGED
 from app.sweep.scheduling.round_budget import SUFFICIENT_ROUNDS
-from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import ENVIRONMENT, Measured, manifest_of, measured_run, record
 
 ORT, OV, TORCH = (Case("mlp", name) for name in ("ort-cpu", "openvino-cpu", "torch-cpu"))
 QUICK, SLOW = [100.0, 101.0, 102.0], [150.0, 151.0, 152.0]
-
-Measured = tuple[Case, list[float], dict[str, Any]]
 
 
 @pytest.fixture
@@ -31,19 +29,13 @@ def path(tmp_path: Path) -> Path:
 
 
 def measured(case: Case, medians_us: list[float], **facts: Any) -> Measured:
-    return case, medians_us, {"precision": "fp32", **facts}
+    """A round of 30 runs for each of the medians."""
+    rounds = [[median * (1 + k / 1e4) for k in range(-15, 15)] for median in medians_us]
+    return case, rounds, {"precision": "fp32", **facts}
 
 
 def compared(path: Path, *all_of_them: Measured) -> list[Fastest]:
-    """Of each case a round of 30 runs for each of its medians."""
-    cases = [case for case, _, _ in all_of_them]
-    with RunFolder.create(path, manifest_of(cases, 3)) as folder:
-        folder.begin(ENVIRONMENT)
-        for case, medians, facts in all_of_them:
-            for number, median in enumerate(medians):
-                latencies = [median * (1 + k / 1e4) for k in range(-15, 15)]
-                record(folder, case, number, latencies, **facts)
-    return fastest(Rows().measured(read_run(path)), BAND)
+    return fastest(Rows().measured(measured_run(path, *all_of_them)), BAND)
 
 
 def test_three_rounds_that_part_name_the_fastest_and_by_how_much(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import SHARES
 from app.run_folder.manifest import Manifest, new_manifest
+from app.run_folder.run import Run
+from app.runs.reader import read_run
 
 ENVIRONMENT = {"host": "testhost", "load_1min": 0.0}
 CASE = Case(model="add.onnx", runtime="fake", axes={"batch": 4})
@@ -61,6 +64,23 @@ def record(
     )
     folder.record(result)
     return result
+
+
+Measured = tuple[Case, Sequence[Sequence[float]], Mapping[str, Any]]
+"""A case, the latencies of each of its rounds, and what else `record` is told of all of them."""
+
+
+def measured_run(path: Path, *measured: Measured, **settings: Any) -> Run:
+    """A run of these cases, with these settings of its plan."""
+    rounds = max(len(latencies) for _, latencies, _ in measured)
+    manifest = manifest_of([case for case, _, _ in measured], rounds)
+    manifest = replace(manifest, plan={**manifest.plan, **settings})
+    with RunFolder.create(path, manifest) as folder:
+        folder.begin(ENVIRONMENT)
+        for case, latencies_by_round, facts in measured:
+            for number, latencies_us in enumerate(latencies_by_round):
+                record(folder, case, number, latencies_us, **facts)
+    return read_run(path)
 
 
 @contextmanager
