@@ -43,15 +43,6 @@ def _start_writer(root: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_what_was_put_is_found_again(tmp_path: Path) -> None:
-    stored(Store(tmp_path), KEY, b"weights")
-    entry = Store(tmp_path).get(KEY)
-    assert entry is not None
-    assert entry.facts == {"size": 7}
-    assert entry.files["model"].read_bytes() == b"weights"
-    assert Store(tmp_path).get(key_of(name="b")) is None
-
-
 def test_equal_content_is_stored_once(tmp_path: Path) -> None:
     store = Store(tmp_path)
     assert stored(store, KEY, b"weights") == stored(store, key_of(name="b"), b"weights")
@@ -78,15 +69,6 @@ def test_a_missing_file_and_a_damaged_entry_are_misses(tmp_path: Path) -> None:
     assert store.get(KEY) is None
     entry.write_text("[]")
     assert store.get(KEY) is None
-
-
-def test_using_an_entry_makes_it_the_most_recent(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    stored(store, KEY, b"weights")
-    (entry,) = (tmp_path / "entries").iterdir()
-    os.utime(entry, (0, 0))
-    store.get(KEY)
-    assert entry.stat().st_mtime > 0
 
 
 def test_a_kill_at_any_moment_leaves_a_readable_store(tmp_path: Path) -> None:
@@ -156,21 +138,6 @@ for number in range(16):
         store.put(key_of(holder=sys.argv[2], number=number), {}, {"model": path})
 print("ready", flush=True)
 time.sleep(600)
-"""
-
-# Exports without end into a store that is too small for what it leaves behind.
-CHURNER = """
-import sys, itertools
-from pathlib import Path
-from exporters.cache import Store, key_of
-for number in itertools.count():
-    store = Store(Path(sys.argv[1]), 1024 * 1024, holder=int(sys.argv[2]))
-    with store.scratch() as folder:
-        path = folder / "model.onnx"
-        path.write_bytes(f"{number} ".encode() * 20_000)
-        store.put(key_of(number=number), {}, {"model": path})
-    store.settle()
-    print(number, flush=True)
 """
 
 
@@ -279,25 +246,3 @@ def test_clear_spares_a_running_plan_and_tells_what_it_freed(tmp_path: Path) -> 
     info = cache.info(tmp_path)
     assert (info.entries, info.files, info.size_bytes) == (1, 1, 30 * KIB)
     assert own_entry.exists()
-
-
-def test_writers_killed_while_others_evict_leave_every_entry_whole(tmp_path: Path) -> None:
-    dead_pid = str(_dead_pid())
-    keeper = _put(Store(tmp_path), "kept", 200)
-    survivor = _start(CHURNER, str(tmp_path), dead_pid)
-    try:
-        for _ in range(4):
-            _end(_start(CHURNER, str(tmp_path), dead_pid))
-        assert survivor.poll() is None
-        # Who only looks leases nothing: entries that are about to go are no part of a plan.
-        store = Store(tmp_path, 1024 * KIB, holder=int(dead_pid))
-        assert store.get(key_of(name="kept")) is not None
-        for entry in list((tmp_path / "entries").iterdir()):
-            entry_folder = store.get(entry.stem)
-            assert entry_folder is None or all(
-                file.exists() for file in entry_folder.files.values()
-            )
-    finally:
-        _end(survivor)
-    Store(tmp_path, 1024 * KIB).settle()
-    assert keeper.exists()

@@ -14,7 +14,6 @@ import torch
 
 from app.machine import installed_runtimes
 from app.run_folder.folder import RunFolder
-from exporters import file_access
 from exporters.cache import Store
 from exporters.file_access import copy_file
 from exporters.messages import ExportRequest
@@ -127,20 +126,6 @@ def test_a_copy_keeps_holes_and_is_independent_of_its_source(
         assert file.read(4004) == b"head" * 1000 + bytes(4)
         file.seek(HOLE_BYTES)
         assert file.read(4004) == b"tail" * 1000 + bytes(4)
-
-
-@pytest.mark.parametrize("content", [b"", b"x", bytes(range(256)) * 1000])
-def test_a_copy_has_the_content_of_an_ordinary_file(
-    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, copy = tmp_path / "source.bin", tmp_path / "copy.bin"
-    source.write_bytes(content)
-    copy_file(source, copy)
-    assert copy.read_bytes() == content
-    monkeypatch.setattr(file_access, "_PIECE_BYTES", 1000)
-    monkeypatch.delattr(os, "copy_file_range")
-    copy_file(source, copy)
-    assert copy.read_bytes() == content
 
 
 def test_what_is_no_file_is_not_copied(tmp_path: Path) -> None:

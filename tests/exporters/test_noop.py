@@ -93,13 +93,6 @@ def test_the_graph_is_valid_and_its_outputs_have_the_models_types_and_sizes(
         assert outputs[output.name].dtype == np.dtype(output.dtype)
 
 
-def test_every_input_is_read(twin: Recipe, path: Path) -> None:
-    graph = onnx.load(path).graph
-    read = {name for node in graph.node for name in node.input} | {o.name for o in graph.output}
-    assert {tensor_spec.name for tensor_spec in twin.inputs} <= read
-    assert not twin.unread
-
-
 def test_no_output_can_be_known_beforehand(twin: Recipe, path: Path) -> None:
     """An engine that folds an output away would leave its copy out."""
     feeds = fed(twin)

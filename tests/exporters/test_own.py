@@ -71,13 +71,6 @@ def test_a_round_starts_beside_a_users_own_app_and_numpy(project: Path, on_the_p
     assert process.stderr == "this process reads one job from standard input\n"
 
 
-def test_a_child_of_a_child_is_ours_too(project: Path, on_the_path: Path) -> None:
-    """`--doctor` asks every runtime in a process of its own."""
-    process = _run("app", "doctor", cwd=project, pythonpath=on_the_path)
-    assert "ort-cpu" in process.stdout, process.stderr
-    assert "of a user" not in process.stdout + process.stderr
-
-
 def test_a_factory_file_may_import_what_only_the_users_path_has(
     project: Path, on_the_path: Path, tmp_path: Path
 ) -> None:
@@ -165,17 +158,3 @@ def test_an_environment_finds_our_packages_and_no_engine_that_lies_beside_them(
         check=True,
     )
     assert process.stdout == "['graphlap.finder', 'numpy']\n"
-
-
-def test_a_child_of_an_environments_child_is_of_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A neighbour has the engine of the case; what needs onnx has the packages we came with."""
-    command = install_layout.command("app.workers.measure", python="/other/python")
-    assert command[0] == "/other/python" and command[3].endswith(f":{sys.executable}")
-    monkeypatch.setenv(install_layout.STARTER, "/ours/python")
-    monkeypatch.setenv(install_layout.SUFFIX, ".of-ours.so")
-    assert install_layout.command("app.workers.neighbour")[:4] == (
-        sys.executable, "-P", str(BOOT), "for:.of-ours.so:/ours/python",
-    )  # fmt: skip
-    own_command = install_layout.starter_command("exporters.onnx_files.node_graph", "file")
-    assert own_command[0] == "/ours/python" and own_command[-1] == "file"
-    assert not any(word.startswith("for:") for word in own_command)

@@ -21,7 +21,7 @@ from app.plan.plan import parse_plan
 from exporters.inputs import in_ranges, seeded_inputs
 from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, ExportError, TensorSpec, load_reference
-from exporters.user_arrays import axes_of, calibration, npz_headers
+from exporters.user_arrays import axes_of, calibration
 from exporters.worker.export import export
 from tests.exporters.support import WorkerProcess, graph, save_affine, tensor
 
@@ -262,15 +262,6 @@ def test_what_is_no_array_is_refused(write: Callable[[Path], None], tmp_path: Pa
         with pytest.raises(PlanError):
             sweep = {"models": ["mlp"], "runtimes": ["fake"]}
             expand(parse_plan({"sweeps": [sweep], key: str(path)}, "the plan"))
-
-
-def test_headers_of_all_versions_are_read(tmp_path: Path) -> None:
-    for version in ((1, 0), (2, 0), (3, 0)):
-        content = io.BytesIO()
-        np.lib.format.write_array(content, np.ones((2, 3), np.int16), version)
-        packed(tmp_path / "x.npz", "x.npy", content.getvalue())
-        npz_header = npz_headers(tmp_path / "x.npz")["x"]
-        assert (npz_header.shape, npz_header.dtype) == ((2, 3), np.dtype(np.int16))
 
 
 def test_labels_are_counted_without_the_images(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from exporters.messages import ExportRequest
 from exporters.types import ExportError, first_line, load_reference, named
 from exporters.validation import TooSlow, within
 from exporters.worker.__main__ import _failed
-from tests.exporters.support import WorkerProcess, graph, save_affine, tensor
+from tests.exporters.support import WorkerProcess, graph, tensor
 
 USER_FILE = """
 from __future__ import annotations
@@ -110,19 +110,6 @@ def test_a_second_request_comes_from_the_cache_and_a_new_point_does_not(
     assert load_reference(wider.model.references["batch=7"]).outputs["y"].shape == (7, 128)
 
 
-def test_another_process_reads_what_the_first_one_stored(
-    worker: WorkerProcess, cache: Path
-) -> None:
-    first_reply = worker.ask(ExportRequest("mlp"))
-    other = WorkerProcess(cache)
-    try:
-        second_reply = other.ask(ExportRequest("mlp"))
-    finally:
-        assert other.close() == 0
-    assert second_reply.cached
-    assert second_reply.model == first_reply.model
-
-
 def test_a_damaged_file_in_the_cache_is_exported_again(
     worker: WorkerProcess, tmp_path: Path
 ) -> None:
@@ -202,16 +189,6 @@ def test_a_file_that_is_no_python_says_so(worker: WorkerProcess, tmp_path: Path)
     assert "cannot be read" in worker.ask(ExportRequest(f"{tmp_path}/no.py:factory")).reason
 
 
-def test_a_users_onnx_is_answered_by_the_same_process(
-    worker: WorkerProcess, tmp_path: Path
-) -> None:
-    save_affine(tmp_path / "affine.onnx")
-    reply = worker.ask(ExportRequest(str(tmp_path / "affine.onnx"), points=({"batch": 2},)))
-    assert reply.status == "ok"
-    (tmp_path / "text.onnx").write_text("hello")
-    assert "not an ONNX file" in worker.ask(ExportRequest(str(tmp_path / "text.onnx"))).reason
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -282,12 +259,6 @@ def test_a_name_that_no_file_holds_is_refused_in_a_sentence(
     assert reply.status == ("ok" if length < 65_000 else "export_failed")
     assert "shorter name" in reply.reason or not reply.reason
     assert len(reply.reason) < 400
-
-
-def test_a_result_and_a_fault_come_back() -> None:
-    assert within(60, lambda: 7) == 7
-    with pytest.raises(ZeroDivisionError):
-        within(60, lambda: 1 // 0)
 
 
 def test_a_loop_without_an_end_is_ended_even_if_it_catches_every_error() -> None:

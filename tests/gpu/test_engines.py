@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from app.contract.graphs import STEPS, constant, node, streamed, weights
+from app.contract.graphs import STEPS, constant, node, streamed
 from app.workers.loop import LaneThreads
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import codes
-from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
+from exporters.types import Reference, TensorSpec
 from runtimes.base import Runtime
 from runtimes.cuda import driver
-from runtimes.errors import Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.session.session_group import compile_sessions
 from tests.gpu.conftest import GPU_RUNTIMES, available
@@ -74,36 +72,6 @@ def test_sessions_at_once_record_each_its_graph_in_each_thread(name: str, graphs
             assert agrees(lane.outputs(), reference, 1e-4)
 
 
-@pytest.mark.parametrize("host_memory", ["pinned", "pageable"])
-def test_outputs_are_there_when_a_run_has_returned(
-    runtime: Runtime, slow: ExportedModel, host_memory: str
-) -> None:
-    """A copy into locked memory is over only when it was waited for."""
-    inputs = load_reference(slow.references[axes_key({})]).inputs
-    with runtime.compile(slow, {}, Settings(options={"host_memory": host_memory})) as session:
-        (lane,) = session.lanes
-        lane.bind(inputs)
-        lane.run()
-        expected = lane.outputs()["y"]
-        for _ in range(20):
-            lane.poison()
-            lane.run()
-            assert np.array_equal(lane.outputs()["y"], expected)
-
-
-@pytest.mark.parametrize("sync", ["spin", "block"])
-def test_the_host_waits_as_asked_in_a_process_of_its_own(
-    runtime: Runtime, graphs: Graphs, sync: str
-) -> None:
-    process = subprocess.run(
-        [sys.executable, "-c", WAITS, runtime.name, json.dumps(to_json(graphs.dense)), sync],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert process.stdout.splitlines()[-1] == sync
-
-
 def test_a_shape_that_is_an_input_reaches_the_session_at_the_devices_boundary(
     graphs: Graphs,
 ) -> None:
@@ -125,83 +93,6 @@ def test_a_shape_that_is_an_input_reaches_the_session_at_the_devices_boundary(
             assert lane.outputs()["y"].tolist() == x.tolist()
 
 
-def test_a_run_has_waited_for_the_device(slow: ExportedModel) -> None:
-    """The device's own time of a run cannot exceed the host's, which a run that returns
-    before the work is done would make it do."""
-    runtime = available("tensorrt")
-    for boundary in ("host", "device"):
-        with runtime.compile(slow, {}, Settings(options={"boundary": boundary})) as session:
-            lane = session.lanes[0]
-            lane.bind(load_reference(slow.references[axes_key({})]).inputs)
-            for _ in range(5):
-                lane.run()
-            host_ns = []
-            for _ in range(20):
-                start_ns = time.perf_counter_ns()
-                lane.run()
-                host_ns.append(time.perf_counter_ns() - start_ns)
-            spans = session.spans(20)
-        assert spans is not None
-        parts = [part for part in (spans.h2d_ns, spans.device_ns, spans.d2h_ns) if part is not None]
-        device_ns = float(np.median(np.sum(parts, axis=0)))
-        assert device_ns > 1e6
-        # Events resolve 0.5 us; clocks may move between the two series.
-        assert float(np.median(host_ns)) > 0.9 * device_ns
-
-
-@pytest.mark.parametrize("name", ["ort-cuda", "ort-tensorrt", "tensorrt"])
-def test_the_copies_are_within_a_run_at_the_host_boundary(graphs: Graphs, name: str) -> None:
-    """16 MiB in take far longer than computing on them: a run that left them out would be
-    as fast as one at the device's boundary."""
-    runtime = available(name)
-    x = weights(64, 65536)
-    model = graphs.save(
-        "copied",
-        [node("Relu", ["x"], ["y"])],
-        [TensorSpec("x", "float32", (64, 65536))],
-        [TensorSpec("y", "float32", (64, 65536))],
-        references=[({}, Reference({"x": x}, {"y": np.maximum(x, 0)}))],
-    )
-    medians = {}
-    for boundary in ("host", "device"):
-        with runtime.compile(model, {}, Settings(options={"boundary": boundary})) as session:
-            lane = session.lanes[0]
-            lane.bind({"x": x})
-            times = []
-            for _ in range(30):
-                start_ns = time.perf_counter_ns()
-                lane.run()
-                times.append(time.perf_counter_ns() - start_ns)
-            medians[boundary] = float(np.median(times[10:]))
-    assert medians["host"] > 3 * medians["device"]
-
-
-def test_spans_are_told_where_the_engine_lets_us(graphs: Graphs) -> None:
-    for name in ("tensorrt", "torch-cuda"):
-        runtime = available(name)
-        with runtime.compile(graphs.dense, {"batch": 1}, Settings()) as session:
-            lane = session.lanes[0]
-            lane.bind(reference_of(graphs.dense, 1).inputs)
-            lane.run()
-            spans = session.spans(50)
-            assert spans is not None
-            assert spans.device_ns.min() > 0
-            memory = session.memory().device_peak_bytes
-            assert memory is None or memory > 0
-
-
-WAITS = """
-import json, sys
-from exporters.codec import from_json
-from exporters.types import ExportedModel
-from runtimes import registry
-from runtimes.options import Settings
-runtime = registry.load(sys.argv[1])
-assert runtime.availability()
-model = from_json(ExportedModel, json.loads(sys.argv[2]))
-with runtime.compile(model, {"batch": 1}, Settings(options={"sync": sys.argv[3]})) as session:
-    print(session.execution.facts["sync"])
-"""
 SCRIPT = """
 import json, subprocess, sys
 from exporters.codec import from_json
@@ -278,14 +169,6 @@ def test_sessions_at_once_keep_apart_each_in_its_own_state(
         inputs = bind_apart(session)
         for x, results in zip(inputs, run_all_at_once(session, STEPS, True), strict=True):
             assert np.allclose(results, streamed(np.repeat(x[None], STEPS, axis=0)), atol=1e-4)
-
-
-def test_an_operator_that_tensorrt_lacks_is_named(graphs: Graphs) -> None:
-    runtime = available("tensorrt")
-    spec = [TensorSpec(name, "float32", (4,)) for name in ("x", "y")]
-    model = graphs.save("lacking", [node("Teleport", ["x"], ["y"])], spec[:1], spec[1:])
-    with pytest.raises(Unsupported, match="Teleport"):
-        runtime.compile(model, {}, Settings())
 
 
 def test_the_driver_library_is_the_one_that_tests_stand_in_for() -> None:

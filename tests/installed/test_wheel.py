@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,6 @@ from zipfile import ZipFile
 import pytest
 
 from setup import inside_graphlap
-from tests.exporters.support import save_affine
 from tests.installed.environment import ROOMS, Environment, build_wheel, source_files
 from tests.runtimes.packages import example
 
@@ -117,24 +115,3 @@ def test_an_import_that_cannot_be_moved_is_refused_with_its_line(line: str) -> N
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return example(tmp_path_factory.mktemp("example"))
-
-
-def test_it_is_measured_from_a_folder_that_it_was_installed_to(
-    installed: Environment, hostile: Path, package: Path
-) -> None:
-    save_affine(hostile / "affine.onnx")
-    sweep_flags = ("--models", "affine.onnx", "--batch", "2", "--runtimes", "numpy")
-    flags = ("--headless", *sweep_flags, "--rounds", "1", "--out", "run")
-    process = installed.run("graphlap", *flags, cwd=hostile, PYTHONPATH=f"{hostile}:{package}")
-    assert process.returncode == 0, process.stdout + process.stderr
-    with (hostile / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
-        (row,) = csv.DictReader(file)
-    assert (row["runtime"], row["status"], row["output_ok"]) == ("numpy", "ok", "true")
-
-
-def test_its_own_tests_run_on_a_wheel(installed: Environment, package: Path) -> None:
-    tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
-    source = package.parent / "source"
-    process = installed.run("python", *tests, cwd=source, PYTHONPATH=str(package))
-    assert process.returncode == 0, process.stdout + process.stderr
-    assert "passed" in process.stdout

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,10 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.plots.graph import GraphView
 from app.gui.plots.operators import OperatorsView, OperatorTime
-from app.gui.views import PLACES, VIEWS, ViewArea, Views
+from app.gui.views import VIEWS, ViewArea, Views
 from app.plot_data.series import Series
 from tests.app.gui.plots.views import checks, finished, live, residual_model
-from tests.checkout import ROOT
 
 
 @pytest.fixture
@@ -129,30 +126,3 @@ def test_an_operator_leads_to_its_node_in_the_graph(
     QTest.keyClick(operators.canvas, Qt.Key.Key_Return)
     assert area.places["inspect"].plot == "graph"
     assert graph.find_box.text() in read.title and graph.find_box.text().startswith("/block")
-
-
-def test_what_has_no_room_in_the_bar_is_under_plus(area: ViewArea) -> None:
-    """Tabs without room were once cut off, and nothing led to them."""
-    _feed(area, finished())
-    for width in (2000, 1000, 700, 560):
-        area.resize(width, 500)
-        for key in ("percentiles", "trends", "accuracy", "graph"):
-            area.show_view(key)
-            QApplication.processEvents()
-            titles = [*_tab_names(area), *_under_plus(area)]
-            assert sorted(titles) == sorted(place.title for place in PLACES)
-            last = area.bar.tabRect(area.bar.count() - 1)
-            assert last.right() <= area.bar.width() + 1, (width, key)
-
-
-@pytest.mark.rare
-@pytest.mark.timeout(900)
-def test_a_window_that_has_shown_everything_still_stands(tmp_path: Path) -> None:
-    """Qt once painted what had been deleted, after some forty views on a large screen."""
-    command = [sys.executable, "-m", "tests.desktop.grabs", str(tmp_path), "1920x1080"]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-2000:]
-    for theme in ("light", "dark"):
-        pictures = {path.stem for path in (tmp_path / f"1920x1080-{theme}").glob("*.png")}
-        view_keys = {spec.key for spec in VIEWS if any(spec.key in name for name in pictures)}
-        assert view_keys == {spec.key for spec in VIEWS}

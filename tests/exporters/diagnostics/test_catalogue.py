@@ -10,16 +10,12 @@ import pytest
 
 from exporters.diagnostics import catalogue
 from exporters.diagnostics import catalogue as rendering
-from exporters.diagnostics.catalogue import CATALOGUE, TABLES, diagnostic
-from exporters.diagnostics.diagnostic import MESSAGE, SEVERITIES, Diagnostic, Entry, Name
+from exporters.diagnostics.catalogue import CATALOGUE, diagnostic
+from exporters.diagnostics.diagnostic import MESSAGE, SEVERITIES, Diagnostic, Entry
 
 
 def example(code: str, entry: Entry) -> Diagnostic:
     return diagnostic(code, entry.example_subject, **entry.example)
-
-
-def test_no_code_is_in_two_tables() -> None:
-    assert len(CATALOGUE) == sum(map(len, TABLES.values()))
 
 
 @pytest.mark.parametrize(("code", "entry"), CATALOGUE.items())
@@ -77,8 +73,6 @@ SENTENCES = {
     ("accuracy_unavailable", "error"),
 }
 """Parameters that still hold sentences of our own; none may be added."""
-LONGEST_NAME_WORDS = 4
-"""An example of more words is a sentence."""
 
 
 def test_only_declared_parameters_hold_text() -> None:
@@ -89,20 +83,6 @@ def test_only_declared_parameters_hold_text() -> None:
         if unit is MESSAGE
     }
     assert texts == QUOTATIONS.keys() | SENTENCES
-
-
-@pytest.mark.parametrize(("code", "entry"), CATALOGUE.items())
-def test_names_are_no_sentences(code: str, entry: Entry) -> None:
-    for name, unit in entry.units.items():
-        if isinstance(unit, Name) and unit is not MESSAGE:
-            value = entry.example[name]
-            names = value if isinstance(value, tuple) else (str(value),)
-            assert all(len(word.split()) <= LONGEST_NAME_WORDS for word in names), (code, name)
-
-
-def test_a_word_that_is_not_declared_is_refused() -> None:
-    with pytest.raises(ValueError, match="cause"):
-        diagnostic("engine_rebuilt", cause="its file is damaged")
 
 
 def _fields(template: str) -> set[str]:

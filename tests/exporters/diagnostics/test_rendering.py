@@ -12,7 +12,6 @@ from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import codes, diagnostic, grouped
 from exporters.diagnostics.diagnostic import (
     MICROSECONDS,
-    NAME,
     QUOTED,
     SHARE,
     Choice,
@@ -58,17 +57,6 @@ def test_figures_have_units_and_few_digits() -> None:
     assert rendering.text(finding) == f"{rendering.message(finding)} {rendering.action(finding)}"
 
 
-def test_several_are_written_with_ranges_and_names_once() -> None:
-    group = [own("a", 2, 1234.4, 0.05, "up", "x"), own("b", 9, 12.0, 0.05, "down", "x")]
-    expected = "a and b: 2 to 9 rounds of 'x' took 12 to 1,234 µs, 5 %, and rose or fell."
-    assert rendering.message(*group) == expected
-
-
-def test_many_names_are_counted() -> None:
-    assert NAME.text([f"n{number}" for number in range(9)]) == "n0, n1, n2 and 6 more"
-    assert NAME.text([tuple("abcdef")]) == "a, b, c, d, e and f", "a single list is whole"
-
-
 @pytest.mark.parametrize(
     "parameters", [{}, {"rounds": "two"}, {"rounds": 1, "p50_us": (), "share": 1, "nodes": 1}]
 )
@@ -101,9 +89,3 @@ def test_groups_are_by_code_and_name_each_case_once() -> None:
     ]
     assert groups[0].diagnostics == (first, more)
     assert codes([first, second, more]) == ("own", "rounds_differ")
-
-
-def test_the_worst_severity_of_a_group_counts() -> None:
-    kinds = [Diagnostic("x", severity) for severity in ("info", "error", "warning")]
-    (group,) = grouped([("1", kinds)])
-    assert group.severity == "error"

@@ -7,12 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
-from numpy.lib.stride_tricks import sliding_window_view
 from torch import nn
 
 from exporters.inputs import seeded_inputs
 from exporters.models.catalogue import by_suite, find
-from exporters.pytorch.counts import macs, parameter_counts
+from exporters.pytorch.counts import parameter_counts
 from exporters.pytorch.module import build
 from exporters.types import Definition
 from tests.exporters.support import WorkerProcess, assert_batch_is_symbolic_and_right
@@ -138,20 +137,6 @@ def test_a_silent_identity_block_passes_its_input_through_relu() -> None:
     assert np.array_equal(y, np.maximum(x, 0))
 
 
-def test_a_silent_conv_block_is_its_projected_shortcut() -> None:
-    block = build(find("resnet_conv_block_64").factory)
-    _silence_last_norm(block)
-    x, y = _run("resnet_conv_block_64", block)
-    convolution, norm = block.get_submodule("shortcut").children()
-    weight = convolution.get_parameter("weight").detach().numpy()
-    state = norm.state_dict()
-    vectors = (state[n].numpy() for n in ("running_mean", "running_var", "weight", "bias"))
-    shortcut = np.einsum("ncyx,fc->nfyx", x[:, :, ::2, ::2], weight[:, :, 0, 0])
-    mean, variance, gamma, beta = (vector[:, None, None] for vector in vectors)
-    expected = (shortcut - mean) / np.sqrt(variance + 1e-5) * gamma + beta
-    np.testing.assert_allclose(y, np.maximum(expected, 0), atol=1e-5)
-
-
 def test_a_silent_inverted_residual_returns_its_input_without_relu() -> None:
     block = build(find("mobilenet_block_32").factory)
     _silence_last_norm(block)
@@ -165,18 +150,6 @@ def test_a_dense_block_hands_its_input_on(axes: int) -> None:
     assert np.array_equal(y[:, :32], x)
 
 
-@pytest.mark.parametrize("axes", [1, 2])
-def test_the_naive_pool_branch_keeps_the_size(axes: int) -> None:
-    x, y = _run(f"inception_naive_{axes}d")
-    space = tuple(range(2, 2 + axes))
-    padded_input = np.pad(x, [(0, 0), (0, 0), *[(1, 1)] * axes], constant_values=-np.inf)
-    expected = sliding_window_view(padded_input, (3,) * axes, axis=space).max(
-        axis=tuple(-a for a in (1, 2)[:axes])
-    )
-    assert np.array_equal(y[:, 96:], expected)
-    assert (y[:, :96] >= 0).all()
-
-
 def test_the_classifiers_pool_then_multiply() -> None:
     for name, side in (("classifier_avg", 2), ("classifier_globalavg", 32)):
         module = build(find(name).factory)
@@ -186,18 +159,6 @@ def test_the_classifiers_pool_then_multiply() -> None:
         assert isinstance(linear, nn.Linear)
         weight, bias = linear.weight.detach().numpy(), linear.bias.detach().numpy()
         np.testing.assert_allclose(y, blocks.reshape(2, -1) @ weight.T + bias, atol=1e-5)
-
-
-def test_reduction_saves_work() -> None:
-    """What the 1x1 convolutions are for; each count worked out from the drawing."""
-    x = torch.zeros(1, 32, 32, 32)
-    counts = {
-        kind: macs(build(find(f"inception_{kind}_2d").factory), [x])
-        for kind in ("naive", "reduced")
-    }
-    pixels = 32 * 32
-    assert counts["naive"] == pixels * 32 * 32 * (1 + 9 + 25)
-    assert counts["reduced"] == pixels * (2 * 32 * 32 + 2 * 32 * 16 + 16 * 32 * (9 + 25))
 
 
 @pytest.mark.parametrize("definition", seldom_but(QUICK, DEFINITIONS, lambda one: one.name))

@@ -14,7 +14,6 @@ from torch import nn
 
 from exporters.inputs import seeded_inputs
 from exporters.models.catalogue import by_suite, find
-from exporters.models.layers import same_padding
 from exporters.pytorch.module import build
 from exporters.types import Definition
 from tests.exporters.support import WorkerProcess, assert_batch_is_symbolic_and_right
@@ -59,23 +58,6 @@ def _arguments(name: str) -> dict[str, int]:
 def test_fifteen_rows_of_four() -> None:
     assert len({definition.name for definition in DEFINITIONS}) == 60
     assert sorted(Counter(d.family for d in DEFINITIONS).values()) == [4] * 15
-
-
-@pytest.mark.parametrize(
-    ("size", "kernel", "stride", "expected"),
-    # From the rule in TensorFlow's documentation of `padding="SAME"`.
-    [
-        (32, 3, 1, (1, 1)),
-        (32, 3, 2, (0, 1)),
-        (32, 5, 2, (1, 2)),
-        (31, 3, 2, (1, 1)),
-        (4, 1, 2, (0, 0)),
-    ],
-)
-def test_the_smaller_half_of_same_padding_goes_first(
-    size: int, kernel: int, stride: int, expected: tuple[int, int]
-) -> None:
-    assert same_padding(size, kernel, stride) == expected
 
 
 @pytest.mark.parametrize(

@@ -77,10 +77,6 @@ def test_each_row_is_needed_or_says_what_is_not_defined(row: Row, engines: Engin
     ), "onnx's evaluator is right now: take the row away"
 
 
-def test_the_table_is_short() -> None:
-    assert len(ROWS) <= 60
-
-
 @pytest.mark.parametrize("domain", ["", "ai.onnx.ml"])
 def test_what_the_evaluator_lacks_stands_in_the_table(domain: str) -> None:
     names = {

@@ -47,32 +47,6 @@ def test_weights_made_by_constant_nodes_count_once_folded() -> None:
     assert count(model, {}) == Counts(15, 15, 2 * 5 * 3)
 
 
-def test_a_weight_read_twice_counts_once_and_multiplies_twice() -> None:
-    nodes = [
-        helper.make_node("Gemm", ["x", "w"], ["h"], transB=1),
-        helper.make_node("Gemm", ["h", "w"], ["y"]),
-    ]
-    assert count(_model(nodes, [7, 3], w=_zeros(4, 3)), {}) == Counts(12, 12, 7 * 12 * 2)
-
-
-def test_a_recurrent_layer_multiplies_both_matrices_at_each_step() -> None:
-    node = helper.make_node(
-        "LSTM", ["x", "w", "r", "b", "", "h", "c"], ["y"], hidden_size=4, direction="bidirectional"
-    )
-    states = {name: _zeros(2, 3, 4) for name in "hc"}
-    model = _model(
-        [node], ["t", 3, 5], w=_zeros(2, 16, 5), r=_zeros(2, 16, 4), b=_zeros(2, 32), **states
-    )
-    matrices = 2 * 16 * (5 + 4)
-    assert count(model, {"t": 10}) == Counts(matrices + 64, matrices + 64, 10 * 3 * matrices)
-
-
-def test_a_transposed_convolution_counts_by_its_input() -> None:
-    node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], strides=[2])
-    model = _model([node], [1, 8, 10], w=_zeros(8, 4, 3))
-    assert count(model, {}) == Counts(96, 96, 10 * 8 * 4 * 3)
-
-
 @pytest.mark.parametrize(
     ("equation", "x", "w", "macs"),
     [

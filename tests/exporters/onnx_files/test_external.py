@@ -52,15 +52,6 @@ def test_a_model_in_a_download_cache_is_exported(data: str, tmp_path: Path) -> N
     assert set(exported_model.sources) == {"model.onnx", "model.onnx_data"}
 
 
-def test_a_folder_that_is_a_link_and_a_model_that_is_one_are_followed(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    weights = save_affine(tmp_path / "real" / "a.onnx", external="w.bin")
-    (tmp_path / "folder").symlink_to("real")
-    assert runs_as(exported(tmp_path / "folder" / "a.onnx", tmp_path / "c"), weights)
-    (tmp_path / "alone.onnx").symlink_to("real/a.onnx")
-    assert runs_as(exported(tmp_path / "alone.onnx", tmp_path / "c2"), weights)
-
-
 def test_weights_with_several_names_are_exported(tmp_path: Path) -> None:
     """As `cp -al` and deduplicating backups make them."""
     weights = save_affine(tmp_path / "a.onnx", external="w.bin")

@@ -41,14 +41,6 @@ def test_a_file_is_kept_as_it_is_with_the_product_as_reference(
     assert np.allclose(reference.outputs["y"], product, rtol=1e-5, atol=1e-5)
 
 
-def test_the_second_export_comes_from_the_cache(affine: Path, tmp_path: Path) -> None:
-    request = ExportRequest(str(affine), points=({"batch": 1},), cache_dir=str(tmp_path / "cache"))
-    assert not export(request)[1]
-    assert export(request)[1]
-    affine.write_bytes(affine.read_bytes().replace(b"affine", b"matmul"))
-    assert not export(request)[1]
-
-
 def test_initializers_listed_as_inputs_are_no_inputs(tmp_path: Path) -> None:
     save_affine(tmp_path / "old.onnx", ir_version=3)
     face = inspect(tmp_path / "old.onnx")
@@ -141,21 +133,6 @@ def test_a_nameless_dimension_counts_alike_from_the_cache(tmp_path: Path) -> Non
     first, again = (_export(path, tmp_path / "cache", {"x_0": 6}) for _ in range(2))
     assert (first.macs, first.parameters) == (6 * 4 * 4, 16)
     assert again == first
-
-
-def test_an_index_stays_within_the_table_that_it_reads(tmp_path: Path) -> None:
-    model = graph(
-        [helper.make_node("Gather", ["table", "token"], ["y"])],
-        [tensor("token", ["batch", "seq"], TensorProto.INT64)],
-        [tensor("y", ["batch", "seq", 3])],
-        {"table": np.zeros((11, 3), np.float32)},
-    )
-    path = tmp_path / "embedding.onnx"
-    onnx.save(model, path)
-    exported_model = _export(path, tmp_path / "cache", {"batch": 50, "seq": 4})
-    tokens = load_reference(exported_model.references["batch=50,seq=4"]).inputs["token"]
-    assert set(np.unique(tokens)) == set(range(11))
-    assert (exported_model.batch, exported_model.sequence) == ("batch", "seq")
 
 
 def test_an_axis_left_open_or_unknown_is_named(affine: Path, tmp_path: Path) -> None:
@@ -362,14 +339,6 @@ def test_the_part_between_two_nodes_computes_what_they_do(branched: Path) -> Non
     session = onnxruntime.InferenceSession(model.path, providers=["CPUExecutionProvider"])
     (actual,) = session.run(["d"], {"a": a})
     assert np.allclose(actual, expected, rtol=1e-5, atol=1e-5)
-
-
-def test_one_end_alone_goes_to_the_graphs_own(branched: Path) -> None:
-    head = _cut(branched, (), ("right",))
-    assert (_names(head), head.inputs[0].name) == ({"first", "right"}, "x")
-    tail = _cut(branched, ("sum",), ("last",))
-    assert _names(tail) == {"sum", "last"}
-    assert [spec.name for spec in tail.inputs] == ["b", "c"]
 
 
 def test_a_node_without_a_name_goes_by_its_first_output(branched: Path) -> None:

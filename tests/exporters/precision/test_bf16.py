@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, NodeProto, TensorProto, helper
+from onnx import ModelProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from exporters.agreement import TOLERANCE
@@ -112,18 +112,3 @@ def test_whole_numbers_are_not_rounded_on_their_way_to_whole_numbers(tmp_path: P
     token_ids = np.array([255, 257, 1001, 65537])
     (actual_ids,) = ReferenceEvaluator(proto).run(["back"], {"ids": token_ids})
     assert np.array_equal(np.asarray(actual_ids), token_ids)
-
-
-@pytest.mark.parametrize("form", ["value", "value_floats"])
-def test_constants_of_the_graph_become_weights(form: str) -> None:
-    constant_value = (
-        onnx.numpy_helper.from_array(np.ones(3, np.float32)) if form == "value" else [1.0] * 3
-    )
-    constant = helper.make_node("Constant", [], ["c"])
-    constant.attribute.append(helper.make_attribute(form, constant_value))
-    nodes: list[NodeProto] = [constant, helper.make_node("Add", ["x", "c"], ["y"])]
-    proto = graph(nodes, [tensor("x", [3])], [tensor("y", [3])], opset=22)
-    narrowed(proto, _types_of(proto))
-    assert [node.op_type for node in proto.graph.node] == ["Cast", "Add", "Cast"]
-    (y,) = ReferenceEvaluator(proto).run(["y"], {"x": np.array([1, 2, 3], np.float32)})
-    assert np.asarray(y).tolist() == [2, 3, 4]

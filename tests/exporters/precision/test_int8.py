@@ -9,7 +9,6 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from exporters.messages import ExportReply, ExportRequest
 from exporters.types import ExportError, NotBenchmarkable, load_reference
 from tests.exporters.precision.conversions import (
     ask,
@@ -46,11 +45,6 @@ def test_int8_is_measured_against_the_outputs_of_fp32(worker: WorkerProcess) -> 
     assert coarse.references == exact.references
     assert coarse.parameters == exact.parameters == 295_808
     assert coarse.sha256 != exact.sha256
-
-
-def test_a_converted_graph_comes_from_the_cache(worker: WorkerProcess) -> None:
-    ask(worker, "mlp", "int8")
-    assert worker.ask(ExportRequest("mlp", "int8")).cached
 
 
 def test_a_node_that_stays_in_float_is_named(tmp_path: Path) -> None:
@@ -167,12 +161,6 @@ def test_a_calibration_file_that_is_gone_is_not_replaced_by_seeded_data(tmp_path
             point={"batch": 1},
             calibration=str(tmp_path / "none.npz"),
         )
-
-
-def test_an_int8_lstm_of_the_catalogue_is_one_row_that_says_why(worker: WorkerProcess) -> None:
-    reply: ExportReply = worker.ask(ExportRequest("lstm_tiny", "int8"))
-    assert (reply.status, reply.model) == ("unsupported", None)
-    assert "LSTM" in reply.reason
 
 
 def test_a_quantised_graph_with_an_operator_of_a_library_is_int8_with_it(tmp_path: Path) -> None:

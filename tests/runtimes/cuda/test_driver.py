@@ -14,7 +14,7 @@ from runtimes.cuda import driver as ballast
 from runtimes.cuda import driver as identity
 from runtimes.cuda import driver as waiting
 from runtimes.cuda.driver import CudaError, Gpu, compile_fault
-from runtimes.errors import OutOfMemory
+from runtimes.errors import CompileFault, OutOfMemory
 from tests.runtimes.stand_ins.fixtures import Driver
 
 GLOBAL = 0
@@ -115,6 +115,13 @@ def test_a_lack_of_memory_names_which(gpu: Gpu, driver: Driver, full: str, memor
     fault = compile_fault(exc_info.value)
     assert isinstance(fault, OutOfMemory)
     assert str(fault).startswith(memory)
+
+
+def test_another_error_of_the_driver_is_no_lack_of_memory(gpu: Gpu, driver: Driver) -> None:
+    driver.refuse_host(ILLEGAL_ADDRESS)
+    with pytest.raises(CudaError) as exc_info:
+        gpu.pinned((4,), np.dtype(np.float32))
+    assert isinstance(compile_fault(exc_info.value), CompileFault)
 
 
 @pytest.mark.parametrize("sync", ["spin", "block"])

@@ -124,15 +124,6 @@ def test_a_row_that_may_look_at_nothing_is_zero_as_the_graph_says() -> None:
     assert np.isfinite(actual).all()
 
 
-def test_the_guard_of_a_softmax_costs_one_pass_over_it() -> None:
-    """IsNaN and Where are one activation and one choice: one pass, as ReLU and an addition."""
-    graph, program = on_the_card(exported(Attention(), [X, MASK], dynamo=True))
-    names = {node.op: node.name for node in graph.nodes}
-    (guard,) = [s for s in program.lowered.steps if names["IsNaN"] in s.name]
-    assert getattr(guard, "passes", None) == 1
-    assert getattr(guard, "fresh", None) == HEADS * TOKENS * TOKENS
-
-
 WHOLE = ("distilbert", "gpt2", "clip_text", "vit", "llama", "mamba")
 
 

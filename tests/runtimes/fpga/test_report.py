@@ -77,20 +77,6 @@ def test_work_that_is_wholly_done_ahead_is_listed(
     assert "ahead      1 cycles" in text
 
 
-def test_the_timeline_shows_both_units_to_scale(
-    step: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, text, _ = run(capsys, step)
-    matrix, element = (
-        "".join(re.findall(rf"^  {unit} +\|(.*)\|$", text, re.MULTILINE))
-        for unit in ("matrix", "element")
-    )
-    assert len(matrix) == len(element) == 72
-    assert matrix.count("#") == element.count("#") == 3
-    assert element.endswith("-")
-    assert all(a == " " or b == " " for a, b in zip(matrix, element, strict=True))
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

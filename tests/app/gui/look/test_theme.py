@@ -6,7 +6,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import (
     QApplication,
@@ -122,35 +121,6 @@ def test_the_shades_of_a_runtime_stand_out_from_the_ground_and_differ(theme: The
 def test_every_runtime_of_the_registry_has_a_colour_of_its_own() -> None:
     for name in RUNTIMES:
         assert name in LIGHT.runtimes and name in DARK.runtimes
-
-
-class _Label(QLabel):
-    """Counts how often it is dressed."""
-
-    count = 0
-
-    def event(self, event: QEvent) -> bool:
-        self.count += event.type() == QEvent.Type.StyleChange
-        return super().event(event)
-
-
-def test_a_deep_widget_is_dressed_as_often_as_a_shallow_one(qtbot: QtBot) -> None:
-    apply_theme("light")
-    outer = holder = QWidget()
-    qtbot.addWidget(outer)
-    labels = []
-    for _ in range(8):
-        column = QVBoxLayout(holder)
-        labels.append(_Label("text"))
-        holder = QWidget()
-        column.addWidget(labels[-1])
-        column.addWidget(holder)
-    outer.show()
-    for label in labels:
-        label.count = 0
-    apply_theme("dark")
-    assert labels[0].count > 0
-    assert {label.count for label in labels} == {labels[0].count}
 
 
 def _strongest(image: QImage, ground: QColor) -> float:

@@ -187,15 +187,3 @@ def test_a_case_keeps_its_colour_whatever_a_view_lists_and_in_which_order(qtbot:
         for layer in lines:
             for marks in layer.figure.series:
                 assert layer._styles[marks.name].color in list(swatches.values())
-
-
-def test_the_legend_leaves_to_the_list_what_the_list_says(qtbot: QtBot) -> None:
-    panel, views = _with_views(qtbot, many(3))
-    view = views[0]
-    whole = len(view.legend._entries)
-    panel.set_listed(True)
-    view.refresh()
-    assert len(view.legend._entries) == whole - 3
-    panel.set_listed(False)
-    view.refresh()
-    assert len(view.legend._entries) == whole

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
@@ -50,23 +49,6 @@ def state(tmp_path: Path) -> RunState:
         reader.close()
     assert run_state is not None
     return run_state
-
-
-def test_progress_is_never_wider_than_the_window(qtbot: QtBot, state: RunState) -> None:
-    panel = ProgressLine()
-    qtbot.addWidget(panel)
-    panel.show()
-    panel.show_run(state)
-    for width in (1200, 560, 460):
-        panel.resize(width, panel.sizeHint().height())
-        QApplication.processEvents()
-        values = [label for label in panel.values.values() if label.isVisible()]
-        for label in values:
-            right = label.mapTo(panel, label.rect().topRight()).x()
-            assert right < panel.bar.geometry().left(), label.accessibleName()
-        assert panel.values["case"].isVisible() and panel.bar.isVisible()
-    panel.resize(1200, panel.sizeHint().height())
-    assert all(label.isVisible() for label in panel.values.values())
 
 
 def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> None:

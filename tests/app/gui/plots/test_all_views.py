@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -20,7 +19,7 @@ from app.gui.look.theme import DARK, LIGHT
 from app.gui.plots.base import PlotView
 from app.gui.plots.graph import GraphView
 from app.gui.view_commands import export, export_png, export_svg
-from tests.app.gui.plots.views import EMPTY, FILLED, live
+from tests.app.gui.plots.views import EMPTY, FILLED
 
 Show = Callable[[str], PlotView]
 filled = pytest.mark.parametrize("name", FILLED)
@@ -158,16 +157,3 @@ def test_a_file_that_cannot_be_written_is_one_sentence(shown: Show, tmp_path: Pa
         with pytest.raises(NotWritten, match="choose a folder"):
             export(view, tmp_path / "missing" / f"plot.{ending}")
     assert view.theme is LIGHT
-
-
-def test_thirty_frames_lose_no_reference_to_none(shown: Show) -> None:
-    """Some PySide6 releases drop one on each repaint, until CPython aborts."""
-    view = shown("histogram")
-    for _ in range(3):
-        view.canvas.grab()
-    count_before = sys.getrefcount(None)
-    for seed in range(30):
-        view.set_series(live()[: 1 + seed % 3])
-        view.refresh()
-        view.canvas.grab()
-    assert sys.getrefcount(None) >= count_before

@@ -17,7 +17,7 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.distributions import CumulativeView, PercentileView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.marks import MarkLayer, percentiles
-from app.gui.plots.parts import PartBins, PartChoice
+from app.gui.plots.parts import PartChoice
 from app.gui.plots.read.curves import PercentileReader
 from app.gui.plots.read.reading import Place, SpotReader
 from app.gui.plots.timeline import TimelineView
@@ -30,7 +30,6 @@ from tests.app.gui.plots.views import on_screen
 from tests.app.gui.synthetic import (
     failed,
     latencies_ns,
-    open_loop,
     records,
     series,
     served,
@@ -225,10 +224,3 @@ def test_the_figures_of_all_samples_pooled_are_called_so() -> None:
     measuring = series(finished=False, count=20_000)
     assert {percentile.label.split(" ")[0] for percentile in percentiles(measuring)} == {"pooled"}
     assert not any(percentile.provisional for percentile in percentiles(CASES[0]))
-
-
-def test_another_part_of_the_time_has_no_figure_of_the_latency() -> None:
-    """Queueing is no latency: its marks are of its own samples."""
-    queued_series = open_loop(40_000)
-    (queue,) = PartBins().of([queued_series], "queue")
-    assert all(percentile.label.startswith("pooled ") for percentile in percentiles(queue))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import math
 
 import numpy as np
-import pyqtgraph
 import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import QEvent, QObject
@@ -24,7 +21,6 @@ from app.gui.plots.axes import (
 from app.gui.plots.distributions import BoxesView
 from app.gui.plots.marks import lay_intervals
 from tests.app.gui.plots.views import many, on_screen
-from tests.checkout import ROOT
 
 
 def _tick_labels(axis: LogAxis, low: float, high: float, size: float = 800.0) -> list[str]:
@@ -148,38 +144,3 @@ def test_what_rests_is_not_painted_again(view: BoxesView, qtbot: QtBot) -> None:
     view.canvas.viewport().update()
     qtbot.wait(200)
     assert 0 < paints.count < 6
-
-
-STUB = ROOT / "tests" / "stubs" / "pyqtgraph" / "__init__.pyi"
-
-
-def _read_stub() -> dict[str, ast.FunctionDef]:
-    """Every function of the stub by its dotted name."""
-    body = ast.parse(STUB.read_text("utf-8")).body
-    owned = [("", node) for node in body]
-    owned += [
-        (f"{kind.name}.", node)
-        for kind in body
-        if isinstance(kind, ast.ClassDef)
-        for node in kind.body
-    ]
-    return {owner + node.name: node for owner, node in owned if isinstance(node, ast.FunctionDef)}
-
-
-DECLARED = _read_stub()
-
-
-@pytest.mark.parametrize("name", DECLARED)
-def test_a_call_that_the_type_checker_allows_is_one_that_pyqtgraph_takes(name: str) -> None:
-    stub, value = DECLARED[name], pyqtgraph
-    for part in name.split("."):
-        value = getattr(value, part)
-    assert callable(value)
-    try:
-        real = inspect.signature(value).parameters.values()
-    except ValueError:
-        return  # Qt's own: PySide brings no signature that Python could read
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in real):
-        return
-    stub_names = {parameter.arg for parameter in (*stub.args.args, *stub.args.kwonlyargs)}
-    assert stub_names <= {parameter.name for parameter in real}

@@ -6,9 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import pyqtgraph as pg
 import pytest
-from PySide6.QtGui import QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from app.capabilities.slo_search.answer import RateAnswer
@@ -19,7 +17,7 @@ from app.gui.plots.marks import RateMarks
 from app.gui.plots.trends import TrendsView
 from app.plot_data.series import Series, number
 from app.plot_data.settings import figures, lines, numeric_settings
-from tests.app.gui.plots.views import at, finished, hover, loaded, on_screen
+from tests.app.gui.plots.views import finished, loaded, on_screen
 from tests.app.gui.synthetic import series
 
 P50 = "latency_p50_us"
@@ -114,17 +112,6 @@ def test_an_interval_that_would_rule_the_axis_ends_in_an_arrow(qtbot: QtBot) -> 
     assert [mark.high for mark in layer.clipped()] == [39.0]
 
 
-def test_the_readout_has_all_lines_at_a_place_the_slowest_first(
-    qtbot: QtBot, cases: list[Series]
-) -> None:
-    view = on_screen(qtbot, TrendsView(), cases)
-    view.over_choice.choose("option:spread")
-    readout = hover(view, at(view, math.log10(3.0), math.log10(30e-6))).splitlines()
-    assert readout[0] == "spread 3"
-    figures_told = [line.rpartition(": ")[2].split(" (")[0] for line in readout[1:]]
-    assert figures_told == ["p50 30.0 µs", "p50 15.0 µs"]
-
-
 def test_a_single_round_is_open(qtbot: QtBot) -> None:
     """Without an interval a point looked as sure as one of many rounds."""
     bounded_case, bare = _case(10.0, 1.0), _case(20.0, 2.0)
@@ -142,27 +129,6 @@ def test_a_figure_with_a_zero_is_not_on_a_logarithmic_axis(
     view.figure_choice.choose("outliers")
     assert not isinstance(view.plots[0].getAxis("left"), LogAxis)
     assert view.heading._title.startswith("Outliers over")
-
-
-def test_the_values_that_a_sweep_chose_are_the_ticks(qtbot: QtBot, cases: list[Series]) -> None:
-    """An axis of batches 1, 4 and 16 told 2, 5 and 10, where nothing was measured."""
-    view = on_screen(qtbot, TrendsView(), cases)
-    for setting, texts in (("option:spread", ["1", "3", "30"]), ("threads", ["1", "2"])):
-        view.over_choice.choose(setting)
-        assert _tick_texts(view.plots[0].getAxis("bottom")) == texts
-    view.over_choice.choose("option:spread")
-    view.set_series([_case(10.0 * spread, float(spread)) for spread in range(1, 41)])
-    view.refresh()
-    assert 2 < len(_tick_texts(view.plots[0].getAxis("bottom"))) < 20, "of forty those with room"
-
-
-def _tick_texts(axis: pg.AxisItem) -> list[str]:
-    """The texts of its ticks, as they are painted."""
-    picture = QImage(10, 10, QImage.Format.Format_RGB888)
-    painter = QPainter(picture)
-    specs: Any = axis.generateDrawSpecs(painter)
-    painter.end()
-    return [text for _, _, text in specs[2]]
 
 
 def test_a_case_that_broke_its_own_protocol_is_crossed_out(qtbot: QtBot) -> None:

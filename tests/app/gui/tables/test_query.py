@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtTest import QAbstractItemModelTester, QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.gui.tables.columns import COLUMNS
-from app.gui.tables.filter import ResultsFilter
-from app.gui.tables.model import ResultsModel
 from app.gui.tables.results import ResultsTable
 from app.insights.quality import issues_of
 from app.plot_data.series import Series
@@ -255,20 +252,6 @@ def test_a_click_or_enter_folds_a_group_and_shows_it_again(grouped: ResultsTable
     grouped.view.setFocus()
     QTest.keyClick(grouped.view, Qt.Key.Key_Return)
     assert _rows(grouped)[:2] == ["▾ Threads 1", "b"]
-
-
-def test_the_arranged_rows_keep_qts_contract(qapp: QApplication) -> None:
-    model = ResultsModel()
-    rows = ResultsFilter(model)
-    QAbstractItemModelTester(rows, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    model.set_series(CASES)
-    rows.sort(P50, Qt.SortOrder.DescendingOrder)
-    rows.set_group("threads")
-    rows.set_text("p50>4")
-    model.set_series([*CASES[:1], replace(CASES[1], row={**CASES[1].row, "latency_p50_us": 1.0}),
-                      *CASES[2:]])  # fmt: skip
-    rows.set_text("")
-    model.set_series([])
 
 
 def test_the_keyboard_stays_on_its_case_through_filter_and_sorting(

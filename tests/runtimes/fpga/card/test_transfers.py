@@ -20,7 +20,7 @@ from runtimes.fpga.card.timing import (
     simulate,
     stages,
 )
-from runtimes.fpga.cards import Card, card_keys, load_card
+from runtimes.fpga.cards import Card, load_card
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
 from tests.runtimes.fpga.published import read_rows
 
@@ -78,17 +78,6 @@ def test_rows_that_arrive_later_are_waited_for() -> None:
     assert io_us(two) == pytest.approx(V80.release().io_us + beyond_us - 22 / 300)
 
 
-@pytest.mark.parametrize("release", ["sdk26", "sdk27"])
-def test_a_larger_batch_never_hides_more_than_it_moves(release: str) -> None:
-    times = [latency_us(compiled(mlp(256, 384, 128, batch=rows), release)) for rows in range(1, 40)]
-    assert times == sorted(times)
-    alone = compiled(mlp(256, 384, 128), release)
-    for rows in (2, 8, 32):
-        batch = compiled(mlp(256, 384, 128, batch=rows), release)
-        assert hidden_us(batch) > 0.0 or batch.lowered.input_bytes <= 2048
-        assert io_us(batch) >= io_us(alone) - 1e-9
-
-
 @pytest.mark.parametrize(
     ("parts", "started", "finished"),
     [
@@ -120,15 +109,6 @@ def test_throughput_is_that_of_the_slowest_part(made: ModelBuilder, release: str
     interval_us = (finish_ns[-1] - finish_ns[99]) / 900 / 1e3
     assert interval_us == pytest.approx(slowest_us, rel=0.01)
     assert interval_us < one_us
-
-
-@pytest.mark.parametrize("key", card_keys())
-def test_a_query_of_one_is_a_closed_loop(key: str) -> None:
-    program = compile_graph(cnn_step(3, 128).graph(), load_card(key))
-    loop, queries = (
-        simulate(program, arrivals, rng()) for arrivals in (AfterCompletion(500), Queries(500, 1))
-    )
-    assert loop.finished_ns.tolist() == queries.finished_ns.tolist()
 
 
 def test_answers_come_in_order_and_queries_after_each_other() -> None:

@@ -11,7 +11,7 @@ from onnx import TensorProto
 from runtimes.errors import Unsupported
 from runtimes.fpga.graph.graph import POINTWISE
 from runtimes.fpga.lower import COMPUTE, MOVE, lower
-from runtimes.fpga.lower.steps import ElementStep, Lowered, Matrix, MatrixStep, Vectors
+from runtimes.fpga.lower.steps import ElementStep, Lowered, MatrixStep, Vectors
 from runtimes.fpga.numerics import emulation  # noqa: F401  (fills OPERATORS)
 from runtimes.fpga.numerics.operator import OPERATORS
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_sequence, lstm_step, mlp
@@ -112,30 +112,10 @@ def test_a_second_operand_that_is_computed_is_written_to_tiles_first() -> None:
     assert vectors(result) == [(Vectors(3, (16,)),)]
 
 
-def test_constant_vectors_swap_the_operands() -> None:
-    builder = ModelBuilder()
-    b = builder.input("b", [16, 8])
-    builder.output(builder.add("MatMul", builder.weights(4, 16), b))
-    result = lowered(builder)
-    assert shapes(result) == [(1, 4, (16,))]
-    assert vectors(result) == [(Vectors(8, (16,)),)]
-
-
 def test_a_streaming_convolution_is_split_at_the_held_taps() -> None:
     result = lowered(cnn_step(2, 32, taps=8))
     assert shapes(result) == [(1, 32, (32, 224))] * 2
     assert vectors(result) == [(Vectors(1, (32,), (224,)),)] * 2
-
-
-def test_several_new_steps_at_once_have_fewer_held_taps_each() -> None:
-    builder = ModelBuilder()
-    state, x = builder.input("state", [1, 4, 2]), builder.input("x", [1, 4, 3])
-    builder.states.append((state, "never"))
-    joined_input = builder.add("Concat", state, x, axis=2)
-    builder.output(builder.add("Conv", joined_input, builder.weights(8, 4, 3)))
-    assert vectors(lowered(builder)) == [
-        (Vectors(1, (4,), (8,)), Vectors(1, (8,), (4,)), Vectors(1, (12,), (0,)))
-    ]
 
 
 def test_an_lstm_step_is_split_at_its_held_state() -> None:
@@ -147,12 +127,6 @@ def test_an_lstm_step_is_split_at_its_held_state() -> None:
         (Vectors(1, (16,)),),
     ]
     assert [step.recurrent for step in result.steps] == [True] * 4 + [False]
-
-
-def test_a_sequence_holds_no_state() -> None:
-    result = lowered(lstm_sequence(1, 16, length=3))
-    assert vectors(result) == [(Vectors(1, (16, 16), (0,)),)] * 3
-    assert [step.after for step in result.steps] == [(), (0,), (1,), (2,), (3,), (4,)]
 
 
 @pytest.mark.parametrize(
@@ -240,12 +214,6 @@ def test_only_movement_within_blocks_costs(
 def test_the_link_carries_new_inputs_and_real_outputs_in_bf16() -> None:
     result = lowered(cnn_step(3, 32, batch=2))
     assert (result.input_bytes, result.output_bytes) == (2 * 2 * 32, 2 * 2 * 32)
-
-
-def test_small_groups_share_tiles() -> None:
-    assert Matrix("depthwise", 96, 1, (9,)).tiles(32) == 32
-    assert Matrix("grouped", 4, 64, (64,)).tiles(32) == 16
-    assert Matrix("dense", 1, 33, (65, 1)).tiles(32) == 2 * 3 + 2
 
 
 @pytest.mark.parametrize(

@@ -46,20 +46,6 @@ def test_a_second_library_of_that_name_is_refused_and_the_first_lives_on() -> No
     assert taken(card_session(mlp())) == ["MatMul", "Relu"]
 
 
-def test_a_provider_that_was_unregistered_comes_back() -> None:
-    code = """
-import onnxruntime
-from runtimes.fpga import provider
-from runtimes.fpga.provider.abi import PROVIDER_NAME
-from tests.runtimes.fpga.ort_sessions import card_session, mlp, taken
-provider.register()
-onnxruntime.unregister_execution_provider_library(PROVIDER_NAME)
-assert taken(card_session(mlp())) == ["MatMul", "Relu"]
-"""
-    process = run_python(code)
-    assert (process.returncode, process.stderr) == (0, "")
-
-
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
@@ -292,19 +278,6 @@ def test_sessions_leave_nothing_behind() -> None:
     assert len(provider.compiled_graphs()) == count_before
     # A set of callbacks for each session would be 11 KB of it.
     assert (process.memory_info().rss - settled_rss) / count < 1024
-
-
-@pytest.mark.parametrize("ending", ["", "import sys; sys.exit(3)", "raise SystemExit(4)"])
-def test_the_interpreter_ends_cleanly_while_a_session_lives(ending: str) -> None:
-    code = f"""
-from tests.runtimes.fpga.ort_sessions import card_session, mlp, rows
-kept = card_session(mlp())
-kept.run(None, rows())
-{ending}
-"""
-    process = run_python(code)
-    expected = {"": 0, "import sys; sys.exit(3)": 3, "raise SystemExit(4)": 4}[ending]
-    assert (process.returncode, process.stderr) == (expected, "")
 
 
 def test_a_library_that_nobody_answers_for_says_so() -> None:
