@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper, parser
 
 node = helper.make_node
 Build = Callable[[Path], Path]
@@ -62,6 +63,21 @@ def model(
     return helper.make_model(graph, opset_imports=opsets, ir_version=ir)
 
 
+def written(
+    text: str,
+    opset: int = 17,
+    ir: int = 8,
+    domains: Sequence[tuple[str, int]] = (),
+    /,
+    **constants: Any,
+) -> ModelProto:
+    """A model by ONNX's text of its graph: `(inputs) => (outputs) { nodes }`."""
+    graph = parser.parse_graph(f"graph {text}")
+    graph.initializer.extend(constant(name, array) for name, array in constants.items())
+    opsets = [helper.make_opsetid(*pair) for pair in (("", opset), *domains)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=ir)
+
+
 def saved(proto: ModelProto, folder: Path, name: str) -> Path:
     """The model as a file of its own."""
     path = folder / f"{name}.onnx"
@@ -76,48 +92,41 @@ def one(group: str, name: str, make: Callable[[], ModelProto], axes: Sequence[st
 
 def dense(opset: int = 17, ir: int = 8) -> ModelProto:
     """Two matrices with a bias and a Relu between them."""
-    nodes = [
-        node("MatMul", ["x", "w0"], ["a"]),
-        node("Add", ["a", "b0"], ["b"]),
-        node("Relu", ["b"], ["c"]),
-        node("Gemm", ["c", "w1", "b1"], ["y"]),
-    ]
-    constants = [
-        constant("w0", draw(64, 32, seed=1)),
-        constant("b0", draw(32, seed=2)),
-        constant("w1", draw(32, 16, seed=3)),
-        constant("b1", draw(16, seed=4)),
-    ]
-    ends = [value("x", FLOAT, ["batch", 64])], [value("y", FLOAT, ["batch", 16])]
-    return model(nodes, *ends, constants, opset, ir)
+    text = """(float[batch,64] x) => (float[batch,16] y) {
+        a = MatMul(x, w0)
+        b = Add(a, b0)
+        c = Relu(b)
+        y = Gemm(c, w1, b1)
+    }"""
+    w0, b0 = draw(64, 32, seed=1), draw(32, seed=2)
+    return written(text, opset, ir, w0=w0, b0=b0, w1=draw(32, 16, seed=3), b1=draw(16, seed=4))
 
 
 def convolutions(opset: int = 17, ir: int = 8) -> ModelProto:
     """Convolutions with a norm, a sum and a pool, as picture networks have them."""
-    nodes = [
-        node("Conv", ["x", "w0", "b0"], ["a"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
-        node("BatchNormalization", ["a", "s", "t", "m", "v"], ["b"]),
-        node("Relu", ["b"], ["c"]),
-        node("Conv", ["c", "w1"], ["d"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
-        node("Add", ["d", "c"], ["e"]),
-        node("Relu", ["e"], ["f"]),
-        node("GlobalAveragePool", ["f"], ["g"]),
-        node("Flatten", ["g"], ["h"], axis=1),
-        node("Gemm", ["h", "w2", "b2"], ["y"]),
-    ]
-    constants = [
-        constant("w0", draw(16, 3, 3, 3, seed=1, scale=0.2)),
-        constant("b0", draw(16, seed=2)),
-        constant("s", np.abs(draw(16, seed=3)) + 0.5),
-        constant("t", draw(16, seed=4)),
-        constant("m", draw(16, seed=5)),
-        constant("v", np.abs(draw(16, seed=6)) + 0.5),
-        constant("w1", draw(16, 16, 3, 3, seed=7, scale=0.1)),
-        constant("w2", draw(16, 10, seed=8)),
-        constant("b2", draw(10, seed=9)),
-    ]
-    ends = [value("x", FLOAT, ["batch", 3, 16, 16])], [value("y", FLOAT, ["batch", 10])]
-    return model(nodes, *ends, constants, opset, ir)
+    text = """(float[batch,3,16,16] x) => (float[batch,10] y) {
+        a = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w0, b0)
+        b = BatchNormalization(a, s, t, m, v)
+        c = Relu(b)
+        d = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (c, w1)
+        e = Add(d, c)
+        f = Relu(e)
+        g = GlobalAveragePool(f)
+        h = Flatten <axis = 1> (g)
+        y = Gemm(h, w2, b2)
+    }"""
+    constants = {
+        "w0": draw(16, 3, 3, 3, seed=1, scale=0.2),
+        "b0": draw(16, seed=2),
+        "s": np.abs(draw(16, seed=3)) + 0.5,
+        "t": draw(16, seed=4),
+        "m": draw(16, seed=5),
+        "v": np.abs(draw(16, seed=6)) + 0.5,
+        "w1": draw(16, 16, 3, 3, seed=7, scale=0.1),
+        "w2": draw(16, 10, seed=8),
+        "b2": draw(10, seed=9),
+    }
+    return written(text, opset, ir, **constants)
 
 
 def normalised(opset: int = 14, ir: int = 7) -> ModelProto:

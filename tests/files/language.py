@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from tests.files.kinds import FLOAT, INT64, MICROSOFT, constant, draw, model, node, one, value
+from tests.files.kinds import (
+    FLOAT,
+    INT64,
+    MICROSOFT,
+    constant,
+    draw,
+    model,
+    node,
+    one,
+    value,
+    written,
+)
 
 _HIDDEN_SIZE, _HEADS, _GROUPS, _HEAD, _VOCABULARY = 64, 4, 2, 16, 97
 
@@ -257,43 +268,21 @@ def _microsoft_model(
 
 
 def _fused_convolution() -> ModelProto:
-    nodes = [
-        node(
-            "FusedConv",
-            ["x", "w", "b"],
-            ["y"],
-            domain=MICROSOFT,
-            activation="Relu",
-            kernel_shape=[3, 3],
-        )
-    ]
-    constants = [constant("w", draw(8, 3, 3, 3)), constant("b", draw(8))]
-    ends = [value("x", FLOAT, ["batch", 3, 10, 10])], [value("y", FLOAT, ["batch", 8, 8, 8])]
-    return model(nodes, *ends, constants, 17, 8, [(MICROSOFT, 1)])
+    text = """(float[batch,3,10,10] x) => (float[batch,8,8,8] y) {
+        y = com.microsoft.FusedConv <activation = "Relu", kernel_shape = [3, 3]> (x, w, b)
+    }"""
+    return written(text, 17, 8, [(MICROSOFT, 1)], w=draw(8, 3, 3, 3), b=draw(8))
 
 
 def _embedding() -> ModelProto:
-    nodes = [
-        node(
-            "EmbedLayerNormalization",
-            ["input_ids", "segment_ids", "words", "places", "segments", "g", "b"],
-            ["y", "i"],
-            domain=MICROSOFT,
-        )
-    ]
-    constants = [
-        constant("words", draw(60, 16, seed=1)),
-        constant("places", draw(32, 16, seed=2)),
-        constant("segments", draw(2, 16, seed=3)),
-        constant("g", draw(16, seed=4)),
-        constant("b", draw(16, seed=5)),
-    ]
-    ids = [value(n, TensorProto.INT32, ["batch", 12]) for n in ("input_ids", "segment_ids")]
-    outputs = [
-        value("y", FLOAT, ["batch", 12, 16]),
-        value("i", TensorProto.INT32, ["batch"]),
-    ]
-    return model(nodes, ids, outputs, constants, 17, 8, [(MICROSOFT, 1)])
+    text = """(int32[batch,12] input_ids, int32[batch,12] segment_ids)
+        => (float[batch,12,16] y, int32[batch] i) {
+        y, i = com.microsoft.EmbedLayerNormalization(
+            input_ids, segment_ids, words, places, segments, g, b)
+    }"""
+    sizes = {"words": (60, 16), "places": (32, 16), "segments": (2, 16), "g": (16,), "b": (16,)}
+    constants = {name: draw(*size, seed=seed) for seed, (name, size) in enumerate(sizes.items(), 1)}
+    return written(text, 17, 8, [(MICROSOFT, 1)], **constants)
 
 
 def _block_gather() -> ModelProto:
@@ -310,17 +299,12 @@ def _block_gather() -> ModelProto:
 
 
 def _dequantised_product() -> ModelProto:
-    nodes = [
-        node("DynamicQuantizeMatMul", ["x", "w", "s", "z"], ["y"], domain=MICROSOFT),
-    ]
-    weights = np.random.default_rng(0).integers(-100, 100, (32, 16)).astype(np.int8)
-    constants = [
-        constant("w", weights),
-        constant("s", np.array([0.02], np.float32)),
-        constant("z", np.array([0], np.int8)),
-    ]
-    ends = [value("x", FLOAT, ["batch", 32])], [value("y", FLOAT, ["batch", 16])]
-    return model(nodes, *ends, constants, 17, 8, [(MICROSOFT, 1)])
+    text = """(float[batch,32] x) => (float[batch,16] y) {
+        y = com.microsoft.DynamicQuantizeMatMul(x, w, s, z)
+    }"""
+    w = np.random.default_rng(0).integers(-100, 100, (32, 16)).astype(np.int8)
+    scale, zero = np.array([0.02], np.float32), np.array([0], np.int8)
+    return written(text, 17, 8, [(MICROSOFT, 1)], w=w, s=scale, z=zero)
 
 
 _SIZES = ("batch_size=1", "sequence_length=4", "past_sequence_length=12")

@@ -31,6 +31,7 @@ from tests.files.kinds import (
     recurrent,
     saved,
     value,
+    written,
 )
 
 
@@ -86,24 +87,17 @@ def _channels_of_nncf() -> ModelProto:
     """Float weights behind quantisers in the graph, signed and with a scale for each channel, and
     one pair of quantisers for data: the layout of the ONNX backend of NNCF 2.14.1, read from a
     file that it wrote of `convolutions`."""
-    nodes = [
-        node("QuantizeLinear", ["x", "xs", "xz"], ["q"]),
-        node("DequantizeLinear", ["q", "xs", "xz"], ["d"]),
-        node("QuantizeLinear", ["w", "ws", "wz"], ["wq"], axis=0),
-        node("DequantizeLinear", ["wq", "ws", "wz"], ["wd"], axis=0),
-        node("Conv", ["d", "wd", "b"], ["c"], kernel_shape=[3, 3]),
-        node("Relu", ["c"], ["y"]),
-    ]
-    constants = [
-        constant("xs", np.array(0.03, np.float32)),
-        constant("xz", np.array(128, np.uint8)),
-        constant("w", draw(8, 3, 3, 3, scale=0.2)),
-        constant("ws", np.full(8, 0.01, np.float32)),
-        constant("wz", np.zeros(8, np.int8)),
-        constant("b", draw(8, seed=2)),
-    ]
-    ends = [value("x", FLOAT, [1, 3, 12, 12])], [value("y", FLOAT, [1, 8, 10, 10])]
-    return model(nodes, *ends, constants, 13)
+    text = """(float[1,3,12,12] x) => (float[1,8,10,10] y) {
+        q = QuantizeLinear(x, xs, xz)
+        d = DequantizeLinear(q, xs, xz)
+        wq = QuantizeLinear <axis = 0> (w, ws, wz)
+        wd = DequantizeLinear <axis = 0> (wq, ws, wz)
+        c = Conv <kernel_shape = [3, 3]> (d, wd, b)
+        y = Relu(c)
+    }"""
+    scales = {"xs": np.array(0.03, np.float32), "xz": np.array(128, np.uint8)}
+    weights = {"w": draw(8, 3, 3, 3, scale=0.2), "ws": np.full(8, 0.01, np.float32)}
+    return written(text, 13, **scales, **weights, wz=np.zeros(8, np.int8), b=draw(8, seed=2))
 
 
 def _tensors_of_torch() -> ModelProto:
@@ -133,21 +127,20 @@ def _tensors_of_torch() -> ModelProto:
 
 def _operators() -> ModelProto:
     """Quantised operators alone, integers at both ends."""
-    nodes = [
-        node("QLinearMatMul", ["x", "s", "z", "w", "s", "wz", "t", "z"], ["a"]),
-        node("MatMulInteger", ["a", "v", "z"], ["y"]),
-    ]
+    text = """(uint8[4,16] x) => (int32[4,8] y) {
+        a = QLinearMatMul(x, s, z, w, s, wz, t, z)
+        y = MatMulInteger(a, v, z)
+    }"""
     rng = np.random.default_rng(0)
-    constants = [
-        constant("s", np.array(0.05, np.float32)),
-        constant("t", np.array(0.5, np.float32)),
-        constant("z", np.array(128, np.uint8)),
-        constant("w", rng.integers(-127, 128, (16, 16)).astype(np.int8)),
-        constant("wz", np.array(0, np.int8)),
-        constant("v", rng.integers(-127, 128, (16, 8)).astype(np.int8)),
-    ]
-    x = value("x", TensorProto.UINT8, [4, 16])
-    return model(nodes, [x], [value("y", TensorProto.INT32, [4, 8])], constants, 13)
+    constants = {
+        "s": np.array(0.05, np.float32),
+        "t": np.array(0.5, np.float32),
+        "z": np.array(128, np.uint8),
+        "w": rng.integers(-127, 128, (16, 16)).astype(np.int8),
+        "wz": np.array(0, np.int8),
+        "v": rng.integers(-127, 128, (16, 8)).astype(np.int8),
+    }
+    return written(text, 13, **constants)
 
 
 def _narrow(element: int, stored_type: str, opset: int = 21) -> ModelProto:
@@ -168,18 +161,13 @@ def _narrow(element: int, stored_type: str, opset: int = 21) -> ModelProto:
 
 def _signed_sixteen() -> ModelProto:
     """16-bit data by the operators of Microsoft's domain, as quantisers below opset 21 write it."""
-    nodes = [
-        node("QuantizeLinear", ["x", "s", "z"], ["q"], domain=MICROSOFT),
-        node("DequantizeLinear", ["q", "s", "z"], ["d"], domain=MICROSOFT),
-        node("MatMul", ["d", "w"], ["y"]),
-    ]
-    constants = [
-        constant("s", np.array(2e-4, np.float32)),
-        constant("z", np.array(0, np.int16)),
-        constant("w", draw(16, 8)),
-    ]
-    ends = [value("x", FLOAT, ["batch", 16])], [value("y", FLOAT, ["batch", 8])]
-    return model(nodes, *ends, constants, 17, domains=[(MICROSOFT, 1)])
+    text = """(float[batch,16] x) => (float[batch,8] y) {
+        q = com.microsoft.QuantizeLinear(x, s, z)
+        d = com.microsoft.DequantizeLinear(q, s, z)
+        y = MatMul(d, w)
+    }"""
+    scale, zero = np.array(2e-4, np.float32), np.array(0, np.int16)
+    return written(text, 17, 8, [(MICROSOFT, 1)], s=scale, z=zero, w=draw(16, 8))
 
 
 _STATIC: dict[str, dict[str, Any]] = {

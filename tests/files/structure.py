@@ -14,7 +14,6 @@ from tests.files.kinds import (
     FLOAT,
     INT64,
     Kind,
-    constant,
     dense,
     draw,
     model,
@@ -22,59 +21,41 @@ from tests.files.kinds import (
     one,
     saved,
     value,
+    written,
 )
 
-BOOL = TensorProto.BOOL
+_LOOP = """(float[batch,8] x) => (float[batch,8] last, float[5,batch,8] all) {
+    last, all = Loop <body = body (int64 i, bool c, float[batch,8] s)
+        => (bool k, float[batch,8] t, float[batch,8] scan) {
+            t = MatMul(s, w) k = Identity(c) scan = Identity(t)
+        }> (n, , x)
+}"""
 
 
 def _branch() -> ModelProto:
-    def branch(name: str, op: str) -> object:
-        return helper.make_graph([node(op, ["x"], [name])], name, [], [value(name, FLOAT, None)])
-
-    nodes = [
-        node("If", ["c"], ["y"], then_branch=branch("a", "Relu"), else_branch=branch("b", "Neg")),
-    ]
-    inputs = [value("c", BOOL, []), value("x", FLOAT, ["batch", 8])]
-    return model(nodes, inputs, [value("y", FLOAT, ["batch", 8])])
+    return written("""(bool c, float[batch,8] x) => (float[batch,8] y) {
+        y = If <then_branch = a () => (float[] a) { a = Relu(x) },
+                else_branch = b () => (float[] b) { b = Neg(x) }> (c)
+    }""")
 
 
 def _loop() -> ModelProto:
-    inner = helper.make_graph(
-        [
-            node("MatMul", ["s", "w"], ["t"]),
-            node("Identity", ["c"], ["k"]),
-            node("Identity", ["t"], ["scan"]),
-        ],
-        "body",
-        [value("i", INT64, []), value("c", BOOL, []), value("s", FLOAT, ["batch", 8])],
-        [value("k", BOOL, []), value("t", FLOAT, ["batch", 8]), value("scan", FLOAT, ["batch", 8])],
-    )
-    nodes = [node("Loop", ["n", "", "x"], ["last", "all"], body=inner)]
-    constants = [constant("w", draw(8, 8, scale=0.3)), constant("n", np.array(5))]
-    outputs = [value("last", FLOAT, ["batch", 8]), value("all", FLOAT, [5, "batch", 8])]
-    return model(nodes, [value("x", FLOAT, ["batch", 8])], outputs, constants)
+    """All states of five turns."""
+    return written(_LOOP, w=draw(8, 8, scale=0.3), n=np.array(5))
 
 
 def _scan() -> ModelProto:
-    inner = helper.make_graph(
-        [node("Add", ["s", "e"], ["t"]), node("Identity", ["t"], ["o"])],
-        "body",
-        [value("s", FLOAT, [4]), value("e", FLOAT, [4])],
-        [value("t", FLOAT, [4]), value("o", FLOAT, [4])],
-    )
-    nodes = [node("Scan", ["first", "x"], ["last", "y"], body=inner, num_scan_inputs=1)]
-    outputs = [value("last", FLOAT, [4]), value("y", FLOAT, ["steps", 4])]
-    first = constant("first", np.zeros(4, np.float32))
-    return model(nodes, [value("x", FLOAT, ["steps", 4])], outputs, [first])
+    text = """(float[steps,4] x) => (float[4] last, float[steps,4] y) {
+        last, y = Scan <num_scan_inputs = 1, body = body (float[4] s, float[4] e)
+            => (float[4] t, float[4] o) { t = Add(s, e) o = Identity(t) }> (first, x)
+    }"""
+    return written(text, first=np.zeros(4, np.float32))
 
 
 def _counted_loop() -> ModelProto:
     """A loop whose number of turns is an input."""
-    proto = _loop()
-    del proto.graph.initializer[1]
-    proto.graph.input.insert(0, value("n", INT64, []))
-    proto.graph.output[1].CopyFrom(value("all", FLOAT, [None, "batch", 8]))
-    return proto
+    text = _LOOP.replace("(float[batch,8] x)", "(int64 n, float[batch,8] x)", 1)
+    return written(text.replace("float[5,batch,8]", "float[?,batch,8]"), w=draw(8, 8, scale=0.3))
 
 
 def _function() -> ModelProto:
@@ -82,13 +63,8 @@ def _function() -> ModelProto:
     function = helper.make_function(
         "mine", "AddRelu", ["a", "b"], ["d"], body, [helper.make_opsetid("", 17)]
     )
-    proto = model(
-        [node("AddRelu", ["x", "w"], ["y"], domain="mine")],
-        [value("x", FLOAT, ["batch", 8])],
-        [value("y", FLOAT, ["batch", 8])],
-        [constant("w", draw(8))],
-        domains=[("mine", 1)],
-    )
+    text = "(float[batch,8] x) => (float[batch,8] y) { y = mine.AddRelu(x, w) }"
+    proto = written(text, 17, 8, [("mine", 1)], w=draw(8))
     proto.functions.append(function)
     return proto
 
@@ -111,54 +87,37 @@ def _many_inputs() -> ModelProto:
 def _many_outputs() -> ModelProto:
     names = [f"y{number}" for number in range(500)]
     nodes = [node("Split", ["x"], names, axis=1, num_outputs=500)]
-    return model(
-        nodes,
-        [value("x", FLOAT, ["batch", 500])],
-        [value(n, FLOAT, ["batch", 1]) for n in names],
-        (),
-        18,
-    )
+    ends = [value(n, FLOAT, ["batch", 1]) for n in names]
+    return model(nodes, [value("x", FLOAT, ["batch", 500])], ends, (), 18)
 
 
 def _no_inputs() -> ModelProto:
-    nodes = [node("MatMul", ["a", "b"], ["y"])]
-    constants = [constant("a", draw(8, 8)), constant("b", draw(8, 8, seed=2))]
-    return model(nodes, [], [value("y", FLOAT, [8, 8])], constants)
+    return written("() => (float[8,8] y) { y = MatMul(a, b) }", a=draw(8, 8), b=draw(8, 8, seed=2))
 
 
 def _drawn() -> ModelProto:
-    nodes = [node("RandomNormal", [], ["y"], shape=[4, 4], seed=1.0)]
-    return model(nodes, [], [value("y", FLOAT, [4, 4])])
+    return written("() => (float[4,4] y) { y = RandomNormal <shape = [4, 4], seed = 1.0> () }")
 
 
 def _part_drawn() -> ModelProto:
     """Dropout in training mode, with a seed, next to an output that has nothing random."""
-    nodes = [
-        node("Dropout", ["x", "ratio", "training"], ["y"], seed=7),
-        node("Relu", ["x"], ["z"]),
-    ]
-    constants = [
-        constant("ratio", np.array(0.5, np.float32)),
-        constant("training", np.array(True)),
-    ]
-    outputs = [value(name, FLOAT, ["batch", 64]) for name in "yz"]
-    return model(nodes, [value("x", FLOAT, ["batch", 64])], outputs, constants)
+    text = """(float[batch,64] x) => (float[batch,64] y, float[batch,64] z) {
+        y = Dropout <seed = 7> (x, ratio, training)
+        z = Relu(x)
+    }"""
+    return written(text, ratio=np.array(0.5, np.float32), training=np.array(True))
 
 
 def _nonzero() -> ModelProto:
-    nodes = [node("Relu", ["x"], ["r"]), node("NonZero", ["r"], ["y"])]
-    return model(nodes, [value("x", FLOAT, ["batch", 16])], [value("y", INT64, [2, None])])
+    return written("(float[batch,16] x) => (int64[2,?] y) { r = Relu(x) y = NonZero(r) }")
 
 
 def _overlap_model() -> ModelProto:
-    nodes = [node("NonMaxSuppression", ["boxes", "scores", "most", "iou", "least"], ["y"])]
-    constants = [
-        constant("most", np.array([10])),
-        constant("iou", np.array([0.5], np.float32)),
-        constant("least", np.array([0.0], np.float32)),
-    ]
-    inputs = [value("boxes", FLOAT, [1, 50, 4]), value("scores", FLOAT, [1, 3, 50])]
-    return model(nodes, inputs, [value("y", INT64, [None, 3])], constants)
+    text = """(float[1,50,4] boxes, float[1,3,50] scores) => (int64[?,3] y) {
+        y = NonMaxSuppression(boxes, scores, most, iou, least)
+    }"""
+    iou, least = np.array([0.5], np.float32), np.array([0.0], np.float32)
+    return written(text, most=np.array([10]), iou=iou, least=least)
 
 
 def _unique() -> ModelProto:
@@ -180,8 +139,7 @@ def _rankless_output() -> ModelProto:
 
 
 def _rankless_input() -> ModelProto:
-    nodes = [node("Relu", ["x"], ["y"])]
-    return model(nodes, [value("x", FLOAT, None)], [value("y", FLOAT, None)])
+    return written("(float[] x) => (float[] y) { y = Relu(x) }")
 
 
 def _unnamed_axes() -> ModelProto:
@@ -191,22 +149,17 @@ def _unnamed_axes() -> ModelProto:
 
 
 def _empty_input() -> ModelProto:
-    nodes = [node("Concat", ["x", "past"], ["y"], axis=1)]
-    inputs = [value("x", FLOAT, ["batch", 4]), value("past", FLOAT, ["batch", 0])]
-    return model(nodes, inputs, [value("y", FLOAT, ["batch", 4])])
+    text = "(float[batch,4] x, float[batch,0] past) => (float[batch,4] y)"
+    return written(f"{text} {{ y = Concat <axis = 1> (x, past) }}")
 
 
 def _returned_input() -> ModelProto:
-    nodes = [node("Relu", ["x"], ["y"])]
-    x = value("x", FLOAT, ["batch", 4])
-    return model(nodes, [x], [value("y", FLOAT, ["batch", 4]), x])
+    return written("(float[batch,4] x) => (float[batch,4] y, float[batch,4] x) { y = Relu(x) }")
 
 
 def _default_input() -> ModelProto:
-    nodes = [node("Mul", ["x", "scale"], ["y"])]
-    inputs = [value("x", FLOAT, ["batch", 4]), value("scale", FLOAT, [])]
-    constants = [constant("scale", np.array(2.0, np.float32))]
-    return model(nodes, inputs, [value("y", FLOAT, ["batch", 4])], constants)
+    text = "(float[batch,4] x, float scale) => (float[batch,4] y) { y = Mul(x, scale) }"
+    return written(text, scale=np.array(2.0, np.float32))
 
 
 def _listed_constants() -> ModelProto:
@@ -219,18 +172,13 @@ def _listed_constants() -> ModelProto:
 def _sparse() -> ModelProto:
     values = helper.make_tensor("w", FLOAT, [3], [1.0, 2.0, 3.0])
     places = helper.make_tensor("places", INT64, [3], [0, 9, 18])
-    proto = model(
-        [node("MatMul", ["x", "w"], ["y"])],
-        [value("x", FLOAT, ["batch", 5])],
-        [value("y", FLOAT, ["batch", 4])],
-    )
+    proto = written("(float[batch,5] x) => (float[batch,4] y) { y = MatMul(x, w) }")
     proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [5, 4]))
     return proto
 
 
 def _scalar() -> ModelProto:
-    nodes = [node("Mul", ["x", "x"], ["y"])]
-    return model(nodes, [value("x", FLOAT, [])], [value("y", FLOAT, [])])
+    return written("(float x) => (float y) { y = Mul(x, x) }")
 
 
 def _unsorted_model() -> ModelProto:

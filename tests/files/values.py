@@ -8,43 +8,40 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
-from tests.files.kinds import FLOAT, INT64, LEARNED, STRING, constant, draw, model, node, one, value
+from tests.files.kinds import (
+    FLOAT,
+    INT64,
+    LEARNED,
+    STRING,
+    constant,
+    draw,
+    model,
+    node,
+    one,
+    value,
+    written,
+)
 
 _LEARNED_OPSETS = [(LEARNED, 3)]
 
 
 def _encoder_model() -> ModelProto:
     """Text to a number, by a table of the graph's own."""
-    nodes = [
-        node(
-            "LabelEncoder",
-            ["city"],
-            ["y"],
-            domain=LEARNED,
-            keys_strings=["Berlin", "Lima", "Oslo"],
-            values_int64s=[0, 1, 2],
-            default_int64=-1,
-        )
-    ]
-    ends = [value("city", STRING, ["batch", 1])], [value("y", INT64, ["batch", 1])]
-    return model(nodes, *ends, domains=_LEARNED_OPSETS)
+    text = """(string[batch,1] city) => (int64[batch,1] y) {
+        y = ai.onnx.ml.LabelEncoder <keys_strings = ["Berlin", "Lima", "Oslo"],
+            values_int64s = [0, 1, 2], default_int64 = -1> (city)
+    }"""
+    return written(text, 17, 8, _LEARNED_OPSETS)
 
 
 def _decoder_model() -> ModelProto:
     """A number to text."""
-    nodes = [
-        node("ArgMax", ["x"], ["i"], axis=1, keepdims=0),
-        node(
-            "LabelEncoder",
-            ["i"],
-            ["y"],
-            domain=LEARNED,
-            keys_int64s=[0, 1, 2],
-            values_strings=["red", "green", "blue"],
-        ),
-    ]
-    ends = [value("x", FLOAT, ["batch", 3])], [value("y", STRING, ["batch"])]
-    return model(nodes, *ends, domains=_LEARNED_OPSETS)
+    text = """(float[batch,3] x) => (string[batch] y) {
+        i = ArgMax <axis = 1, keepdims = 0> (x)
+        y = ai.onnx.ml.LabelEncoder <keys_int64s = [0, 1, 2],
+            values_strings = ["red", "green", "blue"]> (i)
+    }"""
+    return written(text, 17, 8, _LEARNED_OPSETS)
 
 
 def pipeline(labels: str = "strings", zipped: bool = True) -> ModelProto:
@@ -93,127 +90,99 @@ def pipeline(labels: str = "strings", zipped: bool = True) -> ModelProto:
 
 
 def _words(opset: int = 20) -> ModelProto:
-    nodes = [
-        node(
-            "StringNormalizer",
-            ["x"],
-            ["l"],
-            case_change_action="LOWER",
-            locale="C",
-            stopwords=["the"],
-        ),
-        node(
-            "TfIdfVectorizer",
-            ["l"],
-            ["y"],
-            mode="TF",
-            min_gram_length=1,
-            max_gram_length=1,
-            max_skip_count=0,
-            ngram_counts=[0],
-            ngram_indexes=[0, 1, 2],
-            pool_strings=["cat", "dog", "fish"],
-        ),
-    ]
-    return model(nodes, [value("x", STRING, [6])], [value("y", FLOAT, [3])], (), opset, 9)
+    text = """(string[6] x) => (float[3] y) {
+        l = StringNormalizer <case_change_action = "LOWER", locale = "C", stopwords = ["the"]> (x)
+        y = TfIdfVectorizer <mode = "TF", min_gram_length = 1, max_gram_length = 1,
+            max_skip_count = 0, ngram_counts = [0], ngram_indexes = [0, 1, 2],
+            pool_strings = ["cat", "dog", "fish"]> (l)
+    }"""
+    return written(text, opset, 9)
 
 
 def _join_model() -> ModelProto:
-    nodes = [node("StringConcat", ["a", "b"], ["y"])]
-    inputs = [value(name, STRING, ["n"]) for name in "ab"]
-    return model(nodes, inputs, [value("y", STRING, ["n"])], (), 20, 9)
+    return written("(string[n] a, string[n] b) => (string[n] y) { y = StringConcat(a, b) }", 20, 9)
 
 
 def _split() -> ModelProto:
-    nodes = [node("StringSplit", ["x"], ["y", "n"], delimiter=" ", maxsplit=3)]
-    outputs = [value("y", STRING, ["batch", None]), value("n", INT64, ["batch"])]
-    return model(nodes, [value("x", STRING, ["batch"])], outputs, (), 20, 9)
+    text = """(string[batch] x) => (string[batch,?] y, int64[batch] n) {
+        y, n = StringSplit <delimiter = " ", maxsplit = 3> (x)
+    }"""
+    return written(text, 20, 9)
 
 
 def _match_model() -> ModelProto:
-    nodes = [node("RegexFullMatch", ["x"], ["y"], pattern="[a-z]+")]
-    ends = [value("x", STRING, ["n"])], [value("y", TensorProto.BOOL, ["n"])]
-    return model(nodes, *ends, (), 20, 9)
+    text = '(string[n] x) => (bool[n] y) { y = RegexFullMatch <pattern = "[a-z]+"> (x) }'
+    return written(text, 20, 9)
 
 
 def _compare_model() -> ModelProto:
-    texts = constant("c", np.array(["yes"], object))
-    nodes = [node("Equal", ["x", "c"], ["y"])]
-    ends = [value("x", STRING, ["n"])], [value("y", TensorProto.BOOL, ["n"])]
-    return model(nodes, *ends, [texts], 19, 9)
+    text = "(string[n] x) => (bool[n] y) { y = Equal(x, c) }"
+    return written(text, 19, 9, c=np.array(["yes"], object))
 
 
 def _pass_model() -> ModelProto:
-    ends = [value("x", STRING, ["n"])], [value("y", STRING, ["n"])]
-    return model([node("Identity", ["x"], ["y"])], *ends, (), 17)
+    return written("(string[n] x) => (string[n] y) { y = Identity(x) }")
 
 
-def _sequence(element: int = FLOAT) -> ModelProto:
+def _sequence(element: str = "float") -> ModelProto:
     """A sequence of tensors as the only output."""
-    nodes = [
-        node("SplitToSequence", ["x"], ["y"], axis=1, keepdims=1),
-    ]
-    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(element, None))
-    outputs = [helper.make_value_info("y", kind)]
-    return model(nodes, [value("x", element, ["batch", 3])], outputs, (), 17)
+    return written(f"""({element}[batch,3] x) => (seq({element}[]) y) {{
+        y = SplitToSequence <axis = 1, keepdims = 1> (x)
+    }}""")
 
 
 def _construct_model() -> ModelProto:
     """A sequence of tensors of different shapes beside a plain output."""
-    nodes = [
-        node("MatMul", ["x", "w"], ["a"]),
-        node("SequenceConstruct", ["a", "x"], ["y"]),
-        node("Relu", ["a"], ["z"]),
-    ]
-    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, None))
-    outputs = [helper.make_value_info("y", kind), value("z", FLOAT, ["batch", 4])]
-    return model(nodes, [value("x", FLOAT, ["batch", 8])], outputs, [constant("w", draw(8, 4))])
+    text = """(float[batch,8] x) => (seq(float[]) y, float[batch,4] z) {
+        a = MatMul(x, w)
+        y = SequenceConstruct(a, x)
+        z = Relu(a)
+    }"""
+    return written(text, w=draw(8, 4))
 
 
 def _empty_model() -> ModelProto:
-    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, None))
-    nodes = [node("SequenceEmpty", [], ["y"]), node("Relu", ["x"], ["z"])]
-    outputs = [helper.make_value_info("y", kind), value("z", FLOAT, [4])]
-    return model(nodes, [value("x", FLOAT, [4])], outputs)
+    text = "(float[4] x) => (seq(float[]) y, float[4] z) { y = SequenceEmpty() z = Relu(x) }"
+    return written(text)
 
 
 def _take_model() -> ModelProto:
     """A sequence of tensors as an input."""
-    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, ["batch", 4]))
-    nodes = [node("ConcatFromSequence", ["x"], ["y"], axis=0)]
-    inputs = [helper.make_value_info("x", kind)]
-    return model(nodes, inputs, [value("y", FLOAT, [None, 4])])
+    text = "(seq(float[batch,4]) x) => (float[?,4] y) { y = ConcatFromSequence <axis = 0> (x) }"
+    return written(text)
 
 
 def _option(full: bool = True) -> ModelProto:
     """An optional output, with a tensor in it or without."""
-    tensor = helper.make_tensor_type_proto(FLOAT, [4])
-    kind = helper.make_optional_type_proto(tensor)
     if full:
-        nodes = [node("Relu", ["x"], ["r"]), node("Optional", ["r"], ["y"])]
-        outputs = [helper.make_value_info("y", kind)]
-    else:
-        nodes = [node("Optional", [], ["y"], type=tensor), node("Relu", ["x"], ["z"])]
-        outputs = [helper.make_value_info("y", kind), value("z", FLOAT, [4])]
-    return model(nodes, [value("x", FLOAT, [4])], outputs, (), 18)
+        text = "(float[4] x) => (optional(float[4]) y) { r = Relu(x) y = Optional(r) }"
+        return written(text, 18)
+    text = "(float[4] x) => (optional(float[4]) y, float[4] z) { y = Optional() z = Relu(x) }"
+    proto, kind = written(text, 18), helper.make_tensor_type_proto(FLOAT, [4])
+    proto.graph.node[0].attribute.append(helper.make_attribute("type", kind))
+    return proto
 
 
 def _optional_input() -> ModelProto:
-    kind = helper.make_optional_type_proto(helper.make_tensor_type_proto(FLOAT, [4]))
-    nodes = [node("OptionalGetElement", ["x"], ["t"]), node("Relu", ["t"], ["y"])]
-    inputs = [helper.make_value_info("x", kind)]
-    return model(nodes, inputs, [value("y", FLOAT, [4])], (), 18)
+    return written(
+        """(optional(float[4]) x) => (float[4] y) {
+        t = OptionalGetElement(x)
+        y = Relu(t)
+    }""",
+        18,
+    )
 
 
 def _map_model() -> ModelProto:
     """A map as an input, as dictionary vectorisers take it."""
-    number = helper.make_tensor_type_proto(FLOAT, [])
-    kind = helper.make_map_type_proto(STRING, number)
-    nodes = [
-        node("DictVectorizer", ["x"], ["y"], domain=LEARNED, string_vocabulary=["age", "height"])
-    ]
-    inputs = [helper.make_value_info("x", kind)]
-    return model(nodes, inputs, [value("y", FLOAT, [1, 2])], domains=_LEARNED_OPSETS)
+    return written(
+        """(map(string, float) x) => (float[1,2] y) {
+        y = ai.onnx.ml.DictVectorizer <string_vocabulary = ["age", "height"]> (x)
+    }""",
+        17,
+        8,
+        _LEARNED_OPSETS,
+    )
 
 
 def _ends(element: int) -> ModelProto:
@@ -260,7 +229,7 @@ KINDS = (
     one("sequences, maps, options", "pipeline-zipped", pipeline),
     one("sequences, maps, options", "pipeline-zipped-numbers", partial(pipeline, "numbers")),
     one("sequences, maps, options", "sequence-output", _sequence),
-    one("sequences, maps, options", "sequence-of-texts", partial(_sequence, STRING)),
+    one("sequences, maps, options", "sequence-of-texts", partial(_sequence, "string")),
     one("sequences, maps, options", "sequence-of-two-shapes", _construct_model),
     one("sequences, maps, options", "sequence-empty", _empty_model),
     one("sequences, maps, options", "sequence-input", _take_model),
