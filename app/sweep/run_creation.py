@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from app.capabilities.registry import complete_plan
 from app.cases.case import Case
@@ -24,7 +25,6 @@ from app.plan.validation import reject_misplaced
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import (
     ArchivedFile,
-    Manifest,
     archive_entries,
     fingerprints,
     new_manifest,
@@ -61,25 +61,36 @@ def create_run(
     plan = plan.model_copy(update={"environments": environments_of(plan)})
     if cluster is None:  # its cores are looked at where they are
         reject_misplaced(plan)
-    installed_runtimes.refuse_unwritable()
     lengths, is_spread = plan.lengths, not (plan.is_search or plan.check)
-    manifest = new_manifest(
-        name=plan.name,
+    return _new_folder(
+        path,
+        plan,
+        cases,
+        cluster is not None,
         seed=plan.seed or 0,
         rounds=lengths.rounds if is_spread else 1,
         time_limit_s=lengths.time_limit_s,
         limits=lengths.limits,
+        spread_s=lengths.spread_s if is_spread else 0.0,
+        contended_spread_s=lengths.contended_spread_s if is_spread else 0.0,
+        assumed_sizes=sizes_assumed(plan),
+    )
+
+
+def _new_folder(
+    path: Path | None, plan: Plan, cases: Sequence[Case], is_remote: bool, **facts: Any
+) -> RunFolder:
+    """The locked folder of a new run of these cases, with its lengths and the like as `facts`."""
+    installed_runtimes.refuse_unwritable()
+    manifest = new_manifest(
+        name=plan.name,
         plan=plan,
         cases=cases,
         environment=describe_host(),
         files=archive_entries(cases, plan.accuracy),
-        fingerprints=fingerprints(
-            cases, plan.accuracy, plan.environments, is_remote=cluster is not None
-        ),
-        spread_s=lengths.spread_s if is_spread else 0.0,
-        contended_spread_s=lengths.contended_spread_s if is_spread else 0.0,
+        fingerprints=fingerprints(cases, plan.accuracy, plan.environments, is_remote=is_remote),
         arrivals_seed=arrivals_seed(plan),
-        assumed_sizes=sizes_assumed(plan),
+        **facts,
     )
     return RunFolder.create(path or new_path(plan), manifest)
 
@@ -111,38 +122,28 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
     Raises PlanError or ResultsError before anything is written.
     """
     run = read_run(run_path)
-    previous = run.manifest
+    previous, plan = run.manifest, run.manifest.requested_plan
     kept_files = {file.path: file for file in previous.files}
-    environments_of(previous.requested_plan)
+    environments_of(plan)
     reject_changed(run, copies=True)
     cases = [_with_its_files(case, run, kept_files) for case in previous.cases]
-    accuracy = _available_path(previous.requested_plan.accuracy, run, kept_files)
-    if not previous.requested_plan.cluster:
-        reject_misplaced(previous.requested_plan)
-    installed_runtimes.refuse_unwritable()
-    manifest: Manifest = new_manifest(
-        name=previous.name,
+    accuracy = _available_path(plan.accuracy, run, kept_files)
+    if not plan.cluster:
+        reject_misplaced(plan)
+    return _new_folder(
+        path,
+        plan.model_copy(update={"accuracy": accuracy}),
+        cases,
+        bool(plan.cluster),
         seed=previous.seed,
         rounds=previous.rounds,
         time_limit_s=previous.time_limit_s,
         limits=previous.limits,
-        plan=previous.requested_plan.model_copy(update={"accuracy": accuracy}),
-        cases=cases,
-        environment=describe_host(),
-        files=archive_entries(cases, accuracy),
-        fingerprints=fingerprints(
-            cases,
-            accuracy,
-            previous.requested_plan.environments,
-            is_remote=bool(previous.requested_plan.cluster),
-        ),
         repeats=previous.run_id,
         spread_s=previous.spread_s,
         contended_spread_s=previous.contended_spread_s,
-        arrivals_seed=arrivals_seed(previous.requested_plan),
         assumed_sizes=previous.assumed_sizes,
     )
-    return RunFolder.create(path or new_path(previous.requested_plan), manifest)
 
 
 def _with_its_files(case: Case, run: Run, copies: Mapping[str, ArchivedFile]) -> Case:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.cases.case import Case
@@ -125,12 +125,7 @@ def _comparison_table(found: Found) -> Table:
 def _nearest(results: Found) -> dict[str, _StepResult]:
     """By the published step."""
     alone = _find_measurement(results, _FIRST)
-    candidates = [
-        measurement
-        for name in _runtimes(results)
-        if (measurement := _find_measurement(results, name)) is not None
-    ]
-    best = max(candidates, key=lambda item: figure(item, RATE) or 0.0, default=None)
+    best = _best(_find_measurement(results, name) for name in _runtimes(results))
     single, several = (
         _find_measurement(results, _FIRST, scenario="offline", **options)
         for options in ({}, {"sessions": _REPLICAS})
@@ -154,6 +149,12 @@ def _nearest(results: Found) -> dict[str, _StepResult]:
     }
 
 
+def _best(measurements: Iterable[MeasuredCase | None]) -> MeasuredCase | None:
+    """The one with the most inputs a second; None where none has a figure."""
+    rated = [item for item in measurements if item is not None and figure(item, RATE)]
+    return max(rated, key=lambda item: figure(item, RATE) or 0.0, default=None)
+
+
 def _fastest_engine(alone: MeasuredCase | None, best: MeasuredCase | None) -> _StepResult:
     if best is None:
         return _StepResult("the fastest engine", alone, None)
@@ -164,31 +165,19 @@ def _fastest_engine(alone: MeasuredCase | None, best: MeasuredCase | None) -> _S
 
 def _multiple(results: Found) -> _StepResult | None:
     """Of the runtimes whose sessions were dealt over several devices, the fastest; None of none."""
-    candidates = [
-        measurement
-        for measurement in results.measured
-        if _count(measurement) and figure(measurement, RATE)
-    ]
-    best = max(candidates, key=lambda item: figure(item, RATE) or 0.0, default=None)
+    best = _best(item for item in results.measured if _count(item))
     if best is None:
         return None
     description = f"{_count(best)} devices share the inputs, {best.case.runtime}"
-    base = (
-        measurement
-        for measurement in results.measured
-        if measurement.case.case_id == best.row["scaling_baseline_case_id"]
-    )
-    return _StepResult(description, next(base, None), best)
+    base_id = best.row["scaling_baseline_case_id"]
+    return _StepResult(description, results.one(lambda case: case.case_id == base_id), best)
 
 
 def _replicas_here(results: Found) -> _StepResult:
     """Without several devices: the runtime and the number of replicas with the most inputs."""
-    several = [
-        measurement
-        for measurement in results.such(lambda case: case.scenario.kind == "offline")
-        if "sessions" in measurement.case.options and figure(measurement, RATE)
-    ]
-    best = max(several, key=lambda item: figure(item, RATE) or 0.0, default=None)
+    best = _best(
+        results.such(lambda case: case.scenario.kind == "offline" and "sessions" in case.options)
+    )
     if best is None:
         return _StepResult("replicas", None, None)
     description = f"{best.case.options['sessions']} replicas on one device, {best.case.runtime}"
@@ -199,8 +188,7 @@ def _replicas_here(results: Found) -> _StepResult:
 
 def _all_together(results: Found, alone: MeasuredCase | None) -> _StepResult:
     """The last step stands on all before it: the best of all that was measured."""
-    candidates = [measurement for measurement in results.measured if figure(measurement, RATE)]
-    best = max(candidates, key=lambda item: figure(item, RATE) or 0.0, default=None)
+    best = _best(results.measured)
     if best is None:
         return _StepResult("the best of all", alone, None)
     description = f"the best of all: {best.case.runtime}, {_settings(best.case)}"
@@ -224,11 +212,7 @@ def _several_devices(results: Found) -> str:
 
 
 def _by_batch(results: Found) -> Table:
-    closed_cases = [
-        measurement
-        for measurement in results.measured
-        if measurement.case.scenario.kind == "closed_loop"
-    ]
+    closed_cases = list(results.such(lambda case: case.scenario.kind == "closed_loop"))
     runtimes = list(dict.fromkeys(measurement.case.runtime for measurement in closed_cases))
     sizes = sorted({measurement.case.axes.get("batch", 1) for measurement in closed_cases})
     rows = tuple(
@@ -265,12 +249,7 @@ def _devices(results: Found) -> Table:
     """Of each runtime the case with the most inputs a second."""
     rows = []
     for name in _runtimes(results):
-        candidates = [
-            measurement
-            for measurement in results.measured
-            if measurement.case.runtime == name and figure(measurement, RATE)
-        ]
-        best = max(candidates, key=lambda item: figure(item, RATE) or 0.0, default=None)
+        best = _best(results.such(lambda case, name=name: case.runtime == name))  # type: ignore[misc]
         if best is not None:
             device = str(best.row["device_name"] or "")
             rows.append((name, device, _settings(best.case), rate_cell(best)))

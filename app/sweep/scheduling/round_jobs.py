@@ -341,6 +341,13 @@ def models_of(
     return [(case, list(points_by_key.values())) for case, points_by_key in models.values()]
 
 
+def export_request(case: Case, points: Sequence[Mapping[str, int]], checked: bool) -> ExportRequest:
+    """Of a case's model with inputs, and if `checked` expected outputs, at `points`."""
+    return ExportRequest(
+        case.model, case.precision, tuple(points), checked=checked, **case.given.request
+    )
+
+
 def export_work(
     case: Case,
     points: Sequence[Mapping[str, int]],
@@ -348,11 +355,8 @@ def export_work(
     memory_limit_bytes: int = 0,
     checked: bool = True,
 ) -> ExportWork:
-    """The export of a case's model, with inputs and if `checked` expected outputs at `points`."""
-    request = ExportRequest(
-        case.model, case.precision, tuple(points), checked=checked, **case.given.request
-    )
-    return ExportWork(request, time_limit_s, memory_limit_bytes)
+    """The export of a case's model, as `export_request` has it."""
+    return ExportWork(export_request(case, points, checked), time_limit_s, memory_limit_bytes)
 
 
 def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]]) -> ExportWork:
@@ -366,10 +370,7 @@ def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, i
 
 def draft_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]]) -> DraftWork:
     """The export of a case's model with inputs alone."""
-    request = ExportRequest(
-        case.model, case.precision, tuple(points), checked=False, **case.given.request
-    )
-    return DraftWork(request, schedule.export_limit_s)
+    return DraftWork(export_request(case, points, checked=False), schedule.export_limit_s)
 
 
 def null_export(

@@ -66,26 +66,19 @@ def test_result_files_have_neurios_fields(measured: tuple[Path, str]) -> None:
         assert f"wrote {folder}/neurio-{part}-fake.json" in out
 
 
-def test_a_run_that_is_there_has_its_page_again(measured: tuple[Path, str]) -> None:
+def test_a_run_that_is_there_or_is_resumed_has_its_page_again(
+    measured: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, exported: Path
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(exported))
     folder, _ = measured
     page = folder / "study.md"
     content = page.read_bytes()
-    page.unlink()
-    code, out, errors = run("study", "neurio", str(folder))
-    assert (code, errors) == (0, "")
-    assert page.read_bytes() == content
-    assert str(page) in out
-
-
-def test_a_run_goes_on_as_a_study(
-    measured: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, exported: Path
-) -> None:
-    folder, _ = measured
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(exported))
-    content = (folder / "study.md").read_bytes()
-    code, _, errors = run("study", "neurio", "--resume", str(folder))
-    assert code == 0, errors
-    assert (folder / "study.md").read_bytes() == content
+    for words in ([str(folder)], ["--resume", str(folder)]):
+        page.unlink()
+        code, out, errors = run("study", "neurio", *words)
+        assert code == 0, errors
+        assert page.read_bytes() == content
+        assert str(page) in out
 
 
 def test_another_studys_run_is_refused(measured: tuple[Path, str]) -> None:
@@ -170,16 +163,23 @@ def test_simulated_means_and_their_errors_are_those_of_the_samples(
         (["vollo", "a", "--rounds", "2"], "--rounds cannot be used with the run a"),
         (["vollo", "--resume", "a", "--models", "mlp"], "--models cannot be used with the run in"),
         (["vollo", "--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
+        (["dlmark", "--models", "alexnett"], "no model 'alexnett': did you mean 'alexnet'?"),
+        (["dlmark", "nowhere"], "nowhere has no part of the study dlmark"),
+        (["dlmark", "--resume", "nowhere"], "nowhere has no part of the study dlmark"),
+        (["dlmark", "--out", "taken", "--models", "alexnet"], "taken is there already"),
+        (["dlmark", "--scenario", "offline"], "--scenario: graphlap study has no such option"),
     ],
 )
 def test_what_means_nothing_is_refused_before_anything_is_written(
     words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").write_text("mine")
     code, out, errors = run("study", *words)
     assert (code, out, errors.count("\n")) == (2, "", 1)
     assert told in errors
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.rglob("*")] == ["taken", "file"]
 
 
 def test_every_study_has_a_plan_and_a_page() -> None:
@@ -291,25 +291,3 @@ def test_the_parts_of_every_whole_have_plans_and_shares() -> None:
         assert all(
             part == study(f"{name}/{definition.folder_of(part)}") for part in definition.parts
         )
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--models", "alexnett"], "the study has no model 'alexnett': did you mean 'alexnet'?"),
-        (["nowhere"], "nowhere has no part of the study dlmark"),
-        (["--resume", "nowhere"], "nowhere has no part of the study dlmark"),
-        (["--out", "taken", "--models", "alexnet"], "taken is there already"),
-        (["--scenario", "offline"], "--scenario: graphlap study has no such option"),
-    ],
-)
-def test_of_a_whole_what_means_nothing_is_refused_too(
-    words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "taken").mkdir()
-    (tmp_path / "taken" / "file").write_text("mine")
-    code, out, errors = run("study", "dlmark", *words)
-    assert (code, out, errors.count("\n")) == (2, "", 1)
-    assert told in errors
-    assert [path.name for path in tmp_path.rglob("*")] == ["taken", "file"]
