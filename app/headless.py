@@ -52,6 +52,7 @@ from app.plan.runtime_selection import environments_of, with_default_runtimes
 from app.plan.settings.table import by_key
 from app.plan.validation import reject_misplaced
 from app.plot_data.curves import idleness
+from app.present.markdown import as_markdown
 from app.present.svg import svg_document
 from app.present.terminal import TABLE, write_formatted
 from app.run_folder.bundle import BUNDLE
@@ -351,7 +352,7 @@ def _print(
     if result.compared is not None and result.compared.markdown:
         output_stream.write(result.compared.markdown)
     elif result.plan.check and form == "markdown":
-        output_stream.write("\n".join(check_page(result.run, result.measured)) + "\n")
+        output_stream.write(as_markdown(check_page(result.run, result.measured)))
     else:
         width = width_of(output_stream)
         document = run_document(result, width, sort, verbose)

@@ -11,8 +11,18 @@ from app.comparison.measured_case import MeasuredCase
 from app.console.run_summary import summarise_run
 from app.formatting.text import counted
 from app.plot_data.matrix import Matrix, matrix, status_text
-from app.present.document import Block, Cell, Column, Note, Paragraph, Table, names
-from app.present.markdown import escaped
+from app.present.document import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Note,
+    Paragraph,
+    Points,
+    Table,
+    names,
+    table,
+)
 from app.present.terminal import GAP, NAME_WIDTH, width_of_text
 from app.run_folder.manifest import environments
 from app.run_folder.run import Run
@@ -96,41 +106,31 @@ def _tone(row: Row) -> Tone:
 _NO_SUITE = "models"
 
 
-def check_page(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[str]:
-    """Its lines: what ran it, a table for each suite of the models, and every reason once."""
+def check_page(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[Block]:
+    """What ran it, a table for each suite of the models, and every reason once."""
     manifest = run.manifest
     rows = [measurement.row for measurement in measurements]
-    yield f"# Will it run there: {escaped(manifest.name)}"
-    yield ""
-    date, version = manifest.created_at_utc[:10], manifest.graphlap_version
     hosts = environments(manifest, run.environments, rows).values()
     cpus = dict.fromkeys(str(host["cpu"]) for host in hosts if host.get("cpu"))
-    cpu = escaped(" and ".join(cpus) or "an unknown processor")
-    yield f"Checked {date} with Graphlap {version} on {cpu}:"
-    yield "compiled for each runtime as far as that machine could, and nothing timed."
-    yield f"{summary(rows)}."
-    yield ""
-    yield "| runtime | version |"
-    yield "| --- | --- |"
-    for runtime, version in _versions(rows).items():
-        yield f"| {escaped(runtime)} | {escaped(version) or 'not on this machine'} |"
-    available = [
-        measurement for measurement in measurements if measurement.row["status"] != UNAVAILABLE
-    ]
-    for suite in dict.fromkeys(measurement.case.suite for measurement in available):
-        yield ""
-        yield f"## {escaped(suite) or _NO_SUITE}"
-        yield ""
-        yield from _table(
-            [measurement for measurement in available if measurement.case.suite == suite]
-        )
-    failures = summarise_run(measurements).causes
-    if failures:
-        yield ""
-        yield "## Why not"
-        yield ""
-        for failure in failures:
-            yield f"- **{failure.status.replace('_', ' ')}**, {escaped(failure.sentence)}"
+    yield Heading(f"Will it run there: {manifest.name}", 1)
+    yield Paragraph(
+        f"Checked {manifest.created_at_utc[:10]} with Graphlap {manifest.graphlap_version} on "
+        f"{' and '.join(cpus) or 'an unknown processor'}: compiled for each runtime as far as that "
+        f"machine could, and nothing timed. {summary(rows)}."
+    )
+    versions = ((name, text or "not on this machine") for name, text in _versions(rows).items())
+    yield table(names("runtime", "version"), versions)
+    available = [entry for entry in measurements if entry.row["status"] != UNAVAILABLE]
+    for suite in dict.fromkeys(entry.case.suite for entry in available):
+        of_suite = [entry for entry in available if entry.case.suite == suite]
+        grid = matrix([entry.case for entry in of_suite])
+        words = matrix_words(grid, [entry.row for entry in of_suite])
+        lines = ((name, *cells) for name, cells in zip(grid.rows, words, strict=True))
+        yield Heading(suite or _NO_SUITE)
+        yield table(names("model", *grid.columns), lines)
+    if failures := summarise_run(measurements).causes:
+        yield Heading("Why not")
+        yield Points(tuple(f"{f.status.replace('_', ' ')}, {f.sentence}" for f in failures))
 
 
 def _versions(rows: Sequence[Row]) -> dict[str, str]:
@@ -140,16 +140,3 @@ def _versions(rows: Sequence[Row]) -> dict[str, str]:
         name, version = str(row["runtime"]), str(row["runtime_version"] or "")
         versions[name] = versions.get(name) or version
     return versions
-
-
-def _table(measurements: Sequence[MeasuredCase]) -> Iterator[str]:
-    grid = matrix([measurement.case for measurement in measurements])
-    cells = matrix_words(grid, [measurement.row for measurement in measurements])
-    yield _line("model", *map(escaped, grid.columns))
-    yield _line(*["---"] * (1 + len(grid.columns)))
-    for name, row_cells in zip(grid.rows, cells, strict=True):
-        yield _line(escaped(name), *row_cells)
-
-
-def _line(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"

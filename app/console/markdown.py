@@ -11,7 +11,6 @@ from app.cases.column import Row
 from app.comparison.measured_case import MeasuredCase
 from app.console.check import check_page
 from app.console.row_table import (
-    DEFAULT_PERCENTILES,
     all_columns,
     shared_settings,
     shown_percentiles,
@@ -19,7 +18,8 @@ from app.console.row_table import (
 )
 from app.console.run_summary import FASTEST, summarise_run, without_rankings
 from app.insights.rules import HEADING
-from app.present.markdown import escaped
+from app.present.document import Block, Column, Heading, Paragraph, Points, table
+from app.present.markdown import as_markdown
 from app.run_folder.files import write_atomically
 from app.run_folder.manifest import environments
 from app.run_folder.run import Run
@@ -27,8 +27,8 @@ from app.run_folder.run import Run
 RESULTS = "results.md"
 
 
-def as_markdown(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[str]:
-    """Its lines. Names are a user's: nothing in one is taken for Markdown or HTML."""
+def run_page(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[Block]:
+    """Every row, then what a reader has to know."""
     plan, rows = run.manifest.requested_plan, [entry.row for entry in measurements]
     overview = summarise_run(measurements, plan.band)
     run_answers = answers(run)
@@ -38,40 +38,35 @@ def as_markdown(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[str]
     machines = " and ".join(
         ", ".join(filter(None, (name, str(host.get("cpu") or "")))) for name, host in hosts.items()
     )
-    yield f"### {escaped(run.manifest.name)}"
-    yield ""
+    yield Heading(run.manifest.name, 3)
     if overview.rows:
-        yield from _table(overview.rows, shown_percentiles(plan.percentiles))
-        yield ""
-    for line in (
-        *chain.from_iterable(answer.sentences() for answer in run_answers),
-        *(f"{HEADING}: {entry}" for entry in overview.insights),
-        *(f"{FASTEST}: {entry}" for entry in overview.fastest),
-        *(f"{failure.status}, {failure.sentence}" for failure in overview.causes),
-        *overview.warnings,
-        *overview.precision,
-    ):
-        yield f"- {escaped(line)}"
-    yield ""
+        yield from _rows(overview.rows, shown_percentiles(plan.percentiles))
+    yield Points(
+        (
+            *chain.from_iterable(answer.sentences() for answer in run_answers),
+            *(f"{HEADING}: {entry}" for entry in overview.insights),
+            *(f"{FASTEST}: {entry}" for entry in overview.fastest),
+            *(f"{failure.status}, {failure.sentence}" for failure in overview.causes),
+            *overview.warnings,
+            *overview.precision,
+        )
+    )
     footer = f"Graphlap {run.manifest.graphlap_version}, {run.manifest.created_at_utc}"
     footer += f", on {machines}" if machines else ""
-    yield f"<sub>{escaped(footer)}; run {escaped(run.manifest.run_id)}</sub>"
+    yield Paragraph(f"{footer}; run {run.manifest.run_id}", "quiet")
 
 
 def export_markdown(run: Run, measurements: Sequence[MeasuredCase]) -> tuple[Path, ...]:
     """Write `results.md` into the run folder."""
     path = run.path / RESULTS
-    lines = check_page if run.manifest.requested_plan.check else as_markdown
-    write_atomically(path, ("\n".join(lines(run, measurements)) + "\n").encode())
+    page = check_page if run.manifest.requested_plan.check else run_page
+    write_atomically(path, as_markdown(page(run, measurements)).encode())
     return (path,)
 
 
-def _table(rows: Sequence[Row], percentiles: Sequence[str] = DEFAULT_PERCENTILES) -> Iterator[str]:
+def _rows(rows: Sequence[Row], percentiles: Sequence[str]) -> Iterator[Block]:
     columns = all_columns(rows, {}, varied_columns(rows), False, percentiles)
-    yield "| " + " | ".join(escaped(column.heading) for column in columns) + " |"
-    yield "| " + " | ".join("---:" if column.figure else "---" for column in columns) + " |"
-    for row in rows:
-        yield "| " + " | ".join(escaped(column.cell(row)) for column in columns) + " |"
+    headings = [Column(column.heading, is_name=not column.figure) for column in columns]
+    yield table(headings, ([column.cell(row) for column in columns] for row in rows))
     if settings := shared_settings(rows):
-        yield ""
-        yield f"{escaped(settings[0].upper() + settings[1:])}."
+        yield Paragraph(f"{settings[0].upper() + settings[1:]}.")

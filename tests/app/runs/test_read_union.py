@@ -12,7 +12,7 @@ from app.columns.reference_cases import baseline_columns, compare_with_baseline
 from app.columns.rows import Rows
 from app.comparison.pairing import Pair
 from app.console.check import check_page
-from app.console.markdown import as_markdown
+from app.console.markdown import run_page
 from app.formatting.case_labels import CaseSet, case_label, labels
 from app.history.run_comparison import compare_runs, side_of
 from app.history.trends import read_history
@@ -20,6 +20,7 @@ from app.insights.quality import issues_of
 from app.plot_data.matrix import pivot
 from app.plot_data.series import facets
 from app.plot_data.settings import settings
+from app.present.markdown import as_markdown
 from app.run_folder.folder import RunFolder
 from app.run_folder.table import write_tables
 from app.runs.following.reader import RunReader
@@ -133,9 +134,9 @@ def test_history_follows_each_host(run: Path) -> None:
 def test_pages_name_every_host(run: Path) -> None:
     stored_run = read_run(run)
     rows = Rows().measured(stored_run)
-    page = "\n".join(as_markdown(stored_run, rows))
+    page = as_markdown(run_page(stored_run, rows))
     assert "on board, A76 and server, EPYC" in page
-    assert "A76 and EPYC" in "\n".join(check_page(stored_run, rows))
+    assert "A76 and EPYC" in as_markdown(check_page(stored_run, rows))
 
 
 def test_a_case_without_a_host_has_the_id_that_it_always_had() -> None:
