@@ -129,14 +129,8 @@ def _commit() -> str | None:
 
 
 def _cpu_flags() -> list[str]:
-    for line in _cpuinfo():
-        if line.startswith("flags"):
-            return line.split()
-    return []
-
-
-def _cpuinfo() -> list[str]:
-    return (_read(Path("/proc/cpuinfo")) or "").splitlines()
+    lines = (_read(Path("/proc/cpuinfo")) or "").splitlines()
+    return next((line.split() for line in lines if line.startswith("flags")), [])
 
 
 def _read(path: Path) -> str | None:

@@ -114,15 +114,17 @@ def _version(name: str, python: str) -> str:
     return version
 
 
-def run_to_end(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+def run_to_end(
+    command: Sequence[str], time_limit_s: float = TIME_LIMIT_S
+) -> subprocess.CompletedProcess[bytes]:
     """A program of an environment that answers and ends; OSError if it can't be started,
-    TimeoutExpired after `TIME_LIMIT_S`."""
+    TimeoutExpired after the limit."""
     return subprocess.run(
         command,
         env=install_layout.child_environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=TIME_LIMIT_S,
+        timeout=time_limit_s,
         check=False,
     )
 

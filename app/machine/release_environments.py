@@ -20,7 +20,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from app.cases.errors import PlanError
-from exporters import install_layout
+from app.machine.installed_runtimes import run_to_end
 from exporters.cache import default_root
 from exporters.file_access import private_folder
 from runtimes import registry
@@ -185,22 +185,13 @@ def _installers() -> tuple[Sequence[str], Callable[[str], Sequence[str]]]:
 def _run(command: Sequence[str], environment: ReleaseEnvironment) -> str:
     """What a program prints; PlanError with its last line if it fails."""
     try:
-        process = subprocess.run(
-            command,
-            env=install_layout.child_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=TIME_LIMIT_S,
-            check=False,
-            encoding="utf-8",
-            errors="replace",
-        )
+        process = run_to_end(command, TIME_LIMIT_S)
     except subprocess.TimeoutExpired:
         raise _failed(environment, f"no end within {TIME_LIMIT_S / 60:.0f} minutes") from None
     if process.returncode:
-        lines = [line for line in process.stderr.splitlines() if line.strip()]
+        lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
         raise _failed(environment, lines[-1].strip() if lines else "no reason was given")
-    return process.stdout
+    return process.stdout.decode("utf-8", "replace")
 
 
 def _failed(environment: ReleaseEnvironment, reason: str) -> PlanError:

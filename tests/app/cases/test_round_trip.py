@@ -54,15 +54,6 @@ WORDS: list[tuple[Callable[[str], Any], st.SearchStrategy[str]]] = [
 
 
 @pytest.mark.parametrize(
-    "text", ["paced:1s", "paced:1000ms", "paced:1500ms", "paced:100000.4us", "paced:1.000001ms"]
-)
-def test_long_and_fine_gaps_are_kept(text: str) -> None:
-    gap, unit = text.removeprefix("paced:").rstrip("ums"), text.lstrip("paced:.0123456789")
-    assert Scenario.parse(text).gap_us == float(Decimal(gap) * Decimal(MICROSECONDS[unit]))
-    assert Scenario.parse(str(Scenario.parse(text))) == Scenario.parse(text)
-
-
-@pytest.mark.parametrize(
     ("parse", "words"), WORDS, ids=lambda value: getattr(value, "__name__", "")
 )
 def test_a_word_is_read_back_as_the_same_value(

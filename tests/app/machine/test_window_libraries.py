@@ -41,21 +41,6 @@ def test_every_library_of_qt_has_a_package() -> None:
     assert {name for name in libraries if not _SYSTEM_LIBRARIES.match(name)} == set(PACKAGES)
 
 
-def test_a_library_that_is_not_here_is_named_with_its_package(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
-    missing = missing_packages()
-    lacking = {"libgraphlap-none.so.9": "libgraphlap-none9"}
-    monkeypatch.setattr(open, "PACKAGES", {**PACKAGES, **lacking})
-    assert missing_packages() == {**missing, **lacking}
-
-
-def test_a_window_without_x11_needs_no_library_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
-    assert not any("xcb" in library for library in missing_packages())
-
-
 @pytest.mark.parametrize(("platform", "display"), [("wayland", ""), ("", "wayland-0")])
 def test_a_window_on_wayland_needs_its_libraries_and_none_of_x11(
     monkeypatch: pytest.MonkeyPatch, platform: str, display: str

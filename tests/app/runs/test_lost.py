@@ -59,17 +59,7 @@ def _all_and_how_it_ended(run: Path) -> None:
     (run / "live.json").unlink()
 
 
-def _as_older_releases(run: Path) -> None:
-    """Which did not count lines; and without the table."""
-    _last_round(run)
-    live = json.loads((run / "live.json").read_text())
-    del live["journal_lines"]
-    (run / "live.json").write_text(json.dumps(live))
-    for table in run.glob("results*.csv"):
-        table.unlink()
-
-
-@pytest.mark.parametrize("harm", [_last_round, _all, _all_and_how_it_ended, _as_older_releases])
+@pytest.mark.parametrize("harm", [_last_round, _all, _all_and_how_it_ended])
 def test_what_is_gone_without_a_trace_is_damage(run: Path, harm: Callable[[Path], None]) -> None:
     assert not verify(run).findings
     harm(run)
