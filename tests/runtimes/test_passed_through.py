@@ -128,33 +128,28 @@ def delays(graphs: Graphs) -> ExportedModel:
     return replace(model, states=(StatePair("h", "x"), StatePair("g", "h")))
 
 
+def moves_one_step_in_each_run(session: Session) -> bool:
+    (lane,) = session.lanes
+    zero = np.zeros(4, np.float32)
+    lane.bind({"x": zero, "h": zero, "g": zero})
+    seen_outputs = []
+    for step in range(1, 5):
+        lane.feed({"x": np.full(4, step, np.float32)})
+        lane.run()
+        seen_outputs.append(float(lane.outputs()["y"][0]))
+        lane.advance()
+    return seen_outputs == [1, 2 + 1, 3 + 2 + 1, 4 + 3 + 2]
+
+
 @pytest.mark.parametrize(("runtime", "options"), LANES[:4])
 def test_states_that_pass_through_move_one_step_in_each_run(
     runtime: str, options: dict[str, OptionValue], graphs: Graphs
 ) -> None:
     with opened(delays(graphs), runtime, options) as session:
-        (lane,) = session.lanes
-        zero = np.zeros(4, np.float32)
-        lane.bind({"x": zero, "h": zero, "g": zero})
-        seen_outputs = []
-        for step in range(1, 5):
-            lane.feed({"x": np.full(4, step, np.float32)})
-            lane.run()
-            seen_outputs.append(float(lane.outputs()["y"][0]))
-            lane.advance()
-        assert seen_outputs == [1, 2 + 1, 3 + 2 + 1, 4 + 3 + 2]
+        assert moves_one_step_in_each_run(session)
 
 
 @pytest.mark.parametrize("boundary", ["host", "device"])
 def test_they_do_so_on_a_device(boundary: Boundary, graphs: Graphs) -> None:
     with on_host(delays(graphs), 1, boundary) as session:
-        (lane,) = session.lanes
-        zero = np.zeros(4, np.float32)
-        lane.bind({"x": zero, "h": zero, "g": zero})
-        seen_outputs = []
-        for step in range(1, 5):
-            lane.feed({"x": np.full(4, step, np.float32)})
-            lane.run()
-            seen_outputs.append(float(lane.outputs()["y"][0]))
-            lane.advance()
-        assert seen_outputs == [1, 2 + 1, 3 + 2 + 1, 4 + 3 + 2]
+        assert moves_one_step_in_each_run(session)

@@ -136,25 +136,6 @@ def test_another_run_is_a_baseline_of_the_cases_that_it_has(
     assert _read_column(window, "p50 / tuesday") == []
 
 
-def test_a_folder_that_is_no_run_is_told_and_is_no_baseline(
-    window: MainWindow, qtbot: QtBot, monday: HistogramView, tmp_path: Path
-) -> None:
-    (tmp_path / "none").mkdir()
-    window.feed.baselines.add_run(tmp_path / "none")
-    qtbot.waitUntil(lambda: bool(dialogs(window)), timeout=10_000)
-    (dialog,) = dialogs(window)
-    assert "is no run folder" in dialog.whole
-    dialog.close()
-    assert window.feed.baselines.runs == () and _grey(monday) == []
-
-
-def test_without_an_open_run_the_remedy_is_told(window: MainWindow) -> None:
-    window.actions_by_key["baseline_run"].trigger()
-    (dialog,) = dialogs(window)
-    assert "Ctrl+O" in dialog.whole
-    dialog.close()
-
-
 def _short_run(path: Path) -> Path:
     with new_run(path, CASES) as folder:
         for place, case in enumerate(CASES):

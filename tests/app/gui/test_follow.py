@@ -71,20 +71,6 @@ def test_the_runs_beside_the_two_say_how_far_runs_differ(
     qtbot.waitUntil(lambda: verdicts()[:2] == ["slower", "slower"], timeout=60_000)
 
 
-def test_a_second_folder_that_is_no_run_leaves_the_first_one_open(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    first = _run(tmp_path / "monday", 100.0, CASE)
-    open_run(window, qtbot, first)
-    (tmp_path / "none").mkdir()
-    window.compare_with(tmp_path / "none")
-    qtbot.waitUntil(lambda: bool(dialogs(window)), timeout=10_000)
-    (dialog,) = dialogs(window)
-    assert "is no run folder" in dialog.whole
-    dialog.close()
-    assert window.feed.folder == first
-
-
 def test_what_is_damaged_of_the_second_run_is_told_and_the_rest_compared(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -101,7 +87,7 @@ def test_what_is_damaged_of_the_second_run_is_told_and_the_rest_compared(
     qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
 
 
-def test_every_case_that_both_runs_have_is_compared_and_not_only_those_in_the_plots(
+def test_every_case_is_compared_and_judged_and_not_only_those_in_the_plots(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
     cases = [Case("mlp", "fake", threads=threads) for threads in range(1, 9)]
@@ -109,16 +95,6 @@ def test_every_case_that_both_runs_have_is_compared_and_not_only_those_in_the_pl
     second = _run(tmp_path / "tuesday", 120.0, *cases)
     open_run(window, qtbot, first)
     assert len(seen(window).visible_keys) < len(cases)
-    window.compare_with(second)
-    view = window.views.by_key["compare"]
-    qtbot.waitUntil(lambda: len(view.table()[1]) == len(cases), timeout=60_000)
-
-
-def test_a_baseline_row_gives_every_row_a_verdict(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    cases = [Case("mlp", "fake", threads=threads) for threads in range(1, 9)]
-    open_run(window, qtbot, _run(tmp_path / "monday", 100.0, *cases))
     table = window.table
     qtbot.waitUntil(lambda: len(table.model.series) == len(cases), timeout=20_000)
     table.view.setCurrentIndex(table.filter.index(0, 0))
@@ -130,6 +106,9 @@ def test_a_baseline_row_gives_every_row_a_verdict(
         return [text.split()[-1] for text in texts if text]
 
     qtbot.waitUntil(lambda: words() == ["same"] * (len(cases) - 1), timeout=60_000)
+    window.compare_with(second)
+    view = window.views.by_key["compare"]
+    qtbot.waitUntil(lambda: len(view.table()[1]) == len(cases), timeout=60_000)
 
 
 SMALL = Case("cnn_tiny", "fake")

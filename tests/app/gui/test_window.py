@@ -95,12 +95,18 @@ def test_the_theme_is_switched_everywhere_and_remembered(
 def test_a_folder_that_is_no_run_is_one_dialog_and_the_open_run_stays(
     window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
 ) -> None:
+    window.actions_by_key["baseline_run"].trigger()
+    (dialog,) = dialogs(window)
+    assert "Ctrl+O" in dialog.whole, "without a run there is nothing to compare"
+    dialog.close()
     open_run(window, qtbot, run)
-    window.open_run(tmp_path)
-    qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
-    assert "is no run folder" in dialogs(window)[0].whole
-    dialogs(window)[0].close()
-    assert window.feed.folder == run, "the run that was open stays open"
+    for take in (window.open_run, window.compare_with, window.feed.baselines.add_run):
+        take(tmp_path)
+        qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
+        assert "is no run folder" in dialogs(window)[0].whole
+        dialogs(window)[0].close()
+        assert window.feed.folder == run, "the run that was open stays open"
+    assert window.feed.baselines.runs == ()
     window.table.select([CASES[0].case_id])
     qtbot.waitUntil(lambda: seen(window).visible_keys == (CASES[0].case_id,), timeout=10_000)
 

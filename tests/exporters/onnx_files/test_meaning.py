@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper, parser
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.messages import ExportRequest
@@ -18,31 +17,15 @@ from exporters.types import ExportError, TensorSpec, load_reference
 from tests.exporters.support import WorkerProcess
 
 ROWS = 40
-IDS = ("ids", TensorProto.INT64, ["batch", 5])
+IDS = "(int64[batch,5] ids) => (float[] y) { y = Gather(table, ids) }"
 
 
-def _node(op: str, inputs: str, output: str, to: int = 0) -> NodeProto:
-    attributes: dict[str, Any] = {"to": to} if to else {}
-    return helper.make_node(op, inputs.split(), [output], **attributes)
-
-
-def _save(
-    path: Path,
-    nodes: list[NodeProto],
-    inputs: list[tuple],
-    constants: dict[str, object],
-    shape: list[int] | None = None,
-) -> Path:
-    """A graph whose last node gives the output `y`."""
+def _save(path: Path, text: str, constants: dict[str, object] | None = None) -> Path:
+    """A graph of ONNX's text whose last node gives the output `y`."""
+    graph = parser.parse_graph(f"meaning {text}")
     arrays = {"table": np.random.default_rng(0).standard_normal((ROWS, 3)).astype(np.float32)}
-    arrays |= {name: np.asarray(value) for name, value in constants.items()}
-    graph = helper.make_graph(
-        nodes,
-        "meaning",
-        [helper.make_tensor_value_info(*end) for end in inputs],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
-        [numpy_helper.from_array(array, name) for name, array in arrays.items()],
-    )
+    arrays |= {name: np.asarray(value) for name, value in (constants or {}).items()}
+    graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in arrays.items())
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
     onnx.save(onnx.shape_inference.infer_shapes(model), path)
     return path
@@ -53,68 +36,41 @@ def _inputs_of(path: Path) -> dict[str, TensorSpec]:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "constants", "drawn"),
+    ("index", "constants", "drawn"),
     [
-        pytest.param([_node("Gather", "table ids", "y")], {}, (0, 39), id="directly"),
+        pytest.param("i = Identity(ids)", {}, (0, 39), id="directly"),
+        pytest.param("i = Add(ids, c)", {"c": np.int64(2)}, (-2, 37), id="behind an Add"),
+        pytest.param("i = Sub(ids, c)", {"c": np.int64(3)}, (3, 42), id="behind a Sub"),
+        pytest.param("i = Mul(ids, c)", {"c": np.int64(3)}, (0, 13), id="behind a Mul"),
         pytest.param(
-            [_node("Add", "ids c", "i"), _node("Gather", "table i", "y")],
-            {"c": np.int64(2)},
-            (-2, 37),
-            id="behind an Add",
-        ),
-        pytest.param(
-            [_node("Sub", "ids c", "i"), _node("Gather", "table i", "y")],
-            {"c": np.int64(3)},
-            (3, 42),
-            id="behind a Sub",
-        ),
-        pytest.param(
-            [
-                _node("Clip", "ids low high", "i"),
-                _node("Cast", "i", "j", to=TensorProto.INT32),
-                _node("Unsqueeze", "j axes", "k"),
-                _node("Gather", "table k", "y"),
-            ],
+            "a = Clip(ids, low, high) b = Cast <to = 6> (a) i = Unsqueeze(b, axes)",
             {"low": np.int64(0), "high": np.int64(9), "axes": np.array([2])},
             (0, 9),
             id="behind Clip, Cast and Unsqueeze",
         ),
         pytest.param(
-            [_node("Add", "ids offsets", "i"), _node("Gather", "table i", "y")],
+            "i = Add(ids, offsets)",
             {"offsets": np.array([0, 5, 10, 20, 30])},
             (0, 9),
             id="columns with an offset each",
         ),
         pytest.param(
-            [
-                _node("Less", "ids zero", "negative"),
-                _node("Add", "ids rows", "from_the_end"),
-                _node("Where", "negative from_the_end ids", "i"),
-                _node("Gather", "table i", "y"),
-            ],
+            "negative = Less(ids, zero) end = Add(ids, rows) i = Where(negative, end, ids)",
             {"zero": np.int64(0), "rows": np.int64(ROWS)},
             (0, 39),
             id="with negative ones made positive",
-        ),
-        pytest.param(
-            [
-                _node("Mul", "ids three", "i"),
-                _node("Gather", "table i", "y"),
-            ],
-            {"three": np.int64(3)},
-            (0, 13),
-            id="behind a Mul",
         ),
     ],
 )
 def test_ids_are_drawn_from_the_table_that_they_index_wherever_it_lies(
     worker: WorkerProcess,
     tmp_path: Path,
-    nodes: list[NodeProto],
+    index: str,
     constants: dict[str, object],
     drawn: tuple[int, int],
 ) -> None:
-    path = _save(tmp_path / "ids.onnx", nodes, [IDS], constants)
+    text = f"(int64[batch,5] ids) => (float[] y) {{ {index} y = Gather(table, i) }}"
+    path = _save(tmp_path / "ids.onnx", text, constants)
     spec = _inputs_of(path)["ids"]
     assert (spec.low, spec.high) == (drawn[0], drawn[1] + 1)
     model = worker.ask(ExportRequest(str(path), points=({"batch": 400},))).model
@@ -126,12 +82,10 @@ def test_ids_are_drawn_from_the_table_that_they_index_wherever_it_lies(
 
 def test_a_language_models_inputs_are_drawn_by_their_names(tmp_path: Path) -> None:
     names = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
-    inputs = [(name, TensorProto.INT64, ["batch", "sequence"]) for name in names]
-    nodes = [
-        *(_node("Gather", f"table {name}", f"e{place}") for place, name in enumerate(names)),
-        _node("Sum", "e0 e1 e2 e3", "y"),
-    ]
-    specs = _inputs_of(_save(tmp_path / "bert.onnx", nodes, inputs, {}))
+    inputs = ", ".join(f"int64[batch,sequence] {name}" for name in names)
+    nodes = " ".join(f"e{place} = Gather(table, {name})" for place, name in enumerate(names))
+    text = f"({inputs}) => (float[] y) {{ {nodes} y = Sum(e0, e1, e2, e3) }}"
+    specs = _inputs_of(_save(tmp_path / "bert.onnx", text))
     assert (specs["input_ids"].low, specs["input_ids"].high) == (0, ROWS)
     assert (specs["attention_mask"].low, specs["attention_mask"].high) == (1, 2)
     assert (specs["token_type_ids"].low, specs["token_type_ids"].high) == (0, 1)
@@ -139,8 +93,8 @@ def test_a_language_models_inputs_are_drawn_by_their_names(tmp_path: Path) -> No
 
 
 def test_positions_count_up_and_are_told(worker: WorkerProcess, tmp_path: Path) -> None:
-    inputs = [("position_ids", TensorProto.INT64, ["batch", "sequence"])]
-    path = _save(tmp_path / "p.onnx", [_node("Gather", "table position_ids", "y")], inputs, {})
+    text = "(int64[batch,sequence] position_ids) => (float[] y) { y = Gather(table, position_ids) }"
+    path = _save(tmp_path / "p.onnx", text)
     point = {"batch": 2, "sequence": ROWS + 2}
     model = worker.ask(ExportRequest(str(path), points=(point,))).model
     assert model is not None
@@ -151,43 +105,25 @@ def test_positions_count_up_and_are_told(worker: WorkerProcess, tmp_path: Path) 
 
 
 def test_a_mask_of_what_is_padded_hides_nothing(tmp_path: Path) -> None:
-    inputs = [("src_key_padding_mask", TensorProto.BOOL, [1, 4]), ("mask", TensorProto.BOOL, [4])]
-    nodes = [
-        _node("Or", "src_key_padding_mask mask", "m"),
-        _node("Cast", "m", "y", to=TensorProto.FLOAT),
-    ]
-    specs = _inputs_of(_save(tmp_path / "m.onnx", nodes, inputs, {}))
+    text = """(bool[1,4] src_key_padding_mask, bool[4] mask) => (float[] y) {
+        m = Or(src_key_padding_mask, mask)
+        y = Cast <to = 1> (m)
+    }"""
+    specs = _inputs_of(_save(tmp_path / "m.onnx", text))
     assert (specs["src_key_padding_mask"].low, specs["mask"].low) == (0, 1)
 
 
 def _loop(path: Path, name: str = "n") -> Path:
     """y = x doubled as many times as the trip count says."""
-    body = helper.make_graph(
-        [
-            helper.make_node("Identity", ["go"], ["on"]),
-            helper.make_node("Add", ["state", "state"], ["next"]),
-        ],
-        "body",
-        [
-            helper.make_tensor_value_info("i", TensorProto.INT64, []),
-            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("state", TensorProto.FLOAT, [3]),
-        ],
-        [
-            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("next", TensorProto.FLOAT, [3]),
-        ],
+    return _save(
+        path,
+        f"""(int64[1] {name}, bool go_on, float[3] x) => (float[3] y) {{
+        trips = Squeeze({name})
+        y = Loop <body = body (int64 i, bool go, float[3] state) => (bool on, float[3] next) {{
+            on = Identity(go) next = Add(state, state)
+        }}> (trips, go_on, x)
+    }}""",
     )
-    nodes = [
-        helper.make_node("Squeeze", [name], ["trips"]),
-        helper.make_node("Loop", ["trips", "go_on", "x"], ["y"], body=body),
-    ]
-    inputs = [
-        (name, TensorProto.INT64, [1]),
-        ("go_on", TensorProto.BOOL, []),
-        ("x", TensorProto.FLOAT, [3]),
-    ]
-    return _save(path, nodes, inputs, {}, shape=[3])
 
 
 def test_a_loop_runs_at_least_once_and_the_row_says_that_its_count_was_a_guess(
@@ -211,10 +147,11 @@ def test_a_loop_runs_at_least_once_and_the_row_says_that_its_count_was_a_guess(
 
 
 def test_a_range_and_a_shape_are_never_empty(tmp_path: Path) -> None:
-    names = ("start", "limit", "delta")
-    nodes = [_node("Range", " ".join(names), "r"), _node("Cast", "r", "y", to=TensorProto.FLOAT)]
-    inputs: list[tuple] = [(name, TensorProto.INT64, []) for name in names]
-    path = _save(tmp_path / "range.onnx", nodes, inputs, {})
+    text = """(int64 start, int64 limit, int64 delta) => (float[] y) {
+        r = Range(start, limit, delta)
+        y = Cast <to = 1> (r)
+    }"""
+    path = _save(tmp_path / "range.onnx", text)
     values = {name: np.array(spec.low or 0, np.int64) for name, spec in _inputs_of(path).items()}
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     (y,) = session.run(None, values)
@@ -225,7 +162,7 @@ def test_a_range_and_a_shape_are_never_empty(tmp_path: Path) -> None:
 def test_ids_that_a_table_does_not_have_are_refused_in_one_sentence(
     worker: WorkerProcess, tmp_path: Path
 ) -> None:
-    path = _save(tmp_path / "ids.onnx", [_node("Gather", "table ids", "y")], [IDS], {})
+    path = _save(tmp_path / "ids.onnx", IDS)
     file = tmp_path / "mine.npz"
     np.savez(file, ids=np.array([[0, 1, 2, 3, ROWS]]))
     reason = worker.ask(ExportRequest(str(path), inputs=str(file))).reason
@@ -253,7 +190,7 @@ def test_a_range_bounds_a_float_and_packaged_data_gives_way_to_it(
 
 
 def test_a_name_that_is_no_text_is_a_row_with_a_reason(tmp_path: Path) -> None:
-    path = _save(tmp_path / "ids.onnx", [_node("Gather", "table ids", "y")], [IDS], {})
+    path = _save(tmp_path / "ids.onnx", IDS)
     path.write_bytes(path.read_bytes().replace(b"ids", b"i\xff\xfe"))
     with pytest.raises(ExportError, match="an input or output whose name is no text"):
         inspect(path)

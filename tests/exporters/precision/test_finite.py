@@ -38,13 +38,13 @@ def attention(form: str) -> ModelProto:
     """Shares of scores under a mask that the graph holds in this form; row 1 is masked whole."""
     weights: dict[str, np.ndarray] = {"seen": MASK == 0}
     mask_constant = numpy_helper.from_array(MASK)
-    domain = ""
+    held = helper.make_node("Constant", [], ["mask"], value=mask_constant)
     match form:
         case "weight":
             weights["mask"] = MASK
             nodes = []
         case "Constant":
-            nodes = [helper.make_node("Constant", [], ["mask"], value=mask_constant)]
+            nodes = [held]
         case "value_floats":
             weights["shape"] = np.array([2, 3])
             flat = helper.make_node("Constant", [], ["flat"], value_floats=MASK.ravel().tolist())
@@ -56,20 +56,13 @@ def attention(form: str) -> ModelProto:
             nodes = [full, helper.make_node("Where", ["seen", "zero", "full"], ["mask"])]
         case "If":
             weights["yes"] = np.array(True)
-            branches = [
-                helper.make_graph(
-                    [helper.make_node("Constant", [], [name], value=mask_constant)],
-                    name,
-                    [],
-                    [tensor(name, [2, 3])],
-                )
-                for name in ("then", "else")
+            held.output[0] = "held"
+            branch = helper.make_graph([held], "branch", [], [tensor("held", [2, 3])])
+            nodes = [
+                helper.make_node("If", ["yes"], ["mask"], then_branch=branch, else_branch=branch)
             ]
-            attributes = {"then_branch": branches[0], "else_branch": branches[1]}
-            nodes = [helper.make_node("If", ["yes"], ["mask"], **attributes)]
         case "function":
-            domain = "own"
-            nodes = [helper.make_node("Mask", [], ["mask"], domain=domain)]
+            nodes = [helper.make_node("Mask", [], ["mask"], domain="own")]
         case _:
             weights["wide"] = MASK.astype(np.float64)
             nodes = [helper.make_node("Cast", ["wide"], ["mask"], to=TensorProto.FLOAT)]
@@ -78,11 +71,10 @@ def attention(form: str) -> ModelProto:
         helper.make_node("Softmax", ["scores"], ["y"], axis=-1),
     ]
     ends = [tensor("x", [2, 3])], [tensor("y", [2, 3])]
-    proto = graph(nodes, *ends, weights, vendor=domain)
-    if domain:
-        body = [helper.make_node("Constant", [], ["held"], value=mask_constant)]
+    proto = graph(nodes, *ends, weights, vendor="own" if form == "function" else "")
+    if form == "function":
         opsets = [helper.make_opsetid("", 17)]
-        proto.functions.append(helper.make_function(domain, "Mask", [], ["held"], body, opsets))
+        proto.functions.append(helper.make_function("own", "Mask", [], ["mask"], [held], opsets))
     return proto
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -105,15 +104,6 @@ def test_a_machine_with_all_of_it_is_available(
         ("0", "Stand-in GPU"),
         ("1", "Other GPU"),
     ]
-
-
-def test_standard_error_is_taken_from_c_code_and_given_back() -> None:
-    with libraries.standard_error_captured() as error_output:
-        os.write(2, b"from below\n")
-    assert error_output.text == "from below\n"
-    with libraries.standard_error_captured() as outer:
-        error_output.release()
-    assert outer.text == "from below\n"
 
 
 @pytest.mark.parametrize("name", GPU_RUNTIMES)

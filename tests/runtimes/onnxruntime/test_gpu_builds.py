@@ -149,12 +149,3 @@ def test_where_there_is_none_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     state = OrtCpu().availability()
     assert isinstance(state, Unavailable)
     assert state.remedy == "pip install 'graphlap[cpu]'"
-
-
-def test_a_build_for_processors_has_no_gpu_provider(module: Path) -> None:
-    (module / "__init__.py").write_text('__version__ = "1.31.1"\n', "utf-8")
-    (module / "capi" / "libonnxruntime_providers_shared.so").touch()
-    assert not opening.has_provider("cuda")
-    (module / "capi" / "libonnxruntime_providers_cuda.so").touch()
-    assert opening.has_provider("cuda")
-    assert not opening.has_provider("tensorrt")

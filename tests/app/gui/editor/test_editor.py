@@ -179,16 +179,21 @@ def test_a_file_that_cannot_be_read_is_told_before_a_run(
     assert not picker.fault.isVisible()
 
 
+def _open_model(folder: Path, place: int, axis: str) -> Path:
+    import onnx
+
+    path = tiny_model(folder / "open.onnx")
+    model = onnx.load(path)
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.shape.dim[place].dim_param = axis
+    onnx.save(model, path)
+    return path
+
+
 def test_an_open_axis_without_a_size_is_asked_for_before_the_start(
     editor: SweepEditor, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    import onnx
-
-    model = onnx.load(tiny_model(tmp_path / "open.onnx"))
-    for value in (*model.graph.input, *model.graph.output):
-        value.type.tensor_type.shape.dim[1].dim_param = "rows"
-    onnx.save(model, tmp_path / "open.onnx")
-    _drop(editor.grid_form.models.tree, tmp_path / "open.onnx")
+    _drop(editor.grid_form.models.tree, _open_model(tmp_path, 1, "rows"))
     qtbot.waitUntil(lambda: "'rows'" in editor.footer.verdict.text(), timeout=20_000)
     assert "--" not in editor.footer.verdict.text(), "it names a field and no option"
     assert "Other axes" in editor.footer.verdict.text()
@@ -201,13 +206,7 @@ def test_an_open_axis_without_a_size_is_asked_for_before_the_start(
 def test_a_dropped_model_with_an_open_batch_axis_can_be_run_at_once_with_the_assumed_size(
     editor: SweepEditor, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    import onnx
-
-    model = onnx.load(tiny_model(tmp_path / "open.onnx"))
-    for value in (*model.graph.input, *model.graph.output):
-        value.type.tensor_type.shape.dim[0].dim_param = "batch"
-    onnx.save(model, tmp_path / "open.onnx")
-    _drop(editor.grid_form.models.tree, tmp_path / "open.onnx")
+    _drop(editor.grid_form.models.tree, _open_model(tmp_path, 0, "batch"))
     size_label = editor.grid_form.models.assumed
     qtbot.waitUntil(size_label.isVisible, timeout=20_000)
     assert "open.onnx with batch = 1" in size_label.text()
