@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from app.__main__ import main
 from app.cases.case import Case
+from app.cases.errors import DiskError
 from app.cases.round import RECORD, Check, OpenLoop
 from app.cases.telemetry import Disturbance, Interference, Reading
 from app.console.export_formats import FORMATS, check_derived, export
@@ -22,6 +25,7 @@ from app.run_folder.run import Run
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from tests.app.run_folder.runs import CASE, manifest_of, record
+from tests.limits import file_size_limit
 
 HOSTILE = Case(model="a|b\n<script>&amp;`x`[l](u)\x1b[31m.onnx", runtime="fake")
 WAITED = replace(CASE, runtime="fake", axes={"batch": 8})
@@ -173,3 +177,65 @@ def test_each_format_says_which_files_it_wrote(run: Run) -> None:
         paths = made(run, name)
         assert paths
         assert all(path.is_file() and path.is_relative_to(run.path) for path in paths)
+
+
+PRECIOUS = b"precious\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "run"
+    with RunFolder.create(path, manifest_of((CASE,), rounds=1)) as folder:
+        record(folder, CASE, 0, [10.0 + number / 7 for number in range(2000)])
+    return path
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_replaces_a_link_and_never_follows_it(
+    folder: Path, tmp_path: Path, name: str
+) -> None:
+    files = made(read_run(folder), name)
+    for number, file in enumerate(files):
+        victim = tmp_path / f"victim{number}"
+        victim.write_bytes(PRECIOUS)
+        file.unlink()
+        file.symlink_to(victim)
+        file.with_name(f".{file.name}.{os.getpid()}").symlink_to(victim)
+    assert main(["export", "-f", name, str(folder)]) == 0
+    for number, file in enumerate(files):
+        assert (tmp_path / f"victim{number}").read_bytes() == PRECIOUS
+        assert file.is_file()
+        assert not file.is_symlink()
+    assert not list(folder.rglob(f".*.{os.getpid()}"))
+
+
+@pytest.mark.parametrize(("name", "kind"), [("hdr", "hgrm"), ("trace", "trace")])
+def test_a_folder_of_an_export_that_is_a_link_is_refused(
+    folder: Path, tmp_path: Path, name: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (folder / kind).symlink_to(outside)
+    assert main(["export", "-f", name, str(folder)]) == 2
+    assert str(folder / kind) in capsys.readouterr().err
+    assert not list(outside.iterdir())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_disk_that_fills_up_leaves_the_export_before_and_no_part_of_the_new_one(
+    folder: Path, name: str
+) -> None:
+    contents = {file: file.read_bytes() for file in made(read_run(folder), name)}
+    files = set(folder.rglob("*"))
+    with file_size_limit(200), pytest.raises(DiskError):
+        made(read_run(folder), name)
+    assert set(folder.rglob("*")) == files
+    assert {file: file.read_bytes() for file in contents} == contents
+
+
+def test_a_round_with_a_damaged_time_of_its_start_is_exported(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", manifest_of((CASE,), rounds=1)) as folder:
+        record(folder, CASE, 0, [10.0], started_at_utc="yesterday")
+    log, _ = made(read_run(tmp_path / "run"), "hdr")
+    (line,) = [line for line in log.read_text().splitlines() if line.startswith("Tag=")]
+    assert line.split(",")[1] == "0.000"
