@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.cases.objectives import Goal, Target
 from app.cases.units import parse_duration, parse_spread
@@ -22,8 +22,8 @@ from app.plan.settings.setting import (
     seconds_text,
     share,
     share_text,
+    spelled,
 )
-from exporters.types import InvalidValue
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 Count = Annotated[int, Field(ge=1, le=10_000, strict=True)]
@@ -205,6 +205,7 @@ class Measurements(RunLength):
     ] = False
     slo: Annotated[
         str,
+        spelled(lambda text: Target.parse(text) if text else text, "slo"),
         Setting(
             is_capability=True,
             metavar="P=TIME",
@@ -222,6 +223,7 @@ class Measurements(RunLength):
     ] = ""
     tune: Annotated[
         str,
+        spelled(lambda text: Goal.parse(text) if text else text, "tune"),
         Setting(
             is_capability=True,
             metavar="GOAL",
@@ -249,19 +251,3 @@ class Measurements(RunLength):
             absent="as the default's types allow",
         ),
     ] = None
-
-    @field_validator("slo")
-    @classmethod
-    def _known_target(cls, text: str) -> str:
-        try:
-            return str(Target.parse(text)) if text else text
-        except InvalidValue as error:
-            raise error.of("slo") from None
-
-    @field_validator("tune")
-    @classmethod
-    def _known_goal(cls, text: str) -> str:
-        try:
-            return str(Goal.parse(text)) if text else text
-        except InvalidValue as error:
-            raise error.of("tune") from None

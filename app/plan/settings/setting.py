@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
+from pydantic import AfterValidator
+
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import Scenario
 from app.cases.units import MICROSECONDS_NUMBER, UNIT, divided, microseconds, plain, scaled
@@ -156,6 +158,18 @@ def idle_sweep(text: str) -> list[str]:
 
 def _nanoseconds(word: str) -> int:
     return round(Scenario.parse(f"paced:{word.strip()}").gap_us * 1e3)
+
+
+def spelled(parse: Callable[[str], object], key: str) -> AfterValidator:
+    """A text is kept as what it means is written; what means nothing is told with the key."""
+
+    def spell(text: str) -> str:
+        try:
+            return str(parse(text))
+        except InvalidValue as error:
+            raise error.of(key) from None
+
+    return AfterValidator(spell)
 
 
 T = TypeVar("T")

@@ -27,6 +27,7 @@ from app.plan.settings.setting import (
     integer_from,
     loads_library,
     option_text,
+    spelled,
 )
 from exporters.types import PRECISIONS, InvalidValue, Precision
 from runtimes.options import OptionValue
@@ -57,6 +58,11 @@ def _names_library(runtimes: Any) -> bool:
 def _provider_option(options: Any) -> bool:
     """A provider takes any option, the path of a library too."""
     return any(loads_library(key.partition(".")[0]) for key in options)
+
+
+def _batcher(word: str) -> str:
+    """As it is written shortest."""
+    return str(parse_batcher(word) or NO_BATCHER)
 
 
 class Sweep(BaseModel):
@@ -202,7 +208,7 @@ class Sweep(BaseModel):
         ),
     ] = Field(default_factory=dict)
     scenarios: Annotated[
-        tuple[str, ...],
+        tuple[Annotated[str, spelled(Scenario.parse, "scenario")], ...],
         Field(min_length=1),
         Setting(
             flag="--scenario",
@@ -232,7 +238,7 @@ class Sweep(BaseModel):
         ),
     ] = "spin"
     conditions: Annotated[
-        tuple[str, ...],
+        tuple[Annotated[str, spelled(Condition.parse, "condition")], ...],
         Field(min_length=1),
         Setting(
             flag="--condition",
@@ -249,14 +255,12 @@ class Sweep(BaseModel):
         ),
     ] = ("none",)
     batcher: Annotated[
-        tuple[str, ...],
+        tuple[Annotated[str, spelled(_batcher, "batcher")], ...],
         Field(min_length=1),
         Setting(
             metavar="max=N,wait=TIME",
             help="a dynamic batcher (max=8,wait=2ms); repeat to compare several",
-            form=Words(
-                lambda word: str(parse_batcher(word) or NO_BATCHER), repeated=True, unsplit=True
-            ),
+            form=Words(_batcher, repeated=True, unsplit=True),
             group=WORK,
             label="Batcher",
             values="`max=8,wait=2ms`, `none`",
@@ -298,30 +302,6 @@ class Sweep(BaseModel):
                     "options",
                 )
         return flat
-
-    @field_validator("scenarios")
-    @classmethod
-    def _known_scenarios(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            return tuple(str(Scenario.parse(text)) for text in texts)
-        except InvalidValue as error:
-            raise error.of("scenario") from None
-
-    @field_validator("conditions")
-    @classmethod
-    def _known_conditions(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            return tuple(str(Condition.parse(text)) for text in texts)
-        except InvalidValue as error:
-            raise error.of("condition") from None
-
-    @field_validator("batcher")
-    @classmethod
-    def _known_batchers(cls, words: tuple[str, ...]) -> tuple[str, ...]:
-        try:
-            return tuple(str(parse_batcher(word) or NO_BATCHER) for word in words)
-        except InvalidValue as error:
-            raise error.of("batcher") from None
 
 
 IDLE_SWEEP = Setting(
