@@ -13,7 +13,7 @@ import numpy as np
 from app.cases.errors import PlanError
 from app.cases.jobs import AccuracyJob, AccuracyResult, settings_of
 from app.cases.user_files import image_files, needs_pillow, nothing_at, npz_array
-from app.workers.process import is_transient, prepare, reason_of, runtime_of_spec, serve, state_of
+from app.workers.process import is_transient, load_for, reason_of, runtime_of_spec, serve
 from exporters import install_layout
 from exporters.codec import from_json
 from exporters.types import ExportedModel, TensorSpec
@@ -124,10 +124,7 @@ def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:
     runtime = runtime_of_spec(subject.runtime)
     settings = settings_of(subject, job.cache_dir)
     settings = each(runtime, settings)[0]  # what one session computes, any other does too
-    prepare(runtime, settings)
-    state_of(runtime)
-    runtime.refuse(model, model.axes, settings)
-    runtime.load()
+    load_for(runtime, model, settings)
     with closing(runtime.compile(model, model.axes, settings)) as session:
         right = _right_answers(session.lanes[0], model, source, shape, data, tell)
     images = len(data.labels)

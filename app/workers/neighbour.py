@@ -11,7 +11,7 @@ from typing import Any
 from app.cases.round import NeighbourJob, NeighbourResult, Stretch
 from app.cases.scenario import CLOSED_LOOP
 from app.workers.lanes import OneLane
-from app.workers.process import StopRequest, prepare, reason_of, runtime_of_spec, serve, state_of
+from app.workers.process import StopRequest, load_for, reason_of, runtime_of_spec, serve
 from exporters.codec import from_json
 from exporters.types import GraphlapError, axes_key, load_reference
 from runtimes.base import Session
@@ -32,10 +32,7 @@ def _work(values: dict[str, Any], tell: Tell) -> NeighbourResult:
     job = from_json(NeighbourJob, values)
     try:
         runtime = runtime_of_spec(job.runtime)
-        prepare(runtime, job.settings)
-        state_of(runtime)
-        runtime.refuse(job.model, job.model.axes, job.settings)
-        runtime.load()
+        load_for(runtime, job.model, job.settings)
         with closing(runtime.compile(job.model, job.model.axes, job.settings)) as session:
             return NeighbourResult(_stretches(job, session, tell))
     except GraphlapError as error:

@@ -20,7 +20,7 @@ import numpy as np
 
 from app.cases.jobs import Operator, OperatorJob, OperatorTimes, Peak
 from app.workers.peak import peaks_of_host
-from app.workers.process import is_transient, prepare, reason_of, runtime_of_spec, serve, state_of
+from app.workers.process import is_transient, load_for, reason_of, runtime_of_spec, serve
 from exporters import install_layout
 from exporters.codec import from_json
 from exporters.messages import GraphNode, NodeGraph
@@ -214,10 +214,7 @@ def operator_times(request: OperatorJob) -> OperatorTimes:
     model = request.model.at(case.axes)
     runtime = runtime_of_spec(case.runtime)
     settings = each(runtime, settings)[0]  # what one session computes, any other does too
-    prepare(runtime, settings)
-    state_of(runtime)
-    runtime.refuse(model, model.axes, settings)
-    runtime.load()
+    load_for(runtime, model, settings)
     reference = load_reference(model.references[axes_key(model.axes)])
     run_us = None
     with closing(runtime.compile(model, model.axes, settings)) as session:

@@ -8,23 +8,21 @@ must set before numpy loads.
 from __future__ import annotations
 
 import json
-import os
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from app.cases.jobs import Peak
+from app.machine.host_peaks import kept_peak
 from app.machine.placement import usable_cores
 from exporters import install_layout
-from exporters.codec import from_json, to_json
+from exporters.codec import to_json
 
 _PRODUCT_S, _TRIAD_S = 0.4, 0.15
 _SIDE = 512
@@ -62,29 +60,9 @@ def peaks_of_host(threads: int, cache_dir: str) -> HostPeaks | None:
     cache_file = (
         Path(cache_dir, f"peak-{socket.gethostname()}-{threads}.json") if cache_dir else None
     )
-    cached_peaks, busy = _cached_peaks(cache_file), os.getloadavg()[0] > len(usable_cores())
-    if cached_peaks is not None and (busy or not cached_peaks.busy):
-        return cached_peaks
     environment = install_layout.child_environment() | dict.fromkeys(_BLAS_THREADS, str(threads))
-    command = install_layout.command("app.workers.peak", str(threads), *(["busy"] if busy else []))
-    try:
-        process = subprocess.run(command, env=environment, capture_output=True, check=True)
-        peaks = from_json(HostPeaks, json.loads(process.stdout))
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return cached_peaks
-    if cache_file is not None:
-        with suppress(OSError):
-            cache_file.parent.mkdir(parents=True, exist_ok=True)
-            cache_file.write_bytes(process.stdout)
-    return peaks
-
-
-def _cached_peaks(path: Path | None) -> HostPeaks | None:
-    """What was measured before; None if nothing was, or if it can't be read."""
-    try:
-        return from_json(HostPeaks, json.loads(path.read_bytes())) if path else None
-    except (OSError, ValueError):
-        return None
+    command = install_layout.command("app.workers.peak", str(threads))
+    return kept_peak(HostPeaks, cache_file, command, environment)
 
 
 def measure(threads: int, busy: bool) -> HostPeaks:

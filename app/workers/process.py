@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from exporters import install_layout
 from exporters.child_setup import belong_to_parent
 from exporters.codec import object_of, to_json
-from exporters.types import GraphlapError, is_of_system, named
+from exporters.types import ExportedModel, GraphlapError, is_of_system, named
 from runtimes import registry
 from runtimes.base import Available, Runtime, Session, Unavailable
 from runtimes.errors import NotAvailable
@@ -135,6 +135,14 @@ def state_of(runtime: Runtime) -> Available:
 def runtime_of_spec(spec: str) -> Runtime:
     """The runtime of `name[:device][@release]`, whether it is here or not."""
     return registry.load(registry.parse_spec(spec).name)
+
+
+def load_for(runtime: Runtime, model: ExportedModel, settings: Settings) -> None:
+    """Have the engine ready to compile a model; NotAvailable or Unsupported where it can't."""
+    prepare(runtime, settings)
+    state_of(runtime)
+    runtime.refuse(model, model.axes, settings)
+    runtime.load()
 
 
 @contextmanager

@@ -5,12 +5,8 @@ The peak is measured by a process with an engine in it, once for each host, and 
 
 from __future__ import annotations
 
-import json
-import os
 import socket
-import subprocess
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +16,7 @@ from app.cases.objectives import Goal
 from app.comparison.judge import interval_note
 from app.formatting import text
 from app.formatting.case_labels import model_labels
+from app.machine.host_peaks import kept_peak
 from app.machine.installed_runtimes import clock_of, runtime
 from app.machine.placement import usable_cores
 from app.run_folder.run import Run
@@ -27,7 +24,6 @@ from app.stats.verdict import Verdict
 from app.tune.ablation import Step
 from app.tune.space import BATCH, OPTION, PRECISION, RUNTIME, THREADS, Choice
 from exporters import install_layout
-from exporters.codec import CodecError, from_json, to_json
 from exporters.types import ExportedModel
 from runtimes.registry import parse_spec
 
@@ -326,32 +322,8 @@ def peak_of_host(cache_folder: Path) -> Int8Peak | None:
     is quiet. None where no engine that could measure it is installed."""
     threads = len(usable_cores())
     cache_path = cache_folder / f"peak-int8-{socket.gethostname()}-{threads}.json"
-    stored_peak, busy = _read_peak(cache_path), os.getloadavg()[0] > threads
-    if stored_peak is not None and (busy or not stored_peak.busy):
-        return stored_peak
     command = install_layout.command("runtimes.onnxruntime.int8_peak", str(threads))
-    try:
-        process = subprocess.run(
-            command,
-            env=install_layout.child_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=True,
-        )
-        peak = from_json(Int8Peak, {**json.loads(process.stdout), "busy": busy})
-    except (OSError, ValueError, subprocess.SubprocessError, CodecError):
-        return stored_peak
-    with suppress(OSError):
-        cache_path.parent.mkdir(parents=True, exist_ok=True)
-        cache_path.write_text(json.dumps(to_json(peak)), "utf-8")
-    return peak
-
-
-def _read_peak(path: Path) -> Int8Peak | None:
-    try:
-        return from_json(Int8Peak, json.loads(path.read_bytes()))
-    except (OSError, ValueError, CodecError):
-        return None
+    return kept_peak(Int8Peak, cache_path, command, install_layout.child_environment())
 
 
 def _has_peak_share(state: Tuned, answer: TuneAnswer) -> bool:
