@@ -6,7 +6,6 @@ import argparse
 import os
 
 from app.commands.output import add_format, print_document
-from app.formatting.text import counted
 from app.machine import installed_runtimes, release_environments
 from app.plan.settings.setting import parsed, size_in_bytes
 from app.present.document import Cell, Column, Table, names, table
@@ -14,45 +13,30 @@ from app.run_folder import statistics_store
 from exporters import cache
 
 
-def cache_text(freed_bytes: int | None) -> str:
+def cache_table(freed_bytes: int | None) -> Table:
     """What the cache holds; with `freed_bytes` bytes, after it was emptied."""
     info, environments = cache.info(), release_environments.installed()
-    first = "" if freed_bytes is None else f"freed     {_size(freed_bytes)}\n"
-    return (
-        f"{first}cache     {info.path}\n"
-        f"exports   {info.entries:,} in {counted(info.files, 'file')}\n"
-        f"size      {_size(info.size_bytes)} of {_size(cache.default_limit_bytes())}\n"
-        f"in use    {_size(info.in_use_bytes)} by plans that run now\n"
-        f"engines   {_size(cache.part_bytes(installed_runtimes.folder()))} that runtimes compiled,"
-        " not in the size above\n"
-        f"rows      {_size(cache.part_bytes(statistics_store.folder()))} of runs that were read,"
-        " not in the size above\n"
-        f"releases  {_size(cache.part_bytes(release_environments.environments_folder()))} in "
-        f"{counted(len(environments), 'environment')}, not in the size above\n"
-        + "".join(f"          {folder.name}\n" for folder in environments)
+    counts = {"exports": info.entries, "files": info.files, "environments": len(environments)}
+    apart = "not in the size above"
+    sizes = (
+        ("size", info.size_bytes, "of exports"),
+        ("limit", cache.default_limit_bytes(), ""),
+        ("in use", info.in_use_bytes, "by plans that run now"),
+        ("engines", cache.part_bytes(installed_runtimes.folder()), f"compiled, {apart}"),
+        ("rows", cache.part_bytes(statistics_store.folder()), f"of runs that were read, {apart}"),
+        (
+            "releases",
+            cache.part_bytes(release_environments.environments_folder()),
+            f"{', '.join(folder.name for folder in environments) or 'none'}, {apart}",
+        ),
+        *([] if freed_bytes is None else [("freed", freed_bytes, "")]),
     )
-
-
-def cache_table(freed_bytes: int | None) -> Table:
-    """The same with numbers in bytes."""
-    info = cache.info()
-    sizes = {
-        "size": info.size_bytes,
-        "limit": cache.default_limit_bytes(),
-        "in use": info.in_use_bytes,
-        "engines": cache.part_bytes(installed_runtimes.folder()),
-        "rows": cache.part_bytes(statistics_store.folder()),
-        "releases": cache.part_bytes(release_environments.environments_folder()),
-        **({} if freed_bytes is None else {"freed": freed_bytes}),
-    }
-    environments = len(release_environments.installed())
-    counts = {"exports": info.entries, "files": info.files, "environments": environments}
     return table(
-        (*names("what"), Column("value")),
+        (*names("what"), Column("value"), *names("note")),
         [
-            ("folder", str(info.path)),
-            *((name, Cell(f"{count:,}", count)) for name, count in counts.items()),
-            *((name, Cell(_size(size), size, unit="bytes")) for name, size in sizes.items()),
+            ("folder", "", str(info.path)),
+            *((name, Cell(f"{count:,}", count), "") for name, count in counts.items()),
+            *((name, Cell(_size(size), size, unit="bytes"), note) for name, size, note in sizes),
         ],
     )
 
@@ -95,10 +79,7 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
 
 def run_cache(options: argparse.Namespace) -> int:
     """Print what the cache holds, after emptying it if that was asked for."""
-
     if options.limit is not None:
         limit_cache(options.limit, "--limit")
     freed_bytes = clear_cache() if options.action == "clear" else None
-    return print_document(
-        [cache_table(freed_bytes)], options, {"table": lambda: cache_text(freed_bytes)}
-    )
+    return print_document([cache_table(freed_bytes)], options)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from app.cases.errors import PlanError
 from app.commands.output import add_format, print_document
 from app.commands.settings import add_settings
-from app.console.streams import width_of
 from app.machine.placement import listed
 from app.plan.command_line import explicit_settings
 from exporters import install_layout
@@ -23,15 +21,11 @@ def add_models(parser: argparse.ArgumentParser) -> None:
 
 def run_models(options: argparse.Namespace) -> int:
     """Print them."""
-    from app.console.catalogue import as_csv, as_json, as_table, as_text, models_of
+    from app.console.catalogue import as_csv, as_json, models_blocks, models_of
 
     rows = models_of(options.suite)
-    writers = {
-        "table": lambda: as_text(rows, width_of(sys.stdout)),
-        "json": lambda: as_json(rows),
-        "csv": lambda: as_csv(rows),
-    }
-    return print_document([as_table(rows)], options, writers)
+    writers = {"json": lambda: as_json(rows), "csv": lambda: as_csv(rows)}
+    return print_document(models_blocks(rows), options, writers)
 
 
 def add_runtimes(parser: argparse.ArgumentParser) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
-from textwrap import wrap
 
 from app.cases.column import Row, Value
 from app.cases.errors import PlanError, suggestion
@@ -14,7 +12,7 @@ from app.formatting import text
 from app.formatting.text import counted
 from app.machine.installed_runtimes import availability, options_of, runtime
 from app.plan.plan_files import load_suite, suite_names
-from app.present.document import Block, Cell, Column, Paragraph, Table, names, table
+from app.present.document import Block, Cell, Column, Paragraph, names, table
 from app.run_folder.table import to_csv
 from exporters import install_layout
 from exporters.models import catalogue
@@ -23,8 +21,7 @@ from runtimes.base import Available
 from runtimes.options import Option
 from runtimes.registry import parse_spec
 
-_SEPARATOR = "  "
-_TEXT_COLUMNS = ("name", "suite", "parameters", "macs", "axes", "family", "source")
+_COLUMNS = ("name", "suite", "parameters", "macs", "axes", "family", "source")
 """Those that come last go first where there is no room."""
 
 
@@ -44,10 +41,15 @@ def as_csv(rows: Sequence[Row]) -> str:
     return to_csv(rows, list(rows[0])).decode()
 
 
-def as_table(rows: Sequence[Row]) -> Table:
-    """The columns for people as a table of a document."""
-    cells = [[_document_cell(row[name]) for name in _TEXT_COLUMNS] for row in rows]
-    return table((Column(n, is_name=n not in ("parameters", "macs")) for n in _TEXT_COLUMNS), cells)
+def models_blocks(rows: Sequence[Row]) -> tuple[Block, ...]:
+    """The columns for people, and what else can be named."""
+    cells = [[_document_cell(row[name]) for name in _COLUMNS] for row in rows]
+    columns = (
+        Column(name, is_name=name not in ("parameters", "macs"), priority=max(0, place - 3))
+        for place, name in enumerate(_COLUMNS)
+    )
+    hint = f"suites: {', '.join(suite_names())}; runtimes: {', '.join(registry.names())}"
+    return table(columns, cells), Paragraph(f"{counted(len(rows), 'model')}; {hint}")
 
 
 def _document_cell(value: Value) -> Cell:
@@ -78,25 +80,6 @@ def _models(suite: str | None) -> set[str]:
         return {model for sweep in load_suite(suite).sweeps for model in sweep.models}
     suites = sorted({*by_suite, *suite_names()})
     raise PlanError(f"there is no suite called {suite!r}", suggestion(suite, suites))
-
-
-def as_text(rows: Sequence[Row], width: int) -> str:
-    """No wider than `width`. rich alone would take a good part of the time that a list may take."""
-    lines = [_TEXT_COLUMNS, *(tuple(_cell(row[name]) for name in _TEXT_COLUMNS) for row in rows)]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(_TEXT_COLUMNS))]
-    ends = list(accumulate(widths, lambda end, wide: end + len(_SEPARATOR) + wide))
-    column_count = max(1, sum(end <= width for end in ends))
-    table = [
-        _SEPARATOR.join(
-            cell.ljust(w) for cell, w in zip(line[:column_count], widths, strict=False)
-        ).rstrip()
-        for line in lines
-    ]
-    hint = f"suites: {', '.join(suite_names())}; runtimes: {', '.join(registry.names())}"
-    footer = wrap(f"{counted(len(rows), 'model')}; {hint}", width, break_on_hyphens=False)
-    if hidden_columns := _TEXT_COLUMNS[column_count:]:
-        footer.append(f"-f csv has {' and '.join(hidden_columns)} too")
-    return "\n".join([*table, "", *footer]) + "\n"
 
 
 def _cell(value: Value) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.commands.cache import cache_text, clear_cache
+from app.commands.cache import cache_table, clear_cache
 from app.console.doctor import doctor, probe_all
 from app.console.doctor import permissions as told_here
 from app.console.streams import ERROR_FILE, take_error_file
@@ -217,6 +217,10 @@ def small_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def told_of_cache(freed_bytes: int | None) -> str:
+    return re.sub(" +", " ", as_text([cache_table(freed_bytes)], WIDE))
+
+
 def release(small_cache: Path) -> None:
     """As if the process that needs the export had ended."""
     for lease in (small_cache / "leases").iterdir():
@@ -225,17 +229,17 @@ def release(small_cache: Path) -> None:
 
 def test_engines_are_told_beside_the_exports_and_cleared_with_them(small_cache: Path) -> None:
     release(small_cache)
-    text_before = cache_text(None)
-    assert "engines   5.0 MiB" in text_before
-    assert "exports   1 in 1 file\n" in text_before
-    text = cache_text(clear_cache())
-    assert "freed     8.0 MiB" in text
-    assert "exports   0 in 0 files" in text
+    text_before = told_of_cache(None)
+    assert "engines 5.0 MiB" in text_before
+    assert "exports 1\nfiles 1\n" in text_before
+    text = told_of_cache(clear_cache())
+    assert "freed 8.0 MiB" in text
+    assert "exports 0\nfiles 0\n" in text
     assert not (small_cache / "engines").exists()
 
 
 def test_while_a_plan_runs_no_engine_is_taken_from_it(small_cache: Path) -> None:
-    assert "freed     0.0 MiB" in cache_text(clear_cache())
+    assert "freed 0.0 MiB" in told_of_cache(clear_cache())
     assert (small_cache / "engines" / "tensorrt" / "kept.engine").exists()
     environment = small_cache / "environments" / "onnxruntime-1.20"
     environment.mkdir(parents=True)
@@ -250,8 +254,9 @@ def test_environments_of_releases_are_listed_and_cleared_with_them(small_cache: 
     environment.mkdir(parents=True)
     (environment / PINNED).write_bytes(bytes(2 * 2**20))
     (small_cache / "environments" / ".aside-x").mkdir()
-    text_before = cache_text(None)
-    assert "2.0 MiB in 1 environment," in text_before and "onnxruntime-1.20\n" in text_before
+    text_before = told_of_cache(None)
+    assert "environments 1\n" in text_before
+    assert "releases 2.0 MiB onnxruntime-1.20, not in" in text_before
     clear_cache()
     assert not environment.exists()
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.console.catalogue import as_text, models_of
+from app.console.catalogue import models_blocks, models_of
 from app.console.streams import DEFAULT_WIDTH, ResilientStream, width_of
+from app.present.terminal import as_text
 from app.run_folder.folder import RunFolder
 from tests.app.run_folder.resealed import reseal_manifest
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
@@ -256,7 +257,7 @@ def test_a_pipe_takes_80_columns_unless_it_is_told_otherwise(
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_the_list_fits_and_says_where_the_rest_of_it_is(width: int) -> None:
-    text = as_text(models_of(None), width)
+    text = as_text(models_blocks(models_of(None)), width)
     assert max(map(len, text.splitlines())) <= width
     assert text.startswith("name")
-    assert ("-f csv has" in text) == ("source" not in text.splitlines()[0])
+    assert ("no room for" in text) == ("source" not in text.splitlines()[0])

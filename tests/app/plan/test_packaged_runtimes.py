@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import PlanError
-from app.console.catalogue import as_text, models_of
+from app.console.catalogue import models_blocks, models_of
 from app.console.doctor import doctor
 from app.machine.environment import installed_versions
 from app.machine.installed_runtimes import asked, available_names
@@ -47,7 +47,7 @@ def planned(*runtimes: str) -> list[str]:
 
 def test_a_plan_names_them_and_lists_have_them() -> None:
     assert planned("sound", "torn", "fake") == ["sound", "torn", "fake"]
-    assert "sound" in as_text(models_of(None), 80)
+    assert "sound" in terminal.as_text(models_blocks(models_of(None)), 80)
 
 
 def test_a_sweep_that_names_no_runtime_has_all_that_are_here() -> None:
