@@ -60,8 +60,3 @@ def pairs_in(cell: Value) -> dict[str, str]:
     """The values by name of such a cell."""
     pairs = (pair.partition("=") for pair in str(cell or "").split(";"))
     return {name: value for name, _, value in pairs if name}
-
-
-def are_equal(first: Value, second: Value) -> bool:
-    """Whether two cells hold the same; one that is no number is the same as another such."""
-    return first == second or (first != first and second != second)
