@@ -45,28 +45,30 @@ def script_at(folder: Path) -> Path:
     return file
 
 
-def test_a_program_that_the_shell_finds_goes_by_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = script_at(tmp_path / "bin")
-    monkeypatch.setattr(sys, "argv", [str(file)])
-    monkeypatch.setenv("PATH", str(file.parent))
-    assert program() == ("graphlap",)
-
-
-def test_one_of_an_environment_goes_by_its_path_from_the_folder_of_the_shell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("place", "searched", "folder", "expected"),
+    [
+        ("bin", "bin", "elsewhere", "graphlap"),
+        ("work/.venv/bin", "elsewhere", "work", ".venv/bin/graphlap"),
+        ("here", "", "here", "./graphlap"),
+    ],
+)
+def test_a_program_goes_by_what_a_shell_in_that_folder_calls_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+    searched: str,
+    folder: str,
+    expected: str,
 ) -> None:
     script_at(tmp_path / "elsewhere")
-    file = script_at(tmp_path / "work" / ".venv" / "bin")
-    monkeypatch.setattr(sys, "argv", [str(file)])
-    monkeypatch.setenv("PATH", str(tmp_path / "elsewhere"))
-    monkeypatch.chdir(tmp_path / "work")
-    assert program() == (".venv/bin/graphlap",)
-    monkeypatch.chdir(tmp_path)
-    assert program(shell_folder=tmp_path / "work") == (".venv/bin/graphlap",), (
-        "the run changed its folder"
-    )
+    monkeypatch.setattr(sys, "argv", [str(script_at(tmp_path / place))])
+    monkeypatch.setenv("PATH", str(tmp_path / searched) if searched else "")
+    monkeypatch.chdir(tmp_path / folder)
+    assert program() == (expected,)
+    if place != "here":
+        monkeypatch.chdir(tmp_path)
+        assert program(shell_folder=tmp_path / folder) == (expected,), "the run changed its folder"
 
 
 def test_the_module_is_started_by_its_interpreter(
@@ -94,16 +96,6 @@ def test_the_module_goes_by_its_script_where_the_shell_finds_that(
     script_at(tmp_path / "other" / "bin")
     monkeypatch.setenv("PATH", str(tmp_path / "other" / "bin"))
     assert program()[-2:] == ("-m", "app")
-
-
-def test_a_program_in_the_current_folder_is_not_looked_for_in_the_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = script_at(tmp_path / "here")
-    monkeypatch.setattr(sys, "argv", [str(file)])
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.chdir(tmp_path / "here")
-    assert program() == ("./graphlap",)
 
 
 def test_words_are_quoted_and_other_programs_get_the_usual_ones(

@@ -21,3 +21,8 @@ def samples(tmp_path: Path) -> Path:
     folder = tmp_path / "samples"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))

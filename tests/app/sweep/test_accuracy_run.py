@@ -19,7 +19,6 @@ ECHO = ("--headless", "--models", "echo.onnx")
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     write_echo_graph(tmp_path / "echo.onnx")
     write_arrays(tmp_path / "data.npz", 100, wrong=25)

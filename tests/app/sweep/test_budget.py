@@ -53,11 +53,9 @@ def test_a_round_is_begun_if_it_is_likely_to_end_in_time(clock: Clock) -> None:
     assert budget.left_s == 0.0
 
 
-def test_a_command_that_took_its_budget_to_start_begins_no_round(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_that_took_its_budget_to_start_begins_no_round(tmp_path: Path) -> None:
     start_s = time.monotonic() - 100.0
-    code, _ = run_of(tmp_path, monkeypatch, start_s=start_s, budget_s=50.0)
+    code, _ = run_of(tmp_path, start_s=start_s, budget_s=50.0)
     assert code == 1
     assert statuses(tmp_path) == {"not_run"}
 
@@ -89,12 +87,10 @@ def test_rounds_leave_time_to_what_comes_after_them(clock: Clock) -> None:
 
 def run_of(
     folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
     start_s: float | None = None,
     **values: object,
 ) -> tuple[int, str]:
     """Exit code and what is printed of eight cases of about a second a round."""
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
     grid = {
         "models": [str(write_add_graph(folder / "add.onnx"))],
         "runtimes": ["fake"],
@@ -107,10 +103,8 @@ def run_of(
 
 
 @pytest.mark.alone
-def test_every_case_has_its_first_round_before_any_has_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, out = run_of(tmp_path, monkeypatch, rounds=50, budget_s=8)
+def test_every_case_has_its_first_round_before_any_has_more(tmp_path: Path) -> None:
+    code, out = run_of(tmp_path, rounds=50, budget_s=8)
     counts = {len(rounds) for rounds in read_run(tmp_path / "run").rounds.values()}
     assert len(read_run(tmp_path / "run").rounds) == 4
     assert max(counts) - min(counts) <= 1
@@ -230,10 +224,7 @@ def test_a_simulation_has_the_least_rounds(tmp_path: Path) -> None:
 
 
 @MARK_PRECISE
-def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(tmp_path: Path) -> None:
     graph = str(write_add_graph(tmp_path / "add.onnx"))
     plan = plan_of(graph, precise={"p50": 0.9}, rounds=7)
     with create_run(plan.model_copy(update={"budget_s": 0.01}), tmp_path / "run") as folder:

@@ -26,11 +26,6 @@ from tests.app.sweep.sweeps import write_add_graph
 pytestmark = pytest.mark.usefixtures("brief")
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-
-
 def events_of(folder: Path, grid: dict[str, object], **plan: object) -> Iterator[Event]:
     """Those of a sweep of the graph that adds 1, whose run folder is `folder / "run"`."""
     graph = folder / "add.onnx"

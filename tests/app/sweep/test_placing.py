@@ -66,11 +66,6 @@ def run(
     return row
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-
-
 def test_a_row_says_where_it_was_measured(tmp_path: Path) -> None:
     row = run(tmp_path, str(LAST))
     assert (row["status"], row["cores"], row["scheduler"]) == ("ok", str(LAST), "other")

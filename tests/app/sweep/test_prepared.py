@@ -55,11 +55,8 @@ def test_a_prepared_worker_that_died_is_replaced() -> None:
 
 
 @pytest.mark.usefixtures("brief")
-def test_the_next_worker_starts_between_rounds_and_never_beside_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_worker_starts_between_rounds_and_never_beside_one(tmp_path: Path) -> None:
     """It takes time of the cores, which a round has to itself."""
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
     workers: list[WorkerChannel] = []
 
     class Watched(ThisMachine):

@@ -30,11 +30,6 @@ def build():
 """
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-
-
 def measured(folder: RunFolder) -> int:
     with folder:
         return measure(folder, out=io.StringIO(), log=io.StringIO())

@@ -20,11 +20,6 @@ from tests.app.sweep.sweeps import write_add_graph
 pytestmark = pytest.mark.usefixtures("brief")
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-
-
 def measure(folder: RunFolder, begun_s: float | None = None) -> float:
     """All that the folder lacks; returns the seconds from `begun_s` to the end."""
     begun_s = time.monotonic() if begun_s is None else begun_s

@@ -54,11 +54,6 @@ def build():
 """
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-
-
 def exported(
     works: list[ExportWork],
     place: ThisMachine | None = None,

@@ -36,8 +36,7 @@ def test_a_repeated_reference_has_its_entries_in_turn(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+def samples(tmp_path: Path) -> Path:
     folder = tmp_path / "run" / "samples"
     folder.mkdir(parents=True)
     return folder

@@ -270,10 +270,7 @@ def moving(counter: Path) -> Iterator[None]:
 
 
 @pytest.mark.alone
-def test_the_energy_of_a_round_is_in_its_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+def test_the_energy_of_a_round_is_in_its_row(tmp_path: Path) -> None:
     graph = write_add_graph(tmp_path / "add.onnx")
     folder = package(tmp_path / "powercap", 0, 0, span_uj=10**12)
     grid = Sweep(models=(str(graph),), runtimes=("fake",), options={"fake.latency_us": (1000.0,)})
