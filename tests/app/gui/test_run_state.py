@@ -20,7 +20,6 @@ from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from app.insights.quality import quality_of
 from app.insights.rules import find_insights
-from app.plan.plan import Plan, parse_plan
 from app.plot_data.series import variants
 from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.table import write_tables
@@ -54,34 +53,6 @@ def test_a_killed_process_is_shown_as_interrupted_and_resumed_as_running(
     qtbot.waitUntil(lambda: phase.text() == "measuring", timeout=TIMEOUT_MS)
     window.actions_by_key["stop"].trigger()
     qtbot.waitUntil(lambda: window.progress.word.text() == "STOPPED", timeout=TIMEOUT_MS)
-
-
-RUN_EXTRAS_TIMEOUT_MS = 90_000
-
-
-def _measure(window: MainWindow, qtbot: QtBot, plan: Plan) -> Path:
-    window.control.run(plan)
-    folder = window.control.folder
-    assert folder is not None
-    qtbot.waitUntil(lambda: window.control.state == "idle", timeout=RUN_EXTRAS_TIMEOUT_MS)
-    return folder
-
-
-@pytest.mark.rare
-def test_operator_times_of_a_real_run_are_shown(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    model = tiny_model(tmp_path / "tiny.onnx")
-    sweep = {"models": [str(model)], "runtimes": ["ort-cpu"]}
-    plan = parse_plan({"rounds": 1, "profile_ops": True, "sweeps": [sweep]}, "test")
-    folder = _measure(window, qtbot, plan)
-    window.frame.show_key("operators")
-    view = window.views.by_key["operators"]
-    qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
-    nodes, operators = view.table()[1], read_run(folder).operators
-    assert [row[1] for row in nodes] == ["Relu"]
-    assert nodes[0][3] == pytest.approx(1.0), "one operator takes all of the time"
-    assert len(operators) == 1
 
 
 def test_a_sequence_axis_that_only_one_model_has_splits_no_column() -> None:

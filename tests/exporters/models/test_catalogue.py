@@ -100,6 +100,21 @@ def test_the_network_exports_with_a_symbolic_batch(worker: WorkerProcess, name: 
     assert_batch_is_symbolic_and_right(worker, name, batches=(2,))
 
 
+ROWS_OF_FOUR = [
+    pytest.param(one.name, marks=[pytest.mark.rare] if place % 4 else [])
+    for suite in ("layers", "cells")
+    for place, one in enumerate(catalogue.by_suite()[suite])
+]
+
+
+@pytest.mark.parametrize("name", ROWS_OF_FOUR)
+def test_every_layer_and_cell_exports_with_a_symbolic_batch(
+    worker: WorkerProcess, name: str
+) -> None:
+    """One of each row of four; the others are `make soak`'s."""
+    assert_batch_is_symbolic_and_right(worker, name)
+
+
 PRINT_WEIGHTS = """
 import hashlib, torch
 from exporters.models.catalogue import find

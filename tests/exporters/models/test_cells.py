@@ -13,9 +13,6 @@ from exporters.inputs import seeded_inputs
 from exporters.models.catalogue import by_suite, find
 from exporters.pytorch.counts import parameter_counts
 from exporters.pytorch.module import build
-from exporters.types import Definition
-from tests.exporters.support import WorkerProcess, assert_batch_is_symbolic_and_right
-from tests.seldom import seldom_but
 
 DEFINITIONS = by_suite()["cells"]
 
@@ -74,10 +71,6 @@ def _identity_block(filters: int) -> int:
 
 
 # Name, output without the batch, weights with every norm's four vectors; from the drawings.
-QUICK = (
-    *("skip_concat_2", "skip_add_2", "resnet_conv_block_64", "resnet_identity_block_64"),
-    *("densenet_block_2d_32", "inception_reduced_2d", "mobilenet_block_32", "classifier_globalavg"),
-)
 DRAWN = [
     ("skip_concat_2", (64, 32, 32), _conv(32, 32, 9, True)),
     ("skip_add_2", (32, 32, 32), _conv(32, 32, 9, True)),
@@ -159,10 +152,3 @@ def test_the_classifiers_pool_then_multiply() -> None:
         assert isinstance(linear, nn.Linear)
         weight, bias = linear.weight.detach().numpy(), linear.bias.detach().numpy()
         np.testing.assert_allclose(y, blocks.reshape(2, -1) @ weight.T + bias, atol=1e-5)
-
-
-@pytest.mark.parametrize("definition", seldom_but(QUICK, DEFINITIONS, lambda one: one.name))
-def test_every_cell_exports_with_a_symbolic_batch(
-    worker: WorkerProcess, definition: Definition
-) -> None:
-    assert_batch_is_symbolic_and_right(worker, definition.name)

@@ -15,8 +15,6 @@ from torch import nn
 from exporters.inputs import seeded_inputs
 from exporters.models.catalogue import by_suite, find
 from exporters.pytorch.module import build
-from exporters.types import Definition
-from tests.exporters.support import WorkerProcess, assert_batch_is_symbolic_and_right
 
 DEFINITIONS = by_suite()["layers"]
 
@@ -169,17 +167,3 @@ def test_paddings(name: str) -> None:
         assert np.array_equal(
             y, np.pad(x, widths, mode="reflect" if kind == "reflect" else "symmetric")
         )
-
-
-@pytest.mark.parametrize(
-    "definition",
-    [
-        pytest.param(one, id=one.name, marks=[pytest.mark.rare] if place % 4 else [])
-        for place, one in enumerate(DEFINITIONS)
-    ],
-)
-def test_every_layer_exports_with_a_symbolic_batch(
-    worker: WorkerProcess, definition: Definition
-) -> None:
-    """One of each row of four; the others are `make soak`'s."""
-    assert_batch_is_symbolic_and_right(worker, definition.name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,13 +15,13 @@ import pytest
 from app.contract.graphs import constant, node, weights
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import codes
-from exporters.types import ExportedModel, Reference, TensorSpec
+from exporters.types import ExportedModel, TensorSpec
 from runtimes.base import Session
-from runtimes.errors import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.errors import OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.onnxruntime.session import DIRECT_CALL, PUBLIC_CALL, timed_call
 from runtimes.options import Settings
-from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees
+from tests.runtimes.contract import ONE_THREAD, RuntimeContract
 from tests.runtimes.graphs import Graphs, vector
 
 IN_PYTHON = Settings(threads=1, options={"call": "python"})
@@ -66,30 +65,6 @@ def test_a_file_newer_than_the_engine_is_unsupported(
     fault = refusal(model)
     assert isinstance(fault, Unsupported)
     assert "999" in fault.cause
-
-
-def test_a_graph_whose_shapes_do_not_fit_is_a_compile_fault_that_names_the_node(
-    graphs: Graphs,
-) -> None:
-    nodes = [node("MatMul", ["x", "w"], ["y"])]
-    model = graphs.save(
-        "misfit", nodes, [vector("x")], [vector("y")], [constant("w", weights(5, 4))]
-    )
-    fault = refusal(model)
-    assert isinstance(fault, CompileFault)
-    assert "y_node" in fault.cause
-
-
-def test_a_file_that_is_no_onnx_truncated_or_gone_is_a_compile_fault(graphs: Graphs) -> None:
-    model = graphs.save("damaged", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
-    whole = Path(model.path).read_bytes()
-    for content in (b"hello world", whole[: len(whole) // 2]):
-        Path(model.path).write_bytes(content)
-        assert isinstance(refusal(model), CompileFault)
-    with pytest.raises(CompileFault):
-        opened(model, Settings(precision="int8"))
-    Path(model.path).unlink()
-    assert isinstance(refusal(model), CompileFault)
 
 
 def test_missing_external_data_is_a_compile_fault_that_names_the_file(graphs: Graphs) -> None:
@@ -166,24 +141,6 @@ def test_texts_have_no_call_in_c(graphs: Graphs, options: dict[str, str]) -> Non
     model = graphs.save("text", [node("Identity", ["x"], ["y"])], text[:1], text[1:])
     with pytest.raises(Unsupported), opened(model, Settings(options=options)):
         pass
-
-
-def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(graphs: Graphs) -> None:
-    x = np.array([0, 5, 0, 7], np.float32)
-    reference = Reference({"x": x}, {"y": np.array([[1, 3]])})
-    model = graphs.save(
-        "nonzero", [node("NonZero", ["x"], ["y"])], [vector("x")], [vector("y", "int64", 1, "n")]
-    )
-    with opened(model) as session:
-        lane = session.lanes[0]
-        assert "allocated by the engine" in session.execution.call_path
-        lane.bind(reference.inputs)
-        lane.run()
-        assert agrees(lane.outputs(), reference)
-        lane.poison()
-        assert not agrees(lane.outputs(), reference)
-        lane.run()
-        assert agrees(lane.outputs(), reference)
 
 
 def test_the_timed_call_is_the_c_binding_or_says_that_it_is_not(graphs: Graphs) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from app.contract.graphs import constant, node, weights
+from app.contract.graphs import constant, node
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import codes, diagnostic
 from exporters.types import ExportedModel, Reference, TensorSpec
@@ -47,25 +47,6 @@ def refusal(model: ExportedModel, **axes: int) -> RuntimeFault:
     return exc_info.value
 
 
-def test_an_operator_that_it_does_not_know_is_unsupported_and_named(graphs: Graphs) -> None:
-    for name, domain in (("ov_unknown", ""), ("ov_custom", "com.microsoft")):
-        nodes = [node("Teleport", ["x"], ["y"], domain=domain)]
-        fault = refusal(graphs.save(name, nodes, [vector("x")], [vector("y")]))
-        assert isinstance(fault, Unsupported)
-        assert "Teleport" in fault.cause
-
-
-def test_a_graph_whose_shapes_do_not_fit_is_a_compile_fault_that_names_the_node(
-    graphs: Graphs,
-) -> None:
-    w = constant("w", weights(5, 4))
-    nodes = [node("MatMul", ["x", "w"], ["y"])]
-    fault = refusal(graphs.save("ov_misfit", nodes, [vector("x")], [vector("y")], [w]))
-    assert isinstance(fault, CompileFault)
-    assert "'y'" in fault.cause
-    assert "Incompatible" in fault.cause
-
-
 def test_what_fails_in_a_step_of_its_own_names_the_step_and_the_node(graphs: Graphs) -> None:
     """An Add that has a constant quantised, as OpenVINO 2026.4 can't take it."""
     weight = [constant("s", np.array(0.1, np.float32)), constant("z", np.array(0, np.uint8))]
@@ -91,33 +72,6 @@ def test_what_fails_in_a_step_of_its_own_names_the_step_and_the_node(graphs: Gra
     fault = refusal(graphs.save("ov_pass", nodes, *ends, weight, axes={"batch": 2}), batch=2)
     assert isinstance(fault, CompileFault)
     assert "in its own AddTransformation at node 'sum_node' (index '0' out of range)" in fault.cause
-
-
-def test_a_file_that_is_no_onnx_or_gone_is_a_compile_fault(graphs: Graphs) -> None:
-    model = graphs.save("ov_damaged", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
-    Path(model.path).write_bytes(b"hello world")
-    assert isinstance(refusal(model), CompileFault)
-    Path(model.path).unlink()
-    assert isinstance(refusal(model), CompileFault)
-
-
-def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(graphs: Graphs) -> None:
-    x = np.array([0, 5, 0, 7], np.float32)
-    reference = Reference({"x": x}, {"y": np.array([[1, 3]])})
-    model = graphs.save(
-        "ov_nonzero", [node("NonZero", ["x"], ["y"])], [vector("x")], [vector("y", "int64", 1, "n")]
-    )
-    with opened(model) as session:
-        lane = session.lanes[0]
-        assert "allocated by the engine" in session.execution.call_path
-        lane.bind(reference.inputs)
-        lane.run()
-        assert agrees(lane.outputs(), reference)
-        lane.poison()
-        assert not agrees(lane.outputs(), reference)
-        lane.bind({"x": np.zeros(4, np.float32)})
-        lane.run()
-        assert lane.outputs()["y"].shape == (1, 0)
 
 
 @pytest.mark.parametrize("kind", ["float32", "int64"])

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QByteArray, QSettings
-from PySide6.QtGui import QFont, QFontInfo, QFontMetricsF, QGuiApplication
+from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.errors import ErrorHooks, show_error
 from app.gui.look.preferences import Preferences
-from app.gui.look.style_sheet import FAMILY, SIZES, apply_theme, font, points, prepare_application
+from app.gui.look.style_sheet import FAMILY, SIZES, apply_theme, points, prepare_application
 from exporters.types import GraphlapError
 from tests.checkout import ROOT as CHECKOUT
 
@@ -56,18 +56,6 @@ def test_damaged_values_count_as_not_there(tmp_path: Path) -> None:
     assert preferences.theme == "light"
     assert preferences.recent_runs() == ()
     assert preferences.layout("measure").isEmpty()
-
-
-def test_the_bundled_typeface_has_figures_of_one_width(qapp: QApplication) -> None:
-    prepare_application()
-    apply_theme("light")
-    for bold in (False, True):
-        typeface = font("body", bold=bold)
-        assert QFontInfo(typeface).family() == FAMILY
-        widths = {
-            round(QFontMetricsF(typeface).horizontalAdvance(figure), 3) for figure in "0123456789"
-        }
-        assert len(widths) == 1
 
 
 _START = """

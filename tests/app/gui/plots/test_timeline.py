@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -63,24 +62,6 @@ def test_an_envelope_that_follows_equals_one_of_the_whole() -> None:
     shapes = Envelope(SERVICE)
     shapes.follow(rows)
     assert shapes.warmup_end_s == whole.warmup_end_s, "first runs of shapes are not measured yet"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is held of a file")
-def test_a_long_round_that_is_shown_late_does_not_stay_in_memory(tmp_path: Path) -> None:
-    """Of twenty million samples three hundred megabytes did."""
-    path = tmp_path / "round.bin"
-    records(latencies_ns(20.0, 900_000, 1)).tofile(path)
-    rows = np.memmap(path, RECORD, "r")
-    Envelope(SERVICE).follow(rows)
-    assert _held_bytes(path) < rows.nbytes / 3
-
-
-def _held_bytes(path: Path) -> int:
-    """How much of a mapped file is in this process' memory."""
-    lines = Path("/proc/self/smaps").read_text().splitlines()
-    (line_index,) = (number for number, line in enumerate(lines) if line.endswith(str(path)))
-    rss = next(line for line in lines[line_index:] if line.startswith("Rss:"))
-    return int(rss.split()[1]) * 1024
 
 
 def test_one_slow_sample_among_a_million_is_drawn(qtbot: QtBot) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import re
 from pathlib import Path
 
@@ -13,8 +12,7 @@ import pytest
 from exporters.models.definitions import DEFINITIONS
 from runtimes import fpga
 from runtimes.errors import Unsupported
-from runtimes.fpga.card.compiler import compile_graph
-from runtimes.fpga.card.timing import fidelity, latency_us
+from runtimes.fpga.card.timing import fidelity
 from runtimes.fpga.cards import card_keys, load_card
 from tests.checkout import ROOT
 from tests.runtimes.fpga import predictions
@@ -99,15 +97,6 @@ def test_the_readme_shows_these_very_figures(predicted: list[Predicted]) -> None
     page = (ROOT / "runtimes/fpga/README.md").read_text("utf-8")
     assert table(predicted) in page
     assert fits_table(predicted) in page
-
-
-@pytest.mark.parametrize("row", [row for row in ROWS if row.fits], ids=label)
-def test_a_name_changes_nothing(row: Row) -> None:
-    card = load_card(row.card.lower())
-    renamed_program = compile_graph(row.builder(name=row.model).graph(), card, row.release)
-    other = compile_graph(row.builder(name="anything else").graph(), card, row.release)
-    for idle_us in (0.0, math.inf):
-        assert latency_us(renamed_program, idle_us) == latency_us(other, idle_us)
 
 
 def test_no_model_is_named_in_code_or_cards() -> None:

@@ -1,0 +1,78 @@
+"""The engines on the CPU tell one bad graph from another, in one line with a remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.contract.graphs import constant, node, weights
+from exporters.types import ExportedModel, Reference
+from runtimes.errors import CompileFault, RuntimeFault, Unsupported
+from runtimes.registry import load
+from tests.runtimes.contract import ONE_THREAD, agrees
+from tests.runtimes.graphs import Graphs, vector
+
+pytestmark = pytest.mark.parametrize("name", ["ort-cpu", "openvino-cpu"])
+
+
+def refusal(name: str, model: ExportedModel) -> RuntimeFault:
+    with pytest.raises(RuntimeFault) as exc_info:
+        load(name).compile(model, {}, ONE_THREAD)
+    assert exc_info.value.remedy
+    text = str(exc_info.value)
+    assert "\n" not in text and ".cpp" not in text and "onnxruntime_src" not in text
+    return exc_info.value
+
+
+@pytest.mark.parametrize("domain", ["", "com.microsoft"])
+def test_an_operator_that_nobody_knows_is_unsupported_and_named(
+    graphs: Graphs, name: str, domain: str
+) -> None:
+    nodes = [node("Teleport", ["x"], ["y"], domain=domain)]
+    fault = refusal(name, graphs.save("unknown", nodes, [vector("x")], [vector("y")]))
+    assert isinstance(fault, Unsupported)
+    assert "Teleport" in fault.cause
+
+
+def test_a_graph_whose_shapes_do_not_fit_is_a_compile_fault_that_names_the_node(
+    graphs: Graphs, name: str
+) -> None:
+    w = constant("w", weights(5, 4))
+    nodes = [node("MatMul", ["x", "w"], ["y"])]
+    fault = refusal(name, graphs.save("misfit", nodes, [vector("x")], [vector("y")], [w]))
+    assert isinstance(fault, CompileFault)
+    assert "y_node" in fault.cause or "'y'" in fault.cause
+
+
+def test_a_file_that_is_no_onnx_truncated_or_gone_is_a_compile_fault(
+    graphs: Graphs, name: str
+) -> None:
+    model = graphs.save("damaged", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")])
+    whole = Path(model.path).read_bytes()
+    for content in (b"hello world", whole[: len(whole) // 2]):
+        Path(model.path).write_bytes(content)
+        assert isinstance(refusal(name, model), CompileFault)
+    Path(model.path).unlink()
+    assert isinstance(refusal(name, model), CompileFault)
+
+
+def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(
+    graphs: Graphs, name: str
+) -> None:
+    ends = [vector("x")], [vector("y", "int64", 1, "n")]
+    model = graphs.save("nonzero", [node("NonZero", ["x"], ["y"])], *ends)
+    x = np.array([0, 5, 0, 7], np.float32)
+    reference = Reference({"x": x}, {"y": np.array([[1, 3]])})
+    with load(name).compile(model, {}, ONE_THREAD) as session:
+        lane = session.lanes[0]
+        assert "allocated by the engine" in session.execution.call_path
+        lane.bind(reference.inputs)
+        lane.run()
+        assert agrees(lane.outputs(), reference)
+        lane.poison()
+        assert not agrees(lane.outputs(), reference)
+        lane.bind({"x": np.zeros(4, np.float32)})
+        lane.run()
+        assert lane.outputs()["y"].shape == (1, 0)
