@@ -67,6 +67,10 @@ _COMMAND = re.compile(r"pip install \S+|sudo [\w-]+ \S+( [^\s-]\S*)?")
 """What is pasted, and therefore stays on one line."""
 
 
+def _commands(text: str) -> Iterator[str]:
+    yield from (command[0] for command in _COMMAND.finditer(text))
+
+
 def _words(text: str) -> Iterator[str]:
     """A command is one of them."""
     kept = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), text)
@@ -166,11 +170,14 @@ def _table(table: Table, width: int, colored: bool) -> Iterator[str]:
     parts, missing = _parts(table.columns, widths, width)
     if table.has_all_columns and missing:
         parts, missing = [*parts, *_further_parts(table.columns, widths, missing, width)], []
-    words = [_longest_word(visible_rows, place) for place in range(len(table.columns))]
+    limits = [
+        [_longest(split, visible_rows, place) for place in range(len(table.columns))]
+        for split in (_words, _commands)
+    ]
     for number, part in enumerate(parts):
         if number and table.has_all_columns:
             yield ""
-        folded_widths = _fold_widths(table.columns, widths, words, part, width)
+        folded_widths = _fold_widths(table.columns, widths, limits, part, width)
         yield from _part(table, visible_rows, part, folded_widths, colored)
     source_text = f" in {table.full_table}" if table.full_table else ""
     if len(visible_rows) < len(table.rows):
@@ -266,9 +273,11 @@ def _further_parts(
     yield part
 
 
-def _longest_word(rows: Sequence[Sequence[Cell | str]], place: int) -> int:
-    words = (word for row in rows for word in printable(text_of(row[place])).split(" "))
-    return max(map(width_of_text, words), default=0)
+def _longest(
+    split: Callable[[str], Iterable[str]], rows: Sequence[Sequence[Cell | str]], place: int
+) -> int:
+    parts = (part for row in rows for part in split(printable(text_of(row[place]))))
+    return max(map(width_of_text, parts), default=0)
 
 
 def _by_group(columns: Sequence[Column], widths: Sequence[int], width: int) -> Iterator[list[int]]:
@@ -301,17 +310,17 @@ def _fits(
 def _fold_widths(
     columns: Sequence[Column],
     widths: Sequence[int],
-    words: Sequence[int],
+    limits: Sequence[Sequence[int]],
     places: Sequence[int],
     width: int,
 ) -> list[int]:
     """The widths of a part: the widest names give way until it has room, between their words as
-    long as that is enough."""
+    long as that is enough, and then not below the last of their `limits`, commands."""
     folded_widths = list(widths)
     names = [place for place in places if columns[place].is_name]
-    for limits in (words, [0] * len(columns)):
+    for least in limits:
         while _part_width(columns, folded_widths, places) > width:
-            limit_of = {place: max(limits[place], MINIMUM_NAME_WIDTH) for place in names}
+            limit_of = {place: max(least[place], MINIMUM_NAME_WIDTH) for place in names}
             wide = [place for place in names if folded_widths[place] > limit_of[place]]
             if not wide:
                 break

@@ -121,6 +121,13 @@ def test_rows_beyond_the_most_are_counted_on_a_terminal_and_all_there_in_markdow
     assert as_markdown([table]).count("| net") == 5
 
 
+def test_a_command_to_be_pasted_is_broken_nowhere() -> None:
+    command = "pip install 'graphlap[openvino]'"
+    row = ("openvino-cpu", "no package of that name is installed here", f"{command}, or else")
+    for block in (Table(names("runtime", "reason", "action"), (row,)), Points((" ".join(row),))):
+        assert command in printed(block, width=60)
+
+
 def test_a_long_name_gives_way_to_figures_and_wide_characters_count_twice() -> None:
     table = Table(
         (Column("model", is_name=True), Column("p50")), (("模型" * 10, "1.11 us"), ("b", "2.22 us"))
