@@ -134,18 +134,23 @@ def export_samples(run: Run, _: Sequence[Row]) -> tuple[Path, ...]:
     """Write `samples.csv` into the run folder, with what the one in Parquet has."""
     samples = run.path / SAMPLES_FILE
     with replacing(samples) as file:
-        file.write(f"{','.join(NAMES)}\n".encode())
-        block, count = list[Recording](), 0
-        for item in recordings(run):
-            for begin in range(0, len(item.records), _LINES_AT_ONCE):
-                block.append(replace(item, records=item.records[begin : begin + _LINES_AT_ONCE]))
-                count += len(block[-1].records)
-                if count >= _LINES_AT_ONCE:
-                    file.write(_lines(block))
-                    block, count = [], 0
-        if block:
-            file.write(_lines(block))
+        file.writelines(sample_lines(run))
     return (samples,)
+
+
+def sample_lines(run: Run) -> Iterator[bytes]:
+    """The parts of `samples.csv`."""
+    yield f"{','.join(NAMES)}\n".encode()
+    block, count = list[Recording](), 0
+    for item in recordings(run):
+        for begin in range(0, len(item.records), _LINES_AT_ONCE):
+            block.append(replace(item, records=item.records[begin : begin + _LINES_AT_ONCE]))
+            count += len(block[-1].records)
+            if count >= _LINES_AT_ONCE:
+                yield _lines(block)
+                block, count = [], 0
+    if block:
+        yield _lines(block)
 
 
 def _lines(block: Sequence[Recording]) -> bytes:
