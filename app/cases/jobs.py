@@ -119,7 +119,6 @@ PageCache = Literal["warm", "dropped"]
 PHASES = ("process", "import", "compile", "first_inference")
 """In their order: from the process's start until it had its job (the interpreter, numpy), the
 engine's own import, the graph's compilation, the first run."""
-TOTAL = "total"
 SCOUT = -1
 """The number of a process that only brings the files in and tells which they are."""
 

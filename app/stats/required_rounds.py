@@ -108,7 +108,7 @@ def rounds_needed(
 ) -> int | None:
     """How many rounds in all give an interval of +-share, if more spread as these do.
 
-    The fewest for which the interval over rounds (`between.py`), with the deviation and the
+    The fewest for which the interval over rounds (`interval_between`), with the deviation and the
     skewness of these figures and the `inflation` of their correlation, reaches no farther. More
     rounds than these spread by what the deviation is at most (`spread_limit`). None below three
     rounds, which tell neither.

@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from app.machine.environment import installed_versions
 from tests.differential import nodes
 from tests.differential.engine_process import EngineProcess
 from tests.differential.nodes import NEWEST_OPSET
-from tests.differential.trial import COMPARABLE, Trial, attempt, described
+from tests.differential.trial import COMPARABLE, Outcome, Trial, attempt, described
 
 UNEXPLAINED = ("different", "crash")
 TRIES = 4
@@ -141,16 +141,7 @@ class Tally:
         return self.count(*COMPARABLE)
 
 
-_COLUMNS = (
-    "equal",
-    "known",
-    "different",
-    "evaluator refuses",
-    "engine refuses",
-    "both refuse",
-    "known crash",
-    "crash",
-)
+_COLUMNS: tuple[str, ...] = get_args(Outcome)
 
 
 def table(tallies: list[Tally], seed: int, minutes: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.differential.draft import Draft, generator, kind_of
+from tests.differential.draft import Draft, generator
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
@@ -44,14 +44,6 @@ def conv(d: Draft) -> None:
     if group > 1 or d.chance(0.2):
         d.set(group=group)
     d.maybe(kernel_shape=kernel)
-
-
-def quantised_types(d: Draft) -> tuple[np.dtype, np.dtype, np.dtype]:
-    """Of the inputs and the output, mostly those that engines have."""
-    types = d.dtype("T1"), d.dtype("T2"), d.dtype("T3")
-    if d.chance(0.2):
-        return types
-    return types[0], types[1] if kind_of(types[0]) == "u" else types[0], types[0]
 
 
 @generator("ConvTranspose")

@@ -93,19 +93,6 @@ def cnn_step(
     return builder
 
 
-def cnn_sequence(layers: int, channels: int, taps: int, length: int) -> ModelBuilder:
-    """The same layers over a whole sequence, zeros on the left."""
-    builder = ModelBuilder()
-    x = builder.input("x", [1, channels, length])
-    for _ in range(layers):
-        made_by = builder.add(
-            "Conv", x, builder.weights(channels, channels, taps), pads=[taps - 1, 0]
-        )
-        x = builder.add("Add", builder.add("Relu", made_by), x)
-    builder.output(x)
-    return builder
-
-
 def lstm_step(
     layers: int, hidden_size: int, outputs: int = 32, batch: int = 1, name: str = "graph"
 ) -> ModelBuilder:
