@@ -125,6 +125,7 @@ class OpenVinoC:
 _NAME = "libopenvino_c.so"
 _EXECUTED_STATUS = 2
 _FUSED_TYPE = "undef"
+_NO_KERNEL_PREFIX = "unknown"
 # What HETERO puts before the name of a node.
 _PART_PREFIX = re.compile(r"^subgraph\d+: ")
 _OPEN = (1, -1)
@@ -364,7 +365,9 @@ class Library:
                 _PART_PREFIX.sub("", item.node_name.decode()),
                 item.exec_type.decode(),
             )
-            if item.status == _EXECUTED_STATUS:
+            # A kernel that took less than a microsecond has the status of one that was not run.
+            has_kernel = not executed_as.startswith((_FUSED_TYPE, _NO_KERNEL_PREFIX))
+            if item.status == _EXECUTED_STATUS or has_kernel:
                 host = Kernel(name, item.node_type.decode(), executed_as, item.real_time_us)
                 kernels.append(host)
             elif executed_as != _FUSED_TYPE:

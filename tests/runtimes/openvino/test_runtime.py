@@ -197,6 +197,15 @@ def test_the_executed_types_are_those_of_the_engines_own_runtime_graph(graphs: G
     assert matrices == {"fp32"}
 
 
+def test_a_kernel_that_takes_less_than_a_microsecond_is_always_placed(graphs: Graphs) -> None:
+    placements = set()
+    for _ in range(12):
+        with opened(graphs.step, batch=1) as session:
+            placements.add(session.execution.placement)
+    (placement,) = placements
+    assert "Identity" in {node.op for node in placement}
+
+
 QUIET = """
 import json, os, socket, sys, threading
 from exporters.codec import from_json
