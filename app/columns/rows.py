@@ -9,12 +9,9 @@ which is known by a digest of its source files, which no one can forget to raise
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +19,6 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.column import Blank, Row
 from app.cases.columns import NAMES, percentile_columns
-from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.columns.environment import (
     interference_columns,
@@ -39,8 +35,8 @@ from app.columns.precision import target_rounds
 from app.columns.reference_cases import is_multiplied
 from app.comparison.measured_case import MeasuredCase, timed_rounds
 from app.machine.environment import graphlap_version
-from app.machine.placement import usable_cores
 from app.plan.plan import Plan
+from app.run_folder.copies import Copies
 from app.run_folder.files import new_digest
 from app.run_folder.run import Run
 from app.run_folder.statistics_store import StatisticsStore, shared
@@ -290,38 +286,23 @@ class Rows:
         return cache_entry[1]
 
 
-_MANY, _TOGETHER = 1000, 50
-"""Cases that are worth starting processes for, and those that one of these computes at a time."""
+_TOGETHER = 50
+"""Cases that a copy of the process computes at a time."""
 
 
-def fresh_rows(run: Run) -> list[Row]:
-    """All rows with nothing that was computed before, of many cases on all cores.
-
-    Each process is a copy of this one, which has the run without reading it. Where one of them
-    fails, this process computes the rows itself, and raises what stands in the way.
-    """
-    cores, count = len(usable_cores()), len(run.cases)
-    if count < _MANY or cores == 1 or _compares_cases(run):
+def fresh_rows(copies: Copies) -> list[Row]:
+    """All rows with nothing that was computed before."""
+    run, count = copies.run, len(copies.run.cases)
+    if _compares_cases(run):
         return Rows().of(run)
     shares = [range(first, min(count, first + _TOGETHER)) for first in range(0, count, _TOGETHER)]
-    try:
-        with ProcessPoolExecutor(cores, get_context("fork"), _copied.append, (run,)) as copies:
-            parts = list(copies.map(_rows_at, shares))
-    except BrokenProcessPool:
-        return Rows().of(run)
-    return Rows().of(run) if None in parts else [row for part in parts for row in part or ()]
+    answers = [copies.begin(_rows_at, share) for share in shares]
+    return [row for answer in answers for row in answer()]
 
 
-_copied: list[Run] = []
-"""In a copy of a process its run."""
-
-
-def _rows_at(places: Sequence[int]) -> list[Row] | None:
-    run, rows = _copied[0], Rows()
-    try:
-        return [rows.row(run, run.cases[place]) for place in places]
-    except ResultsError:  # which can't be sent as it is
-        return None
+def _rows_at(run: Run, places: Sequence[int]) -> list[Row]:
+    rows = Rows()
+    return [rows.row(run, run.cases[place]) for place in places]
 
 
 def _compares_cases(run: Run) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import filecmp
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +19,7 @@ from app.cases.errors import PlanError, suggestion, unwritable
 from app.columns.rows import Rows
 from app.comparison.aggregate_throughput import HOSTS, hosts_csv, throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase
+from app.run_folder.copies import Copies
 from app.run_folder.files import Finding, agree, write_atomically
 from app.run_folder.folder import TELEMETRY
 from app.run_folder.manifest import MANIFEST
@@ -104,16 +105,34 @@ def export(
     return paths
 
 
-def check_derived(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
-    """The exports and answers in a run's folder that are not what it amounts to: each is made again
-    elsewhere and compared."""
+def check_derived(copies: Copies) -> Callable[[Sequence[Row]], Iterator[Finding]]:
+    """The exports and answers in a run's folder that are not what it amounts to, once its rows are
+    known. Samples in text are too many to be written for this, and compared while these are
+    computed."""
+    run = copies.run
+    has_samples = (run.path / SAMPLES_FILE).is_file()
+    is_made_of_samples = copies.begin(_is_made_of_samples) if has_samples else lambda: True
+
+    def findings(rows: Sequence[Row]) -> Iterator[Finding]:
+        yield from _check_made_of_rows(run, rows)
+        if not is_made_of_samples():
+            yield differing_file(run, SAMPLES_FILE, CSV)
+
+    return findings
+
+
+def _is_made_of_samples(run: Run) -> bool:
+    with open_file(run.path / SAMPLES_FILE) as file:
+        parts = sample_lines(run)
+        return all(file.read(len(part)) == part for part in parts) and not file.read(1)
+
+
+def _check_made_of_rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
+    """Each file is made again elsewhere and compared."""
     for name, export_format in FORMATS.items():
         has_files = any(next(run.path.glob(files), None) for files in export_format.files)
-        if not has_files or (export_format.package and not find_spec(export_format.package)):
-            continue
-        if name == CSV:  # too large to be written for this
-            if not _is_made_of(run.path / SAMPLES_FILE, sample_lines(run)):
-                yield differing_file(run, SAMPLES_FILE, name)
+        has_package = not export_format.package or find_spec(export_format.package)
+        if name == CSV or not has_files or not has_package:
             continue
         with TemporaryDirectory() as scratch:
             for folder in (SAMPLES, TELEMETRY):
@@ -128,11 +147,6 @@ def check_derived(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
         for file, content in answer.files():
             if (run.path / file).is_file() and not agree(read_file(run.path / file), content):
                 yield differing_file(run, file, "")
-
-
-def _is_made_of(path: Path, parts: Iterable[bytes]) -> bool:
-    with open_file(path) as file:
-        return all(file.read(len(part)) == part for part in parts) and not file.read(1)
 
 
 def _are_same(file: Path, other: Path) -> bool:

@@ -29,6 +29,7 @@ from app.columns.rounds import mixed_graphs
 from app.columns.rows import fresh_rows, store_of
 from app.machine.environment import graphlap_version
 from app.run_folder import journal as lines
+from app.run_folder.copies import Copies, copies_of
 from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, agree, text_digest
 from app.run_folder.folder import LIVE, RESULTS, TELEMETRY, is_being_written
 from app.run_folder.journal import FOLDER, share_folders, source_of
@@ -183,11 +184,12 @@ class IntactRun:
             yield from results.values()
 
 
-FileChecks = Callable[[Run, Sequence[Row]], Iterable[Finding]]
-"""What looks at the other files that are made of a run and its rows."""
+FileChecks = Callable[[Copies], Callable[[Sequence[Row]], Iterable[Finding]]]
+"""What looks at the other files that are made of a run: it begins with those that are made without
+its rows."""
 
 
-def verify(folder: Path, file_checks: FileChecks = lambda *_: ()) -> Verification:
+def verify(folder: Path, file_checks: FileChecks = lambda _: lambda _: ()) -> Verification:
     """Look at all of it and change nothing; ResultsError for a folder that is no run."""
     live = is_being_written(folder)
     try:
@@ -204,10 +206,12 @@ def verify(folder: Path, file_checks: FileChecks = lambda *_: ()) -> Verificatio
         findings += _missing_records(intact, end)
     findings += [*_archived_files(intact.run), *_telemetry(intact.run)]
     if not live and all(finding.harmless for finding in findings):
-        rows = fresh_rows(intact.run)
         has_ended = end.state in ("finished", "stopped") or not (folder / LIVE).is_file()
-        findings += _tables(intact.run, rows, has_ended)
-        findings += file_checks(intact.run, rows)
+        with copies_of(intact.run) as copies:
+            files_of_rows = file_checks(copies)
+            rows = fresh_rows(copies)
+            findings += _tables(intact.run, rows, has_ended)
+            findings += files_of_rows(rows)
     samples = sum(result.iterations for result in rounds)
     return Verification(intact.lines, len(rounds), samples, tuple(findings), live)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +20,11 @@ from app.cases.scenario import Scenario
 from app.cases.status import Status
 from app.columns import rows as rows_module
 from app.columns.rows import Rows, fresh_rows
+from app.run_folder import copies as copies_module
+from app.run_folder.copies import copies_of
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
+from app.run_folder.run import Run
 from app.run_folder.table import read_rows, to_csv
 from app.runs.reader import read_run
 from exporters.diagnostics.catalogue import diagnostic
@@ -59,15 +64,29 @@ def test_rows_of_all_cores_are_those_of_one(
     for case in (CASE, OTHER, PACED):
         for number in range(2):
             record(folder, case, number, range(1, 51))
-    monkeypatch.setattr(rows_module, "_MANY", 1)
+    monkeypatch.setattr(copies_module, "_MANY", 1)
+    monkeypatch.setattr(copies_module, "usable_cores", lambda: {0, 1})
     monkeypatch.setattr(rows_module, "_TOGETHER", 2)
-    monkeypatch.setattr(rows_module, "usable_cores", lambda: {0, 1})
-    run = read_run(folder.path)
-    rows = fresh_rows(run)
-    assert rows == Rows().of(run) and rows[0]["rounds"] == 2
+    run, own_id = read_run(folder.path), os.getpid()
+    with copies_of(run) as copies:
+        assert copies.begin(process_id)() != own_id
+        rows = fresh_rows(copies)
+        assert rows == Rows().of(run) and rows[0]["rounds"] == 2
+        assert copies.begin(end_in_copy, own_id)() == copies.begin(end_in_copy, own_id)() == own_id
+        assert fresh_rows(copies) == rows, "without the copies"
     run.samples_path(run.rounds[OTHER.case_id][1]).unlink()
-    with pytest.raises(FileError, match="can't be read"):
-        fresh_rows(run)
+    with copies_of(run) as copies, pytest.raises(FileError, match="can't be read"):
+        fresh_rows(copies)
+
+
+def process_id(run: Run) -> int:
+    return os.getpid()
+
+
+def end_in_copy(run: Run, own_id: int) -> int:
+    if os.getpid() != own_id:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return own_id
 
 
 def test_two_rounds_have_no_interval_and_the_row_says_why(folder: RunFolder) -> None:
