@@ -204,13 +204,14 @@ def ratio_figures(comparison: Comparison) -> Iterator[Figure]:
             )
             for word, pairs in by_word.items()
         )
+        has_intervals = any(mark.low is not None for pairs in by_word.values() for mark, _ in pairs)
         yield Figure(
             f"{label}: {comparison.second} over {comparison.first}",
             Axis(f"ratio of {label} (more than 1: slower)", "times", "log", least=0.95, most=1.05),
             Axis(names=labels),
             tuple(series),
             (ReferenceLine("x", 1.0, "equal"),),
-            note="Line: interval of the ratio.",
+            note="Line: interval of the ratio." if has_intervals else "",
         )
 
 

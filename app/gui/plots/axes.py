@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from app.formatting.text import count_tick, time_tick
@@ -17,7 +17,8 @@ from app.gui.look.overlay import plot_font
 from app.gui.look.text import shorter
 from app.gui.look.theme import mixed
 
-Specs = tuple[object, list[tuple[QPen, QPointF, QPointF]], object]
+Label = tuple[QRectF, int, str]
+Specs = tuple[object, list[tuple[QPen, QPointF, QPointF]], list[Label]]
 Levels = list[tuple[float, list[float]]]
 
 _LABEL_LEVEL, _BARE = 1.0, 0.0
@@ -25,6 +26,7 @@ _LABEL_LEVEL, _BARE = 1.0, 0.0
 
 LONGEST_NAME_PX = 320.0
 _BETWEEN_NAMES_PX = 10.0
+_BETWEEN_LABELS_PX = 4.0
 
 
 class SolidAxis(pg.AxisItem):
@@ -54,7 +56,18 @@ class SolidAxis(pg.AxisItem):
             pen.color().rgba(): pen for pen, _, _ in ticks
         }  # one for each level of them
         solid = {color: self._solid(pen) for color, pen in pens_by_color.items()}
-        return axis, [(solid[pen.color().rgba()], start, end) for pen, start, end in ticks], texts
+        lines = [(solid[pen.color().rgba()], start, end) for pen, start, end in ticks]
+        return axis, lines, self._apart(texts)
+
+    def _apart(self, texts: Sequence[Label]) -> list[Label]:
+        """Those that touch none before them: chosen ticks are told however close they lie."""
+        apart: list[Label] = []
+        between_px = 0.0 if self._stands else _BETWEEN_LABELS_PX
+        for text in texts:
+            area = text[0].adjusted(-between_px, 0.0, between_px, 0.0)
+            if not any(area.intersects(other) for other, _, _ in apart):
+                apart.append(text)
+        return apart
 
     def _solid(self, pen: QPen) -> QPen:
         solid = QPen(pen)
@@ -136,21 +149,8 @@ class NamesAxis(SolidAxis):
     def __init__(self, orientation: str = "left") -> None:
         self.names: tuple[str, ...] = ()
         self.needed_px = 0.0
-        self._every = 1
         super().__init__(orientation)
         self.setStyle(tickLength=0, hideOverlappingLabels=True)
-
-    def resizeEvent(self, event: object = None) -> None:  # noqa: N802 - pyqtgraph's name
-        """Beside each other, only as many names as do not touch."""
-        super().resizeEvent(event)
-        if self._stands or not self.names or not self.size().width():
-            return
-        widest = max(map(QFontMetricsF(plot_font()).horizontalAdvance, self.names))
-        room = self.size().width() / len(self.names)
-        every = max(1, math.ceil((widest + _BETWEEN_NAMES_PX) / room))
-        if every != self._every:
-            self._every = every
-            self.setTicks([[*enumerate(self.names)][::every]])
 
     def set_names(
         self,
@@ -167,7 +167,6 @@ class NamesAxis(SolidAxis):
         brief = shorter(names, room_px, metrics.horizontalAdvance)
         texts = [metrics.elidedText(name, middle, room_px) for name in brief]
         self.names = tuple(texts)
-        self._every = 1
         self.setTicks([list(enumerate(texts))])
         if self.orientation == "left":
             widths = [metrics.horizontalAdvance(name) for name in (*texts, *neighbour_names)]

@@ -311,7 +311,8 @@ _CLEAR_PX = 6.0
 
 
 class NameLayer(Overlay):
-    """Names at data points; one that finds no free place is left out until one zooms in."""
+    """Names at data points, beside all of these; one that finds no free place is left out until
+    one zooms in. A point without a name has ""."""
 
     def __init__(
         self, plot: pg.PlotItem, points: Sequence[tuple[float, float, str]], theme: Theme
@@ -327,9 +328,9 @@ class NameLayer(Overlay):
         metrics = QFontMetricsF(painter.font())
         box = self.boundingRect()
         places = [(QPointF(self.x_px(x), self.y_px(y)), name) for x, y, name in self._points]
-        visible_names = [(point, name) for point, name in places if box.contains(point)]
-        used_areas = [_enclose(point) for point, _ in visible_names]
-        for point, name in visible_names[:_MOST_NAMES]:
+        visible_points = [(point, name) for point, name in places if box.contains(point)]
+        used_areas = [_enclose(point) for point, _ in visible_points]
+        for point, name in [pair for pair in visible_points if pair[1]][:_MOST_NAMES]:
             size = (metrics.horizontalAdvance(name), metrics.height())
             free = next(
                 (

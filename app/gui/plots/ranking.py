@@ -221,13 +221,17 @@ class AccuracyView(FigureView):
                 "data” of the sweep measures it."
             )
         (plot,) = self.show_figures([figure], {case.name: styles[case.case_id] for case in cases})
-        fastest: dict[str, tuple[float, float, str]] = {}
-        for case_series, mark in sorted(
-            zip(series, figure.marks, strict=True), key=lambda pair: pair[1].x
-        ):
-            point = place(figure.x, mark.x), place(figure.y, mark.y)
-            fastest[case_series.model] = (*point, case_series.model)
-        self.lay(NameLayer(plot, list(fastest.values()), self.theme))
+        pairs = sorted(zip(series, figure.marks, strict=True), key=lambda pair: pair[1].x)
+        fastest = {case_series.model: mark for case_series, mark in pairs}
+        points = [
+            (
+                place(figure.x, mark.x),
+                place(figure.y, mark.y),
+                case_series.model if fastest[case_series.model] is mark else "",
+            )
+            for case_series, mark in pairs
+        ]
+        self.lay(NameLayer(plot, points, self.theme))
         entries = series_entries(series, self.name_of, styles)
         self.show_legend([*entries, *hollow_entry(series, self.theme, dots=True)])
         batch_text = self.batch_choice.currentText().lower()

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 _Numbers = np.ndarray | Sequence[float]
 _Range = tuple[float, float]
 _Levels = list[tuple[float, list[float]]]
-_Specs = tuple[object, list[tuple[QPen, QPointF, QPointF]], object]
+_Specs = tuple[object, list[tuple[QPen, QPointF, QPointF]], list[tuple[QRectF, int, str]]]
 
 def mkPen(color: QColor | Any, width: float = ...) -> QPen: ...
 def mkBrush(color: QColor | str) -> QBrush: ...

@@ -43,7 +43,10 @@ def test_accuracy_has_a_point_for_each_case_and_names_each_model_once(qtbot: QtB
     view.batch_choice.choose("2")
     figure_layer, names = view._layers
     assert isinstance(figure_layer, FigureLayer) and isinstance(names, NameLayer)
-    assert sorted(name for _, _, name in names._points) == ["alexnet", "vgg16"]
+    assert sorted(name for _, _, name in names._points if name) == ["alexnet", "vgg16"]
+    assert len(names._points) == len(figure_layer.figure.marks) > 2, (
+        "a name keeps clear of every mark"
+    )
     rates = sorted(mark.x for mark in figure_layer.figure.marks)
     expected_rates = [
         number(case_series, "throughput_per_s") or 0.0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import QEvent, QObject
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QApplication, QScrollArea
 from pytestqt.qtbot import QtBot
 
@@ -19,7 +20,9 @@ from app.gui.plots.axes import (
     time_axis,
 )
 from app.gui.plots.distributions import BoxesView
+from app.gui.plots.figure_view import axis_item
 from app.gui.plots.marks import lay_intervals
+from app.present.figure import Axis
 from tests.app.gui.plots.views import many, on_screen
 
 
@@ -88,6 +91,27 @@ def test_caps_stand_at_the_ends_and_are_as_wide_at_any_zoom(qtbot: QtBot, reach:
     assert all(6 <= count <= 12 for count in caps.values())
     upper, lower = sorted(caps)
     assert lower - upper == pytest.approx(plot.getViewBox().rect().height() / 2.0, abs=2)
+
+
+@pytest.mark.parametrize("with_names", [False, True])
+def test_ticks_that_lie_close_have_labels_that_do_not_touch(qtbot: QtBot, with_names: bool) -> None:
+    texts = [f"03-{day:02d} 02:00" for day in range(1, 31)]
+    named, ticked = Axis("run", names=tuple(texts)), Axis("run", ticks=tuple(enumerate(texts)))
+    axis = axis_item(named if with_names else ticked, "bottom")
+    canvas = pg.GraphicsLayoutWidget()
+    qtbot.addWidget(canvas)
+    canvas.resize(700, 300)
+    plot = canvas.ci.addPlot(row=0, col=0, axisItems={"bottom": axis})
+    plot.setXRange(-1, 30, padding=0)
+    canvas.show()
+    qtbot.waitExposed(canvas)
+    painter = QPainter(canvas.grab())
+    specs = axis.generateDrawSpecs(painter)
+    painter.end()
+    assert specs is not None
+    areas = [area for area, _, _ in specs[2]]
+    assert 5 <= len(areas) < 15
+    assert not any(a.intersects(b) for a, b in combinations(areas, 2))
 
 
 @pytest.fixture
