@@ -17,6 +17,8 @@ from tests.app.remote.fleet.certificates import Certificates
 from tests.checkout import ROOT
 
 _WAIT_S = 60.0
+_CONNECT = "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT"
+"""How long the scheduler tries to reach a worker that was killed; half a minute by itself."""
 
 
 @dataclass
@@ -89,7 +91,7 @@ def cluster(folder: Path, certificates: Certificates | None) -> Iterator[Cluster
         *flags,
     ]
     try:
-        dask_cluster.start(command, {}, "scheduler")
+        dask_cluster.start(command, {_CONNECT: "3s"}, "scheduler")
         dask_cluster.until_says("scheduler", "Scheduler at:")
         yield dask_cluster
     finally:
