@@ -7,18 +7,17 @@ import fcntl
 import hashlib
 import json
 import os
-import select
 import shutil
 import sys
 import time
-from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from queue import Empty, Queue
 from threading import Event, Lock, Thread
 from typing import Any
 
 from app.cases.errors import disk_remedy
-from app.machine.child import STEERED, Bell, Child
+from app.machine.child import STEERED, Child
 from app.machine.environment import graphlap_version, this_machine
 from app.machine.placement import keep_to, usable_cores
 from app.remote.facts import host_here
@@ -33,6 +32,8 @@ from exporters.types import GraphlapError
 LOCK_WAIT_S = 60.0
 """A machine that measures for somebody else is waited for so long."""
 _LOOK_S = 0.25
+_MOST_WAITING = 64
+"""Messages that wait to be taken: beyond, who sends waits."""
 SENT = ("journal", "samples", "telemetry", "operators")
 """The folders of a share that are sent back: all else follows from them."""
 _LAUNCHER_PREFIXES = (
@@ -60,14 +61,13 @@ class Host:
         self._writing, self._end_event = Lock(), Event()
         self._root = default_root() / "worker"
         self._store = Store(self._root, default_limit_bytes())
-        self._bell = Bell()
-        self._partial, self._heard_s = b"", time.monotonic()
-        self._inbox: deque[dict[str, Any]] = deque()
+        self._lines: Queue[bytes] = Queue(_MOST_WAITING)
+        self._heard_s = time.monotonic()
 
     def serve(self) -> int:
         """Until the link is gone, or silent for too long; returns the exit code."""
-        self._bell.watch(self._source)
-        Thread(target=self._beat, daemon=True).start()
+        for task in (self._listen, self._beat):
+            Thread(target=task, daemon=True).start()
         try:
             self._send({"graphlap": graphlap_version()})
             while True:
@@ -81,42 +81,34 @@ class Host:
             pass  # the run is gone, which is an end like any other
         finally:
             self._end_event.set()
-            self._bell.close()
             with self._writing, contextlib.suppress(OSError):
                 self._target.close()
         return 0
 
-    def _answer_share(self, files: Any) -> None:
+    def _answer_share(self, files: Mapping[str, str]) -> None:
         """Whatever becomes of it, the run is told."""
         try:
-            with self._disk_there(), self._store.scratch() as scratch:
+            with self._store.scratch() as scratch:
                 code, error = self._measure(files, scratch)
             self._send({"ended": code, "error": error})
-        except GraphlapError as fault:
-            self._send({"refused": fault.cause, "action": fault.remedy})
-
-    @contextlib.contextmanager
-    def _disk_there(self) -> Iterator[None]:
-        """Whatever the disk refuses is a HostError that says where."""
-        try:
-            yield
-        except BrokenPipeError:  # that was the link
+        except BrokenPipeError:  # that is the link
             raise
+        except GraphlapError as fault:
+            self._send({"refused": str(fault)})
         except OSError as error:
-            raise HostError(
-                f"{self._root} can't be written there ({error.strerror})",
-                f"{disk_remedy(str(error))} there, or set GRAPHLAP_CACHE there to another folder",
-            ) from error
+            remedy = f"{disk_remedy(str(error))} there, or set GRAPHLAP_CACHE to another folder"
+            cause = f"{self._root} can't be written there ({error.strerror})"
+            self._send({"refused": f"{cause}: {remedy}"})
 
-    def _measure(self, files: Any, scratch: Path) -> tuple[int, str]:
+    def _measure(self, files: Mapping[str, str], scratch: Path) -> tuple[int, str]:
         """The exit code of the batch mode, and the last that it said."""
-        if not isinstance(files, dict):
-            raise HostError("the files of a share can't be understood", "see `graphlap doctor`")
         share = scratch / "share"
-        stored = self._bring([str(digest) for digest in files.values()], scratch)
+        stored = self._bring(list(files.values()), scratch)
         private_folder(share)
         for name, digest in files.items():
-            place = share / plain(name)
+            place = Path(os.path.normpath(share / name))
+            if not place.is_relative_to(share):
+                raise HostError(f"{name!r:.80} is no file's name", "use the same Graphlap on both")
             place.parent.mkdir(parents=True, exist_ok=True)
             try:
                 os.link(stored[digest], place)
@@ -127,7 +119,7 @@ class Host:
             keep_to(self._cores)
             environ = {**scrubbed(), STEERED: "1"}
             command = install_layout.command("app", "resume", str(share), "--quiet")
-            child = Child(command, self._bell, environ)
+            child = Child(command, environ=environ)
             try:
                 return self._follow(child, sent)
             finally:
@@ -155,37 +147,45 @@ class Host:
     def _follow(self, child: Child, sent: _Sent) -> tuple[int, str]:
         """Send what the child writes until it is gone; pass on what it is told."""
         while True:
-            self._hear()
-            while self._inbox:
-                if "stop" in self._inbox.popleft():
-                    child.send("stop")
+            if "stop" in self._take(_LOOK_S):
+                child.send("stop")
             child.lines()
             is_over = child.ended()
             for values in sent.news():
                 self._send(values)
             if is_over:
                 return child.exit_code(), child.how_it_ended()
-            self._bell.wait(_LOOK_S)
+
+    def _listen(self) -> None:
+        """Keep what the run sends until it is taken; at its end an empty line."""
+        partial = b""
+        while data := os.read(self._source, BLOCK_BYTES):
+            *lines, partial = (partial + data).split(b"\n")
+            for line in filter(None, lines):
+                self._lines.put(line)
+        self._lines.put(b"")
 
     def _next(self) -> dict[str, Any]:
         """The next message of the run; EOFError at its end."""
-        while not self._inbox:
-            self._bell.wait(BEAT_S)
-            self._hear()
-        return self._inbox.popleft()
+        while not (values := self._take(BEAT_S)):
+            pass
+        return values
 
-    def _hear(self) -> None:
-        """Take what has come; EOFError once the run is gone."""
-        while not self._inbox and select.select([self._source], [], [], 0)[0]:
-            data = os.read(self._source, BLOCK_BYTES)
-            if not data:
-                raise EOFError
-            self._heard_s = time.monotonic()
-            *lines, self._partial = (self._partial + data).split(b"\n")
-            self._inbox += [m for line in lines if (m := object_of(line)) and m != BEAT]
-        if time.monotonic() - self._heard_s > SILENCE_S:
+    def _take(self, wait_s: float) -> dict[str, Any]:
+        """The next message, nothing where none comes in this time; EOFError once the run is gone,
+        or silent for too long."""
+        try:
+            line = self._lines.get(timeout=wait_s)
+        except Empty:
+            if time.monotonic() - self._heard_s <= SILENCE_S:
+                return {}
             sys.stderr.write(f"graphlap worker: no message for {SILENCE_S:g} s\n")
+            line = b""
+        if not line:
             raise EOFError
+        self._heard_s = time.monotonic()
+        values = object_of(line)
+        return values if values != BEAT else {}
 
     def _send(self, values: dict[str, Any]) -> None:
         with self._writing:
@@ -213,8 +213,7 @@ class Host:
                 has_said = True
                 if time.monotonic() > until_s:
                     raise HostError("another run measures there", "wait for its end, then resume")
-                self._hear()
-                time.sleep(_LOOK_S)
+                self._take(_LOOK_S)
             yield
         finally:
             os.close(lock)
@@ -266,14 +265,6 @@ def _locked(descriptor: int) -> bool:
     except OSError:  # a file system without locks has no turns
         return True
     return True
-
-
-def plain(name: object) -> PurePosixPath:
-    """A name of a file in the folder of a share; HostError for one that leads out of it."""
-    path = PurePosixPath(str(name))
-    if not isinstance(name, str) or path.is_absolute() or ".." in path.parts or "\0" in name:
-        raise HostError(f"{name!r:.80} is no file's name", "use the same Graphlap on both sides")
-    return path
 
 
 def serve_standard_streams(cores: Collection[int] = (), machine: str = "") -> int:

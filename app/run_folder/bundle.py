@@ -1,7 +1,7 @@
 """The bundle of a share: what its models became, and their files, so that every host runs these.
 
-`bundle.json` lies beside the manifest of the share and names files below `bundle/`, one folder for
-each model, in which its graph finds its weights. The host has these files by their content.
+`bundle.json` lies beside the manifest of the share and names files below `bundle/`, by their places
+here, so that a graph finds its weights. The host has these files by their content.
 """
 
 from __future__ import annotations
@@ -75,18 +75,16 @@ def packed(bundle: Bundle, send_code: bool) -> tuple[bytes, dict[str, Path]]:
     share; a module of the user's own files stays here unless `send_code`."""
     files: dict[str, Path] = {}
     exported = []
-    for number, entry in enumerate(bundle.exported):
+
+    def place(text: str) -> str:
+        path = Path(text).absolute()
+        name = f"{BUNDLE_FILES}{path.as_posix()}"
+        files[name] = path
+        return name
+
+    for entry in bundle.exported:
         model = entry.reply.model
         if model is not None:
-
-            def place(text: str, number: int = number) -> str:
-                path = Path(text)
-                name = f"{BUNDLE_FILES}/{number}/{path.name}"
-                if files.setdefault(name, path) != path:  # two of a name, which no graph asks for
-                    name = f"{BUNDLE_FILES}/{number}/{len(files)}-{path.name}"
-                    files[name] = path
-                return name
-
             factory = _sent(model.factory, send_code)
             model = _moved(replace(model, factory=factory), place)
         exported.append(replace(entry, reply=replace(entry.reply, model=model)))

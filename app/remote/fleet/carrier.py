@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from collections import deque
 from contextlib import suppress
 from operator import methodcaller
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any
 
 import dask
@@ -96,10 +97,9 @@ class _FarProcess:
 
     def __init__(self, client: Client, worker: str, bell: Bell, measures: bool) -> None:
         self._client, self._worker, self._bell, self._measures = client, worker, bell, measures
-        self._id = uuid.uuid4().hex
-        self._out: list[str] = []
-        self._heard: list[str] = []
-        self._end, self._lock = "", Lock()
+        self._id, self._end = uuid.uuid4().hex, ""
+        self._out: deque[str] = deque()
+        self._heard: deque[str] = deque()
         self._task: Any = None
         if measures:
             # The scheduler unpickles this too: it is of packages that it has.
@@ -117,13 +117,10 @@ class _FarProcess:
     def send(self, line: str) -> None:
         while len(self._out) >= _MOST_WAITING and not self._end:
             time.sleep(_LOOK_S)
-        with self._lock:
-            self._out.append(line)
+        self._out.append(line)
 
     def lines(self) -> list[str]:
-        with self._lock:
-            heard, self._heard = self._heard, []
-        return heard
+        return _taken(self._heard)
 
     def ended(self) -> bool:
         return bool(self._end)
@@ -141,27 +138,21 @@ class _FarProcess:
     def _exchange_all(self) -> None:
         try:
             while not self._end:
-                if self._heard or not self._exchange():
+                out = _taken(self._out)
+                answers = self._client.run(
+                    there.exchange, self._id, out, self._measures, workers=[self._worker]
+                )
+                heard, end = answers[self._worker]
+                self._heard += heard
+                self._end = self._end or end
+                self._bell.ring()
+                if not heard:
                     time.sleep(_LOOK_S)
         except Exception as error:  # whatever Dask raises where a worker or the way to it is gone
             self._end = f"the loss of its worker ({type(error).__name__}: {error!s:.200})"
         self._bell.ring()
 
-    def _exchange(self) -> bool:
-        """Whether anything has come."""
-        with self._lock:
-            out, self._out = self._out, []
-        answers = self._client.run(
-            there.exchange, self._id, out, self._measures, workers=[self._worker]
-        )
-        if self._task is not None and self._task.status in ("error", "cancelled", "lost"):
-            self._end = f"its task, which is {self._task.status}"
-        heard, end = answers[self._worker]
-        with self._lock:
-            if heard is None:  # the task has not begun
-                self._out[:0] = out
-            else:
-                self._heard += heard
-        self._end = self._end or end
-        self._bell.ring()
-        return bool(heard)
+
+def _taken(lines: deque[str]) -> list[str]:
+    """What is there now; another thread may be adding to it."""
+    return [lines.popleft() for _ in range(len(lines))]

@@ -6,11 +6,9 @@ import ipaddress
 import platform
 from collections.abc import Mapping
 from importlib import metadata
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-import dask
 from distributed.security import Security
 
 from app.machine.environment import graphlap_version
@@ -81,25 +79,20 @@ def is_here(host: str) -> bool:
 def security_of(
     role: Literal["client", "worker"], address: str, given: Mapping[str, str | None]
 ) -> Security:
-    """What Dask takes. `given` may have `ca_file`, `cert` and `key`, which win over Dask's
-    configuration. HostError for a file that is missing or is no certificate."""
+    """What Dask takes. `given` are some of its own arguments, which win over its configuration.
+    HostError for a file that is missing or is no certificate."""
     if address.startswith("tcp:"):
         return Security(require_encryption=False)
-    places = {"ca_file": "ca-file", "cert": f"{role}.cert", "key": f"{role}.key"}
-    files = {
-        name: given.get(name) or dask.config.get(f"distributed.comm.tls.{place}", None)
-        for name, place in places.items()
-    }
-    for name, file in files.items():
-        if (file or name != "key") and not Path(file or "").is_file():
-            variable = f"distributed.comm.tls.{places[name]} of Dask's configuration"
-            problem = f"{file}, where no file is" if file else "none"
-            raise HostError(f"{address} needs certificates, and {variable} names {problem}", _HOW)
-    security = Security(
-        require_encryption=True,
-        tls_ca_file=files["ca_file"],
-        **{f"tls_{role}_cert": files["cert"], f"tls_{role}_key": files["key"]},
-    )
+    own = {name: file for name, file in given.items() if file}
+    security = Security(require_encryption=True, **own)
+    files = security.get_tls_config_for_role(role)
+    if not (files["ca_file"] and files["cert"]):
+        setting = "ca-file" if not files["ca_file"] else f"{role}.cert"
+        raise HostError(
+            f"{address} needs certificates, and distributed.comm.tls.{setting} of Dask's "
+            "configuration names none",
+            _HOW,
+        )
     try:
         security.get_connection_args(role)
     except OSError as error:

@@ -25,7 +25,7 @@ from app.remote.fleet.scheduler import (
     security_of,
     versions,
 )
-from app.remote.link import SILENCE_S, HostError
+from app.remote.link import HostError
 from exporters import install_layout
 
 _LOOK_S = 0.5
@@ -55,27 +55,23 @@ class MeasureWorker(Worker):
         super().__init__(*args, **{**options, **fixed})
         self.host_arguments = host_arguments
         self.children: dict[str, Child] = {}
-        self.asked_s: dict[str, float] = {}
-        """When somebody last asked for what a process has said."""
         self.ended: set[str] = set()
 
     def start_child(self, link: str) -> Child:
-        """The process of a link."""
-        self.asked_s[link] = time.monotonic()
+        """The process of a link, which ends by itself where nobody speaks to it any more."""
         command = install_layout.starter_command("app", "worker", "--stdio", *self.host_arguments)
         self.children[link] = Child(command)
         return self.children[link]
 
     def measure(self, link: str) -> None:
-        """The task: the process of a link from its start to its end, or until nobody asks for it
-        any more. It has the worker's one thread until then, so that Dask sees it at work."""
-        if link in self.children or link in self.ended:
-            return
-        child = self.start_child(link)
-        while not child.ended():
-            if time.monotonic() - self.asked_s[link] > SILENCE_S:
-                child.kill()
-            time.sleep(_LOOK_S)
+        """The task: the process of a link from its start to its end. It has the worker's one thread
+        until then, so that Dask sees it at work."""
+        try:
+            child = None if link in self.ended else self.start_child(link)
+            while child is not None and not child.ended():
+                time.sleep(_LOOK_S)
+        finally:
+            self.ended.add(link)
 
     async def close(self, *args: Any, **options: Any) -> Any:
         """Processes end with their worker."""
@@ -86,16 +82,15 @@ class MeasureWorker(Worker):
 
 async def exchange(
     link: str, lines: list[str], measures: bool, dask_worker: Any
-) -> tuple[list[str] | None, str]:
-    """Called on a worker: pass lines on to the process of a link, and give those that it has said,
-    and how it ended; None where its task has not begun."""
-    child = dask_worker.children.get(link)
-    if child is None:
-        if measures or link in dask_worker.ended:
-            await asyncio.sleep(_LOOK_S)
-            return None, ""
-        child = dask_worker.start_child(link)
-    dask_worker.asked_s[link] = time.monotonic()
+) -> tuple[list[str], str]:
+    """Called on a worker: pass lines on to the process of a link, once its task has begun, and give
+    those that it has said, and how it ended."""
+    if not measures and link not in dask_worker.children:
+        dask_worker.start_child(link)
+    while (child := dask_worker.children.get(link)) is None:
+        if link in dask_worker.ended:
+            return [], "its task, which is over"
+        await asyncio.sleep(_LOOK_S)
 
     def talk() -> tuple[list[str], str]:
         for line in lines:
@@ -127,7 +122,11 @@ def main(options: argparse.Namespace, host_arguments: tuple[str, ...]) -> int:
     HostError where the address is refused, no scheduler is there, or a certificate is wrong.
     """
     address = checked_address(options.address, options.insecure_cluster)
-    files = {"ca_file": options.tls_ca_file, "cert": options.tls_cert, "key": options.tls_key}
+    files = {
+        "tls_ca_file": options.tls_ca_file,
+        "tls_worker_cert": options.tls_cert,
+        "tls_worker_key": options.tls_key,
+    }
     security = security_of("worker", address, files)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters we say ourselves
     name = options.name or socket.gethostname()

@@ -39,7 +39,6 @@ from app.run_folder.run import SAMPLES, Run
 from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.round_budget import RoundPolicy, Tally
 from app.sweep.scheduling.round_jobs import (
-    ModelKey,
     Schedule,
     as_status,
     neighbour_case,
@@ -51,7 +50,6 @@ from app.sweep.work.round import SettledRound
 from app.sweep.work.share import HostNews, Share, ShareWork
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from exporters.messages import ExportReply
 from exporters.model_names import is_factory_file, is_hugging_face, original_of
 from runtimes.base import Unavailable
 from runtimes.errors import RuntimeFault
@@ -194,7 +192,7 @@ class SharedSweep(GridScheduler):
     _exports: Exports = field(init=False)
     _open: dict[str, Case] = field(default_factory=dict)
     _tally: Tally = field(default_factory=Tally)
-    _waiting: deque[list[Case]] = field(default_factory=deque)
+    _waiting: list[list[Case]] = field(default_factory=list)
     _hosts: list[Host] = field(default_factory=list)
     _running: list[ShareWork] = field(default_factory=list)
     _ready: deque[Work] = field(default_factory=deque)
@@ -223,7 +221,7 @@ class SharedSweep(GridScheduler):
         open_cases = [case for case in self._open.values() if self.rounds_left(case)]
         self._exports.queue(open_cases)
         baseline = self.recorded.manifest.requested_plan.baseline
-        self._waiting.extend(comparison_groups(open_cases, baseline or ""))
+        self._waiting = comparison_groups(open_cases, baseline or "")
 
     def next(self, finished_work: Sequence[Work]) -> Work | None:
         for work in finished_work:
@@ -243,8 +241,12 @@ class SharedSweep(GridScheduler):
         for host in self._hosts:
             if host.machine not in busy and (following := self._next_of(host)) is not None:
                 return following
-        if not self._running and self._waiting:
-            self._give_up("no host that is left can measure it: resume the run")
+        if not self._running:
+            lost = f" ({'; '.join(self.left_out)})" if self.left_out else ""
+            for case in self._deal(lambda case: True):
+                self._settle(
+                    case, "cancelled", f"no host that is left can measure it{lost}: {_RESUME}"
+                )
         return self._ready.popleft() if self._ready else None
 
     @property
@@ -278,13 +280,8 @@ class SharedSweep(GridScheduler):
     def _deal(self, fits: Callable[[Case], bool]) -> list[Case]:
         """Of the first group that has any the cases that fit; what is left waits for others."""
         for place, group in enumerate(self._waiting):
-            fitting = [case for case in group if fits(case)]
-            if fitting:
-                rest = [case for case in group if not fits(case)]
-                if rest:
-                    self._waiting[place] = rest
-                else:
-                    del self._waiting[place]
+            if fitting := [case for case in group if fits(case)]:
+                self._waiting[place] = [case for case in group if not fits(case)]
                 return fitting
         return []
 
@@ -331,7 +328,10 @@ class SharedSweep(GridScheduler):
         warnings = list(clock_warning(host))
         for told in (entry for case in cases for entry in self._told.get(case.case_id, ())):
             warnings += [] if told in warnings else [told]
-        exported = tuple(Exported(*key, reply) for key, reply in self._models_of(cases))
+        neighbours = [other for case in cases if (other := neighbour_case(case)) is not None]
+        wanted = {(case.model, case.precision) for case in (*cases, *neighbours)}
+        models = self._exports.models.items()
+        exported = tuple(Exported(*key, reply) for key, reply in models if key in wanted)
         bundle, files = packed(
             Bundle(host.name, host.machine, number, exported, tuple(warnings)),
             self.cluster.send_code,
@@ -366,13 +366,6 @@ class SharedSweep(GridScheduler):
                     samples[f"{SAMPLES}/{result.samples}"] = run.samples_path(result)
         return journal_text(map(line_values, lines)), samples
 
-    def _models_of(self, cases: Sequence[Case]) -> Iterator[tuple[ModelKey, ExportReply]]:
-        """What the share's models became, those of neighbours and twins with them."""
-        models = self._exports.models
-        neighbours = [other for case in cases if (other := neighbour_case(case)) is not None]
-        wanted = {(case.model, case.precision) for case in (*cases, *neighbours)}
-        yield from ((key, reply) for key, reply in models.items() if key in wanted)
-
     def _take_share(self, work: ShareWork) -> None:
         """What a host has not finished goes to another that can measure it, as a new share."""
         host, lost = work.share.host, work.lost
@@ -391,21 +384,7 @@ class SharedSweep(GridScheduler):
         for case in unfinished:
             number = work.share.number
             self._tell(case, diagnostic("host_lost", host.name, share=number, error=lost))
-        if unfinished:
-            self._waiting.appendleft(unfinished)
-        self._give_up(
-            f"{host.name} was lost ({lost}): {_RESUME}",
-            lambda case: not any(_fits(case, other) for other in self._hosts),
-        )
-
-    def _give_up(self, reason: str, holds: Callable[[Case], bool] = lambda case: True) -> None:
-        """Cancel the cases that wait and for which this holds."""
-        groups, self._waiting = self._waiting, deque()
-        for group in groups:
-            for case in filter(holds, group):
-                self._settle(case, "cancelled", reason)
-            if rest := [case for case in group if not holds(case)]:
-                self._waiting.append(rest)
+        self._waiting.insert(0, unfinished)
 
     def _tell(self, case: Case, told: Diagnostic) -> None:
         self._told.setdefault(case.case_id, []).append(told)

@@ -54,8 +54,7 @@ from runtimes.registry import names, parse_spec
 
 MOST_BYTES = 4 << 30
 """Of all files of a share."""
-MOST_JOURNALS = 16
-_EARLIER = "earlier.jsonl"
+_EARLIER = f"{JOURNAL}/earlier.jsonl"
 """The journal, on the host alone, of rounds that it has measured before."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NOT_MEASURED: frozenset[Status] = frozenset({"imported", "compiles", "cancelled"})
@@ -108,14 +107,6 @@ class Share:
     files: dict[str, Path]
 
 
-@dataclass(slots=True)
-class _Arriving:
-    """A journal as far as it has come: `writer` is there once its first line was examined."""
-
-    torn: bytes = b""
-    has_writer: bool = False
-
-
 class ShareWork(Work):
     """`lost` says why the host measures no more of it; empty for a share that was measured to its
     end, and while it goes on. With `is_ours` nothing is wrong with the host. `ending` is how the
@@ -130,7 +121,7 @@ class ShareWork(Work):
         self._carrier = carrier
         self._link: Link | None = None
         self._cases = {case.case_id: case for case in share.cases}
-        self._journals: dict[str, _Arriving] = {}
+        self._journal, self._torn = "", b""
         self._sizes: dict[str, int] = {}
         self._arrived: list[tuple[str, Line]] = []
         self._news: list[str] = []
@@ -140,26 +131,25 @@ class ShareWork(Work):
 
     def start(self, place: Executor) -> None:
         """Lay the share's folder out and hand it over."""
+        share = self.share
+        own = {MANIFEST: share.manifest, BUNDLE: share.bundle}
+        own |= {_EARLIER: share.earlier} if share.earlier else {}
         try:
             private_folder(self.folder.parent)
             for folder in (JOURNAL, SAMPLES):
                 (self.folder / folder).mkdir(parents=True)
-            write_atomically(self.folder / MANIFEST, self.share.manifest)
-            write_atomically(self.folder / BUNDLE, self.share.bundle)
-            if self.share.earlier:
-                write_atomically(self.folder / _EARLIER, self.share.earlier)
+            for name, content in own.items():
+                write_atomically(self.folder / Path(name).name, content)
         except OSError as error:
             raise unwritable(self.folder, error, ", then resume it", " any more") from error
+        paths = {name: self.folder / Path(name).name for name in own}
+        files = {}
         try:
-            own = {name: self.folder / name for name in (MANIFEST, BUNDLE)}
-            own |= {f"{JOURNAL}/{_EARLIER}": self.folder / _EARLIER} if self.share.earlier else {}
-            files = {}
-            for name, path in {**own, **self.share.files}.items():
+            for name, path in {**paths, **share.files}.items():
                 # What the cache keeps is called by its content, and was read when it was taken.
-                digest = path.stem if _SHA256.fullmatch(path.stem) else file_sha256(path)
-                self._sources[digest] = path
-                files[name] = digest
-            self._link = self._carrier.open(self.share.host.name, place.bell)
+                files[name] = path.stem if _SHA256.fullmatch(path.stem) else file_sha256(path)
+                self._sources[files[name]] = path
+            self._link = self._carrier.open(share.host.name, place.bell)
             self._link.send({"share": files})
         except OSError as error:
             self.is_ours = True
@@ -234,35 +224,35 @@ class ShareWork(Work):
             case {"lacks": list(digests)}:
                 for digest in digests:
                     if digest not in self._sources:
-                        raise HostError("it asks for a file that is none of the share's", "")
+                        raise HostError("it asks for a file that is none of the share's")
                     self._link.send(self._sources[digest])
             case {"file": str(name), "offset": int(offset)}:
                 self._receive(name, offset, data_of(values))
             case {"refused": str(cause)}:
-                raise HostError(f"{cause:.500}", "")
+                raise HostError(f"{cause:.500}")
             case {"ended": int(code)}:
                 self._end(code, str(values.get("error", "")))
             case _:
-                raise HostError("it sends what can't be understood", "")
+                raise HostError("it sends what can't be understood")
 
     def _end(self, code: int, error: str) -> None:
         """0 and 1 are codes of a run that came to its end, 130 of one that was stopped."""
         if code not in (0, 1, 130) or (code == 130 and not self._is_stopping):
-            raise HostError(f"its run ended with {error:.300}", "")
+            raise HostError(f"its run ended with {error:.300}")
         self.over, self.ending = True, error[:300]
         self.close()
 
     def _receive(self, name: str, offset: int, data: bytes) -> None:
         """The next part of a file; one that begins again replaces what came before."""
         if not self._allowed.fullmatch(name):
-            raise HostError(f"it sends a file that is none of the share's ({name!r:.80})", "")
+            raise HostError(f"it sends a file that is none of the share's ({name!r:.80})")
         size = self._sizes.get(name, 0)
         is_journal = name.startswith(f"{JOURNAL}/")
         if offset != size and (offset or is_journal):
-            raise HostError(f"a part of {name} did not arrive", "")
+            raise HostError(f"a part of {name} did not arrive")
         self._sizes[name] = offset + len(data)
         if sum(self._sizes.values()) > MOST_BYTES:
-            raise HostError("it sends more than a share may have", "")
+            raise HostError("it sends more than a share may have")
         if is_journal:
             self._take_lines(name, data)
         else:
@@ -292,20 +282,21 @@ class ShareWork(Work):
             raise unwritable(path, error, ", then resume it", " any more") from error
 
     def _take_lines(self, name: str, data: bytes) -> None:
-        """Keep the whole lines of a journal, each examined."""
-        journal = self._journals.setdefault(name, _Arriving())
-        if len(self._journals) > MOST_JOURNALS:
-            raise HostError("it sends more journals than a share may have", "")
-        *texts, journal.torn = (journal.torn + data).split(b"\n")
+        """Keep the whole lines of the share's one journal, each examined."""
+        if self._journal not in ("", name):
+            raise HostError("it sends more journals than a share has")
+        self._journal = name
+        *texts, self._torn = (self._torn + data).split(b"\n")
+        is_first = not (self.folder / name).exists()
         for text in texts:
             line = parse_line(text)
             if line is None:
-                raise HostError("it sends a line of no kind that is known", "")
-            if not journal.has_writer:
+                raise HostError("it sends a line of no kind that is known")
+            if is_first:
                 self._examine_writer(Path(name).stem, line)
-                journal.has_writer = True
             elif fault := self._fault_in(line):
-                raise HostError(f"it lies: {fault}", "")
+                raise HostError(f"it lies: {fault}")
+            is_first = False
             source = f"{self.folder.relative_to(self.folder.parents[2])}/{Path(name).name}"
             self._arrived.append((source, line))
         if texts:
@@ -317,7 +308,7 @@ class ShareWork(Work):
         if not isinstance(line, Writer) or (stem, *expected) != (
             *(line.writer, line.host, line.run_id, line.manifest, line.graphlap_version),
         ):
-            raise HostError("it sends a journal of another run", "")
+            raise HostError("it sends a journal of another run")
 
     def _fault_in(self, line: Line) -> str:
         """Why a line can't be of this share; "" if it can."""
@@ -329,15 +320,12 @@ class ShareWork(Work):
             case Operators():
                 if line.case_id not in self._cases or line.attempt != self.share.number:
                     return "operators of another case"
-                if line.file:
-                    return self._fault_in_operators(line)
+                return self._fault_in_operators(line) if line.file else ""
             case DiscardedRound():
                 return "" if line.case_id in self._cases else "a round of another case"
             case ModelExported() | TimeSpent():
                 return ""
-            case _:
-                return "a line that no share has"
-        return ""
+        return "a line that no share has"
 
     def _fault_in_operators(self, line: Operators) -> str:
         if line.file != f"operators/{line.case_id}.csv":

@@ -263,7 +263,7 @@ def test_per_host_a_lost_hosts_cases_say_so(tmp_path: Path) -> None:
         rows, _ = measure(folder, cluster, kills)
     by_host = {row["host"]: row for row in rows}
     assert {host: row["status"] for host, row in by_host.items()} == {"a": "ok", "b": "cancelled"}
-    assert "b was lost" in str(by_host["b"]["reason"])
+    assert "b is left out" in str(by_host["b"]["reason"])
 
 
 def test_a_run_that_is_stopped_ends_on_its_hosts_and_is_resumed(tmp_path: Path) -> None:

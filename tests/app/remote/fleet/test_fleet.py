@@ -98,7 +98,7 @@ def test_certificates_that_can_not_be_used_are_named(
     for setting, value, said in (
         ("ca-file", None, "names none"),
         ("client.cert", None, "names none"),
-        ("client.key", str(tmp_path / "lost.pem"), "where no file is"),
+        ("client.key", str(tmp_path / "lost.pem"), "can't be used as certificates"),
         ("client.cert", str(tmp_path / "text.pem"), "can't be used as certificates"),
         ("client.key", str(strangers.key), "can't be used as certificates"),
     ):
