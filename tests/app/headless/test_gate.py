@@ -253,7 +253,6 @@ def test_percentiles_that_two_runs_do_not_share_fail_the_gate(runs: Path, here: 
     assert {reason for reason, _ in reasons(answer)} == {"no_percentile"}
 
 
-@pytest.mark.alone
 def test_rounds_that_a_budget_left_out_fail_the_gate(runs: Path, here: Path) -> None:
     command = ("--headless", "--models", "add.onnx", *FAKE, "--option", "fake.latency_us=200,400")
     lengths = ("--preset", "glance", "--rounds", "200", "--budget", "2s", "--out", "run")

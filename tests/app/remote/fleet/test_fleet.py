@@ -42,7 +42,7 @@ def measure(tmp_path: Path, address: str, *flags: str) -> tuple[int, str]:
     return code, errors
 
 
-@pytest.mark.alone
+@pytest.mark.long
 def test_a_run_is_shared_out_and_goes_on_without_a_worker_that_was_killed(
     scheduler: Cluster, tmp_path: Path
 ) -> None:
