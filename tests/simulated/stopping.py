@@ -11,9 +11,10 @@ from app.stats.estimates import Estimate, Rounds, typical_quantile
 from app.stats.required_rounds import StoppingRule
 from app.stats.verdict import difference, judge
 from tests.simulated.machines import MACHINES
-from tests.simulated.streams import AUDITED, UNSEEN, Stream
+from tests.simulated.streams import STREAMS as _STREAMS
+from tests.simulated.streams import Stream
 
-_BY_NAME = {stream.name: stream for stream in (*AUDITED, *UNSEEN)}
+_BY_NAME = {stream.name: stream for stream in _STREAMS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ _MACHINES = {machine.name: machine for machine in MACHINES}
 def _independent(name: str) -> Stream:
     """Of a machine whose rounds do not depend on each other."""
     machine = _MACHINES[name]
-    return Stream(name, "modes", lambda rng, runs: machine.processes(rng, 1, runs)[0])
+    return Stream(name, lambda rng, runs: machine.processes(rng, 1, runs)[0])
 
 
 DISTURBED: tuple[Asked, ...] = (
