@@ -36,6 +36,7 @@ def damaged_copy(run: Path, target: Path, seed: int) -> Path:
     times = draw.choice((1, 1, 2, 3))
     if draw.random() < 0.4:
         manifest = json.loads((run / "manifest.json").read_bytes())
+        del manifest["crc32"]
         _replace(
             target / "manifest.json", json.dumps(changed_anywhere(manifest, draw, times), indent=1)
         )
@@ -43,7 +44,7 @@ def damaged_copy(run: Path, target: Path, seed: int) -> Path:
     journal = draw.choice(sorted((run / "journal").iterdir()))
     lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
     for line in lines:
-        line.pop("crc", None)
+        line.pop("crc32")
     number = draw.randrange(len(lines))
     kind = lines[number].get("kind")
     lines[number] = changed_anywhere(lines[number], draw, times)
@@ -163,32 +164,17 @@ def test_many_damaged_runs_are_read_or_refused(whole: Path, tmp_path: Path) -> N
     assert not failures
 
 
-def _in_round(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
-    """Change the lines of rounds."""
+def _in_lines(kind: str, change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    """Change the lines of a kind."""
 
     def damage(run: Path) -> None:
         for journal in (run / "journal").iterdir():
             lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
             for line in lines:
-                line.pop("crc", None)
-                if line["kind"] == "round":
+                line.pop("crc32")
+                if line["kind"] == kind:
                     change(line)
-            journal.unlink()
-            journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-
-    return damage
-
-
-def _in_operators(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
-    def damage(run: Path) -> None:
-        for journal in (run / "journal").iterdir():
-            lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
-            for line in lines:
-                line.pop("crc", None)
-                if line["kind"] == "operators":
-                    change(line)
-            journal.unlink()
-            journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+            _replace(journal, "".join(f"{json.dumps(line)}\n" for line in lines))
 
     return damage
 
@@ -196,8 +182,8 @@ def _in_operators(change: Callable[[dict[str, Any]], object]) -> Callable[[Path]
 def _in_manifest(**values: Any) -> Callable[[Path], None]:
     def damage(run: Path) -> None:
         manifest = json.loads((run / "manifest.json").read_bytes())
-        (run / "manifest.json").unlink()
-        (run / "manifest.json").write_text(json.dumps({**manifest, **values}))
+        del manifest["crc32"]
+        _replace(run / "manifest.json", json.dumps({**manifest, **values}))
 
     return damage
 
@@ -209,16 +195,18 @@ def _dangling(run: Path) -> None:
 _DEEP = VALUES[-1]
 _PEAK = {"flops_per_s": 0.0, "bytes_per_s": 0.0, "in_use_bytes": 0, "how": ""}
 _DAMAGE: dict[str, Callable[[Path], None]] = {
-    "a NUL in the name of samples": _in_round(lambda line: line.update(samples="a\0b")),
+    "a NUL in the name of samples": _in_lines("round", lambda line: line.update(samples="a\0b")),
     "no name of a plan": _in_manifest(name="no name\x1b of a plan"),
     "packages that are a list": _in_manifest(environment={"packages": ["a"], "host": "h"}),
     "an environment of lists": _in_manifest(environment={"virtual_machine": [], "host": ["h"]}),
     "a deep environment": _in_manifest(environment={"x": _DEEP, "host": "h"}),
-    "a peak of nothing": _in_operators(lambda line: line.update(peak=_PEAK)),
-    "a negative clock": _in_round(lambda line: line["environment"].update(cpu_mhz=-1.0)),
-    "a time that is none": _in_round(lambda line: line.update(started_at_utc="yesterday")),
-    "NaN in all figures": _in_round(lambda line: line.update(duration_s=float("nan"))),
-    "NaN in an operator's times": _in_operators(lambda line: line.update(total_us=float("nan"))),
+    "a peak of nothing": _in_lines("operators", lambda line: line.update(peak=_PEAK)),
+    "a negative clock": _in_lines("round", lambda line: line["environment"].update(cpu_mhz=-1.0)),
+    "a time that is none": _in_lines("round", lambda line: line.update(started_at_utc="yesterday")),
+    "NaN in all figures": _in_lines("round", lambda line: line.update(duration_s=float("nan"))),
+    "NaN in an operator's times": _in_lines(
+        "operators", lambda line: line.update(total_us=float("nan"))
+    ),
     "a journal that is a dangling link": _dangling,
 }
 
