@@ -11,6 +11,7 @@ import pytest
 from exporters.messages import ExportRequest
 from exporters.types import Precision
 from tests.app.brief import brief_rounds
+from tests.app.headless.batch import run
 from tests.exporters.support import WorkerProcess
 
 NETWORKS: tuple[tuple[str, Precision, tuple[int, ...]], ...] = (
@@ -43,3 +44,12 @@ def exported(cache: Path, worker: WorkerProcess) -> Path:
                 request = ExportRequest(name, precision, ({"batch": size},))
                 assert worker.ask(request).status == "ok", name
     return cache
+
+
+@pytest.fixture(scope="session")
+def measured_mlp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two cases of two rounds each, by the batch mode; tests copy it."""
+    path = tmp_path_factory.mktemp("measured") / "run"
+    options = ("--models", "mlp", "--runtimes", "fake", "--batch", "1,2", "--rounds", "2")
+    assert run("--headless", "--preset", "glance", *options, "--out", str(path))[0] == 0
+    return path

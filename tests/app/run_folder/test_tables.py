@@ -28,18 +28,9 @@ from tests.app.headless.batch import run as batch
 FULL, PEOPLE = "results.full.csv", "results.csv"
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two cases of two rounds each, by the batch mode."""
-    path = tmp_path_factory.mktemp("tables") / "run"
-    arguments = ("--models", "mlp", *FAKE, "--batch", "1,2", "--rounds", "2", "--out", str(path))
-    assert batch("--headless", "--preset", "glance", *arguments)[0] == 0
-    return path
-
-
 @pytest.fixture
-def run(measured: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(measured, tmp_path / "runs" / "run"))
+def run(measured_mlp: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(measured_mlp, tmp_path / "runs" / "run"))
 
 
 def header(path: Path) -> list[str]:

@@ -26,18 +26,9 @@ from tests.app.run_folder.resealed import reseal_journal, reseal_manifest
 from tests.app.run_folder.runs import CASE, OTHER, manifest_of, record
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two cases of two rounds each, by the batch mode."""
-    path = tmp_path_factory.mktemp("lost") / "run"
-    options = ("--models", "mlp", *FAKE, "--batch", "1,2", "--rounds", "2", "--out", str(path))
-    assert batch("--headless", "--preset", "glance", *options)[0] == 0
-    return path
-
-
 @pytest.fixture
-def run(measured: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(measured, tmp_path / "run"))
+def run(measured_mlp: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(measured_mlp, tmp_path / "run"))
 
 
 def _last_round(run: Path) -> None:

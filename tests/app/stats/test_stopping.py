@@ -75,10 +75,9 @@ def test_processes_that_agree_by_chance_at_the_first_look_end_no_case_wrongly() 
     assert result.held >= 0.93 * result.claimed - 3 * (0.93 * 0.07 * result.claimed) ** 0.5
 
 
-@pytest.mark.parametrize("asked", STREAMS[:2], ids=lambda asked: asked.stream.name)
-def test_rounds_that_end_when_narrow_call_no_case_slower_than_itself(asked: Asked) -> None:
+def test_rounds_that_end_when_narrow_call_no_case_slower_than_itself() -> None:
     tries = 200
-    assert wrongly_called(asked, tries) / tries <= 0.05
+    assert wrongly_called(STREAMS[0], tries) / tries <= 0.05
 
 
 MAXIMUM = 16
