@@ -70,13 +70,6 @@ _FILE = (
         "Draw another run in grey behind the open one, and show every case's distance from it",
     ),
     ActionSpec(
-        "rename_baseline",
-        "Rename base&line…",
-        "named.ask_for_name",
-        "F2",
-        "Type another name for a baseline, in the list below the series",
-    ),
-    ActionSpec(
         "drop_baselines",
         "&Clear baselines",
         "drop_baselines",

@@ -12,8 +12,7 @@ from __future__ import annotations
 import gc
 import operator
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -279,7 +278,6 @@ class Baselines(QObject):
         self._own_keys: tuple[str, ...] = ()
         self._identities: frozenset[str] = frozenset()
         self._last_request: set[Path] = set()
-        self._custom_names: Mapping[str, str] = {}
         self._last_stamp: tuple[object, ...] = ()
         """Of what was told last: kept, so that `is` tells whether it is still that."""
 
@@ -306,11 +304,6 @@ class Baselines(QObject):
             self.needed.emit()
         self.moved.emit()
 
-    def name(self, custom_names: Mapping[str, str]) -> None:
-        """Call those with these keys so from now on; all others go by their own names."""
-        self._custom_names = dict(custom_names)
-        self.moved.emit()
-
     def close(self) -> None:
         """Have none, and follow no other run."""
         for folder in self.runs:
@@ -326,7 +319,7 @@ class Baselines(QObject):
             if newest is not None and newest.problem is None:
                 self._states[folder] = newest
         own_series = [entry for key in self._own_keys if (entry := state.of(key)) is not None]
-        now = (*own_series, *self._states.values(), self._custom_names)
+        now = (*own_series, *self._states.values())
         if len(now) == len(self._last_stamp) and all(map(operator.is_, now, self._last_stamp)):
             return None
         self._last_stamp = now
@@ -338,10 +331,7 @@ class Baselines(QObject):
             Baseline(_key(folder), names[folder], run_series=run_state.series)
             for folder, run_state in self._states.items()
         ]
-        return tuple(
-            replace(entry, name=self._custom_names.get(entry.key, entry.name))
-            for entry in baselines
-        )
+        return tuple(baselines)
 
     def _show_alike(self, state: RunState) -> None:
         """Have each run read the samples of the cases that are shown of the open one."""

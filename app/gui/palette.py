@@ -34,7 +34,6 @@ from app.gui.shell import Frame
 from app.gui.tables.results import ResultsTable
 from app.gui.views import VIEWS
 from app.machine.environment import graphlap_version
-from app.plot_data.series import Baseline
 from app.run_folder.live_status import run_headline
 from exporters.models import catalogue
 
@@ -249,17 +248,6 @@ def of_cases(feed: RunFeed, table: ResultsTable) -> Iterator[Entry]:
     for case_series in feed.state.series if feed.state else ():
         hint = f"Select it: plots show this case ({case_series.status.replace('_', ' ')})"
         yield Entry(case_series.label, "case", partial(choose, case_series.key), "", hint)
-
-
-def of_baselines(
-    list_baselines: Callable[[], Sequence[Baseline]], rename: Callable[[str], object]
-) -> Iterator[Entry]:
-    """Those that series are held against; choosing one has its name typed anew."""
-    for baseline in list_baselines():
-        hint = "Type another name for this baseline; an empty one gives it its own again"
-        yield Entry(
-            f"Rename baseline {baseline.name}", "baseline", partial(rename, baseline.key), "", hint
-        )
 
 
 def of_models(picker: ModelPicker, show: Callable[[], None]) -> Iterator[Entry]:

@@ -15,7 +15,6 @@ from app.gui.editor.editor import SweepEditor
 from app.gui.launch import MISUSE, RunControl
 from app.gui.look.errors import errors_to
 from app.gui.look.preferences import Preferences
-from app.gui.panels.case_tree import BaselineList
 from app.gui.run_feed import RunFeed
 from app.gui.shell import COMPOSER, Frame
 from app.gui.tables.results import ResultsTable
@@ -258,51 +257,3 @@ class RowCommands(QObject):
         """The key of the row that the keyboard is on, else of the first selected one."""
         keys = self._table.selected_keys()
         return self._table.current_key() or (keys[0] if keys else "")
-
-
-class BaselineCommands(QObject):
-    """`named` carries by key the names that were given; whose key is not there has its own."""
-
-    named = Signal(object)
-    failed = Signal(object)
-
-    def __init__(self, baseline_list: BaselineList, frame: Frame, preferences: Preferences) -> None:
-        super().__init__(frame)
-        self._list, self._frame = baseline_list, frame
-        self._preferences = preferences
-        baseline_list.renamed.connect(self.rename)
-
-    @Slot()
-    def ask_for_name(self, key: str = "") -> None:
-        """Bring the list up and have a name typed: of this baseline, else of the current one."""
-        with errors_to(self.failed.emit):
-            if not self._list.baselines:
-                raise GraphlapError(
-                    "there is no baseline to rename",
-                    "choose a row with Ctrl+B, or a run with Ctrl+Shift+B first",
-                )
-            self._frame.show_key("series")
-            self._list.rename(key)
-
-    def rename(self, key: str, text: str) -> None:
-        """Call a baseline so; with nothing typed it has its own name again."""
-        name = " ".join(text.split())
-        with errors_to(self.failed.emit):
-            names_by_key = {baseline.key: baseline.name for baseline in self._list.baselines}
-            if name and name in (
-                other_name for other, other_name in names_by_key.items() if other != key
-            ):
-                raise GraphlapError(f"another baseline is called {name}", "choose another name")
-            if name == names_by_key.get(key):
-                return
-            names_before = self._preferences.baseline_names()
-            names_after = {
-                other: other_name for other, other_name in names_before.items() if other != key
-            }
-            names_after |= {key: name} if name else {}
-            self._preferences.save_baseline_names(names_after)
-            self.give_names()
-
-    def give_names(self) -> None:
-        """Tell those that are kept from an earlier day."""
-        self.named.emit(self._preferences.baseline_names())

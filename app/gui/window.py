@@ -29,7 +29,6 @@ from app.gui.palette import (
     Finder,
     HelpCommands,
     of_actions,
-    of_baselines,
     of_cases,
     of_models,
     of_runs,
@@ -40,7 +39,7 @@ from app.gui.panels.case_tree import CaseTree
 from app.gui.panels.progress import ProgressLine
 from app.gui.panels.warnings import WarningsBadge
 from app.gui.plots.compare import CompareView
-from app.gui.run_commands import BaselineCommands, EditorCommands, RowCommands, RunCommands
+from app.gui.run_commands import EditorCommands, RowCommands, RunCommands
 from app.gui.run_feed import RunFeed
 from app.gui.shell import Frame, Header
 from app.gui.start import StartPage
@@ -88,7 +87,6 @@ class WindowParts(QMainWindow):
         self.help = HelpCommands(self)
         self.finder = Finder(self)
         self.edits = EditorCommands(self.frame, self.editor)
-        self.named = BaselineCommands(self.series_list.baselines, self.frame, self.preferences)
 
     def _fill_frame(self) -> None:
         lower: dict[str, tuple[str, QWidget]] = {
@@ -144,27 +142,25 @@ class MainWindow(WindowParts):
         add_views(bar, self.frame, self.actions_by_key)
         self.header.add_buttons(self.actions_by_key, self.recent_menu)
         self.help.actions = self.actions_by_key
-        models, baseline_list = self.editor.grid_form.models, self.series_list.baselines
         self.finder.sources = (
             partial(of_actions, self.actions_by_key),
             partial(of_views, self.views.by_key, self.frame),
             lambda: of_runs(self.preferences.recent_runs(), self.open_run),
             partial(of_cases, self.feed, self.table),
-            partial(of_baselines, lambda: baseline_list.baselines, self.named.ask_for_name),
-            partial(of_models, models, partial(self.frame.show_key, "editor")),
+            partial(
+                of_models, self.editor.grid_form.models, partial(self.frame.show_key, "editor")
+            ),
             partial(of_terms, self.help.show_terms),
         )
         self.table.row_actions += [*self.rows.actions, self.actions_by_key["export"]]
-        baseline_list.actions_of_rows += [
-            self.actions_by_key["rename_baseline"], self.actions_by_key["drop_baselines"]
-        ]  # fmt: skip
+        self.series_list.baselines.rows.addAction(self.actions_by_key["drop_baselines"])
 
     def _connect(self) -> None:
         self.editor.copy_asked.connect(self.files.copy_command)
         for commands in (self.runs, self.files, self.rows, self.looks):
             commands.failed.connect(self.show_error)
             commands.said.connect(self.progress.say)
-        for part in (self.editor, self.feed, self.named):
+        for part in (self.editor, self.feed):
             part.failed.connect(self.show_error)
         self.runs.started.connect(lambda folder: self.log.follow(log_of(folder)))
         self.runs.there.connect(self._open_if_another)
@@ -196,8 +192,6 @@ class MainWindow(WindowParts):
             compare.asked.connect(self.files.compare_run)
         self.table.baselines_chosen.connect(self.feed.baselines.set_own)
         self.files.baseline_run_chosen.connect(self.feed.baselines.add_run)
-        self.named.named.connect(self.feed.baselines.name)
-        self.named.give_names()
         self.feed.held_against.connect(self.series_list.set_baselines)
         self.feed.held_against.connect(self.table.set_baselines)
         self.frame.placed.connect(self._on_placement)

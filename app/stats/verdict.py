@@ -1,4 +1,4 @@
-"""The comparison of two cases: verdicts, spread between runs, shifts quantile by quantile.
+"""The comparison of two cases: verdicts, and the spread between runs.
 
 Rounds of one run share its boot, its memory layout, its temperature and its neighbours, so their
 spread says nothing about how far the next run differs. That spread comes from earlier runs of the
@@ -14,9 +14,6 @@ comparisons this happens to some of them. How far pairs spread in the other comp
 and so does how much their neighbours correlate.
 
 What is left of a model without its no-op twin is an amount: microseconds and not a ratio.
-
-The shift of each quantile comes from the rounds' own quantiles, as a verdict does: rounds are
-processes, and they are what is counted.
 
 Whatever is compared, a pairing states which rounds are compared with each other and how they were
 measured: two runs, a case and its baseline, a case and itself, steps of an ablation. Verdicts come
@@ -47,7 +44,7 @@ from app.stats.intervals import (
     tail_allowance,
     typical,
 )
-from app.stats.quantiles import CONFIDENCE, Interval, mean, needed_samples
+from app.stats.quantiles import CONFIDENCE, Interval, mean
 
 Source = Literal["history", "stated"]
 
@@ -443,80 +440,6 @@ def typical_difference(
     error *= round_correlation(np.exp(pair_shifts / max(typical_a, typical_b))).inflation
     low_reach, high_reach = reaches(pairs, skewness_of(pair_shifts), confidence)
     return TypicalDifference(value, Interval(value - low_reach * error, value + high_reach * error))
-
-
-QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
-
-
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """At one quantile: the latency of the second case in the unit of its rounds, second over
-    first, and the 95 % interval of that; None with fewer than three rounds to compare."""
-
-    quantile: float
-    at: float
-    ratio: float
-    interval: Interval | None
-
-
-def round_quantiles(samples: np.ndarray, quantiles: Sequence[float] = QUANTILES) -> np.ndarray:
-    """The order statistics [quantiles] of one round; NaN where its samples can't bound one."""
-    count = len(samples)
-    ranks = [max(1, math.ceil(q * count - 1e-9)) - 1 for q in quantiles]
-    if not count:
-        return np.full(len(quantiles), np.nan)
-    partition = np.partition(samples, sorted(set(ranks)))
-    is_supported = [count >= needed_samples(q) for q in quantiles]
-    values: np.ndarray = np.where(is_supported, partition[ranks], np.nan)
-    return values
-
-
-def shifts(
-    first: Mapping[int, np.ndarray],
-    second: Mapping[int, np.ndarray],
-    in_turn: bool,
-    quantiles: Sequence[float] = QUANTILES,
-) -> list[Shift]:
-    """Of rounds' quantiles by the rounds' numbers; those that no round of a side bounds are left
-    out.
-
-    In turn, rounds of one number are a pair: both saw the same machine.
-    """
-    numbers = [number for number in first if number in second]
-    sides = (
-        [[side[number] for number in numbers] for side in (first, second)]
-        if in_turn
-        else [list(side.values()) for side in (first, second)]
-    )
-    if not all(sides):
-        return []
-    a, b = (np.log(np.maximum(np.array(side), np.finfo(float).tiny)) for side in sides)
-    results = []
-    for place, quantile in enumerate(quantiles):
-        first_logs, second_logs = a[:, place], b[:, place]
-        if in_turn:
-            is_valid = ~(np.isnan(first_logs) | np.isnan(second_logs))
-            first_logs, second_logs = first_logs[is_valid], second_logs[is_valid]
-        else:
-            first_logs, second_logs = (
-                first_logs[~np.isnan(first_logs)],
-                second_logs[~np.isnan(second_logs)],
-            )
-        if len(first_logs) and len(second_logs):
-            results.append(_shift(quantile, np.exp(first_logs), np.exp(second_logs), in_turn))
-    return results
-
-
-def _shift(quantile: float, first: np.ndarray, second: np.ndarray, in_turn: bool) -> Shift:
-    change = difference(first.tolist(), second.tolist(), in_turn)
-    second_quantile = float(np.exp(np.log(second).mean()))
-    ratio = second_quantile / float(np.exp(np.log(first).mean()))
-    return Shift(
-        quantile,
-        second_quantile,
-        ratio,
-        None if change is None else interval_of(change, CONFIDENCE),
-    )
 
 
 @dataclass(frozen=True, slots=True)

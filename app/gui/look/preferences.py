@@ -17,8 +17,6 @@ LAYOUT_VERSION = 3
 """Raise it when panes are added or removed."""
 
 RECENT = 12
-NAMED = 200
-"""So many baselines keep the names that were given to them, those named last."""
 
 
 class Preferences:
@@ -60,7 +58,12 @@ class Preferences:
     @property
     def panes(self) -> dict[str, str]:
         """Which panes are folded, and the view that was in front."""
-        return self._words("panes")
+        try:
+            data = json.loads(self._text("panes") or "{}")
+        except ValueError:
+            data = None
+        pairs = data.items() if isinstance(data, dict) else ()
+        return {name: text for name, text in pairs if isinstance(text, str)}
 
     @panes.setter
     def panes(self, panes: Mapping[str, str]) -> None:
@@ -87,25 +90,9 @@ class Preferences:
     def clear_recent(self) -> None:
         self._store.remove("recent_runs")
 
-    def baseline_names(self) -> dict[str, str]:
-        """By the keys of baselines the names that the user gave them."""
-        return self._words("baseline_names")
-
-    def save_baseline_names(self, names: Mapping[str, str]) -> None:
-        self._store.setValue("baseline_names", json.dumps(dict([*names.items()][-NAMED:])))
-
     def sync(self) -> None:
         """Write to disk now."""
         self._store.sync()
-
-    def _words(self, key: str) -> dict[str, str]:
-        """A table of texts that was kept as JSON."""
-        try:
-            data = json.loads(self._text(key) or "{}")
-        except ValueError:
-            data = None
-        pairs = data.items() if isinstance(data, dict) else ()
-        return {name: text for name, text in pairs if isinstance(text, str)}
 
     def _text(self, key: str) -> str:
         value = self._store.value(key)

@@ -6,14 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QColor
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QListWidget,
     QListWidgetItem,
-    QMenu,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -31,34 +30,25 @@ from app.gui.plots.style import Arrangement, ColorTable, SeriesStyle, grey, lege
 from app.insights.quality import quality_of
 from app.plot_data.series import Baseline, Series, facets, quoted
 
-_KEY = Qt.ItemDataRole.UserRole
 _MOST_ROWS = 4
 """More of them are scrolled to: the room is the series'."""
 
 
 class BaselineList(QWidget):
-    """`renamed` tells the key of a baseline and what was typed for its name."""
-
-    renamed = Signal(str, str)
+    """What the series are held against, in the greys in which it is drawn."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._baselines: tuple[Baseline, ...] = ()
         self._theme: Theme | None = None
-        self.actions_of_rows: list[QAction] = []
         self.rows = QListWidget()
         self.rows.setObjectName("baselines")
         self.rows.setAccessibleName("Baselines")
-        self.rows.setToolTip("What the series are held against. F2 or a double click renames one.")
+        self.rows.setToolTip("What the series are held against.")
         self.rows.setUniformItemSizes(True)
         self.rows.setTextElideMode(Qt.TextElideMode.ElideLeft)
         self.rows.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.rows.setEditTriggers(
-            QListWidget.EditTrigger.DoubleClicked | QListWidget.EditTrigger.EditKeyPressed
-        )
-        self.rows.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.rows.customContextMenuRequested.connect(self._context_menu)
-        self.rows.itemChanged.connect(self._on_item_change)
+        self.rows.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         heading = QLabel("&Baselines, in grey")
         heading.setProperty("muted", True)
         heading.setBuddy(self.rows)
@@ -68,69 +58,20 @@ class BaselineList(QWidget):
         column.addWidget(heading)
         column.addWidget(self.rows)
 
-    @property
-    def baselines(self) -> tuple[Baseline, ...]:
-        """Those that are listed, from top to bottom."""
-        return self._baselines
-
     def show_baselines(self, baselines: Sequence[Baseline], theme: Theme) -> None:
-        """List these; the current row stays so, and so does what is being typed for one's name."""
-        state_before = [baseline.key for baseline in self._baselines], self._theme
+        """List these."""
+        names_before = [baseline.name for baseline in self._baselines], self._theme
         self._baselines, self._theme = tuple(baselines), theme
-        self.rows.blockSignals(True)
-        if state_before != ([baseline.key for baseline in baselines], theme):
-            self._fill()
-        self._name_all()
-        self.rows.blockSignals(False)
-
-    def rename(self, key: str = "") -> None:
-        """Have a name typed anew: of this one, else of the current one, else of the last."""
-        place = next((k for k, baseline in enumerate(self._baselines) if baseline.key == key), None)
-        current = self.rows.currentRow() if self.rows.currentRow() >= 0 else self.rows.count() - 1
-        item = self.rows.item(current if place is None else place)
-        if item is not None:
-            self.rows.setCurrentItem(item)
-            self.rows.setFocus()
-            self.rows.editItem(item)
-
-    def _fill(self) -> None:
-        assert self._theme is not None
-        current = self.rows.currentItem().data(_KEY) if self.rows.currentItem() else ""
+        if names_before == ([baseline.name for baseline in baselines], theme):
+            return
         self.rows.clear()
-        for place, baseline in enumerate(self._baselines):
-            color = grey(place, len(self._baselines), self._theme)
-            item = QListWidgetItem(swatch(color, QColor(self._theme.base)), baseline.name)
-            item.setData(_KEY, baseline.key)
-            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
+        for place, baseline in enumerate(baselines):
+            color = grey(place, len(baselines), theme)
+            item = QListWidgetItem(swatch(color, QColor(theme.base)), baseline.name)
+            item.setToolTip(baseline.name)
             self.rows.addItem(item)
-            if baseline.key == current:
-                self.rows.setCurrentItem(item)
         rows = min(_MOST_ROWS, self.rows.count())
         self.rows.setFixedHeight(rows * self.rows.sizeHintForRow(0) + 2 * self.rows.frameWidth())
-
-    def _name_all(self) -> None:
-        """A text that is the same already is left alone: what is being typed would be lost."""
-        for row, baseline in enumerate(self._baselines):
-            item = self.rows.item(row)
-            if item.text() != baseline.name:
-                item.setText(baseline.name)
-            item.setToolTip(baseline.name)
-
-    def _on_item_change(self, item: QListWidgetItem) -> None:
-        """The name that was there stands until the new one is taken."""
-        key, text = item.data(_KEY), item.text()
-        self.rows.blockSignals(True)
-        self._name_all()
-        self.rows.blockSignals(False)
-        self.renamed.emit(key, text)
-
-    def _context_menu(self, point: QPoint) -> None:
-        """Of the row below the pointer, or of the current one where a key asks for it."""
-        if self.rows.itemAt(point) is not None:
-            menu = QMenu(self)
-            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-            menu.addActions(self.actions_of_rows)
-            menu.popup(self.rows.viewport().mapToGlobal(point))
 
 
 _BY_ITSELF = "What differs"

@@ -30,7 +30,6 @@ from app.gui.plots.read.bins import Binned, BinReader, DrawnBins, FineBins, Seen
 from app.gui.plots.read.overlays import BandLayer
 from app.gui.plots.read.reading import Brush
 from app.gui.plots.scrolled import RowsView
-from app.gui.plots.shift_strip import RoundQuantiles, ShiftStrip
 from app.gui.plots.style import (
     Behind,
     SeriesStyle,
@@ -59,13 +58,11 @@ class HistogramView(RowsView):
     tells_apart = True
     outlined: HistogramPanel
     rows: RowPanel
-    strip: ShiftStrip
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._panel: HistogramPanel | RowPanel | None = None
         self._parts = PartBins()
         self._brief_names: dict[str, str] = {}
-        self._read = RoundQuantiles()
         super().__init__(parent)
         self._fine = FineBins(self)
         self._fine.ready.connect(self.mark_dirty)
@@ -152,8 +149,6 @@ class HistogramView(RowsView):
             self.outlined = self._panel = HistogramPanel(
                 plot, self.lay(MarkLayer(plot, self.theme)), band
             )
-            if grey:
-                self.strip = ShiftStrip(self, plot, self.arrangement.baselines[0].name)
         if self.follows:
             self._show_range([*series, *(item.series for item in grey)])
         bins_by_key = self._bin_series(series, grey)
@@ -164,8 +159,6 @@ class HistogramView(RowsView):
         log, every = self.log_box.isChecked(), [*marks, *figure_marks]
         text = self.outlined.draw(series, grey, bins_by_key, styles, every, self._unit, log)
         self.let_read(self.outlined.plot, BinReader(self._name_bins(text), self.part_choice.part))
-        if grey:
-            self._draw_strip(series, styles)
         if self.follows:
             self.outlined.show_all()
         return marks
@@ -230,17 +223,6 @@ class HistogramView(RowsView):
         return [
             replace(g, series=by_key[g.series.key]) for g in background if g.series.key in by_key
         ]
-
-    def _draw_strip(self, series: Sequence[Series], styles: dict[str, SeriesStyle]) -> None:
-        first, part = self.arrangement.baselines[0], self.part_choice.part
-        self.strip.draw(
-            [(case_series, styles[case_series.key]) for case_series in series],
-            first,
-            part,
-            self._read,
-        )
-        if not self._read.complete:
-            self.mark_dirty()
 
     def _select_series(self) -> list[Series]:
         """The series that have samples, with the bins of the part that is asked for."""

@@ -37,7 +37,6 @@ def test_a_layout_of_another_version_is_forgotten_and_nothing_else(tmp_path: Pat
     preferences = Preferences(tmp_path / "window.ini")
     preferences.save_layout("measure", QByteArray(b"docks"))
     preferences.theme = "dark"
-    preferences.save_baseline_names({"a": "b"})
     preferences.sync()
     store = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
     store.setValue("layout/version", 0)
@@ -45,7 +44,6 @@ def test_a_layout_of_another_version_is_forgotten_and_nothing_else(tmp_path: Pat
     again = Preferences(tmp_path / "window.ini")
     assert again.layout("measure").isEmpty()
     assert again.theme == "dark"
-    assert again.baseline_names() == {"a": "b"}
 
 
 def test_damaged_values_count_as_not_there(tmp_path: Path) -> None:
