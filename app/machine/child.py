@@ -285,6 +285,9 @@ class Unstarted:
         """There is nothing to end."""
 
 
+Worker = Child | Unstarted
+
+
 def memory_kills(counters: Path = Path("/proc/vmstat")) -> int:
     """How many processes Linux has killed for want of memory; 0 where it does not tell."""
     try:

@@ -39,11 +39,7 @@ SENT = ("journal", "samples", "telemetry", "operators")
 _LAUNCHER_PREFIXES = (
     *("BLIS_", "GOMP_", "KMP_", "MALLOC_", "MKL_", "NUMEXPR_", "OMP_", "OPENBLAS_", "VECLIB_"),
 )
-
-
-def scrubbed(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """An environment without what launchers set for engines' threads and memory."""
-    return {name: text for name, text in environ.items() if not name.startswith(_LAUNCHER_PREFIXES)}
+"""Of what launchers set for engines' threads and memory, which a share goes without."""
 
 
 class Host:
@@ -117,9 +113,11 @@ class Host:
         sent = _Sent(share)
         with self._machine_to_itself():
             keep_to(self._cores)
-            environ = {**scrubbed(), STEERED: "1"}
+            own = {
+                n: text for n, text in os.environ.items() if not n.startswith(_LAUNCHER_PREFIXES)
+            }
             command = install_layout.command("app", "resume", str(share), "--quiet")
-            child = Child(command, environ=environ)
+            child = Child(command, environ={**own, STEERED: "1"})
             try:
                 return self._follow(child, sent)
             finally:

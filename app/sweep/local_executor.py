@@ -8,10 +8,9 @@ from typing import Self
 
 import psutil
 
-from app.machine.child import MODULES, Bell, Child, Unstarted
+from app.machine.child import MODULES, Bell, Child, Unstarted, Worker
 from app.machine.placement import keep_to, on_cores, usable_cores
 from app.machine.telemetry import Telemetry, Watch
-from app.sweep.work.base import WorkerChannel
 from exporters import install_layout
 from runtimes.registry import environment_of
 
@@ -39,8 +38,8 @@ class ThisMachine:
         self.telemetry = telemetry or Telemetry()
         self._commands, self._environments = commands or {}, environments
         self.bell = Bell()
-        self._idle: dict[str, list[WorkerChannel]] = {}
-        self._prepared_workers: dict[str, WorkerChannel] = {}
+        self._idle: dict[str, list[Worker]] = {}
+        self._prepared_workers: dict[str, Worker] = {}
         self._usable, self._cores = usable_cores(), cores
         other_cores = self._usable.difference(cores)
         self._is_confined = bool(cores and other_cores)
@@ -53,7 +52,9 @@ class ThisMachine:
         if kind not in self._prepared_workers:
             self._prepared_workers[kind] = self._start_worker(kind)
 
-    def start(self, kind: str, environment: str = "") -> WorkerChannel:
+    def start(self, kind: str, environment: str = "") -> Worker:
+        """A worker of a job of its own, of this kind, which waits for its job; of the environment
+        of this name, empty for ours."""
         worker = None if environment else self._prepared_workers.pop(kind, None)
         if worker is not None and not worker.ended():
             return worker
@@ -61,7 +62,7 @@ class ThisMachine:
             worker.close()
         return self._start_worker(kind, environment)
 
-    def _start_worker(self, kind: str, environment: str = "") -> WorkerChannel:
+    def _start_worker(self, kind: str, environment: str = "") -> Worker:
         command = self._commands.get(kind) or install_layout.command(
             MODULES[kind], python=self._environments[environment] if environment else ""
         )
@@ -73,17 +74,22 @@ class ThisMachine:
         except OSError as error:  # an environment's interpreter may go while a sweep runs
             return Unstarted(error)
 
-    def watch(self, worker: WorkerChannel, memory_limit_bytes: int, gpus: tuple[int, ...]) -> Watch:
+    def watch(self, worker: Worker, memory_limit_bytes: int, gpus: tuple[int, ...]) -> Watch:
+        """An eye on a worker that was started here; 0 for no limit, `gpus` are CUDA's numbers."""
         return Watch(worker.pid, memory_limit_bytes, gpus, self.telemetry)
 
-    def exporter(self) -> WorkerChannel:
+    def exporter(self) -> Worker:
+        """An export process, idle or new, which serves one request after another."""
         return self._take_idle(_EXPORTS) or self.start("export")
 
-    def checker(self, runtime: str) -> WorkerChannel:
+    def checker(self, runtime: str) -> Worker:
+        """A process that checks cases of `name[:device][@release]`, idle or new, likewise; idle
+        ones of other runtimes are ended."""
         self._end_idle([name for name in self._idle if name != runtime])
         return self._take_idle(runtime) or self.start("check", environment_of(runtime))
 
-    def give_back(self, server: WorkerChannel, runtime: str = _EXPORTS) -> None:
+    def give_back(self, server: Worker, runtime: str = _EXPORTS) -> None:
+        """Keep a process that can serve again, a checker under its runtime."""
         if server.ended() or _is_large(server):
             server.close()
         else:
@@ -112,7 +118,7 @@ class ThisMachine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _take_idle(self, runtime: str) -> WorkerChannel | None:
+    def _take_idle(self, runtime: str) -> Worker | None:
         waiting = self._idle.get(runtime, [])
         while waiting:
             idle = waiting.pop()
@@ -127,7 +133,7 @@ class ThisMachine:
                 server.close()
 
 
-def _is_large(server: WorkerChannel) -> bool:
+def _is_large(server: Worker) -> bool:
     try:
         return server.pid is None or (
             psutil.Process(server.pid).memory_info().rss > SERVER_LIMIT_BYTES

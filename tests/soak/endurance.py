@@ -25,10 +25,10 @@ from unittest.mock import patch
 import psutil
 
 from app.__main__ import main as command
+from app.machine.child import Worker
 from app.plan import plan as plan_module
 from app.runs.following.reader import RunReader
 from app.sweep.local_executor import ThisMachine
-from app.sweep.work.base import WorkerChannel
 from exporters.codec import object_of, to_json
 from exporters.messages import ExportRequest
 from tests.app.headless.mutant_runs import MOMENT
@@ -165,12 +165,12 @@ def follow(folder: Path) -> None:
         reader.close()
 
 
-def export(exporter: WorkerChannel, graphs: list[Path]) -> None:
+def export(exporter: Worker, graphs: list[Path]) -> None:
     for graph in graphs:
         ask(exporter, graph)
 
 
-def ask(exporter: WorkerChannel, graph: Path) -> None:
+def ask(exporter: Worker, graph: Path) -> None:
     """One request, as the batch mode sends it, and its answer."""
     request = ExportRequest(str(graph), "fp32", ({"batch": 2},))
     exporter.send(json.dumps(to_json(request)))

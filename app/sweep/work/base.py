@@ -9,13 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
-from app.cases.telemetry import GpuState, Reading
 from app.formatting.case_labels import FILE_NAMES, ModelNames
 from app.formatting.text import duration
-from app.machine.child import Bell
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line
 from app.run_folder.live_status import Live
+from app.sweep.local_executor import ThisMachine
 
 CPU = "cpu"
 News = Literal["", "told", "ended", "dropped"]
@@ -47,93 +46,6 @@ class Needs:
 EXCLUSIVE_CPU = Needs(exclusive=frozenset({CPU}))
 
 
-class WorkerChannel(Protocol):
-    """A worker that was started: lines to it, lines from it, and its end."""
-
-    def send(self, line: str) -> None:
-        """Write one line; a worker that no longer reads is noticed when its end is."""
-
-    def lines(self) -> list[str]:
-        """The whole lines that have arrived since the last call; never waits."""
-
-    def ended(self) -> bool:
-        """Whether the worker is gone; what it said last may still be waiting in `lines`."""
-
-    def how_it_ended(self) -> str:
-        """`exit code 3` or `signal SIGSEGV`, with the last that it said of it."""
-
-    def exit_code(self) -> int:
-        """The code of a worker that ended, negative for a signal."""
-
-    def ran_out_of_memory(self) -> bool:
-        """Whether its system ended it for want of memory, as far as that can be told."""
-
-    def was_killed(self) -> bool:
-        """Whether it was ended by a signal that is sent, not one that its own fault raises."""
-
-    def terminate(self) -> None:
-        """Ask it to end."""
-
-    def kill(self) -> None:
-        """End it now."""
-
-    def close(self) -> None:
-        """End and forget it; idempotent."""
-
-    @property
-    def pid(self) -> int | None:
-        """Its process on this machine; None on another."""
-
-
-class ProcessMonitor(Protocol):
-    """Looks at a worker from outside, where it runs: its memory, and what devices tell."""
-
-    too_large: bool
-    """Whether it broke its limit of memory, and is to be ended if it is still there."""
-
-    def computes_on(self, uuid: str, device: str = "") -> GpuState | None:
-        """The worker has said which GPU one of its devices is; how that is set, if it is known
-        now."""
-
-    def due(self) -> float:
-        """When it wants to look again (monotonic seconds)."""
-
-    def look(self) -> tuple[Reading, ...]:
-        """Look at what is due, and tell what devices told."""
-
-
-class Launcher(Protocol):
-    """Where a worker of a job of its own runs: how it is started, and who looks at it there."""
-
-    def start(self, kind: str, environment: str = "") -> WorkerChannel:
-        """A worker of this kind (`round`, `accuracy`, `operators`), which waits for its job.
-
-        It is of the environment of this name, whose interpreter the place knows; empty for ours.
-        """
-
-    def watch(
-        self, worker: WorkerChannel, memory_limit_bytes: int, gpus: tuple[int, ...]
-    ) -> ProcessMonitor:
-        """An eye on a worker that was started here; 0 for no limit, `gpus` are CUDA's numbers."""
-
-
-class Executor(Launcher, Protocol):
-    """Where work runs; some of its workers serve one request after another."""
-
-    bell: Bell
-    """On which the sweep's own thread waits."""
-
-    def exporter(self) -> WorkerChannel:
-        """An export process, idle or new, which serves one request after another."""
-
-    def checker(self, runtime: str) -> WorkerChannel:
-        """A process that checks cases of `name[:device][@release]`, idle or new, likewise; idle
-        ones of other runtimes are ended."""
-
-    def give_back(self, server: WorkerChannel, runtime: str = "") -> None:
-        """Keep a process that can serve again, a checker under its runtime."""
-
-
 class Work(ABC):
     """One piece of work. The engine calls `start` once, then `advance` until it is `over`,
     which what needs no worker is from its start on.
@@ -148,7 +60,7 @@ class Work(ABC):
     over: bool = False
 
     @abstractmethod
-    def start(self, place: Executor) -> None:
+    def start(self, place: ThisMachine) -> None:
         """Begin, without waiting for anything."""
 
     @abstractmethod
@@ -204,7 +116,7 @@ class SettledWork(Work):
 
     needs = Needs()
 
-    def start(self, place: Executor) -> None:
+    def start(self, place: ThisMachine) -> None:
         self.over = True
 
     def advance(self) -> News:
@@ -246,7 +158,7 @@ class WaitWork(Work):
         self._reason = reason
         self.was_interrupted = False
 
-    def start(self, place: Executor) -> None:
+    def start(self, place: ThisMachine) -> None:
         self._start_s = time.monotonic()
 
     def advance(self) -> News:

@@ -12,12 +12,14 @@ from app.cases.jobs import CheckJob
 from app.cases.round import RoundResult
 from app.cases.status import FAILED, Status
 from app.formatting.case_labels import FILE_NAMES, ModelNames, case_label
+from app.machine.child import Worker
 from app.machine.installed_runtimes import options_of
 from app.machine.telemetry import Telemetry, Watch
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line
 from app.run_folder.live_status import Live
-from app.sweep.work.base import CPU, Executor, Needs, WorkerChannel
+from app.sweep.local_executor import ThisMachine
+from app.sweep.work.base import CPU, Needs
 from app.sweep.work.process import ServedWork, is_transient_end
 from app.sweep.work.round import SettledRound
 from exporters.codec import CodecError, from_json, object_of, to_json
@@ -40,7 +42,7 @@ class CheckWork(ServedWork):
         self.result: RoundResult | None = None
         self._started_at_utc = ""
 
-    def start(self, place: Executor) -> None:
+    def start(self, place: ThisMachine) -> None:
         self._place, self._server = place, place.checker(self.job.case.runtime)
         if self._memory_limit_bytes:
             self._watch = Watch(self._server.pid, self._memory_limit_bytes, (), Telemetry())
@@ -55,7 +57,7 @@ class CheckWork(ServedWork):
                 return True
         return False
 
-    def _let_go(self, place: Executor, server: WorkerChannel, has_ended: bool) -> None:
+    def _let_go(self, place: ThisMachine, server: Worker, has_ended: bool) -> None:
         if self._watch is None:
             place.give_back(server, self.job.case.runtime)
         else:  # what it holds of this case would count against the next one's limit
@@ -79,7 +81,7 @@ class CheckWork(ServedWork):
             f"{label}: {self.result.status}" if self.result else f"check of {label} was not ended"
         )
 
-    def _settle(self, server: WorkerChannel, has_ended: bool) -> None:
+    def _settle(self, server: Worker, has_ended: bool) -> None:
         status: Status = "crashed"
         transient = has_ended and is_transient_end(server)
         if self._too_large:

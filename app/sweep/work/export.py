@@ -12,12 +12,13 @@ import psutil
 
 from app.cases.status import Status
 from app.formatting.case_labels import FILE_NAMES, ModelNames, file_name
-from app.machine.child import Unstarted
+from app.machine.child import Unstarted, Worker
 from app.machine.telemetry import Telemetry, Watch
 from app.run_folder.folder import RunFolder, inputs_to_keep, write_inputs
 from app.run_folder.journal import Line, ModelExported
 from app.run_folder.live_status import Live
-from app.sweep.work.base import CPU, Executor, Needs, WorkerChannel
+from app.sweep.local_executor import ThisMachine
+from app.sweep.work.base import CPU, Needs
 from app.sweep.work.process import ServedWork
 from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.messages import ExportReply, ExportRequest
@@ -47,7 +48,7 @@ class ExportWork(ServedWork):
         self.reply: ExportReply | None = None
         self.budget_ends_s = math.inf
 
-    def start(self, place: Executor) -> None:
+    def start(self, place: ThisMachine) -> None:
         self._place, self._server = place, place.exporter()
         self._deadline = min(time.monotonic() + self.time_limit_s, self.budget_ends_s)
         if self._memory_limit_bytes:
@@ -63,7 +64,7 @@ class ExportWork(ServedWork):
                 return True
         return False
 
-    def _let_go(self, place: Executor, server: WorkerChannel, has_ended: bool) -> None:
+    def _let_go(self, place: ThisMachine, server: Worker, has_ended: bool) -> None:
         if has_ended:
             server.close()
         else:
@@ -99,7 +100,7 @@ class ExportWork(ServedWork):
         source = "from the cache" if reply.cached else f"in {reply.export_ms / 1e3:.1f} s"
         return f"exported {name} {source}"
 
-    def _settle(self, server: WorkerChannel, has_ended: bool) -> None:
+    def _settle(self, server: Worker, has_ended: bool) -> None:
         subject = f"the export of {self.request.model}"
         status: Status = "export_failed"
         transient = False

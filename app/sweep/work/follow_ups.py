@@ -23,7 +23,8 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line
 from app.run_folder.live_status import Live
 from app.run_folder.operators import write_operators
-from app.sweep.work.base import Launcher, Needs
+from app.sweep.local_executor import ThisMachine
+from app.sweep.work.base import Needs
 from app.sweep.work.process import STOPPED, ProcessWork, is_transient_end
 from exporters.codec import from_json, to_json
 
@@ -148,7 +149,7 @@ class ColdStartWork(FollowUpWork[ColdStart]):
         super().__init__(time_limit_s, job.subject.runtime, memory_limit_bytes)
         self.job, self.case_id, self.needs = job, job.subject.case_id, needs
 
-    def start(self, place: Launcher) -> None:
+    def start(self, place: ThisMachine) -> None:
         self.job = replace(self.job, begun_ns=time.monotonic_ns())
         super().start(place)
 

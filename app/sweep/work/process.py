@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.cases.telemetry import Reading
-from app.machine.child import Unstarted
+from app.machine.child import Unstarted, Worker
 from app.machine.telemetry import Watch
-from app.sweep.work.base import Executor, Launcher, News, ProcessMonitor, Work, WorkerChannel
+from app.sweep.local_executor import ThisMachine
+from app.sweep.work.base import News, Work
 from exporters.codec import CodecError, object_of
 from runtimes.registry import environment_of
 
@@ -23,7 +24,7 @@ STOP_GRACE_S = 10.0
 STOPPED = "the sweep was stopped"
 
 
-def is_transient_end(worker: WorkerChannel) -> bool:
+def is_transient_end(worker: Worker) -> bool:
     """Whether a worker that ended without a result could not start or was ended from outside, by a
     person or for want of memory: that says nothing of its case."""
     return isinstance(worker, Unstarted) or worker.ran_out_of_memory() or worker.was_killed()
@@ -36,8 +37,8 @@ class ServedWork(Work):
     def __init__(self, time_limit_s: float, memory_limit_bytes: int = 0) -> None:
         self.time_limit_s, self._memory_limit_bytes = time_limit_s, memory_limit_bytes
         self._watch: Watch | None = None
-        self._place: Executor | None = None
-        self._server: WorkerChannel | None = None
+        self._place: ThisMachine | None = None
+        self._server: Worker | None = None
         self._deadline = 0.0
         self._stopping = False
 
@@ -81,11 +82,11 @@ class ServedWork(Work):
         """Whether the reply is among these; what else arrives was printed by a library."""
 
     @abstractmethod
-    def _let_go(self, place: Executor, server: WorkerChannel, has_ended: bool) -> None:
+    def _let_go(self, place: ThisMachine, server: Worker, has_ended: bool) -> None:
         """The server has replied."""
 
     @abstractmethod
-    def _settle(self, server: WorkerChannel, has_ended: bool) -> None:
+    def _settle(self, server: Worker, has_ended: bool) -> None:
         """The server gave no reply: have one that says why."""
 
     @property
@@ -112,8 +113,8 @@ class ProcessWork(Work):
         self.time_limit_s, self.memory_limit_bytes = time_limit_s, memory_limit_bytes
         self._environment = environment_of(runtime)
         self._gpu_numbers = gpus
-        self._talk: WorkerChannel | None = None
-        self._watcher: ProcessMonitor | None = None
+        self._talk: Worker | None = None
+        self._watcher: Watch | None = None
         self._readings: tuple[Reading, ...] = ()
         self._peak_bytes = 0.0
         self._deadline = 0.0
@@ -121,7 +122,7 @@ class ProcessWork(Work):
         self._stopping = False
         self._why_dropped = ""
 
-    def start(self, place: Launcher) -> None:
+    def start(self, place: ThisMachine) -> None:
         self._talk = place.start(self.kind, self._environment)
         self._deadline, self._kill_at = time.monotonic() + self.time_limit_s, None
         self._talk.send(json.dumps(self._job()))
@@ -172,12 +173,12 @@ class ProcessWork(Work):
         """The worker is gone: have a result, or say why there is none that counts."""
 
     @property
-    def _worker(self) -> WorkerChannel:
+    def _worker(self) -> Worker:
         assert self._talk is not None, "work is started before it is advanced"
         return self._talk
 
     @property
-    def _eye(self) -> ProcessMonitor:
+    def _eye(self) -> Watch:
         assert self._watcher is not None, "work is started before it is advanced"
         return self._watcher
 

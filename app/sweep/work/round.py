@@ -22,7 +22,8 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line, SearchCase
 from app.run_folder.live_status import Live
 from app.stats.quantiles import needed_samples
-from app.sweep.work.base import EXCLUSIVE_CPU, Launcher, Needs, News, SettledWork
+from app.sweep.local_executor import ThisMachine
+from app.sweep.work.base import EXCLUSIVE_CPU, Needs, News, SettledWork
 from app.sweep.work.process import STOPPED, ProcessWork, is_transient_end
 from app.tune.ablation import round_name
 from exporters.codec import from_json, to_json
@@ -65,10 +66,10 @@ class RoundWork(ProcessWork):
         self._disk_full = self._must_restart = self._has_compiled = self._clock_rests = False
         self._is_checked = not job.awaits_reference
         self._is_paused = False
-        self._place: Launcher | None = None
+        self._place: ThisMachine | None = None
         self._started_at_utc = ""
 
-    def start(self, place: Launcher) -> None:
+    def start(self, place: ThisMachine) -> None:
         self._place = place
         self._has_compiled = self._clock_rests = False
         super().start(place)

@@ -14,7 +14,6 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 from app.cases.case import Case
 from app.cases.errors import unwritable
@@ -23,7 +22,7 @@ from app.cases.status import FITS, Status
 from app.formatting.case_labels import FILE_NAMES, ModelNames
 from app.formatting.text import counted
 from app.machine.environment import graphlap_version
-from app.machine.installed_runtimes import runtime
+from app.machine.installed_runtimes import clock_of
 from app.remote.carriers import Carrier
 from app.remote.facts import Host
 from app.remote.link import HostError, Link, data_of
@@ -45,12 +44,12 @@ from app.run_folder.live_status import Live
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.run import SAMPLES
 from app.runs.reader import damage
-from app.sweep.work.base import Executor, Needs, News, SettledWork, Work
+from app.sweep.local_executor import ThisMachine
+from app.sweep.work.base import Needs, News, SettledWork, Work
 from app.sweep.work.round import SettledRound
 from exporters.codec import CodecError
 from exporters.diagnostics import catalogue
-from exporters.file_access import file_sha256, private_folder, read_file
-from runtimes.registry import names, parse_spec
+from exporters.file_access import file_sha256, private_folder
 
 MOST_BYTES = 4 << 30
 """Of all files of a share."""
@@ -129,7 +128,7 @@ class ShareWork(Work):
         self._sources: dict[str, Path] = {}
         self._is_stopping = False
 
-    def start(self, place: Executor) -> None:
+    def start(self, place: ThisMachine) -> None:
         """Lay the share's folder out and hand it over."""
         share = self.share
         own = {MANIFEST: share.manifest, BUNDLE: share.bundle}
@@ -320,21 +319,13 @@ class ShareWork(Work):
             case Operators():
                 if line.case_id not in self._cases or line.attempt != self.share.number:
                     return "operators of another case"
-                return self._fault_in_operators(line) if line.file else ""
+                own = "", f"operators/{line.case_id}.csv"
+                return "" if line.file in own else "operators in another file"
             case DiscardedRound():
                 return "" if line.case_id in self._cases else "a round of another case"
             case ModelExported() | TimeSpent():
                 return ""
         return "a line that no share has"
-
-    def _fault_in_operators(self, line: Operators) -> str:
-        if line.file != f"operators/{line.case_id}.csv":
-            return "operators in another file"
-        try:
-            content = read_file(self.folder / line.file)
-        except OSError:
-            return "operators without their file"
-        return "" if line.file_crc32 == crc32(content) else "operators that are not in their file"
 
     def _fault_in_round(self, result: RoundResult) -> str:
         case = self._cases.get(result.case_id)
@@ -346,7 +337,7 @@ class ShareWork(Work):
             return "a measurement without samples" if result.status in FITS else ""
         if result.samples != samples_name(result.case_id, result.round):
             return "a round with the samples of another"
-        if result.clock not in _clocks(case.runtime):
+        if result.clock not in ("device", clock_of(case.runtime)):
             return f"a round of {case.runtime} by the clock {result.clock}"
         counts = result.warmup_iterations, result.iterations, result.duration_s
         if min(counts) < 0 or result.concurrency < 1 or result.samples_crc32 is None:
@@ -365,13 +356,3 @@ def folder_name(host: str) -> str:
     """What the folder of a host is called: as it is where that is plain; workers have any name."""
     safe = re.sub(r"[^\w.-]", "_", host)[:100].lstrip(".")
     return safe if safe == host else f"{safe}-{sha256(host.encode()).hexdigest()[:8]}"
-
-
-def _clocks(spec: str) -> tuple[str, ...]:
-    """Those that can have timed a round of `name[:device]`: an engine on a device may have its
-    device's clock, and what this machine does not have is unknown."""
-    name = parse_spec(spec).name
-    definition = runtime(name) if name in names() else None
-    if definition is None or definition.accelerator:
-        return ("wall", "device")
-    return (definition.clock,)

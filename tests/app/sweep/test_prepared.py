@@ -8,12 +8,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from app.machine.child import Worker
 from app.plan.plan import parse_plan
 from app.sweep.engine import Completed, Started
 from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
-from app.sweep.work.base import WorkerChannel
 from app.sweep.work.round import RoundWork
 from tests.app.run_folder.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import children, write_add_graph
@@ -57,10 +57,10 @@ def test_a_prepared_worker_that_died_is_replaced() -> None:
 @pytest.mark.usefixtures("brief")
 def test_the_next_worker_starts_between_rounds_and_never_beside_one(tmp_path: Path) -> None:
     """It takes time of the cores, which a round has to itself."""
-    workers: list[WorkerChannel] = []
+    workers: list[Worker] = []
 
     class Watched(ThisMachine):
-        def _start_worker(self, kind: str, environment: str = "") -> WorkerChannel:
+        def _start_worker(self, kind: str, environment: str = "") -> Worker:
             worker = super()._start_worker(kind, environment)
             if kind == "round":
                 assert all(earlier.ended() for earlier in workers)

@@ -19,6 +19,7 @@ from app.cases.round import Limits, RoundResult
 from app.cases.scenario import Batcher, Condition, Shapes
 from app.cases.telemetry import Reading
 from app.columns.environment import gpu_columns
+from app.machine.child import Unstarted
 from app.machine.environment import describe_host
 from app.machine.telemetry import Nvml, Rapl, Telemetry, Watch
 from app.plan.plan import Plan
@@ -30,7 +31,6 @@ from app.sweep.run_creation import create_run
 from app.sweep.scheduling import round_jobs
 from app.sweep.scheduling.rate_search import HighestRate
 from app.sweep.scheduling.round_jobs import Schedule, batches, round_work, shapes_of
-from app.sweep.work.base import ProcessMonitor
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound, gpus_of
 from exporters.codec import to_json
@@ -47,8 +47,7 @@ from tests.app.sweep.sweeps import SHORT, exported_add, fake_case, ok_reply, wri
 from tests.app.workers.conftest import AXES
 
 
-def read_at_once(eye: ProcessMonitor) -> tuple[Reading, ...]:
-    assert isinstance(eye, Watch)
+def read_at_once(eye: Watch) -> tuple[Reading, ...]:
     eye._due["devices"] = 0.0
     return eye.look()
 
@@ -145,12 +144,13 @@ def test_a_driver_has_cores_of_its_own_beside_the_threads_near_its_device(
     assert work.job.affinity == cores
 
 
-class Told:
+class Told(Unstarted):
     """A worker that says what it is given, and how long it is left alone."""
 
     pid: int | None = 7
 
     def __init__(self) -> None:
+        super().__init__(OSError())
         self.said: list[dict[str, Any]] = []
         self.over, self.asked_to_end = False, False
 
@@ -166,24 +166,11 @@ class Told:
     def ended(self) -> bool:
         return self.over
 
-    def exit_code(self) -> int:
-        return 0
-
     def how_it_ended(self) -> str:
         return "exit code 0"
 
-    def ran_out_of_memory(self) -> bool:
-        return False
-
-    def was_killed(self) -> bool:
-        return False
-
     def terminate(self) -> None:
         self.asked_to_end = True
-
-    def kill(self) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class Hears(ThisMachine):
