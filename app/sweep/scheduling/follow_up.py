@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,10 +14,8 @@ from app.cases.case import Case
 from app.cases.jobs import (
     SCOUT,
     AccuracyJob,
-    ColdStart,
     ColdStartJob,
     OperatorJob,
-    PageCache,
     cold_start_subject_of,
     subject_of,
 )
@@ -52,21 +50,45 @@ FOLLOW_UP_S = 4.0
 """A first guess of what operator times or an accuracy take: a process, an engine, some runs."""
 
 
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """What follow-up jobs go on from: `rounds` schedules the rounds, `recorded` is on disk."""
+
+    rounds: RoundScheduler
+    recorded: Run
+
+    @property
+    def plan(self) -> Plan:
+        return self.recorded.manifest.requested_plan
+
+    @property
+    def models(self) -> list[Case]:
+        """The cases without no-op twins, which have no operators and no answers."""
+        return [case for case in self.recorded.manifest.cases if not is_null(case.model)]
+
+    @property
+    def ran(self) -> list[str]:
+        """The ids of the cases that are recorded to give outputs."""
+        return [
+            case_id
+            for case_id, rounds in self.recorded.rounds.items()
+            if any(r.status in RAN and not r.is_tried_again for r in rounds.values())
+        ]
+
+
 class FollowUp(ABC):
     """`source` until it is exhausted, then what `_next_of_ours` gives.
 
-    `ran` are the ids of the cases that are recorded to give outputs. `kind` is that of its
-    own work, whose processes have `memory_limit_bytes` of the host's memory, 0 for no limit.
+    `kind` is that of its own work.
     """
 
     kind: ClassVar[str]
 
-    def __init__(
-        self, source: Source, ran: Iterable[str], time_limit_s: float, memory_limit_bytes: int = 0
-    ) -> None:
+    def __init__(self, source: Source, state: RunState) -> None:
         self._source = source
-        self._ran = set(ran)
-        self._time_limit_s, self._memory_limit_bytes = time_limit_s, memory_limit_bytes
+        self._ran = set(state.ran)
+        self._time_limit_s = state.recorded.manifest.time_limit_s
+        self._memory_limit_bytes = state.rounds.schedule.memory_limit_bytes
         self._models: dict[tuple[str, str], ExportReply] = {}
         self._in_flight = 0
         self._current: Work | None = None
@@ -128,53 +150,16 @@ def _same_model(first: Case, second: Case) -> bool:
     return (first.model, first.precision) == (second.model, second.precision)
 
 
-@dataclass(frozen=True, slots=True)
-class RunState:
-    """What follow-up jobs go on from: `rounds` schedules the rounds, `recorded` is on disk."""
-
-    rounds: RoundScheduler
-    recorded: Run
-
-    @property
-    def plan(self) -> Plan:
-        return self.recorded.manifest.requested_plan
-
-    @property
-    def models(self) -> list[Case]:
-        """The cases without no-op twins, which have no operators and no answers."""
-        return [case for case in self.recorded.manifest.cases if not is_null(case.model)]
-
-    @property
-    def ran(self) -> list[str]:
-        """The ids of the cases that are recorded to give outputs."""
-        return [
-            case_id
-            for case_id, rounds in self.recorded.rounds.items()
-            if any(r.status in RAN and not r.is_tried_again for r in rounds.values())
-        ]
-
-
 class OperatorFollowUp(FollowUp):
-    """`source` until it is exhausted, then the operator times of each case not yet in
-    `finished_ids`.
-
-    `ran` are the ids of the cases that are recorded to give outputs. `time_limit_s` is how
-    long they may take.
-    """
+    """`source` until it is exhausted, then the operator times of each case that has none."""
 
     kind = OperatorWork.kind
 
-    def __init__(
-        self,
-        source: Source,
-        cases: Sequence[Case],
-        ran: Iterable[str],
-        finished_ids: Collection[str],
-        time_limit_s: float,
-        memory_limit_bytes: int = 0,
-    ) -> None:
-        super().__init__(source, ran, time_limit_s, memory_limit_bytes)
-        self._waiting = deque(case for case in cases if case.case_id not in finished_ids)
+    def __init__(self, source: Source, state: RunState) -> None:
+        super().__init__(source, state)
+        recorded = state.recorded.operators
+        finished_ids = [case_id for case_id, entry in recorded.items() if not entry.transient]
+        self._waiting = deque(c for c in state.models if c.case_id not in finished_ids)
 
     @property
     def remaining(self) -> int:
@@ -200,41 +185,24 @@ def operator_follow_up(source: Source, state: RunState) -> FollowUp | None:
     """The cases that have no operator times; None where the plan wants none."""
     if not state.plan.profile_ops or isinstance(state.rounds, SharedSweep):
         return None  # hosts ask for those of their shares
-    results = state.recorded.operators.items()
-    finished_ids = [case_id for case_id, entry in results if not entry.transient]
-    cases, ran, limit_s = state.models, state.ran, state.recorded.manifest.time_limit_s
-    limit_bytes = state.rounds.schedule.memory_limit_bytes
-    return OperatorFollowUp(source, cases, ran, finished_ids, limit_s, limit_bytes)
+    return OperatorFollowUp(source, state)
 
 
 class AccuracyFollowUp(FollowUp):
-    """`source` until it is exhausted, then the accuracy of each subject not yet finished.
-
-    `labelled_data` is the plan's labelled data, `ran` the ids of the cases that are recorded to
-    give outputs, `finished_ids` the subjects whose accuracy is recorded. `time_limit_s` is how long
-    an accuracy process may stay silent. `late_cases` gives the cases that are known only after the
-    rounds.
-    """
+    """`source` until it is exhausted, then the accuracy of each subject that has none; after the
+    rounds more cases may be known."""
 
     kind = AccuracyWork.kind
 
-    def __init__(
-        self,
-        source: Source,
-        cases: Sequence[Case],
-        labelled_data: str,
-        ran: Iterable[str],
-        finished_ids: Collection[str],
-        time_limit_s: float,
-        late_cases: Callable[[], Iterable[Case]] = tuple,
-        memory_limit_bytes: int = 0,
-    ) -> None:
-        super().__init__(source, ran, time_limit_s, memory_limit_bytes)
-        self._labelled_data, self._late_cases = labelled_data, late_cases
+    def __init__(self, source: Source, state: RunState) -> None:
+        super().__init__(source, state)
+        self._labelled_data = state.plan.accuracy
+        self._late_cases: Callable[[], Iterable[Case]] = state.rounds.late_cases
         self._waiting: deque[tuple[Case, str]] = deque()
         self._subjects = Counter[tuple[object, ...]]()
-        self._finished_ids = set(finished_ids)
-        self._await(cases)
+        recorded = state.recorded.accuracies
+        self._finished_ids = {subject for subject, entry in recorded.items() if not entry.transient}
+        self._await(state.models)
 
     @property
     def remaining(self) -> int:
@@ -289,57 +257,36 @@ def _subject_key(case: Case) -> tuple[object, ...]:
 
 def accuracy_follow_up(source: Source, state: RunState) -> AccuracyFollowUp | None:
     """The subjects that have no accuracy; None on other machines."""
-    if isinstance(state.rounds, SharedSweep):
-        return None
-    results = state.recorded.accuracies.items()
-    return AccuracyFollowUp(
-        source,
-        state.models,
-        state.plan.accuracy,
-        state.ran,
-        [subject for subject, result in results if not result.transient],
-        state.recorded.manifest.time_limit_s,
-        state.rounds.late_cases,
-        state.rounds.schedule.memory_limit_bytes,
-    )
+    return None if isinstance(state.rounds, SharedSweep) else AccuracyFollowUp(source, state)
 
 
 class ColdStartFollowUp(FollowUp):
-    """`source` until it is exhausted, then `count` processes of each subject of the cases.
+    """`source` until it is exhausted, then as many processes of each subject as the plan wants.
 
     Number by number, in a seeded order each, so that drift of the machine does not follow the
     subject. The first of each in a run is a scout, which is not counted: it brings the files in,
-    and tells which they are where they are to be `dropped` before all others. `recorded_starts` are
-    those recorded that are not to be tried again, by subject and number; a subject of which one
-    gave no answer gets no more. `cores` are those that were chosen, where they were.
+    and tells which they are where they are to be `dropped` before all others. A
+    subject of which one gave no answer gets no more.
     """
 
     kind = ColdStartWork.kind
 
-    def __init__(
-        self,
-        source: Source,
-        cases: Sequence[Case],
-        ran: Iterable[str],
-        recorded_starts: Mapping[str, Mapping[int, ColdStart]],
-        time_limit_s: float,
-        count: int,
-        page_cache: PageCache,
-        seed: int,
-        cores: tuple[int, ...] = (),
-        memory_limit_bytes: int = 0,
-    ) -> None:
-        super().__init__(source, ran, time_limit_s, memory_limit_bytes)
-        self._cores = cores
-        self._page_cache = page_cache
+    def __init__(self, source: Source, state: RunState) -> None:
+        super().__init__(source, state)
+        plan, count = state.plan, state.plan.cold_start or 0
+        self._cores, self._page_cache = plan.chosen_cores, plan.page_cache
         self._files: dict[str, tuple[str, ...]] = {}
+        recorded_starts = {
+            subject: {number: start for number, start in starts.items() if not start.transient}
+            for subject, starts in state.recorded.cold_starts.items()
+        }
         self._failed = {
             subject
             for subject, starts in recorded_starts.items()
             if any(start.reason for start in starts.values())
         }
         members: dict[str, list[Case]] = {}
-        for case in cases:
+        for case in state.models:
             members.setdefault(cold_start_subject_of(case).case_id, []).append(case)
         self._members = members
         numbers: dict[str, list[int]] = {}
@@ -351,7 +298,7 @@ class ColdStartFollowUp(FollowUp):
             order = [
                 subject for subject, missing_numbers in numbers.items() if number in missing_numbers
             ]
-            random.Random(f"{seed}:cold:{number}").shuffle(order)
+            random.Random(f"{state.recorded.manifest.seed}:cold:{number}").shuffle(order)
             self._waiting.extend((subject, number) for subject in order)
 
     @property
@@ -406,21 +353,4 @@ class ColdStartFollowUp(FollowUp):
 
 def cold_start_follow_up(source: Source, state: RunState) -> ColdStartFollowUp | None:
     """The processes that are missing; None where the plan wants none."""
-    plan, manifest = state.plan, state.recorded.manifest
-    if plan.cold_start is None:
-        return None
-    return ColdStartFollowUp(
-        source,
-        state.models,
-        state.ran,
-        {
-            subject: {number: start for number, start in starts.items() if not start.transient}
-            for subject, starts in state.recorded.cold_starts.items()
-        },
-        manifest.time_limit_s,
-        plan.cold_start,
-        plan.page_cache,
-        manifest.seed,
-        plan.chosen_cores,
-        state.rounds.schedule.memory_limit_bytes,
-    )
+    return None if state.plan.cold_start is None else ColdStartFollowUp(source, state)

@@ -13,7 +13,8 @@ from app.cases.jobs import AccuracyResult, subject_of
 from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.plan.models import data_for
-from app.sweep.scheduling.follow_up import AccuracyFollowUp
+from app.run_folder.run import Run
+from app.sweep.scheduling.follow_up import AccuracyFollowUp, RunState
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import FixedRounds
 from app.sweep.scheduling.round_jobs import Schedule
@@ -23,6 +24,7 @@ from app.sweep.work.follow_ups import AccuracyWork
 from app.sweep.work.round import RoundWork
 from exporters.messages import ExportReply
 from exporters.types import ExportedModel
+from tests.app.run_folder.runs import PLAN, manifest_of
 from tests.app.sweep.sweeps import SHORT, fake_case
 from tests.app.workers.labelled_files import write_arrays
 
@@ -38,7 +40,24 @@ def source_of(
     statuses = statuses or {}
     schedule = Schedule(cases, 2, SHORT, 60.0, 5, Path("samples"))
     fixed_sweep = FixedSweep(schedule, statuses, FixedRounds(2))
-    return AccuracyFollowUp(fixed_sweep, cases, images, list(statuses), assessed_ids, 60.0)
+    return AccuracyFollowUp(
+        fixed_sweep, RunState(fixed_sweep, recorded_run(cases, images, statuses, assessed_ids))
+    )
+
+
+def recorded_run(
+    cases: Sequence[Case],
+    images: str,
+    statuses: Mapping[str, Mapping[int, Status]],
+    assessed_ids: Sequence[str] = (),
+) -> Run:
+    rounds = {
+        case_id: {n: RoundResult(case_id, n, status) for n, status in entries.items()}
+        for case_id, entries in statuses.items()
+    }
+    accuracies = {subject: AccuracyResult(subject, images, 0.5) for subject in assessed_ids}
+    manifest = manifest_of(cases, plan=PLAN.model_copy(update={"accuracy": images}))
+    return Run(Path("run"), manifest, rounds, {}, {}, accuracies)
 
 
 def run_through(
@@ -129,26 +148,25 @@ def test_what_is_left_to_do_counts_each_subject_once(model: ExportedModel) -> No
 WINNER = Case("echo.onnx", "ort-cpu", threads=2, axes={"batch": 4})
 
 
-class Nothing:
-    """A source whose rounds are over."""
+class Late(FixedSweep):
+    """Its rounds are over, and it knows a case more afterwards; `calls` counts who asked."""
 
-    def next(self, finished: object) -> Work | None:
-        return None
+    calls = 0
+
+    def late_cases(self) -> list[Case]:
+        self.calls += 1
+        return [WINNER]
 
 
 def test_cases_that_are_known_afterwards_are_asked_for_once(tmp_path: Path) -> None:
     write_arrays(tmp_path / "data.npz", 4, wrong=1)
-    calls: list[int] = []
-
-    def later() -> list[Case]:
-        calls.append(1)
-        return [WINNER]
-
     data = str(tmp_path / "data.npz")
-    source = AccuracyFollowUp(Nothing(), [], data, [WINNER.case_id], [], 9.0, later)
+    rounds = Late(Schedule([], 2, SHORT, 60.0, 5, Path("samples")), {}, FixedRounds(2))
+    recorded = recorded_run([], data, {WINNER.case_id: {0: "ok"}})
+    source = AccuracyFollowUp(rounds, RunState(rounds, recorded))
     work = source.next([])
     assert isinstance(work, ExportWork), "a resumed run has exported nothing yet"
     assert work.request.model == "echo.onnx"
     assert work.request.points == ({"batch": 4},)
     source.next([])
-    assert len(calls) == 1
+    assert rounds.calls == 1

@@ -18,15 +18,21 @@ from app.cases.jobs import (
     PageCache,
     cold_start_subject_of,
 )
+from app.cases.round import RoundResult
 from app.machine.telemetry import Telemetry
+from app.run_folder.run import Run
 from app.sweep.engine import Engine
 from app.sweep.local_executor import ThisMachine
-from app.sweep.scheduling.follow_up import ColdStartFollowUp
+from app.sweep.scheduling.follow_up import ColdStartFollowUp, RunState
+from app.sweep.scheduling.grid import FixedSweep
+from app.sweep.scheduling.round_budget import FixedRounds
+from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.work.base import EXCLUSIVE_CPU, Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.follow_ups import AccuracyWork, ColdStartWork, OperatorWork
 from exporters.types import ExportedModel
-from tests.app.sweep.sweeps import Given, drive, fake_case, ok_reply, script
+from tests.app.run_folder.runs import PLAN, manifest_of
+from tests.app.sweep.sweeps import SHORT, Given, drive, fake_case, ok_reply, script
 
 FollowUp = AccuracyWork | ColdStartWork | OperatorWork
 
@@ -132,8 +138,11 @@ def source_of(
     results: dict[str, dict[int, ColdStart]] | None = None, page_cache: PageCache = "warm"
 ) -> ColdStartFollowUp:
     cases = (ONE, TWO)
-    ran = [case.case_id for case in cases]
-    return ColdStartFollowUp(Given([]), cases, ran, results or {}, 30.0, 3, page_cache, seed=1)
+    rounds = {case.case_id: {0: RoundResult(case.case_id, 0, "ok")} for case in cases}
+    plan = PLAN.model_copy(update={"cold_start": 3, "page_cache": page_cache})
+    run = Run(Path("run"), manifest_of(cases, plan=plan), rounds, {}, {}, cold_starts=results or {})
+    schedule = Schedule(cases, 1, SHORT, 60.0, 5, Path("samples"))
+    return ColdStartFollowUp(Given([]), RunState(FixedSweep(schedule, {}, FixedRounds(1)), run))
 
 
 def run_through(
