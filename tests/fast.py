@@ -30,7 +30,7 @@ STARTING = (
     *(
         "app.sweep.scheduling.shares",
         "app.sweep.engine",
-        "app.sweep.local_executor",
+        "app.sweep.work.local_executor",
         "app.sweep.run",
     ),
     *("app.sweep.run_creation", "app.sweep.work.process", "app.sweep.work.export"),

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import Self
 
-from app.sweep.local_executor import ThisMachine
 from app.sweep.work.base import CPU, Source, Work
+from app.sweep.work.local_executor import ThisMachine
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,13 +49,13 @@ from app.sweep.engine import (
     ProgressReported,
     Started,
 )
-from app.sweep.local_executor import ThisMachine
 from app.sweep.resumption import reject_changed, reject_lost_engines, reject_unknown_cases
 from app.sweep.scheduling.follow_up import FOLLOW_UP_S
 from app.sweep.scheduling.run_scheduler import build_scheduler
 from app.sweep.scheduling.shares import Cluster, clock_warning
 from app.sweep.work.base import Work
 from app.sweep.work.export import MAXIMUM_EXPORTERS, ExportWork
+from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork
 from app.sweep.work.share import HostedRound, ShareWork
 from runtimes.registry import environment_of

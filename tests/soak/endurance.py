@@ -28,7 +28,7 @@ from app.__main__ import main as command
 from app.machine.child import Worker
 from app.plan import plan as plan_module
 from app.runs.following.reader import RunReader
-from app.sweep.local_executor import ThisMachine
+from app.sweep.work.local_executor import ThisMachine
 from exporters.codec import object_of, to_json
 from exporters.messages import ExportRequest
 from tests.app.headless.mutant_runs import MOMENT

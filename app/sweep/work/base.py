@@ -14,7 +14,7 @@ from app.formatting.text import duration
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line
 from app.run_folder.live_status import Live
-from app.sweep.local_executor import ThisMachine
+from app.sweep.work.local_executor import ThisMachine
 
 CPU = "cpu"
 News = Literal["", "told", "ended", "dropped"]

@@ -18,8 +18,8 @@ from app.machine.telemetry import Telemetry, Watch
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line
 from app.run_folder.live_status import Live
-from app.sweep.local_executor import ThisMachine
 from app.sweep.work.base import CPU, Needs
+from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.process import ServedWork, is_transient_end
 from app.sweep.work.round import SettledRound
 from exporters.codec import CodecError, from_json, object_of, to_json

@@ -17,8 +17,8 @@ from app.machine.telemetry import Telemetry, Watch
 from app.run_folder.folder import RunFolder, inputs_to_keep, write_inputs
 from app.run_folder.journal import Line, ModelExported
 from app.run_folder.live_status import Live
-from app.sweep.local_executor import ThisMachine
 from app.sweep.work.base import CPU, Needs
+from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.process import ServedWork
 from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.messages import ExportReply, ExportRequest

@@ -23,8 +23,8 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line
 from app.run_folder.live_status import Live
 from app.run_folder.operators import write_operators
-from app.sweep.local_executor import ThisMachine
 from app.sweep.work.base import Needs
+from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.process import STOPPED, ProcessWork, is_transient_end
 from exporters.codec import from_json, to_json
 

@@ -13,8 +13,8 @@ from typing import Any
 from app.cases.telemetry import Reading
 from app.machine.child import Unstarted, Worker
 from app.machine.telemetry import Watch
-from app.sweep.local_executor import ThisMachine
 from app.sweep.work.base import News, Work
+from app.sweep.work.local_executor import ThisMachine
 from exporters.codec import CodecError, object_of
 from runtimes.registry import environment_of
 

@@ -44,8 +44,8 @@ from app.run_folder.live_status import Live
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.run import SAMPLES
 from app.runs.reader import damage
-from app.sweep.local_executor import ThisMachine
 from app.sweep.work.base import Needs, News, SettledWork, Work
+from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import SettledRound
 from exporters.codec import CodecError
 from exporters.diagnostics import catalogue

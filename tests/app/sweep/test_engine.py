@@ -22,9 +22,9 @@ from app.sweep.engine import (
     ProgressReported,
     Started,
 )
-from app.sweep.local_executor import ThisMachine
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
+from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import codes

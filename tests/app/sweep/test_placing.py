@@ -14,9 +14,9 @@ from app.machine.environment import describe_host
 from app.machine.placement import listed, on_cores, usable_cores
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
-from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
+from app.sweep.work.local_executor import ThisMachine
 from runtimes.options import OptionValue
 from tests.app.machine.unprivileged import needs_cores, needs_realtime
 from tests.app.sweep.sweeps import script, write_add_graph

@@ -11,9 +11,9 @@ import pytest
 from app.machine.child import Worker
 from app.plan.plan import parse_plan
 from app.sweep.engine import Completed, Started
-from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
+from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork
 from tests.app.run_folder.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import children, write_add_graph

@@ -15,9 +15,9 @@ from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.runs.reader import read_run
 from app.sweep.engine import Dropped
-from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
+from app.sweep.work.local_executor import ThisMachine
 from app.workers.measure import suspended_s, suspended_since
 from exporters import install_layout
 from tests.app.sweep.sweeps import write_add_graph

@@ -23,12 +23,12 @@ from app.machine.environment import describe_host
 from app.plan.plan import Plan, parse_plan
 from app.run_folder.folder import RunFolder
 from app.sweep.engine import Engine, Event, Started
-from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.run_scheduler import build_scheduler
 from app.sweep.work import export
 from app.sweep.work.export import ExportWork
+from app.sweep.work.local_executor import ThisMachine
 from exporters import install_layout
 from exporters.codec import to_json
 from exporters.messages import ExportReply, ExportRequest

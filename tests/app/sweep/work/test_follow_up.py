@@ -22,7 +22,6 @@ from app.cases.round import RoundResult
 from app.machine.telemetry import Telemetry
 from app.run_folder.run import Run
 from app.sweep.engine import Engine
-from app.sweep.local_executor import ThisMachine
 from app.sweep.scheduling.follow_up import ColdStartFollowUp, RunState
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import FixedRounds
@@ -30,6 +29,7 @@ from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.work.base import EXCLUSIVE_CPU, Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.follow_ups import AccuracyWork, ColdStartWork, OperatorWork
+from app.sweep.work.local_executor import ThisMachine
 from exporters.types import ExportedModel
 from tests.app.run_folder.runs import PLAN, manifest_of
 from tests.app.sweep.sweeps import SHORT, Given, drive, fake_case, ok_reply, script

@@ -25,13 +25,13 @@ from app.machine.telemetry import Nvml, Rapl, Telemetry, Watch
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.runs.reader import read_run
-from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling import round_jobs
 from app.sweep.scheduling.rate_search import HighestRate
 from app.sweep.scheduling.round_jobs import Schedule, batches, round_work, shapes_of
 from app.sweep.work.export import ExportWork
+from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork, SettledRound, gpus_of
 from exporters.codec import to_json
 from exporters.messages import ExportReply

@@ -14,7 +14,7 @@ from app.machine.telemetry import LOOK_EVERY_S, Rapl, Telemetry
 from app.run_folder.folder import RunFolder
 from app.run_folder.live_status import Live
 from app.sweep.engine import Engine, Event, ProgressReported
-from app.sweep.local_executor import ThisMachine
+from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork
 from exporters.types import ExportedModel
 from tests.app.machine.counters import package
