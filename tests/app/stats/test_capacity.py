@@ -33,7 +33,7 @@ from app.capabilities.slo_search.search import (
 )
 from app.cases.objectives import Target
 from app.cases.scenario import MAXIMUM_RATE_HZ
-from tests.simulated.servers import SERVERS, Server, constant, exponential, search
+from tests.simulated.servers import SERVERS, Server, Services, constant, exponential, search
 
 TARGET = Target(99.0, 5000.0)
 LONG = 100_000
@@ -64,21 +64,18 @@ SHORT = 20
 """Rounds of a search in a test, half of those that a sweep has."""
 
 
-@pytest.mark.parametrize("utilisation", [0.5, 0.9])
-def test_it_finds_the_rate_of_drawn_services(utilisation: float) -> None:
-    server = Server("M/M/1", exponential, exponential_services(utilisation), requests=LONG)
-    bracket, rounds = search(server, 1, SHORT)
-    estimate = rounds.estimate()
-    assert estimate is not None
-    assert estimate.best_hz == pytest.approx(1000.0 * utilisation, rel=0.03)
-    assert bracket.low_hz is not None and bracket.high_hz is not None
-    assert bracket.low_hz <= 1000.0 * utilisation <= bracket.high_hz <= 1.1 * bracket.low_hz
-
-
-@pytest.mark.parametrize("utilisation", [0.5, 0.8, 0.9])
-def test_it_finds_the_rate_of_constant_services(utilisation: float) -> None:
-    server = Server("M/D/1", constant, constant_services(utilisation), requests=LONG)
-    bracket, rounds = search(server, 1, SHORT)
+@pytest.mark.parametrize(
+    ("name", "services", "needed", "utilisation"),
+    [
+        ("M/M/1", exponential, exponential_services, 0.5),
+        ("M/M/1", exponential, exponential_services, 0.9),
+        ("M/D/1", constant, constant_services, 0.8),
+    ],
+)
+def test_it_finds_the_rate_of_a_queue_whose_waits_are_known(
+    name: str, services: Services, needed: Callable[[float], float], utilisation: float
+) -> None:
+    bracket, rounds = search(Server(name, services, needed(utilisation), requests=LONG), 1, SHORT)
     estimate = rounds.estimate()
     assert estimate is not None
     assert estimate.best_hz == pytest.approx(1000.0 * utilisation, rel=0.03)
