@@ -16,7 +16,7 @@ from app.columns.rows import Rows
 from app.comparison.judge import Comparison
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
-from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record
+from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, measured_run, record
 
 BASE, OTHER = Case("mlp", "ort-cpu"), Case("mlp", "torch-cpu")
 LEVELS = (100.0, 160.0, 90.0, 250.0, 120.0, 180.0)
@@ -110,15 +110,12 @@ def test_a_verdict_needs_one_call_on_both_sides_or_a_loop_that_is_compared(
     tmp_path: Path, base: Case, other: Case, calls: tuple[str, str], option: str | None
 ) -> None:
     """`option` is what the reason names; None where there is a verdict."""
-    manifest = manifest_of((base, other), 3)
+    rounds = [[100.0 + number] * 30 for number in range(3)]
+    sides = zip(
+        (base, other), (rounds, rounds), ({"call_path": call} for call in calls), strict=True
+    )
     baseline = "ort-cpu.call=python" if base == PYTHON_LOOP else base.runtime
-    plan = {**manifest.plan, "baseline": baseline}
-    with RunFolder.create(tmp_path / "run", replace(manifest, plan=plan)) as folder:
-        folder.begin(ENVIRONMENT)
-        for case, call in zip((base, other), calls, strict=True):
-            for number in range(3):
-                record(folder, case, number, [100.0 + number] * 30, call_path=call)
-    run = read_run(tmp_path / "run")
+    run = measured_run(tmp_path / "run", *sides, baseline=baseline)
     comparison = compare_with_baseline(run.manifest.requested_plan, Rows().measured(run), "run")
     assert comparison is not None
     assert bool(comparison.cases) == (option is None)
