@@ -91,14 +91,6 @@ _FILE = (
         "Save the view in front as PNG, SVG or CSV, on a light background",
     ),
     ActionSpec(
-        "export_samples",
-        "Export &marked samples…",
-        "files.export_samples",
-        "",
-        "Save the samples that were marked with Shift and the mouse as CSV: case, round, "
-        "iteration, start, latency",
-    ),
-    ActionSpec(
         "report",
         "Save repor&t…",
         "files.write_report",

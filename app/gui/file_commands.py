@@ -14,8 +14,6 @@ from app.gui.editor.editor import SweepEditor
 from app.gui.launch import ReportWriter
 from app.gui.look.errors import errors_to
 from app.gui.look.preferences import Preferences
-from app.gui.look.text import write_csv
-from app.gui.plots.read.lit import samples_table
 from app.gui.run_feed import RunFeed
 from app.plan.command import command_line
 from app.plan.plan_files import plan_toml
@@ -171,24 +169,6 @@ class FileCommands(QObject):
             raise GraphlapError(
                 f"{path} can't be written ({error.strerror})", "choose another place"
             ) from None
-
-    def export_samples(self) -> None:
-        """Write the samples that are marked."""
-        highlight, state = self._feed.lit, self._feed.state
-        if highlight is None or state is None:
-            self.failed.emit(
-                GraphlapError("no samples are marked", "hold Shift and drag over a histogram first")
-            )
-            return
-        path, _ = QFileDialog.getSaveFileName(
-            self._window, "Export these samples", "samples.csv", "Numbers (*.csv)"
-        )
-        if path:
-            series = [
-                case_series for case_series in state.series if case_series.key in state.visible_keys
-            ]
-            with errors_to(self.failed.emit):
-                write_csv(Path(path).with_suffix(".csv"), *samples_table(highlight, series))
 
     def write_report(self) -> None:
         """One HTML page of the open run, and of the one beside it."""

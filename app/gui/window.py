@@ -186,7 +186,6 @@ class MainWindow(WindowParts):
         for view in self.views.by_key.values():
             view.picked.connect(self._pick)
             view.opened.connect(self._open_samples)
-            view.samples_asked.connect(self.files.export_samples)
         compare = self.views.by_key["compare"]
         if isinstance(compare, CompareView):
             compare.asked.connect(self.files.compare_run)

@@ -1,8 +1,8 @@
 """Rows of the case tree: a check mark for visible, a swatch, a name, p50, p99 and its certainty.
 
 Rows of several models stand below their model, whose own row selects all of them. Everything that
-the mouse does there a key does too: Space hides, Alt+Space or Alt+Return shows one alone, Alt+Up
-and Alt+Down move it, and the current row is the one that is lit.
+the mouse does there a key does too: Space hides, Alt+Space or Alt+Return shows one alone, and
+the current row is the one that is lit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QColor,
-    QDropEvent,
     QFocusEvent,
     QKeyEvent,
     QMouseEvent,
@@ -85,13 +84,12 @@ class Line:
 
 class CaseRows(QTreeWidget):
     """`checked` tells a key and whether it is shown now, `soloed` the one to be shown alone or no
-    longer, `pointed` the one that is pointed at ("" for none), `ordered` all keys as they stand,
-    `selected` those of the selected rows."""
+    longer, `pointed` the one that is pointed at ("" for none), `selected` those of the selected
+    rows."""
 
     checked = Signal(str, bool)
     soloed = Signal(str)
     pointed = Signal(str)
-    ordered = Signal(tuple)
     selected = Signal(list)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -100,7 +98,7 @@ class CaseRows(QTreeWidget):
         self.setAccessibleName("Cases")
         self.setToolTip(
             "A click selects a case, which every view then shows; Space or a click on the check "
-            "mark hides it, Alt+click shows it alone; drag it, or move it with Alt+Up and Alt+Down."
+            "mark hides it, Alt+click shows it alone."
         )
         self.setHeaderLabels(["Case", "p50", "p99", "±"])
         self.headerItem().setToolTip(SURE, "How wide the 95 % interval of the p50 is.")
@@ -109,7 +107,6 @@ class CaseRows(QTreeWidget):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setWordWrap(True)
         self.setMouseTracking(True)
-        self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
         self.setTextElideMode(Qt.TextElideMode.ElideLeft)
         header = self.header()
         header.setStretchLastSection(False)
@@ -221,10 +218,6 @@ class CaseRows(QTreeWidget):
         item = self.currentItem()
         return "" if item is None else _key_of(item)
 
-    def _items(self) -> list[QTreeWidgetItem]:
-        """Those of all cases, from top to bottom."""
-        return list(self._by_key.values())
-
     def _group_item(self, name: str) -> QTreeWidgetItem:
         item = QTreeWidgetItem([name])
         item.setFlags(Qt.ItemFlag.ItemIsEnabled)
@@ -242,7 +235,6 @@ class CaseRows(QTreeWidget):
             Qt.ItemFlag.ItemIsEnabled
             | Qt.ItemFlag.ItemIsSelectable
             | Qt.ItemFlag.ItemIsUserCheckable
-            | Qt.ItemFlag.ItemIsDragEnabled
         )
         for column in (P50, P99, SURE):
             item.setTextAlignment(column, _RIGHT)
@@ -290,30 +282,16 @@ class CaseRows(QTreeWidget):
         if key in self._by_key:
             self.setCurrentItem(self._by_key[key], NAME, QItemSelectionModel.SelectionFlag.NoUpdate)
 
-    def _move_current(self, step: int) -> None:
-        keys = [line.key for line in self._lines]
-        if self.current_key() in keys:
-            self._put_current(max(0, keys.index(self.current_key()) + step))
-
-    def _put_current(self, place: int) -> None:
-        keys = [line.key for line in self._lines if line.key != self.current_key()]
-        keys.insert(place, self.current_key())
-        self.ordered.emit(tuple(keys))
-
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Where it is narrow names have the room of the certainty; p50 and p99 are always seen."""
         super().resizeEvent(event)
         self.setColumnHidden(SURE, self.width() < _LEAST_LINES * self.fontMetrics().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        if event.modifiers() & Qt.KeyboardModifier.AltModifier:
-            steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
-            if event.key() in steps:
-                self._move_current(steps[Qt.Key(event.key())])
-                return
-            if event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return) and self.current_key():
-                self.soloed.emit(self.current_key())
-                return
+        is_alone = event.modifiers() & Qt.KeyboardModifier.AltModifier and self.current_key()
+        if is_alone and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return):
+            self.soloed.emit(self.current_key())
+            return
         super().keyPressEvent(event)
 
     def currentChanged(self, current: Index, previous: Index) -> None:  # noqa: N802
@@ -343,15 +321,6 @@ class CaseRows(QTreeWidget):
     def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
         super().leaveEvent(event)
         self.pointed.emit("")
-
-    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
-        items = [item for item in self._items() if item is not self.currentItem()]
-        drop_y = event.position().y()
-        self._put_current(sum(self.visualItemRect(item).center().y() < drop_y for item in items))
-        event.setDropAction(Qt.DropAction.CopyAction)  # of a move Qt would remove the row itself
-        event.accept()
-        self.setState(QAbstractItemView.State.NoState)
-        self.viewport().update()
 
 
 def _key_of(item: QTreeWidgetItem) -> str:

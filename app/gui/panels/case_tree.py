@@ -107,14 +107,13 @@ class CaseTree(QWidget):
         self.color_choice.currentIndexChanged.connect(self._recolor)
         self.all_button = QToolButton()
         self.all_button.setText("All")
-        self.all_button.setAccessibleName("Show all series, in their own order")
-        self.all_button.setToolTip("Shows all series again, in their own order.")
+        self.all_button.setAccessibleName("Show all series")
+        self.all_button.setToolTip("Shows all series again.")
         self.all_button.clicked.connect(self.show_all)
         self.rows = CaseRows()
         self.rows.checked.connect(self._check)
         self.rows.soloed.connect(self.solo)
         self.rows.pointed.connect(self._light)
-        self.rows.ordered.connect(self._order)
         self.rows.selected.connect(self.selected)
         self.shared_label = PlainLabel(wrap=True)
         self.shared_label.setProperty("muted", True)
@@ -140,7 +139,7 @@ class CaseTree(QWidget):
         column.addWidget(self.baselines)
 
     def set_series(self, series: Sequence[Series]) -> None:
-        """List these; what was hidden or moved stays so where it is still there."""
+        """List these; what was hidden stays so where it is still there."""
         self._series = tuple(series)
         self._set_table()
         self._show()
@@ -183,9 +182,9 @@ class CaseTree(QWidget):
         self._show()
 
     def show_all(self) -> None:
-        """Hide none, and have them in the order in which they are measured."""
+        """Hide none."""
         self._before_solo = None
-        self._arrange(hidden=frozenset(), order=())
+        self._arrange(hidden=frozenset())
 
     def solo(self, key: str) -> None:
         """Show this one alone; once more, what was shown before."""
@@ -213,9 +212,6 @@ class CaseTree(QWidget):
 
     def _light(self, key: str) -> None:
         self._arrange(lit=key or None)
-
-    def _order(self, keys: Sequence[str]) -> None:
-        self._arrange(order=tuple(keys))
 
     def _recolor(self, *_: object) -> None:
         self._arrange(color_by=self.color_choice.value)
@@ -247,10 +243,10 @@ class CaseTree(QWidget):
         is_grouped = len({case_series.model for case_series in all_series}) > 1
         lines = [
             self._line(case_series, names[case_series.key], styles, clocks, is_grouped)
-            for case_series in self.arrangement.ordered(all_series)
+            for case_series in all_series
         ]
         self.rows.show_lines(lines, self.theme)
-        self.all_button.setEnabled(bool(self.arrangement.hidden or self.arrangement.order))
+        self.all_button.setEnabled(bool(self.arrangement.hidden))
         if styles != self._last_styles:
             self._last_styles = styles
             self.colored.emit({key: (style.color, style.fill()) for key, style in styles.items()})

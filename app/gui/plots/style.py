@@ -360,7 +360,7 @@ def clocks_text(series: Sequence[Series]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """Keys of series: those that are hidden, those that come first, the one that others fade for.
+    """Keys of series: those that are hidden, and the one that others fade for.
 
     `color_by` is the facet whose values have a hue each, "" for what tells most. `listed` says
     that a list beside the plot names the series, so that the legend need not. `baselines` are
@@ -369,7 +369,6 @@ class Arrangement:
     """
 
     hidden: frozenset[str] = frozenset()
-    order: tuple[str, ...] = ()
     lit: str | None = None
     color_by: str = ""
     listed: bool = False
@@ -377,19 +376,8 @@ class Arrangement:
     table: ColorTable | None = None
 
     def drawn(self, series: Sequence[Series]) -> tuple[Series, ...]:
-        """Those that are not hidden, in their order."""
-        return tuple(
-            case_series
-            for case_series in self.ordered(series)
-            if case_series.key not in self.hidden
-        )
-
-    def ordered(self, series: Sequence[Series]) -> tuple[Series, ...]:
-        """Those of `order` first; the others as they come."""
-        places = {key: place for place, key in enumerate(self.order)}
-        return tuple(
-            sorted(series, key=lambda case_series: places.get(case_series.key, len(places)))
-        )
+        """Those that are not hidden."""
+        return tuple(case_series for case_series in series if case_series.key not in self.hidden)
 
     def styles(self, series: Sequence[Series], theme: Theme) -> dict[str, SeriesStyle]:
         """How each looks: the same whichever of them are hidden."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QIcon
-from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
@@ -21,7 +18,7 @@ from app.gui.plots.read.reading import Brush
 from app.gui.view_commands import export_svg
 from app.gui.window import MainWindow
 from tests.app.gui.runs import new_run, record_round, records
-from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
+from tests.app.gui.windows import open_run, seen, wait_for_summaries
 
 CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in (1, 2, 3))
 
@@ -101,24 +98,6 @@ def test_a_marked_range_lights_the_same_iterations_in_every_view(
     timeline.drop_readout()
     assert opened.feed.lit is None
     assert all(view.lit is None for view in opened.views.shown)
-
-
-def test_marked_samples_are_exported_with_case_round_iteration_and_start(
-    opened: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened.actions_by_key["export_samples"].trigger()
-    assert "Shift" in dialogs(opened)[0].whole, "nothing is marked yet"
-    dialogs(opened)[0].close()
-    opened.feed.show_brush(Brush("latency", 500e-6))
-    path = tmp_path / "stalls.csv"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    opened.actions_by_key["export_samples"].trigger()
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [int(row["iteration"]) for row in rows] == list(range(99, 1000, 100))
-    assert {float(row["latency_us"]) for row in rows} == {1000.0}
-    starts = np.array([int(row["started_ns"]) for row in rows])
-    assert np.diff(starts).min() > 5_900_000
 
 
 NINE = (

@@ -13,7 +13,6 @@ import numpy as np
 from PySide6.QtGui import QColor
 
 from app.cases.round import MEASURED
-from app.gui.look.text import Table
 from app.gui.plots.read.reading import Brush
 from app.plot_data.series import Part, Series, part_ns
 
@@ -156,25 +155,6 @@ def lit_places(
         if case_series.key in colors
     ]
     return [(durations.places, color) for durations, color in pairs if len(durations.ns)]
-
-
-def samples_table(highlight: Lit, series: Sequence[Series]) -> Table:
-    """Every lit sample as a row; times are the run's own, of its clock."""
-    part = highlight.brush.part
-    rows: list[list[object]] = []
-    for case_series in series:
-        due = case_series.case.scenario.is_open_loop
-        pairs = zip(case_series.rounds, highlight.of(case_series).rounds, strict=True)
-        for number, (records, indices) in enumerate(pairs):
-            samples = records[indices]
-            spent_us = part_ns(samples, part, due) / 1e3
-            columns = (indices, samples["started_ns"], samples["finished_ns"], spent_us)
-            rows += [
-                [case_series.label, case_series.clock, number, *values]
-                for values in zip(*(column.tolist() for column in columns), strict=True)
-            ]
-    header = ["case", "clock", "round", "iteration", "started_ns", "finished_ns", f"{part}_us"]
-    return header, rows
 
 
 _NONE = np.empty(0, np.int64)

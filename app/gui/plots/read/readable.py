@@ -35,8 +35,6 @@ class ReadableView(QWidget):
     """The key of a case that was double-clicked: its iterations are asked for."""
     brushed = Signal(object)
     """The Brush of what was marked, None for nothing any more."""
-    samples_asked = Signal()
-    """The samples that are marked are to be written to a file."""
     nothing_dropped = Signal()
     """Escape was pressed, and nothing was read or marked that it could drop."""
 
@@ -133,10 +131,8 @@ class ReadableView(QWidget):
         menu = QMenu(self)
         copy = menu.addAction("Copy &readout", self.copy_readout)
         copy.setEnabled(bool(self.crosshair.box.plain))
-        export = menu.addAction("&Export these samples…", self.samples_asked.emit)
         drop = menu.addAction("&Drop the marked range", self.drop_readout)
-        for action in (export, drop):
-            action.setEnabled(self.lit is not None)
+        drop.setEnabled(self.lit is not None)
         menu.addSeparator()
         menu.addActions(self.menu_actions)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

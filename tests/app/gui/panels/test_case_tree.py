@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt
-from PySide6.QtGui import QDropEvent, QMouseEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
@@ -47,10 +47,7 @@ def _with_views(qtbot: QtBot, cases: Sequence[Series]) -> tuple[CaseTree, Views]
 
 
 def _row(panel: CaseTree, key: str) -> QTreeWidgetItem:
-    return next(
-        item for item, line in zip(panel.rows._items(), panel.rows.lines, strict=True)
-        if line.key == key
-    )  # fmt: skip
+    return panel.rows._by_key[key]
 
 
 def _place(panel: CaseTree, key: str) -> QPoint:
@@ -117,32 +114,6 @@ def test_one_is_shown_alone_and_then_what_was_shown_before(qtbot: QtBot, gesture
     assert _drawn(views) == [[keys[2]]] * 2
     solo(keys[2])
     assert _drawn(views) == [keys[1:]] * 2
-
-
-def test_series_are_moved_by_keys_and_by_dragging(qtbot: QtBot) -> None:
-    panel, views = _with_views(qtbot, many(3))
-    first, second, third = (case_series.key for case_series in many(3))
-    panel.rows.setCurrentItem(_row(panel, third))
-    QTest.keyClick(panel.rows, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
-    assert _drawn(views) == [[first, third, second]] * 2
-    assert panel.rows.current_key() == third
-    _drag(panel, first, _place(panel, second) + QPoint(0, 8))
-    assert _drawn(views) == [[third, second, first]] * 2
-    panel.all_button.click()
-    assert _drawn(views) == [[first, second, third]] * 2
-
-
-def _drag(panel: CaseTree, key: str, point: QPoint) -> None:
-    """As a drag within the list ends: offscreen there is no pointer to drag with."""
-    rows = panel.rows
-    rows.setCurrentItem(_row(panel, key))
-    data = rows.model().mimeData(rows.selectedIndexes())
-    assert isinstance(data, QMimeData)
-    drop = QDropEvent(
-        QPointF(point), Qt.DropAction.MoveAction, data, Qt.MouseButton.LeftButton,
-        Qt.KeyboardModifier.NoModifier,
-    )  # fmt: skip
-    rows.dropEvent(drop)
 
 
 def test_pointing_at_a_series_lights_it_and_lets_the_others_fade(qtbot: QtBot) -> None:

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.read.bins import Grid, grid_for, tick_ns
-from app.gui.plots.read.lit import Lit, samples_table
+from app.gui.plots.read.lit import Lit
 from app.gui.plots.read.reading import Brush, Span
 from app.gui.plots.read.readout import brush_text, lit_text
 from app.plot_data.series import Series
@@ -207,12 +207,3 @@ def test_the_readout_says_samples_shares_rounds_and_the_period() -> None:
     span = Span("a", 1, 1200, 1300)
     assert brush_text(Brush("latency", spans=(span,))) == "iterations 1,200 to 1,300 of round 2"
     assert lit_text(Lit(Brush("latency", 1.0)).of(case_series)) == "no samples"
-
-
-def test_exported_samples_are_those_that_are_lit() -> None:
-    case_series = _case([20, 90, 20, 95], [20, 20, 92], warmup=1)
-    header, rows = samples_table(Lit(Brush("latency", 50e-6)), [case_series])
-    assert header[:4] == ["case", "clock", "round", "iteration"] and header[-1] == "latency_us"
-    assert [row[2:4] for row in rows] == [[0, 1], [0, 3], [1, 2]]
-    assert [row[-1] for row in rows] == pytest.approx([90.0, 95.0, 92.0])
-    assert rows[0][4] == int(case_series.rounds[0]["started_ns"][1])
