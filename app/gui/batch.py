@@ -80,18 +80,13 @@ class QueuePanel(QWidget):
         self.list.setAccessibleName("sweeps that wait")
         self.note = QLabel(wordWrap=True)
         self.note.setProperty("muted", True)
-        self.up, self.down = QPushButton("Up"), QPushButton("Down")
         self.remove, self.start = QPushButton("Remove"), QPushButton("Run next")
-        self.up.setToolTip("Measure this sweep one place earlier")
-        self.down.setToolTip("Measure this sweep one place later")
         self.remove.setToolTip("Take this sweep out of the queue")
         self.start.setToolTip("Go on with the first sweep of the queue")
-        self.up.clicked.connect(lambda: self._move(-1))
-        self.down.clicked.connect(lambda: self._move(1))
         self.remove.clicked.connect(lambda: self._queue.remove(self.list.currentRow()))
         self.start.clicked.connect(self._go_on)
         buttons = QHBoxLayout()
-        for button in (self.up, self.down, self.remove, self.start):
+        for button in (self.remove, self.start):
             buttons.addWidget(button)
         buttons.addStretch()
         layout = QVBoxLayout(self)
@@ -103,11 +98,6 @@ class QueuePanel(QWidget):
         control.state_changed.connect(self._refresh)
         self.list.currentRowChanged.connect(self._enable)
         self._refresh()
-
-    def _move(self, step: int) -> None:
-        place = self.list.currentRow()
-        self._queue.move(place, place + step)
-        self.list.setCurrentRow(place + step)
 
     def _go_on(self) -> None:
         self._queue.release()
@@ -131,8 +121,5 @@ class QueuePanel(QWidget):
         self._enable()
 
     def _enable(self) -> None:
-        place, count = self.list.currentRow(), self.list.count()
-        self.up.setEnabled(place > 0)
-        self.down.setEnabled(0 <= place < count - 1)
-        self.remove.setEnabled(place >= 0)
-        self.start.setEnabled(count > 0 and self._control.state == "idle")
+        self.remove.setEnabled(self.list.currentRow() >= 0)
+        self.start.setEnabled(self.list.count() > 0 and self._control.state == "idle")

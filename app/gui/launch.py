@@ -150,11 +150,6 @@ class SweepQueue(QObject):
         del self.plans[index]
         self.changed.emit()
 
-    def move(self, index: int, new_index: int) -> None:
-        """Put the plan at `index` to place `new_index`."""
-        self.plans.insert(new_index, self.plans.pop(index))
-        self.changed.emit()
-
     def hold(self) -> None:
         self.held = bool(self.plans)
         self.changed.emit()

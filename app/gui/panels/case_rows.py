@@ -1,8 +1,8 @@
 """Rows of the case tree: a check mark for visible, a swatch, a name, p50, p99 and its certainty.
 
 Rows of several models stand below their model, whose own row selects all of them. Everything that
-the mouse does there a key does too: Space hides, Alt+Space or Alt+Return shows one alone, and
-the current row is the one that is lit.
+the mouse does there a key does too: Space hides,
+and the current row is the one that is lit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from PySide6.QtCore import (
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
-    QKeyEvent,
     QMouseEvent,
     QResizeEvent,
 )
@@ -83,12 +82,10 @@ class Line:
 
 
 class CaseRows(QTreeWidget):
-    """`checked` tells a key and whether it is shown now, `soloed` the one to be shown alone or no
-    longer, `pointed` the one that is pointed at ("" for none), `selected` those of the selected
-    rows."""
+    """`checked` tells a key and whether it is shown now, `pointed` the one that is pointed at
+    ("" for none), `selected` those of the selected rows."""
 
     checked = Signal(str, bool)
-    soloed = Signal(str)
     pointed = Signal(str)
     selected = Signal(list)
 
@@ -98,7 +95,7 @@ class CaseRows(QTreeWidget):
         self.setAccessibleName("Cases")
         self.setToolTip(
             "A click selects a case, which every view then shows; Space or a click on the check "
-            "mark hides it, Alt+click shows it alone."
+            "mark hides it."
         )
         self.setHeaderLabels(["Case", "p50", "p99", "±"])
         self.headerItem().setToolTip(SURE, "How wide the 95 % interval of the p50 is.")
@@ -287,13 +284,6 @@ class CaseRows(QTreeWidget):
         super().resizeEvent(event)
         self.setColumnHidden(SURE, self.width() < _LEAST_LINES * self.fontMetrics().height())
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        is_alone = event.modifiers() & Qt.KeyboardModifier.AltModifier and self.current_key()
-        if is_alone and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return):
-            self.soloed.emit(self.current_key())
-            return
-        super().keyPressEvent(event)
-
     def currentChanged(self, current: Index, previous: Index) -> None:  # noqa: N802
         super().currentChanged(current, previous)
         if self.hasFocus():
@@ -307,9 +297,6 @@ class CaseRows(QTreeWidget):
         position = event.position().toPoint()
         item = self.itemAt(position)
         if item is not None and _key_of(item):
-            if event.modifiers() & Qt.KeyboardModifier.AltModifier:
-                self.soloed.emit(_key_of(item))
-                return
             mark = self.style().pixelMetric(QStyle.PixelMetric.PM_IndicatorWidth)
             offset_px = position.x() - self.visualItemRect(item).left()
             if 0 <= offset_px <= mark + _BETWEEN_ROWS_PX:  # it is looked at, and no other selected

@@ -97,7 +97,6 @@ class CaseTree(QWidget):
         self._series: tuple[Series, ...] = ()
         self._cases: tuple[Series, ...] = ()
         self._known: dict[str, tuple[Series, SeriesStyle, str, Line]] = {}
-        self._before_solo: frozenset[str] | None = None
         self._last_styles: object = None
         self.color_choice = Choice(
             "Colour by",
@@ -112,7 +111,6 @@ class CaseTree(QWidget):
         self.all_button.clicked.connect(self.show_all)
         self.rows = CaseRows()
         self.rows.checked.connect(self._check)
-        self.rows.soloed.connect(self.solo)
         self.rows.pointed.connect(self._light)
         self.rows.selected.connect(self.selected)
         self.shared_label = PlainLabel(wrap=True)
@@ -183,17 +181,7 @@ class CaseTree(QWidget):
 
     def show_all(self) -> None:
         """Hide none."""
-        self._before_solo = None
         self._arrange(hidden=frozenset())
-
-    def solo(self, key: str) -> None:
-        """Show this one alone; once more, what was shown before."""
-        other_keys = frozenset(case_series.key for case_series in self._series) - {key}
-        if self.arrangement.hidden == other_keys and self._before_solo is not None:
-            hidden_keys, self._before_solo = self._before_solo, None
-        else:
-            hidden_keys, self._before_solo = other_keys, self.arrangement.hidden - {key}
-        self._arrange(hidden=hidden_keys)
 
     def set_listed(self, listed: bool) -> None:
         """Whether somebody sees this list, so that legends need not repeat it."""
@@ -207,7 +195,6 @@ class CaseTree(QWidget):
 
     def _check(self, key: str, shown: bool) -> None:
         hidden_keys = self.arrangement.hidden
-        self._before_solo = None
         self._arrange(hidden=hidden_keys - {key} if shown else hidden_keys | {key})
 
     def _light(self, key: str) -> None:

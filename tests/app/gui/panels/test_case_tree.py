@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
@@ -92,28 +91,6 @@ def test_hiding_all_says_how_to_see_them_again(qtbot: QtBot) -> None:
     panel.all_button.click()
     assert _drawn(views) == [[case_series.key for case_series in many(2)]] * 2
     assert not any(view._missing.isVisible() for view in views)
-
-
-@pytest.mark.parametrize("gesture", ["mouse", "keys"])
-def test_one_is_shown_alone_and_then_what_was_shown_before(qtbot: QtBot, gesture: str) -> None:
-    panel, views = _with_views(qtbot, many(4))
-    keys = [case_series.key for case_series in many(4)]
-    panel.rows.setCurrentItem(_row(panel, keys[0]))
-    QTest.keyClick(panel.rows, Qt.Key.Key_Space)
-    alt = Qt.KeyboardModifier.AltModifier
-
-    def solo(key: str) -> None:
-        if gesture == "mouse":
-            point = _place(panel, key)
-            QTest.mouseClick(panel.rows.viewport(), Qt.MouseButton.LeftButton, alt, point)
-        else:
-            panel.rows.setCurrentItem(_row(panel, key))
-            QTest.keyClick(panel.rows, Qt.Key.Key_Space, alt)
-
-    solo(keys[2])
-    assert _drawn(views) == [[keys[2]]] * 2
-    solo(keys[2])
-    assert _drawn(views) == [keys[1:]] * 2
 
 
 def test_pointing_at_a_series_lights_it_and_lets_the_others_fade(qtbot: QtBot) -> None:
