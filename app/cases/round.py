@@ -16,6 +16,7 @@ import numpy as np
 from app.cases.scenario import NO_CONDITION, Batcher, Condition, Scenario, WaitPolicy
 from app.cases.status import TRIED_AGAIN, Status
 from app.cases.telemetry import Interference, Surroundings
+from app.cases.turns import TurnSeat
 from exporters.codec import NON_FINITE
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import Disagreement, ExportedModel, Silence
@@ -188,7 +189,8 @@ class MeasureJob:
     chosen. `realtime` is a priority of SCHED_FIFO. `batches` are the model at each size of the
     `batcher`, ascending, `shapes` all axes of each shape that the one session serves.
     `device_memory_limit_bytes` is what may be held of the device's memory, 0 for all of it. With
-    `awaits_reference` the model has inputs alone, and its outputs are checked after the round.
+    `awaits_reference` the model has inputs alone, and its outputs are checked after the round. With
+    a `seat` it is measured in turns with others.
     """
 
     case_id: str
@@ -215,6 +217,7 @@ class MeasureJob:
     shapes: tuple[Mapping[str, int], ...] = ()
     device_memory_limit_bytes: int = 0
     awaits_reference: bool = False
+    seat: TurnSeat | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import columns_of
 from app.cases.round import Check, RoundResult
+from app.cases.turns import TURN_SET
 from app.formatting import text
 from app.formatting.text import one_line
 from app.run_folder.files import Finding
@@ -96,6 +97,7 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
         else None,
         "warmup_s": sum(r.warmup_s for r in timed_rounds) if timed_rounds else None,
         "stop_reason": join_values(result.stop_reason for result in rounds),
+        "pairing": join_values("turns" if TURN_SET in r.facts else "rounds" for r in rounds),
         "iterations": sum(r.iterations for r in timed_rounds) if timed_rounds else None,
         "duration_s": sum(r.duration_s for r in timed_rounds) if timed_rounds else None,
         "compile_ms": _median(rounds, lambda r: r.phases_ms.get("compile")),

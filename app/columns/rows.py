@@ -19,7 +19,8 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.column import Blank, Row
 from app.cases.columns import NAMES, percentile_columns
-from app.cases.round import RoundResult
+from app.cases.round import MEASURED, RoundResult, latency_ns
+from app.cases.turns import TURN_SET
 from app.columns.environment import (
     interference_columns,
     is_contended,
@@ -33,15 +34,16 @@ from app.columns.latency import block_rate, late_columns, rates_by_round
 from app.columns.load import batcher_columns, shape_columns, sustained_columns
 from app.columns.precision import target_rounds
 from app.columns.reference_cases import is_multiplied
-from app.comparison.measured_case import MeasuredCase, timed_rounds
+from app.comparison.measured_case import MeasuredCase, Turns, timed_rounds
 from app.machine.environment import graphlap_version
 from app.plan.plan import Plan
 from app.run_folder.copies import Copies
 from app.run_folder.files import new_digest
-from app.run_folder.run import Run
+from app.run_folder.run import Run, read_records
 from app.run_folder.statistics_store import StatisticsStore, shared
 from app.run_folder.telemetry import device_columns
 from app.stats.summary import Rate, Summary, summarise
+from app.stats.turns import turn_medians
 from exporters.diagnostics.diagnostic import Diagnostic
 
 
@@ -72,13 +74,14 @@ _PROGRAM = (
 @dataclass(frozen=True, slots=True)
 class RowStatistics:
     """What a case's timed rounds give: the statistics, columns by family, diagnostics of
-    these, and how much each of them did in a second."""
+    these, how much each of them did in a second, and its turns."""
 
     summary: Summary | None
     blocks: Rate | None
     columns: Mapping[str, Row]
     disturbed: tuple[Diagnostic, ...]
     rates: tuple[float, ...]
+    turns: tuple[Turns | None, ...]
 
 
 @cache
@@ -133,7 +136,18 @@ def statistics_of(
     rates = rates_by_round(
         case, blocks, summary, timed_rounds[-1].concurrency if timed_rounds else 0
     )
-    return RowStatistics(summary, blocks, columns, tuple(disturbances), rates)
+    turns = tuple(_turns_of(run, result) for result in timed_rounds)
+    return RowStatistics(summary, blocks, columns, tuple(disturbances), rates, turns)
+
+
+def _turns_of(run: Run, result: RoundResult) -> Turns | None:
+    """None for a round that had its processor for itself."""
+    turn_set = result.facts.get(TURN_SET)
+    if turn_set is None:
+        return None
+    records = read_records(run.samples_path(result))
+    medians = turn_medians(latency_ns(records) / 1e3, records["phase"] == MEASURED)
+    return str(turn_set), tuple(medians.tolist())
 
 
 Rounds = tuple[tuple[int, int, int | None], ...]
@@ -229,6 +243,7 @@ class Rows:
             mean_clock_mhz(run, case),
             run.turn_of(case),
             dict(zip(numbers, rates, strict=True)) if len(numbers) == len(rates) else {},
+            {n: turns for n, turns in zip(numbers, summed.turns, strict=False) if turns},
         )
 
     def summary(self, run: Run, case: Case) -> Summary | None:

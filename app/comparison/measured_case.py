@@ -19,13 +19,18 @@ COMPARED = JUDGED
 """The figures of which verdicts are given where no plan says it."""
 
 
+Turns = tuple[str, tuple[float, ...]]
+"""The set whose processes took turns, and the median of each turn of one of them [us]."""
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuredCase:
     """`summary` is None where nothing was timed; `rounds` are the numbers of the timed rounds, in
     the order of the summary's figures, `cpu_mhz` is the mean clock in them where cores computed and
     it is known. Rounds of cases of one `turn` alternated on one machine (`Run.turn_of`). `rates`
     are how many runs, or queries, a second of each round held, all its lanes together, by the
-    round's number; empty where a scenario has no throughput."""
+    round's number; empty where a scenario has no throughput. `turns` are those of the rounds that
+    were measured in turns with others."""
 
     case: Case
     row: Row
@@ -34,6 +39,7 @@ class MeasuredCase:
     cpu_mhz: float | None = None
     turn: str = ""
     rates: Mapping[int, float] = field(default_factory=dict)
+    turns: Mapping[int, Turns] = field(default_factory=dict)
 
     def value_us(self, name: str) -> float | None:
         """A percentile of a typical process, in microseconds; None where it is absent."""

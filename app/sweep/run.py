@@ -170,7 +170,7 @@ def _doing(in_flight: tuple[Work, ...]) -> tuple[str, str]:
         return EXPORT, ""
     if not in_flight:
         return BETWEEN_ROUNDS, ""
-    work = in_flight[0]
+    work = in_flight[-1]
     if isinstance(work, RoundWork):
         return PHASES.get(work.phase, work.phase), work.case.runtime
     return work.kind, ""

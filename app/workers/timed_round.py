@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -11,6 +12,7 @@ import numpy as np
 
 from app.cases.round import AWAITING, TIMED_IN, Check, MeasureJob
 from app.cases.telemetry import Interference
+from app.cases.turns import LEFT, READY, TURN_SET, TurnSeat, TurnStart
 from app.stats.steadiness import part_s
 from app.workers.batcher import batch_serving, warm_up
 from app.workers.colocation import colocated_load
@@ -34,6 +36,7 @@ from app.workers.round_context import RoundContext
 from app.workers.sampling import MeasurementResult, Sampler, sampling_rate
 from app.workers.system_counters import Watch
 from app.workers.timing import CacheEviction, Loop, harness_overhead_ns, loop_of, serving
+from app.workers.turns import TurnRing, measure_in_turns
 from exporters.codec import from_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -241,6 +244,8 @@ def _measure(
     `capacity_per_ns` is how many requests all lanes serve in a nanosecond without a pause.
     """
     job, lanes = context.job, session.lanes
+    if job.seat is not None:
+        return _measure_in_turns(context, job.seat, sampler)
     if not job.scenario.is_open_loop:
         return sampler.measure()
     schedule = timed_schedule(
@@ -253,6 +258,25 @@ def _measure(
     return OpenLoopSampler(
         lanes, serves, schedule, sampler.file, sampler.watch, context.report, context.stopped
     ).measure()
+
+
+def _measure_in_turns(context: RoundContext, seat: TurnSeat, sampler: Sampler) -> MeasurementResult:
+    """Wait until the whole set is ready, then take turns; waiting is no part of a phase."""
+    context.leave()
+    with TurnRing(seat) as ring:
+        context.tell({"event": READY, "pid": os.getpid()})
+        message = next_message()
+        if "turns" not in message:
+            return MeasurementResult(0, 0.0, "stopped")
+        start = from_json(TurnStart, message["turns"])
+        ring.begin(start)
+        context.enter("measure")
+        measurement, waited_s = measure_in_turns(sampler, ring, len(start.seats))
+    context.leave()
+    context.phases_ms["measure"] -= waited_s * 1e3
+    context.tell({"event": LEFT})
+    context.note(facts={**context.result.facts, TURN_SET: seat.set_name})
+    return measurement
 
 
 def _loop(context: RoundContext, session: Session, sets: Sequence[Arrays]) -> Loop:

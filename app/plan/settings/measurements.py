@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -18,6 +18,7 @@ from app.plan.settings.setting import (
     Setting,
     Switch,
     Word,
+    choice_of,
     integer_from,
     seconds_text,
     share,
@@ -25,6 +26,7 @@ from app.plan.settings.setting import (
     spelled,
 )
 
+Pairing = Literal["turns", "rounds"]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 Count = Annotated[int, Field(ge=1, le=10_000, strict=True)]
 Seconds = Annotated[float, Field(gt=0, le=366 * 24 * 3600, strict=True)]
@@ -88,6 +90,22 @@ class RunLength(BaseModel):
             "comparison (8 unless given).",
         ),
     ] = None
+    pairing: Annotated[
+        Pairing,
+        Setting(
+            label="Pairing",
+            metavar="HOW",
+            help="turns (default) or rounds: how the processes of a comparison alternate",
+            form=Word(choice_of(get_args(Pairing))),
+            group=LENGTH,
+            commands=(*PLANNED, "study"),
+            values="`turns`, `rounds`",
+            notes="With `turns` the processes of one model that are compared on this machine's "
+            "processor run at the same time, one for a few milliseconds after another, so that "
+            "all meet the same disturbances; with `rounds` they run one after another. See "
+            "[turns](trust.md#turns).",
+        ),
+    ] = "turns"
     time_limit_s: Annotated[
         Seconds | None,
         Setting(

@@ -32,6 +32,7 @@ from app.sweep.scheduling.round_jobs import (
     settled_round,
 )
 from app.sweep.scheduling.round_scheduler import GridScheduler
+from app.sweep.scheduling.turns import TurnSet, fit_in_memory, turn_groups
 from app.sweep.work.base import WaitWork, Work
 from app.sweep.work.export import DraftWork
 from app.sweep.work.round import RoundWork, SettledRound
@@ -146,7 +147,10 @@ class FixedSweep(GridScheduler):
     _tally: Tally = field(default_factory=Tally)
     _open: dict[str, Case] = field(default_factory=dict)
     _refused_cases: deque[tuple[Case, Status, str]] = field(default_factory=deque)
-    _rounds: deque[tuple[Case, int]] = field(default_factory=deque)
+    _rounds: deque[tuple[tuple[Case, ...], int]] = field(default_factory=deque)
+    """Of a pass: cases that take turns together, or one alone, and the number of the round."""
+    _prepared: deque[RoundWork | SettledRound] = field(default_factory=deque)
+    _turns: TurnSet | None = None
     _next_number: int = 0
     _measuring: int = 0
     _handed_out_s: float = 0.0
@@ -199,6 +203,8 @@ class FixedSweep(GridScheduler):
                 if isinstance(work, RoundWork):
                     self._measuring -= 1
                     seconds = time.monotonic() - self._handed_out_s
+                    if self._turns is not None:
+                        seconds = self._turns.seconds_each
                     self.schedule.budget.learn(work.result.case_id, seconds)
         if self._refused_cases:
             case, status, reason = self._refused_cases.popleft()
@@ -219,28 +225,59 @@ class FixedSweep(GridScheduler):
             return None
         if self._waiting is not None:
             return None
-        while self._rounds or self._queue_rounds():
+        return self._next_round()
+
+    def _next_round(self) -> Work | None:
+        """The next of the set that takes turns, or of a pass; None to wait for one."""
+        if self._turns is not None:
+            if not self.schedule.budget.left_s:
+                self._turns.start_no_more()
+            if (seated := self._turns.next()) is not None:
+                return self._hand_out(seated)
+            if not self._turns.over:
+                return None
+            dropped = self._turns.dropped
+            if dropped and self.schedule.budget.left_s:
+                self._rounds.appendleft(
+                    (tuple(work.case for work in dropped), dropped[0].job.round)
+                )
+            self._turns = None
+        while self._prepared or self._rounds or self._queue_rounds():
+            if self._prepared:
+                return self._hand_out(self._prepared.popleft())
             if (wait := self._wait()) is not None:
                 self._waiting = wait
                 return wait
-            case, number = self._rounds.popleft()
-            replies = self._exports.replies_of(case)
-            if self._tally.has_ended(case.case_id):
-                continue
-            if replies is None:
-                self._tally.end(case.case_id)
-                continue
-            reply, neighbour_reply = replies
-            work = round_work(self.schedule, case, number, reply, neighbour_reply=neighbour_reply)
-            if isinstance(work, SettledRound):
-                self._tally.end(case.case_id)
-            elif not self.schedule.budget.round_fits(case.case_id, self._guess_s(case)):
-                continue
-            else:
-                self._measuring += 1
-            self._handed_out_s = time.monotonic()
-            return work
+            cases, number = self._rounds.popleft()
+            works = [work for case in cases if (work := self._work(case, number)) is not None]
+            rounds = [work for work in works if isinstance(work, RoundWork)]
+            if len(rounds) > 1 and fit_in_memory(rounds):
+                self._prepared.extend(work for work in works if isinstance(work, SettledRound))
+                self._turns = TurnSet(rounds, f"{number}:{rounds[0].job.case_id}")
+                return self._prepared.popleft() if self._prepared else self._next_round()
+            self._prepared.extend(works)
         return None
+
+    def _work(self, case: Case, number: int) -> RoundWork | SettledRound | None:
+        """A round of a case; None where there is to be none any more, or no time."""
+        replies = self._exports.replies_of(case)
+        if self._tally.has_ended(case.case_id):
+            return None
+        if replies is None:
+            self._tally.end(case.case_id)
+            return None
+        reply, neighbour_reply = replies
+        work = round_work(self.schedule, case, number, reply, neighbour_reply=neighbour_reply)
+        if isinstance(work, SettledRound):
+            self._tally.end(case.case_id)
+        elif not self.schedule.budget.round_fits(case.case_id, self._guess_s(case)):
+            return None
+        return work
+
+    def _hand_out(self, work: RoundWork | SettledRound) -> Work:
+        self._measuring += isinstance(work, RoundWork)
+        self._handed_out_s = time.monotonic()
+        return work
 
     def _learn(self, result: RoundResult) -> None:
         self.schedule.spread.take(result)
@@ -253,7 +290,7 @@ class FixedSweep(GridScheduler):
 
     def _wait(self) -> WaitWork | None:
         """The wait before the pass that is queued; None if it may begin, or has begun."""
-        case, number = self._rounds[0]
+        (case, *_), number = self._rounds[0]
         if number == self._started_pass:
             return None
         spare_s = self.schedule.budget.spare_s(self._tally.remaining, self._guess_s(case))
@@ -274,10 +311,11 @@ class FixedSweep(GridScheduler):
             number, self._next_number = self._next_number, self._next_number + 1
             order = list(self._open.values())  # so that it does not depend on which have ended
             random.Random(f"{self.schedule.seed}:{number}").shuffle(order)
-            self._rounds.extend(
-                (case, number)
+            lacking = [
+                case
                 for case in order
                 if self._tally.lacks(case.case_id, number)
                 and (selection is None or selection.has(case))
-            )
+            ]
+            self._rounds.extend((group, number) for group in turn_groups(self.schedule, lacking))
         return bool(self._rounds)

@@ -165,7 +165,8 @@ class Schedule:
     `environments` are the interpreters that cases name. `compile_limit_s` is when compiling in a
     round is ended; `device_memory_limit_bytes` is what a process may hold of its device's memory.
     `spread` says when passes over the cases may begin, and arrivals are drawn from `arrivals_seed`.
-    `exported` is what models became elsewhere: of a share, all of them.
+    `exported` is what models became elsewhere: of a share, all of them. With `in_turns` cases of
+    one model take turns, with those of their `baseline`.
     """
 
     cases: Sequence[Case]
@@ -188,6 +189,8 @@ class Schedule:
     spread: Spread = field(default_factory=Spread)
     arrivals_seed: int = 0
     exported: Mapping[ModelKey, ExportReply] = field(default_factory=dict)
+    in_turns: bool = False
+    baseline: str = ""
 
 
 def exclusive_needs(engine: Runtime, device: str) -> frozenset[str]:

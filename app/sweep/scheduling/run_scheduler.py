@@ -124,6 +124,8 @@ def _schedule_of(folder: RunFolder, start_s: float | None, exported: Exports) ->
         ),
         arrivals_seed=manifest.arrivals_seed,
         exported=exported,
+        in_turns=plan.pairing == "turns",
+        baseline=plan.baseline or "",
     )
 
 

@@ -25,12 +25,14 @@ News = Literal["", "told", "ended", "dropped"]
 class Needs:
     """Resources that work must have alone, and those that it shares with its own kind.
 
-    At most `most` of a kind that shares run at the same time.
+    At most `most` of a kind that shares run at the same time. Work of one set, `together`, takes
+    turns with what it needs.
     """
 
     exclusive: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
     maximum: int = 1
+    together: str = ""
 
     def fit_with(self, running: Sequence[Needs]) -> bool:
         """Whether work with these needs can start while work with those runs."""
@@ -39,6 +41,8 @@ class Needs:
         return not self.shared or sum(peer == self for peer in running) < self.maximum
 
     def _collide(self, peer: Needs) -> bool:
+        if self.together and self.together == peer.together:
+            return False
         resources, peer_resources = self.exclusive | self.shared, peer.exclusive | peer.shared
         return bool(self.exclusive & peer_resources or peer.exclusive & resources)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, get_args
@@ -15,6 +18,7 @@ from app.cases.errors import DiskError, disk_remedy
 from app.cases.round import AWAITING, SUSPENDED, MeasureJob, Phase, Progress, RoundResult
 from app.cases.status import FAILED, Status
 from app.cases.telemetry import GpuState, Surroundings
+from app.cases.turns import LEFT, READY, TurnStart
 from app.formatting import text
 from app.formatting.case_labels import FILE_NAMES, ModelNames, case_label
 from app.machine.installed_runtimes import options_of
@@ -65,9 +69,11 @@ class RoundWork(ProcessWork):
         self._outcome: RoundResult | None = None
         self._disk_full = self._must_restart = self._has_compiled = self._clock_rests = False
         self._is_checked = not job.awaits_reference
-        self._is_paused = False
+        self._is_paused, self._drop_reason = False, STOPPED
         self._place: ThisMachine | None = None
         self._started_at_utc = ""
+        self.pid, self.has_left = 0, False
+        """Of a round in turns its process once that is ready, and whether it has had its turns."""
 
     def start(self, place: ThisMachine) -> None:
         self._place = place
@@ -85,12 +91,17 @@ class RoundWork(ProcessWork):
         self._stopping = True
         if not self._must_restart:  # between two processes there is nothing to end
             super().stop(now)
+        if self.pid:  # it may be halted between its turns
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGCONT)
 
     def interrupt(self) -> None:
         """A paused sweep computes no references: a round that awaits one would never end."""
         self._is_paused = True
         if self.is_awaiting:
             self.abandon()
+        if self.job.seat is not None and self.phase != "measure" and not self.has_left:
+            self.give_up_turns("the sweep is paused")  # what it waits for will not start
 
     @property
     def is_awaiting(self) -> bool:
@@ -101,6 +112,21 @@ class RoundWork(ProcessWork):
         """Send the model with its references to a round that awaits them."""
         self._is_checked, self._deadline = True, time.monotonic() + self._left_s
         self._worker.send(json.dumps({"model": to_json(model)}))
+
+    @property
+    def has_started(self) -> bool:
+        return self._place is not None
+
+    def take_turns(self, start: TurnStart) -> None:
+        """Begin with the others of its set; what is theirs of the time is not limited."""
+        seats_s = len(start.seats) * self.job.limits.max_s
+        self._deadline = time.monotonic() + self._left_s + seats_s
+        self._worker.send(json.dumps({"turns": to_json(start)}))
+
+    def give_up_turns(self, reason: str) -> None:
+        """End a round whose set is broken: it does not count."""
+        self._drop_reason = reason
+        self.stop(now=False)
 
     def abandon(self) -> None:
         """End a round that awaits references: there are none, and it does not count."""
@@ -178,6 +204,11 @@ class RoundWork(ProcessWork):
             self._left_s, self._deadline = max(0.0, self._deadline - time.monotonic()), math.inf
             if self._is_paused:
                 self.abandon()
+        elif event == READY and self.job.seat is not None:
+            self.pid = message.get("pid") or 0
+            self._left_s, self._deadline = max(0.0, self._deadline - time.monotonic()), math.inf
+        elif event == LEFT:
+            self.has_left = True
         elif event == "outcome":
             self._outcome = from_json(RoundResult, message, finite=True)
         elif event == "progress":
@@ -204,9 +235,11 @@ class RoundWork(ProcessWork):
                 surroundings["other_gpus"] = rest
             result = replace(result, environment={**result.environment, **surroundings})
         if self._stopping or result.stop_reason == "stopped":
-            self._why_dropped, self.result = STOPPED, None
+            self._why_dropped, self.result = self._drop_reason, None
         elif not self._is_checked:
             self._why_dropped, self.result = UNCHECKED, None
+        elif result.stop_reason == SUSPENDED and self.job.seat is not None:
+            self._why_dropped, self.result = f"{result.reason}, it begins again", None
         elif result.stop_reason == SUSPENDED:
             self._why_dropped = f"{result.reason}, it begins again"
             self._must_restart, self.over, self.phase = True, False, "start"

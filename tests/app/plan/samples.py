@@ -56,6 +56,7 @@ PLAN: dict[str, Any] = {
     "null": True,
     "cold_start": 20,
     "page_cache": "dropped",
+    "pairing": "rounds",
     "percentiles": [50.0, 99.99],
     "judge": ["p50", "mean"],
     "precise": {"p50": 0.01},

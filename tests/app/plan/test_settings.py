@@ -117,6 +117,7 @@ OF_PLAN: Values = {
     "null": FLAG,
     "cold_start": st.integers(1, 10_000),
     "page_cache": st.just("dropped"),
+    "pairing": st.just("rounds"),
     "percentiles": st.lists(
         st.decimals(1, "99.99", places=7).map(float), min_size=1, max_size=3, unique=True
     ),

@@ -1,0 +1,32 @@
+"""Ratios of processes that took turns: each cycle's turns saw one state of the machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def turn_medians(latencies: np.ndarray, is_counted: np.ndarray) -> np.ndarray:
+    """The median of each turn, in the unit of `latencies` [n]; runs between two turns, and at the
+    beginning of each, do not count, boolean [n]."""
+    edges = np.flatnonzero(np.diff(is_counted.astype(np.int8), prepend=0, append=0))
+    turns = zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+    return np.array([np.median(latencies[begin:end]) for begin, end in turns])
+
+
+def ratio_in_turns(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """The median over the cycles of one set of second over first, by the medians of their turns;
+    None where one side lacks a turn, or took no time in one.
+
+    One set gives one ratio: what its turns differ by is no measure of how far the ratio is off,
+    which only other processes show.
+    """
+    if abs(len(first) - len(second)) > 1:  # the last cycle may be cut
+        return None
+    count = min(len(first), len(second))
+    a, b = np.array(first[:count], float), np.array(second[:count], float)
+    if not count or a.min() <= 0.0 or b.min() <= 0.0:
+        return None
+    return math.exp(float(np.median(np.log(b) - np.log(a))))

@@ -1,0 +1,152 @@
+"""Processes that take turns: one runs at a time, ends between two runs, and none is left halted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from app.cases.round import MEASURED, RoundResult
+from app.cases.turns import TURN_SET
+from app.columns.rows import Rows
+from app.run_folder.run import Run, read_records
+from app.runs.reader import read_run
+from tests.app.headless.batch import run
+from tests.app.sweep.sweeps import write_add_graph
+from tests.checkout import ROOT
+
+LIMIT_S = 60.0
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> str:
+    return str(write_add_graph(tmp_path / "add.onnx"))
+
+
+def measured(graph: str, folder: Path, *words: str, code: int = 0) -> Run:
+    plan = ("--headless", "--models", graph, "--runtimes", "fake", "--preset", "glance")
+    assert run(*plan, *words, "--out", str(folder))[0] == code
+    return read_run(folder)
+
+
+def by_set(run: Run) -> dict[str, list[RoundResult]]:
+    """The rounds of each set of processes that took turns."""
+    sets: dict[str, list[RoundResult]] = {}
+    for case in run.cases:
+        for result in run.rounds_of(case):
+            if TURN_SET in result.facts:
+                sets.setdefault(str(result.facts[TURN_SET]), []).append(result)
+    return sets
+
+
+def assert_apart(run: Run, rounds: list[RoundResult]) -> None:
+    """No run of one process lies within another's turn, and turns go round."""
+    turns = []
+    for number, result in enumerate(rounds):
+        records = read_records(run.samples_path(result))
+        is_measured = records["phase"] == MEASURED
+        edges = np.flatnonzero(np.diff(is_measured.astype(int), prepend=0, append=0))
+        for first, last in zip(edges[::2], edges[1::2], strict=True):
+            turns.append((records["started_ns"][first], records["finished_ns"][last - 1], number))
+    turns.sort()
+    assert all(end <= start for (_, end, _), (start, _, _) in pairwise(turns))
+    counts = [sum(number == turn[2] for turn in turns) for number in range(len(rounds))]
+    assert max(counts) - min(counts) <= 1 and min(counts) > 5
+    assert all(result.iterations >= 4 * count for result, count in zip(rounds, counts, strict=True))
+
+
+def test_one_process_of_a_comparison_runs_at_a_time(graph: str, tmp_path: Path) -> None:
+    """Those with two threads are halted between their turns."""
+    words = ("--option", "fake.latency_us=200,300", "--threads", "1,2", "--rounds", "4")
+    run = measured(graph, tmp_path / "run", *words, "--baseline", "fake.latency_us=200")
+    sets = by_set(run)
+    # The first round of one case opens the run, before its outputs can be checked.
+    assert sorted(map(len, sets.values()))[1:] == [4, 4, 4]
+    for rounds in sets.values():
+        assert_apart(run, rounds)
+    rows = [measurement.row for measurement in Rows().measured(run)]
+    ratios = [row["baseline_p50_ratio"] for row in rows if row["baseline_p50_ratio"] is not None]
+    assert len(ratios) == 2 and all(1.4 < float(str(ratio)) < 1.6 for ratio in ratios)
+    assert {str(row["pairing"]) for row in rows} >= {"turns"}
+
+
+def test_rounds_follow_one_another_where_turns_are_not_wanted_or_not_possible(
+    graph: str, tmp_path: Path
+) -> None:
+    words = ("--option", "fake.latency_us=200,300", "--rounds", "2")
+    assert not by_set(measured(graph, tmp_path / "rounds", *words, "--pairing", "rounds"))
+    assert not by_set(measured(graph, tmp_path / "alone", "--rounds", "2"))
+    assert not by_set(measured(graph, tmp_path / "open", *words, "--scenario", "poisson:200/s"))
+    assert not by_set(measured(graph, tmp_path / "large", *words, "--memory-limit", "4GiB"))
+
+
+def test_what_a_process_leaves_unfinished_is_measured_again(graph: str, tmp_path: Path) -> None:
+    """One of three crashes in its turns: the others have all their rounds, in sets without it."""
+    words = ("--option", "fake.fail=none,crash", "--option", "fake.fail_after=900")
+    more = ("--option", "fake.latency_us=200,250", "--rounds", "2")
+    run = measured(graph, tmp_path / "run", *words, *more, code=1)
+    statuses = {
+        case.case_id: sorted(result.status for result in run.rounds_of(case)) for case in run.cases
+    }
+    crashed = [s for s in statuses.values() if "crashed" in s]
+    assert len(crashed) == 2
+    assert [s for s in statuses.values() if s not in crashed] == [["ok"] * 2] * 2
+
+
+def started(graph: str, folder: Path) -> subprocess.Popen[bytes]:
+    """A run whose processes take turns, some of them halted, for as long as it is left alone."""
+    words = ("--option", "fake.latency_us=200,300", "--threads", "1,2", "--preset", "standard")
+    command = (sys.executable, "-m", "app", "run", graph, "--runtimes", "fake", *words)
+    process = subprocess.Popen(
+        [*command, "--rounds", "50", "--out", str(folder)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + LIMIT_S
+    while not any(map(is_halted, family(process.pid))):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    return process
+
+
+def is_halted(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.status() == psutil.STATUS_STOPPED
+    return False
+
+
+def family(pid: int) -> list[psutil.Process]:
+    return [child for child in psutil.Process(pid).children(recursive=True) if child.is_running()]
+
+
+@pytest.mark.parametrize(
+    ("signals", "seconds"),
+    [((signal.SIGKILL,), 10.0), ((signal.SIGTERM,), 20.0), ((signal.SIGINT, signal.SIGINT), 20.0)],
+    ids=["killed", "terminated", "interrupted"],
+)
+def test_no_process_is_left_halted(
+    graph: str, tmp_path: Path, signals: tuple[signal.Signals, ...], seconds: float
+) -> None:
+    process = started(graph, tmp_path / "run")
+    children = family(process.pid)
+    assert len(children) >= 4
+    for code in signals:
+        os.kill(process.pid, code)
+        time.sleep(0.2)
+    process.wait(seconds)
+    _, alive = psutil.wait_procs(children, timeout=seconds)
+    for child in alive:
+        child.kill()
+    assert not alive
