@@ -12,7 +12,7 @@ import time
 from base64 import b64decode, b64encode
 from contextlib import suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 from threading import Thread
 from typing import Any, Protocol
 
@@ -44,7 +44,8 @@ def data_of(values: dict[str, Any]) -> bytes:
 
 
 class HostProcess(Protocol):
-    """A host's process: a child here, as `Child` has it, or one that is reached otherwise."""
+    """The process at the other end: a child here, as `Child` has it, or one that is reached
+    otherwise."""
 
     def send(self, line: str) -> None: ...
     def lines(self) -> list[str]: ...
@@ -54,13 +55,14 @@ class HostProcess(Protocol):
 
 
 class Link:
-    """A host's process as the run sees it. `lost` says why it is over, empty while it is not;
-    with `is_ours` nothing is wrong with the host: what it needs is not to be had here."""
+    """One end of it; `host` is what a run calls the other. `lost` says why it is over, empty while
+    it is not; with `is_ours` nothing is wrong with the host: what it needs is not to be had
+    here."""
 
     def __init__(self, host: str, process: HostProcess) -> None:
         self.host, self.lost, self.is_ours = host, "", False
         self._process, self._missing = process, ""
-        self._outbox: SimpleQueue[dict[str, Any] | Path | None] = SimpleQueue()
+        self._outbox: Queue[dict[str, Any] | Path | None] = Queue()
         self._heard_s = time.monotonic()
         Thread(target=self._speak, daemon=True).start()
 
@@ -68,6 +70,11 @@ class Link:
         """Have a message sent in its turn, or the content of a file, block by block; never
         waits."""
         self._outbox.put(item)
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether something is left to be sent."""
+        return self._outbox.unfinished_tasks > 0
 
     def take(self) -> list[dict[str, Any]]:
         """What has arrived since the last call; notices an end, and a silence that is too long.
@@ -107,12 +114,14 @@ class Link:
             try:
                 item = self._outbox.get(timeout=BEAT_S)
             except Empty:
-                item = BEAT
+                self._outbox.put(BEAT)
+                continue
             with suppress(OSError, ValueError):  # it was closed at this moment
                 if isinstance(item, Path):
                     self._send_content(item)
                 elif item is not None:
                     self._process.send(json.dumps(item))
+            self._outbox.task_done()
 
     def _send_content(self, path: Path) -> None:
         """Blocks, and an empty one at the end."""

@@ -435,7 +435,7 @@ class SweepRun:
             if isinstance(line, RoundResult):
                 self._rounds.take(line)
                 case = self._ledger.cases[line.case_id]
-                yield Completed(HostedRound(case, line, work.share.host.name), 0.0)
+                yield Completed(HostedRound(case, line, work.host.name), 0.0)
         for news in work.news():
             yield Completed(news, 0.0)
 

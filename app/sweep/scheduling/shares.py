@@ -17,7 +17,6 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import TERMINAL, Status
 from app.formatting.text import counted
-from app.machine.environment import this_machine
 from app.machine.installed_runtimes import runtime
 from app.machine.placement import as_list
 from app.plan.plan import Plan
@@ -25,7 +24,7 @@ from app.plan.reference_cases import baselines
 from app.remote.carriers import Carrier, ask_hosts, open_carrier
 from app.remote.facts import Host
 from app.remote.link import HostError
-from app.run_folder.bundle import Bundle, Exported, packed
+from app.run_folder.bundle import BUNDLE, Bundle, Exported, packed
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import (
     DiscardedRound,
@@ -34,7 +33,7 @@ from app.run_folder.journal import (
     line_values,
     share_folders,
 )
-from app.run_folder.manifest import manifest_text
+from app.run_folder.manifest import MANIFEST, manifest_text
 from app.run_folder.run import SAMPLES, Run
 from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.round_budget import RoundPolicy, Tally
@@ -45,9 +44,9 @@ from app.sweep.scheduling.round_jobs import (
     settled_round,
 )
 from app.sweep.scheduling.round_scheduler import GridScheduler
-from app.sweep.work.base import CPU, Needs, Work
+from app.sweep.work.base import Work
 from app.sweep.work.round import SettledRound
-from app.sweep.work.share import HostNews, Share, ShareWork
+from app.sweep.work.share import EARLIER, HostNews, ShareWork
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.model_names import is_factory_file, is_hugging_face, original_of
@@ -237,7 +236,7 @@ class SharedSweep(GridScheduler):
             return export
         if self._exports.in_flight:
             return None
-        busy = {work.share.host.machine for work in self._running}
+        busy = {work.host.machine for work in self._running}
         for host in self._hosts:
             if host.machine not in busy and (following := self._next_of(host)) is not None:
                 return following
@@ -337,20 +336,10 @@ class SharedSweep(GridScheduler):
             self.cluster.send_code,
         )
         earlier, samples = self._earlier([case for case in cases if self._goes_on(case, host)])
-        share = Share(
-            host=host,
-            number=number,
-            run_id=manifest.run_id,
-            rounds=manifest.rounds,
-            cases=tuple(cases),
-            manifest=manifest_text(own).encode(),
-            bundle=bundle,
-            earlier=earlier,
-            files={**files, **samples},
-        )
-        machine = CPU if host.machine == this_machine() else f"host:{host.machine}"
-        needs = Needs(exclusive=frozenset({machine}))
-        return ShareWork(share, self.cluster.carrier, self.folder.path, needs)
+        text = manifest_text(own).encode()
+        contents = {MANIFEST: text, BUNDLE: bundle, **({EARLIER: earlier} if earlier else {})}
+        carrier, run = self.cluster.carrier, self.folder.path
+        return ShareWork(host, number, own, contents, {**files, **samples}, carrier, run)
 
     def _earlier(self, cases: Sequence[Case]) -> tuple[bytes, dict[str, Path]]:
         """The journal lines of rounds that a host goes on from, and their samples by name."""
@@ -368,8 +357,8 @@ class SharedSweep(GridScheduler):
 
     def _take_share(self, work: ShareWork) -> None:
         """What a host has not finished goes to another that can measure it, as a new share."""
-        host, lost = work.share.host, work.lost
-        unfinished = [case for case in work.share.cases if self.rounds_left(case)]
+        host, lost = work.host, work.lost
+        unfinished = [case for case in work.cases if self.rounds_left(case)]
         if not lost and (not unfinished or self.schedule.budget.is_bounded):
             for case in unfinished:
                 self._tally.end(case.case_id)
@@ -382,7 +371,7 @@ class SharedSweep(GridScheduler):
         self._hosts.remove(host)
         self.left_out.append(f"{host.name} is left out: {lost}")
         for case in unfinished:
-            number = work.share.number
+            number = work.number
             self._tell(case, diagnostic("host_lost", host.name, share=number, error=lost))
         self._waiting.insert(0, unfinished)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from app.cases.case import Case
 from app.cases.errors import unwritable
@@ -21,12 +21,11 @@ from app.cases.round import RoundResult
 from app.cases.status import FITS, Status
 from app.formatting.case_labels import FILE_NAMES, ModelNames
 from app.formatting.text import counted
-from app.machine.environment import graphlap_version
+from app.machine.environment import graphlap_version, this_machine
 from app.machine.installed_runtimes import clock_of
 from app.remote.carriers import Carrier
 from app.remote.facts import Host
 from app.remote.link import HostError, Link, data_of
-from app.run_folder.bundle import BUNDLE
 from app.run_folder.files import text_digest, write_atomically
 from app.run_folder.folder import RunFolder, samples_name
 from app.run_folder.journal import FOLDER as JOURNAL
@@ -41,19 +40,19 @@ from app.run_folder.journal import (
     parse_line,
 )
 from app.run_folder.live_status import Live
-from app.run_folder.manifest import MANIFEST
+from app.run_folder.manifest import MANIFEST, Manifest
 from app.run_folder.run import SAMPLES
 from app.runs.reader import damage
-from app.sweep.work.base import Needs, News, SettledWork, Work
+from app.sweep.work.base import CPU, Needs, News, SettledWork, Work
 from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import SettledRound
 from exporters.codec import CodecError
 from exporters.diagnostics import catalogue
-from exporters.file_access import file_sha256, private_folder
+from exporters.file_access import file_sha256, private_folder, read_file
 
 MOST_BYTES = 4 << 30
 """Of all files of a share."""
-_EARLIER = f"{JOURNAL}/earlier.jsonl"
+EARLIER = f"{JOURNAL}/earlier.jsonl"
 """The journal, on the host alone, of rounds that it has measured before."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NOT_MEASURED: frozenset[Status] = frozenset({"imported", "compiles", "cancelled"})
@@ -89,23 +88,6 @@ class HostedRound(SettledRound):
         return f"{self.host}: {super().text(models)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """`files` are what the host needs beside the manifest, the bundle and the journal of `earlier`
-    rounds that it goes on from, by their place in the share. `rounds` is how many a case may
-    have."""
-
-    host: Host
-    number: int
-    run_id: str
-    rounds: int
-    cases: tuple[Case, ...]
-    manifest: bytes
-    bundle: bytes
-    earlier: bytes
-    files: dict[str, Path]
-
-
 class ShareWork(Work):
     """`lost` says why the host measures no more of it; empty for a share that was measured to its
     end, and while it goes on. With `is_ours` nothing is wrong with the host. `ending` is how the
@@ -113,42 +95,53 @@ class ShareWork(Work):
 
     kind = "share"
 
-    def __init__(self, share: Share, carrier: Carrier, run: Path, needs: Needs) -> None:
-        self.share, self.needs = share, needs
+    def __init__(
+        self,
+        host: Host,
+        number: int,
+        manifest: Manifest,
+        own: Mapping[str, bytes],
+        files: Mapping[str, Path],
+        carrier: Carrier,
+        run: Path,
+    ) -> None:
+        self.host, self.number, self.cases = host, number, manifest.cases
         self.lost, self.ending, self.is_ours = "", "", False
-        self.folder = run / SHARES / folder_name(share.host.name) / str(share.number)
-        self._carrier = carrier
+        self.folder = run / SHARES / folder_name(host.name) / str(number)
+        machine = CPU if host.machine == this_machine() else f"host:{host.machine}"
+        self.needs = Needs(exclusive=frozenset({machine}))
+        self._own, self._files, self._carrier = own, files, carrier
+        self._rounds = manifest.rounds
+        self._first_line = (host.name, manifest.run_id, text_digest(own[MANIFEST]))
         self._link: Link | None = None
-        self._cases = {case.case_id: case for case in share.cases}
-        self._journal, self._torn = "", b""
-        self._sizes: dict[str, int] = {}
+        self._by_id = {case.case_id: case for case in manifest.cases}
+        self._journal = ""
+        self._bytes_left = MOST_BYTES
+        self._part: Path | None = None
+        self._unrecorded: list[Path] = []
         self._arrived: list[tuple[str, Line]] = []
         self._news: list[str] = []
-        self._recorded: set[str] = set()
         self._sources: dict[str, Path] = {}
         self._is_stopping = False
 
     def start(self, place: ThisMachine) -> None:
         """Lay the share's folder out and hand it over."""
-        share = self.share
-        own = {MANIFEST: share.manifest, BUNDLE: share.bundle}
-        own |= {_EARLIER: share.earlier} if share.earlier else {}
+        paths = {name: self.folder / Path(name).name for name in self._own}
         try:
             private_folder(self.folder.parent)
             for folder in (JOURNAL, SAMPLES):
                 (self.folder / folder).mkdir(parents=True)
-            for name, content in own.items():
-                write_atomically(self.folder / Path(name).name, content)
+            for name, path in paths.items():
+                write_atomically(path, self._own[name])
         except OSError as error:
             raise unwritable(self.folder, error, ", then resume it", " any more") from error
-        paths = {name: self.folder / Path(name).name for name in own}
         files = {}
         try:
-            for name, path in {**paths, **share.files}.items():
+            for name, path in {**paths, **self._files}.items():
                 # What the cache keeps is called by its content, and was read when it was taken.
                 files[name] = path.stem if _SHA256.fullmatch(path.stem) else file_sha256(path)
                 self._sources[files[name]] = path
-            self._link = self._carrier.open(share.host.name, place.bell)
+            self._link = self._carrier.open(self.host.name, place.bell)
             self._link.send({"share": files})
         except OSError as error:
             self.is_ours = True
@@ -168,7 +161,8 @@ class ShareWork(Work):
             self.is_ours = link.is_ours
             self._lose(link.lost)
         if self.over:
-            self._drop_unrecorded()
+            for path in self._unrecorded:  # of rounds in flight, of which no line tells
+                path.unlink(missing_ok=True)
             return "ended"
         return "told" if self._arrived or self._news else ""
 
@@ -194,7 +188,7 @@ class ShareWork(Work):
         yield from map(HostNews, sentences)
 
     def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
-        live.show(self.share.cases[0].case_id, None, "measure")
+        live.show(self.cases[0].case_id, None, "measure")
         return ()
 
     def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
@@ -205,10 +199,10 @@ class ShareWork(Work):
         return bool(self.lost)
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
-        host, cases = self.share.host.name, counted(len(self.share.cases), "case")
         if self.lost:
-            return f"{host} is lost in share {self.share.number}: {self.lost}"
-        return f"{host} has measured share {self.share.number}, {cases}"
+            return f"{self.host.name} is lost in share {self.number}: {self.lost}"
+        cases = counted(len(self.cases), "case")
+        return f"{self.host.name} has measured share {self.number}, {cases}"
 
     def _lose(self, why: str) -> None:
         self.lost, self.over = why, True
@@ -219,14 +213,20 @@ class ShareWork(Work):
         assert self._link is not None
         match values:
             case {"waits": str(reason)}:
-                self._news.append(f"{self.share.host.name}: {reason:.200}")
+                self._news.append(f"{self.host.name}: {reason:.200}")
             case {"lacks": list(digests)}:
                 for digest in digests:
                     if digest not in self._sources:
                         raise HostError("it asks for a file that is none of the share's")
                     self._link.send(self._sources[digest])
-            case {"file": str(name), "offset": int(offset)}:
-                self._receive(name, offset, data_of(values))
+            case {"file": str(name)}:
+                self._begin_file(name)
+            case {"data": str()} if self._part is not None:
+                data = data_of(values)
+                self._append(self._part, data)
+                self._part = self._part if data else None
+            case {"line": str(text)}:
+                self._take_line(text.encode())
             case {"refused": str(cause)}:
                 raise HostError(f"{cause:.500}")
             case {"ended": int(code)}:
@@ -241,95 +241,81 @@ class ShareWork(Work):
         self.over, self.ending = True, error[:300]
         self.close()
 
-    def _receive(self, name: str, offset: int, data: bytes) -> None:
-        """The next part of a file; one that begins again replaces what came before."""
+    def _begin_file(self, name: str) -> None:
+        """A file that comes again replaces what came before."""
         if not self._allowed.fullmatch(name):
             raise HostError(f"it sends a file that is none of the share's ({name!r:.80})")
-        size = self._sizes.get(name, 0)
-        is_journal = name.startswith(f"{JOURNAL}/")
-        if offset != size and (offset or is_journal):
-            raise HostError(f"a part of {name} did not arrive")
-        self._sizes[name] = offset + len(data)
-        if sum(self._sizes.values()) > MOST_BYTES:
-            raise HostError("it sends more than a share may have")
-        if is_journal:
-            self._take_lines(name, data)
-        else:
-            self._write(name, data, "ab" if offset else "wb")
+        self._part = self.folder / name
+        self._unrecorded.append(self._part)
+        self._part.unlink(missing_ok=True)  # a follower may have mapped what it held
 
     @cached_property
     def _allowed(self) -> re.Pattern[str]:
         """The names of files that a share may have."""
-        cases = "|".join(map(re.escape, self._cases))
+        cases = "|".join(map(re.escape, self._by_id))
         return re.compile(
-            rf"{JOURNAL}/[\w.-]{{1,200}}\.jsonl|{SAMPLES}/(?:{cases})\.\d{{1,6}}\.bin"
+            rf"{SAMPLES}/(?:{cases})\.\d{{1,6}}\.bin"
             rf"|telemetry/(?:{cases})\.\d{{1,6}}\.jsonl|operators/(?:{cases})\.csv"
         )
 
-    def _write(self, name: str, data: bytes, mode: str, durable: bool = False) -> None:
-        path = self.folder / name
+    def _append(self, path: Path, data: bytes) -> None:
+        self._bytes_left -= len(data)
+        if self._bytes_left < 0:
+            raise HostError("it sends more than a share may have")
         try:
             path.parent.mkdir(exist_ok=True)
-            if mode == "wb":
-                path.unlink(missing_ok=True)  # a follower may have mapped what it held
-            with path.open(mode) as file:
+            with path.open("ab") as file:
                 file.write(data)
-                if durable:
+                if path.parent.name == JOURNAL:
                     file.flush()
                     os.fsync(file.fileno())
         except OSError as error:
             raise unwritable(path, error, ", then resume it", " any more") from error
 
-    def _take_lines(self, name: str, data: bytes) -> None:
-        """Keep the whole lines of the share's one journal, each examined."""
-        if self._journal not in ("", name):
-            raise HostError("it sends more journals than a share has")
-        self._journal = name
-        *texts, self._torn = (self._torn + data).split(b"\n")
-        is_first = not (self.folder / name).exists()
-        for text in texts:
-            line = parse_line(text)
-            if line is None:
-                raise HostError("it sends a line of no kind that is known")
-            if is_first:
-                self._examine_writer(Path(name).stem, line)
-            elif fault := self._fault_in(line):
+    def _take_line(self, text: bytes) -> None:
+        """Keep a line of the share's journal once it is examined; the first tells who writes it."""
+        line = parse_line(text)
+        if line is None or b"\n" in text:
+            raise HostError("it sends a line of no kind that is known")
+        if self._journal:
+            if fault := self._fault_in(line):
                 raise HostError(f"it lies: {fault}")
-            is_first = False
-            source = f"{self.folder.relative_to(self.folder.parents[2])}/{Path(name).name}"
-            self._arrived.append((source, line))
-        if texts:
-            self._write(name, b"".join(text + b"\n" for text in texts), "ab", durable=True)
-
-    def _examine_writer(self, stem: str, line: Line) -> None:
-        share = self.share
-        expected = share.host.name, share.run_id, text_digest(share.manifest), graphlap_version()
-        if not isinstance(line, Writer) or (stem, *expected) != (
-            *(line.writer, line.host, line.run_id, line.manifest, line.graphlap_version),
+        elif (
+            not isinstance(line, Writer)
+            or (line.host, line.run_id, line.manifest) != self._first_line
+            or line.graphlap_version != graphlap_version()
+            or not re.fullmatch(r"[\w.-]{1,200}", line.writer)
         ):
             raise HostError("it sends a journal of another run")
+        else:
+            self._journal = f"{line.writer}.jsonl"
+        self._append(self.folder / JOURNAL / self._journal, text + b"\n")
+        self._unrecorded.clear()
+        source = f"{self.folder.relative_to(self.folder.parents[2])}/{self._journal}"
+        self._arrived.append((source, line))
 
     def _fault_in(self, line: Line) -> str:
         """Why a line can't be of this share; "" if it can."""
         match line:
             case RoundResult():
-                fault = self._fault_in_round(line)
-                self._recorded |= set() if fault else {f"{SAMPLES}/{line.samples}"}
-                return fault
+                return self._fault_in_round(line)
             case Operators():
-                if line.case_id not in self._cases or line.attempt != self.share.number:
+                if line.case_id not in self._by_id or line.attempt != self.number:
                     return "operators of another case"
-                own = "", f"operators/{line.case_id}.csv"
-                return "" if line.file in own else "operators in another file"
+                path = self.folder / f"operators/{line.case_id}.csv"
+                is_its = line.file == path.relative_to(self.folder).as_posix() and path.is_file()
+                if line.file and not (is_its and crc32(read_file(path)) == line.file_crc32):
+                    return "operators that its file does not bear out"
+                return ""
             case DiscardedRound():
-                return "" if line.case_id in self._cases else "a round of another case"
+                return "" if line.case_id in self._by_id else "a round of another case"
             case ModelExported() | TimeSpent():
                 return ""
         return "a line that no share has"
 
     def _fault_in_round(self, result: RoundResult) -> str:
-        case = self._cases.get(result.case_id)
-        if case is None or result.attempt != self.share.number or result.round >= self.share.rounds:
+        case = self._by_id.get(result.case_id)
+        if case is None or result.attempt != self.number or result.round >= self._rounds:
             return "a round of another case"
         if result.status in _NOT_MEASURED or result.imported is not None:
             return f"a round that ended with {result.status}, which no measuring process reports"
@@ -344,12 +330,6 @@ class ShareWork(Work):
             return "a round with counts that can't be true"
         fault = damage(self.folder / SAMPLES / result.samples, result)
         return catalogue.message(fault) if fault is not None else ""
-
-    def _drop_unrecorded(self) -> None:
-        """Samples of rounds in flight, of which no line tells."""
-        for path in (self.folder / SAMPLES).glob("*"):
-            if f"{SAMPLES}/{path.name}" not in self._recorded:
-                path.unlink(missing_ok=True)
 
 
 def folder_name(host: str) -> str:

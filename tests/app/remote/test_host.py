@@ -16,8 +16,8 @@ import pytest
 
 from app.machine.environment import graphlap_version
 from app.remote import host as host_module
-from app.remote.host import Host, _Sent
-from app.remote.link import BLOCK_BYTES, data_of, data_text
+from app.remote.host import Host
+from app.remote.link import data_text
 
 MACHINE = "of this test"
 
@@ -136,26 +136,3 @@ def test_a_host_that_may_not_keep_so_much_refuses_the_share(
         talk.hear("lacks")
         talk.bring(bytes(101))
         assert "raise the cache's limit" in talk.hear("refused")
-
-
-def test_a_journal_is_sent_after_the_files_that_it_tells_of(tmp_path: Path) -> None:
-    for folder in ("journal", "samples"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "samples/came-with-the-share.bin").write_bytes(b"earlier")
-    sent = _Sent(tmp_path)
-    (tmp_path / "journal/w.jsonl").write_bytes(b"line\n")
-    (tmp_path / "samples/a.0.bin").write_bytes(bytes(BLOCK_BYTES + 5))
-    parts = [(m["file"], m["offset"], len(data_of(m))) for m in sent.news()]
-    assert parts == [
-        ("samples/a.0.bin", 0, BLOCK_BYTES),
-        ("samples/a.0.bin", BLOCK_BYTES, 5),
-        ("journal/w.jsonl", 0, 5),
-    ]
-    with (tmp_path / "journal/w.jsonl").open("ab") as journal:
-        journal.write(b"more\n")
-    (tmp_path / "samples/a.0.bin").unlink()
-    (tmp_path / "samples/a.0.bin").write_bytes(b"anew")
-    assert [(m["file"], m["offset"], data_of(m)) for m in sent.news()] == [
-        ("samples/a.0.bin", 0, b"anew"),
-        ("journal/w.jsonl", 5, b"more\n"),
-    ]
