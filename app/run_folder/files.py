@@ -1,8 +1,7 @@
 """Files of a run folder: atomic replacement, safe reading, checksums, faults found in them.
 
 A checksum is the CRC-32 of the bytes before it, so that a reader checks it without writing the
-values again. Its key comes last and has a fixed length. A text without the key is of a release
-that wrote none.
+values again. Its key comes last and has a fixed length.
 """
 
 from __future__ import annotations
@@ -117,7 +116,6 @@ def agree(first: bytes, second: bytes) -> bool:
 
 
 KEY = "crc32"
-_NAME = f'"{KEY}":'.encode()
 _VALUE = f'"{KEY}":"00000000"'
 
 
@@ -138,15 +136,10 @@ class Layout:
         length = len(self.prefix) + len(_VALUE) + len(self.end)
         return text[-length:] == self._ending(text[:-length])
 
-    def has_key(self, text: bytes) -> bool:
-        """Whether the text names a checksum anywhere: no other key is called so."""
-        return _NAME in text
-
-    def damage(self, text: bytes, values: Any) -> str:
-        """What is wrong with the checksum of a text that holds these values; "" if nothing is."""
-        if isinstance(values, dict) and KEY in values and not self.is_sealed(text):
-            return "its checksum differs from its content"
-        return ""
+    def check(self, text: bytes) -> None:
+        """ValueError for a text that `sealed` has not written."""
+        if not self.is_sealed(text):
+            raise ValueError("its checksum is not that of its content")
 
     def _ending(self, body: bytes) -> bytes:
         return self.prefix + f'"{KEY}":"{zlib.crc32(body):08x}"'.encode() + self.end
@@ -200,7 +193,6 @@ FindingCode = Literal[
     "samples_unfinished",
     "samples_unreadable",
     "samples_unrecorded",
-    "seal_missing",
     "table_differs",
     "table_has_more_rounds",
     "telemetry_damaged",

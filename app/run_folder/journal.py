@@ -117,8 +117,8 @@ class Writer:
     host: str
     graphlap_version: str
     environment: Mapping[str, Any]
-    run_id: str = ""
-    manifest: str = ""
+    run_id: str
+    manifest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +250,7 @@ def parse_line(text: bytes) -> Line | None:
     """`read` of a line as it stands in a journal; CodecError says what is wrong with it."""
     try:
         values = json.loads(text)
-        if damage := LINE.damage(text, values):
-            raise CodecError(damage)
+        LINE.check(text)
         return decode_line(values)
     except json.JSONDecodeError:
         raise CodecError("it is no JSON") from None

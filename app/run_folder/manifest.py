@@ -231,10 +231,6 @@ class Manifest:
         """The plan as it was given."""
         return Plan.model_validate(self.plan)
 
-    def owns(self, run_id: str) -> bool:
-        """Whether a journal that names this run is of ours; one without a name may be."""
-        return not run_id or run_id == self.run_id
-
 
 def new_manifest(
     *,
@@ -299,8 +295,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         text = read_file(folder / MANIFEST)
         data = json_of(text)
-        if damage := DOCUMENT.damage(text, data):
-            raise ValueError(damage)
+        DOCUMENT.check(text)
         version = data["schema_version"]
     except (FileNotFoundError, NotADirectoryError):
         reason = f"it has no {MANIFEST}" if folder.is_dir() else "it does not exist"

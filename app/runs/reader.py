@@ -182,7 +182,7 @@ class JournalReader:
         changed_ids = set()
         for place, text in enumerate(complete, start=number + 1):
             line = self._parse_line(path, place, text)
-            if isinstance(line, lines.Writer) and not self.ledger.manifest.owns(line.run_id):
+            if isinstance(line, lines.Writer) and line.run_id != self.ledger.manifest.run_id:
                 self._foreign.add(path)
                 self.damaged.append(
                     ResultsError(f"{path} belongs to another run", "move it out of the folder")

@@ -63,7 +63,7 @@ def _signed(run: Run, number: int, damage: list[str]) -> Run:
     writer has; without rounds of which a file is none of its own, which are added to `damage`."""
     manifest, folders = run.manifest, dict[str, Path]()
     host = str(manifest.environment.get("host") or "")
-    unsigned = Writer("", 0, host, manifest.graphlap_version, manifest.environment)
+    unsigned = Writer("", 0, host, manifest.graphlap_version, manifest.environment, "", "")
     rounds: dict[str, dict[int, RoundResult]] = {}
     writers: dict[str, dict[int, Writer]] = {}
     for case_id, results in run.rounds.items():

@@ -30,7 +30,7 @@ from app.columns.rows import fresh_rows, store_of
 from app.machine.environment import graphlap_version
 from app.run_folder import journal as lines
 from app.run_folder.copies import Copies, copies_of
-from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, agree, text_digest
+from app.run_folder.files import Finding, FindingCode, agree, text_digest
 from app.run_folder.folder import LIVE, RESULTS, TELEMETRY, is_being_written
 from app.run_folder.journal import FOLDER, share_folders, source_of
 from app.run_folder.journal import journals as journal_files
@@ -161,8 +161,8 @@ class Verification:
 class IntactRun:
     """A run without the rounds that are damaged, of so many whole journal `lines`; `files` are the
     samples that these tell of, and `findings` say what is left out. `counts` has the lines of each
-    journal, damaged ones too, and `voided` the cases of which rounds were declared void. `unsealed`
-    has the numbers of the lines without a checksum in each journal. `ledger` took all of them."""
+    journal, damaged ones too, and `voided` the cases of which rounds were declared void. `ledger`
+    took all of them."""
 
     run: Run
     ledger: Ledger
@@ -171,7 +171,6 @@ class IntactRun:
     findings: tuple[Finding, ...]
     counts: Mapping[str, int]
     voided: frozenset[str]
-    unsealed: Mapping[str, tuple[int, ...]]
 
     @property
     def damage_texts(self) -> tuple[str, ...]:
@@ -199,7 +198,7 @@ def verify(folder: Path, file_checks: FileChecks = lambda _: lambda _: ()) -> Ve
         return Verification(0, 0, 0, (finding,), live)
     end = read_live(folder) or Live()
     findings, rounds = list(intact.findings), list(intact.rounds())
-    findings += _seal_findings(folder, intact)
+    findings += _manifests(folder, intact.run)
     if not live:
         # Where a line is damaged, it is known whose samples these are.
         findings += _orphan_samples(folder, intact.files, not findings and end.state == "finished")
@@ -261,7 +260,7 @@ def _stored(folder: Path, store: StatisticsStore) -> IntactRun | None:
 
 def _is_own(line: lines.Line | None, ledger: Ledger) -> bool:
     """Whether it is no first line of a journal of another run."""
-    return not isinstance(line, lines.Writer) or ledger.manifest.owns(line.run_id)
+    return not isinstance(line, lines.Writer) or line.run_id == ledger.manifest.run_id
 
 
 def _read_whole(folder: Path, manifest: Manifest | None) -> IntactRun:
@@ -316,19 +315,16 @@ def _read_whole(folder: Path, manifest: Manifest | None) -> IntactRun:
         tuple(findings),
         {source_of(folder, journal.path): journal.count for journal in journals},
         frozenset(voided_ids),
-        {source_of(folder, journal.path): journal.unsealed for journal in journals},
     )
 
 
 @dataclass(slots=True)
 class _Journal:
-    """A file of a journal; once it was read, `count` is that of its whole lines and `unsealed` has
-    the numbers of those without a checksum."""
+    """A file of a journal; once it was read, `count` is that of its whole lines."""
 
     path: Path
     folder: Path
     count: int = 0
-    unsealed: tuple[int, ...] = ()
 
     def read(self) -> Iterator[lines.Line | Finding | None]:
         """What each line says, or what is wrong with it; None for a kind that is not known."""
@@ -340,7 +336,6 @@ class _Journal:
             yield Finding("unreadable", name, problem, "restore it from a copy")
             return
         self.count = len(complete)
-        self.unsealed = tuple(n for n, text in enumerate(complete, 1) if not LINE.has_key(text))
         damaged_count = 0
         for number, text in enumerate(complete, 1):
             try:
@@ -359,19 +354,8 @@ class _Journal:
             yield Finding("line_torn", name, problem, f"none, or {_RESUME}", harmless=True)
 
 
-def _seal_findings(folder: Path, intact: IntactRun) -> Iterator[Finding]:
-    """Texts without a checksum where others of their writer have one: the key itself is damaged."""
-    for name, numbers in intact.unsealed.items():
-        if len(numbers) < intact.counts[name]:
-            more = f", as {len(numbers) - MAXIMUM_NAMED:,} more" * (len(numbers) > MAXIMUM_NAMED)
-            for place, number in enumerate(numbers[:MAXIMUM_NAMED], 1):
-                problem = f"line {number} has no checksum, and others of the file have one"
-                problem += more * (place == MAXIMUM_NAMED)
-                share, _, journal = name.rpartition("/")
-                file = str(Path(share, FOLDER, journal))
-                yield Finding("seal_missing", file, problem, "restore it from a copy")
-    sealed = bool(intact.counts) and not any(intact.unsealed.values())
-    run = intact.run
+def _manifests(folder: Path, run: Run) -> Iterator[Finding]:
+    """Manifests that are not those with which the writers of the journals began."""
     digests: dict[Path, set[str]] = {folder: set()}
     for writers in run.writers.values():
         for writer in writers.values():
@@ -386,12 +370,9 @@ def _seal_findings(folder: Path, intact: IntactRun) -> Iterator[Finding]:
             problem = f"can't be read ({error.strerror})"
             yield Finding("unreadable", file, problem, "restore it from a copy")
             continue
-        if manifests - {"", text_digest(manifest)}:
+        if manifests - {text_digest(manifest)}:
             problem = "is not what the run was begun with"
             yield Finding("manifest_damaged", file, problem, "restore it from a copy")
-        elif sealed and not DOCUMENT.has_key(manifest):
-            problem = "has no checksum, and the journals have them"
-            yield Finding("seal_missing", file, problem, "restore it from a copy")
 
 
 def _missing_records(intact: IntactRun, end: Live) -> Iterator[Finding]:
@@ -471,7 +452,7 @@ def _operators(run: Run) -> Iterator[tuple[str, Finding]]:
         except FileError as error:
             yield line.case_id, Finding("operators_damaged", line.file, error.fault, remedy)
             continue
-        if line.file_crc32 not in (None, checksum):
+        if line.file_crc32 != checksum:
             problem = "is not the table that was written"
             yield line.case_id, Finding("operators_damaged", line.file, problem, remedy)
 

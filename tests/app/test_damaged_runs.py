@@ -19,9 +19,11 @@ import pytest
 
 from app.__main__ import main
 from app.notebook import open as open_run
+from app.run_folder.files import DOCUMENT
 from app.runs.following.reader import RunReader
 from exporters.types import GraphlapError
 from tests.app.headless.batch import run as batch
+from tests.app.run_folder.resealed import reseal_journal
 from tests.app.sweep.sweeps import write_add_graph
 from tests.hostile_values import VALUES, changed_anywhere
 
@@ -37,21 +39,27 @@ def damaged_copy(run: Path, target: Path, seed: int) -> Path:
     if draw.random() < 0.4:
         manifest = json.loads((run / "manifest.json").read_bytes())
         del manifest["crc32"]
-        _replace(
-            target / "manifest.json", json.dumps(changed_anywhere(manifest, draw, times), indent=1)
-        )
+        _replace_manifest(target, changed_anywhere(manifest, draw, times))
         return target
     journal = draw.choice(sorted((run / "journal").iterdir()))
     lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
-    for line in lines:
-        line.pop("crc32")
     number = draw.randrange(len(lines))
     kind = lines[number].get("kind")
     lines[number] = changed_anywhere(lines[number], draw, times)
     if isinstance(lines[number], dict) and draw.random() < 0.8:
         lines[number].setdefault("kind", kind)
-    _replace(target / "journal" / journal.name, "".join(f"{json.dumps(line)}\n" for line in lines))
+    _replace_journal(target / "journal" / journal.name, lines)
     return target
+
+
+def _replace_manifest(run: Path, values: object) -> None:
+    text = DOCUMENT.sealed(json.dumps(values, indent=1).encode() + b"\n")
+    _replace(run / "manifest.json", text.decode())
+
+
+def _replace_journal(path: Path, lines: list[Any]) -> None:
+    _replace(path, "".join(f"{json.dumps(line)}\n" for line in lines))
+    reseal_journal(path)
 
 
 def _replace(path: Path, text: str) -> None:
@@ -171,10 +179,9 @@ def _in_lines(kind: str, change: Callable[[dict[str, Any]], object]) -> Callable
         for journal in (run / "journal").iterdir():
             lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
             for line in lines:
-                line.pop("crc32")
                 if line["kind"] == kind:
                     change(line)
-            _replace(journal, "".join(f"{json.dumps(line)}\n" for line in lines))
+            _replace_journal(journal, lines)
 
     return damage
 
@@ -183,7 +190,7 @@ def _in_manifest(**values: Any) -> Callable[[Path], None]:
     def damage(run: Path) -> None:
         manifest = json.loads((run / "manifest.json").read_bytes())
         del manifest["crc32"]
-        _replace(run / "manifest.json", json.dumps({**manifest, **values}))
+        _replace_manifest(run, {**manifest, **values})
 
     return damage
 

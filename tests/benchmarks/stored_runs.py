@@ -14,9 +14,10 @@ from app.cases.round import MEASURED, RECORD, WARMUP, Check, RoundResult
 from app.cases.telemetry import Disturbance, Interference
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
+from app.run_folder.files import text_digest
 from app.run_folder.folder import RunFolder, samples_name
 from app.run_folder.journal import FOLDER, ModelExported, Writer, journal_text, line_values
-from app.run_folder.manifest import Manifest
+from app.run_folder.manifest import MANIFEST, Manifest
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
 from runtimes.options import OptionValue
@@ -60,7 +61,8 @@ def stored_run(
     ]
     with RunFolder.create(path, _manifest(planned_cases, rounds, percentiles)) as folder:
         manifest = folder.manifest
-    writer = Writer("made", 1, "bench", "0.1.0", _ENVIRONMENT, manifest.run_id)
+    digest = text_digest((path / MANIFEST).read_bytes())
+    writer = Writer("made", 1, "bench", "0.1.0", _ENVIRONMENT, manifest.run_id, digest)
     models = (
         ModelExported(name, "fp32", _model(name))
         for name in dict.fromkeys(case.model for case in planned_cases)

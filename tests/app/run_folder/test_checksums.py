@@ -1,9 +1,10 @@
-"""A flipped character of a journal or a manifest is damage; older runs have no checksums."""
+"""A flipped character of a journal or a manifest is damage, as is one without a checksum."""
 
 from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,21 +79,16 @@ def test_a_reader_takes_a_changed_line_for_damaged(run: Path) -> None:
     assert not read_environments(run), "a damaged first line says nothing of the host"
 
 
-def test_a_run_of_a_release_without_checksums_is_whole(run: Path) -> None:
+def test_a_missing_checksum_is_damage(run: Path) -> None:
     (journal,) = (run / "journal").iterdir()
-    lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    for line in lines:
-        del line["crc32"]
-        line.pop("manifest", None)
-    journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    manifest = json.loads((run / "manifest.json").read_text())
-    del manifest["crc32"]
-    (run / "manifest.json").write_text(json.dumps(manifest))
-    assert not verify(run).findings
-    with RunFolder.reopen(run) as folder:  # this release goes on with it
-        folder.begin(ENVIRONMENT)
-        record(folder, CASE, 1, [10.0, 20.0, 30.0])
-        write_tables(folder, Rows().of(read_run(run)))
+    manifest = run / "manifest.json"
+    for path in (journal, manifest):
+        content = path.read_bytes()
+        path.write_bytes(re.sub(rb',\s*"crc32": ?"[0-9a-f]{8}"', b"", content))
+        assert verify(run).damaged, path
+        with pytest.raises(ResultsError, match="checksum"):
+            read_run(run)
+        path.write_bytes(content)
     assert not verify(run).findings
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import DiskError, ResultsError
+from app.run_folder.files import DOCUMENT
 from app.run_folder.folder import RunFolder, is_being_written, lock_folder, reject_occupied
 from app.run_folder.journal import Journal
 from app.run_folder.manifest import SCHEMA_VERSION, read_manifest
@@ -116,15 +116,15 @@ def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
         (None, "no run folder"),
         ("{", "can't be read"),
         ("[]", "can't be read"),
-        (json.dumps({"schema_version": SCHEMA_VERSION}), "can't be read"),
-        (json.dumps({"schema_version": 99, "graphlap_version": "7.0"}), "schema 99.*7.0"),
+        (f'{{"schema_version": {SCHEMA_VERSION}\n}}\n', "can't be read"),
+        ('{"schema_version": 99, "graphlap_version": "7.0"\n}\n', "schema 99.*7.0"),
     ],
 )
 def test_a_manifest_that_is_not_ours_is_one_sentence(
     tmp_path: Path, content: str | None, sentence: str
 ) -> None:
     if content is not None:
-        (tmp_path / "manifest.json").write_text(content)
+        (tmp_path / "manifest.json").write_bytes(DOCUMENT.sealed(content.encode()))
     with pytest.raises(ResultsError, match=sentence):
         read_run(tmp_path)
 

@@ -37,7 +37,7 @@ CASE = Case("net.onnx", "ort-cpu", axes={"batch": 2}, scenario=Scenario.parse("p
 
 def lines_of_every_kind(folder: Path) -> list[Line]:
     return [
-        Writer("w", 7, "host", "0.1.0", {"cpu": "one", "load_1min": 0.5}),
+        Writer("w", 7, "host", "0.1.0", {"cpu": "one", "load_1min": 0.5}, "run", "0"),
         ModelExported("add", "fp32", exported_add(folder)),
         ROUND,
         DiscardedRound("case", 1, "its host was lost"),
@@ -80,7 +80,7 @@ A, B, PARENT = "a.jsonl", "b.jsonl", "parent.jsonl"
 def a_ledger() -> Ledger:
     ledger = Ledger(Path("run"), manifest_of())
     for source, host in ((A, "a"), (B, "b"), (PARENT, "here")):
-        ledger.take(source, Writer(source, 1, host, "", {}))
+        ledger.take(source, Writer(source, 1, host, "", {}, "run", ""))
     return ledger
 
 

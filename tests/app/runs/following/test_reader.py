@@ -15,6 +15,7 @@ from app.cases.errors import ResultsError
 from app.cases.round import RECORD
 from app.columns.rows import Rows
 from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.journal import line_text
 from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.table import write_tables
 from app.runs.following.reader import DEFAULT_VISIBLE, RunReader
@@ -176,7 +177,7 @@ def test_a_damaged_journal_line_is_told_and_the_rest_read(tmp_path: Path, close:
     with new_run(tmp_path / "run", CASES):
         pass
     journal = next((tmp_path / "run" / "journal").glob("*.jsonl"))
-    journal.write_bytes(journal.read_bytes() + b'{"kind": "round"}\n')
+    journal.write_bytes(journal.read_bytes() + line_text({"kind": "round"}) + b"\n")
     reader = close(RunReader(tmp_path / "run"))
     state = _poll_state(reader)
     assert state.problem is None
