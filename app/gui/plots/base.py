@@ -25,9 +25,22 @@ from app.gui.plots.style import Arrangement, SeriesStyle
 from app.plot_data.series import Series
 
 
-class ArrangedView(ReadableView):
-    """`series` are those that are drawn, in their order."""
+LayerT = TypeVar("LayerT", bound=Overlay)
+_UNBOUNDED_PX = 2.0**24 - 1.0
+"""Qt's own word for it, QWIDGETSIZE_MAX."""
+_ALL_HIDDEN = "Every series is hidden. A check mark in the series list shows one again."
 
+
+class PlotView(ReadableView):
+    """A titled plot of `series`, in their order. Subclasses give `draw`, `table`, and `reset` if
+    they keep items.
+
+    `draw` puts its plots into `self.body` and returns "", or says in one sentence what is
+    missing. `title` names the view in docks and menus, `hint` explains it in a sentence.
+    """
+
+    title: ClassVar[str]
+    hint: ClassVar[str]
     tells_apart: ClassVar[bool] = False
     """Its series go by what sets them apart, and its heading says what they share."""
     takes_rounds: ClassVar[bool] = False
@@ -39,67 +52,6 @@ class ArrangedView(ReadableView):
         self.arrangement = Arrangement()
         self._all_series: tuple[Series, ...] = ()
         self._shared_text, self._display_names = "", dict[str, str]()
-
-    def mark_dirty(self) -> None:
-        raise NotImplementedError
-
-    def set_series(self, series: Sequence[Series]) -> None:
-        """Show these; drawn at the next `refresh`."""
-        self._all_series = tuple(series)
-        self._shared_text, self._display_names = shared_and_distinct(
-            {case_series.key: case_series.label for case_series in series}
-        )
-        self.series = self.arrangement.drawn(self._all_series)
-        self.mark_dirty()
-
-    def arrange(self, how: Arrangement) -> None:
-        """Show the series so from now on."""
-        if how != self.arrangement:
-            self.arrangement = how
-            self.series = how.drawn(self._all_series)
-            self.mark_dirty()
-
-    def styles(self, *, fading: bool = True) -> dict[str, SeriesStyle]:
-        """How each series looks, by key; with `fading`, those that are not lit are faded."""
-        how = self.arrangement if fading else replace(self.arrangement, lit=None)
-        return how.styles(self._all_series, self.theme)
-
-    def name_of(self, series: Series) -> str:
-        """What sets it apart from the others that are shown; what they share is in the heading."""
-        return self._display_names.get(series.key, series.label)
-
-    def offers(self) -> bool:
-        """Whether there is something to draw in this run."""
-        return bool(self._all_series)
-
-    @property
-    def all_hidden(self) -> bool:
-        return bool(self._all_series) and not self.series
-
-    @property
-    def shared(self) -> str:
-        """What the heading says of all its series, "" for views that tell it of each."""
-        return self._shared_text if self.tells_apart else ""
-
-
-LayerT = TypeVar("LayerT", bound=Overlay)
-_UNBOUNDED_PX = 2.0**24 - 1.0
-"""Qt's own word for it, QWIDGETSIZE_MAX."""
-_ALL_HIDDEN = "Every series is hidden. A check mark in the series list shows one again."
-
-
-class PlotView(ArrangedView):
-    """A titled plot. Subclasses give `draw`, `table`, and `reset` if they keep items.
-
-    `draw` puts its plots into `self.body` and returns "", or says in one sentence what is
-    missing. `title` names the view in docks and menus, `hint` explains it in a sentence.
-    """
-
-    title: ClassVar[str]
-    hint: ClassVar[str]
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
         self._part = ""
         self.plots: list[pg.PlotItem] = []
         self._layers: list[Overlay] = []
@@ -157,6 +109,35 @@ class PlotView(ArrangedView):
         column.addWidget(self._bar)
         column.addWidget(self._framed(self.canvas), 1)
         self._dress()
+
+    def set_series(self, series: Sequence[Series]) -> None:
+        """Show these; drawn at the next `refresh`."""
+        self._all_series = tuple(series)
+        self._shared_text, self._display_names = shared_and_distinct(
+            {case_series.key: case_series.label for case_series in series}
+        )
+        self.series = self.arrangement.drawn(self._all_series)
+        self.mark_dirty()
+
+    def arrange(self, how: Arrangement) -> None:
+        """Show the series so from now on."""
+        if how != self.arrangement:
+            self.arrangement = how
+            self.series = how.drawn(self._all_series)
+            self.mark_dirty()
+
+    def styles(self, *, fading: bool = True) -> dict[str, SeriesStyle]:
+        """How each series looks, by key; with `fading`, those that are not lit are faded."""
+        how = self.arrangement if fading else replace(self.arrangement, lit=None)
+        return how.styles(self._all_series, self.theme)
+
+    def name_of(self, series: Series) -> str:
+        """What sets it apart from the others that are shown; what they share is in the heading."""
+        return self._display_names.get(series.key, series.label)
+
+    def offers(self) -> bool:
+        """Whether there is something to draw in this run."""
+        return bool(self._all_series)
 
     def _add_keys(self) -> None:
         """What the mouse can do, for the keyboard: zoom, move, show all."""
@@ -260,7 +241,7 @@ class PlotView(ArrangedView):
     def draw_now(self) -> None:
         """Draw, seen or not."""
         self._dirty = False
-        missing = _ALL_HIDDEN if self.all_hidden else self.draw()
+        missing = _ALL_HIDDEN if self._all_series and not self.series else self.draw()
         if missing:
             self.show_heading("")
         self._missing.setText(missing)
@@ -342,6 +323,6 @@ class PlotView(ArrangedView):
         self.legend.set_entries(visible_entries, self.theme)
 
     def show_heading(self, title: str, note: str = "") -> None:
-        parts = (self._part, self.shared) if title else ()
+        parts = (self._part, self._shared_text if self.tells_apart else "") if title else ()
         text = "; ".join(filter(None, (*parts, note)))
         self.heading.set_text(title, text, self.theme)
