@@ -24,7 +24,6 @@ from app.gui.plots.read.readable import ReadableView
 from app.gui.plots.style import Arrangement, SeriesStyle
 from app.plot_data.series import Series
 
-
 LayerT = TypeVar("LayerT", bound=Overlay)
 _UNBOUNDED_PX = 2.0**24 - 1.0
 """Qt's own word for it, QWIDGETSIZE_MAX."""
