@@ -25,28 +25,24 @@ Exports = Mapping[tuple[str, Precision], ExportReply]
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """What a model, as the cases name it, became in one precision."""
-
-    model: str
-    precision: Precision
-    reply: ExportReply
-
-
-@dataclass(frozen=True, slots=True)
 class Bundle:
     """`host` is what rows call a host of the machine `machine`, `attempt` the number of the share,
-    `warnings` what each of its rounds is to tell of the host or of earlier shares."""
+    `exported` the items of `Exports`, `warnings` what each of its rounds is to tell of the host or
+    of earlier shares."""
 
     host: str
     machine: str
     attempt: int
-    exported: tuple[Exported, ...]
+    exported: tuple[tuple[tuple[str, Precision], ExportReply], ...]
     warnings: tuple[Diagnostic, ...] = ()
 
-    @property
-    def exports(self) -> Exports:
-        return {(entry.model, entry.precision): entry.reply for entry in self.exported}
+    def with_models(self, change: Callable[[ExportedModel], ExportedModel]) -> Bundle:
+        """The same with each model as `change` has it."""
+        exported = tuple(
+            (key, reply if reply.model is None else replace(reply, model=change(reply.model)))
+            for key, reply in self.exported
+        )
+        return replace(self, exported=exported)
 
 
 def read_bundle(folder: Path) -> Bundle | None:
@@ -61,20 +57,13 @@ def read_bundle(folder: Path) -> Bundle | None:
         bundle = from_json(Bundle, read_json(path))
     except (OSError, ValueError, CodecError) as error:
         raise GraphlapError(f"{path} can't be read ({error})", "start the run again") from None
-    replies = []
-    for entry in bundle.exported:
-        model = entry.reply.model
-        if model is not None:
-            model = _moved(model, lambda text: str(folder / text))
-        replies.append(replace(entry, reply=replace(entry.reply, model=model)))
-    return replace(bundle, exported=tuple(replies))
+    return bundle.with_models(lambda model: _moved(model, lambda text: str(folder / text)))
 
 
 def packed(bundle: Bundle, send_code: bool) -> tuple[bytes, dict[str, Path]]:
     """The text of `bundle.json`, and where the files lie here that it names, by their place in the
     share; a module of the user's own files stays here unless `send_code`."""
     files: dict[str, Path] = {}
-    exported = []
 
     def place(text: str) -> str:
         path = Path(text).absolute()
@@ -82,14 +71,10 @@ def packed(bundle: Bundle, send_code: bool) -> tuple[bytes, dict[str, Path]]:
         files[name] = path
         return name
 
-    for entry in bundle.exported:
-        model = entry.reply.model
-        if model is not None:
-            factory = _sent(model.factory, send_code)
-            model = _moved(replace(model, factory=factory), place)
-        exported.append(replace(entry, reply=replace(entry.reply, model=model)))
-    text = json.dumps(to_json(replace(bundle, exported=tuple(exported))))
-    return text.encode(), files
+    own = bundle.with_models(
+        lambda model: _moved(replace(model, factory=_sent(model.factory, send_code)), place)
+    )
+    return json.dumps(to_json(own)).encode(), files
 
 
 def _sent(factory: Factory | None, send_code: bool) -> Factory | None:

@@ -223,7 +223,7 @@ class SweepRun:
         bundle = self._bundle = read_bundle(folder.path)
         if bundle is not None:
             environment = {**environment, "host": bundle.host, MACHINE: bundle.machine}
-        exports = bundle.exports if bundle is not None else {}
+        exports = dict(bundle.exported) if bundle is not None else {}
         self._ledger.take(folder.writer, folder.begin(environment))
         self.voided = tuple(self._void_damaged())
         self._place = place or ThisMachine(

@@ -8,7 +8,7 @@ matters is a HostError that names both sides; a clock that is off stands in the 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from app.plan.reference_cases import baselines
 from app.remote.carriers import Carrier, ask_hosts, open_carrier
 from app.remote.facts import Host
 from app.remote.link import HostError
-from app.run_folder.bundle import BUNDLE, Bundle, Exported, packed
+from app.run_folder.bundle import BUNDLE, Bundle, packed
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import (
     DiscardedRound,
@@ -202,10 +202,8 @@ class SharedSweep(GridScheduler):
         schedule = self.schedule
         self._exports = Exports(schedule)
         self._hosts = list(self.cluster.hosts)
-        numbers = [
-            int(path.name) for path in share_folders(self.folder.path) if path.name.isdigit()
-        ]
-        self._next_number = max(numbers, default=0) + 1
+        names = [path.name for path in share_folders(self.folder.path)]
+        self._next_number = 1 + max((int(name) for name in names if name.isdigit()), default=0)
         for case in schedule.cases:
             rounds = self.recorded.rounds.get(case.case_id, {}).values()
             counting = [result for result in rounds if not result.is_tried_again]
@@ -230,22 +228,10 @@ class SharedSweep(GridScheduler):
                 self._take_share(work)
             elif isinstance(work, SettledRound):
                 self.take(work.result)
-        if self._ready:
-            return self._ready.popleft()
-        if (export := self._exports.next()) is not None:
+        if not self._ready and (export := self._exports.next()) is not None:
             return export
-        if self._exports.in_flight:
-            return None
-        busy = {work.host.machine for work in self._running}
-        for host in self._hosts:
-            if host.machine not in busy and (following := self._next_of(host)) is not None:
-                return following
-        if not self._running:
-            lost = f" ({'; '.join(self.left_out)})" if self.left_out else ""
-            for case in self._deal(lambda case: True):
-                self._settle(
-                    case, "cancelled", f"no host that is left can measure it{lost}: {_RESUME}"
-                )
+        if not self._ready and not self._exports.in_flight:
+            self._begin_shares()
         return self._ready.popleft() if self._ready else None
 
     @property
@@ -258,29 +244,29 @@ class SharedSweep(GridScheduler):
         if result.status != "cancelled" and result.case_id in self._open:
             super().take(result)
 
-    def _next_of(self, host: Host) -> Work | None:
-        """The next share of a host; before it, what is void or has ended without one."""
-        while cases := self._deal(lambda case: _fits(case, host)):
-            number = self._next_number
-            able = [case for case in cases if self._has_model(case)]
-            if not able:
-                if self._ready:
-                    return self._ready.popleft()
-                continue
-            self._next_number += 1
-            for case in able:
-                self._void(case, host, number)
-            work = self._share(host, number, able)
-            self._running.append(work)
-            self._ready.append(work)
-            return self._ready.popleft()
-        return None
+    def _begin_shares(self) -> None:
+        """Queue the next share of each machine that has none, before it what is void or has ended
+        without one; where no host is left, the end of all that waits."""
+        for host in self._hosts:
+            is_free = host.machine not in {work.host.machine for work in self._running}
+            while is_free and (cases := self._deal(host)):
+                able = [case for case in cases if self._has_model(case)]
+                if able:
+                    self._running.append(self._share(host, able))
+                    self._ready.append(self._running[-1])
+                    break
+        if not self._running:
+            lost = f" ({'; '.join(self.left_out)})" if self.left_out else ""
+            reason = f"no host that is left can measure it{lost}: {_RESUME}"
+            for case in self._deal(None):
+                self._settle(case, "cancelled", reason)
 
-    def _deal(self, fits: Callable[[Case], bool]) -> list[Case]:
-        """Of the first group that has any the cases that fit; what is left waits for others."""
+    def _deal(self, host: Host | None) -> list[Case]:
+        """Of the first group that has any the cases that the host can measure, all if it is None;
+        what is left waits for others."""
         for place, group in enumerate(self._waiting):
-            if fitting := [case for case in group if fits(case)]:
-                self._waiting[place] = [case for case in group if not fits(case)]
+            if fitting := [case for case in group if host is None or _fits(case, host)]:
+                self._waiting[place] = [case for case in group if host and not _fits(case, host)]
                 return fitting
         return []
 
@@ -316,7 +302,11 @@ class SharedSweep(GridScheduler):
         count = counted(len(rounds), "round")
         self._ready.append(HostNews(f"{count} of {case.model} do not count: {reason}", rounds))
 
-    def _share(self, host: Host, number: int, cases: Sequence[Case]) -> ShareWork:
+    def _share(self, host: Host, cases: Sequence[Case]) -> ShareWork:
+        number = self._next_number
+        self._next_number += 1
+        for case in cases:
+            self._void(case, host, number)
         manifest = self.folder.manifest
         plan = {name: value for name, value in manifest.plan.items() if name not in _OF_A_CLUSTER}
         if self.schedule.budget.is_bounded:
@@ -329,8 +319,7 @@ class SharedSweep(GridScheduler):
             warnings += [] if told in warnings else [told]
         neighbours = [other for case in cases if (other := neighbour_case(case)) is not None]
         wanted = {(case.model, case.precision) for case in (*cases, *neighbours)}
-        models = self._exports.models.items()
-        exported = tuple(Exported(*key, reply) for key, reply in models if key in wanted)
+        exported = tuple(item for item in self._exports.models.items() if item[0] in wanted)
         bundle, files = packed(
             Bundle(host.name, host.machine, number, exported, tuple(warnings)),
             self.cluster.send_code,

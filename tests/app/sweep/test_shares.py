@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from unittest.mock import Mock
+from zlib import crc32
 
 import psutil
 import pytest
@@ -20,20 +22,25 @@ import pytest
 from app.cases.column import Row
 from app.columns.rows import Rows
 from app.comparison.aggregate_throughput import throughput_over_hosts
-from app.machine.environment import describe_host
+from app.machine.environment import describe_host, graphlap_version
 from app.plan.command_line import parse
 from app.plan.options import plan_from_options
 from app.remote import link
 from app.remote.carriers import PipeCarrier, ask_hosts
+from app.remote.facts import host_here
+from app.remote.link import data_text
 from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.files import text_digest
 from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Operators, Writer, line_text, line_values
+from app.run_folder.manifest import MANIFEST
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from app.sweep.engine import Completed, Event
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.shares import Cluster
-from app.sweep.work.share import HostedRound, folder_name
+from app.sweep.work.share import HostedRound, ShareWork, folder_name
 from exporters.diagnostics.catalogue import codes
 from tests.app.remote.processes import between, command_of, is_gone, wait_until
 from tests.app.sweep.sweeps import DEADLINE_S, write_add_graph
@@ -221,6 +228,34 @@ def test_a_host_that_sends_what_can_not_be_is_let_go_and_named(
     assert sorted(sentence.partition(" is left out: ")[0] for sentence in left_out) == names
     assert not (tmp_path / "escaped").exists()
     assert not [finding for finding in verify(tmp_path / "run").findings if not finding.harmless]
+
+
+@pytest.mark.parametrize("checksum_off", [0, 1])
+def test_operators_that_their_file_contradicts_are_refused(
+    tmp_path: Path, checksum_off: int
+) -> None:
+    with a_run(tmp_path, graphs=1) as folder:
+        (case,) = folder.manifest.cases
+        content, name = b"node,op\n", f"operators/{case.case_id}.csv"
+        checksum = crc32(content) + checksum_off
+        first = Writer(
+            "w", 1, "a", graphlap_version(), {}, folder.manifest.run_id, text_digest(b"")
+        )
+        told = Operators(case.case_id, file=name, file_crc32=checksum)
+        messages: list[Mapping[str, object]] = [
+            {"line": line_text(line_values(first)).decode()},
+            {"file": name},
+            *({"data": data_text(data)} for data in (content, b"")),
+            {"line": line_text(line_values(told)).decode()},
+        ]
+        far_link = Mock(lost="", is_ours=False, take=lambda: messages)
+        host = host_here("a", "m", ())
+        carrier = Mock(open=lambda *_: far_link)
+        work = ShareWork(host, 1, folder.manifest, {MANIFEST: b""}, {}, carrier, folder.path)
+        work.start(Mock())
+        work.advance()
+    assert ("it lies" in work.lost) == bool(checksum_off)
+    assert (work.folder / name).exists() == (not checksum_off)
 
 
 @pytest.mark.parametrize("name", ["../../up", "..", "a/b", "x" * 300, "ü", "a\nb"])
