@@ -30,6 +30,8 @@ _MINIMUM_RUNS = 5
 """The first does not count."""
 _LEAD = 0.1
 _REPORT_S = 0.2
+_CYCLES, _LONGER = 60, 2.0
+"""So many turns give a set's ratio, unless they take so many times as long as a round."""
 
 
 class TurnRing:
@@ -134,7 +136,8 @@ def measure_in_turns(
         histogram.add(latency)
         now_s = time.perf_counter()
         own_s += now_s - turn_start_s
-        is_enough = own_s >= limits.min_s and iterations >= limits.min_samples
+        is_long = own_s >= limits.min_s and iterations >= limits.min_samples
+        is_enough = is_long and (cycle + 1 >= _CYCLES or own_s >= _LONGER * limits.min_s)
         if is_enough or now_s - start_s >= limits.max_s * seats:
             ring.note_enough()
         if own_s - reported_s >= _REPORT_S:
