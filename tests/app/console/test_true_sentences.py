@@ -28,6 +28,7 @@ from tests.app.columns.filled import MODEL
 from tests.app.run_folder.measured import CHECK, CPU, V80, Speed, make, manifest, measure
 from tests.app.run_folder.runs import record
 from tests.golden.screens import printed, text_of_page
+from tests.seldom import seldom_but
 
 _COLUMNS = {"precision": "precision", "threads": "threads", "clock": "clock", "batch": "batch_size",
             "sequence": "sequence_length", "options": "options"}  # fmt: skip
@@ -249,7 +250,7 @@ def wrong_sets(text: str, rows: list[Row]) -> Iterator[str]:
                 yield line
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seldom_but("01234567", range(20)))
 def test_what_is_said_of_all_is_true_of_all(seed: int, tmp_path: Path) -> None:
     path = random_run(tmp_path / "run", seed)
     rows = Rows().of(read_run(path))

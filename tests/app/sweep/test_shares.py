@@ -222,9 +222,9 @@ def test_a_host_that_sends_what_can_not_be_is_let_go_and_named(
     names = [f"bad{number}" for number in range(len(LIES))]
     pairs = zip(names, LIES, strict=True)
     bad = {name: between(tmp_path / f"{name}.py", name, lie) for name, lie in pairs}
-    with a_run(tmp_path, "--rounds", "1", graphs=6) as folder:
-        rows, left_out = measure(folder, hosts("good", **bad))
-    assert [(row["status"], row["host"]) for row in rows] == [("ok", "good")] * 6
+    with a_run(tmp_path, "--rounds", "1", graphs=1) as folder:
+        rows, left_out = measure(folder, hosts(**bad, good=command_of("good")))
+    assert [(row["status"], row["host"]) for row in rows] == [("ok", "good")]
     assert sorted(sentence.partition(" is left out: ")[0] for sentence in left_out) == names
     assert not (tmp_path / "escaped").exists()
     assert not [finding for finding in verify(tmp_path / "run").findings if not finding.harmless]

@@ -133,8 +133,11 @@ def family(pid: int) -> list[psutil.Process]:
 
 @pytest.mark.parametrize(
     ("signals", "seconds"),
-    [((signal.SIGKILL,), 10.0), ((signal.SIGTERM,), 20.0), ((signal.SIGINT, signal.SIGINT), 20.0)],
-    ids=["killed", "terminated", "interrupted"],
+    [
+        pytest.param((signal.SIGKILL,), 10.0, id="killed"),
+        pytest.param((signal.SIGTERM,), 20.0, id="terminated", marks=pytest.mark.rare),
+        pytest.param((signal.SIGINT, signal.SIGINT), 20.0, id="interrupted"),
+    ],
 )
 def test_no_process_is_left_halted(
     graph: str, tmp_path: Path, signals: tuple[signal.Signals, ...], seconds: float

@@ -179,6 +179,7 @@ def test_compiled_streams_and_keeps_its_cache_in_ours(graphs: Graphs, compiled: 
     assert any((Path(compiled.cache_dir) / "inductor").rglob("*.so"))
 
 
+@pytest.mark.rare
 def test_a_compiled_lstm_is_compiled_and_not_left_eager(
     graphs: Graphs, tmp_path: Path, compiled: Settings
 ) -> None:
