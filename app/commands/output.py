@@ -21,7 +21,7 @@ Writers = Mapping[str, Callable[[], str]]
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """`-f`, and `--markdown` for command lines that were written before it."""
+    """`-f`, the form in which results are printed."""
     group = output_group(parser)
     group.add_argument(
         "-f",
@@ -29,13 +29,6 @@ def add_format(parser: argparse.ArgumentParser) -> None:
         metavar="FORMAT",
         default=TABLE,
         help="table (default), json, csv (the main table) or markdown",
-    )
-    parser.add_argument(
-        "--markdown",
-        dest="format",
-        action="store_const",
-        const="markdown",
-        help=argparse.SUPPRESS,
     )
 
 

@@ -178,6 +178,5 @@ def run_verify(options: argparse.Namespace) -> int:
     """Print what is damaged; 1 if something is."""
     from app.console.verify import verify_folder
 
-    report = verify_folder(options.folder)
-    print_failure = print_document(report.blocks, options, {"table": lambda: report.text})
-    return print_failure or report.code
+    code, blocks, text = verify_folder(options.folder)
+    return print_document(blocks, options, {"table": lambda: text}) or code

@@ -47,9 +47,7 @@ def check_blocks(measurements: Sequence[MeasuredCase], width: int) -> Iterator[B
     overview = summarise_run(measurements)
     for warning in overview.warnings:
         yield Note("note", warning)
-    for failure in overview.causes:
-        tone = TONES[failure.status]
-        yield Note(failure.status.replace("_", " "), failure.sentence, tone, failure.status)
+    yield from overview.causes
     if any(measurement.row["status"] in WELL for measurement in measurements):
         yield Paragraph(NO_FIGURE, "quiet")
 
@@ -130,7 +128,7 @@ def check_page(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[Block
         yield table(names("model", *grid.columns), lines)
     if failures := summarise_run(measurements).causes:
         yield Heading("Why not")
-        yield Points(tuple(f"{f.status.replace('_', ' ')}, {f.sentence}" for f in failures))
+        yield Points(tuple(f"{cause.label}, {cause.text}" for cause in failures))
 
 
 def _versions(rows: Sequence[Row]) -> dict[str, str]:

@@ -46,7 +46,7 @@ def run_page(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[Block]:
             *chain.from_iterable(answer.sentences() for answer in run_answers),
             *(f"{HEADING}: {entry}" for entry in overview.insights),
             *(f"{FASTEST}: {entry}" for entry in overview.fastest),
-            *(f"{failure.status}, {failure.sentence}" for failure in overview.causes),
+            *(f"{cause.label}, {cause.text}" for cause in overview.causes),
             *overview.warnings,
             *overview.precision,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.cases.column import Row
 from app.cases.objectives import BAND, JUDGED
-from app.cases.status import INCOMPLETE
+from app.cases.status import INCOMPLETE, TONES
 from app.comparison.judge import interval_note
 from app.comparison.measured_case import MeasuredCase
 from app.comparison.ranking import Fastest, fastest
@@ -15,6 +15,7 @@ from app.formatting import text
 from app.formatting.case_labels import CaseSet
 from app.insights.quality import causes
 from app.insights.rules import find_insights
+from app.present.document import Note
 from app.run_folder.diagnostics import text as diagnostic_text
 from app.run_folder.diagnostics import warning_groups
 from app.run_folder.run import Run
@@ -151,14 +152,6 @@ FASTEST, SURE = "fastest by median", "confidence"
 
 
 @dataclass(frozen=True, slots=True)
-class FailureCause:
-    """`sentence` is whose rows have a status and what the reason is."""
-
-    status: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
 class RunSummary:
     """`rows` are those of cases that were come to. The doubts are numbered from 1, and `marks`
     has by case id the numbers of those on a row: `(1,3)`."""
@@ -166,7 +159,7 @@ class RunSummary:
     rows: tuple[Row, ...]
     marks: Mapping[str, str]
     warnings: tuple[str, ...]
-    causes: tuple[FailureCause, ...]
+    causes: tuple[Note, ...]
     insights: tuple[str, ...]
     fastest: tuple[str, ...]
     precision: tuple[str, ...]
@@ -199,10 +192,18 @@ def summarise_run(
     )
 
 
-def failure_causes(rows: Sequence[Row], case_set: CaseSet) -> tuple[FailureCause, ...]:
-    """Of each cause that rows failed by, whose they are and what it is."""
+def failure_causes(rows: Sequence[Row], case_set: CaseSet) -> tuple[Note, ...]:
+    """Of each cause that rows failed by, whose they are and what it is; its code is the status.
+
+    A row whose figures do not count has the status `ok` and no tone of its own.
+    """
     return tuple(
-        FailureCause(cause.status, f"{case_set.text(cause.case_ids)}: {cause.reason}")
+        Note(
+            cause.status.replace("_", " "),
+            f"{case_set.text(cause.case_ids)}: {cause.reason}",
+            TONES.get(cause.status, "error"),
+            cause.status.replace(" ", "_"),
+        )
         for cause in causes(rows)
     )
 

@@ -10,8 +10,7 @@ from typing import Any
 from app.console.export_formats import check_derived
 from app.formatting.text import counted, printable
 from app.present.document import Block, Paragraph, names, table
-from app.run_folder.files import Finding
-from app.runs.verify import IntactRun, Verification, verify
+from app.runs.verify import IntactRun, verify
 
 OK, DAMAGED = 0, 1
 
@@ -36,51 +35,27 @@ class RunDocument:
         return DAMAGED if self.damage else OK
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyReport:
-    """What was found in a folder: lines for a terminal, where paths stay whole, or blocks."""
-
-    verification: Verification
-
-    @property
-    def code(self) -> int:
-        """The exit code."""
-        return DAMAGED if self.verification.damaged else OK
-
-    @property
-    def text(self) -> str:
-        """A line for each finding, then what is whole."""
-        findings = (
-            f"{_mark(finding)}: {finding.file} {finding.problem}: {finding.remedy}"
-            for finding in self.verification.findings
+def verify_folder(folder: str) -> tuple[int, tuple[Block, ...], str]:
+    """The exit code and what is damaged in a folder, as blocks, or as lines for a terminal, where
+    paths stay whole; ResultsError for one that is no run."""
+    found = verify(Path(folder), check_derived)
+    rows = [
+        (
+            "note" if entry.harmless else "damaged",
+            entry.code,
+            entry.file,
+            entry.problem,
+            entry.remedy,
         )
-        return "".join(f"{printable(line)}\n" for line in (*findings, self._summary()))
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """The same as a table and a sentence."""
-        rows = [
-            (_mark(finding), finding.code, str(finding.file), finding.problem, finding.remedy)
-            for finding in self.verification.findings
-        ]
-        findings_table = table(names("verdict", "code", "file", "finding", "action"), rows)
-        return findings_table, Paragraph(self._summary())
-
-    def _summary(self) -> str:
-        verification = self.verification
-        intact_text = (
-            f"{counted(verification.lines, 'line')}, {counted(verification.rounds, 'round')}, "
-            f"{counted(verification.samples, 'measured run')}"
-        )
-        if verification.live:
-            intact_text += "; it is being written now: look again when it has ended"
-        return f"{'damaged; whole are' if verification.damaged else 'whole:'} {intact_text}"
-
-
-def verify_folder(folder: str) -> VerifyReport:
-    """What is damaged in a folder; ResultsError for one that is no run."""
-    return VerifyReport(verify(Path(folder), check_derived))
-
-
-def _mark(finding: Finding) -> str:
-    return "note" if finding.harmless else "damaged"
+        for entry in found.findings
+    ]
+    whole_text = (
+        f"{'damaged; whole are' if found.damaged else 'whole:'} {counted(found.lines, 'line')}, "
+        f"{counted(found.rounds, 'round')}, {counted(found.samples, 'measured run')}"
+    )
+    if found.live:
+        whole_text += "; it is being written now: look again when it has ended"
+    findings_table = table(names("verdict", "code", "file", "finding", "action"), rows)
+    lines = [f"{mark}: {file} {problem}: {remedy}" for mark, _, file, problem, remedy in rows]
+    text = "".join(f"{printable(line)}\n" for line in (*lines, whole_text))
+    return DAMAGED if found.damaged else OK, (findings_table, Paragraph(whole_text)), text

@@ -182,7 +182,7 @@ def missing(results: Found, whole: Plan) -> Iterator[Block]:
     ]
     if causes := failure_causes(rows, case_set):
         yield Heading("Failures")
-        yield Points(tuple(f"{c.status.replace('_', ' ')}, {c.sentence}" for c in causes))
+        yield Points(tuple(f"{cause.label}, {cause.text}" for cause in causes))
     groups = [group for group in warning_groups(rows) if group.code != MISSING]
     if groups:
         yield Heading("Warnings")

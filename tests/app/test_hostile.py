@@ -133,7 +133,7 @@ def test_markdown_is_text_and_its_tables_are_whole(run: Path, graphs: Path) -> N
     for path in (run, graphs):
         asked("export", "-f", "markdown", str(path))
     pages = [(path / "results.md").read_text("utf-8") for path in (run, graphs)]
-    pages.append(asked("compare", str(run), str(run.with_name("again")), "--markdown"))
+    pages.append(asked("compare", str(run), str(run.with_name("again")), "-f", "markdown"))
     for text in pages:
         text_only = re.sub(r"^<sub>(.*)</sub>$", r"\1", text, flags=re.MULTILINE)
         assert list(opened_by_markdown(text_only)) == []

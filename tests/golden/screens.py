@@ -72,7 +72,7 @@ def screens(name: str, path: Path) -> dict[str, str]:
         path_before = str(path.with_name("before"))
         texts_by_file["compare.txt"] = printed("compare", path_before, str(path), columns=80)
         texts_by_file["compare.md"] = printed(
-            "compare", path_before, str(path), "--markdown", columns=80
+            "compare", path_before, str(path), "-f", "markdown", columns=80
         )
         output = path.parent / "verdicts.json"
         printed("compare", path_before, str(path), "--json", str(output), columns=80)

@@ -15,7 +15,7 @@ from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.columns import MAIN, column
 from app.cases.round import is_imported
-from app.cases.status import INCOMPLETE, TONES
+from app.cases.status import INCOMPLETE
 from app.columns.status import row_so_far
 from app.comparison.aggregate_throughput import AggregateThroughput, throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase, runtime_label
@@ -29,7 +29,7 @@ from app.formatting.case_labels import CaseSet
 from app.insights.insight import Insight
 from app.insights.rules import find_insights
 from app.plan.plan import Plan
-from app.present.document import Block, Note, Paragraph, Tone
+from app.present.document import Block, Paragraph
 from app.run_folder.diagnostics import codes_in, warning_groups
 from app.run_folder.folder import is_being_written
 from app.run_folder.manifest import environments
@@ -117,21 +117,10 @@ def run_result(
     )
 
 
-_DEFAULT_TONE: Tone = "error"
-
-
 def cause_notes(result: RunResult) -> Iterator[Block]:
     """Of each cause why cases have no figures, or none that count, whose it is and what it is."""
     rows = [row for row in result.rows if not (result.is_live and row["status"] in INCOMPLETE)]
-    for failure in failure_causes(rows, result.cases):
-        # A row whose figures do not count has the status `ok` and no tone of its own.
-        tone = TONES.get(failure.status, _DEFAULT_TONE)
-        yield Note(
-            failure.status.replace("_", " "),
-            failure.sentence,
-            tone,
-            failure.status.replace(" ", "_"),
-        )
+    yield from failure_causes(rows, result.cases)
 
 
 def warning_paragraph(result: RunResult) -> Iterator[Paragraph]:

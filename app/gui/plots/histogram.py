@@ -245,7 +245,7 @@ class HistogramView(RowsView):
         lit_durations = {s.key: self.lit.spent(s, part) for s in self.series} if self.lit else {}
         band = self.lit.brush.log_ends(part) if self.lit else None
         if self._panel is not None:
-            self._panel.draw_lit(lit_durations, band, log=self.log_box.isChecked())
+            self._panel.draw_lit(lit_durations, band)
 
     def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
         return Brush(self.part_choice.part, 10.0**low, 10.0**high)

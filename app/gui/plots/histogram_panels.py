@@ -65,20 +65,51 @@ class OutlineLayer(Overlay):
 
 _FLOOR = 0.5
 """Where a log axis begins: below one sample, so that a single sample is seen."""
-NO_COUNTS = np.empty(0, np.int64)
 MOST_FILLED = 3
 """More fills over each other than so many mix to mud."""
 
 
-class HistogramPanel:
-    """One plot with its outlines, those of baselines behind; kept from frame to frame."""
+class Panel:
+    """One plot of columns, kept from frame to frame; subclasses draw them and what is lit."""
 
     def __init__(self, plot: pg.PlotItem, marks: MarkLayer, band: BandLayer) -> None:
         self.plot, self.marks, self._band = plot, marks, band
-        self.outlines: dict[str, OutlineLayer] = {}
-        self._lit_layers: dict[str, OutlineLayer] = {}
         self._drawn: list[DrawnBins] = []
         self._unit: Callable[[Binned], float] = lambda _: 1.0
+        self._log = False
+
+    def draw_lit(
+        self, durations_by_key: Mapping[str, Spent], band: tuple[float, float] | None
+    ) -> None:
+        """Fill what is lit of each of the series, and shade the range that was marked."""
+        self._band.set_band(band)
+        nothing = np.empty(0, np.int64)
+        self.fill_lit(
+            [
+                drawn.bins.counted(durations_by_key[drawn.key])
+                if drawn.key in durations_by_key
+                else nothing
+                for drawn in self._drawn
+            ]
+        )
+
+    def fill_lit(self, counts: Sequence[np.ndarray]) -> None:
+        """Draw so many samples in each bin [n] of each of the series."""
+        raise NotImplementedError
+
+
+def _drawn_bins(item: Series, style: SeriesStyle, bins: Binned, heights: np.ndarray) -> DrawnBins:
+    quantiles = tuple((p.label, p.seconds) for p in percentiles(item))
+    return DrawnBins(item.key, item.label, style.color, bins, heights, quantiles)
+
+
+class HistogramPanel(Panel):
+    """Outlines over each other, those of baselines behind."""
+
+    def __init__(self, plot: pg.PlotItem, marks: MarkLayer, band: BandLayer) -> None:
+        super().__init__(plot, marks, band)
+        self.outlines: dict[str, OutlineLayer] = {}
+        self._lit_layers: dict[str, OutlineLayer] = {}
         self._bottom, self._top = 0.0, 1.0
 
     def draw(
@@ -99,33 +130,20 @@ class HistogramPanel:
             heights, floor = heights_of(bins.counts, unit(bins), log=log)
             edges, columns = occupied(bins, bins.counts, heights)
             self._outline(item.key, style, is_filled).set_columns(edges, columns, floor)
-            quantiles = tuple((p.label, p.seconds) for p in percentiles(item))
-            drawn_bins.append(
-                DrawnBins(item.key, item.label, style.color, bins, heights, quantiles)
-            )
+            drawn_bins.append(_drawn_bins(item, style, bins, heights))
             tops.append(float(heights.max(initial=floor)))
             bottoms.append(floor)
         self._top, self._bottom = max(tops), min(bottoms)
         self.marks.set_marks(marks)
-        self._drawn, self._unit = drawn_bins[len(grey) :], unit
+        self._drawn, self._unit, self._log = drawn_bins[len(grey) :], unit, log
         return self._drawn
 
-    def draw_lit(
-        self,
-        durations_by_key: Mapping[str, Spent],
-        band: tuple[float, float] | None,
-        *,
-        log: bool,
-    ) -> None:
-        """Fill what is lit of each outline, and shade the range that was marked."""
-        self._band.set_band(band)
+    def fill_lit(self, counts: Sequence[np.ndarray]) -> None:
         for layer in self._lit_layers.values():
             layer.setVisible(False)
-        for drawn_bins in self._drawn:
-            durations = durations_by_key.get(drawn_bins.key)
-            counts = drawn_bins.bins.counted(durations) if durations is not None else NO_COUNTS
-            heights, floor = heights_of(counts, self._unit(drawn_bins.bins), log=log)
-            edges, columns = occupied(drawn_bins.bins, counts, heights)
+        for drawn_bins, lit in zip(self._drawn, counts, strict=True):
+            heights, floor = heights_of(lit, self._unit(drawn_bins.bins), log=self._log)
+            edges, columns = occupied(drawn_bins.bins, lit, heights)
             if not len(columns):
                 continue
             if drawn_bins.key not in self._lit_layers:
@@ -264,19 +282,17 @@ class RidgeLayer(Overlay):
                 free_from = place.right() + 8
 
 
-class RowPanel:
+class RowPanel(Panel):
     """A row for each series, of which some are in sight; all rows to one scale."""
 
     def __init__(
-        self, plot: pg.PlotItem, ridges: RidgeLayer, figure_marks: MarkLayer, band: BandLayer
+        self, plot: pg.PlotItem, ridges: RidgeLayer, marks: MarkLayer, band: BandLayer
     ) -> None:
+        super().__init__(plot, marks, band)
         plot.showGrid(x=True, y=False, alpha=0.35)
         plot.getViewBox().invertY(True)
         plot.getViewBox().setMouseEnabled(x=True, y=False)
-        self.plot, self.ridges, self._figure_marks, self._band = plot, ridges, figure_marks, band
-        self._drawn: list[DrawnBins] = []
-        self._unit: Callable[[Binned], float] = lambda _: 1.0
-        self._highest = 1.0
+        self.ridges, self._highest = ridges, 1.0
 
     def draw(
         self,
@@ -297,7 +313,7 @@ class RowPanel:
         self._highest = (
             max(float(heights.max(initial=0.0)) for heights in heights_by_key.values()) or 1.0
         )
-        self._unit = unit
+        self._unit, self._log = unit, log
 
         def ridge(key: str, style: SeriesStyle, outlines: Sequence[Ridge] = ()) -> Ridge:
             edges, heights = occupied(
@@ -316,40 +332,23 @@ class RowPanel:
             ]
         )
         self._drawn = [
-            DrawnBins(
-                item.key,
-                item.label,
-                styles[item.key].color,
-                bins_by_key[item.key],
-                heights_by_key[item.key],
-                tuple((p.label, p.seconds) for p in percentiles(item)),
-            )
+            _drawn_bins(item, styles[item.key], bins_by_key[item.key], heights_by_key[item.key])
             for item in series
         ]
         return self._drawn
 
-    def draw_lit(
-        self,
-        durations_by_key: Mapping[str, Spent],
-        band: tuple[float, float] | None,
-        *,
-        log: bool,
-    ) -> None:
-        """Fill what is lit of each row, and shade the range that was marked."""
-        self._band.set_band(band)
+    def fill_lit(self, counts: Sequence[np.ndarray]) -> None:
         ridges = []
-        for ridge, drawn_bins in zip(self.ridges.ridges, self._drawn, strict=True):
-            durations = durations_by_key.get(drawn_bins.key)
-            counts = drawn_bins.bins.counted(durations) if durations is not None else NO_COUNTS
-            heights = _compute_heights(drawn_bins.bins, counts, self._unit, log) / self._highest
-            edges, heights = occupied(drawn_bins.bins, counts, heights)
+        for ridge, drawn_bins, lit in zip(self.ridges.ridges, self._drawn, counts, strict=True):
+            heights = _compute_heights(drawn_bins.bins, lit, self._unit, self._log) / self._highest
+            edges, heights = occupied(drawn_bins.bins, lit, heights)
             lit_ridge = Ridge(edges, heights, LitStyle(drawn_bins.color, False))
             ridges.append(replace(ridge, lit=lit_ridge if len(heights) else None))
         self.ridges.set_ridges(ridges)
 
     def show_rows(self, rows: range, figure_marks: Sequence[Mark]) -> None:
         """Have these in sight, with room above them for what is published."""
-        self._figure_marks.set_marks(figure_marks)
+        self.marks.set_marks(figure_marks)
         head = 0.5 if figure_marks else 0.0
         self.plot.setYRange(rows[0] - 0.5 - head, rows[-1] + 0.52, padding=0)
 

@@ -59,7 +59,6 @@ def understood(line: str) -> None:
         "verify ''",
         "report a --history hist",
         "report a --fail-on slower",
-        "report a --markdown",
         "export -f csv a --out b",
         "export -f csv a --strict",
         "export a",

@@ -96,7 +96,7 @@ def test_what_is_damaged_of_either_is_told_and_the_rest_compared(
     assert (suite.get("errors"), suite.get("tests")) == ("1", str(len(suite)))
     (error,) = suite.iter("error")
     assert damage_text in error.get("message", "")
-    assert "damaged and left out" in told(capsys, "compare", second, first, "--markdown")[1]
+    assert "damaged and left out" in told(capsys, "compare", second, first, "-f", "markdown")[1]
 
 
 def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(
@@ -105,7 +105,7 @@ def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(
     first = run_at(tmp_path / "a", cpu="one")
     second = run_at(tmp_path / "b", factor=1.4, seed=2, cpu="two")
     code, out = told(
-        capsys, "compare", first, second, "--markdown",
+        capsys, "compare", first, second, "-f", "markdown",
         "--json", tmp_path / "v.json", "--junit", tmp_path / "v.xml",
     )  # fmt: skip
     assert code == 0

@@ -221,7 +221,9 @@ def test_a_resumed_run_keeps_its_baseline_and_what_is_slower_fails_the_job_that_
 
 def test_markdown_is_all_that_is_printed_and_no_failure_without_being_asked(work: Path) -> None:
     few = ("--rounds", "3")
-    code, out, _ = run(*MEASURED, *few, *TWICE, "--markdown", "--threshold", "90%", "--out", "run")
+    code, out, _ = run(
+        *MEASURED, *few, *TWICE, "-f", "markdown", "--threshold", "90%", "--out", "run"
+    )
     assert code == 0
     assert out.startswith(r"### 1 case against fake.latency\_us=200: ")
     assert "a change within 90% does not count" in out

@@ -146,7 +146,7 @@ def test_an_option_with_an_effect_is_taken(arguments: tuple[str, ...]) -> None:
         ("--largest-batch", "--rounds", "5"),
         ("--no-verify-outputs", "--tolerance", "0.1"),
         ("--tune", "p50", "--sort", "p99"),
-        ("--baseline", "ort-cpu", "--markdown", "--sort", "p99"),
+        ("--baseline", "ort-cpu", "-f", "markdown", "--sort", "p99"),
     ],
     ids=" ".join,
 )
