@@ -168,6 +168,5 @@ def _parsed(name: str, values: Any, start_ns: int) -> Host:
         raise HostError(
             f"{name} sends what can't be parsed ({error})", "install the same Graphlap there"
         ) from None
-    ahead_s, behind_s = (host.utc_ns - time.time_ns()) / 1e9, (start_ns - host.utc_ns) / 1e9
-    off_s = ahead_s if ahead_s > behind_s else -behind_s
+    off_s = (host.utc_ns - min(max(host.utc_ns, start_ns), time.time_ns())) / 1e9
     return replace(host, name=name, clock_off_s=off_s if abs(off_s) > CLOCK_OFF_S else 0.0)

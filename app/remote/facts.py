@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -65,12 +64,12 @@ class Host:
 
 
 def host_here(name: str, machine: str, cores: Collection[int]) -> Host:
-    """This machine as a host; an empty `name` is its own, and an empty `machine` what it runs."""
+    """This machine as a host; an empty `machine` is what it says itself."""
     description = describe_host()
     if machine:
         description[MACHINE] = machine
     return Host(
-        name=name or socket.gethostname(),
+        name=name,
         machine=description[MACHINE],
         environment=description,
         runtimes={entry: _describe_runtime(entry) for entry in registry.names()},

@@ -35,7 +35,6 @@ REACH_S = 10.0
 _LOOK_S = 0.1
 _MOST_WAITING = 32
 """Messages that wait to be passed on: beyond, who sends waits."""
-_START = "start one there: graphlap worker"
 
 
 class FleetCarrier:
@@ -81,7 +80,7 @@ class FleetCarrier:
             self.close()
             raise HostError(
                 f"the scheduler {self._address} has no worker that measures{others}",
-                f"{_START} {self._address}",
+                f"start one there: graphlap worker {self._address}",
             )
         for entry in entries.values():
             refuse_others(str(entry["name"]), entry)

@@ -8,7 +8,7 @@ matters is a HostError that names both sides; a clock that is off stands in the 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -156,25 +156,23 @@ def _code_obstacle(case: Case, send_code: bool) -> str:
     return ""
 
 
-def comparison_groups(cases: Iterable[Case], baseline: str) -> list[list[Case]]:
+def comparison_groups(cases: Sequence[Case], baseline: str) -> list[list[Case]]:
     """The cases that are compared with each other: a model with its no-op twin and its baseline's,
     and all of a host where each has its own."""
-    cases = list(cases)
     groups: dict[tuple[str, str], list[Case]] = {}
-    for case in cases:
-        groups.setdefault((original_of(case.model), case.host), []).append(case)
     models = {case.case_id: case for case in cases}
+    for case in cases:
+        groups.setdefault(_group_of(case), []).append(case)
     for case_id, other in baselines(baseline, cases).items() if baseline else ():
-        case = models[case_id]
-        keys = [(original_of(entry.model), entry.host) for entry in (other, case)]
-        first, second = (groups[key] for key in keys)
+        first, second = groups[_group_of(other)], groups[_group_of(models[case_id])]
         if first is not second:
             first += second
             groups |= {key: first for key, group in groups.items() if group is second}
-    hosted: dict[object, list[Case]] = {}
-    for group in {id(group): group for group in groups.values()}.values():
-        hosted.setdefault(group[0].host or id(group), []).extend(group)
-    return list(hosted.values())
+    return list({id(group): group for group in groups.values()}.values())
+
+
+def _group_of(case: Case) -> tuple[str, str]:
+    return case.host, "" if case.host else original_of(case.model)
 
 
 @dataclass
@@ -359,9 +357,9 @@ class SharedSweep(GridScheduler):
         lost = lost or f"its run ended early, {work.ending}"
         self._hosts.remove(host)
         self.left_out.append(f"{host.name} is left out: {lost}")
+        told = diagnostic("host_lost", host.name, share=work.number, error=lost)
         for case in unfinished:
-            number = work.number
-            self._tell(case, diagnostic("host_lost", host.name, share=number, error=lost))
+            self._tell(case, told)
         self._waiting.insert(0, unfinished)
 
     def _tell(self, case: Case, told: Diagnostic) -> None:

@@ -230,16 +230,14 @@ class ShareWork(Work):
             case {"refused": str(cause)}:
                 raise HostError(f"{cause:.500}")
             case {"ended": int(code)}:
-                self._end(code, str(values.get("error", "")))
+                self.ending = str(values.get("error", ""))[:300]
+                # Those of a run that came to its end, and of one that was stopped.
+                if code not in (0, 1) and not (code == 130 and self._is_stopping):
+                    raise HostError(f"its run ended with {self.ending}")
+                self.over = True
+                self.close()
             case _:
                 raise HostError("it sends what can't be understood")
-
-    def _end(self, code: int, error: str) -> None:
-        """0 and 1 are codes of a run that came to its end, 130 of one that was stopped."""
-        if code not in (0, 1, 130) or (code == 130 and not self._is_stopping):
-            raise HostError(f"its run ended with {error:.300}")
-        self.over, self.ending = True, error[:300]
-        self.close()
 
     def _begin_file(self, name: str) -> None:
         """A file that comes again replaces what came before."""
