@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -54,6 +53,8 @@ MOST_BYTES = 4 << 30
 """Of all files of a share."""
 EARLIER = f"{JOURNAL}/earlier.jsonl"
 """The journal, on the host alone, of rounds that it has measured before."""
+_FILE = re.compile(r"(?:samples|telemetry|operators)/(.+?)(?:\.[0-9]{1,6})?\.(?:bin|jsonl|csv)")
+"""What a share's files are called, after the ids of their cases."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NOT_MEASURED: frozenset[Status] = frozenset({"imported", "compiles", "cancelled"})
 
@@ -241,20 +242,13 @@ class ShareWork(Work):
 
     def _begin_file(self, name: str) -> None:
         """A file that comes again replaces what came before."""
-        if not self._allowed.fullmatch(name):
+        match = _FILE.fullmatch(name)
+        if match is None or match[1] not in self._by_id:
             raise HostError(f"it sends a file that is none of the share's ({name!r:.80})")
         self._part = self.folder / name
-        self._unrecorded.append(self._part)
+        if not self._part.exists():
+            self._unrecorded.append(self._part)
         self._part.unlink(missing_ok=True)  # a follower may have mapped what it held
-
-    @cached_property
-    def _allowed(self) -> re.Pattern[str]:
-        """The names of files that a share may have."""
-        cases = "|".join(map(re.escape, self._by_id))
-        return re.compile(
-            rf"{SAMPLES}/(?:{cases})\.\d{{1,6}}\.bin"
-            rf"|telemetry/(?:{cases})\.\d{{1,6}}\.jsonl|operators/(?:{cases})\.csv"
-        )
 
     def _append(self, path: Path, data: bytes) -> None:
         self._bytes_left -= len(data)
