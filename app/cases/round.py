@@ -324,3 +324,10 @@ class RoundResult:
     def is_tried_again(self) -> bool:
         """Whether a resume measures this round again: its end says nothing of the case."""
         return self.transient or self.status in TRIED_AGAIN
+
+
+def serves_more(job: MeasureJob, result: RoundResult) -> bool:
+    """Whether the process of a round takes another job: nothing that it has done before touches a
+    simulated clock."""
+    is_simulated = result.clock == "simulated" and result.status == "ok"
+    return is_simulated and not job.awaits_reference

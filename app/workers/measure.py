@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
-from app.cases.round import SUSPENDED, MeasureJob, Phase, RoundResult
+from app.cases.round import SUSPENDED, MeasureJob, Phase, RoundResult, serves_more
 from app.cases.status import FITS, Status
 from app.workers.conditions import reject_crowd, round_warnings, take_place
 from app.workers.execution_facts import (
@@ -233,7 +233,7 @@ def _note_execution(context: RoundContext, execution: Execution) -> None:
 
 
 def main() -> int:
-    return serve(_round)
+    return serve(_round, lambda values, result: serves_more(from_json(MeasureJob, values), result))
 
 
 def _round(values: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> RoundResult:

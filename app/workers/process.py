@@ -64,9 +64,12 @@ def unforeseen(error: Exception) -> str:
     return named(error)
 
 
-def serve(answer: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], Any]) -> int:
+def serve(
+    answer: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], Any],
+    goes_on: Callable[[dict[str, Any], Any], bool] = lambda job, result: False,
+) -> int:
     """Read one job line, send what `answer` tells as events, and its result as the last one, with
-    the most memory that the process has held."""
+    the most memory that the process has held; after a result that `goes_on`, another."""
     belong_to_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
     events = os.fdopen(os.dup(1), "wb", buffering=0)
@@ -75,8 +78,11 @@ def serve(answer: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], A
     if not line.strip():
         sys.stderr.write("this process reads one job from standard input\n")
         return 2
-    result = answer(json.loads(line), lambda event: _tell(events, event))
-    _tell(events, {"event": "result", "rss_peak_mb": peak_rss_mb(), **to_json(result)})
+    while line.strip():
+        job = json.loads(line)
+        result = answer(job, lambda event: _tell(events, event))
+        _tell(events, {"event": "result", "rss_peak_mb": peak_rss_mb(), **to_json(result)})
+        line = sys.stdin.buffer.readline() if goes_on(job, result) else b""
     # Engines' exit handlers can crash or hang after all is said; nothing is left to flush.
     sys.stderr.flush()
     os._exit(0)

@@ -32,7 +32,7 @@ from app.sweep.scheduling.round_jobs import (
     settled_round,
 )
 from app.sweep.scheduling.round_scheduler import GridScheduler
-from app.sweep.scheduling.turns import TurnSet, fit_in_memory, turn_groups
+from app.sweep.scheduling.turns import TurnSet, fit_in_memory, is_simulated, turn_groups
 from app.sweep.work.base import WaitWork, Work
 from app.sweep.work.export import DraftWork
 from app.sweep.work.round import RoundWork, SettledRound
@@ -245,7 +245,7 @@ class FixedSweep(GridScheduler):
         while self._prepared or self._rounds or self._queue_rounds():
             if self._prepared:
                 return self._hand_out(self._prepared.popleft())
-            if (wait := self._wait()) is not None:
+            if not is_simulated(self._rounds[0][0][0]) and (wait := self._wait()) is not None:
                 self._waiting = wait
                 return wait
             cases, number = self._rounds.popleft()
@@ -317,5 +317,14 @@ class FixedSweep(GridScheduler):
                 if self._tally.lacks(case.case_id, number)
                 and (selection is None or selection.has(case))
             ]
-            self._rounds.extend((group, number) for group in turn_groups(self.schedule, lacking))
+            groups = turn_groups(self.schedule, lacking)
+            self._rounds.extend((group, number) for group in groups if not is_simulated(group[0]))
+            # One process of a card serves all of its rounds, which need no other time.
+            self._rounds.extend(
+                ((case,), later)
+                for (case, *_) in groups
+                if is_simulated(case)
+                for later in range(number, self._tally.planned_of(case.case_id))
+                if self._tally.lacks(case.case_id, later)
+            )
         return bool(self._rounds)

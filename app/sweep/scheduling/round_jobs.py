@@ -26,7 +26,7 @@ from app.machine.placement import listed, usable_cores
 from app.plan.models import batch_axis
 from app.run_folder.folder import samples_name
 from app.sweep.scheduling.round_budget import Budget, Spread
-from app.sweep.work.base import CPU, Needs
+from app.sweep.work.base import CPU, SIMULATING, Needs
 from app.sweep.work.export import DraftWork, ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.messages import ExportReply, ExportRequest
@@ -241,7 +241,7 @@ def round_work(
             awaits_reference=awaits_reference,
         ),
         schedule.time_limit_s + case.condition.seconds,
-        Needs(exclusive_needs(engine, device)),
+        SIMULATING if engine.clock == "simulated" else Needs(exclusive_needs(engine, device)),
         schedule.memory_limit_bytes,
         is_search_case,
         schedule.compile_limit_s,

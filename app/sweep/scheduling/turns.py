@@ -50,12 +50,15 @@ def turn_groups(schedule: Schedule, cases: Sequence[Case]) -> list[tuple[Case, .
     return [tuple(group) for seats in groups.values() for group in seats]
 
 
+def is_simulated(case: Case) -> bool:
+    return runtime(parse_spec(case.runtime).name).clock == "simulated"
+
+
 def _takes_turns(case: Case) -> bool:
     """Whether it is timed run after run on this machine's processor alone."""
-    engine = runtime(parse_spec(case.runtime).name)
     return (
-        engine.clock != "simulated"
-        and not engine.accelerator
+        not is_simulated(case)
+        and not runtime(parse_spec(case.runtime).name).accelerator
         and case.scenario.kind == "closed_loop"
         and case.condition == NO_CONDITION
         and case.batcher is None

@@ -48,6 +48,8 @@ class Needs:
 
 
 EXCLUSIVE_CPU = Needs(exclusive=frozenset({CPU}))
+SIMULATING = Needs(shared=frozenset({CPU}))
+"""Nothing that runs beside it touches a simulated clock; what is timed does not run beside it."""
 
 
 class Work(ABC):

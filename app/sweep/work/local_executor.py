@@ -52,9 +52,12 @@ class ThisMachine:
         if kind not in self._prepared_workers:
             self._prepared_workers[kind] = self._start_worker(kind)
 
-    def start(self, kind: str, environment: str = "") -> Worker:
-        """A worker of a job of its own, of this kind, which waits for its job; of the environment
-        of this name, empty for ours."""
+    def start(self, kind: str, environment: str = "", reused: str = "") -> Worker:
+        """A worker of this kind, which waits for its job; of the environment of this name, empty
+        for ours. One that was given back under the name `reused` will do."""
+        idle = self._take_idle(reused) if reused else None
+        if idle is not None:
+            return idle
         worker = None if environment else self._prepared_workers.pop(kind, None)
         if worker is not None and not worker.ended():
             return worker
@@ -89,7 +92,7 @@ class ThisMachine:
         return self._take_idle(runtime) or self.start("check", environment_of(runtime))
 
     def give_back(self, server: Worker, runtime: str = _EXPORTS) -> None:
-        """Keep a process that can serve again, a checker under its runtime."""
+        """Keep a process that can serve again under the name of what it serves."""
         if server.ended() or _is_large(server):
             server.close()
         else:

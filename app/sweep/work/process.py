@@ -113,6 +113,7 @@ class ProcessWork(Work):
         self.time_limit_s, self.memory_limit_bytes = time_limit_s, memory_limit_bytes
         self._environment = environment_of(runtime)
         self._gpu_numbers = gpus
+        self._reused = ""
         self._talk: Worker | None = None
         self._watcher: Watch | None = None
         self._readings: tuple[Reading, ...] = ()
@@ -123,7 +124,7 @@ class ProcessWork(Work):
         self._why_dropped = ""
 
     def start(self, place: ThisMachine) -> None:
-        self._talk = place.start(self.kind, self._environment)
+        self._talk = place.start(self.kind, self._environment, self._reused)
         self._deadline, self._kill_at = time.monotonic() + self.time_limit_s, None
         self._talk.send(json.dumps(self._job()))
         self._watcher = place.watch(self._talk, self.memory_limit_bytes, self._gpu_numbers)

@@ -15,7 +15,15 @@ from typing import Any, get_args
 
 from app.cases.case import Case
 from app.cases.errors import DiskError, disk_remedy
-from app.cases.round import AWAITING, SUSPENDED, MeasureJob, Phase, Progress, RoundResult
+from app.cases.round import (
+    AWAITING,
+    SUSPENDED,
+    MeasureJob,
+    Phase,
+    Progress,
+    RoundResult,
+    serves_more,
+)
 from app.cases.status import FAILED, Status
 from app.cases.telemetry import GpuState, Surroundings
 from app.cases.turns import LEFT, READY, TurnStart
@@ -26,7 +34,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line, SearchCase
 from app.run_folder.live_status import Live
 from app.stats.quantiles import needed_samples
-from app.sweep.work.base import EXCLUSIVE_CPU, Needs, News, SettledWork
+from app.sweep.work.base import EXCLUSIVE_CPU, SIMULATING, Needs, News, SettledWork
 from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.process import STOPPED, ProcessWork, is_transient_end
 from app.tune.ablation import round_name
@@ -60,6 +68,8 @@ class RoundWork(ProcessWork):
         compile_limit_s: float = 600.0,
     ) -> None:
         super().__init__(time_limit_s, case.runtime, memory_limit_bytes, gpus_of(needs))
+        if needs == SIMULATING and not memory_limit_bytes:
+            self._reused = case.runtime
         self._compile_limit_s, self._left_s = compile_limit_s, time_limit_s
         self.case, self.job, self.needs, self.is_search_case = case, job, needs, is_search_case
         self.result: RoundResult | None = None
@@ -85,7 +95,19 @@ class RoundWork(ProcessWork):
         return 0.0 if self._must_restart else super().due()
 
     def advance(self) -> News:
-        return self._restart() if self._must_restart else super().advance()
+        if self._must_restart:
+            return self._restart()
+        news, result = super().advance(), self.result
+        if self.over or not self._reused or result is None or not serves_more(self.job, result):
+            return news
+        assert self._place is not None, "work is started before it is advanced"
+        self.over = True
+        self._settle()
+        if self.result is None:
+            self._worker.close()
+            return "dropped"
+        self._place.give_back(self._worker, self._reused)
+        return "ended"
 
     def stop(self, now: bool) -> None:
         self._stopping = True

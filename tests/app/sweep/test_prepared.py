@@ -83,3 +83,33 @@ def test_the_next_worker_starts_between_rounds_and_never_beside_one(tmp_path: Pa
         run.close(0)
     assert len(workers) == round_starts == round_ends == 3, "none is started in vain"
     assert children() <= child_pids
+
+
+@pytest.mark.usefixtures("brief")
+def test_one_process_simulates_all_rounds_of_a_card(tmp_path: Path) -> None:
+    """Nothing that it has done before touches a simulated clock."""
+    workers: list[Worker] = []
+
+    class Watched(ThisMachine):
+        def start(self, kind: str, environment: str = "", reused: str = "") -> Worker:
+            worker = super().start(kind, environment, reused)
+            if kind == "round":
+                workers.append(worker)
+            return worker
+
+    graph = str(write_add_graph(tmp_path / "add.onnx"))
+    grid = {"models": [graph], "runtimes": ["fpga:v80", "fpga:ia-840f"]}
+    plan = parse_plan({"rounds": 3, "sweeps": [grid]}, "test")
+    results = {}
+    with (
+        create_run(plan, tmp_path / "run") as folder,
+        SweepRun(folder, ENVIRONMENT, place=Watched()) as run,
+    ):
+        while not run.finished:
+            for event in run.step(0.1):
+                if isinstance(event, Completed) and isinstance(event.work, RoundWork):
+                    assert event.work.result is not None
+                    results[event.work.case.runtime, event.work.job.round] = event.work.result
+    assert {result.status for result in results.values()} == {"ok"} and len(results) == 6
+    assert len(workers) == 6 and len({worker.pid for worker in workers}) <= 3
+    assert not any(alive(worker.pid) for worker in workers)
