@@ -190,7 +190,7 @@ class MeasureJob:
     `batcher`, ascending, `shapes` all axes of each shape that the one session serves.
     `device_memory_limit_bytes` is what may be held of the device's memory, 0 for all of it. With
     `awaits_reference` the model has inputs alone, and its outputs are checked after the round. With
-    a `seat` it is measured in turns with others.
+    a `seat` it is measured in turns with others. `is_reusable`: its process waits for another job.
     """
 
     case_id: str
@@ -218,6 +218,7 @@ class MeasureJob:
     device_memory_limit_bytes: int = 0
     awaits_reference: bool = False
     seat: TurnSeat | None = None
+    is_reusable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,5 +330,4 @@ class RoundResult:
 def serves_more(job: MeasureJob, result: RoundResult) -> bool:
     """Whether the process of a round takes another job: nothing that it has done before touches a
     simulated clock."""
-    is_simulated = result.clock == "simulated" and result.status == "ok"
-    return is_simulated and not job.awaits_reference
+    return job.is_reusable and result.clock == "simulated" and result.status == "ok"

@@ -13,9 +13,11 @@ has had its last turn."""
 TURN_SET = "turn_set"
 """The fact of a round that names the set whose processes took turns with it."""
 STATE = "state"
-"""The file of a set that all map: whether the turns are over, and a byte for each seat, whether it
-has measured enough. Beside it each seat has a named pipe, its number, in which the token arrives
-that lets it run."""
+"""The file of a set that all map, of bytes: whether the turns are over, which seat has its turn,
+and for each seat whether it has measured enough. Beside it each seat has a named pipe, its number,
+in which the token arrives that lets it run."""
+OVER, HOLDER, FIRST_SEAT = 0, 1, 2
+"""Places in that file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,7 @@ class RunSettings(CheckSettings, total=False):
     overhead: bool
     cold_start: int
     page_cache: str
+    pairing: str
     percentiles: str | Sequence[float]
     metrics: Texts
     ci_width: str | Mapping[str, float]

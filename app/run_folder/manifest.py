@@ -295,7 +295,6 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         text = read_file(folder / MANIFEST)
         data = json_of(text)
-        DOCUMENT.check(text)
         version = data["schema_version"]
     except (FileNotFoundError, NotADirectoryError):
         reason = f"it has no {MANIFEST}" if folder.is_dir() else "it does not exist"
@@ -319,6 +318,7 @@ def read_manifest(folder: Path) -> Manifest:
             + (f" ({data['graphlap_version']})" if data.get("graphlap_version") else ""),
         )
     try:
+        DOCUMENT.check(text)
         return _parse_manifest(data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damage_error(folder, error) from None

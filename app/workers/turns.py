@@ -20,7 +20,7 @@ from typing import Self
 import numpy as np
 
 from app.cases.round import WARMUP, Progress, latency_ns
-from app.cases.turns import STATE, TurnSeat, TurnStart, order_of
+from app.cases.turns import FIRST_SEAT, HOLDER, OVER, STATE, TurnSeat, TurnStart, order_of
 from app.stats.quantiles import Histogram
 from app.workers.lanes import counted_records
 from app.workers.sampling import MeasurementResult, Sampler, running
@@ -63,10 +63,11 @@ class TurnRing:
         if self._inbox not in readable:
             return False
         os.read(self._inbox, 1)
+        self._state[HOLDER] = self._seat.number
         order = self._order(cycle)
         place = order.index(self._seat.number)
-        if place == 0 and all(self._state[1 + number] for number in self._start.seats):
-            self._state[0] = 1
+        if place == 0 and all(self._state[FIRST_SEAT + n] for n in self._start.seats):
+            self._state[OVER] = 1
         former = order[place - 1] if place else self._order(cycle - 1)[-1] if cycle else None
         if former is not None and former != self._seat.number and not self.is_over:
             self._signal(former, signal.SIGSTOP)
@@ -74,11 +75,11 @@ class TurnRing:
 
     @property
     def is_over(self) -> bool:
-        return bool(self._state[0])
+        return bool(self._state[OVER])
 
     def note_enough(self) -> None:
         """This seat needs no more turns; it has them until no other does."""
-        self._state[1 + self._seat.number] = 1
+        self._state[FIRST_SEAT + self._seat.number] = 1
 
     def hand_on(self, cycle: int) -> None:
         """Give the token to who comes next."""

@@ -184,6 +184,7 @@ def test_a_value_of_any_type_is_refused_where_it_is_nested_too_deep() -> None:
     for number in range(500):
         deep = {"a": deep} if number % 2 else [deep]
     line = {"writer": "w", "pid": 1, "host": "h", "graphlap_version": "1", "environment": {}}
+    line |= {"run_id": "r", "manifest": "m"}
     assert from_json(Writer, line)
     with pytest.raises(CodecError, match=r"environment\.x is nested more than"):
         from_json(Writer, {**line, "environment": {"x": deep}})

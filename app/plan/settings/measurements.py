@@ -99,6 +99,8 @@ class RunLength(BaseModel):
             form=Word(choice_of(get_args(Pairing))),
             group=LENGTH,
             commands=(*PLANNED, "study"),
+            example="turns",
+            fold=LIMITS_FOLD,
             values="`turns`, `rounds`",
             notes="With `turns` the processes of one model that are compared on this machine's "
             "processor run at the same time, one for a few milliseconds after another, so that "

@@ -239,6 +239,9 @@ def round_work(
             job,
             arrivals_seed=round_seed(schedule.arrivals_seed, arrivals, number),
             awaits_reference=awaits_reference,
+            is_reusable=engine.clock == "simulated"
+            and not awaits_reference
+            and not schedule.memory_limit_bytes,
         ),
         schedule.time_limit_s + case.condition.seconds,
         SIMULATING if engine.clock == "simulated" else Needs(exclusive_needs(engine, device)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import tempfile
@@ -16,7 +17,7 @@ import psutil
 
 from app.cases.case import Case
 from app.cases.scenario import NO_CONDITION
-from app.cases.turns import STATE, TurnSeat, TurnStart, order_of
+from app.cases.turns import FIRST_SEAT, HOLDER, STATE, TurnSeat, TurnStart, order_of
 from app.machine.installed_runtimes import runtime
 from app.plan.reference_cases import baselines
 from app.sweep.scheduling.round_jobs import Schedule
@@ -67,7 +68,9 @@ def _takes_turns(case: Case) -> bool:
 
 def fit_in_memory(works: Sequence[RoundWork]) -> bool:
     """Whether all sessions can be alive together."""
-    needed = sum(_SIZES_OF_MODEL * Path(work.job.model.path).stat().st_size for work in works)
+    models = [work.job.model for work in works]
+    sizes = [max(Path(m.path).stat().st_size, 4 * (m.parameters or 0)) for m in models]
+    needed = _SIZES_OF_MODEL * sum(sizes)
     return needed < _MEMORY_SHARE * psutil.virtual_memory().available
 
 
@@ -78,15 +81,17 @@ class TurnSet:
     def __init__(self, works: Sequence[RoundWork], name: str) -> None:
         self._folder = folder = Path(tempfile.mkdtemp(prefix="graphlap-turns-"))
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        (folder / STATE).write_bytes(bytes(1 + len(works)))
+        (folder / STATE).write_bytes(bytes(FIRST_SEAT + len(works)))
         needs = Needs(frozenset().union(*(work.needs.exclusive for work in works)), together=name)
         for number, work in enumerate(works):
             os.mkfifo(folder / str(number))
             seat = TurnSeat(name, str(folder), number)
             work.job, work.needs = replace(work.job, seat=seat), needs
+            work.watch_turns = self.watch
         self._name, self._works = name, tuple(works)
         self._waiting, self._started = deque(works), list[RoundWork]()
         self._is_begun = self._is_broken = False
+        self._deadline_s = math.inf
         self._start_s = time.monotonic()
 
     @property
@@ -110,13 +115,8 @@ class TurnSet:
 
     def next(self) -> RoundWork | None:
         """The next to start; None while one is to be waited for."""
+        self.watch()
         present = [work for work in self._started if not work.over]
-        if not self._is_broken and any(map(self._breaks, self._started)):
-            self._is_broken = True
-            self.start_no_more()
-            for work in present:
-                if not work.has_left:
-                    work.give_up_turns(_BROKEN)
         if not all(work.pid for work in present) or self._is_begun or self._is_broken:
             return None
         if self._waiting:
@@ -125,6 +125,21 @@ class TurnSet:
         if present:
             self._begin(present)
         return None
+
+    def watch(self) -> None:
+        """End whose turn takes too long, and let all go of whom the end of one leaves alone."""
+        present = [work for work in self._started if not work.over and not work.has_left]
+        if not self._is_broken and any(map(self._breaks, self._started)):
+            self._is_broken = True
+            self.start_no_more()
+            for work in present:
+                work.give_up_turns(_BROKEN)
+        elif time.monotonic() >= self._deadline_s:
+            self._deadline_s = math.inf
+            holder = self._works[(self._folder / STATE).read_bytes()[HOLDER]]
+            for work in present:
+                if work is holder:
+                    work.time_out()
 
     def _breaks(self, work: RoundWork) -> bool:
         """Whether its end leaves the others without what they are compared with, or its turns."""
@@ -138,8 +153,7 @@ class TurnSet:
             tuple(work.pid for work in present),
             tuple(number for work, number in numbers.items() if _runs_on(work)),
         )
-        for work in present:
-            work.take_turns(start)
+        self._deadline_s = time.monotonic() + max(work.take_turns(start) for work in present)
         first = order_of(self._name, start.seats, 0)[0]
         descriptor = os.open(self._folder / str(first), os.O_RDWR)
         os.write(descriptor, b"t")

@@ -7,7 +7,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line, SearchCase
 from app.run_folder.live_status import Live
 from app.stats.quantiles import needed_samples
-from app.sweep.work.base import EXCLUSIVE_CPU, SIMULATING, Needs, News, SettledWork
+from app.sweep.work.base import EXCLUSIVE_CPU, Needs, News, SettledWork
 from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.process import STOPPED, ProcessWork, is_transient_end
 from app.tune.ablation import round_name
@@ -68,8 +68,7 @@ class RoundWork(ProcessWork):
         compile_limit_s: float = 600.0,
     ) -> None:
         super().__init__(time_limit_s, case.runtime, memory_limit_bytes, gpus_of(needs))
-        if needs == SIMULATING and not memory_limit_bytes:
-            self._reused = case.runtime
+        self._reused = case.runtime if job.is_reusable else ""
         self._compile_limit_s, self._left_s = compile_limit_s, time_limit_s
         self.case, self.job, self.needs, self.is_search_case = case, job, needs, is_search_case
         self.result: RoundResult | None = None
@@ -84,6 +83,8 @@ class RoundWork(ProcessWork):
         self._started_at_utc = ""
         self.pid, self.has_left = 0, False
         """Of a round in turns its process once that is ready, and whether it has had its turns."""
+        self.watch_turns: Callable[[], None] = lambda: None
+        """Looks after the set: one that waits can't tell whether another will ever hand on."""
 
     def start(self, place: ThisMachine) -> None:
         self._place = place
@@ -97,6 +98,7 @@ class RoundWork(ProcessWork):
     def advance(self) -> News:
         if self._must_restart:
             return self._restart()
+        self.watch_turns()
         news, result = super().advance(), self.result
         if self.over or not self._reused or result is None or not serves_more(self.job, result):
             return news
@@ -139,11 +141,15 @@ class RoundWork(ProcessWork):
     def has_started(self) -> bool:
         return self._place is not None
 
-    def take_turns(self, start: TurnStart) -> None:
-        """Begin with the others of its set; what is theirs of the time is not limited."""
-        seats_s = len(start.seats) * self.job.limits.max_s
-        self._deadline = time.monotonic() + self._left_s + seats_s
+    def take_turns(self, start: TurnStart) -> float:
+        """Begin with the others of its set; how many seconds are left of its own limit, which rests
+        until it has had its turns."""
         self._worker.send(json.dumps({"turns": to_json(start)}))
+        return self._left_s + len(start.seats) * self.job.limits.max_s
+
+    def time_out(self) -> None:
+        """End it now, as one that took too long."""
+        self._deadline = 0.0
 
     def give_up_turns(self, reason: str) -> None:
         """End a round whose set is broken: it does not count."""
@@ -230,7 +236,7 @@ class RoundWork(ProcessWork):
             self.pid = message.get("pid") or 0
             self._left_s, self._deadline = max(0.0, self._deadline - time.monotonic()), math.inf
         elif event == LEFT:
-            self.has_left = True
+            self.has_left, self._deadline = True, time.monotonic() + self._left_s
         elif event == "outcome":
             self._outcome = from_json(RoundResult, message, finite=True)
         elif event == "progress":

@@ -89,17 +89,20 @@ def test_rounds_follow_one_another_where_turns_are_not_wanted_or_not_possible(
     assert not by_set(measured(graph, tmp_path / "large", *words, "--memory-limit", "4GiB"))
 
 
-def test_what_a_process_leaves_unfinished_is_measured_again(graph: str, tmp_path: Path) -> None:
-    """One of three crashes in its turns: the others have all their rounds, in sets without it."""
-    words = ("--option", "fake.fail=none,crash", "--option", "fake.fail_after=900")
-    more = ("--option", "fake.latency_us=200,250", "--rounds", "2")
+@pytest.mark.parametrize(("fault", "status"), [("crash", "crashed"), ("hang", "timeout")])
+def test_what_a_process_leaves_unfinished_is_measured_again(
+    graph: str, tmp_path: Path, fault: str, status: str
+) -> None:
+    """Two of four end in their turns: the others have all their rounds, in sets without these."""
+    words = ("--option", f"fake.fail=none,{fault}", "--option", "fake.fail_after=900")
+    more = ("--option", "fake.latency_us=200,250", "--rounds", "2", "--time-limit", "4s")
     run = measured(graph, tmp_path / "run", *words, *more, code=1)
     statuses = {
         case.case_id: sorted(result.status for result in run.rounds_of(case)) for case in run.cases
     }
-    crashed = [s for s in statuses.values() if "crashed" in s]
-    assert len(crashed) == 2
-    assert [s for s in statuses.values() if s not in crashed] == [["ok"] * 2] * 2
+    ended = [s for s in statuses.values() if status in s]
+    assert len(ended) == 2
+    assert [s for s in statuses.values() if s not in ended] == [["ok"] * 2] * 2
 
 
 def started(graph: str, folder: Path) -> subprocess.Popen[bytes]:

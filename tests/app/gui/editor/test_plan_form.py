@@ -29,6 +29,7 @@ TYPED = {
     "deadline_us": ("2ms", 2000.0),
     "cold_start": ("20", 20),
     "page_cache": ("dropped", "dropped"),
+    "pairing": ("rounds", "rounds"),
     "budget_s": ("2m", 120.0),
     "time_limit_s": ("90", 90.0),
     "environments": ("a=/x/python b=python3", {"a": "/x/python", "b": "python3"}),

@@ -105,7 +105,8 @@ def test_ticks_that_lie_close_have_labels_that_do_not_touch(qtbot: QtBot, with_n
     plot.setXRange(-1, 30, padding=0)
     canvas.show()
     qtbot.waitExposed(canvas)
-    painter = QPainter(canvas.grab())
+    picture = canvas.grab()  # a painter does not keep what it paints on
+    painter = QPainter(picture)
     specs = axis.generateDrawSpecs(painter)
     painter.end()
     assert specs is not None
