@@ -183,8 +183,8 @@ def test_a_value_of_any_type_is_refused_where_it_is_nested_too_deep() -> None:
     deep: Any = 0
     for number in range(500):
         deep = {"a": deep} if number % 2 else [deep]
-    line = {"writer": "w", "pid": 1, "host": "h", "graphlap_version": "1", "environment": {}}
-    line |= {"run_id": "r", "manifest": "m"}
+    texts = dict.fromkeys(("writer", "host", "graphlap_version", "run_id", "manifest"), "w")
+    line = {**texts, "pid": 1, "environment": {}}
     assert from_json(Writer, line)
     with pytest.raises(CodecError, match=r"environment\.x is nested more than"):
         from_json(Writer, {**line, "environment": {"x": deep}})
