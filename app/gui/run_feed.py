@@ -284,10 +284,12 @@ class RunFeed(QObject):
     def _take(self, state: RunState) -> None:
         first = self.state is None
         known_count = 0 if self._read is None else len(self._read.damaged)
+        was_readable = self._read is None or self._read.problem is None
         self._read = state
         self.state = state
         if state.problem is not None:
-            self.failed.emit(state.problem.error)
+            if was_readable:  # a folder that vanishes bit by bit has one problem after another
+                self.failed.emit(state.problem.error)
             self.changed.emit(state)
             return
         for damage in state.damaged[
