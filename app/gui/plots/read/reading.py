@@ -119,8 +119,6 @@ class Spot:
     opens: Brush | None = None
 
 
-ROW = (math.inf, 0.5)
-"""The reach of a mark that has its row of a view of rows for itself."""
 CELL = (0.5, 0.5)
 
 
