@@ -202,7 +202,7 @@ def _exit_codes() -> str:
 
 def _settings() -> str:
     """Every setting of `run`, those too that its own help leaves out."""
-    from app.commands.settings import add_settings
+    from app.plan.command_line import add_settings
 
     parser = argparse.ArgumentParser(prog="", usage=argparse.SUPPRESS, add_help=False)
     add_settings(parser, "run")

@@ -6,9 +6,8 @@ import argparse
 
 from app.cases.errors import PlanError
 from app.commands.output import add_format, print_document
-from app.commands.settings import add_settings
 from app.machine.placement import listed
-from app.plan.command_line import explicit_settings
+from app.plan.command_line import add_settings, explicit_settings
 from exporters import install_layout
 from exporters.types import InvalidValue
 

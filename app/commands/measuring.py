@@ -9,8 +9,8 @@ from pathlib import Path
 from app.cases.errors import PlanError
 from app.commands.cache import limit_cache
 from app.commands.output import add_format, add_verbose
-from app.commands.settings import add_settings, with_all_settings
 from app.console.output_files import reject_outputs
+from app.plan.command_line import add_settings, reject_with_study, with_all_settings
 from app.plan.plan_files import suite_names
 from app.plan.settings.table import accepted_by
 from app.run_folder.manifest import MANIFEST
@@ -195,7 +195,6 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 
 def run_study(options: argparse.Namespace) -> int:
     """Measure and write the page; returns the exit code."""
-    from app.plan.command_line import reject_with_study
     from app.study import run_study
 
     flags = with_all_settings(options)

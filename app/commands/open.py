@@ -12,7 +12,7 @@ from pathlib import Path
 
 from app.cases.errors import PlanError
 from app.commands.output import print_text
-from app.commands.settings import add_settings, with_all_settings
+from app.plan.command_line import add_settings, with_all_settings
 from app.plan.settings.table import accepted_by
 
 _QT = {

@@ -13,10 +13,9 @@ from app.commands.output import (
     print_document,
     print_text,
 )
-from app.commands.settings import add_settings
 from app.console.output_files import reject_outputs
 from app.console.streams import width_of
-from app.plan.command_line import explicit_settings
+from app.plan.command_line import add_settings, explicit_settings
 from app.present.terminal import TABLE
 
 

@@ -262,7 +262,7 @@ def doctor(
     """
     refuse_without_proc()
     # Before the runtimes are loaded, which is work itself.
-    conditions = tuple(judge(ROOT, usable_cores(), look(ROOT, LOOK_S)))
+    conditions = tuple(judge(ROOT, usable_cores(), look(LOOK_S)))
     probes = tuple(probe_all(registry.names(), command))
     return Examination(conditions, probes, *check_environments(environments))
 

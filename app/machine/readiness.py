@@ -4,98 +4,49 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-_IDLE, _WAITING, _STEAL = 4, 5, 8
-"""Places in the first line of /proc/stat, its name being 0; guests are in other figures."""
-_USER, _SYSTEM = 11, 12
-"""Places in /proc/PID/stat, counted from behind the name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """`ticks` are those that it computed for since it began."""
-
-    pid: int
-    name: str
-    ticks: int
-
-
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """All in ticks since the machine started; `total` are those of all cores together."""
-
-    total: int
-    idle: int
-    stolen: int
-    processes: Mapping[int, Process]
+import psutil
 
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """Between two readings: cores that computed, the share that a hypervisor took of all cores,
-    and processes with the cores that each kept busy, the busiest first."""
+    """For some time: cores that computed, the share that a hypervisor took of all cores, and
+    processes by name and number with the cores that each kept busy, the busiest first."""
 
     cores: float
     stolen_share: float
-    processes: tuple[tuple[Process, float], ...]
+    processes: tuple[tuple[str, int, float], ...]
 
 
-def read_activity(root: Path) -> Activity | None:
-    """None where the system does not tell."""
-    try:
-        words = (root / "proc/stat").read_text("ascii").split("\n", 1)[0].split()
-    except OSError:
-        return None
-    ticks = [0, *map(int, words[1 : _STEAL + 1])]
-    if len(ticks) <= _STEAL:
-        return None
-    stat_processes = map(_process, (root / "proc").glob("[0-9]*/stat"))
-    processes = {process.pid: process for process in stat_processes if process is not None}
-    return Activity(sum(ticks), ticks[_IDLE] + ticks[_WAITING], ticks[_STEAL], processes)
-
-
-def busy_between(start: Activity, end: Activity, cores: int, own_pid: int) -> Busy:
-    """What others than `own_pid` did on the machine's `cores` meanwhile."""
-    per_core = max(end.total - start.total, 1) / cores
-    idle, stolen_ticks = end.idle - start.idle, end.stolen - start.stolen
-    cores_by_pid = {
-        pid: (process.ticks - start.processes[pid].ticks) / per_core
-        for pid, process in end.processes.items()
-        if pid in start.processes and pid != own_pid
-    }
-    pids = sorted(cores_by_pid, key=lambda pid: -cores_by_pid[pid])
-    return Busy(
-        cores - (idle + stolen_ticks) / per_core,
-        stolen_ticks / per_core / cores,
-        tuple((end.processes[pid], cores_by_pid[pid]) for pid in pids if cores_by_pid[pid] > 0),
-    )
-
-
-def look(root: Path, seconds: float) -> Busy | None:
-    """What goes on for so long; None where the system does not tell."""
-    start = read_activity(root)
+def look(seconds: float) -> Busy:
+    """What others than this process do for so long."""
+    processes = [process for process in psutil.process_iter() if process.pid != os.getpid()]
+    _cores_of(processes)  # from here on
+    start_time, start = time.monotonic(), psutil.cpu_times()
     time.sleep(seconds)
-    end = read_activity(root)
-    if start is None or end is None:
-        return None
-    return busy_between(start, end, os.cpu_count() or 1, os.getpid())
-
-
-def _process(stat: Path) -> Process | None:
-    """None for a process that has ended meanwhile; a name may hold blanks and brackets."""
-    try:
-        text = stat.read_text("utf-8", "replace")
-    except OSError:
-        return None
-    head, _, rest = text.rpartition(")")
-    words = rest.split()
-    return Process(
-        int(stat.parent.name), head.partition("(")[2], int(words[_USER]) + int(words[_SYSTEM])
+    elapsed_s, end = time.monotonic() - start_time, psutil.cpu_times()
+    idle, waiting, stolen = (
+        (getattr(end, name, 0.0) - getattr(start, name, 0.0)) / elapsed_s
+        for name in ("idle", "iowait", "steal")
     )
+    cores = os.cpu_count() or 1
+    busy_processes = sorted(_cores_of(processes), key=lambda process: -process[2])
+    return Busy(cores - idle - waiting - stolen, stolen / cores, tuple(busy_processes))
+
+
+def _cores_of(processes: Collection[psutil.Process]) -> list[tuple[str, int, float]]:
+    """Name, number, and cores since this was asked before, of those that computed and live."""
+    found = []
+    for process in processes:
+        with suppress(psutil.Error):
+            if cores := process.cpu_percent() / 100.0:
+                found.append((process.name(), process.pid, cores))
+    return found
 
 
 Verdict = Literal["ok", "warn", "unknown"]
@@ -120,7 +71,7 @@ class Judged:
     remedy: str = ""
 
 
-def judge(root: Path, cores: Collection[int], busy: Busy | None) -> list[Judged]:
+def judge(root: Path, cores: Collection[int], busy: Busy) -> list[Judged]:
     """All that is known to move latencies; `cores` are usable, `busy` is what goes on there."""
     return [
         judge_governor(root),
@@ -175,29 +126,25 @@ def judge_siblings(root: Path, cores: Collection[int]) -> Judged:
     return Judged(subject, "warn", finding, f"echo off | sudo tee /{_CPU}/smt/control")
 
 
-def judge_virtual(root: Path, busy: Busy | None) -> Judged:
+def judge_virtual(root: Path, busy: Busy) -> Judged:
     subject, info = "virtual", _text(root / "proc/cpuinfo")
     if info is None:
         return Judged(subject, "unknown", "this system has no /proc")
     flags = next((line for line in info.splitlines() if line.startswith("flags")), "")
     if "hypervisor" not in flags.split() and _text(root / "sys/hypervisor/type") is None:
         return Judged(subject, "ok", "a physical machine, as far as it reports")
-    stolen_share = busy.stolen_share if busy is not None else 0.0
-    note = (
-        f"; its hypervisor took {stolen_share:.1%} just now" if stolen_share > STOLEN_SHARE else ""
-    )
+    took = f"; its hypervisor took {busy.stolen_share:.1%} just now"
+    note = took if busy.stolen_share > STOLEN_SHARE else ""
     remedy = "use a real machine to trust the tail, or more rounds"
     return Judged(subject, "warn", f"a virtual machine{note}", remedy)
 
 
-def judge_load(busy: Busy | None) -> Judged:
-    if busy is None:
-        return Judged("other load", "unknown", "this system has no /proc")
+def judge_load(busy: Busy) -> Judged:
     finding = f"{busy.cores:.1f} cores are busy"
     if busy.cores <= BUSY_CORES:
         return Judged("other load", "ok", finding)
     process_list = ", ".join(
-        f"{p.name} ({p.pid}) {cores:.0%}" for p, cores in busy.processes[:_PROCESS_LIMIT]
+        f"{name} ({pid}) {cores:.0%}" for name, pid, cores in busy.processes[:_PROCESS_LIMIT]
     )
     busy_text = process_list or "no process that is visible from here"
     return Judged(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NoReturn
 
 from app.cases.errors import PlanError, suggestion
@@ -11,19 +11,20 @@ from app.plan.settings.setting import GROUPS, Scope, Setting
 from app.plan.settings.table import SETTINGS, accepted_by
 
 
-def add_arguments(parser: argparse.ArgumentParser, command: str, brief: bool = False) -> None:
-    """Add the flags of the settings that a command accepts, in titled groups.
-
-    Uncommon settings are not listed in a `brief` help.
-    """
-    add_settings(parser, accepted_by(command), brief)
-
-
 def add_settings(
-    parser: argparse.ArgumentParser, settings: Iterable[Setting], brief: bool = False
+    parser: argparse.ArgumentParser,
+    command: str,
+    brief: bool = False,
+    excluded_keys: Collection[str] = (),
 ) -> None:
-    """Add the flags of these settings, in titled groups."""
-    rows = tuple(settings)
+    """Add the flags of the settings that a command accepts, but for the `excluded_keys`, in titled
+    groups; with `brief` only the common ones are in its help."""
+    _add_rows(parser, [row for row in accepted_by(command) if row.key not in excluded_keys], brief)
+
+
+def _add_rows(
+    parser: argparse.ArgumentParser, rows: Sequence[Setting], brief: bool = False
+) -> None:
     for title in GROUPS:
         group = parser.add_argument_group(title)
         for setting in (row for row in rows if row.group == title):
@@ -66,12 +67,17 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--resume")
     parser.add_argument("--debug", action="store_true")
     parser.set_defaults(quiet=False, verbose=False, format="table", models_named=False)
-    add_settings(parser, SETTINGS)
+    _add_rows(parser, SETTINGS)
     options, rest = parser.parse_known_args(words)
     if rest:
         names = [setting.flag for setting in SETTINGS]
         raise PlanError(f"{rest[0]} is not known", suggestion(rest[0].partition("=")[0], names))
     return options
+
+
+def with_all_settings(options: argparse.Namespace) -> argparse.Namespace:
+    """The options, and of every setting that the command does not accept that it is not given."""
+    return argparse.Namespace(**{**vars(parse([])), **vars(options)})
 
 
 def reject_with_study(flags: argparse.Namespace) -> None:

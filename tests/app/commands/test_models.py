@@ -9,9 +9,9 @@ import pytest
 from app.cases.errors import PlanError
 from app.commands.measuring import with_models
 from app.commands.parsers import parse
-from app.commands.settings import with_all_settings
 from app.commands.table import BY_NAME
 from app.machine.installed_runtimes import available_names, clock_of, runtime
+from app.plan.command_line import with_all_settings
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.plan_files import load_suite

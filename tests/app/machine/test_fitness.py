@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
-
-import pytest
 
 from app.machine.readiness import (
     Busy,
     Judged,
-    Process,
-    busy_between,
     judge,
     judge_boost,
     judge_governor,
@@ -22,7 +20,6 @@ from app.machine.readiness import (
     judge_timer_slack,
     judge_virtual,
     look,
-    read_activity,
 )
 
 CPU = "sys/devices/system/cpu"
@@ -121,15 +118,16 @@ def test_a_virtual_machine_says_what_its_hypervisor_took(tmp_path: Path) -> None
     assert finding.verdict == "warn"
     assert "its hypervisor took 8.0% just now" in finding.found
     xen = machine(tmp_path / "xen", {"proc/cpuinfo": "", "sys/hypervisor/type": "xen\n"})
-    assert judge_virtual(xen, None).verdict == "warn"
+    assert judge_virtual(xen, QUIET).verdict == "warn"
 
 
 def test_what_a_machine_does_not_tell_is_not_called_fine(tmp_path: Path) -> None:
-    assert {finding.verdict for finding in judge(tmp_path, (0,), None)} == {"unknown"}
+    findings = judge(tmp_path, (0,), QUIET)
+    assert {finding.verdict for finding in findings if finding.what != "other load"} == {"unknown"}
 
 
 def test_the_busiest_are_named(tmp_path: Path) -> None:
-    processes = ((Process(7, "cc1plus", 0), 0.98), (Process(9, "firefox", 0), 0.2))
+    processes = (("cc1plus", 7, 0.98), ("firefox", 9, 0.2))
     finding = judge_load(Busy(1.3, 0.0, processes))
     assert finding.found == "1.3 cores are busy: cc1plus (7) 98%, firefox (9) 20%"
     assert judge_load(Busy(1.3, 0.0, ())).found.endswith("no process that is visible from here")
@@ -141,42 +139,13 @@ def test_a_power_saving_mode_shows_in_the_timers(tmp_path: Path) -> None:
     assert (finding.verdict, finding.found) == ("warn", "a sleeper is woken up to 40000 us late")
 
 
-def stat_of(user: int, idle: int, steal: int) -> str:
-    return f"cpu  {user} 0 0 {idle} 0 0 0 {steal} 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\n"
-
-
-def test_what_is_between_two_readings_is_told_in_cores(tmp_path: Path) -> None:
-    """Four cores for one second: one is kept busy, a half is stolen."""
-    line = "{} ({}) R 1 1 1 0 -1 4194304 0 0 0 0 {} {} 0 0 20 0 1 0 100 0 0\n"
-    first_root = machine(
-        tmp_path / "before",
-        {
-            "proc/stat": stat_of(1000, 5000, 100),
-            "proc/77/stat": line.format(77, "tmux: (x) y", 10, 5),
-            "proc/80/stat": line.format(80, "cc1", 500, 0),
-        },
-    )
-    last_root = machine(
-        tmp_path / "after",
-        {
-            "proc/stat": stat_of(1100, 5250, 150),
-            "proc/77/stat": line.format(77, "tmux: (x) y", 20, 15),
-            "proc/80/stat": line.format(80, "cc1", 575, 0),
-            "proc/81/stat": line.format(81, "new", 90, 0),
-        },
-    )
-    first, last = read_activity(first_root), read_activity(last_root)
-    assert first is not None and last is not None
-    busy = busy_between(first, last, cores=4, own_pid=1)
-    assert busy.cores == pytest.approx(1.0)
-    assert busy.stolen_share == pytest.approx(0.125)
-    assert [process.name for process, _ in busy.processes] == ["cc1", "tmux: (x) y"]
-    assert [share for _, share in busy.processes] == pytest.approx([0.75, 0.2])
-    assert not any(p.pid == 80 for p, _ in busy_between(first, last, 4, own_pid=80).processes)
-
-
-@pytest.mark.skipif(not Path("/proc/stat").exists(), reason="this system has no /proc")
-def test_this_machine_is_read() -> None:
-    busy = look(Path("/"), 0.2)
-    assert busy is not None
-    assert -0.1 <= busy.cores <= (os.cpu_count() or 1) + 0.1
+def test_who_keeps_this_machine_busy_is_told_in_cores() -> None:
+    code = "import os\nwhile os.getppid() > 1: pass"
+    with subprocess.Popen([sys.executable, "-c", code]) as spinning:
+        busy = look(0.5)
+        spinning.kill()
+    shares = {pid: cores for _, pid, cores in busy.processes}
+    assert 0.1 < shares[spinning.pid] < 1.1
+    assert os.getpid() not in shares
+    assert 0.0 < busy.cores <= (os.cpu_count() or 1) + 0.1
+    assert list(shares.values()) == sorted(shares.values(), reverse=True)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from app.cases.errors import PlanError
 from app.plan.command import command_line
-from app.plan.command_line import add_arguments, explicit_settings, parse
+from app.plan.command_line import add_settings, explicit_settings, parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan, plan_of_file
@@ -155,7 +155,7 @@ def test_each_setting_survives_its_flag_every_spelling_a_field_and_a_file(row: S
     words = list(flag_words(row.flag, row.form, value))
     for command in row.commands:
         parser = argparse.ArgumentParser()
-        add_arguments(parser, command)
+        add_settings(parser, command)
         values = explicit_settings(parser.parse_args(words), row.scope)
         assert parse_plan(_make_plan(row, row.key, values[row.key]), "test") == plan
     if not isinstance(row.form, Switch):
@@ -188,8 +188,8 @@ def test_every_flag_belongs_to_one_setting() -> None:
 
 def test_a_brief_help_has_the_common_settings_alone() -> None:
     brief, whole = argparse.ArgumentParser(), argparse.ArgumentParser()
-    add_arguments(brief, "run", brief=True)
-    add_arguments(whole, "run")
+    add_settings(brief, "run", brief=True)
+    add_settings(whole, "run")
     common = [row.flag for row in SETTINGS if row.common and "run" in row.commands]
     assert 12 <= len(common) <= 18
     assert all(flag in brief.format_help() for flag in common)
