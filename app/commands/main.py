@@ -83,7 +83,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     options = parse(command, words)
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
-    code: int = install_layout.load(f"app.{command.module}:run_{name}")(options)
+    code: int = install_layout.load(f"{command.module}:run_{name}")(options)
     return code
 
 

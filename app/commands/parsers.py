@@ -53,7 +53,7 @@ def parser_of(command: Command) -> argparse.ArgumentParser:
     )
     parser._positionals.title = "arguments"
     parser._optionals.title = "options"
-    install_layout.load(f"app.{command.module}:add_{command.name}")(parser)
+    install_layout.load(f"{command.module}:add_{command.name}")(parser)
     _add_common(parser)
     positional = (_usage(action) for action in parser._actions if not action.option_strings)
     parser.usage = " ".join([parser.prog, *positional, "[OPTION…]"])

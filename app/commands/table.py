@@ -21,13 +21,22 @@ EXAMPLES = (
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`module` is below `app`."""
+    """`own_module` is the name of one that is not the group's."""
 
     name: str
     group: str
     summary: str
-    module: str
     examples: tuple[str, ...] = ()
+    own_module: str = ""
+
+    @property
+    def module(self) -> str:
+        """The module with its options and its work."""
+        return f"app.commands.{self.own_module or _MODULES.get(self.group, self.name)}"
+
+
+_MODULES = {"measure": "measuring", "results": "results", "machine": "machine"}
+"""Of a group; any other command has one of its name."""
 
 
 COMMANDS = (
@@ -35,7 +44,6 @@ COMMANDS = (
         "run",
         "measure",
         "measure models, a suite or a plan",
-        "commands.measuring",
         (
             "graphlap run net.onnx",
             "graphlap run nets/ --runtimes ort-cpu,openvino-cpu --batch 1,8 --out runs/nets",
@@ -47,49 +55,42 @@ COMMANDS = (
         "check",
         "measure",
         "compile each case without running it: does it run there?",
-        "commands.measuring",
         ('graphlap check "nets/*.onnx" --runtimes all',),
     ),
     Command(
         "slo",
         "measure",
         "search for the highest request rate that meets a latency target",
-        "commands.measuring",
         ("graphlap slo net.onnx --target p99=5ms",),
     ),
     Command(
         "tune",
         "measure",
         "search runtimes and their options for the best figure",
-        "commands.measuring",
         ("graphlap tune net.onnx --goal throughput --max-error 2% --budget 15m",),
     ),
     Command(
         "noise",
         "measure",
         "compare each case with itself: which changes would be detected here?",
-        "commands.measuring",
         ("graphlap noise mlp --runtimes ort-cpu -n 20",),
     ),
     Command(
         "study",
         "measure",
         "repeat a published study and write a page with its tables",
-        "commands.measuring",
         ("graphlap study vollo --budget 15m", "graphlap study vollo runs/vollo"),
     ),
     Command(
         "resume",
         "measure",
         "measure what a run folder still lacks",
-        "commands.measuring",
         ("graphlap resume runs/nets",),
     ),
     Command(
         "show",
         "results",
         "print the results of a run, or of several as one",
-        "commands.results",
         (
             "graphlap show runs/nets --verbose",
             "graphlap show runs/nets -f csv",
@@ -100,7 +101,6 @@ COMMANDS = (
         "compare",
         "results",
         "compare two runs, case by case",
-        "commands.results",
         (
             "graphlap compare runs/before runs/after --fail-on slower",
             "graphlap compare runs/before runs/after -f json | jq .counts",
@@ -110,21 +110,18 @@ COMMANDS = (
         "history",
         "results",
         "find the changes of each case over many runs",
-        "commands.results",
         ("graphlap history runs --plot history.svg --fail-on slower",),
     ),
     Command(
         "report",
         "results",
         "write one HTML page of a run, of several as one, or of two compared",
-        "commands.results",
         ("graphlap report runs/nets -o nets.html",),
     ),
     Command(
         "export",
         "results",
         "write runs in the formats of other programs",
-        "commands.results",
         (
             "graphlap export runs/nets -f markdown,trace",
             "graphlap export board/nets server/nets -f csv -o both",
@@ -134,77 +131,68 @@ COMMANDS = (
         "import",
         "results",
         "make a run folder of the result files of other benchmarks",
-        "commands.results",
         ("graphlap import times.json resnet=trt.json --out runs/theirs",),
     ),
     Command(
         "verify",
         "results",
         "report what is damaged in a run folder",
-        "commands.results",
         ("graphlap verify runs/nets",),
     ),
     Command(
         "models",
         "machine",
         "list the models and suites of the catalogue",
-        "commands.machine",
         ("graphlap models --suite layers", "graphlap models -f csv"),
     ),
     Command(
         "runtimes",
         "machine",
         "list the runtimes and whether they can be used here",
-        "commands.machine",
         ("graphlap runtimes", "graphlap runtimes ort-cpu -f json"),
     ),
     Command(
         "doctor",
         "machine",
         "examine this machine: what is ready, missing or unreliable",
-        "commands.machine",
         ("graphlap doctor", "graphlap doctor --cluster ssh:board1,board2"),
     ),
     Command(
         "cache",
         "machine",
         "show, empty or limit the cache of exports and engines",
-        "commands.cache",
         ("graphlap cache info", "graphlap cache clear", "graphlap cache info --limit 8GiB"),
+        "cache",
     ),
     Command(
         "card",
         "machine",
         "what a model would need of a simulated card: search",
-        "commands.card",
         ("graphlap card search net.onnx --p99 2us",),
+        "card",
     ),
     Command(
         "worker",
         "machine",
         "serve as a host of a cluster",
-        "commands.machine",
         ("graphlap worker tls://scheduler:8786", "graphlap worker --stdio --cores 0-7"),
     ),
     Command(
         "open",
         "program",
         "open the window",
-        "commands.open",
         ("graphlap open", "graphlap open runs/nets", "graphlap open net.onnx"),
     ),
     Command(
         "completion",
         "program",
         "print a completion script for a shell",
-        "commands.completion",
         ("graphlap completion bash > ~/.local/share/bash-completion/completions/graphlap",),
     ),
     Command(
         "help",
         "program",
         "list the commands, or print a help page",
-        "commands.help",
         ("graphlap help", "graphlap help scenarios", "graphlap help run"),
     ),
 )

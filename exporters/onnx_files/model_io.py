@@ -59,58 +59,47 @@ def check_whole(path: Path) -> None:
         ) from error
 
 
-def fields(file: BinaryIO, end: int) -> Iterator[tuple[int, int]]:
-    """The fields from where the file stands up to `end`: each one's number and its length.
+def fields(file: BinaryIO, begin: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+    """The fields between two places: number, and where each begins, its content begins, and ends.
 
-    The file stands at the field's content when it is given, and may be moved by who takes it.
-    EOFError for bytes that are no message.
+    EOFError for bytes that are cut short, ValueError for such that are no message.
     """
-    while file.tell() < end:
-        field, kind = divmod(_varint(file), 8)
-        begin = file.tell()
+    while begin < end:
+        file.seek(begin)
+        number, kind = divmod(_varint(file), 8)
+        content = file.tell()
         if kind == _VARINT:
             _varint(file)
-            length = file.tell() - begin
+            field_end = file.tell()
         elif kind in (_FIXED64, _FIXED32, _BYTES):
             length = {_FIXED64: 8, _FIXED32: 4}.get(kind) or _varint(file)
-            begin = file.tell()
+            content = file.tell() if kind == _BYTES else content
+            field_end = content + length
         else:
-            raise EOFError
-        if begin + length > end:
-            raise EOFError
-        file.seek(begin)
-        yield field, length
-        file.seek(begin + length)
+            raise ValueError(kind)
+        yield number, begin, content, field_end
+        begin = field_end
+    if begin > end:
+        raise EOFError
 
 
 def _walk(file: BinaryIO, size: int, name: str) -> None:
     no_onnx = ExportError(f"{name} is not an ONNX file", "give a model saved by onnx.save")
-    has_graph = False
-    while file.tell() < size:
-        try:
-            field, kind = divmod(_varint(file), 8)
-            if not 1 <= field <= _LAST_FIELD or kind not in (_VARINT, _FIXED64, _BYTES, _FIXED32):
+    has_graph, needed = False, size + 1
+    try:
+        for number, _, _, end in fields(file, 0, size):
+            if not 1 <= number <= _LAST_FIELD:
                 raise no_onnx
-            if kind == _VARINT:
-                _varint(file)
-                continue
-            length = {_FIXED64: 8, _FIXED32: 4}.get(kind) or _varint(file)
-        except EOFError:
-            raise no_onnx if not has_graph else _truncation_error(name, size, size + 1) from None
-        end = file.tell() + length
-        if field == _GRAPH_FIELD:
-            has_graph = True
-        if end > size:
-            raise _truncation_error(name, size, end) if has_graph else no_onnx
-        file.seek(end)
+            has_graph, needed = has_graph or number == _GRAPH_FIELD, max(end, size + 1)
+    except ValueError:
+        raise no_onnx from None
+    except EOFError:
+        if has_graph:
+            raise ExportError(
+                f"{name} is truncated: it has {size} bytes of at least {needed}", "copy it again"
+            ) from None
     if not has_graph:
         raise no_onnx
-
-
-def _truncation_error(name: str, size: int, needed: int) -> ExportError:
-    return ExportError(
-        f"{name} is truncated: it has {size} bytes of at least {needed}", "copy it again"
-    )
 
 
 def _varint(file: BinaryIO) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import BinaryIO
@@ -20,7 +20,6 @@ from onnx import (
     GraphProto,
     ModelProto,
     NodeProto,
-    TensorProto,
     ValueInfoProto,
     helper,
     numpy_helper,
@@ -45,104 +44,70 @@ from exporters.onnx_files.model_io import (
 )
 from exporters.types import ExportError, GraphlapError, TensorSpec, is_engine_format
 
-# Field numbers of onnx.proto: ModelProto, GraphProto, TensorProto.
+# Field numbers of onnx.proto: ModelProto, GraphProto, SparseTensorProto, TensorProto.
 _IR_VERSION, _GRAPH, _OPSET_IMPORT, _FUNCTIONS = 1, 7, 8, 25
-_NODE, _GRAPH_NAME, _INITIALIZER, _INPUT, _OUTPUT, _VALUE_INFO = 1, 2, 5, 11, 12, 13
-_CONTENTS = {4, 5, 6, 7, 9, 10, 11}
-"""The fields of a tensor that hold its values."""
+_NODE, _GRAPH_NAME, _INPUT, _OUTPUT, _VALUE_INFO = 1, 2, 11, 12, 13
+_INITIALIZER, _SPARSE_INITIALIZER = 5, 15
+_VALUES = 1
+_TENSOR, _TENSOR_FACTS = range(1, 64), (1, 2, 8)
+"""All of a tensor, and its sizes, type and name."""
 _WHOLE_TENSOR_BYTES = 16 << 10
 """Constants up to this size keep their values."""
 _LARGEST_BYTES = 256 << 20
 """Of a skeleton; a graph with more text than this is refused."""
 
 
-def read_skeleton(path: Path) -> ModelProto:
-    """The graph without the values of its large constants; ExportError if it is damaged."""
+def read_skeleton(path: Path, inputs_only: bool = False) -> ModelProto:
+    """The graph without the values of its large constants; with `inputs_only` no more than its
+    inputs and the names of all constants. ExportError if it is damaged."""
     check_whole(path)
     try:
         with path.open("rb") as file:
-            return ModelProto.FromString(_model(file, path.stat().st_size))
-    except (EOFError, DecodeError, UnicodeDecodeError):
+            return _skeleton(file, path.stat().st_size, inputs_only)
+    except (EOFError, DecodeError, ValueError):
         raise ExportError(f"{path.name} is not a readable ONNX file", "export it again") from None
 
 
-def _model(file: BinaryIO, size: int) -> bytes:
-    model = bytearray()
-    for field, length in fields(file, size):
-        if field == _GRAPH:
-            model += _field(field, _graph(file, length))
-        elif field == _IR_VERSION:
-            model += bytes([field << 3]) + _read(file, length)
-        elif field in (_OPSET_IMPORT, _FUNCTIONS):
-            model += _field(field, _read(file, length))
-        _refuse_oversized(model)
-    return bytes(model)
+def _skeleton(file: BinaryIO, size: int, inputs_only: bool) -> ModelProto:
+    parts = (_INPUT, *(() if inputs_only else (_NODE, _GRAPH_NAME, _OUTPUT, _VALUE_INFO)))
+    whole_bytes = 0 if inputs_only else _WHOLE_TENSOR_BYTES
+    model = ModelProto.FromString(_kept(file, 0, size, (_IR_VERSION, _OPSET_IMPORT, _FUNCTIONS)))
+    left_bytes = _LARGEST_BYTES
+    for number, _, begin, end in fields(file, 0, size):
+        if number != _GRAPH:
+            continue
+        model.graph.MergeFromString(_kept(file, begin, end, parts))
+        for tensor_begin, tensor_end in _constants(file, begin, end, inputs_only):
+            is_whole = tensor_end - tensor_begin <= whole_bytes
+            tensor = _kept(file, tensor_begin, tensor_end, _TENSOR if is_whole else _TENSOR_FACTS)
+            left_bytes -= len(tensor)
+            if left_bytes < 0:
+                raise EOFError
+            model.graph.initializer.add().MergeFromString(tensor)
+    return model
 
 
-def _graph(file: BinaryIO, size: int) -> bytes:
-    graph = bytearray()
-    for field, length in fields(file, file.tell() + size):
-        if field in (_NODE, _GRAPH_NAME, _INPUT, _OUTPUT, _VALUE_INFO):
-            graph += _field(field, _read(file, length))
-        elif field == _INITIALIZER:
-            graph += _field(field, _tensor(file, length))
-        _refuse_oversized(graph)
-    return bytes(graph)
+def _constants(file: BinaryIO, begin: int, end: int, has_sparse: bool) -> Iterator[tuple[int, int]]:
+    """Where the tensors of a graph's constants lie, those of sparse ones without their indices."""
+    for number, _, content, field_end in fields(file, begin, end):
+        if number == _INITIALIZER:
+            yield content, field_end
+        elif number == _SPARSE_INITIALIZER and has_sparse:
+            for part, _, values, values_end in fields(file, content, field_end):
+                if part == _VALUES:
+                    yield values, values_end
 
 
-def _tensor(file: BinaryIO, size: int) -> bytes:
-    if size <= _WHOLE_TENSOR_BYTES:
-        return _read(file, size)
-    dims: list[int] = []
-    tensor = TensorProto()
-    for field, length in fields(file, file.tell() + size):
-        if field not in _CONTENTS and length <= _WHOLE_TENSOR_BYTES:
-            content = _read(file, length)
-            if field == 1:
-                dims += _integers(content)
-            elif field == 2:
-                (tensor.data_type,) = _integers(content)
-            elif field == 8:
-                tensor.name = content.decode("utf-8")
-    tensor.dims.extend(dims)
-    return tensor.SerializeToString()
-
-
-def _integers(content: bytes) -> list[int]:
-    """Base-128 integers, one after the other."""
-    numbers, number, shift = [], 0, 0
-    for byte in content:
-        number |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            numbers.append(number)
-            number = shift = 0
-    return numbers
-
-
-def _field(number: int, content: bytes) -> bytes:
-    """A field of type bytes as protobuf writes it."""
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
-
-
-def _varint(number: int) -> bytes:
-    groups = bytearray()
-    while number >= 0x80:
-        groups.append(number & 0x7F | 0x80)
-        number >>= 7
-    groups.append(number)
-    return bytes(groups)
-
-
-def _read(file: BinaryIO, length: int) -> bytes:
-    if length > _LARGEST_BYTES:
-        raise EOFError
-    return file.read(length)
-
-
-def _refuse_oversized(content: bytearray) -> None:
-    if len(content) > _LARGEST_BYTES:
-        raise EOFError
+def _kept(file: BinaryIO, begin: int, end: int, numbers: Container[int]) -> bytes:
+    """The fields of these numbers, as they stand in the file."""
+    kept = bytearray()
+    for number, field_begin, _, field_end in fields(file, begin, end):
+        if number in numbers:
+            if len(kept) + field_end - field_begin > _LARGEST_BYTES:
+                raise EOFError
+            file.seek(field_begin)
+            kept += file.read(field_end - field_begin)
+    return bytes(kept)
 
 
 BATCH, SEQUENCE, IMAGE_SIDE = 1, 128, 224
@@ -396,15 +361,6 @@ def _candidates(model: ModelProto) -> list[int]:
     return list(dict.fromkeys((*likely[:_MOST_CANDIDATES], *powers)))
 
 
-# Field numbers of onnx.proto: ModelProto, GraphProto, SparseTensorProto, TensorProto.
-_OUTLINE_GRAPH = 7
-_OUTLINE_INITIALIZER, _OUTLINE_INPUT, _SPARSE_INITIALIZER = 5, 11, 15
-_VALUES = 1
-_NAME = 8
-
-_LARGEST_INPUT_BYTES = 2**20
-
-
 def outline(request: OutlineRequest) -> Outline:
     """ExportError for a damaged file, for nodes that no part lies between and, looked at closely,
     for missing weights; NotBenchmarkable for inputs that no array can hold.
@@ -440,42 +396,10 @@ def outline(request: OutlineRequest) -> Outline:
 
 
 def _inputs(path: Path) -> Sequence[ValueInfoProto]:
-    check_whole(path)
-    try:
-        with path.open("rb") as file:
-            parts = list(_graph_parts(file, path.stat().st_size))
-            graph_inputs = [ValueInfoProto.FromString(content) for content, _ in parts if content]
-    except (EOFError, DecodeError, UnicodeDecodeError):
-        raise ExportError(f"{path.name} is not a readable ONNX file", "export it again") from None
+    graph = read_skeleton(path, inputs_only=True).graph
     # Before IR 4 every initializer is also listed as an input; a constant is none.
-    constants = {name for _, name in parts if name}
-    return [value for value in graph_inputs if value.name not in constants]
-
-
-def _graph_parts(file: BinaryIO, size: int) -> Iterator[tuple[bytes, str]]:
-    """The content of each input, and the name of each constant, the other of the two empty."""
-    for graph, graph_bytes in fields(file, size):
-        if graph != _OUTLINE_GRAPH:
-            continue
-        for field, length in fields(file, file.tell() + graph_bytes):
-            if field == _OUTLINE_INPUT:
-                if length > _LARGEST_INPUT_BYTES:
-                    raise EOFError
-                yield file.read(length), ""
-            elif field == _OUTLINE_INITIALIZER:
-                yield b"", _tensor_name(file, length)
-            elif field == _SPARSE_INITIALIZER:
-                for values, values_bytes in fields(file, file.tell() + length):
-                    if values == _VALUES:
-                        yield b"", _tensor_name(file, values_bytes)
-
-
-def _tensor_name(file: BinaryIO, size: int) -> str:
-    name = ""
-    for field, length in fields(file, file.tell() + size):
-        if field == _NAME:
-            name = file.read(min(length, _LARGEST_INPUT_BYTES)).decode("utf-8")
-    return name
+    constants = {tensor.name for tensor in graph.initializer}
+    return [value for value in graph.input if value.name not in constants]
 
 
 def answer(line: str) -> OutlineReply:

@@ -63,7 +63,7 @@ def test_help_and_lists_import_no_engine_and_no_qt(words: list[str]) -> None:
     assert result.stdout
     assert not modules & ENGINES
     assert "shtab" not in modules or words[0] == "completion"
-    command_modules = {f"app.commands.{command.module.rpartition('.')[2]}" for command in COMMANDS}
+    command_modules = {command.module for command in COMMANDS}
     if words[0] in ("-h", "--version", "models"):
         assert len(modules & command_modules) <= 2, "a command imports its own module"
 
