@@ -1,62 +1,73 @@
 """Hosts that are workers of a Dask scheduler: `--cluster tls://scheduler:8786`.
 
 Each share is a task for one worker, which Dask places and watches. The task's process and this one
-exchange what they have to say by `Client.run`.
+exchange what they have to say by queues of Dask's.
 """
 
 from __future__ import annotations
 
 import logging
-import time
 import uuid
 from collections import deque
 from contextlib import suppress
+from functools import partial
+from importlib import import_module
 from operator import methodcaller
 from threading import Thread
 from typing import Any
 
 import dask
-from distributed import Client, get_worker
+from distributed import Client
 from toolz import compose
 
 from app.machine.child import Bell
 from app.remote.fleet import worker as there
 from app.remote.fleet.scheduler import (
     CLIENT,
-    KEY,
     RESOURCE,
+    check_security,
     checked_address,
     refuse_others,
-    security_of,
 )
 from app.remote.link import HostError, Link
 
 REACH_S = 10.0
-_LOOK_S = 0.1
-_MOST_WAITING = 32
-"""Messages that wait to be passed on: beyond, who sends waits."""
 
 
 class FleetCarrier:
     """HostError where no scheduler answers at the address, or no worker measures there."""
 
     def __init__(self, address: str, insecure: bool = False) -> None:
-        self._address = checked_address(address, insecure)
-        security = security_of("client", self._address, {})
+        address = checked_address(address, insecure)
+        check_security("client", address)
         # Its own sentences are for those who run tasks; a run has ours.
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         dask.config.set(CLIENT)
         try:
-            self._client = Client(
-                self._address, security=security, timeout=REACH_S, set_as_default=False
-            )
+            self._client = Client(address, timeout=REACH_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise HostError(
-                f"the scheduler {self._address} does not answer ({error})",
+                f"the scheduler {address} does not answer ({error})",
                 "start one there (docs/cluster.md): dask scheduler",
             ) from None
-        self._workers = self._measuring_workers()
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        able = {where: entry for where, entry in workers.items() if RESOURCE in entry["resources"]}
+        self._workers = {str(entry["name"]): where for where, entry in able.items()}
+        try:
+            if not able:
+                others = f"; {len(workers)} do other things" if workers else ""
+                raise HostError(
+                    f"the scheduler {address} has no worker that measures{others}",
+                    f"start one there: graphlap worker {address}",
+                )
+            versions: Any = self._client.get_versions()
+            for name, where in self._workers.items():
+                theirs = versions["workers"][where]["packages"]
+                refuse_others(name, theirs, versions["client"]["packages"])
+        except HostError:
+            self.close()
+            raise
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,55 +82,37 @@ class FleetCarrier:
         with suppress(OSError, TimeoutError):
             self._client.close()
 
-    def _measuring_workers(self) -> dict[str, str]:
-        """Their addresses by name; two of a name are told apart by their ports."""
-        workers = self._client.scheduler_info(n_workers=-1)["workers"]
-        entries = {where: entry[KEY] for where, entry in workers.items() if KEY in entry}
-        if not entries:
-            others = f"; {len(workers)} do other things" if workers else ""
-            self.close()
-            raise HostError(
-                f"the scheduler {self._address} has no worker that measures{others}",
-                f"start one there: graphlap worker {self._address}",
-            )
-        for entry in entries.values():
-            refuse_others(str(entry["name"]), entry)
-        names = [str(entry["name"]) for entry in entries.values()]
-        return {
-            name if names.count(name) == 1 else f"{name}@{where.rpartition('/')[2]}": where
-            for name, where in zip(names, entries, strict=True)
-        }
-
 
 class _FarProcess:
     """A process on a worker, as a `Child` is here; `worker` is the address of one."""
 
     def __init__(self, client: Client, worker: str, bell: Bell, measures: bool) -> None:
-        self._client, self._worker, self._bell, self._measures = client, worker, bell, measures
-        self._id, self._end = uuid.uuid4().hex, ""
-        self._out: deque[str] = deque()
-        self._heard: deque[str] = deque()
-        self._task: Any = None
+        self._client, self._worker, self._bell = client, worker, bell
+        self._end, self._heard = "", deque[str]()
+        link = f"graphlap-{uuid.uuid4().hex}"
+        self._to, self._from = there.queues(link, client)
+        self._task = None
         if measures:
             # The scheduler unpickles this too: it is of packages that it has.
+            module = partial(import_module, there.__name__)
             self._task = client.submit(
-                compose(methodcaller("measure", self._id), get_worker),
-                key=f"graphlap-{self._id}",
+                compose(methodcaller("talk", link), module),
+                key=link,
                 workers=[worker],
                 allow_other_workers=False,
                 resources={RESOURCE: 1},
                 retries=0,
                 pure=False,
             )
-        Thread(target=self._exchange_all, daemon=True).start()
+        else:
+            client.run(there.talk_beside, link, workers=[worker], wait=False)
+        Thread(target=self._listen, daemon=True).start()
 
     def send(self, line: str) -> None:
-        while len(self._out) >= _MOST_WAITING and not self._end:
-            time.sleep(_LOOK_S)
-        self._out.append(line)
+        there.put(self._to, line, lambda: not self._end)
 
     def lines(self) -> list[str]:
-        return _taken(self._heard)
+        return [self._heard.popleft() for _ in range(len(self._heard))]
 
     def ended(self) -> bool:
         return bool(self._end)
@@ -130,28 +123,27 @@ class _FarProcess:
     def close(self) -> None:
         self._end = self._end or "it was let go"
         with suppress(Exception):  # it, or the way to it, may be gone already
-            self._client.run(there.close, self._id, workers=[self._worker], wait=False)
+            self._to.put(None, timeout=there.LOOK_S)
         if self._task is not None:
             self._task.release()  # a result that is kept would be computed again
 
-    def _exchange_all(self) -> None:
+    def _listen(self) -> None:
         try:
             while not self._end:
-                out = _taken(self._out)
-                answers = self._client.run(
-                    there.exchange, self._id, out, self._measures, workers=[self._worker]
-                )
-                heard, end = answers[self._worker]
-                self._heard += heard
-                self._end = self._end or end
+                try:
+                    lines, end = self._from.get(timeout=there.LOOK_S)
+                    self._heard += lines
+                    self._end = self._end or end
+                except TimeoutError:
+                    self._end = self._end or self._loss()
                 self._bell.ring()
-                if not heard:
-                    time.sleep(_LOOK_S)
-        except Exception as error:  # whatever Dask raises where a worker or the way to it is gone
-            self._end = f"the loss of its worker ({type(error).__name__}: {error!s:.200})"
+        except Exception as error:  # whatever Dask raises where the way to it is gone
+            self._end = f"the loss of its scheduler ({type(error).__name__}: {error!s:.200})"
         self._bell.ring()
 
-
-def _taken(lines: deque[str]) -> list[str]:
-    """What is there now; another thread may be adding to it."""
-    return [lines.popleft() for _ in range(len(lines))]
+    def _loss(self) -> str:
+        """Why nothing more can come; "" while it can."""
+        if self._task is not None and self._task.status == "error":
+            return f"its task, which failed ({self._task.exception()!r:.200})"
+        is_there = self._worker in self._client.scheduler_info(n_workers=-1)["workers"]
+        return "" if is_there else "the loss of its worker"

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import ipaddress
-import platform
 from collections.abc import Mapping
-from importlib import metadata
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 from distributed.security import Security
 
-from app.machine.environment import graphlap_version
 from app.remote.link import HostError
 
 PORT = 8786
 """Dask's own."""
 RESOURCE = "measure"
 """Each worker has one of it, each share needs one: whoever else sends tasks waits for it too."""
-KEY = "graphlap"
-"""Under which a worker tells the scheduler that it measures, and with what."""
 _HOW = "see docs/cluster.md for how to make one"
-_QUIET = {
+CLIENT = {
+    "distributed.client.scheduler-info-interval": "1h",
     "distributed.admin.tick.interval": "2s",  # else it wakes 50 times a second
     "distributed.admin.tick.limit": "60s",  # else it takes a rare check for a hanging loop
     "distributed.admin.tick.cycle": "60s",
@@ -31,17 +27,13 @@ _QUIET = {
     "distributed.admin.system-monitor.gil.enabled": False,
 }
 WORKER = {
-    **_QUIET,
+    **CLIENT,
     "distributed.diagnostics.nvml": False,  # else it queries the measured GPU
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,  # else it takes no task while it is large
     "distributed.worker.memory.terminate": False,  # a measuring process has its own limit
     "distributed.worker.http.routes": [],
-}
-CLIENT = {
-    "distributed.worker.profile.enabled": False,
-    "distributed.client.scheduler-info-interval": "1h",
 }
 
 
@@ -76,15 +68,11 @@ def is_here(host: str) -> bool:
         return host == "localhost"
 
 
-def security_of(
-    role: Literal["client", "worker"], address: str, given: Mapping[str, str | None]
-) -> Security:
-    """What Dask takes. `given` are some of its own arguments, which win over its configuration.
-    HostError for a file that is missing or is no certificate."""
+def check_security(role: Literal["client", "worker"], address: str) -> None:
+    """HostError for a certificate that Dask's configuration lacks, or that is none."""
     if address.startswith("tcp:"):
-        return Security(require_encryption=False)
-    own = {name: file for name, file in given.items() if file}
-    security = Security(require_encryption=True, **own)
+        return
+    security = Security(require_encryption=True)
     files = security.get_tls_config_for_role(role)
     if not (files["ca_file"] and files["cert"]):
         setting = "ca-file" if not files["ca_file"] else f"{role}.cert"
@@ -98,25 +86,15 @@ def security_of(
     except OSError as error:
         names = ", ".join(str(file) for file in files.values() if file)
         raise HostError(f"{names} can't be used as certificates ({error})", _HOW) from None
-    return security
 
 
-def versions() -> dict[str, Any]:
-    """This end's. Dask pickles what it sends, so that its own release and Python's must be the same
-    (dask/distributed#7017, #6113); Graphlap's must be, or a row would be of another program."""
-    return {
-        "Graphlap": graphlap_version(),
-        "Python": ".".join(platform.python_version_tuple()[:2]),
-        "distributed": metadata.version("distributed"),
-    }
-
-
-def refuse_others(name: str, theirs: Mapping[str, Any]) -> None:
-    """HostError where the worker of this name differs in a version that matters."""
-    for package, version in versions().items():
-        if theirs.get(package) != version:
+def refuse_others(name: str, theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
+    """HostError where a worker has another Python or distributed than this machine: Dask pickles
+    what it sends (dask/distributed#7017, #6113)."""
+    for package, parts in (("python", 2), ("distributed", None)):
+        here, there = (".".join(end[package].split(".")[:parts]) for end in (ours, theirs))
+        if here != there:
             raise HostError(
-                f"the worker {name} has {package} {theirs.get(package, 'unknown')}, and this "
-                f"machine has {version}",
+                f"the worker {name} has {package} {there}, and this machine has {here}",
                 "install the same there",
             )

@@ -1,163 +1,118 @@
-"""`graphlap worker tls://HOST:8786`: a Dask worker, whose shares have processes of their own."""
+"""What a Dask worker does for a link: have a host's process and pass on what both ends say.
+
+Any worker with Graphlap and one `measure` can; `graphlap worker tls://HOST:8786` starts one that
+keeps itself quiet.
+"""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
-import signal
 import socket
-import sys
-import time
+from collections.abc import Callable
+from contextlib import closing
+from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
 import dask
-from distributed import Worker
+from distributed import Client, Queue, get_client, get_worker
+from distributed.cli.dask_worker import main as dask_worker_command
 
-from app.machine.child import Child
-from app.remote.fleet.scheduler import (
-    KEY,
-    RESOURCE,
-    WORKER,
-    checked_address,
-    is_here,
-    security_of,
-    versions,
-)
+from app.machine.child import Bell, Child
+from app.remote.fleet.scheduler import RESOURCE, WORKER, check_security, checked_address, is_here
 from app.remote.link import HostError
 from exporters import install_layout
 
-_LOOK_S = 0.5
+LOOK_S = 1.0
+_MOST_WAITING = 32
+"""Messages that wait to be taken: beyond, who sends waits."""
+_host_arguments: tuple[str, ...] = ()
+"""Of the processes that measure."""
 
 
-class MeasureWorker(Worker):
-    """One thread, one `measure`, no nanny, no web page, nothing that ticks.
+def queues(link: str, client: Client) -> tuple[Queue, Queue]:
+    """What goes to the process of a link, and what comes from it: lists of lines, each with how the
+    process ended, "" while it has not."""
+    names = f"{link}-in", f"{link}-out"
+    return Queue(names[0], client, _MOST_WAITING), Queue(names[1], client, _MOST_WAITING)
 
-    `host_arguments` are those of the processes that measure. HostError under a nanny.
-    """
 
-    def __init__(self, *args: Any, host_arguments: tuple[str, ...] = (), **options: Any) -> None:
-        if options.get("nanny"):
-            raise HostError(
-                "a nanny limits each engine to one thread in its child's environment",
-                "start the worker without one: --no-nanny",
-            )
-        dask.config.set(WORKER)
-        fixed = {
-            "nthreads": 1,
-            "resources": {RESOURCE: 1},
-            "memory_limit": 0,
-            "dashboard": False,
-            "dashboard_address": "127.0.0.1:0",
-            "startup_information": {KEY: _described},
-        }
-        super().__init__(*args, **{**options, **fixed})
-        self.host_arguments = host_arguments
-        self.children: dict[str, Child] = {}
-        self.ended: set[str] = set()
-
-    def start_child(self, link: str) -> Child:
-        """The process of a link, which ends by itself where nobody speaks to it any more."""
-        command = install_layout.starter_command("app", "worker", "--stdio", *self.host_arguments)
-        self.children[link] = Child(command)
-        return self.children[link]
-
-    def measure(self, link: str) -> None:
-        """The task: the process of a link from its start to its end. It has the worker's one thread
-        until then, so that Dask sees it at work."""
+def put(queue: Queue, item: Any, is_wanted: Callable[[], bool]) -> None:
+    """Once there is room for it, unless it is wanted no more."""
+    while is_wanted():
         try:
-            child = None if link in self.ended else self.start_child(link)
-            while child is not None and not child.ended():
-                time.sleep(_LOOK_S)
-        finally:
-            self.ended.add(link)
-
-    async def close(self, *args: Any, **options: Any) -> Any:
-        """Processes end with their worker."""
-        for child in self.children.values():
-            child.kill()
-        return await super().close(*args, **options)
+            return queue.put(item, timeout=LOOK_S)
+        except TimeoutError:
+            continue
 
 
-async def exchange(
-    link: str, lines: list[str], measures: bool, dask_worker: Any
-) -> tuple[list[str], str]:
-    """Called on a worker: pass lines on to the process of a link, once its task has begun, and give
-    those that it has said, and how it ended."""
-    if not measures and link not in dask_worker.children:
-        dask_worker.start_child(link)
-    while (child := dask_worker.children.get(link)) is None:
-        if link in dask_worker.ended:
-            return [], "its task, which is over"
-        await asyncio.sleep(_LOOK_S)
+def talk(link: str, dask_worker: Any = None) -> None:
+    """The process of a link from its start to its end, or until whoever asked for it is gone.
 
-    def talk() -> tuple[list[str], str]:
-        for line in lines:
-            child.send(line)
-        is_over = child.ended()
-        return child.lines(), child.how_it_ended() if is_over else ""
+    As a task, of which `link` is the key, it has the worker's one thread until then.
+    """
+    worker = dask_worker or get_worker()
+    heard, said = queues(link, get_client(worker.scheduler.address))
 
-    return await asyncio.to_thread(talk)
+    def is_wanted() -> bool:
+        task = worker.state.tasks.get(link)
+        return task is None or task.state == "executing"
 
-
-async def close(link: str, dask_worker: Any) -> None:
-    """Called on a worker: end the process of a link, which may not have begun."""
-    dask_worker.ended.add(link)
-    child = dask_worker.children.pop(link, None)
-    if child is not None:
+    command = install_layout.starter_command("app", "worker", "--stdio", *_host_arguments)
+    with closing(Bell()) as bell, closing(Child(command, bell)) as child:
+        Thread(target=_pass_on, args=(heard, child), daemon=True).start()
+        while not child.ended() and is_wanted():
+            bell.wait(LOOK_S)
+            if lines := child.lines():
+                put(said, (lines, ""), is_wanted)
         child.kill()
+        if child.ended():
+            put(said, (child.lines(), child.how_it_ended()), is_wanted)
 
 
-def _described(worker: Worker) -> dict[str, Any]:
-    """What the scheduler tells of this worker to whoever asks."""
-    name = worker.name.strip() if isinstance(worker.name, str) else ""
-    is_own = name and not name.isdigit() and "://" not in name
-    return {**versions(), "name": name if is_own else socket.gethostname()}
+async def talk_beside(link: str, dask_worker: Any) -> None:
+    """The same without a task, so that a worker that measures answers."""
+    await asyncio.to_thread(talk, link, dask_worker)
+
+
+def _pass_on(heard: Queue, child: Child) -> None:
+    """What the other end says; nothing ends the process."""
+    while (line := heard.get()) is not None:
+        child.send(line)
+    child.kill()
 
 
 def main(options: argparse.Namespace, host_arguments: tuple[str, ...]) -> int:
-    """Measure until asked to end (0) or until the scheduler is gone (1).
+    """Measure until asked to end or until the scheduler is gone.
 
     HostError where the address is refused, no scheduler is there, or a certificate is wrong.
     """
+    global _host_arguments  # noqa: PLW0603
+    _host_arguments = host_arguments
     address = checked_address(options.address, options.insecure_cluster)
-    files = {
-        "tls_ca_file": options.tls_ca_file,
-        "tls_worker_cert": options.tls_cert,
-        "tls_worker_key": options.tls_key,
+    tls = "distributed.comm.tls"
+    given = {
+        f"{tls}.ca-file": options.tls_ca_file,
+        f"{tls}.worker.cert": options.tls_cert,
+        f"{tls}.worker.key": options.tls_key,
     }
-    security = security_of("worker", address, files)
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters we say ourselves
-    name = options.name or socket.gethostname()
+    dask.config.set({**WORKER, **{name: file for name, file in given.items() if file}})
+    check_security("worker", address)
+    # Queues are a client's, which has its certificate from here.
+    for part in ("cert", "key"):
+        dask.config.set({f"{tls}.client.{part}": dask.config.get(f"{tls}.worker.{part}")})
+    words = [address, "--name", options.name or socket.gethostname(), "--no-nanny"]
+    words += ["--nthreads", "1", "--resources", f"{RESOURCE}=1", "--memory-limit", "0"]
+    words += ["--no-dashboard", "--death-timeout", "10"]
+    if is_here(urlsplit(address).hostname or ""):  # else Dask would listen on all networks
+        words += ["--host", "127.0.0.1"]
     try:
-        return asyncio.run(_measure(address, security, name, host_arguments))
-    except (OSError, TimeoutError, RuntimeError, ValueError) as error:
+        dask_worker_command(words, standalone_mode=False)
+    except (SystemExit, OSError, RuntimeError, ValueError) as error:
+        why = "no answer" if isinstance(error, SystemExit) else error.__cause__ or error
         raise HostError(
-            f"the scheduler {address} does not take this worker ({error.__cause__ or error})",
+            f"the scheduler {address} does not take this worker ({why})",
             "see that it runs there, and that no worker of this --name is there already",
         ) from None
-
-
-async def _measure(address: str, security: Any, name: str, host_arguments: tuple[str, ...]) -> int:
-    worker = MeasureWorker(
-        address,
-        security=security,
-        name=name,
-        host_arguments=host_arguments,
-        # Dask would listen on all networks for a scheduler of this machine.
-        host="127.0.0.1" if is_here(urlsplit(address).hostname or "") else None,
-    )
-    stop_event = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop_event.set)
-    async with worker:
-        sys.stderr.write(f"graphlap: {name} measures for {address}\n")
-        finished = worker.finished()  # type: ignore[no-untyped-call]
-        ends = [asyncio.create_task(finished), asyncio.create_task(stop_event.wait())]
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        for task in ends:
-            task.cancel()
-    if not stop_event.is_set():
-        sys.stderr.write(f"graphlap: the scheduler {address} is gone: start this again\n")
-    return int(not stop_event.is_set())
+    return 0

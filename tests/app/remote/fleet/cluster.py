@@ -43,7 +43,7 @@ class Cluster:
         command = [sys.executable, *words, "--machine", name, *flags, *arguments]
         variables = {"GRAPHLAP_CACHE": str(self.folder / f"cache-{name}"), **(environ or {})}
         process = self.start(command, variables, name)
-        self.until_says(name, "measures for")
+        self.until_says(name, "Registered to:")
         return process
 
     def start(
