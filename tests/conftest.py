@@ -7,11 +7,13 @@ import os
 import random
 import signal
 from collections.abc import Generator, Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+# Of children too: to start its threads is a fifth of what a measuring process takes to start, and
+# they wait actively, so that on cores that others use a decomposition of a small matrix takes a
+# hundred times as long.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 from app.plan.configuration import NONE, VARIABLE
@@ -23,12 +25,7 @@ pytest_plugins = ("tests.draws",)
 def pytest_configure() -> None:
     """Signals mean what they mean to a user, also where `nohup` or a shell's background job
     has them ignored: our children would inherit that. So they would a developer's configuration,
-    which no test reads. And OpenBLAS, which reads the variable when it is loaded, has one thread in
-    the processes of the tests, and as many as ever in their children: its threads wait actively,
-    and on cores that others use a decomposition of a small matrix takes a hundred times as long."""
-    for module in ("numpy", "scipy.linalg"):
-        import_module(module)
-    del os.environ["OPENBLAS_NUM_THREADS"]
+    which no test reads."""
     os.environ[VARIABLE] = NONE
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
