@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 
 import numpy as np
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.narrow_types import NARROW_TYPES
-from exporters.types import TEXT, ExportError, Precision, Reference, StatePair, TensorSpec
+from exporters.types import TEXT, ExportError, Precision, Reference, StatePair, TensorSpec, nearest
 
 Arrays = Mapping[str, np.ndarray]
 NO_EXAMPLES: Arrays = {}
@@ -227,12 +226,7 @@ def _refuse_unknown(
 ) -> None:
     for name in names:
         if name not in known_names:
-            suggestions = get_close_matches(name, known_names, n=1)
-            remedy = (
-                f"did you mean {suggestions[0]!r}?"
-                if suggestions
-                else f"it has {', '.join(known_names)}"
-            )
+            remedy = nearest(name, known_names, f"it has {', '.join(known_names)}")
             raise ExportError(f"{model} has no {kind} {name!r}, which {flag} names", remedy)
 
 

@@ -13,13 +13,12 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 
 from exporters import install_layout
 from exporters.file_access import user_path
-from exporters.types import ExportError
+from exporters.types import ExportError, nearest
 
 _BEGINS, _ENDS = "null(", ")"
 
@@ -80,9 +79,9 @@ def locate(model: str) -> FactoryFile:
         raise ExportError(f"{path} is not valid Python ({why})", FORM) from error
     functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     if function not in functions:
-        suggestions = get_close_matches(function, functions, n=1)
-        remedy = f"did you mean {suggestions[0]!r}?" if suggestions else FORM
-        raise ExportError(f"{path.name} defines no function {function!r}", remedy)
+        raise ExportError(
+            f"{path.name} defines no function {function!r}", nearest(function, functions, FORM)
+        )
     return FactoryFile(path, function)
 
 

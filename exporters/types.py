@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,6 +36,12 @@ class InvalidValue(ValueError):
 
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def nearest(word: str, choices: Iterable[str], fallback: str = "") -> str:
+    """`did you mean 'x'?` for a near miss, else `fallback`."""
+    matches = get_close_matches(word, list(choices), n=1)
+    return f"did you mean {matches[0]!r}?" if matches else fallback
 
 
 def first_line(error: BaseException) -> str:

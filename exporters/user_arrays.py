@@ -6,7 +6,6 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from io import BytesIO
 from math import prod
 from pathlib import Path
@@ -16,7 +15,7 @@ from numpy.lib import format as npy
 
 from exporters.file_access import arrays_sha256, file_sha256, open_file, user_path
 from exporters.inputs import NO_EXAMPLES, seeded_inputs
-from exporters.types import Dimension, ExportError, TensorSpec, axes_key
+from exporters.types import Dimension, ExportError, TensorSpec, axes_key, nearest
 
 _SUFFIX = ".npy"
 _LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
@@ -238,12 +237,7 @@ def _headers(path: Path, specs: Sequence[TensorSpec]) -> dict[str, Header]:
     names = [spec.name for spec in specs]
     for name in headers:
         if name not in names:
-            suggestions = get_close_matches(name, names, n=1)
-            remedy = (
-                f"did you mean {suggestions[0]!r}?"
-                if suggestions
-                else f"its inputs are: {', '.join(names)}"
-            )
+            remedy = nearest(name, names, f"its inputs are: {', '.join(names)}")
             raise ExportError(f"the graph has no input {name!r}, which {path.name} gives", remedy)
     missing = [name for name in names if name not in headers]
     if missing:

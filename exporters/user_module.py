@@ -10,14 +10,13 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporters.file_access import user_path
 from exporters.model_names import FORM, HUGGING_FACE, is_hugging_face, run_file
 from exporters.module_adapter import Call, call_of, refuse_elsewhere
-from exporters.types import Dimension, ExportError, first_line
+from exporters.types import Dimension, ExportError, first_line, nearest
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -329,12 +328,7 @@ def _shapes(
         )
     for name in axes:
         if name not in call.names:
-            suggestions = get_close_matches(str(name), call.names, n=1)
-            remedy = (
-                f"did you mean {suggestions[0]!r}?"
-                if suggestions
-                else f"it has {', '.join(call.names)}"
-            )
+            remedy = nearest(str(name), call.names, f"it has {', '.join(call.names)}")
             raise ExportError(f"{label} names the axes of {name!r}, which is no input", remedy)
     shapes = tuple(
         _named_sizes(name, size, axes.get(name, ()), label)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import math
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 
@@ -18,6 +16,7 @@ from app.cases.units import TIME, microseconds
 from app.commands.output import add_format, print_document
 from app.plan.settings.setting import Pairs, integer_from, words_of
 from app.present.document import Block, Column, Paragraph, Table, names
+from app.run_folder.table import to_csv
 from exporters import install_layout
 from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.messages import ExportReply, ExportRequest
@@ -88,7 +87,10 @@ def run_card(options: argparse.Namespace) -> int:
     code = print_document(
         [*_skipped(others, options.release), *_blocks(result, target_us)],
         options,
-        {"json": lambda: _json(result, target_us, others), "csv": lambda: _csv(rows)},
+        {
+            "json": lambda: _json(result, target_us, others),
+            "csv": lambda: to_csv(rows, list(rows[0])).decode(),
+        },
     )
     return code or int(result.smallest is None)
 
@@ -193,14 +195,6 @@ def _json(result: Found, target_us: float, others: Sequence[str]) -> str:
         "without_release": list(others),
     }
     return json.dumps(value, indent=1) + "\n"
-
-
-def _csv(rows: Sequence[Mapping[str, object]]) -> str:
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()
 
 
 def _target_us(text: str) -> float:

@@ -20,7 +20,7 @@ from app.machine.placement import usable_cores
 from app.machine.system import refuse_without_proc
 from app.machine.telemetry import Nvml, open_nvml
 from runtimes import registry
-from runtimes.session.precision import cpu_name
+from runtimes.session.precision import cpu_name, cpuinfo_values
 
 _PACKAGES = (
     "graphlap",
@@ -74,7 +74,7 @@ def describe_host() -> dict[str, Any]:
         "governor": _read(_CPUFREQ / "scaling_governor"),
         "turbo_disabled": _read(Path("/sys/devices/system/cpu/intel_pstate/no_turbo")),
         "commit": _commit(),
-        "virtual_machine": "hypervisor" in _cpu_flags(),
+        "virtual_machine": "hypervisor" in next(cpuinfo_values("flags"), "").split(),
         "packages": installed_versions(),
         "load_1min": os.getloadavg()[0],
         "gpus": _gpus(open_nvml()),
@@ -126,11 +126,6 @@ def _commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return process.stdout.strip() or None if process.returncode == 0 else None
-
-
-def _cpu_flags() -> list[str]:
-    lines = (_read(Path("/proc/cpuinfo")) or "").splitlines()
-    return next((line.split() for line in lines if line.startswith("flags")), [])
 
 
 def _read(path: Path) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from itertools import product
 
 from app.cases.case import Case
@@ -20,7 +19,7 @@ from app.plan.exclusions import reject_exclusions
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.tune.space import Space, candidate_values
-from exporters.types import InvalidValue, Precision
+from exporters.types import InvalidValue, Precision, nearest
 from runtimes import registry
 from runtimes.options import Option, OptionValue
 from runtimes.packaged import Unusable
@@ -61,8 +60,7 @@ def _known_options(word: str, options: Sequence[str]) -> str:
     """All that there are, with the one that was probably meant in front."""
     if not options:
         return "it has none"
-    matches = [f"did you mean {name!r}? " for name in get_close_matches(word, options, n=1)]
-    return f"{''.join(matches)}its options are {', '.join(options)}"
+    return f"{nearest(word, options)} its options are {', '.join(options)}".lstrip()
 
 
 def option_sets(sweep: Sweep, text: str) -> Iterator[dict[str, OptionValue]]:

@@ -232,45 +232,16 @@ class Manifest:
         return Plan.model_validate(self.plan)
 
 
-def new_manifest(
-    *,
-    name: str,
-    seed: int,
-    rounds: int,
-    time_limit_s: float,
-    limits: Limits,
-    plan: Plan,
-    cases: Sequence[Case],
-    environment: Mapping[str, Any],
-    files: tuple[ArchivedFile, ...] = (),
-    repeats: str = "",
-    fingerprints: tuple[Fingerprint, ...] = (),
-    spread_s: float = 0.0,
-    contended_spread_s: float = 0.0,
-    arrivals_seed: int = 0,
-    assumed_sizes: Mapping[str, Mapping[str, int]] | None = None,
-) -> Manifest:
-    """A manifest with a fresh run id, dated now."""
+def new_manifest(plan: Plan, cases: Iterable[Case], **facts: Any) -> Manifest:
+    """A manifest with a fresh run id, dated now; `facts` are its other fields."""
     return Manifest(
         run_id=uuid.uuid4().hex[:12],
-        name=name,
         created_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        seed=seed,
-        rounds=rounds,
-        time_limit_s=time_limit_s,
-        limits=limits,
         plan=plan.model_dump(mode="json"),
         cases=tuple(cases),
-        environment=environment,
         graphlap_version=graphlap_version(),
-        files=files,
-        repeats=repeats,
-        fingerprints=fingerprints,
         started_in=str(current_folder() or ""),
-        spread_s=spread_s,
-        contended_spread_s=contended_spread_s,
-        arrivals_seed=arrivals_seed,
-        assumed_sizes=assumed_sizes or {},
+        **facts,
     )
 
 

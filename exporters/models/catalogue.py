@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from difflib import get_close_matches
 from functools import cache
 
 from exporters.models.definitions import DEFINITIONS
 from exporters.models.digits import DEFINITIONS as DIGITS
-from exporters.types import Definition, GraphlapError
+from exporters.types import Definition, GraphlapError, nearest
 
 
 @cache
@@ -44,10 +43,5 @@ def find(name: str) -> Definition:
     try:
         return _by_name()[name]
     except KeyError:
-        suggestions = get_close_matches(name, _by_name(), n=1)
-        remedy = (
-            f"did you mean {suggestions[0]!r}?"
-            if suggestions
-            else "see graphlap models for all names"
-        )
+        remedy = nearest(name, _by_name(), "see graphlap models for all names")
         raise GraphlapError(f"there is no model called {name!r}", remedy) from None

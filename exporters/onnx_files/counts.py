@@ -14,7 +14,15 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.inliner import inline_local_functions
 
-from exporters.onnx_files.graph import Shape, ShapeConflict, inferred, known_shapes, nodes_of, reads
+from exporters.onnx_files.graph import (
+    Shape,
+    ShapeConflict,
+    inferred,
+    inner_graphs,
+    known_shapes,
+    nodes_of,
+    reads,
+)
 from exporters.onnx_files.products import node_macs, packed_elements
 from exporters.types import Made, is_engine_format
 
@@ -226,7 +234,7 @@ def _walk(
         weights[tensor.name] = _weight_of_tensor(tensor, f"{prefix}{tensor.name}")
     for number, node in enumerate(graph.node):
         names = [name for name in node.input if name]
-        inner = list(_inner_graphs(node))
+        inner = list(inner_graphs(node))
         is_random = node.op_type.startswith(_RANDOM)
         if not inner and not is_random and all(name in weights for name in names):
             for output in filter(None, node.output):
@@ -268,13 +276,6 @@ def _weight_of_tensor(tensor: TensorProto, key: str) -> Weight:
 
 def _kind(values: Mapping[str, ValueInfoProto], name: str) -> int | None:
     return values[name].type.tensor_type.elem_type if name in values else None
-
-
-def _inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
-    for attribute in node.attribute:
-        yield from attribute.graphs
-        if attribute.HasField("g"):
-            yield attribute.g
 
 
 _WEIGHT_TYPES = frozenset(

@@ -8,7 +8,6 @@ import re
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from difflib import get_close_matches
 from heapq import heappop, heappush
 from math import prod
 
@@ -16,7 +15,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.external_data_helper import uses_external_data
 
-from exporters.types import ExportError
+from exporters.types import ExportError, nearest
 
 
 def node_name(node: NodeProto) -> str:
@@ -24,29 +23,51 @@ def node_name(node: NodeProto) -> str:
     return node.name or next(filter(None, node.output), "")
 
 
+def inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
+    """The graphs that a node holds."""
+    for attribute in node.attribute:
+        yield from attribute.graphs
+        if attribute.HasField("g"):
+            yield attribute.g
+
+
 def reads(node: NodeProto) -> Iterator[str]:
     """The names that a node reads, those that its inner graphs take from outside included."""
     yield from filter(None, node.input)
-    for attribute in node.attribute:
-        for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-            for inner_node in inner.node:
-                yield from reads(inner_node)
-            yield from (value.name for value in inner.output)
+    for inner in inner_graphs(node):
+        for inner_node in inner.node:
+            yield from reads(inner_node)
+        yield from (value.name for value in inner.output)
+
+
+def graphs_of(graph: GraphProto) -> Iterator[GraphProto]:
+    """The graph, and every graph that a node of it holds, at any depth."""
+    yield graph
+    for node in graph.node:
+        for inner in inner_graphs(node):
+            yield from graphs_of(inner)
+
+
+def all_graphs(model: ModelProto) -> Iterator[GraphProto]:
+    """The same of a model, with what the nodes of its functions hold."""
+    yield from graphs_of(model.graph)
+    for function in model.functions:
+        for node in function.node:
+            for inner in inner_graphs(node):
+                yield from graphs_of(inner)
 
 
 def all_nodes(model: ModelProto) -> Iterator[NodeProto]:
-    """The nodes of the graph, of its functions and of every graph that a node holds."""
-    yield from nodes_of(model.graph)
-    for function in model.functions:
-        yield from function.node
+    """The nodes of all of these graphs, and of the functions."""
+    for holder in (*all_graphs(model), *model.functions):
+        yield from holder.node
 
 
 def nodes_of(graph: GraphProto) -> Iterator[NodeProto]:
     """All nodes of a graph, those of inner graphs before the node that holds them."""
     for node in graph.node:
-        for attribute in node.attribute:
-            for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-                yield from nodes_of(inner)
+        for inner in inner_graphs(node):
+            yield from nodes_of(inner)
         yield node
 
 
@@ -223,12 +244,7 @@ def part(
 def _find(file: str, nodes: Mapping[str, NodeProto], name: str) -> NodeProto:
     if name in nodes:
         return nodes[name]
-    suggestions = get_close_matches(name, nodes, n=1, cutoff=0.4)
-    remedy = (
-        f"did you mean {suggestions[0]!r}?"
-        if suggestions
-        else "see its nodes in a viewer of ONNX files"
-    )
+    remedy = nearest(name, nodes, "see its nodes in a viewer of ONNX files")
     raise ExportError(f"{file} has no node called {name!r}", remedy)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, numpy_helper
 from onnx.external_data_helper import uses_external_data
 
+from exporters.onnx_files.graph import inner_graphs
 from exporters.types import TEXT, Dimension, TensorSpec
 
 _KEPT_ELEMENTS = 4096
@@ -235,9 +236,8 @@ def _nodes(graph: GraphProto) -> Iterator[NodeProto]:
     """The nodes in their order, those of inner graphs after the node that holds them."""
     for node in graph.node:
         yield node
-        for attribute in node.attribute:
-            for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-                yield from _nodes(inner)
+        for inner in inner_graphs(node):
+            yield from _nodes(inner)
 
 
 _PADDING_NAME = re.compile(r"key_padding", re.IGNORECASE)

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, TensorProto, ValueInfoProto
+from onnx import ModelProto, TensorProto, ValueInfoProto
 from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 from onnx.helper import tensor_dtype_to_np_dtype
 
 from exporters.file_access import copy_file, file_sha256
 from exporters.onnx_files.ends import input_spec, is_fixed, output_spec
 from exporters.onnx_files.engine import accepted, declare_outputs, ends
-from exporters.onnx_files.graph import part
+from exporters.onnx_files.graph import all_graphs, all_nodes, part
 from exporters.onnx_files.input_roles import meant
 from exporters.types import (
     ONNX_ENDING,
@@ -124,19 +124,11 @@ _PACKED_BITS: dict[int, int] = {
 
 def external_tensors(model: ModelProto) -> Iterator[TensorProto]:
     """Every tensor of the model, at any depth, whose values lie in another file."""
-    holders: list[GraphProto | FunctionProto] = [model.graph, *model.functions]
-    while holders:
-        holder = holders.pop()
-        if isinstance(holder, GraphProto):
-            yield from filter(uses_external_data, holder.initializer)
-        for node in holder.node:
-            for attribute in node.attribute:
-                if attribute.type == AttributeProto.TENSOR and uses_external_data(attribute.t):
-                    yield attribute.t
-                yield from filter(uses_external_data, attribute.tensors)
-                if attribute.type == AttributeProto.GRAPH:
-                    holders.append(attribute.g)
-                holders.extend(attribute.graphs)
+    for graph in all_graphs(model):
+        yield from filter(uses_external_data, graph.initializer)
+    for node in all_nodes(model):
+        for attribute in node.attribute:
+            yield from filter(uses_external_data, (attribute.t, *attribute.tensors))
 
 
 def _bytes_of(tensor: TensorProto) -> int:

@@ -7,7 +7,7 @@ from math import prod
 
 from onnx import NodeProto
 
-from exporters.onnx_files.graph import Shape
+from exporters.onnx_files.graph import Shape, inner_graphs
 
 _MATRIX_OPS_UNCOUNTED = (
     "Attention",
@@ -38,12 +38,7 @@ def node_macs(node: NodeProto, shapes: Mapping[str, Shape]) -> int | None:
 def _may_multiply(node: NodeProto) -> bool:
     if any(part in node.op_type for part in _MATRIX_OPS_UNCOUNTED):
         return True
-    return any(
-        _may_multiply(inner)
-        for attribute in node.attribute
-        for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else []))
-        for inner in graph.node
-    )
+    return any(_may_multiply(inner) for graph in inner_graphs(node) for inner in graph.node)
 
 
 def _convolution(weight: int) -> Callable[[NodeProto, Mapping[str, Shape]], int]:

@@ -14,7 +14,7 @@ from exporters.engine_values import input_values
 from exporters.inputs import cast_inputs
 from exporters.onnx_files.counts import constants
 from exporters.onnx_files.evaluator import WEIGHTS_FOLDER, opened
-from exporters.onnx_files.graph import Shape, nodes_of
+from exporters.onnx_files.graph import Shape, inner_graphs, nodes_of
 from exporters.onnx_files.products import node_macs
 from exporters.types import Made, TensorSpec, load_reference
 
@@ -67,7 +67,7 @@ def _macs(
         if event["name"] not in nodes:
             continue
         node = nodes[event["name"]]
-        if any(a.HasField("g") or a.graphs for a in node.attribute):
+        if any(inner_graphs(node)):
             continue
         shapes: dict[str, Shape] = {}
         for names, place in ((node.input, "input"), (node.output, "output")):

@@ -13,8 +13,6 @@ import ml_dtypes
 import numpy as np
 import onnx
 from onnx import (
-    AttributeProto,
-    GraphProto,
     ModelProto,
     NodeProto,
     TensorProto,
@@ -25,7 +23,15 @@ from onnx import (
 from onnx.inliner import inline_local_functions
 
 from exporters.onnx_files.counts import arithmetic
-from exporters.onnx_files.graph import ShapeConflict, inferred, put_in_order, reads
+from exporters.onnx_files.graph import (
+    ShapeConflict,
+    all_graphs,
+    all_nodes,
+    inferred,
+    inner_graphs,
+    put_in_order,
+    reads,
+)
 from exporters.precision.graphs import (
     checked,
     constants_as_tensors,
@@ -64,7 +70,7 @@ def limit_constants(proto: ModelProto, dtype: Any) -> None:
     for tensor in all_tensors(proto):
         if tensor.data_type in _FULL_TYPES:
             _limit(tensor, dtype)
-    for node in _nodes(proto):
+    for node in all_nodes(proto):
         for attribute in node.attribute if node.op_type == "Constant" else ():
             if attribute.name == "value_float":
                 attribute.f = float(_clip_to(np.float32(attribute.f), dtype))
@@ -91,39 +97,11 @@ def _clip_to(array: np.ndarray | np.float32, dtype: Any) -> np.ndarray:
     return np.where(overflown, np.copysign(largest, array), array).astype(np.asarray(array).dtype)
 
 
-def all_graphs(graph: GraphProto) -> Iterator[GraphProto]:
-    """The graph and all that its nodes hold."""
-    yield graph
-    yield from _held_graphs(graph.node)
-
-
-def _held_graphs(nodes: Any) -> Iterator[GraphProto]:
-    for node in nodes:
-        for attribute in node.attribute:
-            subgraphs = (
-                [attribute.g] if attribute.type == AttributeProto.GRAPH else attribute.graphs
-            )
-            for inner in subgraphs:
-                yield from all_graphs(inner)
-
-
-def _nodes(proto: ModelProto) -> Iterator[NodeProto]:
-    for graph in all_graphs(proto.graph):
-        yield from graph.node
-    for function in proto.functions:
-        yield from function.node
-        for graph in _held_graphs(function.node):
-            yield from graph.node
-
-
 def all_tensors(proto: ModelProto) -> Iterator[TensorProto]:
-    graphs = [*all_graphs(proto.graph)]
-    for function in proto.functions:
-        graphs += _held_graphs(function.node)
-    for graph in graphs:
+    for graph in all_graphs(proto):
         yield from graph.initializer
         yield from (sparse.values for sparse in graph.sparse_initializer)
-    for node in _nodes(proto):
+    for node in all_nodes(proto):
         for attribute in node.attribute:
             if attribute.HasField("t"):
                 yield attribute.t
@@ -221,7 +199,7 @@ class _Narrowing:
 
     def _schema(self, node: NodeProto) -> defs.OpSchema | None:
         """What ONNX says of the operator; None where the node is to stay as it is."""
-        holds_graphs = any(a.HasField("g") or a.graphs for a in node.attribute)
+        holds_graphs = any(inner_graphs(node))
         has_unknown_type = any(
             name and name not in self._types for name in (*node.input, *node.output)
         )

@@ -19,11 +19,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto
+from onnx import ModelProto
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.inputs import NO_EXAMPLES, Arrays
+from exporters.onnx_files.graph import graphs_of
 from exporters.source import Point
 from exporters.types import Definition, ExportError, TensorSpec, axes_key, deepest, first_line
 
@@ -273,7 +274,7 @@ def _set_output_shapes(model: ModelProto, shapes: Mapping[str, tuple[int | str, 
 
 def _keep_only_our_metadata(model: ModelProto, definition: Definition) -> None:
     """Source paths, pass records and guessed inner shapes go; what a reader needs comes."""
-    for graph in _graphs(model.graph):
+    for graph in graphs_of(model.graph):
         graph.ClearField("metadata_props")
         graph.ClearField("doc_string")
         graph.ClearField("value_info")
@@ -300,18 +301,6 @@ def _keep_only_our_metadata(model: ModelProto, definition: Definition) -> None:
         "graphlap.states": json.dumps([[pair.input, pair.output] for pair in definition.states]),
     }
     onnx.helper.set_model_props(model, metadata)
-
-
-def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
-    """The graph and every graph that its nodes hold."""
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.type == AttributeProto.GRAPH:
-                yield from _graphs(attribute.g)
-            elif attribute.type == AttributeProto.GRAPHS:
-                for inner in attribute.graphs:
-                    yield from _graphs(inner)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ _VNNI_FEATURES = frozenset({"avx512_vnni", "avx_vnni"})
 @cache
 def cpu_name() -> str:
     """The first `model name` of /proc/cpuinfo, or what the platform module knows."""
-    return next(_cpuinfo_values("model name"), platform.processor() or platform.machine())
+    return next(cpuinfo_values("model name"), platform.processor() or platform.machine())
 
 
 def usable_cores() -> int:
@@ -39,7 +39,7 @@ def usable_cores() -> int:
 @cache
 def multiplies_bf16() -> bool:
     """Whether it says that it has instructions for products in bfloat16."""
-    words = (*_cpuinfo_values("flags"), *_cpuinfo_values("Features"))
+    words = (*cpuinfo_values("flags"), *cpuinfo_values("Features"))
     return any(_BF16_FEATURES & {*line.split()} for line in words)
 
 
@@ -47,11 +47,11 @@ def multiplies_bf16() -> bool:
 def saturates_int8() -> bool:
     """Whether it is an x86-64 that multiplies bytes without VNNI, as Zen 2 and 3: two products of
     an unsigned and a signed byte are then added in 16 bits."""
-    flags = {flag for line in _cpuinfo_values("flags") for flag in line.split()}
+    flags = {flag for line in cpuinfo_values("flags") for flag in line.split()}
     return "lm" in flags and not _VNNI_FEATURES & flags
 
 
-def _cpuinfo_values(wanted: str) -> Iterator[str]:
+def cpuinfo_values(wanted: str) -> Iterator[str]:
     """What /proc/cpuinfo says so of each core; nothing where there is no such file."""
     try:
         lines = CPU_INFO.read_text("utf-8").splitlines()

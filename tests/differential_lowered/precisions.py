@@ -26,9 +26,10 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from exporters.agreement import difference, tolerance_of
 from exporters.inputs import cast_inputs
 from exporters.onnx_files.counts import arithmetic
+from exporters.onnx_files.graph import graphs_of
 from exporters.precision.fp8 import to_fp8
 from exporters.precision.graphs import MODEL
-from exporters.precision.half_precision import all_graphs, all_tensors, to_bf16, to_fp16
+from exporters.precision.half_precision import all_tensors, to_bf16, to_fp16
 from exporters.precision.int8 import to_int8
 from exporters.types import NotBenchmarkable, Precision, TensorSpec
 from exporters.user_arrays import Calibration
@@ -172,7 +173,7 @@ def widened(proto: ModelProto, narrow_type: int) -> ModelProto:
     wide_proto.CopyFrom(proto)
     graph = wide_proto.graph
     graph.ClearField("value_info")
-    ends = [*graph.input, *(end for inner in all_graphs(graph) for end in inner.output)]
+    ends = [*graph.input, *(end for inner in graphs_of(graph) for end in inner.output)]
     for value in ends:
         if value.type.tensor_type.elem_type == narrow_type:
             value.type.tensor_type.elem_type = TensorProto.FLOAT
@@ -181,7 +182,7 @@ def widened(proto: ModelProto, narrow_type: int) -> ModelProto:
             array = numpy_helper.to_array(tensor).astype(np.float32)
             tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
     nodes = []
-    for inner in all_graphs(graph):
+    for inner in graphs_of(graph):
         for node in inner.node:
             for attribute in node.attribute:
                 if attribute.name == "to" and attribute.i == narrow_type:

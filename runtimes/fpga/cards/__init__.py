@@ -17,6 +17,7 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import ErrorDetails
 
 from exporters.file_access import read_toml
+from exporters.types import nearest
 from runtimes.errors import NotAvailable, RuntimeFault, Unsupported
 from runtimes.fpga.cards.datasheet import Part, link_tables
 
@@ -301,10 +302,7 @@ def read_target(texts: Mapping[str, str]) -> Target:
     """
     for name in texts:
         if name not in _NAMES:
-            suggestions = get_close_matches(name, _NAMES, n=1)
-            remedy = (
-                f"did you mean {suggestions[0]!r}" if suggestions else f"use {', '.join(_NAMES)}"
-            )
+            remedy = nearest(name, _NAMES, f"use {', '.join(_NAMES)}")
             raise OptionError(f"there is no provider option {name!r}", remedy)
     card = load_card(texts.get("card", DEFAULT_CARD))
     release = card.release(texts.get("release", ""))

@@ -41,7 +41,7 @@ def test_all_formats_name_the_same_configuration(
     assert smallest["p99_us"] <= 2.5
     assert smallest in answer["curve"]
     rows = list(csv.DictReader(io.StringIO(run(capsys, *arguments, "-f", "csv")[0])))
-    (marked_row,) = [row for row in rows if row["smallest"] == "True"]
+    (marked_row,) = [row for row in rows if row["smallest"] == "true"]
     for name, value in smallest.items():
         assert marked_row[name] == str(value)
     assert f"{smallest['p99_us']:.3f}" in table
