@@ -35,46 +35,31 @@ _MIXED: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a gate can't pass: a stable code, the case if it is about one, and a sentence.
+    """Why a gate can't pass, or may not: a stable code, a sentence, and the case and the figure if
+    it is about one.
 
-    `reason` is one of the codes above, or that of a case without a verdict.
+    `reason` is one of the codes above, or that of a case or figure without a verdict.
     """
 
     reason: str
     case: str
     why: str
     case_id: str = ""
+    percentile: str = ""
 
     @classmethod
     def from_case(cls, case: UncomparedCase) -> Self:
         return cls(case.reason, case.label, case.detail, case.case_id)
 
-    @classmethod
-    def from_verdict(cls, entry: Undecided) -> Self:
-        figure = percentile_label(entry.percentile)
-        return cls(entry.reason, entry.case, f"{figure} is undecided: {entry.why}", entry.case_id)
-
     @property
     def sentence(self) -> str:
-        return f"{self.case}: {self.why}" if self.case else self.why
-
-
-@dataclass(frozen=True, slots=True)
-class Undecided:
-    """A verdict without a decision, which fails a gate of undecided verdicts alone, with the code
-    of its reason."""
-
-    reason: str
-    case: str
-    why: str
-    case_id: str
-    percentile: str
+        figure = f"{percentile_label(self.percentile)} is undecided: " if self.percentile else ""
+        return f"{self.case}: {figure}{self.why}" if self.case else self.why
 
 
 def reasons(comparison: Comparison, gate: Gate = "slower") -> tuple[Reason, ...]:
     """What keeps a gate from a judgement of every case of the baseline."""
-    failing = failing_verdicts(comparison, gate)
-    return (*(Reason.from_verdict(entry) for entry in failing), *_reasons(comparison))
+    return (*failing_verdicts(comparison, gate), *_reasons(comparison))
 
 
 def code(comparison: Comparison, gate: Gate) -> int:
@@ -88,18 +73,18 @@ def code(comparison: Comparison, gate: Gate) -> int:
     return FAILED if gate and reasons(comparison, gate) else OK
 
 
-def undecided(comparison: Comparison) -> tuple[Undecided, ...]:
+def undecided(comparison: Comparison) -> tuple[Reason, ...]:
     """The verdicts without a decision, each with the code of its reason. Verdicts without figures
     are left out: no gate passes them."""
     return tuple(
-        Undecided(sides.verdict.reason, case.label, sides.verdict.detail, case.case_id, name)
+        Reason(sides.verdict.reason, case.label, sides.verdict.detail, case.case_id, name)
         for case in comparison.cases
         for name, sides in case.percentiles.items()
         if sides.verdict.word == "undecided" and sides.verdict.reason not in _NO_FIGURES
     )
 
 
-def failing_verdicts(comparison: Comparison, gate: Gate) -> tuple[Undecided, ...]:
+def failing_verdicts(comparison: Comparison, gate: Gate) -> tuple[Reason, ...]:
     """The undecided verdicts that this gate does not pass: all, or those that could hide the
     slowdown which the comparison must be able to find."""
     detect = comparison.detect
@@ -126,7 +111,7 @@ def _can_find(verdict: Verdict, detect: float) -> bool:
 def as_json(
     code: int,
     gate_reasons: Iterable[Reason],
-    undecided_verdicts: Iterable[Undecided] | None = None,
+    undecided_verdicts: Iterable[Reason] | None = None,
     gate: Gate = "slower",
 ) -> dict[str, Any]:
     """What a gate made of it, for a job, with what a comparison left undecided."""

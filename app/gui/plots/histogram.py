@@ -15,19 +15,16 @@ from app.formatting.text import counted
 from app.gui.look.controls import Choice, Switch
 from app.gui.look.overlay import plot_font
 from app.gui.look.text import Table, shorter
-from app.gui.plots.axes import NamesAxis, SolidAxis, count_axis, share_axis, time_axis
+from app.gui.plots.axes import NamesAxis, count_axis, share_axis, time_axis
 from app.gui.plots.histogram_panels import (
     MOST_FILLED,
     ROW_PX,
     HistogramPanel,
-    RidgeLayer,
-    RowPanel,
     RowReader,
 )
 from app.gui.plots.marks import Mark, MarkLayer, mark_entries, percentile_marks, published_marks
 from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
-from app.gui.plots.read.bins import Binned, BinReader, DrawnBins, FineBins, Seen, fixed_bins
-from app.gui.plots.read.overlays import BandLayer
+from app.gui.plots.read.bins import Binned, BinReader, FineBins, Seen, fixed_bins
 from app.gui.plots.read.reading import Brush
 from app.gui.plots.scrolled import RowsView
 from app.gui.plots.style import (
@@ -56,11 +53,10 @@ class HistogramView(RowsView):
     title = "Histogram"
     hint = "How often each latency occurred. Both axes are logarithmic, so that tails are seen."
     tells_apart = True
-    outlined: HistogramPanel
-    rows: RowPanel
+    panel: HistogramPanel
+    mark_layer: MarkLayer
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self._panel: HistogramPanel | RowPanel | None = None
         self._parts = PartBins()
         self._brief_names: dict[str, str] = {}
         super().__init__(parent)
@@ -96,10 +92,6 @@ class HistogramView(RowsView):
             self.published_box,
         )
 
-    def reset(self) -> None:
-        super().reset()
-        self._panel = None
-
     def draw(self) -> str:
         self.part_choice.offer(self.series)
         series = self._select_series()
@@ -114,10 +106,8 @@ class HistogramView(RowsView):
             zip((case_series.key for case_series in series), brief, strict=True)
         )
         figure_marks = published_marks(series, self.theme) if self.published_box.isChecked() else []
-        is_stacked = self._is_stacked(len(series))
-        grey = self._grey(series, each=is_stacked)
-        draw = self._draw_rows if is_stacked else self._draw_overlaid
-        marks = draw(series, grey, styles, figure_marks)
+        grey = self._grey(series, each=self._is_stacked(len(series)))
+        marks = self._draw_columns(series, grey, styles, figure_marks)
         self.show_legend(
             [
                 *series_entries(series, self.name_of, styles, filled=True),
@@ -134,72 +124,38 @@ class HistogramView(RowsView):
         self.show_heading(f"{NAMES[part]} histogram", ", ".join(notes))
         return ""
 
-    def _draw_overlaid(
+    def _draw_columns(
         self,
         series: Sequence[Series],
         grey: Sequence[Behind],
         styles: dict[str, SeriesStyle],
         figure_marks: Sequence[Mark],
     ) -> list[Mark]:
-        """All into one plot; the marks of the series."""
-        self.rows_in_sight(len(series), 0)
+        """All into one plot, over each other or each into a row; the marks of those in sight."""
+        in_rows, every = self._is_stacked(len(series)), [*series, *(g.series for g in grey)]
         if self._renewed(series, grey):
-            plot = self._add_plot((share_axis if self._is_density else count_axis)("left"))
-            band = self.lay(BandLayer(plot, self.theme))
-            self.outlined = self._panel = HistogramPanel(
-                plot, self.lay(MarkLayer(plot, self.theme)), band
-            )
+            self.panel = self._add_panel(series)
+            self.mark_layer = self.lay(MarkLayer(self.panel.plot, self.theme))
+        panel = self.panel
         if self.follows:
-            self._show_range([*series, *(item.series for item in grey)])
-        bins_by_key = self._bin_series(series, grey)
-        names = ("p50", "p99") if len(series) > MOST_FILLED else _ALL_NAMES
-        marks = [
-            mark for item in series for mark in self._marks(item, styles, names, len(series) > 1)
-        ]
-        log, every = self.log_box.isChecked(), [*marks, *figure_marks]
-        text = self.outlined.draw(series, grey, bins_by_key, styles, every, self._unit, log)
-        self.let_read(self.outlined.plot, BinReader(self._name_bins(text), self.part_choice.part))
-        if self.follows:
-            self.outlined.show_all()
-        return marks
-
-    def _draw_rows(
-        self,
-        series: Sequence[Series],
-        grey: Sequence[Behind],
-        styles: dict[str, SeriesStyle],
-        figure_marks: Sequence[Mark],
-    ) -> list[Mark]:
-        """Each into a row of its own; the marks of the series in sight."""
-        if self._renewed(series, grey):
-            names = NamesAxis()
-            plot = self._add_plot(names)
-            names.setTextPen(self.theme.text)
-            names.set_names([self.name_of(item) for item in series], titled=True)
-            self.rows = self._panel = RowPanel(
-                plot,
-                self.lay(RidgeLayer(plot, self.theme)),
-                self.lay(MarkLayer(plot, self.theme)),
-                self.lay(BandLayer(plot, self.theme)),
-            )
-        if self.follows:
-            self._show_range([*series, *(item.series for item in grey)])
-        bins_by_key = self._bin_series(series, grey)
-        marks = {item.key: self._marks(item, styles, ("p50", "p99")) for item in series}
-        log = self.log_box.isChecked()
-        text = self.rows.draw(series, grey, bins_by_key, styles, marks, self._unit, log)
-        self.let_read(self.rows.plot, RowReader(self._name_bins(text), self.part_choice.part))
-        sight = self.rows_in_sight(len(series), ROW_PX)
-        self.rows.show_rows(sight, figure_marks)
-        return [mark for row in sight for mark in marks[series[row].key]]
-
-    def _name_bins(self, drawn_bins: Sequence[DrawnBins]) -> list[DrawnBins]:
-        """Called in the readout as in the list."""
-        by_key = {case_series.key: case_series for case_series in self.series}
-        return [
-            replace(case_series, label=self.name_of(by_key[case_series.key]))
-            for case_series in drawn_bins
-        ]
+            self._show_range(every)
+        panel.draw(series, grey, self._bin_series(every), styles, self.name_of)
+        names = ("p50", "p99") if in_rows or len(series) > MOST_FILLED else _ALL_NAMES
+        has_names = len(series) > 1 and not in_rows
+        marks = [self._marks(item, styles, names, has_names) for item in series]
+        sight = self.rows_in_sight(len(series), ROW_PX if in_rows else 0)
+        marks_in_sight = [mark for row in sight for mark in marks[row]]
+        if in_rows:
+            self.mark_layer.set_marks(figure_marks, marks)
+            head = 0.5 if figure_marks else 0.0  # for what is published
+            panel.plot.setYRange(sight[0] - 0.5 - head, sight[-1] + 0.52, padding=0)
+        else:
+            self.mark_layer.set_marks([*marks_in_sight, *figure_marks])
+            if self.follows:
+                panel.show_all()
+        reader = RowReader if in_rows else BinReader
+        self.let_read(panel.plot, reader(panel.drawn, self.part_choice.part))
+        return marks_in_sight
 
     def _marks(
         self,
@@ -244,8 +200,8 @@ class HistogramView(RowsView):
         part = self.part_choice.part
         lit_durations = {s.key: self.lit.spent(s, part) for s in self.series} if self.lit else {}
         band = self.lit.brush.log_ends(part) if self.lit else None
-        if self._panel is not None:
-            self._panel.draw_lit(lit_durations, band)
+        if self.plots:
+            self.panel.draw_lit(lit_durations, band)
 
     def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
         return Brush(self.part_choice.part, 10.0**low, 10.0**high)
@@ -256,23 +212,28 @@ class HistogramView(RowsView):
         names = [(item.key, self.name_of(item)) for item in series]
         return self.renew(*how, self.part_choice.part, names, [item.series.key for item in grey])
 
-    def _add_plot(self, left: SolidAxis) -> pg.PlotItem:
+    def _add_panel(self, series: Sequence[Series]) -> HistogramPanel:
         """The one plot: a plain height has a plain axis, and rows have one title for all."""
-        is_stacked, log = isinstance(left, NamesAxis), self.log_box.isChecked()
+        in_rows, log = self._is_stacked(len(series)), self.log_box.isChecked()
+        names = NamesAxis()
+        left = names if in_rows else (share_axis if self._is_density else count_axis)("left")
         unit = "Share" if self._is_density else "Samples"
-        scale = f", {'logarithmic, ' if log else ''}all rows to one scale" if is_stacked else ""
+        scale = f", {'logarithmic, ' if log else ''}all rows to one scale" if in_rows else ""
         plot = self.add_plot(
             0,
             0,
             time_axis("bottom"),
-            left if log or is_stacked else None,
+            left if log or in_rows else None,
             x_label=NAMES[self.part_choice.part],
             y_label=f"{unit} in a bin{scale}",
         )
-        if not is_stacked:
+        if in_rows:
+            names.setTextPen(self.theme.text)
+            names.set_names([self.name_of(item) for item in series], titled=True)
+        else:
             plot.getAxis("left").setWidth(72)
         plot.getViewBox().sigXRangeChanged.connect(self._on_zoom)
-        return plot
+        return HistogramPanel(plot, self.theme, in_rows=in_rows, log=log, unit=self._unit)
 
     def _on_zoom(self, *_: object) -> None:
         """Another range is looked at: finer or coarser bins for it at the next refresh."""
@@ -292,11 +253,10 @@ class HistogramView(RowsView):
         margin = max(0.02, 0.03 * (high - low))
         self.plots[0].setXRange(low - margin, high + margin, padding=0)
 
-    def _bin_series(self, series: Sequence[Series], grey: Sequence[Behind]) -> Mapping[str, Binned]:
+    def _bin_series(self, every: Sequence[Series]) -> Mapping[str, Binned]:
         """The bins of each case: as fine as what is seen allows once these have been found."""
         (low, high), _ = self.plots[0].viewRange()
         width_px = self.plots[0].getViewBox().sceneBoundingRect().width()
-        every = [*series, *(item.series for item in grey)]
         view = Seen(tuple(every), self.part_choice.part, low, high, width_px)
         bins_by_key = self._fine.of(view)
         self._bins_text = ""

@@ -170,18 +170,20 @@ def mark_pen(color: QColor, kind: str) -> QPen:
 
 
 class MarkLayer(Overlay):
-    """Marks as vertical lines, their texts in the topmost rows where they do not overlap.
+    """Marks as vertical lines, their texts in the topmost lines where they do not overlap; over the
+    whole plot, or each in a row, of which 0 is the topmost and 1 on the y axis is one's height.
 
-    What was measured has the first choice of a row, for its text and its interval together.
+    What was measured has the first choice of a line, for its text and its interval together.
     """
 
     def __init__(self, plot: pg.PlotItem, theme: Theme) -> None:
         super().__init__(plot)
         self._theme = theme
-        self._marks: tuple[Mark, ...] = ()
+        self.marks: Sequence[Mark] = ()
+        self.rows: Sequence[Sequence[Mark]] = ()
 
-    def set_marks(self, marks: Sequence[Mark]) -> None:
-        self._marks = tuple(sorted(marks, key=lambda mark: mark.seconds))
+    def set_marks(self, marks: Sequence[Mark], rows: Sequence[Sequence[Mark]] = ()) -> None:
+        self.marks, self.rows = marks, rows
         self.update()
 
     def paint(
@@ -189,8 +191,18 @@ class MarkLayer(Overlay):
     ) -> None:
         box = self.boundingRect()
         painter.setFont(plot_font(-1.0))
+        self._paint_marks(painter, self.marks, box)
+        for row, marks in enumerate(self.rows):
+            top, bottom = self.y_px(row - 0.5), self.y_px(row + 0.5)
+            area = QRectF(box.left(), top, box.width(), bottom - top)
+            if area.intersects(box):
+                self._paint_marks(painter, marks, area)
+
+    def _paint_marks(self, painter: QPainter, all_marks: Sequence[Mark], box: QRectF) -> None:
         metrics = QFontMetricsF(painter.font())
-        marks = [mark for mark in self._marks if self._is_seen(mark, box)]
+        marks = sorted(
+            (mark for mark in all_marks if self._is_seen(mark, box)), key=lambda mark: mark.seconds
+        )
         rows = max(1, min(_ROWS, int(_TEXTS_SHARE * box.height() / metrics.height())))
         used_spans: list[list[QRectF]] = [[] for _ in range(rows)]
         texts: list[tuple[QRectF, Mark]] = []

@@ -108,9 +108,7 @@ def test_pointing_at_a_series_lights_it_and_lets_the_others_fade(qtbot: QtBot) -
         view.refresh()
         colors = {key: style.color.name() for key, style in view.styles().items()}
         assert [key for key in base_colors if colors[key] == base_colors[key]] == [lit_key]
-    shades = {
-        key: outline._style.color.name() for key, outline in views[0].outlined.outlines.items()
-    }
+    shades = {bins.key: bins.color.name() for bins in views[0].panel.drawn}
     assert [key for key in base_colors if shades[key] == base_colors[key]] == [lit_key]
     panel.rows.leaveEvent(QEvent(QEvent.Type.Leave))
     assert views[0].styles() == series_styles(many(4), LIGHT)

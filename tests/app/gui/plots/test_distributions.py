@@ -178,7 +178,7 @@ def _drawn_texts(view: PlotView) -> Iterator[tuple[str, str]]:
     """(key, text) of marks and of all that is read at the marks of a case."""
     for layer in view._layers:
         if isinstance(layer, MarkLayer):
-            yield from (("a", mark.text) for mark in layer._marks)
+            yield from (("a", mark.text) for mark in layer.marks)
     for reader in view.crosshair._readers.values():
         if isinstance(reader, SpotReader):
             for spot in reader._spots:

@@ -15,7 +15,7 @@ from app.gui.look.overlay import plot_font
 from app.gui.plots.axes import NamesAxis
 from app.gui.plots.distributions import BoxesView
 from app.gui.plots.histogram import HistogramView
-from app.gui.plots.histogram_panels import ROW_PX, HistogramPanel, RowPanel
+from app.gui.plots.histogram_panels import ROW_PX
 from app.gui.plots.scrolled import RowsView
 from app.gui.plots.timeline import PANEL_PX, TimelineView
 from app.gui.plots.trace import NameLayer
@@ -51,17 +51,17 @@ def _turn_wheel(view: RowsView, steps: int, *, ctrl: bool = False) -> None:
 def test_fills_are_left_out_where_they_would_mix(qtbot: QtBot, count: int, filled: bool) -> None:
     view = on_screen(qtbot, HistogramView(), many(count))
     view.layout_choice.choose("overlaid")
-    assert {outline._filled for outline in view.outlined.outlines.values()} == {filled}
+    assert {columns.is_filled for columns in view.panel.columns.columns} == {filled}
 
 
 def test_more_series_than_can_be_told_apart_over_each_other_stand_in_rows(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), many(8))
-    assert isinstance(view._panel, HistogramPanel)
+    assert not view.panel.in_rows
     view.set_series(many(9))
     view.refresh()
-    assert isinstance(view._panel, RowPanel)
+    assert view.panel.in_rows
     view.layout_choice.choose("overlaid")
-    assert isinstance(view._panel, HistogramPanel), "what was chosen holds for any number"
+    assert not view.panel.in_rows, "what was chosen holds for any number"
 
 
 def test_twelve_rows_are_named_high_enough_and_share_one_title_and_axis(qtbot: QtBot) -> None:
@@ -70,8 +70,8 @@ def test_twelve_rows_are_named_high_enough_and_share_one_title_and_axis(qtbot: Q
     names = plot.getAxis("left")
     assert isinstance(names, NamesAxis)
     assert list(names.names) == [f"batch {k}" for k in range(1, 13)]
-    assert len(view.rows.ridges.ridges) == 12
-    tall = abs(view.rows.ridges.y_px(1.0) - view.rows.ridges.y_px(0.0))
+    assert len(view.panel.columns.columns) == 12
+    tall = abs(view.panel.columns.y_px(1.0) - view.panel.columns.y_px(0.0))
     assert tall >= 0.9 * ROW_PX
     assert "all rows to one scale" in names.labelText
 
@@ -105,12 +105,14 @@ def test_the_wheel_zooms_with_ctrl_and_where_nothing_is_to_be_scrolled(qtbot: Qt
 
 def test_a_ridge_is_as_high_as_its_samples_on_the_scale_of_all(qtbot: QtBot) -> None:
     view = _show_rows(qtbot, 3)
-    highest = [float(ridge.heights.max()) for ridge in view.rows.ridges.ridges]
-    assert max(highest) == pytest.approx(1.0)
+    assert max(_heights(view)) == pytest.approx(0.86)
     view.log_box.setChecked(False)
     counts = [int(case_series.counts.max()) for case_series in view.series]
-    heights = [float(ridge.heights.max()) for ridge in view.rows.ridges.ridges]
-    assert heights == pytest.approx([count / max(counts) for count in counts])
+    assert _heights(view) == pytest.approx([0.86 * count / max(counts) for count in counts])
+
+
+def _heights(view: HistogramView) -> list[float]:
+    return [columns.floor - float(columns.tops.min()) for columns in view.panel.columns.columns]
 
 
 def test_the_timeline_of_forty_draws_what_is_in_sight_and_names_it(qtbot: QtBot) -> None:
@@ -204,8 +206,8 @@ def test_a_wide_view_leaves_its_names_whole(qtbot: QtBot) -> None:
 
 def test_marks_name_their_series_where_there_are_several(qtbot: QtBot) -> None:
     view = on_screen(qtbot, HistogramView(), many(2))
-    texts = [mark.text for mark in view.outlined.marks._marks]
+    texts = [mark.text for mark in view.mark_layer.marks]
     assert all(text.startswith(("batch 1 p", "batch 2 p")) for text in texts)
     view.set_series(many(1))
     view.refresh()
-    assert all(mark.text.startswith("p") for mark in view.outlined.marks._marks)
+    assert all(mark.text.startswith("p") for mark in view.mark_layer.marks)

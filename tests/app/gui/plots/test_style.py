@@ -16,7 +16,6 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.theme import LIGHT, THEMES, Theme, contrast, runtime_color, verdict_color
 from app.gui.plots.compare import CompareView
 from app.gui.plots.histogram import HistogramView
-from app.gui.plots.histogram_panels import OutlineLayer
 from app.gui.plots.style import apart, legend_text, series_colors, series_styles
 from app.plot_data.series import Series
 from runtimes.execution import Clock
@@ -129,12 +128,12 @@ def test_doubted_series_are_hollow_and_wrong_ones_crossed_out() -> None:
 def test_a_warning_that_comes_with_the_row_empties_what_was_filled(qtbot: QtBot) -> None:
     measuring = series(key="a", count=2000, finished=False)
     view = on_screen(qtbot, HistogramView(), [measuring])
-    (layer,) = (outline for outline in view.outlined.outlines.values())
-    assert isinstance(layer, OutlineLayer)
-    assert layer._style.fill().style() == Qt.BrushStyle.SolidPattern
+    (columns,) = view.panel.columns.columns
+    assert columns.style.fill().style() == Qt.BrushStyle.SolidPattern
     view.set_series([replace(measuring, row={**measuring.row, "warnings": BUSY})])
     view.refresh()
-    assert layer._style.fill().style() == Qt.BrushStyle.NoBrush
+    (columns,) = view.panel.columns.columns
+    assert columns.style.fill().style() == Qt.BrushStyle.NoBrush
 
 
 def test_the_heading_says_that_only_a_part_is_shown(qtbot: QtBot) -> None:
@@ -169,6 +168,6 @@ def test_comparing_has_the_words_and_colours_of_the_verdicts(qtbot: QtBot) -> No
 def test_a_wrong_output_is_told_at_its_percentiles(qtbot: QtBot) -> None:
     wrong = series(key="c", count=2000, status="wrong_output")
     view = on_screen(qtbot, HistogramView(), [series(key="a", count=2000, seed=2), wrong])
-    marks = [mark.text for mark in view.outlined.marks._marks if mark.text]
+    marks = [mark.text for mark in view.mark_layer.marks if mark.text]
     assert sum("wrong output" in text for text in marks) == len(marks) // 2
     assert any("wrong output" in entry.text for entry in view.legend._entries)

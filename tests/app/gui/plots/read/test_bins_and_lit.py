@@ -46,11 +46,11 @@ def test_zooming_shows_finer_bins_and_not_wider_steps(qtbot: QtBot) -> None:
     case_series = series(count=40_000, finished=False, tail=0.3)
     view = on_screen(qtbot, HistogramView(), [case_series])
     _wait_for_fine(view, qtbot)
-    coarse, note = view.outlined._drawn[0].bins.grid, view.heading._note
+    coarse, note = view.panel.drawn[0].bins.grid, view.heading._note
     view.plots[0].getViewBox().sigRangeChangedManually.emit([True, True])
     view.plots[0].setXRange(np.log10(19.5e-6), np.log10(20.5e-6), padding=0)
     _wait_for_fine(view, qtbot, than=note)
-    fine = view.outlined._drawn[0].bins.grid
+    fine = view.panel.drawn[0].bins.grid
     assert coarse is not None and fine is not None
     middle = np.searchsorted(coarse.edges_s, 20e-6)
     assert fine.step * 1e-9 < coarse.edges_s[middle] - coarse.edges_s[middle - 1]
@@ -64,7 +64,7 @@ def test_what_a_round_adds_is_counted_into_the_same_bins(qtbot: QtBot) -> None:
     for end in (20_500, 30_000):
         view.set_series([_make_series(latency[:end])])
         view.refresh()
-        (outline,) = view.outlined._drawn
+        (outline,) = view.panel.drawn
         assert outline.bins.grid is not None and outline.bins.total == end
         expected, _ = np.histogram(latency[:end], outline.bins.edges_s * 1e9)
         assert np.abs(outline.bins.counts - expected).max() <= 1, "an edge is no whole nanosecond"
@@ -75,7 +75,7 @@ def test_a_round_that_is_measured_again_is_not_added_to_what_was(qtbot: QtBot) -
     _wait_for_fine(view, qtbot)
     view.set_series([_tight(500)])
     view.refresh()
-    assert view.outlined._drawn[0].bins.counts.sum() == 500
+    assert view.panel.drawn[0].bins.counts.sum() == 500
 
 
 WIDTH_PX = 1000.0

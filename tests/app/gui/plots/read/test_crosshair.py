@@ -46,7 +46,7 @@ def test_the_histogram_tells_bin_count_share_and_rank(qtbot: QtBot) -> None:
     readout = hover(view, at(view, middle, 1.0))
     latency = np.concatenate([r["finished_ns"] - r["started_ns"] for r in case_series.rounds])
     latency = latency[np.concatenate([r["phase"] for r in case_series.rounds]) == 1]
-    bins = view.outlined._drawn[0].bins
+    bins = view.panel.drawn[0].bins
     k = int(np.searchsorted(bins.edges_s, 10.0**middle, side="right")) - 1
     low, high = bins.edges_s[k : k + 2] * 1e9
     count = int(((latency >= low) & (latency < high)).sum())
