@@ -36,20 +36,17 @@ _MINIMUM_SPAN = 0.1
 _LEVEL_COLOR = 6
 
 
-def history_figures(timeline: History) -> list[Figure]:
-    """A figure for each series."""
-    return [_figure(trend) for trend in timeline.trends]
-
-
-def _figure(trend: Trend) -> Figure:
+def trend_figure(trend: Trend) -> Figure:
+    """Its runs, the level of each stretch, and a line with its words where another begins."""
     values = [point.value_us for point in trend.points]
     middle = (min(values) + max(values)) / 2.0
     height = max(max(values) - min(values), _MINIMUM_SPAN * middle)
-    days = [
-        (float(index), point.run.created_at_utc[:10]) for index, point in enumerate(trend.points)
+    moments = [
+        (float(index), _minute(point.run.created_at_utc)[5:])
+        for index, point in enumerate(trend.points)
     ]
-    measured_series = Series(
-        "measured",
+    runs = Series(
+        "runs",
         tuple(_mark(index, point) for index, point in enumerate(trend.points)),
         "line",
         cases=(trend.case_id,),
@@ -72,21 +69,22 @@ def _figure(trend: Trend) -> Figure:
         ReferenceLine(
             "x",
             places[change.point.run.run_id] - 0.5,
-            f"{change.word} {change.ratio - 1.0:+.1%}",
+            f"{change.word} {_change_text(change)}, {text.latency(change.after_us)}",
             "error" if change.word == "slower" else "ok",
         )
         for change in trend.changes
     )
     return Figure(
-        f"{trend.label}, {INTERVALS[trend.percentile]}, {trend.host or 'any host'}",
-        Axis("runs in order of time", ticks=tuple(days)),
+        f"{trend.label}, {INTERVALS[trend.percentile]}, {trend.host or 'any host'}, {trend.clock}",
+        Axis("runs in order of time", ticks=tuple(moments)),
         Axis("latency", "us", least=middle - height / 2.0, most=middle + height / 2.0),
-        (*levels, measured_series),
+        (*levels, runs),
         changes,
     )
 
 
 def _mark(place: int, point: Point) -> Mark:
+    """Hollow where a run has no interval: one round looks no surer than three."""
     description = (
         f"{point.run.path} of {point.run.created_at_utc}: {text.latency(point.value_us)}"
         f" ({text.interval(point.low_us, point.high_us)})"
@@ -97,7 +95,8 @@ def _mark(place: int, point: Point) -> Mark:
         and not text.is_too_noisy(point.low_us, point.high_us)
     )
     low, high = (point.low_us, point.high_us) if has_interval else (None, None)
-    return Mark(float(place), point.value_us, description, low, high)
+    is_hollow = point.low_us is None
+    return Mark(float(place), point.value_us, description, low, high, is_hollow=is_hollow)
 
 
 COLUMNS = (
@@ -276,7 +275,9 @@ class HistoryReport:
         if csv_path:
             write_output(Path(csv_path), as_csv(self.timeline))
         if plot_path:
-            write_output(Path(plot_path), svg_document(history_figures(self.timeline)))
+            write_output(
+                Path(plot_path), svg_document(list(map(trend_figure, self.timeline.trends)))
+            )
         if json_path:
             write_output(Path(json_path), self.json().encode())
 

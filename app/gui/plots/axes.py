@@ -75,12 +75,21 @@ class SolidAxis(pg.AxisItem):
         return solid
 
 
-class LogAxis(SolidAxis):
-    """An axis over log10(value): decades, then 1-2-5, then even steps as one zooms in."""
+class TextAxis(SolidAxis):
+    """A plain axis that prints its values as 200, 10k or 1M, say."""
 
     def __init__(self, orientation: str, text: Callable[[float], str]) -> None:
         super().__init__(orientation)
         self._text = text
+
+    def tickStrings(  # noqa: N802
+        self, values: list[float], scale: float, spacing: float
+    ) -> list[str]:
+        return [self._text(value) for value in values]
+
+
+class LogAxis(TextAxis):
+    """An axis over log10(value): decades, then 1-2-5, then even steps as one zooms in."""
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
         span = maxVal - minVal
@@ -182,15 +191,6 @@ class PercentAxis(SolidAxis):
     def tickValues(self, minVal: float, maxVal: float, size: float) -> Levels:  # noqa: N802, N803
         levels = super().tickValues(minVal, maxVal, size)
         return [(spacing, [v for v in values if v <= 100.0]) for spacing, values in levels]
-
-
-class CountAxis(SolidAxis):
-    """A plain axis over counts or rates, printed as 200, 10k, 1M."""
-
-    def tickStrings(  # noqa: N802
-        self, values: list[float], scale: float, spacing: float
-    ) -> list[str]:
-        return [count_tick(value) for value in values]
 
 
 def nines_of(quantile: float) -> float:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import starmap
+from dataclasses import replace
 from typing import get_args
 
 from PySide6.QtCore import QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphicsItem, QWidget
 
-from app.cases.objectives import INTERVALS, Word
+from app.cases.objectives import Word
 from app.comparison.judge import ComparedCase, Comparison, Sides, interval_note
 from app.comparison.measured_case import COMPARED
+from app.console.history import trend_figure
 from app.console.verdicts import run_variation_notes
-from app.formatting.text import CLOCK_TEXT, counted, interval, latency
+from app.formatting.text import CLOCK_TEXT, counted
 from app.gui.look.overlay import plot_font
 from app.gui.look.text import Table
 from app.gui.look.theme import Theme, verdict_color
@@ -22,9 +23,8 @@ from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
 from app.history.run_comparison import RunSide, compare_runs
-from app.history.trends import PERCENTILES, History, Point, Trend
+from app.history.trends import PERCENTILES, History, Trend
 from app.insights.quality import Quality
-from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series
 from app.report.comparison_figures import ratio_figures
 from app.stats.change_points import MINIMUM_RUNS
 from exporters.types import GraphlapError
@@ -240,7 +240,10 @@ class HistoryView(FigureView):
         case_style = SeriesStyle(QColor(self.theme.accent), simulated=False)
         level_style = SeriesStyle(QColor(self.theme.muted), simulated=True)
         self.show_figures(
-            [_trend_figure(trend) for trend in trends],
+            [
+                replace(figure, title=figure.title.removeprefix(f"{trend.label}, "))
+                for trend, figure in zip(trends, map(trend_figure, trends), strict=True)
+            ],
             {"runs": case_style, "level": level_style},
             together=False,
         )
@@ -280,42 +283,3 @@ class HistoryView(FigureView):
             for point in trend.points
         ]
         return _COLUMNS, rows
-
-
-def _trend_figure(trend: Trend) -> Figure:
-    """Its runs, the level of each stretch, and a line with its words where another begins."""
-    levels = trend.levels()
-    stretches = (
-        Series("level", (Mark(begin, level), Mark(end, level)), "line", symbol="none")
-        for begin, end, level in levels
-    )
-    changes = (
-        ReferenceLine(
-            "x",
-            begin - 0.5,
-            f"{change.word} {change.ratio - 1.0:+.1%}, {latency(change.after_us)}",
-            "error" if change.word == "slower" else "ok",
-        )
-        for (begin, _, _), change in zip(levels[1:], trend.changes, strict=True)
-    )
-    return Figure(
-        f"{INTERVALS[trend.percentile]}, {trend.host or 'any host'}, {trend.clock}",
-        Axis("run", ticks=tuple((k, _minute(point)) for k, point in enumerate(trend.points))),
-        Axis("Latency", "us", "log"),
-        (*stretches, Series("runs", tuple(starmap(_run_mark, enumerate(trend.points))), "line")),
-        tuple(changes),
-    )
-
-
-def _run_mark(place: int, point: Point) -> Mark:
-    """Open where a run has no interval: one round looks no surer than three."""
-    text = f"{point.run.path.name}: {latency(point.value_us)}"
-    if point.low_us and point.high_us:
-        text += f", {interval(point.low_us, point.high_us)} with 95 %"
-    low, high = point.low_us or None, point.high_us or None
-    return Mark(place, point.value_us, text, low, high, is_hollow=low is None)
-
-
-def _minute(point: Point) -> str:
-    """`11-21 14:02` of a moment in ISO 8601."""
-    return point.run.created_at_utc[5:16].replace("T", " ")

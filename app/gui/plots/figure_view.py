@@ -11,22 +11,23 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.formatting.text import count_tick
 from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.theme import Theme
 from app.gui.plots.axes import (
     LONGEST_NAME_PX,
-    CountAxis,
     LogAxis,
     NamesAxis,
     PercentAxis,
     SolidAxis,
+    TextAxis,
     count_axis,
     time_axis,
 )
 from app.gui.plots.read.reading import Brush, Line, Place, Reading, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import SeriesStyle
-from app.present.figure import Axis, Figure, Mark, Series, Symbol
+from app.present.figure import TICK_TEXTS, Axis, Figure, Mark, Series, Symbol
 
 _BESIDE_PX, _MOST_BESIDE_PX = 6.0, 36.0
 _CAP_PX, _ARROW_PX, _RADIUS_PX = 4.0, 6.0, 4.0
@@ -52,8 +53,9 @@ def axis_item(axis: Axis, side: str) -> SolidAxis:
         names.set_names(axis.names)
         return names
     if axis.scale != "log":
-        kinds = {"percent": PercentAxis, "count": CountAxis, "per_s": CountAxis}
-        item = kinds.get(axis.unit, SolidAxis)(side)
+        texts = {"us": TICK_TEXTS["us"], "count": count_tick, "per_s": count_tick}
+        plain = PercentAxis(side) if axis.unit == "percent" else SolidAxis(side)
+        item = TextAxis(side, texts[axis.unit]) if axis.unit in texts else plain
     elif axis.unit == "us":
         item = time_axis(side)
     elif axis.unit == "per_s":
