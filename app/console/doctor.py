@@ -170,29 +170,19 @@ def probe_all(
 
 
 def _answer(name: str, process: subprocess.Popen[bytes], error_file: IO[bytes]) -> ProbeResult:
+    fields: dict[str, Any]
     try:
         output, _ = process.communicate(timeout=TIME_LIMIT_S)
+        fields = json.loads(output)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        return ProbeResult(
-            name,
-            version="?",
-            reason=f"it did not load within {TIME_LIMIT_S:g} s",
-            remedy="install it again",
-            loader=_last_lines(error_file),
-        )
-    try:
-        fields: dict[str, Any] = json.loads(output)
+        reason = f"it did not load within {TIME_LIMIT_S:g} s"
+        fields = {"version": "?", "reason": reason, "remedy": "install it again"}
     except ValueError:
         cause = f"signal {-process.returncode}" if process.returncode < 0 else "no answer"
-        return ProbeResult(
-            name,
-            version="?",
-            reason=f"loading it ended with {cause}",
-            remedy="install it again",
-            loader=_last_lines(error_file),
-        )
+        reason = f"loading it ended with {cause}"
+        fields = {"version": "?", "reason": reason, "remedy": "install it again"}
     devices = tuple(f"{d['key']} ({d['name']})" for d in fields.pop("devices", ()))
     loader = _last_lines(error_file) if fields.get("reason") else ()
     return ProbeResult(name, devices=devices, loader=loader, **fields)

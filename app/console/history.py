@@ -26,7 +26,7 @@ from app.history.trends import (
     uncompared_cases,
 )
 from app.present.document import Block, Cell, Column, Paragraph, Points, Table, names
-from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series
+from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series, with_interval
 from app.present.svg import svg_document
 from app.run_folder.table import to_csv
 from app.stats.change_points import FALSE_ALARMS, MINIMUM_RUNS, MINIMUM_SERIES
@@ -85,16 +85,8 @@ def trend_figure(trend: Trend) -> Figure:
 
 def _mark(place: int, point: Point) -> Mark:
     """Hollow where a run has no interval: one round looks no surer than three."""
-    description = (
-        f"{point.run.path} of {point.run.created_at_utc}: {text.latency(point.value_us)}"
-        f" ({text.interval(point.low_us, point.high_us)})"
-    )
-    has_interval = (
-        point.low_us is not None
-        and point.high_us is not None
-        and not text.is_too_noisy(point.low_us, point.high_us)
-    )
-    low, high = (point.low_us, point.high_us) if has_interval else (None, None)
+    words, low, high = with_interval(point.value_us, point.low_us, point.high_us, "us")
+    description = f"{point.run.path} of {point.run.created_at_utc}: {words}"
     is_hollow = point.low_us is None
     return Mark(float(place), point.value_us, description, low, high, is_hollow=is_hollow)
 

@@ -239,12 +239,17 @@ def cold_tables(run: Run, rows: Sequence[Row], _width: int) -> Iterator[Block]:
             ],
             caption=_caption(cold_rows),
         )
-    case_set, missing = CaseSet(run.cases), dict[str, list[str]]()
-    for row in cold_rows:
-        if row["cold_missing_reason"]:
-            missing.setdefault(str(row["cold_missing_reason"]), []).append(str(row["case_id"]))
-    for reason, case_ids in missing.items():
-        yield Paragraph(f"no cold start of {case_set.text(case_ids)}: {reason}")
+    yield from _missing("cold start", cold_rows, "cold_missing_reason", CaseSet(run.cases))
+
+
+def _missing(what: str, rows: Sequence[Row], column: str, case_set: CaseSet) -> Iterator[Paragraph]:
+    """Of each reason in a column whose rows have it."""
+    case_ids_by_reason: dict[Value, list[str]] = {}
+    for row in rows:
+        case_ids_by_reason.setdefault(row[column], []).append(str(row["case_id"]))
+    for reason, case_ids in case_ids_by_reason.items():
+        if reason:
+            yield Paragraph(f"no {what} of {case_set.text(case_ids)}: {reason}")
 
 
 def _caption(rows: Sequence[Row]) -> str:
@@ -303,12 +308,7 @@ def null_tables(run: Run, rows: Sequence[Row]) -> Iterator[Block]:
             [_overhead_cells(case_labels, row) for row in computed_rows],
             caption=_null_caption(computed_rows),
         )
-    case_set, missing = CaseSet(models), dict[str, list[str]]()
-    for row in model_rows:
-        if row["compute_missing_reason"]:
-            missing.setdefault(str(row["compute_missing_reason"]), []).append(str(row["case_id"]))
-    for reason, case_ids in missing.items():
-        yield Paragraph(f"no compute of {case_set.text(case_ids)}: {reason}")
+    yield from _missing("compute", model_rows, "compute_missing_reason", CaseSet(models))
 
 
 def _null_caption(computed_rows: Sequence[Row]) -> str:
@@ -329,8 +329,6 @@ def _overhead_cells(case_labels: dict[str, str], row: Row) -> tuple[Cell | str, 
         latency_cell(p50),
         latency_cell(null),
         latency_cell(compute),
-        text.NOT_MEASURED
-        if low is None or high is None
-        else Cell(text.latency_range(low, high), unit="us", low=low, high=high),
+        latency_interval_cell(low, high),
         share_cell(compute / p50 if compute is not None and p50 else None),
     )

@@ -23,7 +23,6 @@ from app.plan.estimate import ASK_ABOVE, Estimate
 from app.plan.plan import Plan
 from app.run_folder.manifest import MANIFEST
 from app.runs.following.state import RunState, ending
-from exporters.types import GraphlapError
 
 _ENDS = {0: "finished", 1: "ended with failures: open it to see which", 130: "stopped"}
 """Of a run that nobody looks at; of the open one its rows say more."""
@@ -227,7 +226,7 @@ class RowCommands(QObject):
         case = state.of(key) if state else None
         if state is None or case is None:
             return
-        with errors_to(self._tell):
+        with errors_to(self.failed.emit):
             plan = single_case_plan(state.manifest.requested_plan, case.case)
             line = command_line(plan, self._preferences.runs_folder.with_name("plans"))
             QGuiApplication.clipboard().setText(line)
@@ -249,9 +248,6 @@ class RowCommands(QObject):
         self._table.filter_by("")
         self._table.select(case_ids)
         self._frame.show_key(view)
-
-    def _tell(self, error: GraphlapError) -> None:
-        self.failed.emit(error)
 
     def _current(self) -> str:
         """The key of the row that the keyboard is on, else of the first selected one."""

@@ -111,6 +111,19 @@ class Figure:
         return tuple(mark for series in self.series for mark in series.marks)
 
 
+def with_interval(
+    value: float, low: float | None, high: float | None, unit: Unit
+) -> tuple[str, float | None, float | None]:
+    """The figure with its interval in words, and the ends; one too noisy is left out."""
+
+    def words(number: float) -> str:
+        return text.figure(number, unit) if unit else text.significant(number, 4)
+
+    if low is None or high is None or text.is_too_noisy(low, high):
+        return words(value), None, None
+    return f"{words(value)} ({words(low)} to {words(high)})", low, high
+
+
 def value_span(figure: Figure, axis: Literal["x", "y"]) -> tuple[float, float]:
     """The least and the greatest value that an axis has to show, intervals included."""
     shown_axis, along_x = (figure.x, True) if axis == "x" else (figure.y, False)

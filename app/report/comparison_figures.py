@@ -15,8 +15,7 @@ from app.report.figures import (
     MAXIMUM_SERIES,
     Drawn,
     TimedCase,
-    interval_mark,
-    names_axis,
+    interval_figure,
 )
 
 _RATE = "inferences per second"
@@ -44,28 +43,9 @@ def devices(cases: Sequence[TimedCase]) -> Figure | None:
     sorted_cases = sorted(
         comparable, key=lambda timed_case: -(timed_case.figure(_RATE_COLUMN) or 0.0)
     )
-    series = []
-    for place, timed_case in enumerate(sorted_cases):
-        mark = interval_mark(timed_case, place, _RATE_COLUMN, "throughput_ci", "per_s")
-        if mark is not None:
-            cases_of = (timed_case.case_id,)
-            series.append(
-                Series(
-                    timed_case.name,
-                    (mark,),
-                    color=timed_case.color,
-                    cases=cases_of,
-                    has_legend=False,
-                )
-            )
     batch_text = "" if batch is None else f" at batch {batch:.0f}"
-    return Figure(
-        "Throughput by device",
-        Axis(f"{_RATE}{batch_text}", "per_s", "log"),
-        names_axis(sorted_cases),
-        tuple(series),
-        note=f"Line: 95 % interval. {HOLLOW}",
-    )
+    x, note = Axis(f"{_RATE}{batch_text}", "per_s", "log"), f"Line: 95 % interval. {HOLLOW}"
+    return interval_figure("Throughput by device", x, sorted_cases, {_RATE_COLUMN: ""}, note)
 
 
 def accuracy(cases: Sequence[Drawn]) -> Figure | None:

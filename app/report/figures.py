@@ -14,7 +14,15 @@ from app.cases.scenario import CLOSED_LOOP
 from app.comparison.measured_case import MeasuredCase
 from app.formatting import text
 from app.formatting.case_labels import labels
-from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series, Symbol, Unit
+from app.present.figure import (
+    Axis,
+    Figure,
+    Mark,
+    ReferenceLine,
+    Series,
+    Symbol,
+    with_interval,
+)
 from app.run_folder.run import Run
 from exporters.model_names import is_null
 
@@ -147,7 +155,7 @@ _SEPARATOR = " · "
 _BINS = 120
 """Of a whole axis: finer ones would be narrower than a few pixels."""
 _NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
-_PERCENTILES: tuple[tuple[str, Symbol], ...] = (("p50", "circle"), ("p99", "diamond"))
+_SYMBOLS: tuple[Symbol, ...] = ("circle", "diamond")
 _DODGE = 0.7
 """Marks of several series in one lane share this much of it, so that none hides another."""
 HOLLOW = "Hollow: simulated, or not valid."
@@ -177,44 +185,36 @@ def latency(cases: Sequence[Drawn]) -> Figure:
 
     An interval that is too noisy to be shown is left out.
     """
+    columns = {"latency_p50_us": "p50", "latency_p99_us": "p99"}
+    note = f"Circle: p50. Diamond: p99. Line: 95 % interval. {HOLLOW}"
+    return interval_figure("Latency", Axis("latency", "us", "log"), cases, columns, note)
+
+
+def interval_figure(
+    title: str, x: Axis, cases: Sequence[Drawn], columns: Mapping[str, str], note: str = ""
+) -> Figure:
+    """A lane for each case with the values of columns that have intervals, each by its label."""
     series = []
     for place, case in enumerate(cases):
-        for percentile, symbol in _PERCENTILES:
-            column = f"latency_{percentile}"
-            mark = interval_mark(case, place, f"{column}_us", f"{column}_ci", "us")
-            if mark is not None:
-                description = f"{case.name}, {percentile}: {mark.text}"
-                series.append(
-                    Series(
-                        f"{case.name} {percentile}",
-                        (replace(mark, text=description),),
-                        color=case.color,
-                        symbol=symbol,
-                        cases=(case.case_id,),
-                        has_legend=False,
-                    )
+        for (column, label), symbol in zip(columns.items(), _SYMBOLS, strict=False):
+            value, ends = case.figure(column), column.removesuffix(f"_{x.unit}")
+            if value is None:
+                continue
+            low, high = (case.figure(f"{ends}_ci_{end}_{x.unit}") for end in ("low", "high"))
+            words, low, high = with_interval(value, low, high, x.unit)
+            described = f"{case.name}, {label}: {words}" if label else f"{case.name}: {words}"
+            mark = Mark(value, place, described, low, high, is_hollow=case.is_hollow)
+            series.append(
+                Series(
+                    f"{case.name} {label}",
+                    (mark,),
+                    color=case.color,
+                    symbol=symbol,
+                    cases=(case.case_id,),
+                    has_legend=False,
                 )
-    return Figure(
-        "Latency",
-        Axis("latency", "us", "log"),
-        names_axis(cases),
-        tuple(series),
-        note=f"Circle: p50. Diamond: p99. Line: 95 % interval. {HOLLOW}",
-    )
-
-
-def interval_mark(case: Drawn, place: int, column: str, ends: str, unit: Unit) -> Mark | None:
-    """The value of a column in the lane of its case; None where it is empty."""
-    value = case.figure(column)
-    if value is None:
-        return None
-    low, high = (case.figure(f"{ends}_{end}_{unit}") for end in ("low", "high"))
-    description = text.figure(value, unit)
-    if low is None or high is None or text.is_too_noisy(low, high):
-        low = high = None
-    else:
-        description += f" ({text.figure(low, unit)} to {text.figure(high, unit)})"
-    return Mark(value, place, description, low, high, is_hollow=case.is_hollow)
+            )
+    return Figure(title, x, names_axis(cases), tuple(series), note=note)
 
 
 def names_axis(cases: Iterable[Drawn]) -> Axis:

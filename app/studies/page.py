@@ -11,7 +11,6 @@ from typing import Any
 
 from app.cases.case import Case
 from app.cases.errors import unwritable
-from app.cases.round import RoundResult
 from app.cases.status import INCOMPLETE, TERMINAL
 from app.cases.telemetry import has_other_load
 from app.columns.status import MISSING
@@ -109,7 +108,8 @@ def _load(results: Found) -> Iterator[Paragraph]:
     """How busy the machine was; nothing where that is not known."""
     loads = [
         number
-        for round_result in _rounds(results)
+        for measurement in results.measured
+        for round_result in results.run.rounds_of(measurement.case)
         if (number := round_result.environment.get("load_1min"))
     ]
     if not loads:
@@ -126,14 +126,6 @@ def _load(results: Found) -> Iterator[Paragraph]:
         yield Paragraph(f"The machine had {load_text}.")
 
 
-def _rounds(results: Found) -> Iterator[RoundResult]:
-    return (
-        result
-        for measurement in results.measured
-        for result in results.run.rounds_of(measurement.case)
-    )
-
-
 def _runtimes(results: Found) -> Table:
     """A line for each runtime: what it is, what timed it, and how many of its cases are well."""
     rows = []
@@ -141,14 +133,9 @@ def _runtimes(results: Found) -> Table:
         runtime_cases = [
             measurement for measurement in results.measured if measurement.case.runtime == name
         ]
-        versions = dict.fromkeys(
-            str(v) for measurement in runtime_cases if (v := measurement.row["runtime_version"])
-        )
-        clocks = dict.fromkeys(
-            str(v) for measurement in runtime_cases if (v := measurement.row["clock"])
-        )
-        ends = dict.fromkeys(
-            str(v) for measurement in runtime_cases if (v := measurement.row["boundary"])
+        versions, clocks, ends = (
+            dict.fromkeys(str(case.row[column]) for case in runtime_cases if case.row[column])
+            for column in ("runtime_version", "clock", "boundary")
         )
         rows.append(
             (

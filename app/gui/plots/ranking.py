@@ -15,15 +15,12 @@ from app.gui.plots.marks import NameLayer
 from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry, remark, series_entries
 from app.insights.quality import quality_of
 from app.plot_data.series import Series, batches, number, of_batch, quoted, ranked
-from app.present.figure import Figure, Mark, Unit
-from app.present.figure import Series as Marks
+from app.present.figure import Axis, Figure, Mark, Unit
 from app.report.comparison_figures import accuracy
-from app.report.figures import interval_mark, latency, names_axis
+from app.report.figures import interval_figure, latency
 
 _SORTS = {"p50": "By p50", "p99": "By p99", "name": "By name", "plan": "As in the plan"}
-_COLUMNS: dict[str, tuple[str, Unit]] = {
-    "throughput_per_s": ("Inputs per second", "per_s"),
-}
+_RATE, _RATE_TITLE = "throughput_per_s", "Inputs per second"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ class RankingView(FigureView):
         super().__init__(parent)
         self.figure_choice = Choice(
             "Figure",
-            {"latency": "p50 and p99", **{key: name for key, (name, _) in _COLUMNS.items()}},
+            {"latency": "p50 and p99", _RATE: _RATE_TITLE},
             "What is drawn, with 95 % intervals.",
         )
         self.sort_choice = Choice("Sort", _SORTS, "In which order the rows stand.")
@@ -121,7 +118,8 @@ class RankingView(FigureView):
         if self.figure_choice.value == "latency":
             base_figure = latency(ranked_cases)
         else:
-            base_figure = _rates(ranked_cases, self.figure_choice.value)
+            x = Axis(_RATE_TITLE.lower(), "per_s", "log")
+            base_figure = interval_figure("", x, ranked_cases, {_RATE: ""})
         labelled_series = tuple(
             replace(
                 series, marks=tuple(_label_mark(mark, base_figure.x.unit) for mark in series.marks)
@@ -161,27 +159,6 @@ def _value(series: Series, name: str) -> float:
 
 def _label_mark(mark: Mark, unit: Unit) -> Mark:
     return replace(mark, label=figure(mark.x, unit))
-
-
-def _rates(cases: Sequence[RankedCase], column: str) -> Figure:
-    """A rate of each case with its interval, as `app.report.figures.latency` has latencies."""
-    title, unit = _COLUMNS[column]
-    stem = column.removesuffix(f"_{unit}")
-    marks = [
-        (case, interval_mark(case, place, column, f"{stem}_ci", unit))
-        for place, case in enumerate(cases)
-    ]
-    series = [
-        Marks(
-            f"{case.name} {title}",
-            (replace(mark, text=f"{title}: {mark.text}"),),
-            cases=(case.case_id,),
-        )
-        for case, mark in marks
-        if mark is not None
-    ]
-    x = replace(latency(cases).x, title=title.lower(), unit=unit)
-    return Figure(title, x, names_axis(cases), tuple(series))
 
 
 class AccuracyView(FigureView):

@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QWidget
 
-from app.formatting.text import CLOCK_TEXT, figure, is_too_noisy, latency, rate_text, significant
+from app.formatting.text import CLOCK_TEXT, latency, rate_text
 from app.gui.look.controls import Choice
 from app.gui.look.text import Table
 from app.gui.plots.figure_view import FigureView
@@ -24,7 +24,7 @@ from app.insights.quality import quality_of
 from app.plot_data.curves import Curve, curves
 from app.plot_data.series import Series, interval_columns, number, ranked
 from app.plot_data.settings import Line, figures, lines, numeric_settings
-from app.present.figure import Axis, Figure, Mark, ReferenceLine, Symbol, Unit
+from app.present.figure import Axis, Figure, Mark, ReferenceLine, Symbol, Unit, with_interval
 from app.present.figure import Series as Marks
 
 _BOTH = "p50_p99"
@@ -238,12 +238,8 @@ def _marks(trend: Trend, unit: Unit) -> Iterator[Marks]:
 
 def _mark(x: float, case_series: Series, value: float, column: str, label: str, unit: Unit) -> Mark:
     low, high = (number(case_series, end) for end in interval_columns(column))
-    if not low or not high or is_too_noisy(low, high):
-        low = high = None
-    value_text = figure(value, unit) if unit else significant(value, 4)
+    value_text, low, high = with_interval(value, low, high, unit)
     text = f"{case_series.label}: {label} {value_text}".replace("  ", " ")
-    if low is not None and high is not None and unit:
-        text += f" ({figure(low, unit)} to {figure(high, unit)})"
     hollow = quality_of(case_series) != "sound" or (unit == "us" and low is None)
     return Mark(x, value, text, low, high, is_hollow=hollow)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from app.capabilities.tuning.answer import Gain, Rung, TuneResults, tune_results, value_text
+from app.capabilities.tuning.answer import Rung, TuneResults, tune_results, value_text
 from app.cases.jobs import Operator, OperatorTimes
 from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import PrintedOperator, history_steps, printed_operators
@@ -115,7 +115,7 @@ def _checklist(executions: Sequence[Executed], every: Sequence[PrintedOperator])
             if tuple(kinds[place : place + len(pattern)]) == pattern
         ]
         cells = (_share_of(item, starts, len(pattern)) for item in executions)
-        rows.append((fusion, support, _pattern_text(pattern), *cells))
+        rows.append((fusion, support, "_".join(pattern), *cells))
     names = (Column(name, is_name=True) for name in ("what", "author", "pattern"))
     return Table((*names, *(Column(item.label) for item in executions)), tuple(rows))
 
@@ -126,10 +126,6 @@ def _share_of(execution: Executed, starts: Sequence[int], length: int) -> str:
         for start in starts
     )
     return f"{whole} of {len(starts)}"
-
-
-def _pattern_text(pattern: tuple[str, ...]) -> str:
-    return "_".join(pattern)
 
 
 def _offload(execution: Executed) -> str:
@@ -235,14 +231,10 @@ def _measured_cells(rung: Rung, answer: TuneResults) -> tuple[str, ...]:
     return (
         rung.label,
         value_text(rung.value, answer.goal),
-        _gain(rung.gain),
-        _gain(rung.total),
+        str(rung.gain or ""),
+        str(rung.total or ""),
         error,
     )
-
-
-def _gain(gain: Gain | None) -> str:
-    return "" if gain is None else str(gain)
 
 
 LADDER = Study(

@@ -118,11 +118,7 @@ def _rises(by_batch: dict[int, float]) -> bool:
 
 
 def _by_batch(line: Sequence[MeasuredCase], model: str, column: str) -> dict[int, float]:
-    return {
-        measurement.case.axes.get(BATCH, 1): value
-        for measurement in line
-        if measurement.case.model == model and (value := figure(measurement, column)) is not None
-    }
+    return {int(batch): value for batch, value, _ in over_batch(line, model, column)}
 
 
 _STUDY_BATCH = 64
