@@ -15,10 +15,10 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from app.capabilities.simulated_card import CardRun
 from app.gui.follow import Baselines, ComparedRun, Follower, PastRuns, has_others
 from app.gui.launch import CardProcess, DamageCheck, damaged_cases
-from app.gui.plots.base import PlotView
 from app.gui.plots.read.lit import Lit
 from app.gui.plots.read.reading import Brush
-from app.gui.views import VIEWS, SeriesView, Views
+from app.gui.tables.results import ResultsTable
+from app.gui.views import Views
 from app.history.run_comparison import RunSide
 from app.history.trends import History
 from app.plot_data.series import Series
@@ -44,11 +44,10 @@ class RunFeed(QObject):
     failed = Signal(object)
     beat = Signal()
 
-    def __init__(self, views: Views, table: SeriesView, parent: QObject) -> None:
+    def __init__(self, views: Views, table: ResultsTable, parent: QObject) -> None:
         super().__init__(parent)
         self.state: RunState | None = None
         self._views, self._table = views, table
-        self._detail_views = [views.by_key[v.key] for v in VIEWS if v.fed in ("details", "card")]
         self._follower: Follower | None = None
         self._next: Follower | None = None
         self._quiet, self._is_held, self._is_closed = 0, False, False
@@ -68,8 +67,7 @@ class RunFeed(QObject):
         self._revision = -1
         self._card = CardProcess()
         self.past = PastRuns(self)
-        for past_view in views.past:
-            self.past.found.connect(past_view.set_history)
+        self.past.found.connect(views.history.set_history)
         self.baselines = Baselines(self)
         self.baselines.failed.connect(self.failed)
         self.baselines.moved.connect(self.wake)
@@ -299,9 +297,7 @@ class RunFeed(QObject):
         self.state = state = self._with_damage(state)
         self._feed(state)
         if first:
-            has_other_runs = has_others(state.folder)
-            for view in self._views.past:
-                view.set_others(has_other_runs)
+            self._views.history.set_others(has_others(state.folder))
             self.opened.emit(state)
         self.changed.emit(state)
 
@@ -348,49 +344,41 @@ class RunFeed(QObject):
         first, second, history = self._pair
         ids = {case.case.case_id for case in self._passing(self.state.series)}
         cases = tuple(case for case in first.cases if case.case.case_id in ids)
-        for view in self._views.pair:
-            view.set_runs(replace(first, cases=cases), second, history)
+        self._views.compare.set_runs(replace(first, cases=cases), second, history)
 
     def _look_back(self) -> None:
         """Read the runs beside this one, once somebody looks at their history."""
-        visible_views = [
-            view for view in self._views.past if isinstance(view, PlotView) and view.is_in_sight
-        ]
-        case = (
-            self.state.of(self._case_in_focus(self.state)) if self.state and visible_views else None
-        )
-        if self.state is not None and case is not None:
+        if self.state is None or not self._views.history.is_in_sight:
+            return
+        case = self.state.of(self._case_in_focus(self.state))
+        if case is not None:
             self.past.look(self.state)
-            for view in visible_views:
-                view.set_case(case.case.case_id, case.label)
+            self._views.history.set_case(case.case.case_id, case.label)
 
     def _show_details(self) -> None:
         """Look into one case, once somebody looks at a view that shows it."""
         answer = self._card.poll()
         if isinstance(answer, CardRun):
-            self._show_card(answer)
+            self._views.schedule.set_run(answer)
         elif answer is not None:
             self.failed.emit(answer)
         state = self.state
-        if state is None or not any(view.is_in_sight for view in self._detail_views):
+        views = (self._views.operators, self._views.graph, self._views.schedule)
+        if state is None or not any(view.is_in_sight for view in views):
             return
         key = self._case_in_focus(state)
         case, details = state.of(key), state.details.get(key)
         if case is None or details is None or details == self._shown_details:
             return
         details_before, self._shown_details = self._shown_details, details
-        for view in self._views.details:
-            view.set_details(details, case)
+        self._views.operators.set_details(details, case)
+        self._views.graph.set_details(details, case)
         if (
             details_before is None
             or details.without_operators() != details_before.without_operators()
         ):
-            self._show_card(None)
+            self._views.schedule.set_run(None)
             self._card.ask(details)
-
-    def _show_card(self, run: CardRun | None) -> None:
-        for view in self._views.card:
-            view.set_run(run)
 
     def _case_in_focus(self, state: RunState) -> str:
         """The case that was clicked, else the first selected one, else the first shown one on a

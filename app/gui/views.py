@@ -6,10 +6,9 @@ the controls of the plot in front stand at the end of the bar.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, TypeVar
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent
@@ -24,78 +23,35 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.capabilities.simulated_card import CardRun
 from app.gui.look.controls import Choice
 from app.gui.plots.base import PlotView
+from app.gui.plots.compare import CompareView, HistoryView
+from app.gui.plots.distributions import BoxesView, CumulativeView, PercentileView
 from app.gui.plots.graph import GraphView
-from app.gui.plots.operators import OperatorsView
+from app.gui.plots.histogram import HistogramView
+from app.gui.plots.matrix import ChecksView, MatrixView
+from app.gui.plots.operators import OperatorsView, ScheduleView
+from app.gui.plots.ranking import AccuracyView, RankingView
+from app.gui.plots.searches import LadderView, LargestBatchView
 from app.gui.plots.style import Arrangement
-from app.history.run_comparison import RunSide
-from app.history.trends import History
-from app.plot_data.series import Series
-from app.runs.following.state import CaseDetails
-from exporters import install_layout
-from exporters.types import GraphlapError
+from app.gui.plots.summary import SummaryView
+from app.gui.plots.timeline import TimelineView
+from app.gui.plots.trends import TrendsView
 
-Fed = Literal["shown", "all", "pair", "history", "details", "card"]
-"""`shown`: the cases in flight or selected; `all`: every case; `pair`: this run and another;
-`history`: all runs that lie beside this one; `details`: the graph and the operators of one case;
-`card`: its schedule on the simulated card."""
-
-
-@runtime_checkable
-class SeriesView(Protocol):
-    """Fed with `shown` or with `all`."""
-
-    def set_series(self, series: Sequence[Series]) -> None: ...
-
-
-@runtime_checkable
-class PairView(Protocol):
-    """Fed with a `pair`."""
-
-    def set_runs(self, first: RunSide, second: RunSide, history: History | None = None) -> None: ...
-
-
-@runtime_checkable
-class PastView(Protocol):
-    """Fed with `history`; `identity` is what makes the case that is looked at, `there` says that
-    other runs lie beside the open one."""
-
-    def set_others(self, has_others: bool) -> None: ...
-
-    def set_history(self, history: History | GraphlapError) -> None: ...
-
-    def set_case(self, identity: str, label: str) -> None: ...
-
-
-@runtime_checkable
-class DetailView(Protocol):
-    """Fed with `details` of a case and with its series."""
-
-    def set_details(self, details: CaseDetails, case_series: Series) -> None: ...
-
-
-@runtime_checkable
-class CardView(Protocol):
-    """Fed with a `card`'s answer; None while there is none."""
-
-    def set_run(self, run: CardRun | None) -> None: ...
+Fed = Literal["", "shown", "all"]
+"""`shown`: the cases in flight or selected; `all`: every case; others are fed by themselves."""
+ViewT = TypeVar("ViewT", bound=PlotView)
 
 
 @dataclass(frozen=True, slots=True)
 class ViewSpec:
-    """`target` is `module:Class`, a PlotView that can be fed with what `fed` says."""
+    """A plot of a `place`, and with which series it is fed."""
 
     key: str
     title: str
     place: str
     fed: Fed
-    target: str
-
-    def make(self) -> PlotView:
-        make: Callable[[], PlotView] = install_layout.load(f"app.gui.plots.{self.target}")
-        return make()
+    kind: type[PlotView]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,24 +85,24 @@ PLACES: tuple[Place, ...] = (
 )
 
 VIEWS: tuple[ViewSpec, ...] = (
-    ViewSpec("summary", "Summary", "summary", "all", "summary:SummaryView"),
-    ViewSpec("ranking", "Ranking", "ranking", "all", "ranking:RankingView"),
-    ViewSpec("histogram", "Histogram", "distribution", "shown", "histogram:HistogramView"),
-    ViewSpec("cumulative", "Cumulative", "distribution", "shown", "distributions:CumulativeView"),
-    ViewSpec("percentiles", "Percentiles", "distribution", "shown", "distributions:PercentileView"),
-    ViewSpec("boxes", "Box plots", "distribution", "shown", "distributions:BoxesView"),
-    ViewSpec("timeline", "Timeline", "timeline", "shown", "timeline:TimelineView"),
-    ViewSpec("trends", "Trends", "trends", "all", "trends:TrendsView"),
-    ViewSpec("matrix", "Matrix", "matrix", "all", "matrix:MatrixView"),
-    ViewSpec("compare", "Compare", "compare", "pair", "compare:CompareView"),
-    ViewSpec("history", "History", "history", "history", "compare:HistoryView"),
-    ViewSpec("operators", "Operators", "inspect", "details", "operators:OperatorsView"),
-    ViewSpec("graph", "Model graph", "inspect", "details", "graph:GraphView"),
-    ViewSpec("schedule", "FPGA schedule", "inspect", "card", "operators:ScheduleView"),
-    ViewSpec("checks", "Check", "checks", "all", "matrix:ChecksView"),
-    ViewSpec("largest", "Largest batch", "largest", "all", "searches:LargestBatchView"),
-    ViewSpec("ladder", "Ladder", "ladder", "all", "searches:LadderView"),
-    ViewSpec("accuracy", "Accuracy", "accuracy", "all", "ranking:AccuracyView"),
+    ViewSpec("summary", "Summary", "summary", "all", SummaryView),
+    ViewSpec("ranking", "Ranking", "ranking", "all", RankingView),
+    ViewSpec("histogram", "Histogram", "distribution", "shown", HistogramView),
+    ViewSpec("cumulative", "Cumulative", "distribution", "shown", CumulativeView),
+    ViewSpec("percentiles", "Percentiles", "distribution", "shown", PercentileView),
+    ViewSpec("boxes", "Box plots", "distribution", "shown", BoxesView),
+    ViewSpec("timeline", "Timeline", "timeline", "shown", TimelineView),
+    ViewSpec("trends", "Trends", "trends", "all", TrendsView),
+    ViewSpec("matrix", "Matrix", "matrix", "all", MatrixView),
+    ViewSpec("compare", "Compare", "compare", "", CompareView),
+    ViewSpec("history", "History", "history", "", HistoryView),
+    ViewSpec("operators", "Operators", "inspect", "", OperatorsView),
+    ViewSpec("graph", "Model graph", "inspect", "", GraphView),
+    ViewSpec("schedule", "FPGA schedule", "inspect", "", ScheduleView),
+    ViewSpec("checks", "Check", "checks", "all", ChecksView),
+    ViewSpec("largest", "Largest batch", "largest", "all", LargestBatchView),
+    ViewSpec("ladder", "Ladder", "ladder", "all", LadderView),
+    ViewSpec("accuracy", "Accuracy", "accuracy", "all", AccuracyView),
 )
 
 
@@ -154,25 +110,21 @@ class Views:
     """The views of one window: all of them by key, and again by what each is fed."""
 
     def __init__(self) -> None:
-        self.by_key = {spec.key: spec.make() for spec in VIEWS}
-        self.shown = self._select_views("shown")
-        self.all: list[SeriesView] = [*self._select_views("all")]
-        self.pair = [view for view in self._select_views("pair") if isinstance(view, PairView)]
-        self.past = [view for view in self._select_views("history") if isinstance(view, PastView)]
-        self.details = [
-            view for view in self._select_views("details") if isinstance(view, DetailView)
-        ]
-        self.card = [view for view in self._select_views("card") if isinstance(view, CardView)]
+        self.by_key = {spec.key: spec.kind() for spec in VIEWS}
+        self.shown, self.all = (
+            [self.by_key[spec.key] for spec in VIEWS if spec.fed == how] for how in ("shown", "all")
+        )
+        self.compare, self.history = self._one(CompareView), self._one(HistoryView)
+        self.operators, self.graph = self._one(OperatorsView), self._one(GraphView)
+        self.schedule = self._one(ScheduleView)
+
+    def _one(self, kind: type[ViewT]) -> ViewT:
+        return next(view for view in self.by_key.values() if isinstance(view, kind))
 
     def arrange(self, how: Arrangement) -> None:
         """Show the series of the cases in flight or selected so, in every view that has them."""
-        for view in self.shown:
+        for view in (*self.shown, *self.all):
             view.arrange(how)
-        for view in self._select_views("all"):
-            view.arrange(how)
-
-    def _select_views(self, how: Fed) -> list[PlotView]:
-        return [self.by_key[spec.key] for spec in VIEWS if spec.fed == how]
 
 
 _LEAST_CONTROLS_LINES = 9
@@ -252,10 +204,8 @@ class ViewArea(QWidget):
         self._later.timeout.connect(self.update_places)
         for view in views.by_key.values():
             view.stale.connect(self._update_later)
-        operators, graph = views.by_key["operators"], views.by_key["graph"]
-        if isinstance(operators, OperatorsView) and isinstance(graph, GraphView):
-            operators.node_asked.connect(graph.find_box.setText)
-            operators.node_asked.connect(lambda _: self.show_view("graph"))
+        views.operators.node_asked.connect(views.graph.find_box.setText)
+        views.operators.node_asked.connect(lambda _: self.show_view("graph"))
         self.update_places()
 
     def _lay_out(self) -> None:

@@ -38,7 +38,6 @@ from app.gui.palette import (
 from app.gui.panels.case_tree import CaseTree
 from app.gui.panels.progress import ProgressLine
 from app.gui.panels.warnings import WarningsBadge
-from app.gui.plots.compare import CompareView
 from app.gui.run_commands import EditorCommands, RowCommands, RunCommands
 from app.gui.run_feed import RunFeed
 from app.gui.shell import Frame, Header
@@ -186,9 +185,7 @@ class MainWindow(WindowParts):
         for view in self.views.by_key.values():
             view.picked.connect(self._pick)
             view.opened.connect(self._open_samples)
-        compare = self.views.by_key["compare"]
-        if isinstance(compare, CompareView):
-            compare.asked.connect(self.files.compare_run)
+        self.views.compare.asked.connect(self.files.compare_run)
         self.table.baselines_chosen.connect(self.feed.baselines.set_own)
         self.files.baseline_run_chosen.connect(self.feed.baselines.add_run)
         self.feed.held_against.connect(self.series_list.set_baselines)
