@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -107,7 +108,66 @@ _LONGEST_LINE_BYTES = 128 * 2**20
 _SENT_SIGNALS = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 
-class Child:
+class Pipes:
+    """`target` takes lines, `sources` bring them, which `bell` watches. None is set not to block:
+    an end may be the same for both ways, as sshd has it."""
+
+    def __init__(self, target: IO[bytes], *sources: IO[bytes], bell: Bell | None) -> None:
+        self._target, self._sources, self._bell = target, sources, bell
+        self._open = list(sources)
+        for source in sources:
+            if bell is not None:
+                bell.watch(source.fileno())
+        self._partial = b""
+
+    def send(self, line: str) -> None:
+        """Write one line; a reader that is gone is noticed when its end is."""
+        left = memoryview(line.encode() + b"\n")
+        with contextlib.suppress(BrokenPipeError):
+            while left:  # a signal may end a write before all is written
+                left = left[self._target.write(left) :]
+
+    def lines(self) -> list[str]:
+        """The whole lines that have arrived since the last call; a torn one is kept back."""
+        *whole, self._partial = (self._partial + self._drain(self._sources[0])).split(b"\n")
+        if len(self._partial) > _LONGEST_LINE_BYTES:
+            self._partial = b""
+        return [line.decode("utf-8", "replace") for line in whole if line.strip()]
+
+    def ended(self) -> bool:
+        """Whether nothing more can come."""
+        return self._sources[0] not in self._open
+
+    def how_it_ended(self) -> str:
+        return "no more messages"
+
+    def close(self) -> None:
+        """Watch them no more; they close with this process, since a write may wait in one."""
+        for source in list(self._open):
+            self._forget(source)
+
+    def _forget(self, source: IO[bytes]) -> None:
+        """One at its end, or closed, is not waited on again, and whoever waits hears of it."""
+        self._open.remove(source)
+        if self._bell is not None:
+            self._bell.forget(source.fileno())
+            self._bell.ring()
+
+    def _drain(self, source: IO[bytes]) -> bytes:
+        """What can be read without waiting, as far as it is not endless."""
+        chunks, left = [], _READ_AT_ONCE_BYTES
+        ready = select.poll()
+        ready.register(source, select.POLLIN)
+        while source in self._open and left > 0 and ready.poll(0):
+            chunk = os.read(source.fileno(), 1 << 16)
+            if not chunk:
+                self._forget(source)
+            chunks.append(chunk)
+            left -= len(chunk)
+        return b"".join(chunks)
+
+
+class Child(Pipes):
     """`command` with its three pipes; `bell` watches those that it writes to, and its end.
 
     `environ` is the environment that it has, by default that of this process.
@@ -132,41 +192,19 @@ class Child:
                 install_layout.PARENT: str(os.getpid()),
             },
         )
-        self._stdin, self._stdout, self._stderr = self._pipes()
-        for pipe in (self._stdout, self._stderr):
-            os.set_blocking(pipe.fileno(), False)
-        self._open = [self._stdout, self._stderr]
-        self._bell = bell
-        for pipe in self._open:
-            if bell is not None:
-                bell.watch(pipe.fileno())
-        self._end = bell.watch_end(self.pid) if bell is not None else None
-        self._partial = b""
-        self._errors = b""
-
-    def _pipes(self) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
         process = self._process
         assert process.stdin and process.stdout and process.stderr
-        return process.stdin, process.stdout, process.stderr
+        super().__init__(process.stdin, process.stdout, process.stderr, bell=bell)
+        self._end = bell.watch_end(self.pid) if bell is not None else None
+        self._errors = b""
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
-    def send(self, line: str) -> None:
-        """Write one line; a child that no longer reads is noticed when its end is."""
-        left = memoryview(line.encode() + b"\n")
-        with contextlib.suppress(BrokenPipeError):
-            while left:  # a signal may end a write before all is written
-                left = left[self._stdin.write(left) :]
-
     def lines(self) -> list[str]:
-        """The whole lines that have arrived since the last call; a torn one is kept back."""
-        self._errors = (self._errors + self._drain(self._stderr))[-_STDERR_KEPT_BYTES:]
-        *whole, self._partial = (self._partial + self._drain(self._stdout)).split(b"\n")
-        if len(self._partial) > _LONGEST_LINE_BYTES:
-            self._partial = b""
-        return [line.decode("utf-8", "replace") for line in whole if line.strip()]
+        self._errors = (self._errors + self._drain(self._sources[1]))[-_STDERR_KEPT_BYTES:]
+        return super().lines()
 
     def ended(self) -> bool:
         """Whether the process is gone; what it wrote last may still be waiting in `lines`."""
@@ -207,13 +245,12 @@ class Child:
         """Kill what is left, reap it and close the pipes; idempotent."""
         self.kill()
         self._process.wait()
-        for pipe in list(self._open):
-            self._forget(pipe)
+        super().close()
         if self._end is not None and self._bell is not None:
             self._bell.forget(self._end)
             os.close(self._end)
             self._end = None
-        for pipe in (self._stdin, self._stdout, self._stderr):
+        for pipe in (self._target, *self._sources):
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
 
@@ -222,26 +259,6 @@ class Child:
         # a descendant is left; one that is wholly gone raises ProcessLookupError.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
-
-    def _forget(self, pipe: IO[bytes]) -> None:
-        """A pipe at its end, or closed, is not waited on again."""
-        self._open.remove(pipe)
-        if self._bell is not None:
-            self._bell.forget(pipe.fileno())
-
-    def _drain(self, pipe: IO[bytes]) -> bytes:
-        """What can be read without waiting, as far as it is not endless."""
-        chunks, left = [], _READ_AT_ONCE_BYTES
-        while pipe in self._open and left > 0:
-            try:
-                chunk = os.read(pipe.fileno(), 1 << 16)
-            except BlockingIOError:
-                break
-            if not chunk:
-                self._forget(pipe)
-            chunks.append(chunk)
-            left -= len(chunk)
-        return b"".join(chunks)
 
 
 class Unstarted:

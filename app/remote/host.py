@@ -11,12 +11,10 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from queue import Queue
-from threading import Thread
 from typing import Any
 
 from app.cases.errors import disk_remedy
-from app.machine.child import STEERED, Bell, Child
+from app.machine.child import STEERED, Bell, Child, Pipes
 from app.machine.environment import graphlap_version, this_machine
 from app.machine.placement import keep_to, usable_cores
 from app.remote.facts import host_here
@@ -31,8 +29,6 @@ from exporters.types import GraphlapError
 LOCK_WAIT_S = 60.0
 """A machine that measures for somebody else is waited for so long."""
 _LOOK_S = 0.25
-_MOST_WAITING = 64
-"""Messages that wait to be taken: beyond, who sends waits."""
 _LAUNCHER_PREFIXES = (
     *("BLIS_", "GOMP_", "KMP_", "MALLOC_", "MKL_", "NUMEXPR_", "OMP_", "OPENBLAS_", "VECLIB_"),
 )
@@ -53,7 +49,8 @@ class Host:
         self._root = default_root() / "worker"
         self._store = Store(self._root, default_limit_bytes())
         self._bell, self._inbox = Bell(), deque[dict[str, Any]]()
-        self._link = Link("", _Parent(source, target, self._bell))
+        ends = os.fdopen(target, "wb", 0, closefd=False), os.fdopen(source, "rb", 0, closefd=False)
+        self._link = Link("", Pipes(*ends, bell=self._bell))
 
     def serve(self) -> int:
         """Until the link is gone, or silent for too long; returns the exit code."""
@@ -191,41 +188,6 @@ class Host:
             yield
         finally:
             os.close(lock)
-
-
-class _Parent:
-    """The process that has started this one, as a `Child` is to it; its end is that of `source`."""
-
-    def __init__(self, source: int, target: int, bell: Bell) -> None:
-        self._source, self._target, self._bell = source, target, bell
-        self._lines: Queue[str] = Queue(_MOST_WAITING)
-        self._is_over = False
-        Thread(target=self._listen, daemon=True).start()
-
-    def send(self, line: str) -> None:
-        left = line.encode() + b"\n"
-        while left:
-            left = left[os.write(self._target, left) :]
-
-    def lines(self) -> list[str]:
-        return [self._lines.get() for _ in range(self._lines.qsize())]
-
-    def ended(self) -> bool:
-        return self._is_over
-
-    def how_it_ended(self) -> str:
-        return "no more messages"
-
-    def close(self) -> None:
-        """Its pipes close with this process: a write may wait in one."""
-
-    def _listen(self) -> None:
-        with os.fdopen(self._source, encoding="utf-8", errors="replace", closefd=False) as source:
-            for line in source:
-                self._lines.put(line)
-                self._bell.ring()
-        self._is_over = True
-        self._bell.ring()
 
 
 def _sizes(share: Path) -> dict[Path, int]:

@@ -56,8 +56,8 @@ from app.sweep.scheduling.shares import Cluster, clock_warning
 from app.sweep.work.base import Work
 from app.sweep.work.export import MAXIMUM_EXPORTERS, ExportWork
 from app.sweep.work.local_executor import ThisMachine
-from app.sweep.work.round import RoundWork
-from app.sweep.work.share import HostedRound, ShareWork
+from app.sweep.work.round import RoundWork, SettledRound
+from app.sweep.work.share import ShareWork
 from runtimes.registry import environment_of
 
 REFRESH_S = 2.0
@@ -435,7 +435,7 @@ class SweepRun:
             if isinstance(line, RoundResult):
                 self._rounds.take(line)
                 case = self._ledger.cases[line.case_id]
-                yield Completed(HostedRound(case, line, work.host.name), 0.0)
+                yield Completed(SettledRound(case, line, host=work.host.name), 0.0)
         for news in work.news():
             yield Completed(news, 0.0)
 

@@ -346,12 +346,15 @@ class RoundWork(ProcessWork):
 
 
 class SettledRound(SettledWork):
-    """A round whose result is known without a process: a refusal, or an export that failed."""
+    """A round whose result is known without a process: a refusal, an export that failed, or what
+    `host` has measured."""
 
     kind = "round"
 
-    def __init__(self, case: Case, result: RoundResult, is_search_case: bool = False) -> None:
-        self.case, self.result, self.is_search_case = case, result, is_search_case
+    def __init__(
+        self, case: Case, result: RoundResult, is_search_case: bool = False, host: str = ""
+    ) -> None:
+        self.case, self.result, self.is_search_case, self.host = case, result, is_search_case, host
 
     def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         return (SearchCase(self.case),) if self.is_search_case else ()
@@ -364,7 +367,8 @@ class SettledRound(SettledWork):
         return False  # it was refused, or its export has told of the failure
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
-        return _ending(self.case, self.result, models)
+        ending = _ending(self.case, self.result, models)
+        return f"{self.host}: {ending}" if self.host else ending
 
 
 def gpus_of(needs: Needs) -> tuple[int, ...]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from app.cases.case import Case
 from app.cases.errors import unwritable
 from app.cases.round import RoundResult
 from app.cases.status import FITS, Status
@@ -44,7 +43,6 @@ from app.run_folder.run import SAMPLES
 from app.runs.reader import damage
 from app.sweep.work.base import CPU, Needs, News, SettledWork, Work
 from app.sweep.work.local_executor import ThisMachine
-from app.sweep.work.round import SettledRound
 from exporters.codec import CodecError
 from exporters.diagnostics import catalogue
 from exporters.file_access import file_sha256, private_folder, read_file
@@ -76,17 +74,6 @@ class HostNews(SettledWork):
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
         return self._sentence
-
-
-class HostedRound(SettledRound):
-    """A round that a host has measured."""
-
-    def __init__(self, case: Case, result: RoundResult, host: str) -> None:
-        super().__init__(case, result)
-        self.host = host
-
-    def text(self, models: ModelNames = FILE_NAMES) -> str:
-        return f"{self.host}: {super().text(models)}"
 
 
 class ShareWork(Work):

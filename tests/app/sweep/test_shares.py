@@ -40,7 +40,8 @@ from app.sweep.engine import Completed, Event
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
 from app.sweep.scheduling.shares import Cluster
-from app.sweep.work.share import HostedRound, ShareWork, folder_name
+from app.sweep.work.round import SettledRound
+from app.sweep.work.share import ShareWork, folder_name
 from exporters.diagnostics.catalogue import codes
 from tests.app.remote.processes import between, command_of, is_gone, wait_until
 from tests.app.sweep.sweeps import DEADLINE_S, write_add_graph
@@ -86,6 +87,13 @@ def measure(
                 react(event, run)
         run.close(0)
         return run.rows(), list(run.hosts_left_out)
+
+
+def measuring_host(event: Event) -> str:
+    """Of a round that has just been measured by one; "" for any other event."""
+    if isinstance(event, Completed) and isinstance(event.work, SettledRound):
+        return event.work.host
+    return ""
 
 
 def processes_of(run: SweepRun) -> Mapping[str, psutil.Process]:
@@ -150,12 +158,10 @@ def test_what_lost_hosts_have_not_finished_goes_to_another(
     children: list[psutil.Process] = []
 
     def breaks(event: Event, run: SweepRun) -> None:
-        if isinstance(event, Completed) and isinstance(event.work, HostedRound) and signals:
-            host = event.work.host
-            if host not in broken:
-                broken[host] = processes_of(run)[host]
-                children.extend(broken[host].children(recursive=True))
-                broken[host].send_signal(signals.pop())
+        if (host := measuring_host(event)) and signals and host not in broken:
+            broken[host] = processes_of(run)[host]
+            children.extend(broken[host].children(recursive=True))
+            broken[host].send_signal(signals.pop())
 
     cluster = hosts("a", "b", "c")
     with a_run(tmp_path, "--rounds", "3", graphs=3) as folder:
@@ -270,7 +276,7 @@ def test_a_host_of_any_name_has_a_folder_in_the_run(name: str) -> None:
 
 def test_where_no_host_is_left_what_is_there_stays_and_others_go_on(tmp_path: Path) -> None:
     def kills(event: Event, run: SweepRun) -> None:
-        if isinstance(event, Completed) and isinstance(event.work, HostedRound):
+        if measuring_host(event):
             for process in processes_of(run).values():
                 process.kill()
 
@@ -305,7 +311,7 @@ def test_a_run_that_is_stopped_ends_on_its_hosts_and_is_resumed(tmp_path: Path) 
     children: list[psutil.Process] = []
 
     def stops(event: Event, run: SweepRun) -> None:
-        if isinstance(event, Completed) and isinstance(event.work, HostedRound):
+        if measuring_host(event):
             for process in processes_of(run).values():
                 children.extend(process.children(recursive=True))
             run.stop()
@@ -333,11 +339,11 @@ def test_a_hosts_run_ends_with_the_process_that_asked_for_it(tmp_path: Path) -> 
     children: list[psutil.Process] = []
 
     def leaves(event: Event, run: SweepRun) -> None:
-        if isinstance(event, Completed) and isinstance(event.work, HostedRound) and not children:
+        if measuring_host(event) and not children:
             (process,) = processes_of(run).values()
             children.extend(process.children(recursive=True))
             (work,) = (w for w in run._engine.in_flight if w.kind == "share")
-            work._link._process._stdin.close()  # type: ignore[attr-defined]
+            work._link._process._target.close()  # type: ignore[attr-defined]
 
     with a_run(tmp_path, "--rounds", "20", graphs=1) as folder:
         start_s = time.monotonic()
