@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import subprocess
 
 PREFIX = __name__.removesuffix("exporters.install_layout")
 """What stands before the name of each of our packages: nothing, or `graphlap.`."""
@@ -108,6 +111,28 @@ def child_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]
     if environ.get("PYTHONPATH"):
         variables[USER_PATH] = environ["PYTHONPATH"]
     return variables
+
+
+def run_child(
+    command: Sequence[str],
+    question: str = "",
+    environment: Mapping[str, str] | None = None,
+    time_limit_s: float | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """A child that was told this and has ended, with what it wrote; TimeoutExpired after the
+    limit. `environment` is that of a child unless another is given."""
+    import subprocess
+
+    return subprocess.run(
+        command,
+        input=question,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env=environment or child_environment(),
+        timeout=time_limit_s,
+        check=False,
+    )
 
 
 def add_user_path() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -70,11 +70,16 @@ def deepest(error: Exception) -> Exception:
 def is_of_system(error: BaseException | None) -> bool:
     """Whether the operating system refused something that led to this error: a file that is not
     there, a descriptor too many, no memory for a process."""
-    while error is not None:
-        if isinstance(error, OSError):
-            return True
+    return any(isinstance(cause, OSError) for cause in causes(error))
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, and those that led to it."""
+    told: list[BaseException] = []
+    while error is not None and not any(error is other for other in told):
+        told.append(error)
+        yield error
         error = error.__cause__ or error.__context__
-    return False
 
 
 def _message_start(error: BaseException) -> str:

@@ -7,7 +7,6 @@ asked by a line of JSON, and answers by one.
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -120,14 +119,7 @@ def process_error(exit_text: str) -> GraphlapError:
 
 def _ask(questions: Sequence[str]) -> tuple[list[str], str]:
     """The answers to the first of these, and how the process ended."""
-    process = subprocess.run(
-        COMMAND,
-        input="".join(f"{line}\n" for line in questions),
-        capture_output=True,
-        text=True,
-        check=False,
-        env=install_layout.child_environment(),
-    )
+    process = install_layout.run_child(COMMAND, "".join(f"{line}\n" for line in questions))
     return process.stdout.splitlines(), f"exit code {process.returncode}"
 
 

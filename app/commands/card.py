@@ -6,7 +6,6 @@ import argparse
 import json
 import math
 import re
-import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -99,14 +98,7 @@ def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> L
     """A model as every command names it, as steps of a card."""
     request = ExportRequest(model, points=(axes,), states=states, checked=False)
     command = install_layout.command("exporters.worker")
-    process = subprocess.run(
-        command,
-        input=json.dumps(to_json(request)) + "\n",
-        capture_output=True,
-        text=True,
-        check=False,
-        env=install_layout.child_environment(),
-    )
+    process = install_layout.run_child(command, json.dumps(to_json(request)) + "\n")
     reply = None
     for line in process.stdout.splitlines():
         with suppress(CodecError):

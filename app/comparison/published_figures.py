@@ -9,8 +9,14 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Annotated, TypeVar
+
+from pydantic import BeforeValidator, Field, TypeAdapter
 
 from exporters import install_layout
+
+OptionalFigure = Annotated[float | None, BeforeValidator(lambda cell: cell or None)]
+"""None of an empty cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +52,13 @@ class CardRow:
     layers: int
     width: int
     card: str
-    parameters: str
+    parameters: Annotated[str, Field(alias="parameters_label")]
     fits: bool
     pacing: str
     release: str
     source: str
-    mean_us: float | None
-    p99_us: float | None
+    mean_us: OptionalFigure
+    p99_us: OptionalFigure
 
     @property
     def runtime(self) -> str:
@@ -63,23 +69,7 @@ class CardRow:
 @cache
 def card_rows() -> tuple[CardRow, ...]:
     """The VOLLO tables, in their order."""
-    return tuple(
-        CardRow(
-            model=row["model"],
-            family=row["family"],
-            layers=int(row["layers"]),
-            width=int(row["width"]),
-            card=row["card"],
-            parameters=row["parameters_label"],
-            fits=row["fits"] == "true",
-            pacing=row["pacing"],
-            release=row["release"],
-            source=row["source"],
-            mean_us=float(row["mean_us"]) if row["mean_us"] else None,
-            p99_us=float(row["p99_us"]) if row["p99_us"] else None,
-        )
-        for row in _table("vollo_seed_tables.csv")
-    )
+    return _rows(CardRow, "vollo_seed_tables.csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +87,7 @@ class NeurioBlock:
 @cache
 def neurio_blocks() -> tuple[NeurioBlock, ...]:
     """The two tables of the page, row by row."""
-    return tuple(
-        NeurioBlock(row["part"], row["block"], int(row["config"]), row["label"], row["model"])
-        for row in _table("neurio_blocks.csv")
-    )
+    return _rows(NeurioBlock, "neurio_blocks.csv")
 
 
 @cache
@@ -157,8 +144,7 @@ class HistoryStep:
 @cache
 def history_steps() -> tuple[HistoryStep, ...]:
     """The history from its baseline on."""
-    rows = _table("char_cnn_history.csv")
-    return tuple(HistoryStep(row["step"], float(row["inputs_per_s"])) for row in rows)
+    return _rows(HistoryStep, "char_cnn_history.csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +158,7 @@ class PrintedOperator:
 @cache
 def printed_operators() -> tuple[PrintedOperator, ...]:
     """Those of the character-level CNN in its order."""
-    rows = _table("char_cnn_operators.csv")
-    return tuple(PrintedOperator(row["block"], row["operator"]) for row in rows)
+    return _rows(PrintedOperator, "char_cnn_operators.csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,22 +168,14 @@ class ZooRow:
 
     model: str
     family: str
-    parameters: int
-    top1: float | None
+    parameters: Annotated[int, Field(alias="parameters_with_running_stats")]
+    top1: Annotated[OptionalFigure, Field(alias="published_top1")]
 
 
 @cache
 def zoo_rows() -> tuple[ZooRow, ...]:
     """The networks of the Gluon model zoo, family by family."""
-    return tuple(
-        ZooRow(
-            row["model"],
-            row["family"],
-            int(row["parameters_with_running_stats"]),
-            float(row["published_top1"]) if row["published_top1"] else None,
-        )
-        for row in _table("gluon_zoo.csv")
-    )
+    return _rows(ZooRow, "gluon_zoo.csv")
 
 
 def _char_cnn() -> Iterator[Published]:
@@ -222,6 +199,14 @@ def _zoo() -> Iterator[Published]:
             conditions="ImageNet validation set",
             accuracy_top1=row.top1,
         )
+
+
+T = TypeVar("T")
+
+
+def _rows(kind: type[T], name: str) -> tuple[T, ...]:
+    """The rows of one table as values."""
+    return tuple(TypeAdapter(list[kind]).validate_python(_table(name)))  # type: ignore[valid-type]
 
 
 def _table(name: str) -> list[dict[str, str]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from app.machine.placement import usable_cores
+from exporters import install_layout
 from exporters.codec import from_json, to_json
 
 
@@ -35,15 +35,9 @@ def kept_peak(
     if kept is not None and (busy or not kept.busy):
         return kept
     try:
-        process = subprocess.run(
-            [*command, *["busy"] * busy],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=True,
-        )
+        process = install_layout.run_child([*command, *["busy"] * busy], "", environment)
         peak = from_json(kind, {**json.loads(process.stdout), "busy": busy})
-    except (OSError, ValueError, subprocess.SubprocessError):
+    except (OSError, ValueError):
         return kept
     if path is not None:
         with suppress(OSError):

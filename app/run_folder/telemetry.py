@@ -34,6 +34,11 @@ _OVER_ROUNDS: dict[str, Callable[[list[float]], float]] = {
     "gpu_other_processes": max,
     "gpu_mps_clients": max,
 }
+_OF_READINGS: dict[str, tuple[str, Callable[[list[float]], float]]] = {
+    "gpu_memory_clock_mhz": ("memory_clock_mhz", statistics.median),
+    "gpu_other_processes": ("other_processes", max),
+    "gpu_mps_clients": ("mps_clients", max),
+}
 MINIMUM_SPAN_S = 0.5
 """A shorter difference of energies is uncertain, as counters move in steps."""
 
@@ -131,15 +136,9 @@ def _round_columns(run: Run, result: RoundResult) -> Row:
             min(widest_clocks),
             max(widest_clocks),
         )
-    memory_clocks = [r.memory_clock_mhz for r in timed_readings if r.memory_clock_mhz is not None]
-    if memory_clocks:
-        values["gpu_memory_clock_mhz"] = statistics.median(memory_clocks)
-    process_counts = [r.other_processes for r in timed_readings if r.other_processes is not None]
-    if process_counts:
-        values["gpu_other_processes"] = max(process_counts)
-    mps_clients = [r.mps_clients for r in timed_readings if r.mps_clients is not None]
-    if mps_clients:
-        values["gpu_mps_clients"] = max(mps_clients)
+    for name, (figure, combine) in _OF_READINGS.items():
+        if numbers := [n for r in timed_readings if (n := getattr(r, figure)) is not None]:
+            values[name] = combine(numbers)
     if throttles:
         words = dict.fromkeys(word for words in throttles for word in words)
         values["throttle_reasons"] = " ".join(words) or "none"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -270,10 +269,8 @@ def _graph(model: str, axes: Mapping[str, int], executed_path: Path | None) -> N
     """The nodes of the file, read by a process that may import onnx; none if it can't."""
     files = [model, json.dumps(dict(axes)), *([str(executed_path)] if executed_path else [])]
     command = install_layout.starter_command("exporters.onnx_files.node_graph", *files)
-    environment = install_layout.child_environment()
-    process = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
     try:
-        return from_json(NodeGraph, json.loads(process.stdout))
+        return from_json(NodeGraph, json.loads(install_layout.run_child(command).stdout))
     except ValueError:
         return NodeGraph()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from exporters.agreement import Arrays
-from exporters.install_layout import child_environment, command
+from exporters.install_layout import command, run_child
 from exporters.types import TensorSpec
 from exporters.validation import EVALUATOR_LIMIT_S, TooSlow
 
@@ -38,14 +38,10 @@ def by_openvino(path: Path, inputs: Arrays, outputs: Sequence[TensorSpec]) -> Ar
         given_file, computed_file = Path(folder, "inputs.npz"), Path(folder, "outputs.npz")
         np.savez(given_file, *inputs.values())
         try:
-            process = subprocess.run(
+            process = run_child(
                 command(_MODULE, str(path), str(given_file), str(computed_file)),
-                input=f"{json.dumps(names)}\n",
-                capture_output=True,
-                text=True,
-                env=child_environment(),
-                timeout=EVALUATOR_LIMIT_S,
-                check=False,
+                f"{json.dumps(names)}\n",
+                time_limit_s=EVALUATOR_LIMIT_S,
             )
         except subprocess.TimeoutExpired as error:
             raise TooSlow(f"it took longer than {EVALUATOR_LIMIT_S:g} s") from error

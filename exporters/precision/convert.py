@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,16 @@ from exporters.precision.graphs import MODEL, Conversion
 from exporters.precision.half_precision import to_bf16, to_fp16
 from exporters.precision.int8 import to_int8
 from exporters.steps import done
-from exporters.types import Precision
+from exporters.types import Made, Precision
 from exporters.user_arrays import Calibration
 
 _PACKAGES = ("onnx", "onnxruntime")
+_STEPS: Mapping[str, Callable[..., Made]] = {
+    "fp16": to_fp16,
+    "bf16": to_bf16,
+    "fp8": to_fp8,
+    "int8": to_int8,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,27 +51,14 @@ def converted(
     creating a session where an operator alone decides it.
     """
     key_facts: dict[str, Any] = {"graph": graph.stem, "precision": precision}
-    if precision == "fp16":
-        result = done(store, to_fp16, name, graph, key_facts=key_facts, packages=_PACKAGES)
-    elif precision == "bf16":
-        result = done(store, to_bf16, name, graph, key_facts=key_facts, packages=_PACKAGES)
-    elif precision == "fp8":
+    arguments: list[Any] = [name, graph]
+    if precision in ("int8", "fp8"):
         key_facts["calibration"] = calibration.identity
-        result = done(
-            store, to_fp8, name, graph, calibration, key_facts=key_facts, packages=_PACKAGES
-        )
-    else:
-        key_facts["calibration"] = calibration.identity
+        arguments.append(calibration)
+    if precision == "int8":
         key_facts["operators"] = [file_sha256(Path(library)) for library in custom_ops]
-        result = done(
-            store,
-            to_int8,
-            name,
-            graph,
-            calibration,
-            custom_ops,
-            key_facts=key_facts,
-            packages=_PACKAGES,
-        )
+        arguments.append(custom_ops)
+    step = _STEPS[precision]
+    result = done(store, step, *arguments, key_facts=key_facts, packages=_PACKAGES)
     facts = from_json(Conversion, result.entry.facts)
     return Converted(result.entry.files[MODEL], facts.opset, facts.exceptions, result.stored)

@@ -26,7 +26,15 @@ from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.inputs import NO_EXAMPLES, Arrays
 from exporters.onnx_files.graph import graphs_of
 from exporters.source import Point
-from exporters.types import Definition, ExportError, TensorSpec, axes_key, deepest, first_line
+from exporters.types import (
+    Definition,
+    ExportError,
+    TensorSpec,
+    axes_key,
+    causes,
+    deepest,
+    first_line,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -51,15 +59,11 @@ def where_of_user(error: BaseException) -> str:
 
 def _places(error: BaseException) -> Iterator[tuple[str, int]]:
     """Frames of the error and of those that led to it, and those that their texts quote."""
-    visited_ids: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in visited_ids:
-        visited_ids.add(id(current))
+    for current in causes(error):
         for frame in traceback.extract_tb(current.__traceback__):
             yield frame.filename, frame.lineno or 0
         for match in _FRAME.finditer(str(current)):
             yield match["file"], int(match["line"])
-        current = current.__cause__ or current.__context__
 
 
 def _is_users(file: str) -> bool:

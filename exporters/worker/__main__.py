@@ -15,7 +15,7 @@ from exporters.cache import default_root
 from exporters.child_setup import requests_and_replies
 from exporters.codec import from_json, to_json
 from exporters.messages import ExportReply, ExportRequest
-from exporters.types import GraphlapError, first_line, is_of_system
+from exporters.types import GraphlapError, causes, first_line, is_of_system
 from exporters.worker.export import export
 
 
@@ -35,13 +35,11 @@ _NO_MEMORY = (
 )
 
 
-def _ran_out_of_memory(error: BaseException | None) -> bool:
+def _ran_out_of_memory(error: Exception) -> bool:
     """Whether a want of memory is behind an error, Python's own or that of a library in C++."""
-    while error is not None:
-        if isinstance(error, MemoryError) or "std::bad_alloc" in str(error):
-            return True
-        error = error.__cause__
-    return False
+    return any(
+        isinstance(cause, MemoryError) or "std::bad_alloc" in str(cause) for cause in causes(error)
+    )
 
 
 def _failed(error: Exception) -> ExportReply:
@@ -62,13 +60,10 @@ def _failed(error: Exception) -> ExportReply:
     return ExportReply("export_failed", reason=f"{reason}: {remedy}", transient=transient)
 
 
-def _disk_is_full(error: BaseException | None) -> bool:
+def _disk_is_full(error: Exception) -> bool:
     """Whether this error, or one that led to it, is a disk's that took no more."""
-    while error is not None:
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    full = (errno.ENOSPC, errno.EDQUOT)
+    return any(isinstance(cause, OSError) and cause.errno in full for cause in causes(error))
 
 
 def main() -> None:

@@ -6,7 +6,6 @@ format is the same graph in an earlier one. The file that a case names stays as 
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -45,9 +44,7 @@ def _write_copy(model: str, copy: str, fault: LaterIrVersion) -> None:
     command = install_layout.starter_command(
         "exporters.onnx_files.ir_version", model, copy, str(fault.newest)
     )
-    process = subprocess.run(
-        command, env=install_layout.child_environment(), capture_output=True, check=False, text=True
-    )
+    process = install_layout.run_child(command)
     if feature_names := process.stdout.splitlines():
         raise Unsupported(
             f"{fault.cause}, and needs it for {', '.join(feature_names)}", fault.remedy

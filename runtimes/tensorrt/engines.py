@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
@@ -111,10 +110,9 @@ def graph_operators(request: Request) -> Mapping[str, str]:
     command = install_layout.starter_command(
         "exporters.onnx_files.node_graph", request.model.path, axes
     )
-    environment = install_layout.child_environment()
-    process = subprocess.run(command, env=environment, capture_output=True, check=False)
     try:
-        return {node["name"]: node["op"] for node in json.loads(process.stdout)["nodes"]}
+        nodes = json.loads(install_layout.run_child(command).stdout)["nodes"]
+        return {node["name"]: node["op"] for node in nodes}
     except (ValueError, KeyError, TypeError):
         return {}
 

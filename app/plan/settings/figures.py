@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from typing import Annotated, ClassVar, get_args
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -45,6 +45,8 @@ class Figures(ModelFiles):
     `rounds`. `judge` are the figures that get verdicts, all judged together. `sequential` and
     `detect` give cases rounds until their verdicts are decided, or could find such a slowdown."""
 
+    fold: ClassVar[str] = FIGURES_FOLD
+
     baseline: Annotated[
         str,
         Setting(
@@ -54,7 +56,6 @@ class Figures(ModelFiles):
             common=True,
             label="Baseline",
             example="ort-cpu … (none)",
-            fold=FIGURES_FOLD,
             values="a runtime, a model, `@environment` or `runtime.option=value`",
             notes='What every case is compared with, round by round: `"ort-cpu"`.',
         ),
@@ -72,7 +73,6 @@ class Figures(ModelFiles):
             label="Threshold",
             term="band",
             example="2%",
-            fold=FIGURES_FOLD,
             values="number from 0 to 1",
             notes="The equivalence margin: a smaller change counts as none.",
         ),
@@ -87,7 +87,6 @@ class Figures(ModelFiles):
             label="With itself",
             term="comparisons with itself",
             example="20 … (none)",
-            fold=FIGURES_FOLD,
             values="integer",
             notes="Compares every case with itself this many times, from `rounds` fresh rounds a "
             "side each: the rate of false verdicts, and the smallest detectable change.",
@@ -104,7 +103,6 @@ class Figures(ModelFiles):
             commands=(*PLANNED, "study"),
             label="Null twin of each case",
             term="null twin",
-            fold=FIGURES_FOLD,
             notes="Measures a [no-op copy](conditions.md) of each case too; the "
             "difference is the compute time.",
         ),
@@ -119,7 +117,6 @@ class Figures(ModelFiles):
             group=ADDITIONS,
             label="Cold starts",
             example="20 … (none)",
-            fold=FIGURES_FOLD,
             values="integer",
             notes="[Fresh processes](conditions.md) of each case after the rounds, for "
             "the time to their first answer.",
@@ -134,7 +131,6 @@ class Figures(ModelFiles):
             group=ADDITIONS,
             label="Page cache",
             example="warm",
-            fold=FIGURES_FOLD,
             values="`warm`, `dropped`",
         ),
     ] = "warm"
@@ -148,7 +144,6 @@ class Figures(ModelFiles):
             group=LENGTH,
             label="Percentiles",
             example="50, 90, 95, 99, 99.9",
-            fold=FIGURES_FOLD,
             values="list of numbers",
             notes="Percentiles other than the default ones get columns of their own: "
             "`[50, 99.99]`.",
@@ -166,7 +161,6 @@ class Figures(ModelFiles):
             commands=(*PLANNED, "compare"),
             label="Judged figures",
             example="p50, p99",
-            fold=FIGURES_FOLD,
             values="list of figures",
             notes="Percentiles of the rows by their columns' names, `mean`, `throughput`; of a "
             "throughput more is faster.",
@@ -183,7 +177,6 @@ class Figures(ModelFiles):
             group=LENGTH,
             label="Precise",
             example="p50=1%, p99=10% … (Rounds as given)",
-            fold=FIGURES_FOLD,
             values="table of shares",
             notes='Target precision: `ci_width = {p50 = 0.01, "p99.9" = 0.2}`; see '
             "[plan files](plan-file.md#as-many-rounds-as-a-figure-takes).",
@@ -197,7 +190,6 @@ class Figures(ModelFiles):
             group=COMPARISON,
             label="Until decided",
             term="sequential comparison",
-            fold=FIGURES_FOLD,
             notes="Adds rounds to the cases whose comparison with the baseline is undecided, up to "
             "`rounds` (40 unless given); see [plan "
             "files](plan-file.md#as-many-rounds-as-a-verdict-takes).",
@@ -213,7 +205,6 @@ class Figures(ModelFiles):
             commands=(*PLANNED, "compare"),
             label="Detectable slowdown",
             example="5% … (any)",
-            fold=FIGURES_FOLD,
             values="number from 0 to 1",
             notes="A gate fails for what is undecided and could hide a slowdown of this size. With "
             "`baseline`, cases get rounds until it could not, up to `rounds` (40 unless given).",
@@ -229,7 +220,6 @@ class Figures(ModelFiles):
             group=LENGTH,
             label="Deadline",
             example="100us … (none)",
-            fold=FIGURES_FOLD,
             values="microseconds",
             notes="Reports [the share of runs that took longer](load.md#later-than-a-deadline).",
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -23,6 +23,8 @@ from app.plan.settings.setting import (
 class PlanSettings(Figures):
     """All that holds for a whole plan. `cluster` is where rounds are measured on other machines."""
 
+    fold: ClassVar[str] = PLACES_FOLD
+
     environments: Annotated[
         dict[Annotated[str, Field(pattern=NAME)], str],
         Setting(
@@ -35,7 +37,6 @@ class PlanSettings(Figures):
             runs_code=always,
             label="Environments",
             example="ort127=/…/python",
-            fold=PLACES_FOLD,
             values="table of interpreters",
             absent="the user's configuration file",
             notes="The interpreters behind the `@` of a runtime: "
@@ -53,7 +54,6 @@ class PlanSettings(Figures):
             runs_code=always,
             label="Cluster",
             example="ssh:board1,board2 … (this machine)",
-            fold=PLACES_FOLD,
             values='`"ssh:board1,board2"`, `"tls://head:8786"`, `"local:2"`',
             notes="Measures on other machines, [by ssh or by a "
             "scheduler](cluster.md); `local:N` is for trying.",
@@ -68,7 +68,6 @@ class PlanSettings(Figures):
             commands=(*PLANNED, "study"),
             label="Every case on every host",
             term="every host",
-            fold=PLACES_FOLD,
         ),
     ] = False
     send_code: Annotated[
@@ -81,7 +80,6 @@ class PlanSettings(Figures):
             runs_code=always,
             label="Send own code to hosts",
             term="send code",
-            fold=PLACES_FOLD,
         ),
     ] = False
     insecure_cluster: Annotated[
@@ -94,6 +92,5 @@ class PlanSettings(Figures):
             runs_code=always,
             label="Cluster without certificates",
             term="no certificates",
-            fold=PLACES_FOLD,
         ),
     ] = False

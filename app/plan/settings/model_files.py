@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, FiniteFloat, field_validator
 
@@ -34,6 +34,8 @@ class ModelFiles(Limits):
     """They hold for all models of the plan. `inputs` may be several files, separated by commas:
     sets that are used in turn, from run to run, with `rotate_inputs`."""
 
+    fold: ClassVar[str] = FILES_FOLD
+
     weights: Annotated[
         str,
         Setting(
@@ -43,7 +45,6 @@ class ModelFiles(Limits):
             commands=_COMPILE_COMMANDS,
             label="Weights",
             example="drawn by the seed",
-            fold=FILES_FOLD,
             values="`.safetensors`",
             absent="drawn by the seed",
         ),
@@ -57,7 +58,6 @@ class ModelFiles(Limits):
             commands=_COMPILE_COMMANDS,
             label="Inputs",
             example="drawn by the seed",
-            fold=FILES_FOLD,
             values="`.npz`, or several with commas",
             absent="drawn by the seed",
         ),
@@ -71,7 +71,6 @@ class ModelFiles(Limits):
             commands=_COMPILE_COMMANDS,
             label="Calibration",
             example="drawn by the seed",
-            fold=FILES_FOLD,
             values="`.npz`",
             absent="drawn by the seed",
         ),
@@ -87,7 +86,6 @@ class ModelFiles(Limits):
             commands=_COMPILE_COMMANDS,
             label="First nodes",
             example="the whole graph",
-            fold=FILES_FOLD,
             values="list of names",
             absent="the whole graph",
         ),
@@ -103,7 +101,6 @@ class ModelFiles(Limits):
             commands=_COMPILE_COMMANDS,
             label="Last nodes",
             example="the whole graph",
-            fold=FILES_FOLD,
             values="list of names",
             absent="the whole graph",
         ),
@@ -115,7 +112,6 @@ class ModelFiles(Limits):
             form=Switch(),
             group=MODEL,
             label="Rotate inputs",
-            fold=FILES_FOLD,
         ),
     ] = False
     save_inputs: Annotated[
@@ -125,7 +121,6 @@ class ModelFiles(Limits):
             form=Switch(),
             group=MODEL,
             label="Save inputs",
-            fold=FILES_FOLD,
         ),
     ] = False
     input_range: Annotated[
@@ -137,7 +132,6 @@ class ModelFiles(Limits):
             group=MODEL,
             label="Input ranges",
             example="ids=0:999",
-            fold=FILES_FOLD,
             values="table of two numbers",
             absent="derived from the graph's names and uses",
             notes="The range of a generated input: `input_range.ids = [0, 999]`. Finite numbers "
@@ -155,7 +149,6 @@ class ModelFiles(Limits):
             commands=_COMPILE_COMMANDS,
             label="States",
             example="h_out=h_in",
-            fold=FILES_FOLD,
             values="table of names",
             absent="the model's own",
         ),
@@ -172,7 +165,6 @@ class ModelFiles(Limits):
             label="Operators",
             term="custom operators",
             example="none",
-            fold=FILES_FOLD,
             values="list of files",
         ),
     ] = ()

@@ -399,9 +399,10 @@ class Setting:
     such a one. What `is_capability` asks for is done by a registered capability of its key.
     `toml` is its key in a plan file where that is not the field's name.
 
-    For the window, `label` and `example` make a row of the form below the title `fold`, and `term`
-    is its entry of the glossary. For the documentation, `values` say what it takes, `absent` what
-    holds without it, and `notes` are more than `help` has room for.
+    For the window, `label` and `example` make a row of the form below the title `fold`, which is
+    its class's unless another is given, and `term` is its entry of the glossary. For the
+    documentation, `values` say what it takes, `absent` what holds without it, and `notes` are more
+    than `help` has room for.
     """
 
     help: str

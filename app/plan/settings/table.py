@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from inspect import get_annotations
 from typing import Any
 
 from pydantic import BaseModel
@@ -197,9 +198,11 @@ OUTPUTS = (
 
 def _rows(model: type[BaseModel], scope: Scope) -> Iterator[Setting]:
     for key, field in model.model_fields.items():
+        owner = next(kind for kind in model.__mro__ if key in get_annotations(kind))
         for row in field.metadata:
             if isinstance(row, Setting):
-                yield replace(row, key=key, scope=scope)
+                fold = row.fold or vars(owner).get("fold", "")
+                yield replace(row, key=key, scope=scope, fold=fold)
 
 
 SWEEP_SETTINGS = tuple(_rows(Sweep, "sweep"))
