@@ -164,7 +164,10 @@ def _series(trend: Trend) -> dict[str, Any]:
     return {
         **_trend_fields(trend),
         "points": [_point(point) for point in trend.points],
-        "changes": [_change(change) for change in trend.changes],
+        "changes": [
+            _change(change, change.point.run, before_us=change.before_us, after_us=change.after_us)
+            for change in trend.changes
+        ],
     }
 
 
@@ -200,34 +203,24 @@ def _machine(trend: MachineTrend) -> dict[str, Any]:
             {"run_id": run.run_id, "machine_ratio": factor} for run, factor in trend.factors
         ],
         "changes": [
-            {
-                "run_id": change.run.run_id,
-                "verdict": change.word,
-                "before": change.previous_level,
-                "after": change.new_level,
-                "ratio": change.ratio,
-                "p_value": change.p_value,
-                "environment": _environment(change.differs),
-            }
+            _change(change, change.run, before=change.previous_level, after=change.new_level)
             for change in trend.changes
         ],
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: Change | MachineChange, run: PastRun, **levels: float) -> dict[str, Any]:
     return {
-        "run_id": change.point.run.run_id,
+        "run_id": run.run_id,
         "verdict": change.word,
-        "before_us": change.before_us,
-        "after_us": change.after_us,
+        **levels,
         "ratio": change.ratio,
         "p_value": change.p_value,
-        "environment": _environment(change.differs),
+        "environment": [
+            {"name": name, "first": first, "second": second}
+            for name, first, second in change.differs
+        ],
     }
-
-
-def _environment(differs: Sequence[tuple[str, str, str]]) -> list[dict[str, str]]:
-    return [{"name": name, "first": first, "second": second} for name, first, second in differs]
 
 
 _MAXIMUM_ROWS = 20

@@ -37,13 +37,9 @@ def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block
     models = model_labels(case.model for case in run.cases)
     p50s_us = {str(row["case_id"]): row["latency_p50_us"] for row in rows}
     methods: dict[str, None] = {}
-    missing: dict[str, list[str]] = {}
     for case in run.cases:
         line = run.operators.get(case.case_id)
-        if line is None:
-            continue
-        if not line.file:
-            missing.setdefault(line.reason, []).append(case.case_id)
+        if line is None or not line.file:
             continue
         times = read_operators(run.path, line)
         plain_us = number_of(p50s_us.get(case.case_id))
@@ -56,9 +52,9 @@ def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block
         yield Paragraph(
             f"peak: the machine's own, by {method}; a node above it found more in its caches"
         )
-    case_set = CaseSet(run.cases)
-    for reason, case_ids in missing.items():
-        yield Paragraph(f"no operator times of {case_set.text(case_ids)}: {reason}")
+    reasons = ((case_id, line.reason) for case_id, line in run.operators.items() if not line.file)
+    for sentence in CaseSet(run.cases).by_reason(reasons):
+        yield Paragraph(f"no operator times of {sentence}")
 
 
 def _table(
@@ -144,7 +140,4 @@ def _comparison_table(comparison: OperatorComparison) -> Iterator[Block]:
 
 def _nodes(names: Sequence[str]) -> str:
     """The first few of them; the table of the case has all."""
-    hidden_count = len(names) - _MAXIMUM_NODES
-    return " + ".join(names[:_MAXIMUM_NODES]) + (
-        f" and {hidden_count} more" if hidden_count > 0 else ""
-    )
+    return text.first_of(names, _MAXIMUM_NODES, " + ")

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from app.cases.units import percentile_label
 from app.comparison.judge import Comparison, Sides
 from app.comparison.pairing import UncomparedCase
-from app.formatting.text import printable, ratio_interval
+from app.formatting.text import first_of, printable, ratio_interval
 from app.run_folder.diagnostics import BETWEEN_CODES, CODES
 from app.stats.verdict import TOO_FEW_ROUNDS, TOO_FEW_RUNS, Verdict
 
@@ -134,9 +134,8 @@ def as_lines(gate_reasons: Iterable[Reason], gate: Gate = "slower") -> Iterator[
     for entry in gate_reasons:
         sentences_by_reason.setdefault(entry.reason, []).append(entry.sentence)
     for reason, sentences in sentences_by_reason.items():
-        rest = f" and {len(sentences) - _MAXIMUM_NAMED:,} more" * (len(sentences) > _MAXIMUM_NAMED)
-        first = "; ".join(sentences[:_MAXIMUM_NAMED])
-        yield f"--fail-on {gate} can't pass: {reason}: {first}{rest}"
+        first = first_of(sentences, _MAXIMUM_NAMED, "; ")
+        yield f"--fail-on {gate} can't pass: {reason}: {first}"
 
 
 def _reasons(comparison: Comparison) -> Iterator[Reason]:

@@ -168,12 +168,9 @@ def scaling_tables(cases: Sequence[Case], rows: Sequence[Row], plan: Plan) -> It
         )
     if not any(sweep.replicas or SHARED_WORK in sweep.scenarios for sweep in plan.sweeps):
         return
-    case_set, missing = CaseSet(cases), dict[str, list[str]]()
-    for row in scaled_rows:
-        if row["scaling_missing_reason"]:
-            missing.setdefault(str(row["scaling_missing_reason"]), []).append(str(row["case_id"]))
-    for reason, case_ids in missing.items():
-        yield Paragraph(f"no efficiency of {case_set.text(case_ids)}: {reason}")
+    reasons = ((row["case_id"], row["scaling_missing_reason"]) for row in scaled_rows)
+    for sentence in CaseSet(cases).by_reason(reasons):
+        yield Paragraph(f"no efficiency of {sentence}")
 
 
 def _scaling_caption(rows: Sequence[Row]) -> str:

@@ -239,17 +239,9 @@ def cold_tables(run: Run, rows: Sequence[Row], _width: int) -> Iterator[Block]:
             ],
             caption=_caption(cold_rows),
         )
-    yield from _missing("cold start", cold_rows, "cold_missing_reason", CaseSet(run.cases))
-
-
-def _missing(what: str, rows: Sequence[Row], column: str, case_set: CaseSet) -> Iterator[Paragraph]:
-    """Of each reason in a column whose rows have it."""
-    case_ids_by_reason: dict[Value, list[str]] = {}
-    for row in rows:
-        case_ids_by_reason.setdefault(row[column], []).append(str(row["case_id"]))
-    for reason, case_ids in case_ids_by_reason.items():
-        if reason:
-            yield Paragraph(f"no {what} of {case_set.text(case_ids)}: {reason}")
+    reasons = ((row["case_id"], row["cold_missing_reason"]) for row in cold_rows)
+    for sentence in CaseSet(run.cases).by_reason(reasons):
+        yield Paragraph(f"no cold start of {sentence}")
 
 
 def _caption(rows: Sequence[Row]) -> str:
@@ -308,7 +300,9 @@ def null_tables(run: Run, rows: Sequence[Row]) -> Iterator[Block]:
             [_overhead_cells(case_labels, row) for row in computed_rows],
             caption=_null_caption(computed_rows),
         )
-    yield from _missing("compute", model_rows, "compute_missing_reason", CaseSet(models))
+    reasons = ((row["case_id"], row["compute_missing_reason"]) for row in model_rows)
+    for sentence in CaseSet(models).by_reason(reasons):
+        yield Paragraph(f"no compute of {sentence}")
 
 
 def _null_caption(computed_rows: Sequence[Row]) -> str:

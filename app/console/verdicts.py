@@ -247,13 +247,7 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
             figures.append(percentile_label(name))
     for reason, figures_by_case in by_reason.items():
         of_cases = [f"{' and '.join(names)} of {case}" for case, names in figures_by_case.items()]
-        yield f"{reason} ({_names(of_cases)})"
-
-
-def _names(labels: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
-    rest = f" and {len(labels) - _MAXIMUM_NAMES:,} more" * (len(labels) > _MAXIMUM_NAMES)
-    return f"{', '.join(labels[:_MAXIMUM_NAMES])}{rest}"
+        yield f"{reason} ({text.first_of(of_cases, _MAXIMUM_NAMES)})"
 
 
 def _first(remarks: Iterable[str]) -> Iterator[str]:
@@ -339,10 +333,10 @@ def _remarks(comparison: Comparison, gate: Gate) -> Iterator[str]:
     if comparison.only_first:
         alone = "of the baseline, compared with no case"
         origin = alone if comparison.in_turn else f"only in {comparison.first}"
-        yield f"{origin}: {_names(comparison.only_first)}"
+        yield f"{origin}: {text.first_of(comparison.only_first, _MAXIMUM_NAMES)}"
     if comparison.only_second:
         origin = "without a baseline" if comparison.in_turn else f"only in {comparison.second}"
-        yield f"{origin}: {_names(comparison.only_second)}"
+        yield f"{origin}: {text.first_of(comparison.only_second, _MAXIMUM_NAMES)}"
     if gate:
         yield from _settings_by_origin(comparison)
         yield from regression_gate.as_lines(regression_gate.reasons(comparison, gate), gate)

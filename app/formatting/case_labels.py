@@ -220,6 +220,15 @@ class CaseSet:
         grid_texts = " | ".join(map(_grid_text, grids))
         return f"{count} cases ({grid_texts}{f' and {rest} more' if rest else ''})"
 
+    def by_reason(self, reasons: Iterable[tuple[object, object]]) -> Iterator[str]:
+        """`2 cases (…): why` for each reason, of pairs of a case's id and its reason if it has
+        one."""
+        case_ids = dict[str, list[str]]()
+        for case_id, reason in reasons:
+            if reason:
+                case_ids.setdefault(str(reason), []).append(str(case_id))
+        yield from (f"{self.text(ids)}: {reason}" for reason, ids in case_ids.items())
+
     @cached_property
     def _labels(self) -> Mapping[str, str]:
         return labels(list(self._cases.values()))

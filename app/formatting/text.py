@@ -7,7 +7,7 @@ manifest and the journal keep both exactly, as JSON; here is decided how all els
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 _BYTE = range(0xDC80, 0xDD00)
 """What Python makes of a byte of a name that is no UTF-8."""
@@ -147,6 +147,12 @@ def counted(number: int, noun: str) -> str:
     """`1 round`, `1,204 rounds`: the noun in the number of what it counts."""
     plural = "es" if noun.endswith(("s", "ch")) else "s"
     return f"{number:,} {noun}{plural * (number != 1)}"
+
+
+def first_of(texts: Sequence[str], most: int, separator: str = ", ") -> str:
+    """`a, b and 1,204 more`: so many of them at most."""
+    rest = f" and {len(texts) - most:,} more" * (len(texts) > most)
+    return f"{separator.join(texts[:most])}{rest}"
 
 
 def count_tick(value: float) -> str:

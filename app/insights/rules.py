@@ -78,16 +78,11 @@ def undecided_contests(
     first = open_contests[0]
     subject = brief = f"{first.label}: {first.first} and {first.second}"
     if len(open_contests) > 1:
-        suffix = (
-            f" and {len(open_contests) - _MAXIMUM_NAMES} more"
-            if len(open_contests) > _MAXIMUM_NAMES
-            else ""
-        )
-        labels = ", ".join(item.label for item in open_contests[:_MAXIMUM_NAMES])
+        labels = text.first_of([item.label for item in open_contests], _MAXIMUM_NAMES)
         pair = "the fastest by median and another"
         if all(item.case_ids == item.ranking[:2] for item in open_contests):
             pair = "the two fastest by median"
-        subject = f"{labels}{suffix}: {pair}"
+        subject = f"{labels}: {pair}"
         brief = f"in {len(open_contests):,} comparisons {pair}"
     ids = tuple(dict.fromkeys(case_id for item in open_contests for case_id in item.case_ids))
     sentence = f"{subject} can't be distinguished: their rounds are undecided"

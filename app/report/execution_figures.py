@@ -137,9 +137,7 @@ def _share(op: Operator, total_us: float) -> str:
 
 def _nodes(op: Operator) -> str:
     """The first of the file's nodes that it holds, or its own name."""
-    names = ", ".join(op.holds[:_MAXIMUM_NODES])
-    rest = f" and {len(op.holds) - _MAXIMUM_NODES} more" if len(op.holds) > _MAXIMUM_NODES else ""
-    return f"{names}{rest}" or op.node
+    return text.first_of(op.holds, _MAXIMUM_NODES) or op.node
 
 
 def fit(cases: Sequence[TimedCase]) -> Figure | None:
