@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from app.cases.column import Row
-from app.cases.status import STATUSES, TONES, WELL, Tone
+from app.cases.status import STATUSES, TONES, WELL
 from app.comparison.measured_case import MeasuredCase
 from app.console.run_summary import summarise_run
 from app.formatting.text import counted
@@ -72,7 +72,7 @@ def matrix_words(grid: Matrix, rows: Sequence[Row]) -> list[list[str]]:
 def _tables(grid: Matrix, rows: Sequence[Row], width: int) -> Iterator[Table]:
     """One below another where not all runtimes have room beside each other."""
     cells = matrix_words(grid, rows)
-    tones = {grid.places[str(row["case_id"])]: _tone(row) for row in rows}
+    tones = {grid.places[str(row["case_id"])]: TONES[str(row["status"])] for row in rows}
     widths = [
         max(width_of_text(name), *(len(row_cells[index]) for row_cells in cells))
         for index, name in enumerate(grid.columns)
@@ -95,10 +95,6 @@ def _tables(grid: Matrix, rows: Sequence[Row], width: int) -> Iterator[Table]:
                 for down, (name, row_cells) in enumerate(zip(grid.rows, cells, strict=True))
             ),
         )
-
-
-def _tone(row: Row) -> Tone:
-    return TONES[str(row["status"])]
 
 
 _NO_SUITE = "models"

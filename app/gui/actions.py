@@ -140,7 +140,7 @@ _RUN = (
     ActionSpec(
         "run",
         "&Run sweep",
-        "runs.run_sweep",
+        "editor.ask_to_run",
         "F5",
         "Measure the sweep in the editor",
         "run",
@@ -156,7 +156,7 @@ _RUN = (
     ActionSpec(
         "stop",
         "&Stop",
-        "runs.stop",
+        "control.stop",
         "Shift+F5",
         "End after the block in flight; the run can be resumed",
         "stop",
@@ -164,7 +164,7 @@ _RUN = (
     ActionSpec(
         "queue",
         "Add to &queue",
-        "runs.queue_sweep",
+        "editor.ask_to_queue",
         "Ctrl+F5",
         "Measure the sweep in the editor after those that run or wait",
     ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QObject, Signal, SignalInstance
@@ -24,15 +23,6 @@ from exporters.types import FILE_ENDINGS, GraphlapError
 TAKEN = "drop run folders, .toml plans or .onnx models"
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """Paths in the order in which they came."""
-
-    runs: tuple[Path, ...] = ()
-    plans: tuple[Path, ...] = ()
-    models: tuple[Path, ...] = ()
-
-
 def paths_of(data: QMimeData) -> list[Path]:
     """Files and folders of this machine; GraphlapError for anything else."""
     if not data.hasUrls():
@@ -43,8 +33,8 @@ def paths_of(data: QMimeData) -> list[Path]:
     return [Path(url.toLocalFile()) for url in data.urls()]
 
 
-def sorted_out(paths: Iterable[Path]) -> Dropped:
-    """GraphlapError names the first that the window can do nothing with."""
+def sorted_out(paths: Iterable[Path]) -> tuple[list[Path], list[Path], list[Path]]:
+    """Runs, plans and models; GraphlapError names the first that the window can do nothing with."""
     runs: list[Path] = []
     plans: list[Path] = []
     models: list[Path] = []
@@ -64,7 +54,7 @@ def sorted_out(paths: Iterable[Path]) -> Dropped:
             raise GraphlapError(f"{path.name!r} can't be opened", TAKEN)
     if len(plans) > 1:
         raise GraphlapError(f"{len(plans)} plans can't be opened at once", "drop one of them")
-    return Dropped(tuple(dict.fromkeys(runs)), tuple(plans), tuple(models))
+    return list(dict.fromkeys(runs)), plans, models
 
 
 _PLANS = "Plans (*.toml)"
@@ -104,18 +94,18 @@ class FileCommands(QObject):
     def open_paths(self, paths: Sequence[Path]) -> None:
         """Runs are opened, the second beside the first; a plan and models go to the editor."""
         with errors_to(self.failed.emit):
-            files = sorted_out(paths)
-            for plan in files.plans:
+            runs, plans, models = sorted_out(paths)
+            for plan in plans:
                 self._editor.open_plan(plan)
-            if files.models:
-                self.models_chosen.emit(list(files.models))
+            if models:
+                self.models_chosen.emit(models)
             for folder, signal in zip(
-                files.runs, (self.run_chosen, self.second_run_chosen), strict=False
+                runs, (self.run_chosen, self.second_run_chosen), strict=False
             ):
                 signal.emit(folder)
-            if len(files.runs) > 2:
+            if len(runs) > 2:
                 self.said.emit(
-                    f"Opened the first two of {len(files.runs)} runs: graphlap report shows all of "
+                    f"Opened the first two of {len(runs)} runs: graphlap report shows all of "
                     "them as one"
                 )
 

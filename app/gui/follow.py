@@ -19,6 +19,7 @@ from pathlib import Path
 from PySide6.QtCore import QAbstractEventDispatcher, QObject, QThread, QThreadPool, Signal, Slot
 
 from app.cases.case import identity_test
+from app.gui.look.errand import Errand
 from app.history.run_comparison import RunSide, history_for, side_of_manifest
 from app.history.trends import History, read_history
 from app.plot_data.series import Baseline, ranked
@@ -160,14 +161,11 @@ class PastRuns(QObject):
     def _ask(self, question: tuple[object, ...], read: Callable[[], History | None]) -> None:
         if question != self._last_request and not self._is_closed:
             self._last_request = question
-            QThreadPool.globalInstance().start(partial(self._read, read))
+            self._errand = Errand(read)
+            self._errand.done.connect(self._tell)
+            self._errand.begin()
 
-    def _read(self, read: Callable[[], History | None]) -> None:
-        answer: History | GraphlapError | None
-        try:
-            answer = read()
-        except GraphlapError as error:
-            answer = error
+    def _tell(self, _errand: Errand, answer: History | GraphlapError | None) -> None:
         self.found.emit(answer)
 
 

@@ -326,10 +326,6 @@ def shortcut_rows(actions: Sequence[QAction]) -> list[tuple[str, str]]:
     return [*rows, *ELSEWHERE]
 
 
-def term_rows() -> list[tuple[str, str]]:
-    return sorted(TERMS.items())
-
-
 class HelpCommands(QObject):
     """`actions` are all of the window's, which the sheet of shortcuts lists."""
 
@@ -345,7 +341,7 @@ class HelpCommands(QObject):
 
     @Slot()
     def show_terms(self) -> None:
-        Sheet("Terms", term_rows(), self._window).open()
+        Sheet("Terms", sorted(TERMS.items()), self._window).open()
 
     @Slot()
     def show_about(self) -> None:

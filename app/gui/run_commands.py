@@ -74,23 +74,11 @@ class RunCommands(QObject):
             self.said.emit(f"{plan.name} waits in the queue")
 
     @Slot()
-    def run_sweep(self) -> None:
-        self._editor.ask_to_run()
-
-    @Slot()
     def pause_or_resume(self) -> None:
         if self._control.state == "paused":
             self._control.resume()
         else:
             self._control.pause()
-
-    @Slot()
-    def stop(self) -> None:
-        self._control.stop()
-
-    @Slot()
-    def queue_sweep(self) -> None:
-        self._editor.ask_to_queue()
 
     @Slot()
     def resume_open_run(self) -> None:

@@ -341,13 +341,10 @@ class SweepEditor(QWidget):
         sizes: Mapping[str, Mapping[str, int]],
         engines: Sequence[str],
     ) -> None:
-        self._show_estimate(forecast)
-        self.grid_form.runtimes.show_defaults(engines)
-        self.grid_form.models.show_assumed(sizes)
-
-    def _show_estimate(self, forecast: Estimate) -> None:
         self.estimate = forecast
         self._tell(told(forecast), wrong=False)
+        self.grid_form.runtimes.show_defaults(engines)
+        self.grid_form.models.show_assumed(sizes)
 
     def _tell(self, text: str, wrong: bool) -> None:
         ready = not wrong and any(grid.models for grid in self.draft.sweeps)

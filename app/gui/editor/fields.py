@@ -133,6 +133,14 @@ class Fold(QWidget):
         self.button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
 
 
+def new_form(parent: QWidget | None = None) -> QFormLayout:
+    """A form without margins, whose fields take the room that there is."""
+    form = QFormLayout(parent)
+    form.setContentsMargins(0, 0, 0, 0)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    return form
+
+
 def add_row(form: QFormLayout, text: str, field: QWidget, term: str) -> None:
     """`term` is one of the glossary's, or a sentence of its own."""
     label = QLabel(text)

@@ -26,6 +26,7 @@ from app.gui.editor.fields import (
     SettingField,
     ValuesField,
     add_row,
+    new_form,
     option_field,
 )
 from app.gui.editor.pickers import ModelPicker, RuntimePicker
@@ -92,9 +93,8 @@ class OptionsForm(QWidget):
         if not options:
             return
         group = QGroupBox(name)
-        form = QFormLayout(group)
+        form = new_form(group)
         form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         for option in options:
             key = f"{name}.{option.name}"
             field = option_field(f"{name} {option.name}", option)
@@ -291,9 +291,7 @@ class GridForm(QObject):
 
     def _rows(self, *keys: str) -> QFormLayout:
         """A row for each setting, with the label and the term of the settings' table."""
-        form = QFormLayout()
-        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        form = new_form()
         for key in keys:
             field = self.wait_policy if key == "wait_policy" else self._parts[key]
             add_row(form, by_key()[key].label, field, by_key()[key].glossary_term)

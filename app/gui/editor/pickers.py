@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.gui.look.controls import children
 from app.gui.look.icons import glyph
 from app.gui.look.terms import TERMS
 from app.gui.look.text import PlainLabel, plain_tip
@@ -194,7 +195,7 @@ class ModelPicker(QWidget):
         color = self.palette().text().color().name()
         mark = glyph("warning", color, color)
         with QSignalBlocker(self.tree):
-            for item in _children(self._file_group):
+            for item in children(self._file_group):
                 name = item.data(0, _NAME)
                 item.setIcon(0, mark if name in faults else QIcon())
                 item.setToolTip(0, plain_tip(f"{name}\n{faults[name]}" if name in faults else name))
@@ -229,9 +230,9 @@ class ModelPicker(QWidget):
 
     def _filter(self) -> None:
         words = self.search.text().casefold().split()
-        for group in _children(self.tree.invisibleRootItem()):
+        for group in children(self.tree.invisibleRootItem()):
             visible = 0
-            for item in _children(group):
+            for item in children(group):
                 text = f"{group.text(0)} {item.data(0, _FAMILY)} {item.text(0)}".casefold()
                 is_hidden = not all(word in text for word in words)
                 item.setHidden(is_hidden)
@@ -239,10 +240,6 @@ class ModelPicker(QWidget):
             group.setHidden(not visible)
             if words:
                 group.setExpanded(bool(visible))
-
-
-def _children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
-    return [child for k in range(item.childCount()) if (child := item.child(k)) is not None]
 
 
 def _tooltip(definition: Definition) -> str:

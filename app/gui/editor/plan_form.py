@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.editor.fields import Fold, SettingField, add_row
+from app.gui.editor.fields import Fold, SettingField, add_row, new_form
 from app.gui.look.controls import FlowLayout
 from app.gui.look.terms import TERMS
 from app.plan.plan import EMPTY, Plan, named_lengths
@@ -155,10 +155,7 @@ def _candidates(draft: Plan) -> Iterator[str]:
 
 def _form() -> tuple[QWidget, QFormLayout]:
     content = QWidget()
-    form = QFormLayout(content)
-    form.setContentsMargins(0, 0, 0, 0)
-    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-    return content, form
+    return content, new_form(content)
 
 
 def _box(row: Setting) -> QCheckBox:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QLayoutItem,
     QSizePolicy,
     QToolButton,
+    QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
@@ -58,6 +59,11 @@ class Switch(QCheckBox):
         self.setAccessibleName(name)
         self.setToolTip(hint)
         self.setChecked(on)
+
+
+def children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
+    """The rows below a row of a tree."""
+    return [child for k in range(item.childCount()) if (child := item.child(k)) is not None]
 
 
 _SPACING_PX = 6

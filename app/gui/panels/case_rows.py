@@ -36,6 +36,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.gui.look.controls import children
 from app.gui.look.icons import swatch
 from app.gui.look.text import plain_tip, shorter
 from app.gui.look.theme import Theme
@@ -176,7 +177,7 @@ class CaseRows(QTreeWidget):
         for place in range(self.topLevelItemCount()):
             group = self.topLevelItem(place)
             if group is not None and group.childCount():
-                group.setHidden(all(child.isHidden() for child in _children(group)))
+                group.setHidden(all(child.isHidden() for child in children(group)))
 
     def selected_keys(self) -> list[str]:
         """Those of the selected rows, from top to bottom."""
@@ -201,7 +202,7 @@ class CaseRows(QTreeWidget):
 
     def _on_click(self, item: QTreeWidgetItem, _column: int) -> None:
         """A model's row selects its cases."""
-        keys = [_key_of(child) for child in _children(item) if not child.isHidden()]
+        keys = [_key_of(child) for child in children(item) if not child.isHidden()]
         if keys:
             self.select(keys)
             self.selected.emit(keys)
@@ -313,11 +314,6 @@ class CaseRows(QTreeWidget):
 def _key_of(item: QTreeWidgetItem) -> str:
     """The key of a case's row; "" of a model's."""
     return str(item.data(NAME, _KEY) or "")
-
-
-def _children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
-    items = (item.child(place) for place in range(item.childCount()))
-    return [child for child in items if child is not None]
 
 
 def _structure(lines: Sequence[Line]) -> list[tuple[str, str]]:

@@ -25,7 +25,6 @@ _LABEL_LEVEL, _BARE = 1.0, 0.0
 """pyqtgraph hands a level's spacing back with its values; here it says whether they are told."""
 
 LONGEST_NAME_PX = 320.0
-_BETWEEN_NAMES_PX = 10.0
 _BETWEEN_LABELS_PX = 4.0
 
 

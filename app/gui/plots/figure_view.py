@@ -157,7 +157,7 @@ class FigureLayer(Overlay):
         metrics = QFontMetricsF(painter.font())
         symbols = dict.fromkeys(s.symbol for s in self.figure.series if s.symbol != "none")
         if len(symbols) < 2:
-            for mark in filter(_label_of, self.figure.marks):
+            for mark in (mark for mark in self.figure.marks if mark.label):
                 end = self.x_px(place(self.figure.x, max(mark.x, mark.high or mark.x))) + 8
                 middle, high = self.y_px(mark.y), metrics.height()
                 room = QRectF(end, middle - high / 2, right - end, high)
@@ -253,10 +253,6 @@ _SYMBOL_HEADS: Mapping[Symbol, str] = {"circle": "p50", "diamond": "p99"}
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _DASH_LINE = Qt.PenStyle.DashLine
 _ELIDE = Qt.TextElideMode.ElideRight
-
-
-def _label_of(mark: Mark) -> str:
-    return mark.label
 
 
 def _places_beside(figure: Figure) -> dict[str, float]:

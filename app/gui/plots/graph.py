@@ -5,15 +5,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import pyqtgraph as pg
-from PySide6.QtCore import QObject, QPointF, QRectF, QRunnable, Qt, QThreadPool, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QLineEdit, QStyleOptionGraphicsItem, QWidget
 
 from app.formatting.text import counted
+from app.gui.look.errand import Errand
 from app.gui.look.overlay import plot_font
 from app.gui.look.text import Table
 from app.gui.look.theme import Theme
@@ -23,7 +25,6 @@ from app.gui.plots.graph_layout import (
     LEVEL,
     Layout,
     ModelGraph,
-    NoModel,
     lay_out,
     load_graph,
 )
@@ -31,6 +32,7 @@ from app.gui.plots.legend import Entry
 from app.gui.plots.read.reading import Spot, SpotReader
 from app.plot_data.series import Series
 from app.runs.following.state import CaseDetails
+from exporters.types import GraphlapError
 
 NODE_WIDTH, NODE_HEIGHT = COLUMN - 30.0, 46.0
 _LEGIBLE = 0.45
@@ -181,7 +183,7 @@ class GraphView(PlotView):
         self._other_engines: Mapping[str, str] = {}
         self._item: GraphItem | None = None
         self._placeholder = "No graph. Choose a case, or drop an .onnx file on the window."
-        self._reading: _Reading | None = None
+        self._reading: Errand | None = None
         self._details: CaseDetails | None = None
         self.find_box = QLineEdit(placeholderText="Find a node or operator")
         self.find_box.setMinimumWidth(260)
@@ -220,28 +222,23 @@ class GraphView(PlotView):
         self._laid = None
         self._name = name or path.stem
         self._placeholder = f"Reading {name or path.name} …"
-        self._reading = _Reading(path)
+        self._reading = Errand(partial(_lay_graph, path))
         self._reading.done.connect(self._show_graph)
-        self._reading.failed.connect(self._show_failure)
-        QThreadPool.globalInstance().start(_Job(self._reading))
+        self._reading.begin()
         self.mark_dirty()
         self.refresh()
 
-    def _show_graph(self, reading: _Reading, laid_graph: LaidGraph) -> None:
+    def _show_graph(self, reading: Errand, result: LaidGraph | GraphlapError) -> None:
         if reading is not self._reading:
             return
         self._reading = None
-        self._laid = laid_graph
-        self.follows = True
+        if isinstance(result, LaidGraph):
+            self._laid = result
+            self.follows = True
+        else:
+            self._placeholder = str(result)
         self.mark_dirty()
         self.refresh()
-
-    def _show_failure(self, reading: _Reading, sentence: str) -> None:
-        if reading is self._reading:
-            self._reading = None
-            self._placeholder = sentence
-            self.mark_dirty()
-            self.refresh()
 
     def draw(self) -> str:
         if self._laid is None:
@@ -347,29 +344,8 @@ class GraphView(PlotView):
         ]
 
 
-class _Reading(QObject):
-    """A file being read in another thread; its signals arrive in the window's."""
-
-    done = Signal(object, object)
-    failed = Signal(object, str)
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.path = path
-
-
-class _Job(QRunnable):
-    def __init__(self, reading: _Reading) -> None:
-        super().__init__()
-        self._reading = reading
-
-    def run(self) -> None:
-        reading = self._reading
-        try:
-            graph = load_graph(reading.path)
-            edges = [(source, target) for source, target, _ in graph.edges]
-            laid_graph = LaidGraph(graph, lay_out(len(graph.nodes), edges))
-        except NoModel as error:
-            reading.failed.emit(reading, str(error))
-        else:
-            reading.done.emit(reading, laid_graph)
+def _lay_graph(path: Path) -> LaidGraph:
+    """Read a file and find the places of its nodes; NoModel for one that is none."""
+    graph = load_graph(path)
+    edges = [(source, target) for source, target, _ in graph.edges]
+    return LaidGraph(graph, lay_out(len(graph.nodes), edges))

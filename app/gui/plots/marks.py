@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 import pyqtgraph as pg
@@ -400,7 +401,7 @@ class RateMarks(Overlay):
         metrics = QFontMetricsF(painter.font())
         places = [(self.x_px(math.log10(mark.rate_hz)), mark) for mark in self._marks]
         visible_marks = sorted(
-            (item for item in places if box.left() <= item[0] <= box.right()), key=_left_first
+            (item for item in places if box.left() <= item[0] <= box.right()), key=itemgetter(0)
         )
         for x, mark in visible_marks:
             painter.setPen(QPen(mark.color, 1.2, mark.line))
@@ -415,7 +416,3 @@ class RateMarks(Overlay):
             painter.fillRect(place, QColor(self._theme.base))
             painter.setPen(QColor(self._theme.text))
             painter.drawText(place, Qt.AlignmentFlag.AlignCenter, mark.text)
-
-
-def _left_first(place: tuple[float, RateMark]) -> float:
-    return place[0]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
-from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor
 
 from app.cases.round import MEASURED
 from app.formatting.text import counted, share, significant, time_text, time_tick
+from app.gui.look.errand import Errand
 from app.gui.plots.read.lit import Spent
 from app.gui.plots.read.reading import Brush, Line, Place, Reading
 from app.gui.plots.read.readout import range_text, rank_text, short_names
@@ -330,13 +331,16 @@ class FineBins(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._last_question: tuple[object, ...] = ()
-        self._question: _Question | None = None
+        self._errand: Errand | None = None
         self._answer: Answer | None = None
 
     def of(self, view: Seen) -> dict[str, Binned] | None:
         """By the key of each case; None while only the fixed bins are known."""
-        if view.question != self._last_question and self._question is None:
-            self._ask(view)
+        if view.question != self._last_question and self._errand is None:
+            self._last_question = view.question
+            self._errand = Errand(partial(_compute_answer, view))
+            self._errand.done.connect(self._take)
+            self._errand.begin()
         answer = self._answer
         if answer is None or not answer.grid.covers(10.0**view.low, 10.0**view.high):
             return None
@@ -360,34 +364,9 @@ class FineBins(QObject):
             return None
         return bins_by_key
 
-    def _ask(self, view: Seen) -> None:
-        self._last_question = view.question
-        self._question = _Question(view)
-        self._question.done.connect(self._take)
-        QThreadPool.globalInstance().start(_Job(self._question))
-
-    def _take(self, answer: Answer | None) -> None:
-        self._question, self._answer = None, answer
+    def _take(self, _errand: Errand, answer: Answer | None) -> None:
+        self._errand, self._answer = None, answer
         self.ready.emit()
-
-
-class _Question(QObject):
-    """Asked in the window's thread, answered in another."""
-
-    done = Signal(object)
-
-    def __init__(self, view: Seen) -> None:
-        super().__init__()
-        self.seen = view
-
-
-class _Job(QRunnable):
-    def __init__(self, question: _Question) -> None:
-        super().__init__()
-        self._question = question
-
-    def run(self) -> None:
-        self._question.done.emit(_compute_answer(self._question.seen))
 
 
 def _chunks(records: np.ndarray, begin: int = 0) -> Iterator[np.ndarray]:

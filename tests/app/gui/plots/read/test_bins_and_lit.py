@@ -37,7 +37,7 @@ def _make_series(latency_ns: np.ndarray) -> Series:
 def _wait_for_fine(view: HistogramView, qtbot: QtBot, than: str = "") -> None:
     def has_fine_bins() -> bool:
         view.refresh()
-        return view._fine._question is None and "bins" in view.heading._note.replace(than, "")
+        return view._fine._errand is None and "bins" in view.heading._note.replace(than, "")
 
     qtbot.waitUntil(has_fine_bins, timeout=10_000)
 
