@@ -51,5 +51,6 @@ def measured_mlp(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two cases of two rounds each, by the batch mode; tests copy it."""
     path = tmp_path_factory.mktemp("measured") / "run"
     options = ("--models", "mlp", "--runtimes", "fake", "--batch", "1,2", "--rounds", "2")
-    assert run("--headless", "--preset", "glance", *options, "--out", str(path))[0] == 0
+    with brief_rounds():
+        assert run("--headless", "--preset", "glance", *options, "--out", str(path))[0] == 0
     return path

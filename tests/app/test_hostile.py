@@ -35,11 +35,12 @@ from tests.app.hostile import (
 )
 from tests.app.report.pages import CHROMIUM, rendered
 
+pytestmark = pytest.mark.usefixtures("brief")
 GLANCE = ("--preset", "glance", "--rounds", "1", "--batch", "1")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(brief: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of each name."""
     place = tmp_path_factory.mktemp("hostile")
     (place / "nets").mkdir()

@@ -34,7 +34,9 @@ def tiny_model(path: Path) -> Path:
 
 
 def fake_plan(model: Path, name: str = "t", rounds: int = 1, **options: Sequence) -> Plan:
-    """A sweep of one model on the scripted runtime, its options as `fail=["crash"]`."""
+    """A sweep of one model on the scripted runtime, which sleeps, its options as
+    `fail=["crash"]`."""
+    options = {"latency_us": [3000], "wait": ["sleep"], **options}
     sweep = {
         "models": [str(model)],
         "runtimes": ["fake"],

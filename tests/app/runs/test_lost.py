@@ -95,7 +95,7 @@ def test_a_run_that_is_stopped_or_out_of_budget_is_whole(tmp_path: Path) -> None
         "--out",
         str(tmp_path / "r"),
     )
-    batch("--headless", "--preset", "glance", "--budget", "4s", *arguments)
+    batch("--headless", "--preset", "glance", "--budget", "2s", *arguments)
     assert sum(map(len, read_run(tmp_path / "r").rounds.values())) < 18
     assert not verify(tmp_path / "r").damaged
 

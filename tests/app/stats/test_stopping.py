@@ -22,7 +22,7 @@ from tests.simulated.aa import PROCESSES
 from tests.simulated.sequential import endings
 from tests.simulated.stopping import DISTURBED, STREAMS, Asked, stopped, wrongly_called
 
-TRIES = 120
+TRIES = 80
 
 
 def test_looks_are_few_and_the_last_is_the_bound() -> None:

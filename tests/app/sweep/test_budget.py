@@ -90,7 +90,7 @@ def run_of(
     start_s: float | None = None,
     **values: object,
 ) -> tuple[int, str]:
-    """Exit code and what is printed of eight cases of about a second a round."""
+    """Exit code and what is printed of four cases."""
     grid = {
         "models": [str(write_add_graph(folder / "add.onnx"))],
         "runtimes": ["fake"],
@@ -103,8 +103,9 @@ def run_of(
 
 
 @pytest.mark.alone
+@pytest.mark.usefixtures("brief")
 def test_every_case_has_its_first_round_before_any_has_more(tmp_path: Path) -> None:
-    code, out = run_of(tmp_path, rounds=50, budget_s=8, profile="glance")
+    code, out = run_of(tmp_path, rounds=50, budget_s=4, profile="glance")
     counts = {len(rounds) for rounds in read_run(tmp_path / "run").rounds.values()}
     assert len(read_run(tmp_path / "run").rounds) == 4
     assert max(counts) - min(counts) <= 1

@@ -43,6 +43,7 @@ from app.sweep.scheduling.shares import Cluster
 from app.sweep.work.round import SettledRound
 from app.sweep.work.share import ShareWork, folder_name
 from exporters.diagnostics.catalogue import codes
+from tests.app.headless.batch import SLEEPING
 from tests.app.remote.processes import between, command_of, is_gone, wait_until
 from tests.app.sweep.sweeps import DEADLINE_S, write_add_graph
 
@@ -70,7 +71,7 @@ def a_run(
     for path in paths:
         write_add_graph(path)
     words = ["--headless", "--models", ",".join(map(str, paths)), "--runtimes", "fake"]
-    words += ["--preset", "glance", "--cluster", "local:1", *flags]
+    words += ["--preset", "glance", "--cluster", "local:1", *SLEEPING, *flags]
     with closing(create_run(plan_from_options(parse(words)), tmp_path / "run", cluster)) as folder:
         yield folder
 
@@ -124,10 +125,7 @@ def test_a_run_is_shared_out_and_read_as_one(tmp_path: Path) -> None:
 
 def test_every_host_measures_everything_and_what_they_serve_is_added(tmp_path: Path) -> None:
     cluster = hosts("a", "b")
-    flags = ("--per-host", "--rounds", "3", "--option", "fake.latency_us=2000")
-    with a_run(
-        tmp_path, *flags, "--option", "fake.wait=sleep", cluster=cluster, graphs=1
-    ) as folder:
+    with a_run(tmp_path, "--per-host", "--rounds", "3", cluster=cluster, graphs=1) as folder:
         rows, _ = measure(folder, cluster)
     assert [(row["host"], row["status"]) for row in rows] == [("a", "ok"), ("b", "ok")]
     run = read_run(tmp_path / "run")

@@ -20,6 +20,7 @@ from app.cases.turns import TURN_SET
 from app.columns.rows import Rows
 from app.run_folder.run import Run, read_records
 from app.runs.reader import read_run
+from tests.app.brief import brief_rounds
 from tests.app.headless.batch import run
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
@@ -83,10 +84,11 @@ def test_rounds_follow_one_another_where_turns_are_not_wanted_or_not_possible(
     graph: str, tmp_path: Path
 ) -> None:
     words = ("--option", "fake.latency_us=200,300", "--rounds", "2")
-    assert not by_set(measured(graph, tmp_path / "rounds", *words, "--pairing", "rounds"))
-    assert not by_set(measured(graph, tmp_path / "alone", "--rounds", "2"))
-    assert not by_set(measured(graph, tmp_path / "open", *words, "--scenario", "poisson:200/s"))
-    assert not by_set(measured(graph, tmp_path / "large", *words, "--memory-limit", "4GiB"))
+    with brief_rounds():
+        assert not by_set(measured(graph, tmp_path / "rounds", *words, "--pairing", "rounds"))
+        assert not by_set(measured(graph, tmp_path / "alone", "--rounds", "2"))
+        assert not by_set(measured(graph, tmp_path / "open", *words, "--scenario", "poisson:200/s"))
+        assert not by_set(measured(graph, tmp_path / "large", *words, "--memory-limit", "4GiB"))
 
 
 @pytest.mark.parametrize(("fault", "status"), [("crash", "crashed"), ("hang", "timeout")])

@@ -21,7 +21,7 @@ from app.remote.fleet.scheduler import check_security, checked_address, refuse_o
 from app.remote.link import HostError
 from app.runs.reader import read_run
 from app.runs.verify import verify
-from tests.app.headless.batch import rows, run
+from tests.app.headless.batch import SLEEPING, rows, run
 from tests.app.remote.fleet.certificates import Certificates, make
 from tests.app.remote.fleet.cluster import Cluster, cluster
 from tests.app.sweep.sweeps import write_add_graph
@@ -35,7 +35,7 @@ def _one_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def measure(tmp_path: Path, address: str, *flags: str) -> tuple[int, str]:
     """The exit code of a run of two small graphs, and what it said."""
     paths = [write_add_graph(tmp_path / f"net{number}.onnx") for number in range(2)]
-    words = ["run", *map(str, paths), "--runtimes", "fake", "--preset", "glance"]
+    words = ["run", *map(str, paths), "--runtimes", "fake", "--preset", "glance", *SLEEPING]
     out = ("--out", str(tmp_path / "run"))
     code, _, errors = run(*words, "--cluster", address, *flags, *out)
     return code, errors
