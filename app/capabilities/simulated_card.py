@@ -7,13 +7,13 @@ asked by a line of JSON, and answers by one.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
 
 from app.cases.case import Case
 from app.machine.installed_runtimes import clock_of
 from exporters import install_layout
+from exporters.codec import from_json
 from exporters.types import ExportedModel, GraphlapError
 from runtimes.registry import parse_spec
 
@@ -63,13 +63,6 @@ class CardRun:
         """In the order in which they begin."""
         return tuple(dict.fromkeys(event.unit for event in self.events))
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        values = dict(data)
-        values["tiles_by_core"] = tuple(values["tiles_by_core"])
-        values["events"] = tuple(CardEvent(**event) for event in values["events"])
-        return cls(**values)
-
 
 def question(case: Case, model: ExportedModel) -> str:
     """The line that asks for a case's schedule; "" of one that does not run on a card."""
@@ -94,7 +87,7 @@ def parse_answer(line: str) -> CardRun | GraphlapError:
     answer = json.loads(line)
     if "problem" in answer:
         return GraphlapError(**answer["problem"])
-    return CardRun.from_json(answer)
+    return from_json(CardRun, answer)
 
 
 def card_runs(questions: Sequence[str]) -> Iterator[CardRun | GraphlapError]:

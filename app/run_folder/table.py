@@ -41,12 +41,7 @@ def to_csv(rows: Sequence[Row], columns: Sequence[str] = ()) -> bytes:
     Without `columns`, those of every row and what else these rows have.
     """
     names = columns or all_names(rows)
-    return "".join((header(names), *map(line_of(names), rows))).encode("utf-8")
-
-
-def header(names: Sequence[str]) -> str:
-    """The first line of such a file."""
-    return csv_line(names)
+    return "".join((csv_line(names), *map(line_of(names), rows))).encode("utf-8")
 
 
 def csv_line(cells: Iterable[str]) -> str:

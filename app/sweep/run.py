@@ -34,7 +34,7 @@ from app.run_folder.journal import (
 from app.run_folder.live_status import Live, LiveFile, State
 from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Run
-from app.run_folder.table import header, line_of, write_tables
+from app.run_folder.table import csv_line, line_of, write_tables
 from app.runs.exporting.tables import back_up_fuller_table
 from app.runs.reader import JournalReader, drop_damaged_rounds
 from app.runs.verify import read_intact
@@ -106,7 +106,7 @@ class Refresher:
         """Write both tables, in steps of a row."""
         rows_by_id: dict[str, Row] = {}
         finished_rows: list[Row] = []
-        full, line = [header(self._columns)], line_of(self._columns)
+        full, line = [csv_line(self._columns)], line_of(self._columns)
         for row in rows:
             full.append(line(row))
             finished_rows.append(row)
@@ -114,7 +114,7 @@ class Refresher:
                 rows_by_id[str(row["case_id"])] = row
             yield
         names = main_columns(self._words, self._columns)
-        short, line = [header(names)], line_of(names)
+        short, line = [csv_line(names)], line_of(names)
         for row in finished_rows:
             short.append(line(row))
             yield

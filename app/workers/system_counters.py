@@ -148,7 +148,8 @@ class Watch:
                 usage.ru_nivcsw - start_usage.ru_nivcsw,
                 usage.ru_minflt - start_usage.ru_minflt,
                 usage.ru_majflt - start_usage.ru_majflt,
-                *_subtract_counters(self._counters, counters),
+                _difference(self._counters.stolen_ticks, counters.stolen_ticks),
+                _difference(self._counters.interrupts, counters.interrupts),
                 read_clock_mhz(self._root, self._core()),
                 read_temperature_c(self._thermometer),
             )
@@ -220,14 +221,6 @@ class Watch:
             )
             if disturbance != Disturbance(block.begun_ns, block.ended_ns):
                 yield disturbance
-
-
-def _subtract_counters(previous: Counters, current: Counters) -> tuple[int | None, int | None]:
-    """What was counted between two readings: ticks taken, interrupts."""
-    return (
-        _difference(previous.stolen_ticks, current.stolen_ticks),
-        _difference(previous.interrupts, current.interrupts),
-    )
 
 
 def _difference(previous: int | None, current: int | None) -> int | None:

@@ -22,6 +22,7 @@ from exporters.codec import to_json
 from exporters.types import ExportedModel
 
 RESULTS = "results.json"
+_COLUMN_KEYS = ("kind", "title", "unit", "meaning", "better")
 _SCALARS = frozenset({type(None), bool, int, str})
 """Most values of most rows; whether one is a mapping takes far longer to find out."""
 
@@ -90,14 +91,7 @@ def _column(name: str) -> dict[str, Any]:
     definition = column(name)
     if definition is None:
         return {"name": name}
-    return {
-        "name": name,
-        "kind": definition.kind,
-        "title": definition.title,
-        "unit": definition.unit,
-        "meaning": definition.meaning,
-        "better": definition.better,
-    }
+    return {"name": name, **{key: getattr(definition, key) for key in _COLUMN_KEYS}}
 
 
 def as_json(profiles: Sequence[dict[str, Any]]) -> str:

@@ -32,6 +32,7 @@ from app.gui.plots.trends import TrendsView
 from app.history.run_comparison import RunSide
 from app.history.trends import read_history
 from app.plot_data.series import ReferenceLine, Series, Standing
+from exporters.codec import from_json
 from runtimes.execution import Clock
 from tests.app.gui.synthetic import failed, open_loop, series, summary_of
 from tests.app.history.pasts import nights_at
@@ -130,7 +131,8 @@ def _with_figures(case_series: Series, batch: int) -> Series:
     return replace(case_series, row={**row, "throughput_per_s": 1e6 * batch / mean_us})
 
 
-CARD_RUN = CardRun.from_json(
+CARD_RUN = from_json(
+    CardRun,
     {
         "model": "cnn", "card": "V80", "release": "sdk26", "clock_mhz": 300.0, "io_us": 1.83,
         "cycles": 121, "tiles_used": 48, "tiles_total": 24576, "tiles_by_core": [8] * 6,
