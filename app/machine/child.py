@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO
 
+from app.machine.system import text_of
 from exporters import install_layout
 
 STEERED = "GRAPHLAP_STEERED"
@@ -307,9 +308,5 @@ Worker = Child | Unstarted
 
 def memory_kills(counters: Path = Path("/proc/vmstat")) -> int:
     """How many processes Linux has killed for want of memory; 0 where it does not tell."""
-    try:
-        lines = counters.read_text("ascii").splitlines()
-    except OSError:
-        return 0
-    counts = dict(line.split() for line in lines)
+    counts = dict(line.split() for line in (text_of(counters) or "").splitlines())
     return int(counts.get("oom_kill", 0))

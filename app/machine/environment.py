@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from app.machine.placement import usable_cores
-from app.machine.system import refuse_without_proc
+from app.machine.system import refuse_without_proc, text_of
 from app.machine.telemetry import Nvml, open_nvml
 from runtimes import registry
 from runtimes.session.precision import cpu_name, cpuinfo_values
@@ -71,8 +71,8 @@ def describe_host() -> dict[str, Any]:
         "cores_physical": psutil.cpu_count(logical=False),
         "cores_usable": len(usable_cores()),
         "memory_bytes": psutil.virtual_memory().total,
-        "governor": _read(_CPUFREQ / "scaling_governor"),
-        "turbo_disabled": _read(Path("/sys/devices/system/cpu/intel_pstate/no_turbo")),
+        "governor": text_of(_CPUFREQ / "scaling_governor"),
+        "turbo_disabled": text_of(Path("/sys/devices/system/cpu/intel_pstate/no_turbo")),
         "commit": _commit(),
         "virtual_machine": "hypervisor" in next(cpuinfo_values("flags"), "").split(),
         "packages": installed_versions(),
@@ -83,7 +83,7 @@ def describe_host() -> dict[str, Any]:
 
 def this_machine() -> str:
     """What everything that shares these cores has in common, containers too: one running kernel."""
-    return _read(_BOOT_ID) or socket.gethostname()
+    return text_of(_BOOT_ID) or socket.gethostname()
 
 
 def graphlap_version() -> str:
@@ -126,10 +126,3 @@ def _commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return process.stdout.strip() or None if process.returncode == 0 else None
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return None

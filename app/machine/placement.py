@@ -7,9 +7,10 @@ import os
 import platform
 import re
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from app.machine.system import text_of
 from exporters.types import InvalidValue
 
 _PART = re.compile(r"\s*([0-9]{1,4})\s*(?:-\s*([0-9]{1,4})\s*)?")
@@ -145,11 +146,8 @@ def unlock_memory() -> None:
 
 def memory_locked() -> bool | None:
     """Whether the system counts memory of this process as locked; None where it does not tell."""
-    with suppress(OSError):
-        for line in _STATUS.read_text("ascii", "replace").splitlines():
-            if line.startswith("VmLck:"):
-                return int(line.split()[1]) > 0
-    return None
+    lines = (text_of(_STATUS) or "").splitlines()
+    return next((int(line.split()[1]) > 0 for line in lines if line.startswith("VmLck:")), None)
 
 
 def take_realtime(priority: int) -> str:

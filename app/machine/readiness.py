@@ -12,6 +12,8 @@ from typing import Literal
 
 import psutil
 
+from app.machine.system import text_of
+
 
 @dataclass(frozen=True, slots=True)
 class Busy:
@@ -90,7 +92,7 @@ def judge_governor(root: Path) -> Judged:
         "governor",
         sorted((root / _CPU / "cpufreq").glob("policy*/scaling_governor")),
     )
-    governors = sorted({text for text in map(_text, policies) if text})
+    governors = sorted({text for text in map(text_of, policies) if text})
     if not governors:
         return Judged(subject, "unknown", "no clock is steered from here")
     if governors == ["performance"]:
@@ -102,7 +104,7 @@ def judge_governor(root: Path) -> Judged:
 def judge_boost(root: Path) -> Judged:
     subject, intel, cpufreq = "boost", _CPU + "/intel_pstate/no_turbo", _CPU + "/cpufreq/boost"
     for file, off in ((intel, "1"), (cpufreq, "0")):
-        text = _text(root / file)
+        text = text_of(root / file)
         if text is None:
             continue
         if text == off:
@@ -115,7 +117,7 @@ def judge_boost(root: Path) -> Judged:
 def judge_siblings(root: Path, cores: Collection[int]) -> Judged:
     """Threads of one core share its units: the one slows the other down."""
     subject, topology = "siblings", "topology/thread_siblings_list"
-    texts = [_text(root / _CPU / f"cpu{core}" / topology) for core in sorted(cores)]
+    texts = [text_of(root / _CPU / f"cpu{core}" / topology) for core in sorted(cores)]
     sibling_texts = [text for text in texts if text]
     shared_threads = next((text for text in sibling_texts if not text.isdecimal()), None)
     if not sibling_texts:
@@ -127,11 +129,11 @@ def judge_siblings(root: Path, cores: Collection[int]) -> Judged:
 
 
 def judge_virtual(root: Path, busy: Busy) -> Judged:
-    subject, info = "virtual", _text(root / "proc/cpuinfo")
+    subject, info = "virtual", text_of(root / "proc/cpuinfo")
     if info is None:
         return Judged(subject, "unknown", "this system has no /proc")
     flags = next((line for line in info.splitlines() if line.startswith("flags")), "")
-    if "hypervisor" not in flags.split() and _text(root / "sys/hypervisor/type") is None:
+    if "hypervisor" not in flags.split() and text_of(root / "sys/hypervisor/type") is None:
         return Judged(subject, "ok", "a physical machine, as far as it reports")
     took = f"; its hypervisor took {busy.stolen_share:.1%} just now"
     note = took if busy.stolen_share > STOLEN_SHARE else ""
@@ -153,7 +155,7 @@ def judge_load(busy: Busy) -> Judged:
 
 
 def judge_memory(root: Path) -> Judged:
-    subject, lines = "memory", (_text(root / "proc/meminfo") or "").splitlines()
+    subject, lines = "memory", (text_of(root / "proc/meminfo") or "").splitlines()
     kib = {words[0]: int(words[1]) for words in map(str.split, lines) if len(words) > 1}
     if "MemAvailable:" not in kib:
         return Judged(subject, "unknown", "this system does not report free memory")
@@ -173,9 +175,9 @@ def judge_idle_states(root: Path) -> Judged:
     """A core that rested wakes late: paced runs see it, a closed loop does not."""
     subject, slowest_us, name = "idle states", -1, ""
     for state in sorted((root / _CPU / "cpu0/cpuidle").glob("state*")):
-        latency = _text(state / "latency") or ""
-        if _text(state / "disable") == "0" and latency.isdecimal() and int(latency) > slowest_us:
-            slowest_us, name = int(latency), _text(state / "name") or state.name
+        latency = text_of(state / "latency") or ""
+        if text_of(state / "disable") == "0" and latency.isdecimal() and int(latency) > slowest_us:
+            slowest_us, name = int(latency), text_of(state / "name") or state.name
     if slowest_us < 0:
         return Judged(subject, "unknown", "the system does not report idle states")
     finding = f"a core in {name} wakes in {slowest_us} us"
@@ -186,17 +188,10 @@ def judge_idle_states(root: Path) -> Judged:
 
 
 def judge_timer_slack(root: Path) -> Judged:
-    subject, text = "timer slack", _text(root / "proc/self/timerslack_ns")
+    subject, text = "timer slack", text_of(root / "proc/self/timerslack_ns")
     if text is None or not text.isdecimal():
         return Judged(subject, "unknown", "the system does not report the timer slack")
     finding = f"a sleeper is woken up to {int(text) / 1e3:g} us late"
     if int(text) <= USUAL_SLACK_NS:
         return Judged(subject, "ok", finding)
     return Judged(subject, "warn", finding, "use --idle-policy spin, or leave power saving")
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text("utf-8", "replace").strip()
-    except OSError:
-        return None

@@ -1,4 +1,5 @@
-"""Which operating systems this runs on: told in one sentence before anything else is imported.
+"""Which operating systems this runs on: told in one sentence before anything else is imported; and
+what their files say.
 
 Run folders and the cache are locked by `fcntl`, and children are ended by POSIX signals.
 """
@@ -17,6 +18,14 @@ _SYSTEMS = ("linux", "darwin")
 _PROC = Path("/proc/self/stat")
 _PROGRAMS = (module_name("app.__main__"), "graphlap.__main__", "graphlap")
 """What this program is to Python when it is started as a module or as a command."""
+
+
+def text_of(path: Path) -> str | None:
+    """What a file of the system says; None where it can't be read."""
+    try:
+        return path.read_text("utf-8", "replace").strip()
+    except OSError:
+        return None
 
 
 def refuse_other_systems() -> None:

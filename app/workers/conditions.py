@@ -24,6 +24,7 @@ from app.machine.placement import (
     take_realtime,
     usable_cores,
 )
+from app.machine.system import text_of
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.errors import Unsupported
@@ -110,7 +111,7 @@ def describe_round(threads: int) -> Surroundings:
     return {
         "load_1min": os.getloadavg()[0],
         "cpu_mhz": _clock_mhz(),
-        "governor": _read(_GOVERNOR),
+        "governor": text_of(_GOVERNOR),
         **place_now(),
         "threads": threads,
     }
@@ -128,16 +129,9 @@ def round_warnings(environment: Surroundings) -> Iterator[Diagnostic]:
 
 def _clock_mhz() -> float | None:
     """The mean clock of all cores now, by cpufreq, else by /proc/cpuinfo; None if neither says."""
-    texts = [_read(path) for path in _CLOCKS.glob("policy*/scaling_cur_freq")]
+    texts = [text_of(path) for path in _CLOCKS.glob("policy*/scaling_cur_freq")]
     clocks = [int(text) / 1e3 for text in texts if text]
     if not clocks:
-        lines = (_read(Path("/proc/cpuinfo")) or "").splitlines()
+        lines = (text_of(Path("/proc/cpuinfo")) or "").splitlines()
         clocks = [float(line.partition(":")[2]) for line in lines if line.startswith("cpu MHz")]
     return statistics.fmean(clocks) if clocks else None
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return None

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from app.machine.system import text_of
 from exporters import install_layout
 from exporters.child_setup import belong_to_parent
 from exporters.codec import object_of, to_json
@@ -31,11 +32,7 @@ def peak_rss_mb() -> float:
     What `getrusage` reports begins, on Linux, with what the process held that started this
     one, so that a small child of a large parent would look large.
     """
-    try:
-        lines = Path("/proc/self/status").read_text("ascii", "replace").splitlines()
-    except OSError:
-        lines = []
-    for line in lines:
+    for line in (text_of(Path("/proc/self/status")) or "").splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024
     unit = 2**20 if sys.platform == "darwin" else 2**10

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.telemetry import Disturbance, Interference
+from app.machine.system import text_of
 
 ROOT = Path("/")
 _STEAL = 8
@@ -58,8 +59,8 @@ def thermometer(root: Path) -> Path | None:
     """The file in which the processor's temperature stands, in thousandths of a degree."""
     zones = (root / "sys/class/thermal").glob("thermal_zone*/type")
     chips = (root / "sys/class/hwmon").glob("hwmon*/name")
-    files = {_text(path): path.with_name("temp") for path in sorted(zones)}
-    files |= {_text(path): path.with_name("temp1_input") for path in sorted(chips)}
+    files = {text_of(path): path.with_name("temp") for path in sorted(zones)}
+    files |= {text_of(path): path.with_name("temp1_input") for path in sorted(chips)}
     return next((files[name] for name in _CPU_SENSORS if name in files), None)
 
 
@@ -81,17 +82,10 @@ def ticks_per_s() -> int:
 
 
 def _number(path: Path) -> int | None:
-    text = _text(path)
+    text = text_of(path)
     try:
         return None if text is None else int(text)
     except ValueError:
-        return None
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text("ascii", "replace").strip()
-    except OSError:
         return None
 
 
