@@ -242,7 +242,7 @@ class CumulativeView(CurveView):
             published_marks(visible_series, self.theme) if self.published_box.isChecked() else []
         )
         self._marks.set_marks(marks)
-        edges += [math.log10(mark.seconds) for mark in marks]
+        edges += [math.log10(mark.value) for mark in marks]
         margin = max(0.02, 0.03 * (max(edges) - min(edges)))
         top = 100.0 * (1.0 + (HEADROOM if marks else 0.03))
         self._show_range(view_range, (min(edges) - margin, max(edges) + margin), (0.0, top))

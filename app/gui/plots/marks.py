@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 import numpy as np
 import pyqtgraph as pg
@@ -80,10 +79,10 @@ def bin_quantile_s(counts: np.ndarray, quantile: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A line at `seconds`, `kind` one of measured, single (without interval), provisional,
-    published."""
+    """A line at `value`, seconds or a rate, on a logarithmic axis; `kind` is one of those that have
+    a pen: measured, single (without interval), provisional, published, or the knee of a curve."""
 
-    seconds: float
+    value: float
     text: str
     color: QColor
     kind: str
@@ -161,6 +160,7 @@ def mark_entries(marks: Sequence[Mark], theme: Theme) -> list[Entry]:
 def mark_pen(color: QColor, kind: str) -> QPen:
     styles = {
         "provisional": Qt.PenStyle.DotLine,
+        "knee": Qt.PenStyle.DotLine,
         "measured": Qt.PenStyle.SolidLine,
         "single": Qt.PenStyle.DashLine,
         "published": Qt.PenStyle.DashDotDotLine,
@@ -202,13 +202,13 @@ class MarkLayer(Overlay):
     def _paint_marks(self, painter: QPainter, all_marks: Sequence[Mark], box: QRectF) -> None:
         metrics = QFontMetricsF(painter.font())
         marks = sorted(
-            (mark for mark in all_marks if self._is_seen(mark, box)), key=lambda mark: mark.seconds
+            (mark for mark in all_marks if self._is_seen(mark, box)), key=lambda mark: mark.value
         )
         rows = max(1, min(_ROWS, int(_TEXTS_SHARE * box.height() / metrics.height())))
         used_spans: list[list[QRectF]] = [[] for _ in range(rows)]
         texts: list[tuple[QRectF, Mark]] = []
         for mark in sorted(marks, key=lambda mark: mark.kind == "published"):
-            x = self.x_px(math.log10(mark.seconds))
+            x = self.x_px(math.log10(mark.value))
             placement = self._place(mark, x, metrics, used_spans, box)
             top = box.top() + 2 + (placement[0] if placement else 0) * metrics.height()
             painter.setPen(mark_pen(mark.color, mark.kind))
@@ -234,7 +234,7 @@ class MarkLayer(Overlay):
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, mark.text)
 
     def _is_seen(self, mark: Mark, box: QRectF) -> bool:
-        return box.left() <= self.x_px(math.log10(mark.seconds)) <= box.right()
+        return box.left() <= self.x_px(math.log10(mark.value)) <= box.right()
 
     def _band(self, mark: Mark, x: float, top: float, height: float) -> QRectF:
         """As high as the text: full-height bands of six series would hide the data."""
@@ -370,49 +370,3 @@ def _candidates(point: QPointF, width: float, height: float) -> Sequence[QRectF]
         QRectF(point.x() - width / 2, point.y() - _CLEAR_PX - height, width, height),
         QRectF(point.x() - width / 2, point.y() + _CLEAR_PX, width, height),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class RateMark:
-    """A rate in the colour of its curve, with the text beside it; `line` is how it is drawn."""
-
-    rate_hz: float
-    text: str
-    color: QColor
-    line: Qt.PenStyle
-
-
-_RATES_SHARE = 0.5
-"""Of the plot's height, which all texts together may take."""
-
-
-class RateMarks(Overlay):
-    """A line at each rate, their texts one below another where there is room for all."""
-
-    def __init__(self, plot: pg.PlotItem, marks: Sequence[RateMark], theme: Theme) -> None:
-        super().__init__(plot)
-        self._marks, self._theme = tuple(marks), theme
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
-        box = self.boundingRect()
-        painter.setFont(plot_font(-1.0))
-        metrics = QFontMetricsF(painter.font())
-        places = [(self.x_px(math.log10(mark.rate_hz)), mark) for mark in self._marks]
-        visible_marks = sorted(
-            (item for item in places if box.left() <= item[0] <= box.right()), key=itemgetter(0)
-        )
-        for x, mark in visible_marks:
-            painter.setPen(QPen(mark.color, 1.2, mark.line))
-            painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
-        height = metrics.height()
-        if len(visible_marks) * height > _RATES_SHARE * box.height():
-            return  # so many texts would hide the curves
-        for row, (x, mark) in enumerate(visible_marks):
-            width = metrics.horizontalAdvance(mark.text)
-            left = max(box.left() + 2.0, x - 5.0 - width)
-            place = QRectF(left, box.top() + 2.0 + row * height, width, height)
-            painter.fillRect(place, QColor(self._theme.base))
-            painter.setPen(QColor(self._theme.text))
-            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, mark.text)

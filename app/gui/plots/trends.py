@@ -18,7 +18,8 @@ from app.gui.look.controls import Choice
 from app.gui.look.text import Table
 from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry
-from app.gui.plots.marks import RateMark, RateMarks
+from app.gui.plots.marks import Mark as RateMark
+from app.gui.plots.marks import MarkLayer
 from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry
 from app.insights.quality import quality_of
 from app.plot_data.curves import Curve, curves
@@ -97,9 +98,8 @@ class TrendsView(FigureView):
         if self._over_load:
             for plot, model in zip(plots, models, strict=True):
                 model_curves = [curve for curve in curves(series) if curve.model == model]
-                self.lay(
-                    RateMarks(plot, list(_rate_marks(model_curves, trends, styles)), self.theme)
-                )
+                layer = self.lay(MarkLayer(plot, self.theme))
+                layer.set_marks(list(_rate_marks(model_curves, trends, styles)))
         self._explain(trends, styles)
         return ""
 
@@ -254,7 +254,7 @@ def _rate_marks(
             continue
         color, target = styles[name].color, curve.sought()
         if (knee := curve.knee_hz()) is not None:
-            yield RateMark(knee, f"knee {rate_text(knee)}", color, Qt.PenStyle.DotLine)
+            yield RateMark(knee, f"knee {rate_text(knee)}", color, "knee")
         if target is not None and target.low_hz:
             low_hz = target.low_hz
-            yield RateMark(low_hz, f"holds {rate_text(low_hz)}", color, Qt.PenStyle.SolidLine)
+            yield RateMark(low_hz, f"holds {rate_text(low_hz)}", color, "measured")

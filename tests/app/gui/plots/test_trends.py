@@ -13,7 +13,7 @@ from app.capabilities.slo_search.answer import RateAnswer
 from app.cases.scenario import Scenario
 from app.gui.plots.axes import LogAxis
 from app.gui.plots.figure_view import FigureLayer
-from app.gui.plots.marks import RateMarks
+from app.gui.plots.marks import MarkLayer
 from app.gui.plots.trends import TrendsView
 from app.plot_data.series import Series, number
 from app.plot_data.settings import figures, lines, numeric_settings
@@ -155,12 +155,12 @@ def test_over_a_rate_the_knee_and_what_a_search_found_are_marked(qtbot: QtBot) -
     assert (target.value, target.label) == (2000.0, "p99 <= 2.00 ms")
     low, high = view.plots[0].viewRange()[1]
     assert low < math.log10(2e-3) < high, "the target is in view"
-    (marks,) = [layer for layer in view._layers if isinstance(layer, RateMarks)]
-    assert "holds 38.0k/s" in [mark.text for mark in marks._marks]
-    assert any(mark.text.startswith("knee") for mark in marks._marks)
+    (marks,) = [layer for layer in view._layers if isinstance(layer, MarkLayer)]
+    assert "holds 38.0k/s" in [mark.text for mark in marks.marks]
+    assert any(mark.text.startswith("knee") for mark in marks.marks)
     view.set_series(
         [replace(case_series, sought=RateAnswer("p99", 2000.0)) for case_series in loaded()]
     )
     view.refresh()
-    (marks,) = [layer for layer in view._layers if isinstance(layer, RateMarks)]
-    assert not any("holds" in mark.text for mark in marks._marks), "it goes on"
+    (marks,) = [layer for layer in view._layers if isinstance(layer, MarkLayer)]
+    assert not any("holds" in mark.text for mark in marks.marks), "it goes on"
