@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.gui.look.controls import heading
 from app.gui.look.icons import icon_bytes
 from app.gui.look.text import PlainLabel, caption, plain_tip
 from app.run_folder.folder import is_being_written
@@ -78,7 +79,7 @@ class StartPage(QWidget):
         self.recent_rows = QVBoxLayout()
         for rows in (self.running_rows, self.recent_rows):
             rows.setSpacing(2)
-        self._recent_title = _heading("Recent runs")
+        self._recent_title = heading("Recent runs")
         self._timer = QTimer(self, interval=LOOK_EVERY_MS)
         self._timer.timeout.connect(self.look)
         self._lay_out()
@@ -143,7 +144,7 @@ class StartPage(QWidget):
         self._running = paths
         _clear(self.running_rows)
         if paths:
-            self.running_rows.addWidget(_heading("Being measured now"))
+            self.running_rows.addWidget(heading("Being measured now"))
         for folder in paths:
             row = self._row(folder, "follow this sweep")
             row.setObjectName("live")
@@ -179,12 +180,6 @@ class StartPage(QWidget):
         row.setMinimumHeight(column.sizeHint().height())
         row.clicked.connect(partial(self.open_asked.emit, folder))
         return row
-
-
-def _heading(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setProperty("textSize", "heading")
-    return label
 
 
 def _clear(rows: QVBoxLayout) -> None:

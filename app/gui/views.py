@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.look.controls import Choice
+from app.gui.look.controls import Choice, tool_button
 from app.gui.plots.base import PlotView
 from app.gui.plots.compare import CompareView, HistoryView
 from app.gui.plots.distributions import BoxesView, CumulativeView, PercentileView
@@ -187,10 +187,9 @@ class ViewArea(QWidget):
         self.bar.setExpanding(False)
         self.bar.setUsesScrollButtons(False)
         self.bar.setElideMode(Qt.TextElideMode.ElideNone)
-        self.plus = QToolButton()
-        self.plus.setText("+")
-        self.plus.setAccessibleName("more views")
-        self.plus.setToolTip("Views that this run has no data for yet, or that have no room here.")
+        self.plus = tool_button(
+            "+", "more views", "Views that this run has no data for yet, or that have no room here."
+        )
         self.plus.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.plus.setMenu(QMenu(self.plus))
         self._stack, self._switches, self._bars = (QStackedWidget() for _ in range(3))

@@ -99,10 +99,8 @@ def narrow_but_slow(facts: Sequence[Fact], case_set: CaseSet) -> Iterator[Insigh
     def wider(fact: Fact) -> float:
         return float(_WIDTHS.get(str(fact.row.get("precision")), 0))
 
-    cases = []
-    for slow, fast, times in _slower_pairs(group_except(facts, "precision"), wider):
-        description = f"{times:.2f} times as slow as in {fast.row['precision']}"
-        cases.append(Finding(slow.case_id, times, description, (fast.case_id,)))
+    groups = group_except(facts, "precision")
+    cases = _slower_findings(groups, wider, lambda fast: f"in {fast.row['precision']}")
     yield from merge_findings(
         "precision", "boxes", cases, case_set, "slower than a wider precision"
     )
@@ -112,25 +110,27 @@ def threads_that_cost(facts: Sequence[Fact], case_set: CaseSet) -> Iterator[Insi
     def fewer(fact: Fact) -> float:
         return -float(fact.case.threads) if fact.case.threads else 0.0
 
-    cases = []
-    for slow, fast, times in _slower_pairs(group_except(facts, "threads"), fewer):
-        description = f"{times:.2f} times as slow as on {fast.case.threads}"
-        cases.append(Finding(slow.case_id, times, description, (fast.case_id,)))
+    groups = group_except(facts, "threads")
+    cases = _slower_findings(groups, fewer, lambda fast: f"on {fast.case.threads}")
     yield from merge_findings("threads", "boxes", cases, case_set, "slower than with fewer threads")
 
 
-def _slower_pairs(
-    groups: Sequence[Sequence[Fact]], order: Callable[[Fact], float]
-) -> Iterator[tuple[Fact, Fact, float]]:
-    """Of each case that is slower than one that comes before it in this order: it, the fastest of
-    those, and the ratio of their medians. An order of 0 is not known."""
+def _slower_findings(
+    groups: Sequence[Sequence[Fact]], order: Callable[[Fact], float], told: Callable[[Fact], str]
+) -> list[Finding]:
+    """Each case that is slower than one that comes before it in this order, beside the fastest of
+    those, by the ratio of their medians. An order of 0 is not known."""
+    findings = []
     for group in groups:
         candidates = [fact for fact in group if order(fact)]
         fastest = _fastest_predecessors(candidates, order)
         for slow in candidates:
             fast = fastest[slow.case_id]
             if fast is not None and minimum_ratio(slow, fast) >= _MINIMUM_RATIO:
-                yield slow, fast, slow.p50_us / fast.p50_us
+                times = slow.p50_us / fast.p50_us
+                description = f"{times:.2f} times as slow as {told(fast)}"
+                findings.append(Finding(slow.case_id, times, description, (fast.case_id,)))
+    return findings
 
 
 def _fastest_predecessors(

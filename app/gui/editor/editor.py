@@ -13,12 +13,10 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QPushButton,
     QScrollArea,
     QTabBar,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -29,6 +27,7 @@ from app.gui.editor.fields import Fold
 from app.gui.editor.grid_form import GridForm
 from app.gui.editor.pickers import runtime_facts
 from app.gui.editor.plan_form import PlanForm
+from app.gui.look.controls import heading, tool_button
 from app.gui.look.terms import in_fields
 from app.gui.look.text import PlainLabel
 from app.plan.estimate import Estimate, check_plan, model_faults
@@ -143,16 +142,16 @@ class SweepEditor(QWidget):
         self.tabs = QTabBar(drawBase=False)
         self.tabs.setAccessibleName("grids of the sweep")
         hint = "Add another grid of models, runtimes and settings to the sweep"
-        self.add_grid = _tool("Add a grid", "add a grid", hint)
+        self.add_grid = tool_button("Add a grid", "add a grid", hint)
         hint = "Remove this grid from the sweep"
-        self.remove_grid = _tool("Remove grid", "remove this grid", hint)
+        self.remove_grid = tool_button("Remove grid", "remove this grid", hint)
         self.add_grid.clicked.connect(self._add_grid)
         self.remove_grid.clicked.connect(self._remove_grid)
-        self.close_button = _tool("Close", "close", "Back to where you were (Escape)")
+        self.close_button = tool_button("Close", "close", "Back to where you were (Escape)")
         self.close_button.clicked.connect(self.close_asked)
         header = QHBoxLayout()
         header.setContentsMargins(16, 10, 16, 4)
-        header.addWidget(_title("New sweep"))
+        header.addWidget(heading("New sweep"))
         header.addWidget(self.preset_button)
         header.addWidget(self.tabs)
         header.addWidget(self.remove_grid)
@@ -387,26 +386,12 @@ def _looked_into(draft: Plan, plan: Plan) -> tuple[Plan, Estimate]:
     return _measured(draft, plan)
 
 
-def _title(text: str) -> QLabel:
-    label = QLabel(text)
-    label.setProperty("textSize", "heading")
-    return label
-
-
 def _step(title: str, part: QWidget) -> QWidget:
     """A part of the form below its title, at the top of its column."""
     step = QWidget()
     column = QVBoxLayout(step)
     column.setContentsMargins(0, 0, 0, 0)
-    column.addWidget(_title(title))
+    column.addWidget(heading(title))
     column.addWidget(part)
     column.addStretch(1)
     return step
-
-
-def _tool(text: str, name: str, tip: str) -> QToolButton:
-    button = QToolButton()
-    button.setText(text)
-    button.setAccessibleName(name)
-    button.setToolTip(tip)
-    return button

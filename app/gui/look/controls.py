@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
+    QLabel,
     QLayout,
     QLayoutItem,
     QSizePolicy,
@@ -61,6 +62,22 @@ class Switch(QCheckBox):
         self.setChecked(on)
 
 
+def tool_button(text: str, name: str, tip: str) -> QToolButton:
+    """`name` is what a screen reader calls it."""
+    button = QToolButton()
+    button.setText(text)
+    button.setAccessibleName(name)
+    button.setToolTip(tip)
+    return button
+
+
+def heading(text: str) -> QLabel:
+    """The title of a part of a page."""
+    label = QLabel(text)
+    label.setProperty("textSize", "heading")
+    return label
+
+
 def children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
     """The rows below a row of a tree."""
     return [child for k in range(item.childCount()) if (child := item.child(k)) is not None]
@@ -80,10 +97,11 @@ class ControlBar(QWidget):
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(_SPACING_PX)
         self._row.addStretch(1)
-        self.more = QToolButton()
-        self.more.setText("More…")
-        self.more.setAccessibleName(f"{name}: more options")
-        self.more.setToolTip("Shows the options of this view that have no room here.")
+        self.more = tool_button(
+            "More…",
+            f"{name}: more options",
+            "Shows the options of this view that have no room here.",
+        )
         self.more.clicked.connect(self._open)
         self._row.addWidget(self.more)
         self.panel = QFrame(self, Qt.WindowType.Popup)

@@ -13,14 +13,13 @@ from PySide6.QtWidgets import (
     QLabel,
     QListWidget,
     QListWidgetItem,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from app.formatting.case_labels import shared_and_distinct
 from app.formatting.text import CLOCK_TEXT, is_too_noisy, share, time_text
-from app.gui.look.controls import Choice
+from app.gui.look.controls import Choice, tool_button
 from app.gui.look.icons import swatch
 from app.gui.look.text import PlainLabel
 from app.gui.look.theme import LIGHT, Theme
@@ -104,10 +103,7 @@ class CaseTree(QWidget):
             "What has a hue for each of its values; shades are for the rest.",
         )
         self.color_choice.currentIndexChanged.connect(self._recolor)
-        self.all_button = QToolButton()
-        self.all_button.setText("All")
-        self.all_button.setAccessibleName("Show all series")
-        self.all_button.setToolTip("Shows all series again.")
+        self.all_button = tool_button("All", "Show all series", "Shows all series again.")
         self.all_button.clicked.connect(self.show_all)
         self.rows = CaseRows()
         self.rows.checked.connect(self._check)

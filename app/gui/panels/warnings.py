@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.formatting.text import counted
+from app.gui.look.controls import tool_button
 from app.gui.look.text import PlainLabel, caption
 from app.insights.insight import Insight
 from app.insights.quality import Issue, issues_of
@@ -196,10 +197,7 @@ class WarningsBadge(QToolButton):
         row = QHBoxLayout()
         words = PlainLabel(text, wrap=True)
         words.setToolTip(detail)
-        link = QToolButton()
-        link.setText("Show")
-        link.setAccessibleName(f"Show: {text}")
-        link.setToolTip("Shows these cases in every view.")
+        link = tool_button("Show", f"Show: {text}", "Shows these cases in every view.")
         link.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         link.clicked.connect(lambda _: self._follow(act))
         self.links.append(link)

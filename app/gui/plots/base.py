@@ -15,13 +15,12 @@ from PySide6.QtWidgets import (
     QGraphicsScene,
     QHBoxLayout,
     QMenu,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from app.formatting.case_labels import shared_and_distinct
-from app.gui.look.controls import Choice, ControlBar, Switch
+from app.gui.look.controls import Choice, ControlBar, Switch, tool_button
 from app.gui.look.overlay import Overlay, plot_font
 from app.gui.look.text import PlainLabel, Table
 from app.gui.look.theme import LIGHT, Theme
@@ -89,10 +88,11 @@ class PlotView(QWidget):
         self.setAccessibleName(self.title)
 
         self.controls = ControlBar(self.title)
-        self.fit_button = QToolButton()
-        self.fit_button.setText("Fit")
-        self.fit_button.setAccessibleName(f"{self.title}: show all data")
-        self.fit_button.setToolTip("Show all data again after zooming or panning (Ctrl+0).")
+        self.fit_button = tool_button(
+            "Fit",
+            f"{self.title}: show all data",
+            "Show all data again after zooming or panning (Ctrl+0).",
+        )
         self.fit_button.clicked.connect(self.fit)
         self._bar = QWidget()
         row = QHBoxLayout(self._bar)

@@ -12,12 +12,11 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QTableView,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from app.gui.look.controls import Choice
+from app.gui.look.controls import Choice, tool_button
 from app.gui.look.text import Table
 from app.gui.look.theme import Theme
 from app.gui.tables.columns import delta_columns
@@ -49,14 +48,13 @@ class ResultsTable(QWidget):
         self.filter_box.setClearButtonEnabled(True)
         self.filter_box.setToolTip(FILTER_HINT)
         self.filter_box.textChanged.connect(self._filter_changed)
-        self.baseline_button = QToolButton()
-        self.baseline_button.setText("Baseline")
-        self.baseline_button.setCheckable(True)
-        self.baseline_button.setAccessibleName("Use the current row as baseline")
-        self.baseline_button.setToolTip(
+        self.baseline_button = tool_button(
+            "Baseline",
+            "Use the current row as baseline",
             "Compares all rows with the current one, or no longer: columns of p50 and p99 over its "
-            "own have verdicts from pairs of rounds, within the band of the run's plan (Ctrl+B)."
+            "own have verdicts from pairs of rounds, within the band of the run's plan (Ctrl+B).",
         )
+        self.baseline_button.setCheckable(True)
         self.baseline_button.clicked.connect(self.toggle_baseline)
         self._baselines: tuple[Baseline, ...] = ()
         self.row_actions: list[QAction] = []

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
+from app.gui.look.controls import tool_button
 from app.gui.tables.columns import (
     ALWAYS,
     COLUMNS,
@@ -162,14 +163,13 @@ class ColumnsMenu:
         self._model, self._view = model, view
         self._lent: set[str] = set()
         self._filled: dict[str, bool] = {}
-        self.button = QToolButton()
-        self.button.setObjectName("columns")
-        self.button.setText("Columns")
-        self.button.setAccessibleName("Choose columns")
-        self.button.setToolTip(
+        self.button = tool_button(
+            "Columns",
+            "Choose columns",
             "Chooses which columns of results.csv are shown; those without a value in any row "
-            "are not."
+            "are not.",
         )
+        self.button.setObjectName("columns")
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self.button)
         self.menu.setToolTipsVisible(True)

@@ -176,13 +176,8 @@ def _read(spot: Spot) -> Reading:
 
 def coordinates(canvas: QGraphicsView, plot: pg.PlotItem, point: QPoint) -> tuple[float, float]:
     """What lies at a pixel of the canvas, in the plot's coordinates."""
-    view, scene = plot.getViewBox(), canvas.mapToScene(point)
-    box = view.sceneBoundingRect()
-    (left, right), (low, high) = plot.viewRange()
-    x_share = (scene.x() - box.left()) / box.width()
-    down = (scene.y() - box.top()) / box.height()
-    up = down if view.yInverted() else 1.0 - down
-    return left + x_share * (right - left), low + up * (high - low)
+    place = plot.getViewBox().mapSceneToView(canvas.mapToScene(point))
+    return place.x(), place.y()
 
 
 def place(plot: pg.PlotItem, x: float, y: float) -> Place:
@@ -196,10 +191,8 @@ def place(plot: pg.PlotItem, x: float, y: float) -> Place:
 
 def column(canvas: QGraphicsView, plot: pg.PlotItem, x: float) -> QPoint:
     """Where a value of the x axis lies on the canvas, half-way up the plot."""
-    (left, right), _ = plot.viewRange()
-    box = plot.getViewBox().sceneBoundingRect()
-    x_px = (x - left) / (right - left) * box.width()
-    return canvas.mapFromScene(QPointF(box.left() + x_px, box.center().y()))
+    scene = plot.getViewBox().mapViewToScene(QPointF(x, middle(plot)[1]))
+    return canvas.mapFromScene(scene)
 
 
 def middle(plot: pg.PlotItem) -> tuple[float, float]:
