@@ -141,6 +141,12 @@ def quoted(series: Series, name: str) -> Quoted | None:
     return None if value is None else Quoted(value, ends[0], ends[1])
 
 
+def quoted_us(series: Series, name: str = "p50") -> float:
+    """The same to sort by; infinite where there is none."""
+    quote = quoted(series, name)
+    return math.inf if quote is None else quote.value_us
+
+
 def comparison_key(series: Series, varied_keys: Collection[str] = ()) -> tuple[object, ...]:
     """What two cases must share for one to be called faster: all but the runtime and its options.
 

@@ -14,7 +14,7 @@ from app.gui.plots.figure_view import FigureView, place
 from app.gui.plots.marks import NameLayer
 from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry, remark, series_entries
 from app.insights.quality import quality_of
-from app.plot_data.series import Series, batches, number, of_batch, quoted, ranked
+from app.plot_data.series import Series, batches, number, of_batch, quoted, quoted_us, ranked
 from app.present.figure import Axis, Figure, Mark, Unit
 from app.report.comparison_figures import accuracy
 from app.report.figures import interval_figure, latency
@@ -110,7 +110,7 @@ class RankingView(FigureView):
         elif sort_key != "plan" and is_rate:
             known_series.sort(key=lambda item: -(number(item, column) or 0.0))
         elif sort_key != "plan":
-            known_series.sort(key=lambda item: _value(item, sort_key))
+            known_series.sort(key=lambda item: quoted_us(item, sort_key))
         return sorted(known_series, key=lambda item: list(CLOCK_TEXT).index(item.clock))
 
     def _figure(self, cases: Sequence[Series]) -> Figure:
@@ -150,11 +150,6 @@ class RankingView(FigureView):
                 [case_series.label, case_series.clock, *figures, case_series.row.get("device_name")]
             )
         return ["series", *columns], rows
-
-
-def _value(series: Series, name: str) -> float:
-    quote = quoted(series, name)
-    return float("inf") if quote is None else quote.value_us
 
 
 def _label_mark(mark: Mark, unit: Unit) -> Mark:

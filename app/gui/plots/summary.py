@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -30,7 +29,7 @@ from app.gui.plots.read.reading import CELL, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.tile_grid import TileOverlay
 from app.insights.quality import quality_of
-from app.plot_data.series import Series, comparison_key, quoted, ranked
+from app.plot_data.series import Series, comparison_key, quoted, quoted_us, ranked
 from app.stats.intervals import MINIMUM_ROUNDS
 from exporters.model_names import is_null
 
@@ -150,12 +149,7 @@ def _comparable(series: Sequence[Series]) -> list[list[Series]]:
     for case_series in ranked(series):
         if quoted(case_series, "p50") is not None and not is_null(case_series.case.model):
             groups.setdefault(comparison_key(case_series), []).append(case_series)
-    return [sorted(group, key=_median_us) for group in groups.values()]
-
-
-def _median_us(series: Series) -> float:
-    median = quoted(series, "p50")
-    return math.inf if median is None else median.value_us
+    return [sorted(group, key=quoted_us) for group in groups.values()]
 
 
 def _leading_card(group: Sequence[Series]) -> Card:
@@ -163,7 +157,7 @@ def _leading_card(group: Sequence[Series]) -> Card:
     first, *rivals = group
     lead = ""
     if rivals:
-        times = significant(_median_us(rivals[0]) / _median_us(first))
+        times = significant(quoted_us(rivals[0]) / quoted_us(first))
         lead = f"leads {rivals[0].runtime} by {times}x so far"
     keys = tuple(case_series.key for case_series in group[:2])
     return _card(first.label, first, lead, "judged once the run has ended", keys)
