@@ -109,8 +109,8 @@ def test_a_configuration_file_gives_what_is_not_set(
 
 
 OK, SLOWER = 0, 3
-FEW, MANY = 1, 3000
-"""Nodes of a graph: milliseconds apart, which no noise of a machine is."""
+FEW, MANY = 1, 1000
+"""Nodes of a graph: so far apart as no noise of a machine is."""
 
 
 @pytest.fixture(autouse=True)
