@@ -220,7 +220,8 @@ class Runtime(ABC):
     of its own, and an environment everywhere else. One that `builds_module` needs the torch module
     behind a graph, and so the file that makes it. Where `device_is_package`, what follows the colon
     is a library or the package that brings one. With `only_numeric` all inputs and outputs must be
-    arrays of numbers; `formats` are the endings of the files that it reads.
+    arrays of numbers; `formats` are the endings of the files that it reads. Loading one that
+    `loads_alone` starts no thread, so that a process can be forked after it.
     """
 
     name: ClassVar[str]
@@ -239,6 +240,7 @@ class Runtime(ABC):
     distribution: ClassVar[str] = ""
     has_releases: ClassVar[bool] = False
     builds_module: ClassVar[bool] = False
+    loads_alone: ClassVar[bool] = False
     device_is_package: ClassVar[bool] = False
     only_numeric: ClassVar[bool] = True
     formats: ClassVar[tuple[str, ...]] = (ONNX_ENDING,)

@@ -327,6 +327,10 @@ class RoundResult:
         return self.transient or self.status in TRIED_AGAIN
 
 
+FORKED = "forked"
+"""The fact of a round whose process is a fork of a template."""
+
+
 def serves_more(job: MeasureJob, result: RoundResult) -> bool:
     """Whether the process of a round takes another job: nothing that it has done before touches a
     simulated clock."""

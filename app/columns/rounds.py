@@ -13,7 +13,7 @@ from functools import partial
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import columns_of
-from app.cases.round import Check, RoundResult
+from app.cases.round import FORKED, Check, RoundResult
 from app.cases.turns import TURN_SET
 from app.formatting import text
 from app.formatting.text import one_line
@@ -98,12 +98,15 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
         "warmup_s": sum(r.warmup_s for r in timed_rounds) if timed_rounds else None,
         "stop_reason": join_values(result.stop_reason for result in rounds),
         "pairing": join_values("turns" if TURN_SET in r.facts else "rounds" for r in rounds),
+        "processes": join_values("forked" if FORKED in r.facts else "fresh" for r in rounds),
         "iterations": sum(r.iterations for r in timed_rounds) if timed_rounds else None,
         "duration_s": sum(r.duration_s for r in timed_rounds) if timed_rounds else None,
         "compile_ms": _median(rounds, lambda r: r.phases_ms.get("compile")),
         "first_inference_ms": _median(rounds, lambda r: r.phases_ms.get("first_inference")),
         "harness_overhead_ns": _median(rounds, lambda r: r.harness_floor_ns),
-        "rss_peak_mib": _maximum(rounds, lambda r: r.rss_peak_mb),
+        "rss_peak_mib": _maximum(
+            [r for r in rounds if FORKED not in r.facts], lambda r: r.rss_peak_mb
+        ),
         "device_memory_peak_mib": _maximum(rounds, lambda r: r.device_memory_peak_mb),
     }
     if check is not None:

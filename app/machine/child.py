@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import IO
+from typing import IO, Any, Protocol
 
 from app.machine.system import text_of
 from exporters import install_layout
@@ -168,32 +168,37 @@ class Pipes:
         return b"".join(chunks)
 
 
-class Child(Pipes):
-    """`command` with its three pipes; `bell` watches those that it writes to, and its end.
+class Process(Protocol):
+    """What a child needs of `subprocess.Popen`."""
 
-    `environ` is the environment that it has, by default that of this process.
+    stdin: Any
+    stdout: Any
+    stderr: Any
+    pid: int
+    returncode: Any
+
+    def poll(self) -> int | None: ...
+    def wait(self) -> int: ...
+
+
+class Child(Pipes):
+    """`process`, or that of a command, with its three pipes; `bell` watches those that it writes
+    to, and its end.
+
+    `environ` is the environment of a command, by default that of this process.
     """
 
     def __init__(
         self,
-        command: Sequence[str],
+        process: Sequence[str] | Process,
         bell: Bell | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self._memory_kills = memory_kills()
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-            env={
-                **install_layout.child_environment(environ),
-                install_layout.PARENT: str(os.getpid()),
-            },
-        )
-        process = self._process
+        if isinstance(process, Sequence):
+            pipe = subprocess.PIPE
+            process = started(process, environ, stdin=pipe, stdout=pipe, stderr=pipe)
+        self._process = process
         assert process.stdin and process.stdout and process.stderr
         super().__init__(process.stdin, process.stdout, process.stderr, bell=bell)
         self._end = bell.watch_end(self.pid) if bell is not None else None
@@ -260,6 +265,15 @@ class Child(Pipes):
         # a descendant is left; one that is wholly gone raises ProcessLookupError.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+
+def started(
+    command: Sequence[str], environ: Mapping[str, str] = os.environ, **streams: Any
+) -> subprocess.Popen[bytes]:
+    """A process of ours in a session of its own, which ends with this one."""
+    parent = {install_layout.PARENT: str(os.getpid())}
+    environ = {**install_layout.child_environment(environ), **parent}
+    return subprocess.Popen(command, bufsize=0, start_new_session=True, env=environ, **streams)
 
 
 class Unstarted:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
-from app.cases.round import SUSPENDED, MeasureJob, Phase, RoundResult, serves_more
+from app.cases.round import FORKED, SUSPENDED, MeasureJob, Phase, RoundResult, serves_more
 from app.cases.status import FITS, Status
+from app.workers import process
 from app.workers.conditions import reject_crowd, round_warnings, take_place
 from app.workers.execution_facts import (
     crowding_diagnostics,
@@ -92,6 +93,8 @@ def measure_round(
     with _record_failure(context):
         _measure(context, suspended_before_s)
     nvtx.end()
+    if process.is_fork:
+        context.note(facts={**context.result.facts, FORKED: 1})
     _note_sleep(context, suspended_before_s)
     return context.current_result()
 

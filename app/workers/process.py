@@ -25,6 +25,9 @@ from runtimes.errors import NotAvailable
 from runtimes.options import Settings
 from runtimes.registry import remedy_in
 
+is_fork = False
+"""Whether this process is one, of a template: memory that is the template's counts little here."""
+
 
 def peak_rss_mb() -> float:
     """In MiB.

@@ -41,6 +41,7 @@ class TorchCpu(Runtime):
     name = "torch-cpu"
     summary = "PyTorch on the CPU, eager or compiled"
     engine = "torch"
+    loads_alone = True
     distribution = "torch"
     options = (MODE, CHANNELS_LAST, SESSIONS)
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "bf16")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Self
@@ -11,6 +12,7 @@ import psutil
 from app.machine.child import MODULES, Bell, Child, Unstarted, Worker
 from app.machine.placement import keep_to, on_cores, usable_cores
 from app.machine.telemetry import Telemetry, Watch
+from app.machine.template import Template
 from exporters import install_layout
 from runtimes.registry import environment_of
 
@@ -40,6 +42,8 @@ class ThisMachine:
         self.bell = Bell()
         self._idle: dict[str, list[Worker]] = {}
         self._prepared_workers: dict[str, Worker] = {}
+        self._templates: dict[tuple[str, int], Template] = {}
+        self._cases: dict[tuple[str, int], set[str]] = {}
         self._usable, self._cores = usable_cores(), cores
         other_cores = self._usable.difference(cores)
         self._is_confined = bool(cores and other_cores)
@@ -52,18 +56,42 @@ class ThisMachine:
         if kind not in self._prepared_workers:
             self._prepared_workers[kind] = self._start_worker(kind)
 
-    def start(self, kind: str, environment: str = "", reused: str = "") -> Worker:
+    def start(
+        self,
+        kind: str,
+        environment: str = "",
+        reused: str = "",
+        template: tuple[str, int, str] | None = None,
+    ) -> Worker:
         """A worker of this kind, which waits for its job; of the environment of this name, empty
-        for ours. One that was given back under the name `reused` will do."""
+        for ours. One that was given back under the name `reused` will do, and a fork of a
+        template, by the engine and threads of that and the case that it is for."""
         idle = self._take_idle(reused) if reused else None
         if idle is not None:
             return idle
+        if template is not None and (fork := self._fork(*template)) is not None:
+            return fork
         worker = None if environment else self._prepared_workers.pop(kind, None)
         if worker is not None and not worker.ended():
             return worker
         if worker is not None:
             worker.close()
         return self._start_worker(kind, environment)
+
+    def _fork(self, engine: str, threads: int, case_id: str) -> Worker | None:
+        """None in the first round of a case, whose memory and start are those of a process of its
+        own, and where no other case would have the template too."""
+        cases = self._cases.setdefault((engine, threads), set())
+        is_first = case_id not in cases
+        cases.add(case_id)
+        if is_first or len(cases) == 1 or sys.platform != "linux":
+            return None
+        template = self._templates.get((engine, threads))
+        if template is None or case_id in template.served:
+            with on_cores(self._cores or self._usable):
+                template = self._templates[engine, threads] = Template(engine, threads)
+        template.served.add(case_id)
+        return template.fork(self.bell)
 
     def _start_worker(self, kind: str, environment: str = "") -> Worker:
         command = self._commands.get(kind) or install_layout.command(
@@ -111,6 +139,7 @@ class ThisMachine:
         for worker in self._prepared_workers.values():
             worker.close()
         self._prepared_workers.clear()
+        self._templates.clear()
         self.bell.close()
         if self._is_confined:
             keep_to(self._usable)

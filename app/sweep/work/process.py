@@ -114,6 +114,7 @@ class ProcessWork(Work):
         self._environment = environment_of(runtime)
         self._gpu_numbers = gpus
         self._reused = ""
+        self._template: tuple[str, int, str] | None = None
         self._talk: Worker | None = None
         self._watcher: Watch | None = None
         self._readings: tuple[Reading, ...] = ()
@@ -124,7 +125,7 @@ class ProcessWork(Work):
         self._why_dropped = ""
 
     def start(self, place: ThisMachine) -> None:
-        self._talk = place.start(self.kind, self._environment, self._reused)
+        self._talk = place.start(self.kind, self._environment, self._reused, self._template)
         self._deadline, self._kill_at = time.monotonic() + self.time_limit_s, None
         self._talk.send(json.dumps(self._job()))
         self._watcher = place.watch(self._talk, self.memory_limit_bytes, self._gpu_numbers)

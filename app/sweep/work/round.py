@@ -29,7 +29,7 @@ from app.cases.telemetry import GpuState, Surroundings
 from app.cases.turns import LEFT, READY, TurnStart
 from app.formatting import text
 from app.formatting.case_labels import FILE_NAMES, ModelNames, case_label
-from app.machine.installed_runtimes import options_of
+from app.machine.installed_runtimes import options_of, runtime
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line, SearchCase
 from app.run_folder.live_status import Live
@@ -42,6 +42,7 @@ from exporters.codec import from_json, to_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
 from runtimes.options import all_options
+from runtimes.registry import parse_spec
 
 GPU = "gpu:"
 UNCHECKED = "its outputs could not be checked, it is measured again"
@@ -69,6 +70,10 @@ class RoundWork(ProcessWork):
     ) -> None:
         super().__init__(time_limit_s, case.runtime, memory_limit_bytes, gpus_of(needs))
         self._reused = case.runtime if job.is_reusable else ""
+        engine = runtime(parse_spec(case.runtime).name)
+        if engine.clock == "wall" and not (engine.accelerator or self._environment):
+            name = engine.name if engine.loads_alone else ""
+            self._template = name, job.settings.threads if name else 0, case.case_id
         self._compile_limit_s, self._left_s = compile_limit_s, time_limit_s
         self.case, self.job, self.needs, self.is_search_case = case, job, needs, is_search_case
         self.result: RoundResult | None = None

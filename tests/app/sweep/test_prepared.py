@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -91,8 +92,8 @@ def test_one_process_simulates_all_rounds_of_a_card(tmp_path: Path) -> None:
     workers: list[Worker] = []
 
     class Watched(ThisMachine):
-        def start(self, kind: str, environment: str = "", reused: str = "") -> Worker:
-            worker = super().start(kind, environment, reused)
+        def start(self, kind: str, *where: Any) -> Worker:
+            worker = super().start(kind, *where)
             if kind == "round":
                 workers.append(worker)
             return worker

@@ -1,0 +1,76 @@
+"""Forks of a template: which rounds have them, how they end, and what is never forked."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.cases.round import FORKED
+from app.columns.rows import Rows
+from app.machine.child import Bell, Child
+from app.machine.template import Template
+from app.runs.reader import read_run
+from tests.app.headless.batch import run
+from tests.app.remote.processes import wait_until
+from tests.app.sweep.sweeps import children, write_add_graph
+
+
+@pytest.fixture
+def bell() -> Iterator[Bell]:
+    with closing(Bell()) as bell:
+        yield bell
+
+
+def forked(template: Template, bell: Bell) -> Child:
+    child = template.fork(bell)
+    assert child is not None
+    return child
+
+
+def test_rounds_after_the_first_are_forks_where_cases_share_a_template(tmp_path: Path) -> None:
+    pids = children()
+    paths = [str(write_add_graph(tmp_path / f"{name}.onnx")) for name in "ab"]
+    words = ("--runtimes", "fake", "--rounds", "3", "--preset", "glance")
+    for name, models in (("two", paths), ("one", paths[:1])):
+        code, _, errors = run("run", *models, *words, "--out", str(tmp_path / name))
+        assert code == 0, errors
+    two, one = (read_run(tmp_path / name) for name in ("two", "one"))
+    for case in two.cases:
+        first, *others = two.rounds_of(case)
+        assert FORKED not in first.facts and all(FORKED in result.facts for result in others)
+    assert all(FORKED not in result.facts for case in one.cases for result in one.rounds_of(case))
+    assert [m.row["processes"] for m in Rows().measured(two)] == ["fresh; forked"] * 2
+    peaks = [two.rounds_of(case)[0].rss_peak_mb for case in two.cases]
+    assert [m.row["rss_peak_mib"] for m in Rows().measured(two)] == peaks
+    assert children() <= pids
+
+
+def test_forks_end_with_their_template_stopped_ones_too(bell: Bell) -> None:
+    template = Template("", 0)
+    with closing(forked(template, bell)) as running, closing(forked(template, bell)) as stopped:
+        os.kill(stopped.pid, signal.SIGSTOP)
+        os.kill(psutil.Process(running.pid).ppid(), signal.SIGKILL)
+        wait_until(lambda: running.ended() and stopped.ended())
+        assert running.was_killed() and stopped.was_killed()
+    assert template.fork(bell) is None
+
+
+def test_how_a_fork_ended_is_told_as_of_any_child(bell: Bell) -> None:
+    template = Template("fake", 1)
+    with closing(forked(template, bell)) as without_job, closing(forked(template, bell)) as killed:
+        without_job.send("")
+        os.kill(killed.pid, signal.SIGSEGV)
+        wait_until(lambda: without_job.ended() and killed.ended())
+        without_job.lines()
+        assert without_job.how_it_ended().startswith("exit code 2: ")
+        assert killed.how_it_ended() == "signal SIGSEGV"
+
+
+def test_a_process_with_threads_is_not_forked(bell: Bell) -> None:
+    assert Template("ort-cpu", 1).fork(bell) is None
