@@ -7,6 +7,7 @@ networks, so that their folders are private.
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import re
@@ -51,6 +52,15 @@ def read_file(path: Path, offset: int = 0, most_bytes: int | None = None) -> byt
 def user_path(text: str) -> Path:
     """The path with the user's home folder for `~`; one of an unknown user stays as it is."""
     return Path(os.path.expanduser(text))  # noqa: PTH111
+
+
+def try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
+    """Whether the lock of a file could be had at once; OSError where the file system has none."""
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 OWNER_ALONE = 0o700

@@ -8,7 +8,7 @@ import re
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -32,8 +32,7 @@ _HOST = re.compile(r"[A-Za-z0-9_\[][A-Za-z0-9._@:%\[\]-]*")
 class Carrier(Protocol):
     """Leads to hosts. `names` are what rows call those that can be reached now."""
 
-    @property
-    def names(self) -> tuple[str, ...]: ...
+    names: tuple[str, ...]
 
     def open(self, host: str, bell: Bell, measures: bool = True) -> Link:
         """A link to a new process on a host, which may be busy unless it `measures`; HostError
@@ -47,11 +46,8 @@ class PipeCarrier:
     """`commands` start a host's process, by the names that rows call the hosts."""
 
     def __init__(self, commands: Mapping[str, Sequence[str]]) -> None:
+        self.names = tuple(commands)
         self._commands = commands
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._commands)
 
     def open(self, host: str, bell: Bell, measures: bool = True) -> Link:
         command = self._commands[host]
@@ -135,28 +131,22 @@ def ask_hosts(carrier: Carrier) -> tuple[Host, ...]:
     another release."""
     links: list[Link] = []
     hosts: dict[str, Host] = {}
-    with closing(Bell()) as bell:
-        try:
-            start_ns, until_s = time.time_ns(), time.monotonic() + ANSWER_S
-            for name in carrier.names:
-                links.append(carrier.open(name, bell, measures=False))
-                links[-1].send({"doctor": name})
-            while waiting := [link for link in links if not link.lost and link.host not in hosts]:
-                for link in waiting:
-                    for values in link.take():
-                        if "host" in values:
-                            hosts[link.host] = _parsed(link.host, values["host"], start_ns)
-                    if time.monotonic() > until_s and link.host not in hosts:
-                        link.lose(f"no Graphlap answered within {ANSWER_S:g} s")
-                bell.wait(1.0)
-            if lost := [link for link in links if link.host not in hosts]:
-                raise HostError(
-                    "; ".join(f"{link.host}: {link.lost}" for link in lost),
-                    "see that `graphlap worker --stdio` runs there",
-                )
-        finally:
-            for link in links:
-                link.lose("it was let go")
+    with closing(Bell()) as bell, ExitStack() as opened:
+        start_ns, until_s = time.time_ns(), time.monotonic() + ANSWER_S
+        for name in carrier.names:
+            links.append(carrier.open(name, bell, measures=False))
+            opened.callback(links[-1].lose, "it was let go")
+            links[-1].send({"doctor": name})
+        while waiting := [link for link in links if not link.lost and link.host not in hosts]:
+            for link in waiting:
+                for values in link.take():
+                    if "host" in values:
+                        hosts[link.host] = _parsed(link.host, values["host"], start_ns)
+                if time.monotonic() > until_s and link.host not in hosts:
+                    link.lose(f"no Graphlap answered within {ANSWER_S:g} s")
+            bell.wait(1.0)
+    if lost := [f"{link.host}: {link.lost}" for link in links if link.host not in hosts]:
+        raise HostError("; ".join(lost), "see that `graphlap worker --stdio` runs there")
     return tuple(hosts[link.host] for link in links)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from app.machine.environment import MACHINE, describe_host, graphlap_version
 from app.machine.installed_runtimes import availability, runtime
 from runtimes import registry
-from runtimes.base import Availability, Available, Unavailable
 from runtimes.registry import parse_spec
 
 
@@ -47,31 +46,28 @@ class Host:
     utc_ns: int
     clock_off_s: float = 0.0
 
-    def availability(self, spec: str) -> Availability:
-        """Of `name[:device]`."""
+    def runtime(self, spec: str) -> RuntimeThere:
+        """That of `name[:device]`; without a `reason` it is there."""
         parsed_spec = parse_spec(spec)
         entry = self.runtimes.get(parsed_spec.name, _UNKNOWN)
-        if entry.reason:
-            return Unavailable(entry.reason, entry.remedy)
         for device in runtime(parsed_spec.name).devices_in(parsed_spec.device):
             if device and entry.devices and device not in entry.devices:
                 there = ", ".join(entry.devices)
-                return Unavailable(f"it has no device {device!r} there", f"it has {there}")
-        return Available(entry.version)
+                return RuntimeThere("", f"it has no device {device!r} there", f"it has {there}")
+        return entry
 
     def has(self, spec: str) -> bool:
-        return isinstance(self.availability(spec), Available)
+        return not self.runtime(spec).reason
 
 
 def host_here(name: str, machine: str, cores: Collection[int]) -> Host:
     """This machine as a host; an empty `machine` is what it says itself."""
     description = describe_host()
-    if machine:
-        description[MACHINE] = machine
+    machine = machine or description[MACHINE]
     return Host(
         name=name,
-        machine=description[MACHINE],
-        environment=description,
+        machine=machine,
+        environment={**description, MACHINE: machine},
         runtimes={entry: _describe_runtime(entry) for entry in registry.names()},
         cores=tuple(sorted(cores)),
         graphlap=graphlap_version(),
@@ -80,8 +76,5 @@ def host_here(name: str, machine: str, cores: Collection[int]) -> Host:
 
 
 def _describe_runtime(name: str) -> RuntimeThere:
-    state = availability(name)
-    if isinstance(state, Unavailable):
-        return RuntimeThere(reason=state.reason, remedy=state.remedy)
     devices = {device.key: device.name for device in runtime(name).devices()}
-    return RuntimeThere(state.version, devices=devices)
+    return RuntimeThere(**asdict(availability(name)), devices=devices)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import time
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,10 @@ from app.machine.placement import keep_to, usable_cores
 from app.remote.facts import host_here
 from app.remote.link import BEAT_S, HostError, Link, data_of
 from exporters import install_layout
-from exporters.cache import Store, default_limit_bytes, default_root, key_of
+from exporters.cache import Entry, Store, default_limit_bytes, default_root, key_of
 from exporters.child_setup import taken_streams
 from exporters.codec import object_of, to_json
-from exporters.file_access import file_sha256, private_folder, read_file
+from exporters.file_access import file_sha256, private_folder, read_file, try_lock
 from exporters.types import GraphlapError
 
 LOCK_WAIT_S = 60.0
@@ -83,17 +82,7 @@ class Host:
     def _measure(self, files: Mapping[str, str], scratch: Path) -> tuple[int, str]:
         """The exit code of the batch mode, and the last that it said."""
         share = scratch / "share"
-        stored = self._bring(list(files.values()), scratch)
-        private_folder(share)
-        for name, digest in files.items():
-            place = Path(os.path.normpath(share / name))
-            if not place.is_relative_to(share):
-                raise HostError(f"{name!r:.80} is no file's name", "use the same Graphlap on both")
-            place.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                os.link(stored[digest], place)
-            except OSError:  # a file system without links
-                shutil.copyfile(stored[digest], place)
+        self._bring(files, share)
         sent = _sizes(share)  # what came with the share is where it came from
         with self._machine_to_itself():
             keep_to(self._cores)
@@ -107,24 +96,36 @@ class Host:
             finally:
                 child.close()
 
-    def _bring(self, digests: Sequence[str], scratch: Path) -> Mapping[str, Path]:
-        """The files of these contents, of which those are sent that are not here."""
-        entries = {digest: self._store.get(key_of(sha256=digest)) for digest in digests}
+    def _bring(self, files: Mapping[str, str], share: Path) -> None:
+        """Lay out the files of these contents, of which those are sent that are not here."""
+        entries = {digest: self._store.get(key_of(sha256=digest)) for digest in files.values()}
         self._link.send({"lacks": [digest for digest, entry in entries.items() if entry is None]})
-        for digest, entry in entries.items():
-            if entry is None:
-                part = scratch / "part"
-                with part.open("wb") as file:
-                    while data := data_of(self._next()):
-                        file.write(data)
-                if file_sha256(part) != digest:
-                    raise HostError(
-                        f"the file {digest:.12} has another content than it should",
-                        "it changed while it was sent: resume the run",
-                    )
-                entries[digest] = self._store.put(key_of(sha256=digest), {}, {"file": part})
-                self._store.settle()
-        return {digest: entry.files["file"] for digest, entry in entries.items() if entry}
+        private_folder(share)
+        part = share.with_name("part")
+        for name, digest in files.items():
+            place = Path(os.path.normpath(share / name))
+            if not place.is_relative_to(share):
+                raise HostError(f"{name!r:.80} is no file's name", "use the same Graphlap on both")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            entry = entries[digest] = entries[digest] or self._receive(digest, part)
+            try:
+                os.link(entry.files["file"], place)
+            except OSError:  # a file system without links
+                shutil.copyfile(entry.files["file"], place)
+
+    def _receive(self, digest: str, part: Path) -> Entry:
+        """Keep what is sent next, which has this content."""
+        with part.open("wb") as file:
+            while data := data_of(self._next()):
+                file.write(data)
+        if file_sha256(part) != digest:
+            raise HostError(
+                f"the file {digest:.12} has another content than it should",
+                "it changed while it was sent: resume the run",
+            )
+        entry = self._store.put(key_of(sha256=digest), {}, {"file": part})
+        self._store.settle()
+        return entry
 
     def _follow(self, child: Child, share: Path, sent: dict[Path, int]) -> tuple[int, str]:
         """Send what the child writes until it is gone; pass on what it is told."""
@@ -150,8 +151,7 @@ class Host:
             names = [f"samples/{stem}.bin", f"telemetry/{stem}.jsonl"]
         for name in names:
             if name and (share / name).is_file():
-                self._link.send({"file": name})
-                self._link.send(share / name)
+                self._link.send({"file": name}, share / name)
         self._link.send({"line": line.decode()})
 
     def _next(self) -> dict[str, Any]:
@@ -174,35 +174,21 @@ class Host:
     def _machine_to_itself(self) -> Iterator[None]:
         """Once nobody else measures on this machine; HostError after `LOCK_WAIT_S`."""
         name = hashlib.sha256((self._machine or this_machine()).encode()).hexdigest()[:16]
-        path = self._root / f"turn-{name}"
-        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            if not _locked(lock):
-                what = "another run measures there"
-                self._link.send({"waits": f"{what}, waiting {LOCK_WAIT_S:g} s"})
-                until_s = time.monotonic() + LOCK_WAIT_S
-                while not _locked(lock):
+        until_s, what = time.monotonic() + LOCK_WAIT_S, "another run measures there"
+        with (self._root / f"turn-{name}").open("w") as lock:
+            with suppress(OSError):  # a file system without locks has no turns
+                if not try_lock(lock.fileno()):
+                    self._link.send({"waits": f"{what}, waiting {LOCK_WAIT_S:g} s"})
+                while not try_lock(lock.fileno()):
                     if time.monotonic() > until_s:
                         raise HostError(what, "wait for its end, then resume")
                     self._take(_LOOK_S)
             yield
-        finally:
-            os.close(lock)
 
 
 def _sizes(share: Path) -> dict[Path, int]:
     """Of the journals of a share."""
     return {path: path.stat().st_size for path in sorted((share / "journal").glob("*.jsonl"))}
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks has no turns
-        return True
-    return True
 
 
 def serve_standard_streams(cores: Collection[int] = (), machine: str = "") -> int:

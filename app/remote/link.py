@@ -62,14 +62,14 @@ class Link:
     def __init__(self, host: str, process: HostProcess) -> None:
         self.host, self.lost, self.is_ours = host, "", False
         self._process, self._missing = process, ""
-        self._outbox: Queue[dict[str, Any] | Path | None] = Queue()
+        self._outbox: Queue[tuple[dict[str, Any], Path | None]] = Queue()
         self._heard_s = time.monotonic()
         Thread(target=self._speak, daemon=True).start()
 
-    def send(self, item: dict[str, Any] | Path) -> None:
-        """Have a message sent in its turn, or the content of a file, block by block; never
-        waits."""
-        self._outbox.put(item)
+    def send(self, values: dict[str, Any], content: Path | None = None) -> None:
+        """Have a message sent in its turn; with the content of a file once for each block of it,
+        the last of which is empty. Never waits."""
+        self._outbox.put((values, content))
 
     @property
     def is_sending(self) -> bool:
@@ -105,26 +105,25 @@ class Link:
         """End it; only the first reason counts."""
         if not self.lost:
             self.lost = why
-            self._outbox.put(None)
+            self._outbox.put((BEAT, None))
             self._process.close()
 
     def _speak(self) -> None:
         """Send what is to be sent, and beats while there is nothing."""
         while not self.lost:
             try:
-                item = self._outbox.get(timeout=BEAT_S)
+                values, content = self._outbox.get(timeout=BEAT_S)
             except Empty:
-                self._outbox.put(BEAT)
+                self._outbox.put((BEAT, None))
                 continue
             with suppress(OSError, ValueError):  # it was closed at this moment
-                if isinstance(item, Path):
-                    self._send_content(item)
-                elif item is not None:
-                    self._process.send(json.dumps(item))
+                if content is not None:
+                    self._send_content(values, content)
+                else:
+                    self._process.send(json.dumps(values))
             self._outbox.task_done()
 
-    def _send_content(self, path: Path) -> None:
-        """Blocks, and an empty one at the end."""
+    def _send_content(self, values: dict[str, Any], path: Path) -> None:
         try:
             file = path.open("rb")
         except OSError as error:
@@ -134,4 +133,4 @@ class Link:
             data = b"?"
             while data and not self.lost:
                 data = file.read(BLOCK_BYTES)
-                self._process.send(json.dumps({"data": data_text(data)}))
+                self._process.send(json.dumps({**values, "data": data_text(data)}))

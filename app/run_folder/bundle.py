@@ -36,14 +36,6 @@ class Bundle:
     exported: tuple[tuple[tuple[str, Precision], ExportReply], ...]
     warnings: tuple[Diagnostic, ...] = ()
 
-    def with_models(self, change: Callable[[ExportedModel], ExportedModel]) -> Bundle:
-        """The same with each model as `change` has it."""
-        exported = tuple(
-            (key, reply if reply.model is None else replace(reply, model=change(reply.model)))
-            for key, reply in self.exported
-        )
-        return replace(self, exported=exported)
-
 
 def read_bundle(folder: Path) -> Bundle | None:
     """That of a share, with its files where they lie in the folder; None for any other run.
@@ -57,7 +49,7 @@ def read_bundle(folder: Path) -> Bundle | None:
         bundle = from_json(Bundle, read_json(path))
     except (OSError, ValueError, CodecError) as error:
         raise GraphlapError(f"{path} can't be read ({error})", "start the run again") from None
-    return bundle.with_models(lambda model: _moved(model, lambda text: str(folder / text)))
+    return _moved(bundle, lambda text: str(folder / text))
 
 
 def packed(bundle: Bundle, send_code: bool) -> tuple[bytes, dict[str, Path]]:
@@ -71,21 +63,21 @@ def packed(bundle: Bundle, send_code: bool) -> tuple[bytes, dict[str, Path]]:
         files[name] = path
         return name
 
-    own = bundle.with_models(
-        lambda model: _moved(replace(model, factory=_sent(model.factory, send_code)), place)
-    )
-    return json.dumps(to_json(own)).encode(), files
+    return json.dumps(to_json(_moved(bundle, place, send_code))).encode(), files
 
 
-def _sent(factory: Factory | None, send_code: bool) -> Factory | None:
-    """None for a module of which only the graph goes to other machines."""
-    if factory is None or is_hugging_face(factory.target):
-        return None
-    return None if is_factory_file(factory.target) and not send_code else factory
-
-
-def _moved(model: ExportedModel, place: Callable[[str], str]) -> ExportedModel:
+def _moved(bundle: Bundle, place: Callable[[str], str], send_code: bool = True) -> Bundle:
     """With each file where `place` says."""
+    exported = tuple(
+        (key, replace(reply, model=reply.model and _moved_model(reply.model, place, send_code)))
+        for key, reply in bundle.exported
+    )
+    return replace(bundle, exported=exported)
+
+
+def _moved_model(
+    model: ExportedModel, place: Callable[[str], str], send_code: bool
+) -> ExportedModel:
     return replace(
         model,
         path=place(model.path),
@@ -94,15 +86,20 @@ def _moved(model: ExportedModel, place: Callable[[str], str]) -> ExportedModel:
         rotation={key: tuple(map(place, paths)) for key, paths in model.rotation.items()},
         custom_ops=tuple(map(place, model.custom_ops)),
         fixed={key: replace(graph, path=place(graph.path)) for key, graph in model.fixed.items()},
-        factory=_moved_factory(model.factory, place),
+        factory=_moved_factory(model.factory, place, send_code),
     )
 
 
-def _moved_factory(factory: Factory | None, place: Callable[[str], str]) -> Factory | None:
-    if factory is None:
+def _moved_factory(
+    factory: Factory | None, place: Callable[[str], str], send_code: bool
+) -> Factory | None:
+    """None for a module of which only the graph goes to other machines."""
+    if factory is None or is_hugging_face(factory.target):
         return None
     target, weights = factory.target, factory.weights
     if is_factory_file(target):
+        if not send_code:
+            return None
         path, colon, function = target.rpartition(":")
         target = f"{place(path)}{colon}{function}"
     return replace(factory, target=target, weights=place(weights) if weights else weights)

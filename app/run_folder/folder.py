@@ -32,7 +32,7 @@ from app.run_folder.manifest import FOLDER as FILES
 from app.run_folder.manifest import MANIFEST, ArchivedFile, Manifest, manifest_text, read_manifest
 from app.run_folder.run import SAMPLES
 from exporters.codec import to_json
-from exporters.file_access import private_folder, read_file
+from exporters.file_access import private_folder, read_file, try_lock
 from exporters.types import INPUT, ExportedModel
 
 INPUTS = "inputs"
@@ -262,14 +262,11 @@ def is_being_written(path: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not try_lock(descriptor, fcntl.LOCK_SH)
     except OSError:  # a file system without locks, where no run can be begun
         return False
     finally:
         os.close(descriptor)
-    return False
 
 
 def _keep(path: Path, file: ArchivedFile) -> None:
@@ -290,18 +287,14 @@ def lock_folder(path: Path) -> int:
     """
     descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     deadline = time.monotonic() + LOCK_WAIT_S
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                os.close(descriptor)
-                raise ResultsError(
-                    f"{path} is being written by another process", "wait for it, or stop it first"
-                ) from None
-            time.sleep(LOCK_RETRY_S)
-        else:
-            return descriptor
+    while not try_lock(descriptor):
+        if time.monotonic() >= deadline:
+            os.close(descriptor)
+            raise ResultsError(
+                f"{path} is being written by another process", "wait for it, or stop it first"
+            )
+        time.sleep(LOCK_RETRY_S)
+    return descriptor
 
 
 def _flush_samples(path: Path, result: RoundResult) -> None:

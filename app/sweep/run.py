@@ -428,7 +428,7 @@ class SweepRun:
 
     def _take_share(self, work: ShareWork) -> Iterator[Event]:
         """Know what a host has measured since, and tell of it."""
-        for source, line in work.arrived():
+        for source, line in work.arrived:
             self._ledger.take(source, line, work.folder)
             self._existing_lines[source] = self._existing_lines.get(source, 0) + 1
             self._refresher.is_stale = True
@@ -436,8 +436,10 @@ class SweepRun:
                 self._rounds.take(line)
                 case = self._ledger.cases[line.case_id]
                 yield Completed(SettledRound(case, line, host=work.host.name), 0.0)
-        for news in work.news():
+        for news in work.news:
             yield Completed(news, 0.0)
+        work.arrived.clear()
+        work.news.clear()
 
     def _count(self) -> None:
         live = self.live

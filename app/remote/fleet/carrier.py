@@ -54,6 +54,7 @@ class FleetCarrier:
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         able = {where: entry for where, entry in workers.items() if RESOURCE in entry["resources"]}
         self._workers = {str(entry["name"]): where for where, entry in able.items()}
+        self.names = tuple(self._workers)
         try:
             if not able:
                 others = f"; {len(workers)} do other things" if workers else ""
@@ -68,10 +69,6 @@ class FleetCarrier:
         except HostError:
             self.close()
             raise
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._workers)
 
     def open(self, host: str, bell: Bell, measures: bool = True) -> Link:
         """A link to a process that a task of a worker starts; without one if nothing is measured

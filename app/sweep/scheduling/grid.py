@@ -8,20 +8,17 @@ from __future__ import annotations
 import random
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.scenario import NO_CONDITION
-from app.cases.status import TERMINAL, Status
+from app.cases.status import Status
 from app.machine.installed_runtimes import runtime
-from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.round_budget import (
     MINIMUM_WAIT_S,
     CaseSelection,
-    RoundPolicy,
-    Tally,
     contests,
 )
 from app.sweep.scheduling.round_jobs import (
@@ -138,14 +135,8 @@ def has_known_sizes(model: ExportedModel, case: Case) -> bool:
 
 @dataclass
 class FixedSweep(GridScheduler):
-    """`statuses` maps a case's id to the statuses of the rounds that are already recorded."""
+    """The order of exports and rounds on this machine."""
 
-    schedule: Schedule
-    statuses: Mapping[str, Mapping[int, Status]]
-    round_policy: RoundPolicy
-    _exports: Exports = field(init=False)
-    _tally: Tally = field(default_factory=Tally)
-    _open: dict[str, Case] = field(default_factory=dict)
     _refused_cases: deque[tuple[Case, Status, str]] = field(default_factory=deque)
     _rounds: deque[tuple[tuple[Case, ...], int]] = field(default_factory=deque)
     """Of a pass: cases that take turns together, or one alone, and the number of the round."""
@@ -160,15 +151,8 @@ class FixedSweep(GridScheduler):
     _selection: CaseSelection | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         schedule = self.schedule
-        self._exports = Exports(schedule)
-        for case in schedule.cases:
-            statuses = self.statuses.get(case.case_id, {})
-            has_ended = not TERMINAL.isdisjoint(statuses.values())
-            self._tally.add(
-                case.case_id, self.round_policy.planned_rounds(case), statuses, has_ended
-            )
-        self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
         refusals: dict[tuple[str, Precision], tuple[Status, str] | None] = {}
         for case in self._open.values():
             key = case.runtime, case.precision

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, Generic, TypeVar
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
-from app.cases.status import TERMINAL
+from app.cases.status import TERMINAL, Status
 from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.round_budget import RoundPolicy, Tally
 from app.sweep.scheduling.round_jobs import (
@@ -86,13 +87,28 @@ class RoundScheduler(ABC):
         return ()
 
 
+@dataclass
 class GridScheduler(RoundScheduler):
-    """Counts the rounds of a plan's cases, whichever host measures them."""
+    """Counts the rounds of a plan's cases, whichever host measures them.
 
+    `statuses` maps a case's id to the statuses of the rounds that are already recorded.
+    """
+
+    schedule: Schedule
+    statuses: Mapping[str, Mapping[int, Status]]
     round_policy: RoundPolicy
-    _exports: Exports
-    _tally: Tally
-    _open: dict[str, Case]
+    _exports: Exports = field(init=False)
+    _tally: Tally = field(default_factory=Tally)
+    _open: dict[str, Case] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._exports = Exports(self.schedule)
+        for case in self.schedule.cases:
+            statuses = self.statuses.get(case.case_id, {})
+            has_ended = not TERMINAL.isdisjoint(statuses.values())
+            planned_rounds = self.round_policy.planned_rounds(case)
+            self._tally.add(case.case_id, planned_rounds, statuses, has_ended)
+        self._open = {case.case_id: case for case in self.schedule.cases if self.rounds_left(case)}
 
     def rounds_left(self, case: Case) -> int:
         """How many processes this case still needs; 0 once it has failed."""

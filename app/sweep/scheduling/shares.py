@@ -7,15 +7,16 @@ matters is a HostError that names both sides; a clock that is off stands in the 
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
-from app.cases.status import TERMINAL, Status
+from app.cases.status import Status
 from app.formatting.text import counted
 from app.machine.installed_runtimes import runtime
 from app.machine.placement import as_list
@@ -35,8 +36,7 @@ from app.run_folder.journal import (
 )
 from app.run_folder.manifest import MANIFEST, manifest_text
 from app.run_folder.run import SAMPLES, Run
-from app.sweep.scheduling.exports import Exports
-from app.sweep.scheduling.round_budget import RoundPolicy, Tally
+from app.sweep.scheduling.round_budget import RoundPolicy
 from app.sweep.scheduling.round_jobs import (
     Schedule,
     as_status,
@@ -50,7 +50,6 @@ from app.sweep.work.share import EARLIER, HostNews, ShareWork
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.model_names import is_factory_file, is_hugging_face, original_of
-from runtimes.base import Unavailable
 from runtimes.errors import RuntimeFault
 from runtimes.registry import parse_spec
 
@@ -134,12 +133,11 @@ def refused_everywhere(
     own_hosts = [host for host in hosts if case.host in ("", host.name)]
     if not own_hosts:
         return "cancelled", f"{case.host} is not in the cluster: {_RESUME}"
-    states = {host.name: host.availability(case.runtime) for host in own_hosts}
-    missing = {host: state for host, state in states.items() if isinstance(state, Unavailable)}
-    if len(missing) < len(states):
+    states = {host.name: host.runtime(case.runtime) for host in own_hosts}
+    if not all(state.reason for state in states.values()):
         return None
-    reason_text = "; ".join(f"{host}: {state.reason}" for host, state in missing.items())
-    remedy = next(iter(missing.values())).remedy
+    reason_text = "; ".join(f"{host}: {state.reason}" for host, state in states.items())
+    remedy = states[own_hosts[0].name].remedy
     return "unavailable", f"no host has {case.runtime} ({reason_text}): {remedy}"
 
 
@@ -159,63 +157,49 @@ def _code_obstacle(case: Case, send_code: bool) -> str:
 def comparison_groups(cases: Sequence[Case], baseline: str) -> list[list[Case]]:
     """The cases that are compared with each other: a model with its no-op twin and its baseline's,
     and all of a host where each has its own."""
-    groups: dict[tuple[str, str], list[Case]] = {}
-    models = {case.case_id: case for case in cases}
+    group_of = {case.case_id: _group_of(case) for case in cases}
+    pairs = baselines(baseline, cases) if baseline else {}
+    joined = {group_of[case_id]: group_of[other.case_id] for case_id, other in pairs.items()}
+    groups: defaultdict[tuple[str, str], list[Case]] = defaultdict(list)
     for case in cases:
-        groups.setdefault(_group_of(case), []).append(case)
-    for case_id, other in baselines(baseline, cases).items() if baseline else ():
-        first, second = groups[_group_of(other)], groups[_group_of(models[case_id])]
-        if first is not second:
-            first += second
-            groups |= {key: first for key, group in groups.items() if group is second}
-    return list({id(group): group for group in groups.values()}.values())
+        group = group_of[case.case_id]
+        groups[joined.get(group, group)].append(case)
+    return list(groups.values())
 
 
 def _group_of(case: Case) -> tuple[str, str]:
     return case.host, "" if case.host else original_of(case.model)
 
 
-@dataclass
 class SharedSweep(GridScheduler):
     """`recorded` has the rounds that are there; `left_out` tells which hosts get nothing more, and
     why."""
 
-    schedule: Schedule
-    recorded: Run
-    round_policy: RoundPolicy
-    cluster: Cluster
-    folder: RunFolder
-    left_out: list[str] = field(default_factory=list)
-    _exports: Exports = field(init=False)
-    _open: dict[str, Case] = field(default_factory=dict)
-    _tally: Tally = field(default_factory=Tally)
-    _waiting: list[list[Case]] = field(default_factory=list)
-    _hosts: list[Host] = field(default_factory=list)
-    _running: list[ShareWork] = field(default_factory=list)
-    _ready: deque[Work] = field(default_factory=deque)
-    _told: dict[str, list[Diagnostic]] = field(default_factory=dict)
-    _next_number: int = 1
-
-    def __post_init__(self) -> None:
-        schedule = self.schedule
-        self._exports = Exports(schedule)
-        self._hosts = list(self.cluster.hosts)
-        names = [path.name for path in share_folders(self.folder.path)]
+    def __init__(
+        self,
+        schedule: Schedule,
+        statuses: Mapping[str, Mapping[int, Status]],
+        round_policy: RoundPolicy,
+        recorded: Run,
+        cluster: Cluster,
+        folder: RunFolder,
+    ) -> None:
+        super().__init__(schedule, statuses, round_policy)
+        self.recorded, self.cluster, self.folder = recorded, cluster, folder
+        self.left_out: list[str] = []
+        self._hosts = list(cluster.hosts)
+        self._running: list[ShareWork] = []
+        self._ready: deque[Work] = deque()
+        self._told: defaultdict[str, list[Diagnostic]] = defaultdict(list)
+        names = [path.name for path in share_folders(folder.path)]
         self._next_number = 1 + max((int(name) for name in names if name.isdigit()), default=0)
-        for case in schedule.cases:
-            rounds = self.recorded.rounds.get(case.case_id, {}).values()
-            counting = [result for result in rounds if not result.is_tried_again]
-            has_ended = not TERMINAL.isdisjoint(result.status for result in counting)
-            planned = self.round_policy.planned_rounds(case)
-            self._tally.add(case.case_id, planned, [r.round for r in counting], has_ended)
-        self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
         for case in self._open.values():
-            refusal = refused_everywhere(case, self._hosts, self.cluster.send_code)
+            refusal = refused_everywhere(case, self._hosts, cluster.send_code)
             if refusal is not None:
                 self._settle(case, *refusal)
         open_cases = [case for case in self._open.values() if self.rounds_left(case)]
         self._exports.queue(open_cases)
-        baseline = self.recorded.manifest.requested_plan.baseline
+        baseline = recorded.manifest.requested_plan.baseline
         self._waiting = comparison_groups(open_cases, baseline or "")
 
     def next(self, finished_work: Sequence[Work]) -> Work | None:
@@ -281,30 +265,26 @@ class SharedSweep(GridScheduler):
                 return False
         return True
 
-    def _goes_on(self, case: Case, host: Host) -> bool:
-        """Whether the host has measured rounds of the case, and was not lost since."""
-        is_its = bool(self._tally.recorded_of(case.case_id)) and case.case_id not in self._told
-        return is_its and self.recorded.host_of(case) == host.name
-
-    def _void(self, case: Case, host: Host, number: int) -> None:
-        """Rounds that another host has measured do not count beside those of this one."""
+    def _goes_on(self, case: Case, host: Host, number: int) -> bool:
+        """Whether the host has measured rounds of the case, and was not lost since. Those of
+        another do not count beside the ones that are to come."""
         recorded = self._tally.recorded_of(case.case_id)
-        if not recorded or self._goes_on(case, host):
-            return
-        before = self.recorded.host_of(case) if case.case_id not in self._told else ""
+        before = "" if case.case_id in self._told else self.recorded.host_of(case)
+        if not recorded or before == host.name:
+            return bool(recorded)
         if before:
-            self._tell(case, diagnostic("host_changed", before, host=host.name))
+            self._told[case.case_id].append(diagnostic("host_changed", before, host=host.name))
         reason = f"{host.name} begins the case again"
         rounds = tuple(DiscardedRound(case.case_id, n, reason, number - 1) for n in recorded)
         self._tally.void(case.case_id)
         count = counted(len(rounds), "round")
         self._ready.append(HostNews(f"{count} of {case.model} do not count: {reason}", rounds))
+        return False
 
     def _share(self, host: Host, cases: Sequence[Case]) -> ShareWork:
         number = self._next_number
         self._next_number += 1
-        for case in cases:
-            self._void(case, host, number)
+        earlier, samples = self._earlier(cases, host, number)
         manifest = self.folder.manifest
         plan = {name: value for name, value in manifest.plan.items() if name not in _OF_A_CLUSTER}
         if self.schedule.budget.is_bounded:
@@ -313,7 +293,7 @@ class SharedSweep(GridScheduler):
             manifest, plan=plan, cases=tuple(cases), files=(), fingerprints=(), started_in=""
         )
         warnings = list(clock_warning(host))
-        for told in (entry for case in cases for entry in self._told.get(case.case_id, ())):
+        for told in chain.from_iterable(self._told.get(case.case_id, ()) for case in cases):
             warnings += [] if told in warnings else [told]
         neighbours = [other for case in cases if (other := neighbour_case(case)) is not None]
         wanted = {(case.model, case.precision) for case in (*cases, *neighbours)}
@@ -322,18 +302,21 @@ class SharedSweep(GridScheduler):
             Bundle(host.name, host.machine, number, exported, tuple(warnings)),
             self.cluster.send_code,
         )
-        earlier, samples = self._earlier([case for case in cases if self._goes_on(case, host)])
         text = manifest_text(own).encode()
         contents = {MANIFEST: text, BUNDLE: bundle, **({EARLIER: earlier} if earlier else {})}
         carrier, run = self.cluster.carrier, self.folder.path
         return ShareWork(host, number, own, contents, {**files, **samples}, carrier, run)
 
-    def _earlier(self, cases: Sequence[Case]) -> tuple[bytes, dict[str, Path]]:
+    def _earlier(
+        self, cases: Sequence[Case], host: Host, number: int
+    ) -> tuple[bytes, dict[str, Path]]:
         """The journal lines of rounds that a host goes on from, and their samples by name."""
         lines: list[Line] = []
         samples: dict[str, Path] = {}
         run = self.recorded
         for case in cases:
+            if not self._goes_on(case, host, number):
+                continue
             writer = run.writer_of(case)
             lines += [] if writer is None or writer in lines else [writer]
             for result in run.rounds_of(case):
@@ -359,11 +342,8 @@ class SharedSweep(GridScheduler):
         self.left_out.append(f"{host.name} is left out: {lost}")
         told = diagnostic("host_lost", host.name, share=work.number, error=lost)
         for case in unfinished:
-            self._tell(case, told)
+            self._told[case.case_id].append(told)
         self._waiting.insert(0, unfinished)
-
-    def _tell(self, case: Case, told: Diagnostic) -> None:
-        self._told.setdefault(case.case_id, []).append(told)
 
     def _settle(self, case: Case, status: Status, reason: str, transient: bool = False) -> None:
         number = self._tally.first_missing(case.case_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,9 @@ class HostNews(SettledWork):
 class ShareWork(Work):
     """`lost` says why the host measures no more of it; empty for a share that was measured to its
     end, and while it goes on. With `is_ours` nothing is wrong with the host. `ending` is how the
-    batch mode there ended."""
+    batch mode there ended. `arrived` are the lines that have come, each with what its journal is
+    called, whose samples are on disk, `news` what people are to be told: whoever takes them clears
+    them."""
 
     kind = "share"
 
@@ -98,44 +100,43 @@ class ShareWork(Work):
         self.folder = run / SHARES / folder_name(host.name) / str(number)
         machine = CPU if host.machine == this_machine() else f"host:{host.machine}"
         self.needs = Needs(exclusive=frozenset({machine}))
-        self._own, self._files, self._carrier = own, files, carrier
+        self._own, self._carrier = own, carrier
+        self._files = {**{name: self.folder / Path(name).name for name in own}, **files}
         self._rounds = manifest.rounds
         self._first_line = (host.name, manifest.run_id, text_digest(own[MANIFEST]))
         self._link: Link | None = None
         self._by_id = {case.case_id: case for case in manifest.cases}
         self._journal = ""
         self._bytes_left = MOST_BYTES
-        self._part: Path | None = None
-        self._unrecorded: list[Path] = []
-        self._arrived: list[tuple[str, Line]] = []
-        self._news: list[str] = []
+        self._unrecorded: set[Path] = set()
+        self.arrived: list[tuple[str, Line]] = []
+        self.news: list[HostNews] = []
         self._sources: dict[str, Path] = {}
         self._is_stopping = False
 
     def start(self, place: ThisMachine) -> None:
         """Lay the share's folder out and hand it over."""
-        paths = {name: self.folder / Path(name).name for name in self._own}
         try:
             private_folder(self.folder.parent)
-            for folder in (JOURNAL, SAMPLES):
-                (self.folder / folder).mkdir(parents=True)
-            for name, path in paths.items():
-                write_atomically(path, self._own[name])
+            self.folder.mkdir()
+            for name, content in self._own.items():
+                write_atomically(self._files[name], content)
         except OSError as error:
             raise unwritable(self.folder, error, ", then resume it", " any more") from error
-        files = {}
         try:
-            for name, path in {**paths, **self._files}.items():
-                # What the cache keeps is called by its content, and was read when it was taken.
-                files[name] = path.stem if _SHA256.fullmatch(path.stem) else file_sha256(path)
-                self._sources[files[name]] = path
+            # What the cache keeps is called by its content, and was read when it was taken.
+            files = {
+                name: path.stem if _SHA256.fullmatch(path.stem) else file_sha256(path)
+                for name, path in self._files.items()
+            }
+            self._sources = {digest: self._files[name] for name, digest in files.items()}
             self._link = self._carrier.open(self.host.name, place.bell)
             self._link.send({"share": files})
         except OSError as error:
             self.is_ours = True
             self._lose(f"{error.filename} can't be read any more ({error.strerror})")
         except HostError as error:
-            self._lose(error.cause)
+            self._lose(str(error))
 
     def advance(self) -> News:
         link = self._link
@@ -144,7 +145,7 @@ class ShareWork(Work):
             for values in link.take():
                 self._take(values)
         except (HostError, CodecError) as error:
-            self._lose(error.cause if isinstance(error, HostError) else str(error))
+            self._lose(str(error))
         if link.lost and not self.over:
             self.is_ours = link.is_ours
             self._lose(link.lost)
@@ -152,7 +153,7 @@ class ShareWork(Work):
             for path in self._unrecorded:  # of rounds in flight, of which no line tells
                 path.unlink(missing_ok=True)
             return "ended"
-        return "told" if self._arrived or self._news else ""
+        return "told" if self.arrived or self.news else ""
 
     def stop(self, now: bool) -> None:
         if self._link is not None:
@@ -163,17 +164,6 @@ class ShareWork(Work):
     def close(self) -> None:
         if self._link is not None:
             self._link.lose("it was let go")
-
-    def arrived(self) -> list[tuple[str, Line]]:
-        """The lines that have come since the last call, each with what its journal is called; their
-        samples are on disk."""
-        lines, self._arrived = self._arrived, []
-        return lines
-
-    def news(self) -> Iterator[Work]:
-        """What people are told of it since the last call."""
-        sentences, self._news = self._news, []
-        yield from map(HostNews, sentences)
 
     def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         live.show(self.cases[0].case_id, None, "measure")
@@ -201,18 +191,14 @@ class ShareWork(Work):
         assert self._link is not None
         match values:
             case {"waits": str(reason)}:
-                self._news.append(f"{self.host.name}: {reason:.200}")
+                self.news.append(HostNews(f"{self.host.name}: {reason:.200}"))
             case {"lacks": list(digests)}:
                 for digest in digests:
                     if digest not in self._sources:
                         raise HostError("it asks for a file that is none of the share's")
-                    self._link.send(self._sources[digest])
-            case {"file": str(name)}:
-                self._begin_file(name)
-            case {"data": str()} if self._part is not None:
-                data = data_of(values)
-                self._append(self._part, data)
-                self._part = self._part if data else None
+                    self._link.send({}, self._sources[digest])
+            case {"file": str(name), "data": str()}:
+                self._append(self._place_of(name), data_of(values))
             case {"line": str(text)}:
                 self._take_line(text.encode())
             case {"refused": str(cause)}:
@@ -227,15 +213,16 @@ class ShareWork(Work):
             case _:
                 raise HostError("it sends what can't be understood")
 
-    def _begin_file(self, name: str) -> None:
-        """A file that comes again replaces what came before."""
+    def _place_of(self, name: str) -> Path:
+        """A file that comes again, after the line that tells of it, replaces what came before."""
         match = _FILE.fullmatch(name)
         if match is None or match[1] not in self._by_id:
             raise HostError(f"it sends a file that is none of the share's ({name!r:.80})")
-        self._part = self.folder / name
-        if not self._part.exists():
-            self._unrecorded.append(self._part)
-        self._part.unlink(missing_ok=True)  # a follower may have mapped what it held
+        path = self.folder / name
+        if path not in self._unrecorded:
+            path.unlink(missing_ok=True)  # a follower may have mapped what it held
+            self._unrecorded.add(path)
+        return path
 
     def _append(self, path: Path, data: bytes) -> None:
         self._bytes_left -= len(data)
@@ -271,37 +258,37 @@ class ShareWork(Work):
         self._append(self.folder / JOURNAL / self._journal, text + b"\n")
         self._unrecorded.clear()
         source = f"{self.folder.relative_to(self.folder.parents[2])}/{self._journal}"
-        self._arrived.append((source, line))
+        self.arrived.append((source, line))
 
     def _fault_in(self, line: Line) -> str:
         """Why a line can't be of this share; "" if it can."""
         match line:
+            case ModelExported() | TimeSpent():
+                return ""
+            case RoundResult() | Operators() | DiscardedRound() if line.case_id not in self._by_id:
+                return "a line of another case"
+            case RoundResult() | Operators() if line.attempt != self.number:
+                return "a line of another share"
             case RoundResult():
                 return self._fault_in_round(line)
-            case Operators():
-                if line.case_id not in self._by_id or line.attempt != self.number:
-                    return "operators of another case"
+            case Operators(file=name) if name:
                 path = self.folder / f"operators/{line.case_id}.csv"
-                is_its = line.file == path.relative_to(self.folder).as_posix() and path.is_file()
-                if line.file and not (is_its and crc32(read_file(path)) == line.file_crc32):
+                is_its = self.folder / name == path and path.is_file()
+                if not is_its or crc32(read_file(path)) != line.file_crc32:
                     return "operators that its file does not bear out"
                 return ""
-            case DiscardedRound():
-                return "" if line.case_id in self._by_id else "a round of another case"
-            case ModelExported() | TimeSpent():
+            case Operators() | DiscardedRound():
                 return ""
         return "a line that no share has"
 
     def _fault_in_round(self, result: RoundResult) -> str:
-        case = self._by_id.get(result.case_id)
-        if case is None or result.attempt != self.number or result.round >= self._rounds:
-            return "a round of another case"
+        case, own_samples = self._by_id[result.case_id], samples_name(result.case_id, result.round)
+        if result.round >= self._rounds or result.samples not in ("", own_samples):
+            return "a round that the case does not have"
         if result.status in _NOT_MEASURED or result.imported is not None:
             return f"a round that ended with {result.status}, which no measuring process reports"
         if not result.samples:
             return "a measurement without samples" if result.status in FITS else ""
-        if result.samples != samples_name(result.case_id, result.round):
-            return "a round with the samples of another"
         if result.clock not in ("device", clock_of(case.runtime)):
             return f"a round of {case.runtime} by the clock {result.clock}"
         counts = result.warmup_iterations, result.iterations, result.duration_s

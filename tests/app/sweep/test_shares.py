@@ -248,8 +248,7 @@ def test_operators_that_their_file_contradicts_are_refused(
         told = Operators(case.case_id, file=name, file_crc32=checksum)
         messages: list[Mapping[str, object]] = [
             {"line": line_text(line_values(first)).decode()},
-            {"file": name},
-            *({"data": data_text(data)} for data in (content, b"")),
+            *({"file": name, "data": data_text(data)} for data in (content, b"")),
             {"line": line_text(line_values(told)).decode()},
         ]
         far_link = Mock(lost="", is_ours=False, take=lambda: messages)
