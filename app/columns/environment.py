@@ -165,8 +165,15 @@ def inputs_fed(case: Case, model: ExportedModel | None, clock: Clock) -> str | N
         return None
     if case.condition.points:
         return "one set for each shape"
-    further = model.rotation.get(axes_key(model.at(case.axes).axes), ())
-    return f"{1 + len(further)} sets in turn" if further else "one set, cache-hot"
+    sets = input_sets(case, model)
+    return f"{sets} sets in turn" if sets > 1 else "one set, cache-hot"
+
+
+def input_sets(case: Case, model: ExportedModel | None) -> int:
+    """How many are fed in turn, one to each run."""
+    if model is None or not model.rotation:
+        return 1
+    return 1 + len(model.rotation.get(axes_key(model.at(case.axes).axes), ()))
 
 
 SAID_SHARE = 0.001

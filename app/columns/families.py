@@ -163,7 +163,7 @@ def _mixed_graphs(data: CaseData, row: Row) -> Row:
     return without_intervals(row) if len(data.run.graphs_of(data.case)) > 1 else {}
 
 
-OF_SAMPLES = ("devices", "interference", "deadline", "batcher", "sustained", "shapes")
+OF_SAMPLES = (*("devices", "interference", "deadline", "batcher", "sustained", "shapes", "levels"),)
 """The families that take reading the samples of all timed rounds."""
 
 

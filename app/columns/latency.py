@@ -14,7 +14,8 @@ from app.columns.precision import required_columns
 from app.columns.rounds import join_values
 from app.stats.estimates import METHOD
 from app.stats.intervals import unseen_share
-from app.stats.summary import MEAN, Rate, Summary, rate_of
+from app.stats.levels import speeds, window_medians
+from app.stats.summary import MEAN, Rate, Summary, in_time_order, rate_of
 from app.stats.tails import late_share_of
 from exporters.types import ExportedModel
 from runtimes.execution import Samples
@@ -60,6 +61,31 @@ def pattern_columns(summary: Summary) -> Row:
     return values
 
 
+def level_columns(case: Case, rounds: Sequence[Samples], sets: int, confidence: float) -> Row:
+    """Of a closed loop whose runs a clock timed; empty where the machine has one speed. So many
+    `sets` of inputs are fed in turn."""
+    timed = [samples for samples in rounds if len(samples.started_ns)]
+    if case.scenario.kind != "closed_loop" or not all(
+        samples.clock in TIMING and samples.shapes is None for samples in timed
+    ):
+        return {}
+    found = speeds(
+        [window_medians(in_time_order(samples).service_ns, sets) for samples in timed], confidence
+    )
+    if found is None:
+        return {}
+    values: Row = {
+        "level_seen": "undisturbed" if found.is_usual else "fastest seen",
+        "undisturbed_p50_us": found.p50 / 1e3,
+        "undisturbed_fraction": found.share,
+        "disturbed_factor": found.factor,
+    }
+    if found.interval is not None:
+        values["undisturbed_p50_ci_low_us"] = found.interval.low / 1e3
+        values["undisturbed_p50_ci_high_us"] = found.interval.high / 1e3
+    return values
+
+
 def round_figure_columns(summary: Summary) -> Row:
     """What the quoted figures leave out: rare slow processes, and correlation between rounds."""
     values: Row = {"unseen_mode_fraction": unseen_share(summary.rounds)}
@@ -73,6 +99,8 @@ def round_figure_columns(summary: Summary) -> Row:
     return values
 
 
+TIMING = ("wall", "device")
+"""Clocks that a state of the machine reaches."""
 WITH_THROUGHPUT = ("closed_loop", "multistream", "ahead", "offline")
 """Kinds of scenarios whose runs follow each other, so that inputs in a second are the model's."""
 OF_ARRIVAL = (

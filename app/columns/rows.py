@@ -22,6 +22,7 @@ from app.cases.columns import NAMES, percentile_columns
 from app.cases.round import MEASURED, RoundResult, latency_ns
 from app.cases.turns import TURN_SET
 from app.columns.environment import (
+    input_sets,
     interference_columns,
     is_contended,
     mean_clock_mhz,
@@ -30,7 +31,7 @@ from app.columns.environment import (
 )
 from app.columns.families import COMPARING, CaseData, fill_row
 from app.columns.identity import as_imported
-from app.columns.latency import block_rate, late_columns, rates_by_round
+from app.columns.latency import block_rate, late_columns, level_columns, rates_by_round
 from app.columns.load import batcher_columns, shape_columns, sustained_columns
 from app.columns.precision import target_rounds
 from app.columns.reference_cases import is_multiplied
@@ -124,6 +125,7 @@ def statistics_of(
         "batcher": batcher_columns(case, samples),
         "sustained": sustained_columns(case, run, timed_rounds, samples),
         "shapes": shape_columns(run, case, timed_rounds),
+        "levels": level_columns(case, samples, input_sets(case, run.model_of(case)), confidence),
     }
     starts_s = round_starts_s(timed_rounds)
     has_contention = is_contended(timed_rounds)

@@ -196,7 +196,7 @@ def summarise(
     which the rounds began, on one scale for all, empty where one is not known. `is_contended`:
     other work took the core from the rounds.
     """
-    timed_samples = [_in_time_order(samples) for samples in rounds if len(samples.started_ns)]
+    timed_samples = [in_time_order(samples) for samples in rounds if len(samples.started_ns)]
     if not timed_samples:
         return None
     simulated = all(
@@ -304,7 +304,7 @@ def _quantiles(ascending: np.ndarray, names: Sequence[str]) -> dict[str, float |
     return {name: supported_quantile(ascending, QUANTILES[name]) for name in names}
 
 
-def _in_time_order(samples: Samples) -> Samples:
+def in_time_order(samples: Samples) -> Samples:
     """By their start: several lanes are kept one after another."""
     started_ns = samples.started_ns
     if (started_ns[1:] >= started_ns[:-1]).all():

@@ -16,6 +16,7 @@ from app.cases.column import Row, number_of
 from app.cases.columns import MAIN, column
 from app.cases.round import is_imported
 from app.cases.status import INCOMPLETE
+from app.columns.latency import TIMING
 from app.columns.status import row_so_far
 from app.comparison.aggregate_throughput import AggregateThroughput, throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase, runtime_label
@@ -145,7 +146,6 @@ def warning_counts(rows: Iterable[Row]) -> list[tuple[str, str, int]]:
     return sorted(counts, key=lambda entry: -entry[2])
 
 
-_CLOCKS = ("wall", "device")
 _FACTOR = 2.0
 """An interval that reaches further than this factor is given as one, and not in percent."""
 
@@ -172,7 +172,7 @@ def trust_line(result: RunResult) -> str:
     rows = [
         measurement.row
         for measurement in result.model_measurements
-        if measurement.row["clock"] in _CLOCKS and _is_timed(measurement.row)
+        if measurement.row["clock"] in TIMING and _is_timed(measurement.row)
     ]
     if not rows:
         clocks = {item.row["clock"] for item in result.model_measurements if _is_timed(item.row)}

@@ -254,7 +254,8 @@ def fill_asked_for(folder: RunFolder, plain: Case, rounds: int, latency_us: floa
         ]
         record(folder, jumping, number, stall_latencies)
         record(folder, null_case(plain), number, [latency_us / 10] * 600)
-        record(folder, replicas, number, [1.1 * latency_us] * 600, concurrency=2)
+        speeds_us = ([1.1 * latency_us] * 60 + [1.5 * latency_us] * 60) * 5
+        record(folder, replicas, number, speeds_us, concurrency=2)
         _record_batches(folder, batch_case, number)
     slower = [latency_us] * 1700 + [1.2 * latency_us] * 1700
     record(folder, sustained_case, 0, slower, facts=ENDS)
