@@ -55,7 +55,6 @@ from app.plot_data.curves import idleness
 from app.present.markdown import as_markdown
 from app.present.svg import svg_document
 from app.present.terminal import TABLE, write_formatted
-from app.run_folder.bundle import BUNDLE
 from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
@@ -63,6 +62,7 @@ from app.sweep.resumption import resumable_manifest, started_in
 from app.sweep.run import SweepRun, close_quietly
 from app.sweep.run_creation import create_run, new_path, repeat
 from app.sweep.scheduling.shares import Cluster, cluster_of
+from app.sweep.work.share import BUNDLE
 from app.tune.ablation import round_name
 from exporters.child_setup import belong_to_parent
 from exporters.diagnostics import catalogue

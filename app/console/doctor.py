@@ -42,7 +42,7 @@ from app.present.document import (
     table,
 )
 from app.remote.carriers import ask_hosts, open_carrier
-from app.remote.facts import Host
+from app.remote.host import Host
 from exporters import install_layout
 from exporters.cache import default_root
 from runtimes import registry
@@ -357,7 +357,7 @@ class Hosts:
         hosts = [
             (
                 host.name,
-                host.graphlap,
+                graphlap_version(),
                 *(str(host.environment.get(key)) for key in ("python", "os", "cpu")),
                 as_list(host.cores),
                 host.machine,

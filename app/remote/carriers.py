@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from app.machine.child import Bell, Child
-from app.remote.facts import Host
+from app.remote.host import Host
 from app.remote.link import HostError, Link
 from exporters import install_layout
 from exporters.codec import CodecError, from_json

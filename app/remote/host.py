@@ -1,4 +1,5 @@
-"""A host's side of a link: a share of a run, measured by the batch mode, its files sent back."""
+"""A host: what it tells of its machine, and its side of a link, where it has a share of a run
+measured by the batch mode and sends its files back."""
 
 from __future__ import annotations
 
@@ -9,14 +10,15 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from app.cases.errors import disk_remedy
 from app.machine.child import STEERED, Bell, Child, Pipes
-from app.machine.environment import graphlap_version, this_machine
+from app.machine.environment import MACHINE, describe_host, graphlap_version, this_machine
+from app.machine.installed_runtimes import availability, runtime
 from app.machine.placement import keep_to, usable_cores
-from app.remote.facts import host_here
 from app.remote.link import BEAT_S, HostError, Link, data_of
 from exporters import install_layout
 from exporters.cache import Entry, Store, default_limit_bytes, default_root, key_of
@@ -24,6 +26,7 @@ from exporters.child_setup import taken_streams
 from exporters.codec import object_of, to_json
 from exporters.file_access import file_sha256, private_folder, read_file, try_lock
 from exporters.types import GraphlapError
+from runtimes import registry
 
 LOCK_WAIT_S = 60.0
 """A machine that measures for somebody else is waited for so long."""
@@ -34,7 +37,72 @@ _LAUNCHER_PREFIXES = (
 """Of what launchers set for engines' threads and memory, which a share goes without."""
 
 
+@dataclass(frozen=True, slots=True)
+class RuntimeThere:
+    """A runtime as a host has it: its version, or why it is not there and what brings it.
+
+    `devices` are their names by what follows the colon.
+    """
+
+    version: str = ""
+    reason: str = ""
+    remedy: str = ""
+    devices: Mapping[str, str] = field(default_factory=dict)
+
+
+_UNKNOWN = RuntimeThere(reason="it is not known there", remedy="install what brings it")
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
+    """`name` is what rows call it. Hosts of the same `machine` are one machine, which measures one
+    share at a time. `environment` is what `describe_host` tells there, `runtimes` are by name.
+    `cores` are those that it measures on. `utc_ns` is its clock when it answered, `clock_off_s` by
+    how much that is ahead of ours, 0 while it may be right.
+    """
+
+    name: str
+    machine: str
+    environment: Mapping[str, Any]
+    runtimes: Mapping[str, RuntimeThere]
+    cores: tuple[int, ...]
+    utc_ns: int
+    clock_off_s: float = 0.0
+
+    def runtime(self, spec: str) -> RuntimeThere:
+        """That of `name[:device]`; without a `reason` it is there."""
+        parsed_spec = registry.parse_spec(spec)
+        entry = self.runtimes.get(parsed_spec.name, _UNKNOWN)
+        for device in runtime(parsed_spec.name).devices_in(parsed_spec.device):
+            if device and entry.devices and device not in entry.devices:
+                there = ", ".join(entry.devices)
+                return RuntimeThere("", f"it has no device {device!r} there", f"it has {there}")
+        return entry
+
+    def has(self, spec: str) -> bool:
+        return not self.runtime(spec).reason
+
+
+def host_here(name: str, machine: str, cores: Collection[int]) -> Host:
+    """This machine as a host; an empty `machine` is what it says itself."""
+    description = describe_host()
+    machine = machine or description[MACHINE]
+    return Host(
+        name=name,
+        machine=machine,
+        environment={**description, MACHINE: machine},
+        runtimes={entry: _describe_runtime(entry) for entry in registry.names()},
+        cores=tuple(sorted(cores)),
+        utc_ns=time.time_ns(),
+    )
+
+
+def _describe_runtime(name: str) -> RuntimeThere:
+    devices = {device.key: device.name for device in runtime(name).devices()}
+    return RuntimeThere(**asdict(availability(name)), devices=devices)
+
+
+class Server:
     """Serves one run over a pair of descriptors until the link is gone; see `serve`."""
 
     def __init__(self, source: int, target: int, cores: Collection[int], machine: str) -> None:
@@ -56,7 +124,7 @@ class Host:
         self._link.send({"graphlap": graphlap_version()})
         with closing(self._bell), suppress(EOFError):
             while True:
-                values = self._next()
+                values = self._take()
                 if "doctor" in values:
                     name = str(values["doctor"])
                     self._link.send({"host": to_json(host_here(name, self._machine, self._cores))})
@@ -116,7 +184,7 @@ class Host:
     def _receive(self, digest: str, part: Path) -> Entry:
         """Keep what is sent next, which has this content."""
         with part.open("wb") as file:
-            while data := data_of(self._next()):
+            while data := data_of(self._take()):
                 file.write(data)
         if file_sha256(part) != digest:
             raise HostError(
@@ -154,20 +222,16 @@ class Host:
                 self._link.send({"file": name}, share / name)
         self._link.send({"line": line.decode()})
 
-    def _next(self) -> dict[str, Any]:
-        """The next message of the run; EOFError at its end."""
-        while not (values := self._take(BEAT_S)):
-            pass
-        return values
-
-    def _take(self, wait_s: float) -> dict[str, Any]:
-        """The next message, nothing where none comes in this time; EOFError once the run is gone,
-        or silent for too long."""
-        if not self._inbox:
-            self._bell.wait(wait_s)
+    def _take(self, wait_s: float | None = None) -> dict[str, Any]:
+        """The next message, where one is given nothing after this time; EOFError once the run is
+        gone, or silent for too long."""
+        while not self._inbox:
+            self._bell.wait(BEAT_S if wait_s is None else wait_s)
             self._inbox += self._link.take()
-        if not self._inbox and self._link.lost:
-            raise EOFError
+            if not self._inbox and self._link.lost:
+                raise EOFError
+            if wait_s is not None:
+                break
         return self._inbox.popleft() if self._inbox else {}
 
     @contextmanager
@@ -193,4 +257,4 @@ def _sizes(share: Path) -> dict[Path, int]:
 
 def serve_standard_streams(cores: Collection[int] = (), machine: str = "") -> int:
     """Serve whoever started this process; its standard output is nobody else's from then on."""
-    return Host(*taken_streams(), cores, machine).serve()
+    return Server(*taken_streams(), cores, machine).serve()

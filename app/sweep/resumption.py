@@ -9,9 +9,9 @@ from pathlib import Path
 from app.cases.errors import PlanError, ResultsError
 from app.cases.round import is_imported
 from app.machine.installed_runtimes import availability_of, device_library
-from app.run_folder.bundle import BUNDLE, BUNDLE_FILES
 from app.run_folder.manifest import ArchivedFile, Fingerprint, Manifest, fingerprint, read_manifest
 from app.run_folder.run import Run
+from app.sweep.work.share import BUNDLE, BUNDLE_FILES
 from exporters.file_access import user_path
 from runtimes import registry
 from runtimes.base import Unavailable

@@ -21,7 +21,6 @@ from app.columns.rows import Rows, row_names
 from app.comparison.measured_case import MeasuredCase
 from app.machine.environment import MACHINE
 from app.machine.telemetry import Telemetry
-from app.run_folder.bundle import read_bundle
 from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.journal import (
     DiscardedRound,
@@ -57,7 +56,7 @@ from app.sweep.work.base import Work
 from app.sweep.work.export import MAXIMUM_EXPORTERS, ExportWork
 from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork, SettledRound
-from app.sweep.work.share import ShareWork
+from app.sweep.work.share import ShareWork, read_bundle
 from runtimes.registry import environment_of
 
 REFRESH_S = 2.0
@@ -428,9 +427,9 @@ class SweepRun:
 
     def _take_share(self, work: ShareWork) -> Iterator[Event]:
         """Know what a host has measured since, and tell of it."""
-        for source, line in work.arrived:
-            self._ledger.take(source, line, work.folder)
-            self._existing_lines[source] = self._existing_lines.get(source, 0) + 1
+        for line in work.arrived:
+            self._ledger.take(work.source, line, work.folder)
+            self._existing_lines[work.source] = self._existing_lines.get(work.source, 0) + 1
             self._refresher.is_stale = True
             if isinstance(line, RoundResult):
                 self._rounds.take(line)

@@ -22,13 +22,6 @@ from toolz import compose
 
 from app.machine.child import Bell
 from app.remote.fleet import worker as there
-from app.remote.fleet.scheduler import (
-    CLIENT,
-    RESOURCE,
-    check_security,
-    checked_address,
-    refuse_others,
-)
 from app.remote.link import HostError, Link
 
 REACH_S = 10.0
@@ -38,12 +31,12 @@ class FleetCarrier:
     """HostError where no scheduler answers at the address, or no worker measures there."""
 
     def __init__(self, address: str, insecure: bool = False) -> None:
-        address = checked_address(address, insecure)
-        check_security("client", address)
+        address = there.checked_address(address, insecure)
+        there.check_security("client", address)
         # Its own sentences are for those who run tasks; a run has ours.
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        dask.config.set(CLIENT)
+        dask.config.set(there.CLIENT)
         try:
             self._client = Client(address, timeout=REACH_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
@@ -52,11 +45,11 @@ class FleetCarrier:
                 "start one there (docs/cluster.md): dask scheduler",
             ) from None
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
-        able = {where: entry for where, entry in workers.items() if RESOURCE in entry["resources"]}
-        self._workers = {str(entry["name"]): where for where, entry in able.items()}
+        able = (item for item in workers.items() if there.RESOURCE in item[1]["resources"])
+        self._workers = {str(entry["name"]): where for where, entry in able}
         self.names = tuple(self._workers)
         try:
-            if not able:
+            if not self._workers:
                 others = f"; {len(workers)} do other things" if workers else ""
                 raise HostError(
                     f"the scheduler {address} has no worker that measures{others}",
@@ -65,7 +58,7 @@ class FleetCarrier:
             versions: Any = self._client.get_versions()
             for name, where in self._workers.items():
                 theirs = versions["workers"][where]["packages"]
-                refuse_others(name, theirs, versions["client"]["packages"])
+                there.refuse_others(name, theirs, versions["client"]["packages"])
         except HostError:
             self.close()
             raise
@@ -97,7 +90,7 @@ class _FarProcess:
                 key=link,
                 workers=[worker],
                 allow_other_workers=False,
-                resources={RESOURCE: 1},
+                resources={there.RESOURCE: 1},
                 retries=0,
                 pure=False,
             )

@@ -26,7 +26,6 @@ from app.sweep.scheduling.round_jobs import (
     draft_export,
     early_refusal,
     round_work,
-    settled_round,
 )
 from app.sweep.scheduling.round_scheduler import GridScheduler
 from app.sweep.scheduling.turns import TurnSet, fit_in_memory, is_simulated, turn_groups
@@ -137,7 +136,7 @@ def has_known_sizes(model: ExportedModel, case: Case) -> bool:
 class FixedSweep(GridScheduler):
     """The order of exports and rounds on this machine."""
 
-    _refused_cases: deque[tuple[Case, Status, str]] = field(default_factory=deque)
+    _refused: deque[SettledRound] = field(default_factory=deque)
     _rounds: deque[tuple[tuple[Case, ...], int]] = field(default_factory=deque)
     """Of a pass: cases that take turns together, or one alone, and the number of the round."""
     _prepared: deque[RoundWork | SettledRound] = field(default_factory=deque)
@@ -159,8 +158,7 @@ class FixedSweep(GridScheduler):
             if key not in refusals:
                 refusals[key] = early_refusal(schedule, case)
             if (refusal := refusals[key]) is not None:
-                self._refused_cases.append((case, *refusal))
-                self._tally.end(case.case_id)
+                self._refused.append(self._settled(case, *refusal))
         open_cases = [c for c in self._open.values() if self.rounds_left(c)]
         self._exports.queue(open_cases)
         if schedule.budget.is_bounded:
@@ -190,10 +188,8 @@ class FixedSweep(GridScheduler):
                     if self._turns is not None:
                         seconds = self._turns.seconds_each
                     self.schedule.budget.learn(work.result.case_id, seconds)
-        if self._refused_cases:
-            case, status, reason = self._refused_cases.popleft()
-            number = self._tally.first_missing(case.case_id)
-            return settled_round(self.schedule, case, number, status, reason)
+        if self._refused:
+            return self._refused.popleft()
         if opening is not None:
             replies = self._exports.replies_of(opening.case)
             opening.check(replies[0] if replies else None)

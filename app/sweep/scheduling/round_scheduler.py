@@ -20,6 +20,7 @@ from app.sweep.scheduling.round_jobs import (
     limits_under,
     model_export,
     models_of,
+    settled_round,
 )
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
@@ -140,6 +141,14 @@ class GridScheduler(RoundScheduler):
 
     def look(self, case: Case) -> str:
         return self.round_policy.look(case)
+
+    def _settled(
+        self, case: Case, status: Status, reason: str, transient: bool = False
+    ) -> SettledRound:
+        """The end of a case of which nothing more is measured."""
+        number = self._tally.first_missing(case.case_id)
+        self._tally.end(case.case_id)
+        return settled_round(self.schedule, case, number, status, reason, transient=transient)
 
     def _learn(self, result: RoundResult) -> None:
         """Take from a round that counts what those after it depend on."""

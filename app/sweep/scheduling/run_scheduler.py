@@ -7,7 +7,6 @@ import math
 from app.capabilities.registry import complete_plan, follow_up_parts, scheduler_part
 from app.cases.status import Status
 from app.columns.rows import Rows
-from app.run_folder.bundle import Exports
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
 from app.sweep.scheduling.checks import Checks
@@ -26,6 +25,7 @@ from app.sweep.scheduling.round_scheduler import RoundScheduler
 from app.sweep.scheduling.sequential_rounds import SequentialRounds
 from app.sweep.scheduling.shares import Cluster, SharedSweep
 from app.sweep.work.base import Source
+from app.sweep.work.share import Exports
 from exporters.size import parse_size
 
 MINIMUM_EXPORT_LIMIT_S = 30.0
@@ -89,7 +89,7 @@ def _round_scheduler(
     elif plan.sequence is not None:
         policy = SequentialRounds(plan, plan.sequence, recorded_run, rows)
     if cluster is not None:
-        return SharedSweep(schedule, statuses, policy, recorded_run, cluster, folder)
+        return SharedSweep(schedule, statuses, policy, recorded_run, cluster)
     return FixedSweep(schedule, statuses, policy)
 
 

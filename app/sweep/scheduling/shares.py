@@ -23,10 +23,8 @@ from app.machine.placement import as_list
 from app.plan.plan import Plan
 from app.plan.reference_cases import baselines
 from app.remote.carriers import Carrier, ask_hosts, open_carrier
-from app.remote.facts import Host
+from app.remote.host import Host
 from app.remote.link import HostError
-from app.run_folder.bundle import BUNDLE, Bundle, packed
-from app.run_folder.folder import RunFolder
 from app.run_folder.journal import (
     DiscardedRound,
     Line,
@@ -41,12 +39,11 @@ from app.sweep.scheduling.round_jobs import (
     Schedule,
     as_status,
     neighbour_case,
-    settled_round,
 )
 from app.sweep.scheduling.round_scheduler import GridScheduler
 from app.sweep.work.base import Work
 from app.sweep.work.round import SettledRound
-from app.sweep.work.share import EARLIER, HostNews, ShareWork
+from app.sweep.work.share import BUNDLE, EARLIER, Bundle, HostNews, ShareWork, packed
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.model_names import is_factory_file, is_hugging_face, original_of
@@ -182,16 +179,15 @@ class SharedSweep(GridScheduler):
         round_policy: RoundPolicy,
         recorded: Run,
         cluster: Cluster,
-        folder: RunFolder,
     ) -> None:
         super().__init__(schedule, statuses, round_policy)
-        self.recorded, self.cluster, self.folder = recorded, cluster, folder
+        self.recorded, self.cluster = recorded, cluster
         self.left_out: list[str] = []
         self._hosts = list(cluster.hosts)
         self._running: list[ShareWork] = []
         self._ready: deque[Work] = deque()
         self._told: defaultdict[str, list[Diagnostic]] = defaultdict(list)
-        names = [path.name for path in share_folders(folder.path)]
+        names = [path.name for path in share_folders(recorded.path)]
         self._next_number = 1 + max((int(name) for name in names if name.isdigit()), default=0)
         for case in self._open.values():
             refusal = refused_everywhere(case, self._hosts, cluster.send_code)
@@ -229,26 +225,26 @@ class SharedSweep(GridScheduler):
     def _begin_shares(self) -> None:
         """Queue the next share of each machine that has none, before it what is void or has ended
         without one; where no host is left, the end of all that waits."""
+        self._waiting = [list(filter(self._has_model, group)) for group in self._waiting]
         for host in self._hosts:
             is_free = host.machine not in {work.host.machine for work in self._running}
-            while is_free and (cases := self._deal(host)):
-                able = [case for case in cases if self._has_model(case)]
-                if able:
-                    self._running.append(self._share(host, able))
-                    self._ready.append(self._running[-1])
-                    break
+            if is_free and (cases := self._deal(host)):
+                work = self._share(host, cases)
+                self._running.append(work)
+                self._ready.append(work)
         if not self._running:
             lost = f" ({'; '.join(self.left_out)})" if self.left_out else ""
             reason = f"no host that is left can measure it{lost}: {_RESUME}"
-            for case in self._deal(None):
+            for case in chain.from_iterable(self._waiting):
                 self._settle(case, "cancelled", reason)
+            self._waiting.clear()
 
-    def _deal(self, host: Host | None) -> list[Case]:
-        """Of the first group that has any the cases that the host can measure, all if it is None;
-        what is left waits for others."""
+    def _deal(self, host: Host) -> list[Case]:
+        """Of the first group that has any the cases that the host can measure; what is left waits
+        for others."""
         for place, group in enumerate(self._waiting):
-            if fitting := [case for case in group if host is None or _fits(case, host)]:
-                self._waiting[place] = [case for case in group if host and not _fits(case, host)]
+            if fitting := [case for case in group if _fits(case, host)]:
+                self._waiting[place] = [case for case in group if not _fits(case, host)]
                 return fitting
         return []
 
@@ -265,7 +261,7 @@ class SharedSweep(GridScheduler):
                 return False
         return True
 
-    def _goes_on(self, case: Case, host: Host, number: int) -> bool:
+    def _goes_on(self, case: Case, host: Host) -> bool:
         """Whether the host has measured rounds of the case, and was not lost since. Those of
         another do not count beside the ones that are to come."""
         recorded = self._tally.recorded_of(case.case_id)
@@ -275,17 +271,17 @@ class SharedSweep(GridScheduler):
         if before:
             self._told[case.case_id].append(diagnostic("host_changed", before, host=host.name))
         reason = f"{host.name} begins the case again"
-        rounds = tuple(DiscardedRound(case.case_id, n, reason, number - 1) for n in recorded)
+        share = self._next_number - 1
+        rounds = tuple(DiscardedRound(case.case_id, n, reason, share) for n in recorded)
         self._tally.void(case.case_id)
         count = counted(len(rounds), "round")
         self._ready.append(HostNews(f"{count} of {case.model} do not count: {reason}", rounds))
         return False
 
     def _share(self, host: Host, cases: Sequence[Case]) -> ShareWork:
-        number = self._next_number
+        earlier, samples = self._earlier(cases, host)
+        manifest, number = self.recorded.manifest, self._next_number
         self._next_number += 1
-        earlier, samples = self._earlier(cases, host, number)
-        manifest = self.folder.manifest
         plan = {name: value for name, value in manifest.plan.items() if name not in _OF_A_CLUSTER}
         if self.schedule.budget.is_bounded:
             plan["budget_s"] = max(1.0, self.schedule.budget.left_s)
@@ -304,18 +300,16 @@ class SharedSweep(GridScheduler):
         )
         text = manifest_text(own).encode()
         contents = {MANIFEST: text, BUNDLE: bundle, **({EARLIER: earlier} if earlier else {})}
-        carrier, run = self.cluster.carrier, self.folder.path
+        carrier, run = self.cluster.carrier, self.recorded.path
         return ShareWork(host, number, own, contents, {**files, **samples}, carrier, run)
 
-    def _earlier(
-        self, cases: Sequence[Case], host: Host, number: int
-    ) -> tuple[bytes, dict[str, Path]]:
+    def _earlier(self, cases: Sequence[Case], host: Host) -> tuple[bytes, dict[str, Path]]:
         """The journal lines of rounds that a host goes on from, and their samples by name."""
         lines: list[Line] = []
         samples: dict[str, Path] = {}
         run = self.recorded
         for case in cases:
-            if not self._goes_on(case, host, number):
+            if not self._goes_on(case, host):
                 continue
             writer = run.writer_of(case)
             lines += [] if writer is None or writer in lines else [writer]
@@ -346,12 +340,10 @@ class SharedSweep(GridScheduler):
         self._waiting.insert(0, unfinished)
 
     def _settle(self, case: Case, status: Status, reason: str, transient: bool = False) -> None:
-        number = self._tally.first_missing(case.case_id)
-        work = settled_round(self.schedule, case, number, status, reason, transient=transient)
+        result = self._settled(case, status, reason, transient).result
         # It stands against all shares before.
-        result = replace(work.result, attempt=max(1, self._next_number - 1))
+        result = replace(result, attempt=max(1, self._next_number - 1))
         self._ready.append(SettledRound(case, result))
-        self._tally.end(case.case_id)
 
 
 def _fits(case: Case, host: Host) -> bool:

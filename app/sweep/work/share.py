@@ -1,14 +1,20 @@
 """A share of a run on one host: its cases go there, what it measures comes back and is examined.
 
+Its bundle goes with it: what its models became, and their files, so that every host runs these.
+`bundle.json` lies beside the manifest of the share and names files below `bundle/`, by their places
+here, so that a graph finds its weights. The host has these files by their content.
+
 What arrives is read like a stranger's: files that a share may have, of sizes that they may have,
 and journal lines that its samples bear out. A host that sends anything else is let go.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,9 +28,9 @@ from app.formatting.text import counted
 from app.machine.environment import graphlap_version, this_machine
 from app.machine.installed_runtimes import clock_of
 from app.remote.carriers import Carrier
-from app.remote.facts import Host
+from app.remote.host import Host
 from app.remote.link import HostError, Link, data_of
-from app.run_folder.files import text_digest, write_atomically
+from app.run_folder.files import read_json, text_digest, write_atomically
 from app.run_folder.folder import RunFolder, samples_name
 from app.run_folder.journal import FOLDER as JOURNAL
 from app.run_folder.journal import (
@@ -36,6 +42,7 @@ from app.run_folder.journal import (
     TimeSpent,
     Writer,
     parse_line,
+    source_of,
 )
 from app.run_folder.live_status import Live
 from app.run_folder.manifest import MANIFEST, Manifest
@@ -43,9 +50,18 @@ from app.run_folder.run import SAMPLES
 from app.runs.reader import damage
 from app.sweep.work.base import CPU, Needs, News, SettledWork, Work
 from app.sweep.work.local_executor import ThisMachine
-from exporters.codec import CodecError
+from exporters.codec import CodecError, from_json, to_json
 from exporters.diagnostics import catalogue
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import file_sha256, private_folder, read_file
+from exporters.messages import ExportReply
+from exporters.model_names import is_factory_file, is_hugging_face
+from exporters.types import ExportedModel, Factory, GraphlapError, Precision
+
+BUNDLE = "bundle.json"
+BUNDLE_FILES = "bundle"
+
+Exports = Mapping[tuple[str, Precision], ExportReply]
 
 MOST_BYTES = 4 << 30
 """Of all files of a share."""
@@ -55,6 +71,87 @@ _FILE = re.compile(r"(?:samples|telemetry|operators)/(.+?)(?:\.[0-9]{1,6})?\.(?:
 """What a share's files are called, after the ids of their cases."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NOT_MEASURED: frozenset[Status] = frozenset({"imported", "compiles", "cancelled"})
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """`host` is what rows call a host of the machine `machine`, `attempt` the number of the share,
+    `exported` the items of `Exports`, `warnings` what each of its rounds is to tell of the host or
+    of earlier shares."""
+
+    host: str
+    machine: str
+    attempt: int
+    exported: tuple[tuple[tuple[str, Precision], ExportReply], ...]
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def read_bundle(folder: Path) -> Bundle | None:
+    """That of a share, with its files where they lie in the folder; None for any other run.
+
+    GraphlapError for one that can't be understood.
+    """
+    path = folder / BUNDLE
+    if not path.is_file():
+        return None
+    try:
+        bundle = from_json(Bundle, read_json(path))
+    except (OSError, ValueError, CodecError) as error:
+        raise GraphlapError(f"{path} can't be read ({error})", "start the run again") from None
+    return _moved(bundle, lambda text: str(folder / text))
+
+
+def packed(bundle: Bundle, send_code: bool) -> tuple[bytes, dict[str, Path]]:
+    """The text of `bundle.json`, and where the files lie here that it names, by their place in the
+    share; a module of the user's own files stays here unless `send_code`."""
+    files: dict[str, Path] = {}
+
+    def place(text: str) -> str:
+        path = Path(text).absolute()
+        name = f"{BUNDLE_FILES}{path.as_posix()}"
+        files[name] = path
+        return name
+
+    return json.dumps(to_json(_moved(bundle, place, send_code))).encode(), files
+
+
+def _moved(bundle: Bundle, place: Callable[[str], str], send_code: bool = True) -> Bundle:
+    """With each file where `place` says."""
+    exported = tuple(
+        (key, replace(reply, model=reply.model and _moved_model(reply.model, place, send_code)))
+        for key, reply in bundle.exported
+    )
+    return replace(bundle, exported=exported)
+
+
+def _moved_model(
+    model: ExportedModel, place: Callable[[str], str], send_code: bool
+) -> ExportedModel:
+    return replace(
+        model,
+        path=place(model.path),
+        beside=tuple(map(place, model.beside)),
+        references={key: place(path) for key, path in model.references.items()},
+        rotation={key: tuple(map(place, paths)) for key, paths in model.rotation.items()},
+        custom_ops=tuple(map(place, model.custom_ops)),
+        fixed={key: replace(graph, path=place(graph.path)) for key, graph in model.fixed.items()},
+        factory=_moved_factory(model.factory, place, send_code),
+    )
+
+
+def _moved_factory(
+    factory: Factory | None, place: Callable[[str], str], send_code: bool
+) -> Factory | None:
+    """None for a module of which only the graph goes to other machines."""
+    if factory is None or is_hugging_face(factory.target):
+        return None
+    target, weights = factory.target, factory.weights
+    if is_factory_file(target):
+        if not send_code:
+            return None
+        path, colon, function = target.rpartition(":")
+        target = f"{place(path)}{colon}{function}"
+    return replace(factory, target=target, weights=place(weights) if weights else weights)
 
 
 class HostNews(SettledWork):
@@ -79,9 +176,8 @@ class HostNews(SettledWork):
 class ShareWork(Work):
     """`lost` says why the host measures no more of it; empty for a share that was measured to its
     end, and while it goes on. With `is_ours` nothing is wrong with the host. `ending` is how the
-    batch mode there ended. `arrived` are the lines that have come, each with what its journal is
-    called, whose samples are on disk, `news` what people are to be told: whoever takes them clears
-    them."""
+    batch mode there ended. `arrived` are the lines that have come into the journal `source`, whose
+    samples are on disk, `news` what people are to be told: whoever takes them clears them."""
 
     kind = "share"
 
@@ -103,13 +199,15 @@ class ShareWork(Work):
         self._own, self._carrier = own, carrier
         self._files = {**{name: self.folder / Path(name).name for name in own}, **files}
         self._rounds = manifest.rounds
-        self._first_line = (host.name, manifest.run_id, text_digest(own[MANIFEST]))
+        digest = text_digest(own[MANIFEST])
+        self._first_line = host.name, manifest.run_id, digest, graphlap_version()
         self._link: Link | None = None
         self._by_id = {case.case_id: case for case in manifest.cases}
-        self._journal = ""
+        self._journal = self.folder / JOURNAL / "host.jsonl"
+        self.source = source_of(run, self._journal)
         self._bytes_left = MOST_BYTES
         self._unrecorded: set[Path] = set()
-        self.arrived: list[tuple[str, Line]] = []
+        self.arrived: list[Line] = []
         self.news: list[HostNews] = []
         self._sources: dict[str, Path] = {}
         self._is_stopping = False
@@ -192,10 +290,8 @@ class ShareWork(Work):
         match values:
             case {"waits": str(reason)}:
                 self.news.append(HostNews(f"{self.host.name}: {reason:.200}"))
-            case {"lacks": list(digests)}:
+            case {"lacks": list(digests)} if set(map(str, digests)) <= self._sources.keys():
                 for digest in digests:
-                    if digest not in self._sources:
-                        raise HostError("it asks for a file that is none of the share's")
                     self._link.send({}, self._sources[digest])
             case {"file": str(name), "data": str()}:
                 self._append(self._place_of(name), data_of(values))
@@ -239,30 +335,24 @@ class ShareWork(Work):
             raise unwritable(path, error, ", then resume it", " any more") from error
 
     def _take_line(self, text: bytes) -> None:
-        """Keep a line of the share's journal once it is examined; the first tells who writes it."""
+        """Keep a line of the share's journal once it is examined."""
         line = parse_line(text)
         if line is None or b"\n" in text:
             raise HostError("it sends a line of no kind that is known")
-        if self._journal:
-            if fault := self._fault_in(line):
-                raise HostError(f"it lies: {fault}")
-        elif (
-            not isinstance(line, Writer)
-            or (line.host, line.run_id, line.manifest) != self._first_line
-            or line.graphlap_version != graphlap_version()
-            or not re.fullmatch(r"[\w.-]{1,200}", line.writer)
-        ):
-            raise HostError("it sends a journal of another run")
-        else:
-            self._journal = f"{line.writer}.jsonl"
-        self._append(self.folder / JOURNAL / self._journal, text + b"\n")
+        if fault := self._fault_in(line):
+            raise HostError(f"it lies: {fault}")
+        self._append(self._journal, text + b"\n")
         self._unrecorded.clear()
-        source = f"{self.folder.relative_to(self.folder.parents[2])}/{self._journal}"
-        self.arrived.append((source, line))
+        self.arrived.append(line)
 
     def _fault_in(self, line: Line) -> str:
         """Why a line can't be of this share; "" if it can."""
+        if isinstance(line, Writer) == self._journal.exists():
+            return "a journal without its writer at the beginning"
         match line:
+            case Writer():
+                told = line.host, line.run_id, line.manifest, line.graphlap_version
+                return "" if told == self._first_line else "a journal of another run"
             case ModelExported() | TimeSpent():
                 return ""
             case RoundResult() | Operators() | DiscardedRound() if line.case_id not in self._by_id:

@@ -16,7 +16,7 @@ import pytest
 
 from app.machine.environment import graphlap_version
 from app.remote import host as host_module
-from app.remote.host import Host
+from app.remote.host import Server
 from app.remote.link import data_text
 
 MACHINE = "of this test"
@@ -48,7 +48,7 @@ class Talk:
 def served() -> Iterator[Talk]:
     there, send = os.pipe()
     receive, back = os.pipe()
-    host = Host(there, back, (), MACHINE)
+    host = Server(there, back, (), MACHINE)
     thread = Thread(target=host.serve)
     thread.start()
     talk = Talk(send, receive)

@@ -9,14 +9,14 @@ import pytest
 
 from app.cases.case import Case
 from app.remote.carriers import _parsed
-from app.remote.facts import Host, RuntimeThere
+from app.remote.host import Host, RuntimeThere
 from app.remote.link import HostError
 from app.sweep.scheduling.shares import comparison_groups, refused_everywhere, reject_cores
 from exporters.codec import to_json
 
 
 def a_host(**other: object) -> Host:
-    host = Host("board", "m", {}, {}, (0, 1), "0.1.0", time.time_ns())
+    host = Host("board", "m", {}, {}, (0, 1), time.time_ns())
     return replace(host, **other)  # type: ignore[arg-type]
 
 

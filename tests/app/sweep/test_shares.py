@@ -27,7 +27,7 @@ from app.plan.command_line import parse
 from app.plan.options import plan_from_options
 from app.remote import link
 from app.remote.carriers import PipeCarrier, ask_hosts
-from app.remote.facts import host_here
+from app.remote.host import host_here
 from app.remote.link import data_text
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.files import text_digest

@@ -17,7 +17,7 @@ import pytest
 
 from app.remote.carriers import ask_hosts
 from app.remote.fleet.carrier import FleetCarrier
-from app.remote.fleet.scheduler import check_security, checked_address, refuse_others
+from app.remote.fleet.worker import check_security, checked_address, refuse_others
 from app.remote.link import HostError
 from app.runs.reader import read_run
 from app.runs.verify import verify
