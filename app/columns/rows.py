@@ -20,7 +20,7 @@ from app.cases.case import Case
 from app.cases.column import Blank, Row
 from app.cases.columns import NAMES, percentile_columns
 from app.cases.round import MEASURED, RoundResult, latency_ns
-from app.cases.turns import TURN_SET
+from app.cases.turns import TURN_EVERY, TURN_SET
 from app.columns.environment import (
     input_sets,
     interference_columns,
@@ -149,7 +149,9 @@ def _turns_of(run: Run, result: RoundResult) -> Turns | None:
         return None
     records = read_records(run.samples_path(result))
     medians = turn_medians(latency_ns(records) / 1e3, records["phase"] == MEASURED)
-    return str(turn_set), tuple(medians.tolist())
+    by_cycle = np.zeros(len(medians) * int(result.facts.get(TURN_EVERY, 1)))
+    by_cycle[:: int(result.facts.get(TURN_EVERY, 1))] = medians
+    return str(turn_set), tuple(by_cycle.tolist())
 
 
 Rounds = tuple[tuple[int, int, int | None], ...]

@@ -17,16 +17,14 @@ def turn_medians(latencies: np.ndarray, is_counted: np.ndarray) -> np.ndarray:
 
 
 def ratio_in_turns(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """The median over the cycles of one set of second over first, by the medians of their turns;
-    None where one side lacks a turn, or took no time in one.
+    """The median over the cycles of one set of second over first, by the medians of their turns, 0
+    in a cycle in which a side had none; None without a cycle that both had one in.
 
     One set gives one ratio: what its turns differ by is no measure of how far the ratio is off,
     which only other processes show.
     """
-    if abs(len(first) - len(second)) > 1:  # the last cycle may be cut
+    a, b = (np.array(turns[: min(len(first), len(second))], float) for turns in (first, second))
+    both = (a > 0.0) & (b > 0.0)
+    if not both.any():
         return None
-    count = min(len(first), len(second))
-    a, b = np.array(first[:count], float), np.array(second[:count], float)
-    if not count or a.min() <= 0.0 or b.min() <= 0.0:
-        return None
-    return math.exp(float(np.median(np.log(b) - np.log(a))))
+    return math.exp(float(np.median(np.log(b[both]) - np.log(a[both]))))

@@ -12,7 +12,7 @@ import numpy as np
 
 from app.cases.round import AWAITING, TIMED_IN, Check, MeasureJob
 from app.cases.telemetry import Interference
-from app.cases.turns import LEFT, READY, TURN_SET, TurnSeat, TurnStart
+from app.cases.turns import LEFT, READY, TURN_EVERY, TURN_SET, TurnSeat, TurnStart
 from app.stats.steadiness import part_s
 from app.workers.batcher import batch_serving, warm_up
 from app.workers.colocation import colocated_load
@@ -36,7 +36,7 @@ from app.workers.round_context import RoundContext
 from app.workers.sampling import MeasurementResult, Sampler, sampling_rate
 from app.workers.system_counters import Watch
 from app.workers.timing import CacheEviction, Loop, harness_overhead_ns, loop_of, serving
-from app.workers.turns import TurnRing, measure_in_turns
+from app.workers.turns import TurnRing, measure_in_turns, turn_s
 from exporters.codec import from_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -245,7 +245,7 @@ def _measure(
     """
     job, lanes = context.job, session.lanes
     if job.seat is not None:
-        return _measure_in_turns(context, job.seat, sampler)
+        return _measure_in_turns(context, job.seat, sampler, 1e-9 / capacity_per_ns)
     if not job.scenario.is_open_loop:
         return sampler.measure()
     schedule = timed_schedule(
@@ -260,11 +260,13 @@ def _measure(
     ).measure()
 
 
-def _measure_in_turns(context: RoundContext, seat: TurnSeat, sampler: Sampler) -> MeasurementResult:
+def _measure_in_turns(
+    context: RoundContext, seat: TurnSeat, sampler: Sampler, run_s: float
+) -> MeasurementResult:
     """Wait until the whole set is ready, then take turns; waiting is no part of a phase."""
     context.leave()
     with TurnRing(seat) as ring:
-        context.tell({"event": READY, "pid": os.getpid()})
+        context.tell({"event": READY, "pid": os.getpid(), "turn_s": turn_s(run_s)})
         message = next_message()
         if "turns" not in message:
             return MeasurementResult(0, 0.0, "stopped")
@@ -275,7 +277,8 @@ def _measure_in_turns(context: RoundContext, seat: TurnSeat, sampler: Sampler) -
     context.leave()
     context.phases_ms["measure"] -= waited_s * 1e3
     context.tell({"event": LEFT})
-    context.note(facts={**context.result.facts, TURN_SET: seat.set_name})
+    facts = {**context.result.facts, TURN_SET: seat.set_name}
+    context.note(facts=facts if ring.every == 1 else {**facts, TURN_EVERY: ring.every})
     return measurement
 
 

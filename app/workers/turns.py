@@ -1,9 +1,10 @@
 """Turns: the processes of one comparison are alive together, and one at a time runs for some
 milliseconds, so that all of them see the same states of the machine.
 
-A token goes round in an order that is drawn anew for each cycle. Who has it runs for `TURN_S` or
-four runs, whichever is longer, and hands it on between two runs. The first tenth of a turn counts
-as warm-up: caches and branch predictors are still those of another process.
+A token goes round in an order that is drawn anew for each cycle. Who has it runs for 5 ms or four
+runs, whichever is longer, and hands it on between two runs. The first tenth of a turn counts as
+warm-up: caches and branch predictors are still those of another process. Whose turns are much
+longer than the others' has one only in every so many cycles.
 """
 
 from __future__ import annotations
@@ -20,18 +21,21 @@ from typing import Self
 import numpy as np
 
 from app.cases.round import WARMUP, Progress, latency_ns
-from app.cases.turns import FIRST_SEAT, HOLDER, OVER, STATE, TurnSeat, TurnStart, order_of
+from app.cases.turns import FIRST_SEAT, HOLDER, LONGER, OVER, STATE, TurnSeat, TurnStart, longest_s
 from app.stats.quantiles import Histogram
 from app.workers.lanes import counted_records
 from app.workers.sampling import MeasurementResult, Sampler, running
 
-TURN_S = 0.005
-_MINIMUM_RUNS = 5
-"""The first does not count."""
+_TURN_S, _RUNS = 0.005, 4
 _LEAD = 0.1
 _REPORT_S = 0.2
-_CYCLES, _LONGER = 60, 2.0
-"""So many turns give a set's ratio, unless they take so many times as long as a round."""
+_CYCLES = 60
+"""So many turns give a set's ratio, unless they take too long."""
+
+
+def turn_s(run_s: float) -> float:
+    """How long a turn is, of runs that take so long."""
+    return max(_TURN_S, _RUNS * run_s)
 
 
 class TurnRing:
@@ -47,12 +51,14 @@ class TurnRing:
         with (self._folder / STATE).open("r+b") as file:
             self._state = mmap.mmap(file.fileno(), 0)
         self._outboxes: dict[int, int] = {}
-        self._start = TurnStart((), ())
+        self._start = TurnStart((), (), ())
+        self.every = 1
         self._orders: dict[int, list[int]] = {}
 
     def begin(self, start: TurnStart) -> None:
         """Take part with these; one that is gone neither blocks nor breaks a pipe."""
         self._start = start
+        self.every = start.every[start.seats.index(self._seat.number)]
         for number in start.seats:
             self._outboxes[number] = os.open(self._folder / str(number), os.O_RDWR)
 
@@ -66,7 +72,8 @@ class TurnRing:
         self._state[HOLDER] = self._seat.number
         order = self._order(cycle)
         place = order.index(self._seat.number)
-        if place == 0 and all(self._state[FIRST_SEAT + n] for n in self._start.seats):
+        has_all = len(order) == len(self._start.seats)  # else one would wait for ever
+        if place == 0 and has_all and all(self._state[FIRST_SEAT + n] for n in order):
             self._state[OVER] = 1
         former = order[place - 1] if place else self._order(cycle - 1)[-1] if cycle else None
         if former is not None and former != self._seat.number and not self.is_over:
@@ -110,7 +117,7 @@ class TurnRing:
     def _order(self, cycle: int) -> list[int]:
         if cycle not in self._orders:
             self._orders = {k: v for k, v in self._orders.items() if k >= cycle - 1}
-            self._orders[cycle] = order_of(self._seat.set_name, self._start.seats, cycle)
+            self._orders[cycle] = self._start.order(self._seat.set_name, cycle)
         return self._orders[cycle]
 
 
@@ -128,7 +135,7 @@ def measure_in_turns(
             break
         turn_start_s = time.perf_counter()
         sampler.watch.begin()
-        records = sampler.lanes.block(TURN_S, _MINIMUM_RUNS)
+        records = sampler.lanes.block(_TURN_S, _RUNS)
         sampler.watch.end(records)
         _discount_lead(records)
         sampler.file.write(records.tobytes())
@@ -138,14 +145,14 @@ def measure_in_turns(
         now_s = time.perf_counter()
         own_s += now_s - turn_start_s
         is_long = own_s >= limits.min_s and iterations >= limits.min_samples
-        is_enough = is_long and (cycle + 1 >= _CYCLES or own_s >= _LONGER * limits.min_s)
-        if is_enough or now_s - start_s >= limits.max_s * seats:
+        is_enough = is_long and (cycle + 1 >= _CYCLES or own_s >= LONGER * limits.min_s)
+        if is_enough or now_s - start_s >= longest_s(limits, seats):
             ring.note_enough()
         if own_s - reported_s >= _REPORT_S:
             reported_s = own_s
             sampler.report(Progress("measure", iterations, own_s, *running(histogram)))
         ring.hand_on(cycle)
-        cycle += 1
+        cycle += ring.every
     reason = "min_time"
     if not has_turn or not ring.is_over:
         reason = "stopped"

@@ -17,7 +17,7 @@ import psutil
 
 from app.cases.case import Case
 from app.cases.scenario import NO_CONDITION
-from app.cases.turns import FIRST_SEAT, HOLDER, STATE, TurnSeat, TurnStart, order_of
+from app.cases.turns import FIRST_SEAT, HOLDER, STATE, TurnSeat, TurnStart, every_of
 from app.machine.installed_runtimes import runtime
 from app.plan.reference_cases import baselines
 from app.sweep.scheduling.round_jobs import Schedule
@@ -151,10 +151,11 @@ class TurnSet:
         start = TurnStart(
             tuple(numbers.values()),
             tuple(work.pid for work in present),
+            every_of([work.turn_s for work in present]),
             tuple(number for work, number in numbers.items() if _runs_on(work)),
         )
         self._deadline_s = time.monotonic() + max(work.take_turns(start) for work in present)
-        first = order_of(self._name, start.seats, 0)[0]
+        first = start.order(self._name, 0)[0]
         descriptor = os.open(self._folder / str(first), os.O_RDWR)
         os.write(descriptor, b"t")
         os.close(descriptor)

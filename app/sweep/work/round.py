@@ -26,7 +26,7 @@ from app.cases.round import (
 )
 from app.cases.status import FAILED, Status
 from app.cases.telemetry import GpuState, Surroundings
-from app.cases.turns import LEFT, READY, TurnStart
+from app.cases.turns import LEFT, READY, TurnStart, longest_s
 from app.formatting import text
 from app.formatting.case_labels import FILE_NAMES, ModelNames, case_label
 from app.machine.installed_runtimes import options_of, runtime
@@ -86,8 +86,9 @@ class RoundWork(ProcessWork):
         self._is_paused, self._drop_reason = False, STOPPED
         self._place: ThisMachine | None = None
         self._started_at_utc = ""
-        self.pid, self.has_left = 0, False
-        """Of a round in turns its process once that is ready, and whether it has had its turns."""
+        self.pid, self.turn_s, self.has_left = 0, 0.0, False
+        """Of a round in turns its process and the length of a turn once that is ready, and whether
+        it has had its turns."""
         self.watch_turns: Callable[[], None] = lambda: None
         """Looks after the set: one that waits can't tell whether another will ever hand on."""
 
@@ -150,7 +151,7 @@ class RoundWork(ProcessWork):
         """Begin with the others of its set; how many seconds are left of its own limit, which rests
         until it has had its turns."""
         self._worker.send(json.dumps({"turns": to_json(start)}))
-        return self._left_s + len(start.seats) * self.job.limits.max_s
+        return self._left_s + longest_s(self.job.limits, len(start.seats))
 
     def time_out(self) -> None:
         """End it now, as one that took too long."""
@@ -238,7 +239,7 @@ class RoundWork(ProcessWork):
             if self._is_paused:
                 self.abandon()
         elif event == READY and self.job.seat is not None:
-            self.pid = message.get("pid") or 0
+            self.pid, self.turn_s = message.get("pid") or 0, message.get("turn_s") or 1.0
             self._left_s, self._deadline = max(0.0, self._deadline - time.monotonic()), math.inf
         elif event == LEFT:
             self.has_left, self._deadline = True, time.monotonic() + self._left_s

@@ -15,9 +15,10 @@ def test_a_turn_is_what_counts_between_two_pauses() -> None:
     assert turn_medians(latencies, counted).tolist() == [2.0, 5.0, 8.0]
 
 
-def test_sides_of_other_sets_have_no_ratio() -> None:
+def test_the_ratio_is_of_cycles_in_which_both_had_a_turn() -> None:
     assert ratio_in_turns([1.0, 2.0, 4.0], [2.0, 4.0, 8.0, 9.0]) == pytest.approx(2.0)
-    for first, second in (([1.0], [1.0, 1.0, 1.0]), ([0.0], [1.0]), ([], [])):
+    assert ratio_in_turns([1.0, 9.0, 4.0, 9.0], [3.0, 0.0, 12.0, 0.0]) == pytest.approx(3.0)
+    for first, second in (([0.0, 1.0], [1.0, 0.0]), ([0.0], [1.0]), ([], [])):
         assert ratio_in_turns(first, second) is None
 
 
