@@ -164,6 +164,8 @@ class Limits:
     which ten must agree; with a `warmup_max_s` of 0 there is none. Simulated sessions give exactly
     `simulated_samples`. Outputs are checked in runs of their own before and after, or without
     `has_check_runs` once, as the last measured run left them, where a model has no state.
+
+    In turns one of few runs takes `slow_s`, and a set `slow_s` or `max_s` for each seat.
     """
 
     min_s: float = 1.0
@@ -175,6 +177,14 @@ class Limits:
     warmup_min_iterations: int = 20
     simulated_samples: int = 10_000
     has_check_runs: bool = True
+
+    @property
+    def slow_s(self) -> float:
+        return 4.0 * self.min_s
+
+    def longest_s(self, seats: int) -> float:
+        """After which nobody of a set of so many has another turn."""
+        return seats * max(self.max_s, self.slow_s)
 
 
 @dataclass(frozen=True, slots=True)

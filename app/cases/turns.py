@@ -7,10 +7,6 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from app.cases.round import Limits
 
 READY, LEFT = "ready", "left"
 """Events of a round in turns: it is warm and waits for the others of its set, with its `pid` and
@@ -18,8 +14,6 @@ the length of its turns, `turn_s`; it has had its last turn."""
 TURN_SET, TURN_EVERY = "turn_set", "turn_every"
 """Facts of a round: the set whose processes took turns with it, and, where it had one only in every
 so many cycles, in how many."""
-LONGER = 4.0
-"""A set of few turns, since its runs are long, takes so many times a round's shortest time."""
 MOST_EVERY = 16
 _LONG = 2.0
 STATE = "state"
@@ -55,11 +49,6 @@ class TurnStart:
         order = [seat for seat, n in zip(self.seats, self.every, strict=True) if cycle % n == 0]
         random.Random(f"{set_name}:{cycle}").shuffle(order)
         return order
-
-
-def longest_s(limits: Limits, seats: int) -> float:
-    """After which nobody of a set of so many has another turn."""
-    return seats * max(limits.max_s, LONGER * limits.min_s)
 
 
 def every_of(turns_s: Sequence[float]) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 
 from app.cases.round import WARMUP, Progress, latency_ns
-from app.cases.turns import FIRST_SEAT, HOLDER, LONGER, OVER, STATE, TurnSeat, TurnStart, longest_s
+from app.cases.turns import FIRST_SEAT, HOLDER, OVER, STATE, TurnSeat, TurnStart
 from app.stats.quantiles import Histogram
 from app.workers.lanes import counted_records
 from app.workers.sampling import MeasurementResult, Sampler, running
@@ -145,8 +145,8 @@ def measure_in_turns(
         now_s = time.perf_counter()
         own_s += now_s - turn_start_s
         is_long = own_s >= limits.min_s and iterations >= limits.min_samples
-        is_enough = is_long and (cycle + 1 >= _CYCLES or own_s >= LONGER * limits.min_s)
-        if is_enough or now_s - start_s >= longest_s(limits, seats):
+        is_enough = is_long and (cycle + 1 >= _CYCLES or own_s >= limits.slow_s)
+        if is_enough or now_s - start_s >= limits.longest_s(seats):
             ring.note_enough()
         if own_s - reported_s >= _REPORT_S:
             reported_s = own_s

@@ -26,7 +26,7 @@ from app.cases.round import (
 )
 from app.cases.status import FAILED, Status
 from app.cases.telemetry import GpuState, Surroundings
-from app.cases.turns import LEFT, READY, TurnStart, longest_s
+from app.cases.turns import LEFT, READY, TurnStart
 from app.formatting import text
 from app.formatting.case_labels import FILE_NAMES, ModelNames, case_label
 from app.machine.installed_runtimes import options_of, runtime
@@ -151,7 +151,7 @@ class RoundWork(ProcessWork):
         """Begin with the others of its set; how many seconds are left of its own limit, which rests
         until it has had its turns."""
         self._worker.send(json.dumps({"turns": to_json(start)}))
-        return self._left_s + longest_s(self.job.limits, len(start.seats))
+        return self._left_s + self.job.limits.longest_s(len(start.seats))
 
     def time_out(self) -> None:
         """End it now, as one that took too long."""
