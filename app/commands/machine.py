@@ -99,8 +99,9 @@ def add_worker(parser: argparse.ArgumentParser) -> None:
 
 def run_worker(options: argparse.Namespace) -> int:
     """Serve until the run or the scheduler is gone; returns the exit code."""
-    from app.remote.host import serve_standard_streams
+    from app.remote.host import Server
     from app.remote.link import HostError
+    from exporters.child_setup import taken_streams
 
     if options.stdio == (options.address is not None):
         problem = "has two" if options.stdio else "needs one"
@@ -113,7 +114,7 @@ def run_worker(options: argparse.Namespace) -> int:
         if unread := next((key for key in _SCHEDULER_OPTIONS if getattr(options, key)), ""):
             flag = f"--{unread.replace('_', '-')}"
             raise PlanError(f"{flag}: --stdio has no scheduler", f"Remove {flag}, or --stdio")
-        return serve_standard_streams(cores, options.machine)
+        return Server(*taken_streams(), cores, options.machine).serve()
     arguments = (
         *(("--cores", options.cores) if options.cores else ()),
         *(("--machine", options.machine) if options.machine else ()),

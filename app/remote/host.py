@@ -3,18 +3,17 @@ measured by the batch mode and sends its files back."""
 
 from __future__ import annotations
 
-import hashlib
 import os
+import re
 import shutil
 import time
-from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.cases.errors import disk_remedy
+from app.cases.errors import unwritable
 from app.machine.child import STEERED, Bell, Child, Pipes
 from app.machine.environment import MACHINE, describe_host, graphlap_version, this_machine
 from app.machine.installed_runtimes import availability, runtime
@@ -22,7 +21,6 @@ from app.machine.placement import keep_to, usable_cores
 from app.remote.link import BEAT_S, HostError, Link, data_of
 from exporters import install_layout
 from exporters.cache import Entry, Store, default_limit_bytes, default_root, key_of
-from exporters.child_setup import taken_streams
 from exporters.codec import object_of, to_json
 from exporters.file_access import file_sha256, private_folder, read_file, try_lock
 from exporters.types import GraphlapError
@@ -31,9 +29,7 @@ from runtimes import registry
 LOCK_WAIT_S = 60.0
 """A machine that measures for somebody else is waited for so long."""
 _LOOK_S = 0.25
-_LAUNCHER_PREFIXES = (
-    *("BLIS_", "GOMP_", "KMP_", "MALLOC_", "MKL_", "NUMEXPR_", "OMP_", "OPENBLAS_", "VECLIB_"),
-)
+_LAUNCHERS = re.compile("(BLIS|GOMP|KMP|MALLOC|MKL|NUMEXPR|OMP|OPENBLAS|VECLIB)_")
 """Of what launchers set for engines' threads and memory, which a share goes without."""
 
 
@@ -115,7 +111,7 @@ class Server:
         self._cores, self._machine = set(cores) or usable, machine
         self._root = default_root() / "worker"
         self._store = Store(self._root, default_limit_bytes())
-        self._bell, self._inbox = Bell(), deque[dict[str, Any]]()
+        self._bell, self._inbox = Bell(), list[dict[str, Any]]()
         ends = os.fdopen(target, "wb", 0, closefd=False), os.fdopen(source, "rb", 0, closefd=False)
         self._link = Link("", Pipes(*ends, bell=self._bell))
 
@@ -143,9 +139,8 @@ class Server:
         except GraphlapError as fault:
             self._link.send({"refused": str(fault)})
         except OSError as error:
-            remedy = f"{disk_remedy(str(error))} there, or set GRAPHLAP_CACHE to another folder"
-            cause = f"{self._root} can't be written there ({error.strerror})"
-            self._link.send({"refused": f"{cause}: {remedy}"})
+            advice = " there, or set GRAPHLAP_CACHE to another folder"
+            self._link.send({"refused": str(unwritable(self._root, error, advice, " there"))})
 
     def _measure(self, files: Mapping[str, str], scratch: Path) -> tuple[int, str]:
         """The exit code of the batch mode, and the last that it said."""
@@ -154,9 +149,7 @@ class Server:
         sent = _sizes(share)  # what came with the share is where it came from
         with self._machine_to_itself():
             keep_to(self._cores)
-            own = {
-                n: text for n, text in os.environ.items() if not n.startswith(_LAUNCHER_PREFIXES)
-            }
+            own = {name: text for name, text in os.environ.items() if not _LAUNCHERS.match(name)}
             command = install_layout.command("app", "resume", str(share), "--quiet")
             child = Child(command, environ={**own, STEERED: "1"})
             try:
@@ -169,13 +162,12 @@ class Server:
         entries = {digest: self._store.get(key_of(sha256=digest)) for digest in files.values()}
         self._link.send({"lacks": [digest for digest, entry in entries.items() if entry is None]})
         private_folder(share)
-        part = share.with_name("part")
         for name, digest in files.items():
             place = Path(os.path.normpath(share / name))
             if not place.is_relative_to(share):
                 raise HostError(f"{name!r:.80} is no file's name", "use the same Graphlap on both")
             place.parent.mkdir(parents=True, exist_ok=True)
-            entry = entries[digest] = entries[digest] or self._receive(digest, part)
+            entry = entries[digest] = entries[digest] or self._receive(digest, place)
             try:
                 os.link(entry.files["file"], place)
             except OSError:  # a file system without links
@@ -183,7 +175,7 @@ class Server:
 
     def _receive(self, digest: str, part: Path) -> Entry:
         """Keep what is sent next, which has this content."""
-        with part.open("wb") as file:
+        with part.open("xb") as file:
             while data := data_of(self._take()):
                 file.write(data)
         if file_sha256(part) != digest:
@@ -232,12 +224,12 @@ class Server:
                 raise EOFError
             if wait_s is not None:
                 break
-        return self._inbox.popleft() if self._inbox else {}
+        return self._inbox.pop(0) if self._inbox else {}
 
     @contextmanager
     def _machine_to_itself(self) -> Iterator[None]:
         """Once nobody else measures on this machine; HostError after `LOCK_WAIT_S`."""
-        name = hashlib.sha256((self._machine or this_machine()).encode()).hexdigest()[:16]
+        name = key_of(machine=self._machine or this_machine())[:16]
         until_s, what = time.monotonic() + LOCK_WAIT_S, "another run measures there"
         with (self._root / f"turn-{name}").open("w") as lock:
             with suppress(OSError):  # a file system without locks has no turns
@@ -253,8 +245,3 @@ class Server:
 def _sizes(share: Path) -> dict[Path, int]:
     """Of the journals of a share."""
     return {path: path.stat().st_size for path in sorted((share / "journal").glob("*.jsonl"))}
-
-
-def serve_standard_streams(cores: Collection[int] = (), machine: str = "") -> int:
-    """Serve whoever started this process; its standard output is nobody else's from then on."""
-    return Server(*taken_streams(), cores, machine).serve()

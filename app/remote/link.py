@@ -6,7 +6,6 @@ is lost. What is no JSON object, such as what a login shell prints, is passed ov
 
 from __future__ import annotations
 
-import binascii
 import json
 import time
 from base64 import b64decode, b64encode
@@ -30,16 +29,11 @@ class HostError(GraphlapError):
     """A host, or the way to it, can't be reached or must not be used."""
 
 
-def data_text(data: bytes) -> str:
-    """Bytes as a message has them."""
-    return b64encode(data).decode("ascii")
-
-
 def data_of(values: dict[str, Any]) -> bytes:
     """What a message brings of a file; HostError for what brings nothing of one."""
     try:
         return b64decode(values["data"], validate=True)
-    except (KeyError, TypeError, binascii.Error):
+    except (KeyError, TypeError, ValueError):
         raise HostError("it sends a part of a file that can't be understood", "") from None
 
 
@@ -56,12 +50,12 @@ class HostProcess(Protocol):
 
 class Link:
     """One end of it; `host` is what a run calls the other. `lost` says why it is over, empty while
-    it is not; with `is_ours` nothing is wrong with the host: what it needs is not to be had
-    here."""
+    it is not."""
 
     def __init__(self, host: str, process: HostProcess) -> None:
-        self.host, self.lost, self.is_ours = host, "", False
-        self._process, self._missing = process, ""
+        self.host, self.lost = host, ""
+        self._process = process
+        self._unreadable: OSError | None = None
         self._outbox: Queue[tuple[dict[str, Any], Path | None]] = Queue()
         self._heard_s = time.monotonic()
         Thread(target=self._speak, daemon=True).start()
@@ -78,15 +72,15 @@ class Link:
 
     def take(self) -> list[dict[str, Any]]:
         """What has arrived since the last call; notices an end, and a silence that is too long.
-        HostError where the host has another Graphlap than this machine."""
+        HostError where the host has another Graphlap than this machine, OSError where a file that
+        was to be sent can't be read any more."""
         if self.lost:
             return []
         is_over = self._process.ended()
         if lines := self._process.lines():
             self._heard_s = time.monotonic()
-        elif self._missing:
-            self.is_ours = True
-            self.lose(self._missing)
+        elif self._unreadable:
+            raise self._unreadable
         elif is_over:
             self.lose(f"its process ended with {self._process.how_it_ended()}")
         elif time.monotonic() - self._heard_s > SILENCE_S:
@@ -127,10 +121,10 @@ class Link:
         try:
             file = path.open("rb")
         except OSError as error:
-            self._missing = f"{path} can't be read any more ({error.strerror})"
+            self._unreadable = error
             return
         with file:
             data = b"?"
             while data and not self.lost:
                 data = file.read(BLOCK_BYTES)
-                self._process.send(json.dumps({**values, "data": data_text(data)}))
+                self._process.send(json.dumps({**values, "data": b64encode(data).decode()}))

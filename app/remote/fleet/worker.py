@@ -24,7 +24,7 @@ from distributed.security import Security
 
 from app.machine.child import Bell, Child
 from app.remote.link import HostError
-from exporters import install_layout
+from exporters.install_layout import starter_command
 
 PORT = 8786
 """Dask's own."""
@@ -48,8 +48,8 @@ WORKER = {
 LOOK_S = 1.0
 _MOST_WAITING = 32
 """Messages that wait to be taken: beyond, who sends waits."""
-_host_arguments: tuple[str, ...] = ()
-"""Of the processes that measure."""
+_ARGUMENTS = "graphlap.host-arguments"
+"""Of Dask's settings those of the processes that measure."""
 
 
 def checked_address(text: str, insecure: bool = False) -> str:
@@ -143,7 +143,7 @@ def talk(link: str, dask_worker: Any = None) -> None:
         task = worker.state.tasks.get(link)
         return task is None or task.state == "executing"
 
-    command = install_layout.starter_command("app", "worker", "--stdio", *_host_arguments)
+    command = starter_command("app", "worker", "--stdio", *dask.config.get(_ARGUMENTS, ()))
     with closing(Bell()) as bell, closing(Child(command, bell)) as child:
         Thread(target=_pass_on, args=(heard, child), daemon=True).start()
         while not child.ended() and is_wanted():
@@ -172,11 +172,10 @@ def main(options: argparse.Namespace, host_arguments: tuple[str, ...]) -> int:
 
     HostError where the address is refused, no scheduler is there, or a certificate is wrong.
     """
-    global _host_arguments  # noqa: PLW0603
-    _host_arguments = host_arguments
     address = checked_address(options.address, options.insecure_cluster)
     tls = "distributed.comm.tls"
     given = {
+        _ARGUMENTS: host_arguments,
         f"{tls}.ca-file": options.tls_ca_file,
         f"{tls}.worker.cert": options.tls_cert,
         f"{tls}.worker.key": options.tls_key,

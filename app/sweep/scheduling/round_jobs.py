@@ -419,6 +419,11 @@ def early_refusal(schedule: Schedule, case: Case, check: bool = False) -> tuple[
     state = check_availability(case.runtime, schedule.environments)
     if isinstance(state, Unavailable):
         return "unavailable", f"{state.reason}: {state.remedy}"
+    return precision_refusal(case)
+
+
+def precision_refusal(case: Case) -> tuple[Status, str] | None:
+    """Whether its runtime has nothing for the precision of a case, on any machine."""
     try:
         runtime(parse_spec(case.runtime).name).refuse_precision(case.precision)
     except RuntimeFault as fault:

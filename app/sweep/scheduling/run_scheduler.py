@@ -89,7 +89,7 @@ def _round_scheduler(
     elif plan.sequence is not None:
         policy = SequentialRounds(plan, plan.sequence, recorded_run, rows)
     if cluster is not None:
-        return SharedSweep(schedule, statuses, policy, recorded_run, cluster)
+        return SharedSweep(schedule, statuses, policy, recorded=recorded_run, cluster=cluster)
     return FixedSweep(schedule, statuses, policy)
 
 

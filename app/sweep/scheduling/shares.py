@@ -8,9 +8,9 @@ matters is a HostError that names both sides; a clock that is off stands in the 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -34,11 +34,10 @@ from app.run_folder.journal import (
 )
 from app.run_folder.manifest import MANIFEST, manifest_text
 from app.run_folder.run import SAMPLES, Run
-from app.sweep.scheduling.round_budget import RoundPolicy
 from app.sweep.scheduling.round_jobs import (
-    Schedule,
     as_status,
     neighbour_case,
+    precision_refusal,
 )
 from app.sweep.scheduling.round_scheduler import GridScheduler
 from app.sweep.work.base import Work
@@ -47,7 +46,6 @@ from app.sweep.work.share import BUNDLE, EARLIER, Bundle, HostNews, ShareWork, p
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.model_names import is_factory_file, is_hugging_face, original_of
-from runtimes.errors import RuntimeFault
 from runtimes.registry import parse_spec
 
 
@@ -120,41 +118,28 @@ def refused_everywhere(
 ) -> tuple[Status, str] | None:
     """The status and the reason, in one sentence; None for a case that some host can measure."""
     name = parse_spec(case.runtime).name
-    engine = runtime(name)
-    try:
-        engine.refuse_precision(case.precision)
-    except RuntimeFault as fault:
-        return as_status(fault.status), str(fault)
-    if engine.builds_module and (reason := _code_obstacle(case, send_code)):
-        return "unsupported", f"{name} {reason}"
+    for model in (case.model, case.condition.model) if runtime(name).builds_module else ():
+        if is_hugging_face(model):
+            reason = f"{name} builds {model} from a folder of this machine"
+            return "unsupported", f"{reason}: remove it from --runtimes"
+        if is_factory_file(model) and not send_code:
+            reason = f"{name} would run {model} on other machines"
+            return "unsupported", f"{reason}: add --send-code, or remove it from --runtimes"
     own_hosts = [host for host in hosts if case.host in ("", host.name)]
     if not own_hosts:
         return "cancelled", f"{case.host} is not in the cluster: {_RESUME}"
     states = {host.name: host.runtime(case.runtime) for host in own_hosts}
     if not all(state.reason for state in states.values()):
-        return None
+        return precision_refusal(case)
     reason_text = "; ".join(f"{host}: {state.reason}" for host, state in states.items())
     remedy = states[own_hosts[0].name].remedy
     return "unavailable", f"no host has {case.runtime} ({reason_text}): {remedy}"
 
 
-def _code_obstacle(case: Case, send_code: bool) -> str:
-    """Why a module can't be built on another machine; empty if it can."""
-    for model in (case.model, case.condition.model):
-        if is_hugging_face(model):
-            return f"builds {model} from a folder of this machine: remove it from --runtimes"
-        if is_factory_file(model) and not send_code:
-            return (
-                f"would run {model} on other machines: add --send-code, or remove it from "
-                "--runtimes"
-            )
-    return ""
-
-
 def comparison_groups(cases: Sequence[Case], baseline: str) -> list[list[Case]]:
     """The cases that are compared with each other: a model with its no-op twin and its baseline's,
     and all of a host where each has its own."""
-    group_of = {case.case_id: _group_of(case) for case in cases}
+    group_of = {c.case_id: (c.host, "" if c.host else original_of(c.model)) for c in cases}
     pairs = baselines(baseline, cases) if baseline else {}
     joined = {group_of[case_id]: group_of[other.case_id] for case_id, other in pairs.items()}
     groups: defaultdict[tuple[str, str], list[Case]] = defaultdict(list)
@@ -164,38 +149,29 @@ def comparison_groups(cases: Sequence[Case], baseline: str) -> list[list[Case]]:
     return list(groups.values())
 
 
-def _group_of(case: Case) -> tuple[str, str]:
-    return case.host, "" if case.host else original_of(case.model)
-
-
+@dataclass(kw_only=True)
 class SharedSweep(GridScheduler):
     """`recorded` has the rounds that are there; `left_out` tells which hosts get nothing more, and
     why."""
 
-    def __init__(
-        self,
-        schedule: Schedule,
-        statuses: Mapping[str, Mapping[int, Status]],
-        round_policy: RoundPolicy,
-        recorded: Run,
-        cluster: Cluster,
-    ) -> None:
-        super().__init__(schedule, statuses, round_policy)
-        self.recorded, self.cluster = recorded, cluster
-        self.left_out: list[str] = []
-        self._hosts = list(cluster.hosts)
-        self._running: list[ShareWork] = []
-        self._ready: deque[Work] = deque()
-        self._told: defaultdict[str, list[Diagnostic]] = defaultdict(list)
-        names = [path.name for path in share_folders(recorded.path)]
+    recorded: Run
+    cluster: Cluster
+    left_out: list[str] = field(default_factory=list)
+    _running: list[ShareWork] = field(default_factory=list)
+    _ready: deque[Work] = field(default_factory=deque)
+    _told: dict[str, list[Diagnostic]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._hosts = list(self.cluster.hosts)
+        names = [path.name for path in share_folders(self.recorded.path)]
         self._next_number = 1 + max((int(name) for name in names if name.isdigit()), default=0)
         for case in self._open.values():
-            refusal = refused_everywhere(case, self._hosts, cluster.send_code)
-            if refusal is not None:
+            if refusal := refused_everywhere(case, self._hosts, self.cluster.send_code):
                 self._settle(case, *refusal)
         open_cases = [case for case in self._open.values() if self.rounds_left(case)]
         self._exports.queue(open_cases)
-        baseline = recorded.manifest.requested_plan.baseline
+        baseline = self.recorded.manifest.requested_plan.baseline
         self._waiting = comparison_groups(open_cases, baseline or "")
 
     def next(self, finished_work: Sequence[Work]) -> Work | None:

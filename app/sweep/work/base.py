@@ -96,9 +96,9 @@ class Work(ABC):
     def on_progress(self, folder: RunFolder, live: Live) -> None:  # noqa: B027 - not all work tells
         """It has told something since."""
 
-    @abstractmethod
     def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         """It is over and its result counts."""
+        return ()
 
     def on_abort(self, folder: RunFolder) -> None:  # noqa: B027 - not all work leaves a trace
         """It is over and nothing of it counts: remove its traces; DiskError ends the sweep."""

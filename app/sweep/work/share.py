@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -50,7 +49,7 @@ from app.run_folder.run import SAMPLES
 from app.runs.reader import damage
 from app.sweep.work.base import CPU, Needs, News, SettledWork, Work
 from app.sweep.work.local_executor import ThisMachine
-from exporters.codec import CodecError, from_json, to_json
+from exporters.codec import from_json, to_json
 from exporters.diagnostics import catalogue
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import file_sha256, private_folder, read_file
@@ -96,7 +95,7 @@ def read_bundle(folder: Path) -> Bundle | None:
         return None
     try:
         bundle = from_json(Bundle, read_json(path))
-    except (OSError, ValueError, CodecError) as error:
+    except (OSError, ValueError) as error:
         raise GraphlapError(f"{path} can't be read ({error})", "start the run again") from None
     return _moved(bundle, lambda text: str(folder / text))
 
@@ -116,42 +115,35 @@ def packed(bundle: Bundle, send_code: bool) -> tuple[bytes, dict[str, Path]]:
 
 
 def _moved(bundle: Bundle, place: Callable[[str], str], send_code: bool = True) -> Bundle:
-    """With each file where `place` says."""
+    """With each file where `place` says, without modules of which only graphs go to others."""
+
+    def moved_factory(factory: Factory) -> Factory | None:
+        target, weights = factory.target, factory.weights
+        if is_hugging_face(target) or (is_factory_file(target) and not send_code):
+            return None
+        if is_factory_file(target):
+            path, colon, function = target.rpartition(":")
+            target = f"{place(path)}{colon}{function}"
+        return replace(factory, target=target, weights=place(weights) if weights else weights)
+
+    def moved_model(model: ExportedModel) -> ExportedModel:
+        fixed = model.fixed.items()
+        return replace(
+            model,
+            path=place(model.path),
+            beside=tuple(map(place, model.beside)),
+            references={key: place(path) for key, path in model.references.items()},
+            rotation={key: tuple(map(place, paths)) for key, paths in model.rotation.items()},
+            custom_ops=tuple(map(place, model.custom_ops)),
+            fixed={key: replace(graph, path=place(graph.path)) for key, graph in fixed},
+            factory=model.factory and moved_factory(model.factory),
+        )
+
     exported = tuple(
-        (key, replace(reply, model=reply.model and _moved_model(reply.model, place, send_code)))
+        (key, replace(reply, model=reply.model and moved_model(reply.model)))
         for key, reply in bundle.exported
     )
     return replace(bundle, exported=exported)
-
-
-def _moved_model(
-    model: ExportedModel, place: Callable[[str], str], send_code: bool
-) -> ExportedModel:
-    return replace(
-        model,
-        path=place(model.path),
-        beside=tuple(map(place, model.beside)),
-        references={key: place(path) for key, path in model.references.items()},
-        rotation={key: tuple(map(place, paths)) for key, paths in model.rotation.items()},
-        custom_ops=tuple(map(place, model.custom_ops)),
-        fixed={key: replace(graph, path=place(graph.path)) for key, graph in model.fixed.items()},
-        factory=_moved_factory(model.factory, place, send_code),
-    )
-
-
-def _moved_factory(
-    factory: Factory | None, place: Callable[[str], str], send_code: bool
-) -> Factory | None:
-    """None for a module of which only the graph goes to other machines."""
-    if factory is None or is_hugging_face(factory.target):
-        return None
-    target, weights = factory.target, factory.weights
-    if is_factory_file(target):
-        if not send_code:
-            return None
-        path, colon, function = target.rpartition(":")
-        target = f"{place(path)}{colon}{function}"
-    return replace(factory, target=target, weights=place(weights) if weights else weights)
 
 
 class HostNews(SettledWork):
@@ -230,11 +222,8 @@ class ShareWork(Work):
             self._sources = {digest: self._files[name] for name, digest in files.items()}
             self._link = self._carrier.open(self.host.name, place.bell)
             self._link.send({"share": files})
-        except OSError as error:
-            self.is_ours = True
-            self._lose(f"{error.filename} can't be read any more ({error.strerror})")
-        except HostError as error:
-            self._lose(str(error))
+        except (OSError, HostError) as error:
+            self._lose(error)
 
     def advance(self) -> News:
         link = self._link
@@ -242,11 +231,10 @@ class ShareWork(Work):
         try:
             for values in link.take():
                 self._take(values)
-        except (HostError, CodecError) as error:
-            self._lose(str(error))
-        if link.lost and not self.over:
-            self.is_ours = link.is_ours
-            self._lose(link.lost)
+            if link.lost and not self.over:
+                raise HostError(link.lost)
+        except (OSError, ValueError, HostError) as error:
+            self._lose(error)
         if self.over:
             for path in self._unrecorded:  # of rounds in flight, of which no line tells
                 path.unlink(missing_ok=True)
@@ -267,9 +255,6 @@ class ShareWork(Work):
         live.show(self.cases[0].case_id, None, "measure")
         return ()
 
-    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
-        return ()
-
     @property
     def failed(self) -> bool:
         return bool(self.lost)
@@ -280,8 +265,11 @@ class ShareWork(Work):
         cases = counted(len(self.cases), "case")
         return f"{self.host.name} has measured share {self.number}, {cases}"
 
-    def _lose(self, why: str) -> None:
-        self.lost, self.over = why, True
+    def _lose(self, error: Exception) -> None:
+        """An error of the system's is of a file here."""
+        self.lost, self.over, self.is_ours = str(error), True, isinstance(error, OSError)
+        if isinstance(error, OSError):
+            self.lost = f"{error.filename} can't be read any more ({error.strerror})"
         self.close()
 
     def _take(self, values: dict[str, Any]) -> None:
@@ -326,10 +314,9 @@ class ShareWork(Work):
             raise HostError("it sends more than a share may have")
         try:
             path.parent.mkdir(exist_ok=True)
-            with path.open("ab") as file:
+            with path.open("ab", 0) as file:
                 file.write(data)
-                if path.parent.name == JOURNAL:
-                    file.flush()
+                if path == self._journal:
                     os.fsync(file.fileno())
         except OSError as error:
             raise unwritable(path, error, ", then resume it", " any more") from error
@@ -391,4 +378,4 @@ class ShareWork(Work):
 def folder_name(host: str) -> str:
     """What the folder of a host is called: as it is where that is plain; workers have any name."""
     safe = re.sub(r"[^\w.-]", "_", host)[:100].lstrip(".")
-    return safe if safe == host else f"{safe}-{sha256(host.encode()).hexdigest()[:8]}"
+    return safe if safe == host else f"{safe}-{text_digest(host.encode())[:8]}"

@@ -180,8 +180,9 @@ AN_HOUR_AHEAD = f"""
 sys.path.insert(0, {str(ROOT)!r})
 real = time.time_ns
 time.time_ns = lambda: real() + 3600 * 10**9
-from app.remote.host import serve_standard_streams
-serve_standard_streams()
+from app.remote.host import Server
+from exporters.child_setup import taken_streams
+Server(*taken_streams(), (), "").serve()
 """
 
 

@@ -31,14 +31,16 @@ def between(path: Path, name: str, body: str) -> Sequence[str]:
     in their place."""
     program = f"""
 sys.path.insert(0, {str(ROOT)!r})
-from app.remote.link import data_of, data_text
+from base64 import b64encode
+from app.remote.link import data_of
 from app.run_folder.files import LINE
 {body}
 host = subprocess.Popen(sys.argv[1:], stdin=0, stdout=subprocess.PIPE)
 for line in host.stdout:
     values = json.loads(line)
     for values, data in change(values, data_of(values) if "data" in values else b""):
-        print(json.dumps({{**values, "data": data_text(data)}} if data else values), flush=True)
+        sent = {{"data": b64encode(data).decode()}} if data else {{}}
+        print(json.dumps({{**values, **sent}}), flush=True)
 """
     return scripted(path, program, *command_of(name))
 

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from app.machine.environment import graphlap_version
 from app.remote import host as host_module
 from app.remote.host import Server
-from app.remote.link import data_text
+from exporters.cache import key_of
 
 MACHINE = "of this test"
 
@@ -33,7 +34,7 @@ class Talk:
 
     def bring(self, content: bytes) -> None:
         for data in (content, b""):
-            self.say({"data": data_text(data)})
+            self.say({"data": b64encode(data).decode()})
 
     def hear(self, key: str) -> Any:
         """What the next message that has the key says of it."""
@@ -118,7 +119,7 @@ def test_a_machine_that_measures_for_somebody_else_is_waited_for_so_long(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host_module, "LOCK_WAIT_S", 1.0)
-    name = hashlib.sha256(MACHINE.encode()).hexdigest()[:16]
+    name = key_of(machine=MACHINE)[:16]
     root.mkdir(parents=True)
     with (root / f"turn-{name}").open("w") as lock, served() as talk:
         fcntl.flock(lock, fcntl.LOCK_EX)
