@@ -70,6 +70,7 @@ class RunningFigures:
         self._run = run
         self._start_s = time.monotonic()
         self._spent_s = 0.0
+        self._orders: dict[str, tuple[tuple[str, str], str]] = {}
 
     def take(self, events: Sequence[Event]) -> Iterator[tuple[Case, RunningFigure]]:
         """Follow what happened; yields each case whose figure is in another state than before."""
@@ -91,6 +92,32 @@ class RunningFigures:
             self.figures[work.case.case_id] = figure
             if previous is None or previous.state != figure.state:
                 yield work.case, figure
+
+    def orders(self, events: Sequence[Event]) -> list[str]:
+        """A sentence for each comparison of engines of which more is known since the last round:
+        which is first, and by how much with an interval."""
+        from app.comparison.ranking import fastest
+        from app.console.run_summary import verdict_text
+
+        is_due = any(isinstance(e, Completed) and isinstance(e.work, RoundWork) for e in events)
+        if not is_due or not self._has_time():
+            return []
+        start_s, band = time.monotonic(), self._run.folder.manifest.requested_plan.band
+        before = {label: key for label, (key, _) in self._orders.items()}
+        self._orders = {
+            contest.label: ((contest.first, contest.word), verdict_text(contest, band))
+            for contest in fastest(self._run.measured(), band)
+            if contest.rounds >= MINIMUM_ROUNDS and not contest.simulated
+        }
+        self._spent_s += time.monotonic() - start_s
+        return [
+            f"{label}: {sentence}"
+            for label, (key, sentence) in self._orders.items()
+            if key != before.get(label)
+        ]
+
+    def latest_orders(self) -> list[str]:
+        return [f"{label}: {sentence}" for label, (_, sentence) in self._orders.items()]
 
     def _provisional_figure(self, work: RoundWork) -> RunningFigure | None:
         """That of a round in flight, from its measured runs alone. None of an open loop, whose
@@ -184,6 +211,9 @@ class PlainLog:
             is_short = len(self._run.cases) <= MAXIMUM_FIGURES
             if is_first or (is_short and figure.interval_us is not None):
                 self._write_figure(case, figure)
+        for order in self._figures.orders(events):
+            for part in filled(f"so far {order}", self._width, "", "  "):
+                self._write_line(part)
 
     def close(self) -> None:
         self._stream.flush()
@@ -247,7 +277,7 @@ class LiveDisplay:
             if isinstance(event, Completed) and event.work.failed:
                 line = printable(event.work.text(self._models))
                 self._live.console.print(line, markup=False, emoji=False, highlight=False)
-        changed_figures = list(self._figures.take(events))
+        changed_figures = [*self._figures.take(events), *self._figures.orders(events)]
         if events or time.monotonic() - self._last_draw_s >= 1.0:
             self._draw(at_once=bool(changed_figures))
 
@@ -292,6 +322,7 @@ class LiveDisplay:
         for case_id, figure in list(self._figures.figures.items())[-MAXIMUM_FIGURES:]:
             label = case_label(self._run.cases[case_id], self._models)
             yield printable(f"{label}: {figure.text()}")
+        yield from map(printable, self._figures.latest_orders()[-MAXIMUM_FIGURES:])
 
     def _lacking(self, live: Live) -> str:
         """What the case in flight lacks for a sure p99, over all its rounds."""

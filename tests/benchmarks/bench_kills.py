@@ -50,21 +50,22 @@ def killed(folder: Path, number: int, draw: random.Random) -> tuple[str, list[ps
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    itself = psutil.Process(run.pid)
     wanted = draw.choice(("run", "template", "fork", "fresh"))
     deadline_s = time.monotonic() + 60.0
     time.sleep(draw.uniform(1.0, 12.0))
     while not (victims := victims_of(run.pid, wanted)) and time.monotonic() < deadline_s:
         time.sleep(0.001)
-    family = psutil.Process(run.pid).children(recursive=True)
+    family = itself.children(recursive=True)
     if victims:
         draw.choice(victims).send_signal(signal.SIGKILL)
     if wanted != "run":
         time.sleep(1.0)
-        family += psutil.Process(run.pid).children(recursive=True)
+        family += itself.children(recursive=True)
         for _ in range(2):
             run.send_signal(signal.SIGINT)
             time.sleep(0.1)
-    _, alive = psutil.wait_procs({*family, psutil.Process(run.pid)}, LEFT_AFTER_S)
+    _, alive = psutil.wait_procs({*family, itself}, LEFT_AFTER_S)
     run.poll()
     return wanted if victims else "none", [
         p for p in alive if p.pid != run.pid or run.poll() is None

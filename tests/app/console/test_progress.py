@@ -36,7 +36,11 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def sweep(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, log: io.StringIO, **plan_values: object
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    log: io.StringIO,
+    rounds: int = 2,
+    **plan_values: object,
 ) -> str:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
     monkeypatch.setenv("TERM", "xterm")
@@ -44,7 +48,7 @@ def sweep(
     graph = str(write_add_graph(folder / "add.onnx"))
     options = {"fake.fail": ["none", "crash"]}
     grid = {"models": [graph], "runtimes": ["fake"], "options": options, **plan_values}
-    plan = parse_plan({"rounds": 2, "sweeps": [grid]}, "test")
+    plan = parse_plan({"rounds": rounds, "sweeps": [grid]}, "test")
     with create_run(plan, folder / "run") as run:
         assert measure(run, out=io.StringIO(), log=log) == 1
     return log.getvalue()
@@ -86,6 +90,17 @@ def test_a_terminal_shows_the_case_in_flight_and_keeps_what_failed(
     last = terminal_text.rpartition("measuring add.onnx")[2]
     assert "fail=crash round 1: crashed" in terminal_text
     assert last.count("\x1b[2K") > 1, "the picture is wiped at the end, and the table follows"
+
+
+@pytest.mark.parametrize("log", [io.StringIO(), Terminal()])
+def test_who_is_first_is_shown_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: io.StringIO
+) -> None:
+    options = {"fake.latency_us": [100.0, 300.0], "fake.fail": ["none", "crash"]}
+    words = " ".join(sweep(tmp_path, monkeypatch, log, rounds=4, options=options).split())
+    before, _, after = words.partition("times as fast as")
+    assert before.count("round 4") == 0
+    assert re.match(r" .*\(\d\.\d+ to \d\.\d+\)", after)
 
 
 def test_a_failed_export_is_shown_once_and_not_again_for_each_of_its_cases(
