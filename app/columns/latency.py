@@ -75,7 +75,7 @@ def level_columns(case: Case, rounds: Sequence[Samples], sets: int, confidence: 
     if found is None:
         return {}
     values: Row = {
-        "level_seen": "undisturbed" if found.is_usual else "fastest seen",
+        "level_seen": UNDISTURBED if found.is_usual else "fastest seen",
         "undisturbed_p50_us": found.p50 / 1e3,
         "undisturbed_fraction": found.share,
         "disturbed_factor": found.factor,
@@ -99,6 +99,7 @@ def round_figure_columns(summary: Summary) -> Row:
     return values
 
 
+UNDISTURBED = "undisturbed"
 TIMING = ("wall", "device")
 """Clocks that a state of the machine reaches."""
 WITH_THROUGHPUT = ("closed_loop", "multistream", "ahead", "offline")

@@ -117,6 +117,7 @@ def all_columns(
             for place, name in enumerate(percentiles)
         ),
         _figure("p50 95 % interval", "latency_p50_ci_low_us", _interval, spare=1),
+        *_level_columns(rows),
         *_throughput_columns(rows),
         *_deadline_columns(rows),
         TableColumn("status", status, lambda figure: Cell(f"published ({figure.conditions})")),
@@ -206,6 +207,23 @@ def _published_p99(figure: Published) -> Cell:
 def _interval(row: Row) -> str:
     low, high = (number_of(row[f"latency_p50_ci_{end}_us"]) for end in ("low", "high"))
     return text.interval(low, high)
+
+
+def _level_columns(rows: Sequence[Row]) -> list[TableColumn]:
+    """The fastest level, its share of the time and the rest, where the machine had two speeds."""
+    if not any(row.get("level_seen") for row in rows):
+        return []
+    p50, share, factor = "undisturbed_p50_us", "undisturbed_fraction", "disturbed_factor"
+
+    def factor_text(row: Row) -> str:
+        value = number_of(row[factor])
+        return "" if value is None else f"x{text.significant(value)}"
+
+    return [
+        _figure("undisturbed", p50, lambda row: text.latency(number_of(row[p50])), spare=1),
+        _figure("of time", share, lambda row: text.share(number_of(row[share])), spare=3),
+        _figure("else", factor, factor_text, spare=3),
+    ]
 
 
 def _throughput_columns(rows: Sequence[Row]) -> list[TableColumn]:

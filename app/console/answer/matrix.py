@@ -15,7 +15,7 @@ from app.cases.status import TONES
 from app.comparison.measured_case import Key, MeasuredCase, names, runtime_label
 from app.comparison.published_figures import Published, published_for
 from app.comparison.ranking import Fastest
-from app.console.answer.summary import RunResult
+from app.console.answer.summary import ENDS, RunResult, quoted_p50
 from app.formatting import text
 from app.formatting.case_labels import differences, model_names
 from app.present.document import (
@@ -289,7 +289,7 @@ def _table(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> Table
 def _single_runtime_cells(measurement: MeasuredCase | None) -> tuple[Cell, Cell]:
     """The interval of the median, and the p99."""
     row = measurement.row if measurement is not None else {}
-    low, high = (number_of(row.get(f"latency_p50_ci_{end}_us")) for end in ("low", "high"))
+    low, high = (number_of(row.get(quoted_p50(row) + end)) for end in ENDS)
     p99 = number_of(row.get("latency_p99_us"))
     return latency_interval_cell(low, high), latency_cell(p99)
 
@@ -372,7 +372,7 @@ def _value(row: Row) -> Value:
 
 def _figure(row: Row) -> Cell:
     if row[_P50] is not None:
-        return latency_cell(number_of(row[_P50]))
+        return latency_cell(number_of(row[f"{quoted_p50(row)}_us"]))
     return rate_cell(number_of(row["throughput_per_s"]))
 
 

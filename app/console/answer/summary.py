@@ -16,7 +16,7 @@ from app.cases.column import Row, number_of
 from app.cases.columns import MAIN, column
 from app.cases.round import is_imported
 from app.cases.status import INCOMPLETE
-from app.columns.latency import TIMING
+from app.columns.latency import TIMING, UNDISTURBED
 from app.columns.status import row_so_far
 from app.comparison.aggregate_throughput import AggregateThroughput, throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase, runtime_label
@@ -146,6 +146,8 @@ def warning_counts(rows: Iterable[Row]) -> list[tuple[str, str, int]]:
     return sorted(counts, key=lambda entry: -entry[2])
 
 
+ENDS = ("_ci_low_us", "_ci_high_us")
+"""What the names of an interval's columns end with."""
 _FACTOR = 2.0
 """An interval that reaches further than this factor is given as one, and not in percent."""
 
@@ -257,7 +259,9 @@ def _precision_parts(rows: Sequence[Row], names: Iterable[str]) -> list[str]:
 
 def _precision_of(rows: Sequence[Row], name: str) -> str:
     timed_rows = [row for row in rows if row.get(f"latency_{name}_us") is not None]
-    factors = sorted(factor for row in timed_rows if (factor := _factor(row, name)) is not None)
+    starts = [quoted_p50(row) if name == _PERCENTILE else f"latency_{name}" for row in timed_rows]
+    pairs = zip(timed_rows, starts, strict=True)
+    factors = sorted(factor for pair in pairs if (factor := _factor(*pair)) is not None)
     if not factors:
         too_few = f"no {name}: too few runs" * bool(rows)
         return f"{name} without interval" if timed_rows else too_few
@@ -269,11 +273,10 @@ def _precision_of(rows: Sequence[Row], name: str) -> str:
     return f"{sentence}, unknown in {missing:,} of {len(rows):,}" if missing else sentence
 
 
-def _factor(row: Row, name: str) -> float | None:
-    """By which factor the interval reaches beyond the figure, at the farther end."""
-    value = number_of(row.get(f"latency_{name}_us"))
-    low = number_of(row.get(f"latency_{name}_ci_low_us"))
-    high = number_of(row.get(f"latency_{name}_ci_high_us"))
+def _factor(row: Row, start: str) -> float | None:
+    """By which factor the interval of what such columns have reaches beyond it, at the farther
+    end."""
+    value, low, high = (number_of(row.get(start + end)) for end in ("_us", *ENDS))
     if not value or not low or not high:
         return None
     return max(value / low, high / value)
@@ -289,6 +292,42 @@ _MAXIMUM_SENTENCES = 3
 """So many comparisons are each a sentence."""
 _PERCENTILE = "p50"
 _MAXIMUM_ROUNDS = 100
+
+
+def quoted_p50(row: Row) -> str:
+    """The columns of the median that the answer has of a case, by what their names begin with: of a
+    machine of two speeds the undisturbed one, since the median of processes may lie between them,
+    where no run was."""
+    return "undisturbed_p50" if row.get("level_seen") == UNDISTURBED else "latency_p50"
+
+
+def _speeds_sentence(measurements: Sequence[MeasuredCase]) -> Iterator[str]:
+    """`two speeds in 2 of 5: undisturbed 20 to 36 % of time, else x1.25 to 1.7`; of a run of one
+    case with its p50."""
+    rows = [item.row for item in measurements if item.row.get("level_seen")]
+    rows = [row for row in rows if row["level_seen"] == UNDISTURBED] or rows
+    if not rows:
+        return
+    shares, factors = (
+        [number_of(row[name]) or 0.0 for row in rows]
+        for name in ("undisturbed_fraction", "disturbed_factor")
+    )
+    count = f" in {len(rows):,} of {len(measurements):,}" * (len(measurements) > 1)
+    figure = ""
+    if not count:
+        figure = f" {text.latency(number_of(rows[0]['undisturbed_p50_us']))}"
+        reach = _factor(rows[0], "undisturbed_p50")
+        figure += f" {_precision_text(reach)}," if reach is not None else ","
+    share_text, factor_text = (
+        " to ".join(dict.fromkeys(write(end) for end in (min(values), max(values))))
+        for values, write in ((shares, _percent), (factors, text.significant))
+    )
+    level = "fastest level seen" if rows[0]["level_seen"] != UNDISTURBED else UNDISTURBED
+    yield f"two speeds{count}: {level}{figure} {share_text} % of time, else x{factor_text}"
+
+
+def _percent(share: float) -> str:
+    return text.significant(100 * share, 2)
 
 
 def leader_sentences(result: RunResult, labels: Mapping[str, str]) -> Iterator[str]:
@@ -316,6 +355,7 @@ def leader_sentences(result: RunResult, labels: Mapping[str, str]) -> Iterator[s
         elif contests:
             yield f"{kind}: {_counts(contests)}"
     yield from _verdict_obstacle(result.contests)
+    yield from _speeds_sentence(result.model_measurements)
 
 
 def rounds_to_decide(contests: Sequence[Fastest]) -> tuple[dict[int, int], int] | None:

@@ -323,3 +323,25 @@ def test_a_comparison_is_the_answer_and_its_cases_are_printed_once(tmp_path: Pat
     blocks = list(run_document(run_result(run, rows, Comparer().outcome_of(run, rows)), 80))
     (table,) = [block for block in blocks if isinstance(block, Table)]
     assert [text_of(row[-1]) for row in table.rows] == ["slower", "slower"]
+
+
+def test_no_p50_is_quoted_that_lies_between_two_speeds(tmp_path: Path) -> None:
+    """Half of the processes spend most of their time at one speed, the others at the other."""
+    slow, steady = Case("mlp", "ort-cpu"), Case("cnn_tiny", "ort-cpu")
+
+    def fill(folder: RunFolder) -> None:
+        for number in range(8):
+            speeds_us = [20.0, 30.0] if number % 2 else [30.0, 20.0]
+            spells = [us + run / 1e3 for us in speeds_us * 3 for run in range(1000)]
+            extra = [speeds_us[0] + run / 1e3 for run in range(1000)] * 2
+            record(folder, slow, number, spells + extra)
+            record(folder, steady, number, [40.0] * 4000)
+
+    result = ended(tmp_path / "run", [slow, steady], fill, 8)
+    assert 22.0 < (result.measured[0].value_us("p50") or 0.0) < 29.0
+    assert [line[1] for line in cells(matrix_of(result))] == ["20.5 µs", "40.0 µs"]
+    (sentence,) = [line for line in leader_sentences(result, {}) if line.startswith("two speeds")]
+    assert len(sentence) < 78 and "x1.49" in sentence
+    shown = "\n".join(as_lines(run_document(result, 160, verbose=True), 160))
+    assert "undisturbed" in shown and "x1.49" in shown
+    assert result.rows[1]["level_seen"] is None
