@@ -10,7 +10,6 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any, TextIO
 from app.capabilities.registry import answers
 from app.cases.column import Row
 from app.cases.columns import parse_columns
-from app.cases.errors import PlanError, ResultsError, current_folder, unwritable
+from app.cases.errors import ResultsError, current_folder, unwritable
 from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
 from app.comparison.aggregate_throughput import throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase
@@ -43,12 +42,12 @@ from app.machine import installed_runtimes
 from app.machine.child import take_steered
 from app.machine.environment import describe_host
 from app.machine.system import program_begun_s
-from app.plan.command_line import explicit_settings, reject_with_check, reject_with_run_as_plan
-from app.plan.exclusions import reject_exclusions, reject_without_effect
+from app.plan.command_line import explicit_settings, reject_with_check
+from app.plan.exclusions import reject_without_effect
 from app.plan.expand import reject_without_gaps
-from app.plan.options import config_text, layers_of, layers_of_run, origin_of, plan_from_options
-from app.plan.plan import Plan, parse_plan
-from app.plan.runtime_selection import environments_of, with_default_runtimes
+from app.plan.options import layers_of, layers_of_run, origin_of
+from app.plan.plan import Plan
+from app.plan.runtime_selection import environments_of
 from app.plan.settings.table import by_key
 from app.plan.validation import reject_misplaced
 from app.plot_data.curves import idleness
@@ -58,9 +57,9 @@ from app.present.terminal import TABLE, write_formatted
 from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
-from app.sweep.resumption import resumable_manifest, started_in
+from app.sweep.resumption import started_in
 from app.sweep.run import SweepRun, close_quietly
-from app.sweep.run_creation import create_run, new_path, repeat
+from app.sweep.run_creation import create_run, repeat
 from app.sweep.scheduling.shares import Cluster, cluster_of
 from app.sweep.work.share import BUNDLE
 from app.tune.ablation import round_name
@@ -149,30 +148,20 @@ STEP_S = 0.2
 STDIN = 0
 Then = Callable[[Run, Sequence[MeasuredCase]], int]
 """Is given the run as it ended, with its rows; returns an exit code."""
-_OWN_FILES = ("resume", "plan", "against", "history", "json", "junit", "plot")
-"""The options that name a file or a folder, of a run that is resumed or repeated."""
 
 
-def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
-    """Measure what the flags ask for; returns the exit code. `then` tells of the run in place of
-    our own answer, and its code holds where all else is well.
+def run_plan(
+    flags: argparse.Namespace, plan: Plan, manifest: Manifest | None, then: Then | None
+) -> int:
+    """Measure the plan of the flags, or what the run of `manifest` lacks; returns the exit code.
 
     Raises PlanError or ResultsError before anything is written.
     """
-    if flags.show_config:
-        manifest = _resumed_manifest(flags)
-        plan = _requested_plan(flags, manifest)
-        layers = layers_of(flags) if manifest is None else layers_of_run(plan, flags.plan)
-        sys.stdout.write(config_text(plan, layers))
-        return OK
     is_steered = take_steered()
     if flags.resume is not None and Path(flags.resume, BUNDLE).is_file():
         belong_to_parent()  # the process that has the link to the run which this is a share of
     shell_folder = current_folder()  # that of the shell
-    flags = _with_absolute_paths(flags)
     formats = formats_of(flags.export)
-    manifest = _resumed_manifest(flags)
-    plan = _requested_plan(flags, manifest)
     make_missing(plan, flags.install)
     reject_without_effect(plan, explicit_settings(flags, "command"))
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
@@ -386,56 +375,6 @@ def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
         steering.heed()
 
 
-def _resumed_manifest(flags: argparse.Namespace) -> Manifest | None:
-    """The manifest of the run that the flags have resumed or repeated; None for a new plan."""
-    if flags.resume is not None:
-        return _with_budget(
-            resumable_manifest(Path(flags.resume)), explicit_settings(flags, "plan")
-        )
-    if _is_repeated(flags):
-        reject_with_run_as_plan(flags)
-        return resumable_manifest(Path(flags.plan))
-    return None
-
-
-def _with_budget(manifest: Manifest, new_settings: Mapping[str, Any]) -> Manifest:
-    """The manifest with a budget of its own for the rounds that are missing; PlanError for a check,
-    which takes none."""
-    if "budget_s" not in new_settings:
-        return manifest
-    if manifest.requested_plan.check:
-        raise PlanError("--budget is for rounds, and a check measures none", "Leave --budget out")
-    plan = {**manifest.plan, "budget_s": new_settings["budget_s"]}
-    parse_plan(plan, "the command line")
-    return replace(manifest, plan=plan)
-
-
-def _with_absolute_paths(flags: argparse.Namespace) -> argparse.Namespace:
-    """With the command's own files as they are named here: a run is worked on in its own folder."""
-    if flags.resume is None and not _is_repeated(flags):
-        return flags
-    file_options = {name: getattr(flags, name) for name in _OWN_FILES}
-    if flags.resume is None:
-        file_options["out"] = flags.out or str(
-            new_path(resumable_manifest(Path(flags.plan)).requested_plan)
-        )
-    paths = {name: str(Path(path).absolute()) for name, path in file_options.items() if path}
-    return argparse.Namespace(**{**vars(flags), **paths})
-
-
-def _requested_plan(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
-    """The plan of the flags, or that of the run which they name; one that is resumed may go on
-    elsewhere than it began."""
-    if manifest is None:
-        plan = plan_from_options(flags)
-        return with_default_runtimes(plan) if flags.models_named else plan
-    if flags.resume is None:
-        return manifest.requested_plan
-    resumed = manifest.requested_plan.model_copy(update=explicit_settings(flags, "plan"))
-    reject_exclusions(resumed)
-    return resumed
-
-
 def _folder(
     flags: argparse.Namespace,
     plan: Plan,
@@ -453,10 +392,6 @@ def _folder(
         installed_runtimes.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume), manifest)
     out = Path(flags.out) if flags.out else None
-    if _is_repeated(flags):
+    if manifest is not None:
         return repeat(Path(flags.plan), out)
     return create_run(plan, out, cluster, comparing.reject_useless)
-
-
-def _is_repeated(flags: argparse.Namespace) -> bool:
-    return flags.plan is not None and Path(flags.plan).is_dir()

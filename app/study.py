@@ -13,13 +13,14 @@ from app.comparison.measured_case import MeasuredCase
 from app.console.streams import ResilientStream
 from app.console.verify import DAMAGED, OK
 from app.formatting.text import printable
-from app.headless import INTERRUPTED, Then, run_headless
+from app.headless import INTERRUPTED, Then
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.settings.table import by_key
 from app.plan.studies import load_study
+from app.request import run_headless
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.run import Run
 from app.runs.reader import read_run

@@ -7,7 +7,6 @@ is `run …`; with `--study`, `--resume` or `--check` it is that command.
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -21,16 +20,12 @@ from app.machine.system import refuse_other_systems
 from exporters import install_layout
 from exporters.types import FILE_ENDINGS, GraphlapError
 
-_COLLECTED_AFTER = 50_000
-"""New objects between two searches for reference cycles. A run of thousands of cases is millions
-of small values without cycles, and Python's usual 700 costs a sixth of reading them."""
 _USER_ERRNOS = (errno.ENAMETOOLONG, errno.EMFILE, errno.ENFILE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; every error of ours is one sentence and an exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    gc.set_threshold(_COLLECTED_AFTER)
     _open_closed_streams()
     try:
         return _dispatch(words)
@@ -162,7 +157,3 @@ def _has_window() -> bool:
     from app.commands.open import can_open
 
     return can_open()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -74,7 +74,7 @@ def with_models(options: argparse.Namespace) -> argparse.Namespace:
 
 def measure(options: argparse.Namespace) -> int:
     """Measure what the options say; returns the exit code."""
-    from app.headless import run_headless
+    from app.request import run_headless
 
     reject_outputs(options)
     if options.cache_limit is not None:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.cases.errors import PlanError, unwritable
-from app.run_folder.files import write_atomically
-from app.run_folder.folder import LOCK
+from app.run_folder.files import LOCK, write_atomically
 from app.run_folder.manifest import MANIFEST
 
 _BEGINNING_BYTES = 512

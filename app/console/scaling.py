@@ -10,8 +10,8 @@ from app.cases.column import Row, number_of
 from app.comparison.aggregate_throughput import HOSTS, MANY, AggregateThroughput, hosts_csv
 from app.formatting import text
 from app.formatting.case_labels import CaseSet, labels
-from app.plan.expand import SHARED_WORK
 from app.plan.plan import Plan
+from app.plan.settings.sweep import SHARED_WORK
 from app.present.document import (
     Block,
     Cell,

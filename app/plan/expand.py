@@ -33,7 +33,7 @@ from app.plan.plan import Plan
 from app.plan.reference_cases import null_case, reject_useless_baseline
 from app.plan.runtime_options import first_choices, option_sets, reject_unknown_options
 from app.plan.runtime_selection import environments_of
-from app.plan.settings.sweep import Sweep
+from app.plan.settings.sweep import Sweep, with_sessions
 from app.plan.validation import (
     reject_impossible,
     reject_too_rare,
@@ -47,9 +47,6 @@ from runtimes.errors import RuntimeFault
 from runtimes.options import SESSIONS
 from runtimes.registry import parse_spec, release_of
 from runtimes.session.session_group import refuse_devices, refuse_uneven, uneven
-
-SHARED_WORK = "offline"
-"""The scenario of replicas, unless a grid has its own."""
 
 
 def replica_grids(sweep: Sweep, runtimes: Sequence[str]) -> tuple[Sweep, ...]:
@@ -88,18 +85,6 @@ def replica_grids(sweep: Sweep, runtimes: Sequence[str]) -> tuple[Sweep, ...]:
         with_sessions(sweep, capable, several).model_copy(update={"runtimes": tuple(specs)})
         for specs, several in parts
         if specs
-    )
-
-
-def with_sessions(sweep: Sweep, names: Iterable[str], counts: tuple[int, ...]) -> Sweep:
-    """The grid with so many sessions of these runtimes, by name, and with work that they share."""
-    has_scenarios = sweep.scenarios != Sweep.model_fields["scenarios"].default
-    keys = [f"{name}.{SESSIONS.name}" for name in names]
-    return sweep.model_copy(
-        update={
-            "options": {**sweep.options, **dict.fromkeys(keys, counts)},
-            "scenarios": sweep.scenarios if has_scenarios else (SHARED_WORK,),
-        }
     )
 
 

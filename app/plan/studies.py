@@ -17,10 +17,9 @@ from pydantic import Field
 from app.cases.case import Case
 from app.cases.errors import PlanError, suggestion
 from app.machine.installed_runtimes import available_names, clock_of, grid_runtimes, runtime
-from app.plan.expand import SHARED_WORK, with_sessions
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_suite
-from app.plan.settings.sweep import Sweep
+from app.plan.settings.sweep import SHARED_WORK, Sweep, with_sessions
 from app.plan.settings.table import accepted_by, by_key, with_keys
 from exporters import install_layout
 from exporters.model_names import is_null, original_of

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, Literal, cast
 from app.cases.errors import ResultsError
 from exporters.file_access import read_file
 
+LOCK = "lock"
 _DRAFT = re.compile(r"\..+\.\d+")
 
 

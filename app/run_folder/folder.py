@@ -25,7 +25,7 @@ from app.cases.errors import DiskError, ResultsError, unwritable
 from app.cases.round import RECORD, RoundResult
 from app.cases.telemetry import Reading
 from app.machine.environment import graphlap_version
-from app.run_folder.files import remove_drafts, replacing, text_digest, write_atomically
+from app.run_folder.files import LOCK, remove_drafts, replacing, text_digest, write_atomically
 from app.run_folder.journal import FOLDER as JOURNAL
 from app.run_folder.journal import Journal, Line, Writer, flush_folder, line_values
 from app.run_folder.manifest import FOLDER as FILES
@@ -67,7 +67,6 @@ def write_inputs(reference: Path, target: BinaryIO) -> None:
 
 
 TELEMETRY = "telemetry"
-LOCK = "lock"
 RESULTS = "results.csv"
 LIVE = "live.json"
 LOCK_WAIT_S = 1.0

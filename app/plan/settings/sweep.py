@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -30,7 +31,7 @@ from app.plan.settings.setting import (
     spelled,
 )
 from exporters.types import PRECISIONS, InvalidValue, Precision
-from runtimes.options import OptionValue
+from runtimes.options import SESSIONS, OptionValue
 
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 AxisSize = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
@@ -302,6 +303,22 @@ class Sweep(BaseModel):
                     "options",
                 )
         return flat
+
+
+SHARED_WORK = "offline"
+"""The scenario of replicas, unless a grid has its own."""
+
+
+def with_sessions(sweep: Sweep, names: Iterable[str], counts: tuple[int, ...]) -> Sweep:
+    """The grid with so many sessions of these runtimes, by name, and with work that they share."""
+    has_scenarios = sweep.scenarios != Sweep.model_fields["scenarios"].default
+    keys = [f"{name}.{SESSIONS.name}" for name in names]
+    return sweep.model_copy(
+        update={
+            "options": {**sweep.options, **dict.fromkeys(keys, counts)},
+            "scenarios": sweep.scenarios if has_scenarios else (SHARED_WORK,),
+        }
+    )
 
 
 IDLE_SWEEP = Setting(

@@ -114,10 +114,10 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
     paths_before = sorted(work.rglob("*"))
     runtimes = () if "--resume" in words else FAKE
     assert main(["--headless", *runtimes, *shlex.split(words)]) == 2
-    output = capsys.readouterr()
-    assert sentence in output.err
-    assert output.err.count("\n") == 1
-    assert ": " in output.err.removeprefix("graphlap: "), "there is a remedy"
+    *first, last = capsys.readouterr().err.splitlines()
+    assert sentence in last
+    assert [line for line in first if not line.startswith("reading ")] == []
+    assert ": " in last.removeprefix("graphlap: "), "there is a remedy"
     assert sorted(work.rglob("*")) == paths_before
 
 
@@ -157,6 +157,23 @@ def test_the_batch_parent_imports_no_engine() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )
     assert not set(result.stdout.split()) & set(HEAVY)
+
+
+AT_FIRST = """
+import sys
+from app.__main__ import main
+write = lambda log, text: sys.exit(print(text, *sys.modules))
+sys.stderr = type("Log", (), {"encoding": "", "write": write})()
+main(["run", "add.onnx"])
+"""
+
+
+def test_the_first_line_comes_before_what_looks_and_measures(work: Path) -> None:
+    command = [sys.executable, "-c", AT_FIRST]
+    first = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    assert first.startswith("reading add.onnx, to measure 4 rounds of each case on")
+    late = {"app.headless", "app.console.answer", "app.sweep", "scipy", "onnx", *HEAVY}
+    assert not set(first.split()) & late
 
 
 def test_the_list_names_every_model_in_each_format(capsys: pytest.CaptureFixture[str]) -> None:

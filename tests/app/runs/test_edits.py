@@ -18,8 +18,8 @@ from app.cases.telemetry import Reading
 from app.columns.rows import Rows
 from app.console.export_formats import FORMATS, check_derived, export
 from app.report.page import page
-from app.run_folder.files import DOCUMENT
-from app.run_folder.folder import LIVE, LOCK, RunFolder
+from app.run_folder.files import DOCUMENT, LOCK
+from app.run_folder.folder import LIVE, RunFolder
 from app.run_folder.journal import FOLDER
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.operators import write_operators

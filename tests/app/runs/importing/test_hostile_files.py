@@ -49,7 +49,7 @@ def test_a_pipe_or_a_device_is_refused_where_a_file_is_read(
     finally:
         os.close(holder)
     errors = capsys.readouterr().err
-    assert errors.count("\n") == 1
+    assert errors.count("graphlap: ") == 1
     assert "is no file" in errors
     assert not (tmp_path / "out").exists()
 
