@@ -34,9 +34,10 @@ _BROKEN = "another process that took turns with it ended"
 
 def turn_groups(schedule: Schedule, cases: Sequence[Case]) -> list[tuple[Case, ...]]:
     """The cases in groups that take turns, those of one model and sizes and their baselines, in the
-    order of each group's first; a case that can't take turns is alone."""
+    order of each group's first; a case that can't take turns is alone. More than `MOST_SEATS` are
+    dealt in equal parts: in another order, as each pass has, others meet."""
     baseline_by_id = baselines(schedule.baseline, schedule.cases) if schedule.baseline else {}
-    groups: dict[str, list[list[Case]]] = {}
+    groups: dict[str, list[Case]] = {}
     for case in cases:
         subject = baseline_by_id.get(case.case_id, case)
         common = replace(
@@ -44,11 +45,11 @@ def turn_groups(schedule: Schedule, cases: Sequence[Case]) -> list[tuple[Case, .
         )
         is_in_turns = schedule.in_turns and not schedule.memory_limit_bytes and _takes_turns(case)
         key = common.case_id if is_in_turns else f"{case.case_id} alone"
-        seats = groups.setdefault(key, [[]])
-        if len(seats[-1]) == MOST_SEATS:
-            seats.append([])
-        seats[-1].append(case)
-    return [tuple(group) for seats in groups.values() for group in seats]
+        groups.setdefault(key, []).append(case)
+    parts = {key: math.ceil(len(group) / MOST_SEATS) for key, group in groups.items()}
+    return [
+        tuple(group[n :: parts[key]]) for key, group in groups.items() for n in range(parts[key])
+    ]
 
 
 def is_simulated(case: Case) -> bool:

@@ -15,14 +15,17 @@ import numpy as np
 import psutil
 import pytest
 
+from app.cases.case import Case
 from app.cases.round import MEASURED, RoundResult
-from app.cases.turns import TURN_SET
+from app.cases.turns import TURN_SET, TurnStart, every_of
 from app.columns.rows import Rows
 from app.run_folder.run import Run, read_records
 from app.runs.reader import read_run
+from app.sweep.scheduling.round_jobs import Schedule
+from app.sweep.scheduling.turns import turn_groups
 from tests.app.brief import brief_rounds
 from tests.app.headless.batch import run
-from tests.app.sweep.sweeps import write_add_graph
+from tests.app.sweep.sweeps import SHORT, write_add_graph
 from tests.checkout import ROOT
 
 LIMIT_S = 60.0
@@ -78,6 +81,23 @@ def test_one_process_of_a_comparison_runs_at_a_time(graph: str, tmp_path: Path) 
     ratios = [row["baseline_p50_ratio"] for row in rows if row["baseline_p50_ratio"] is not None]
     assert len(ratios) == 2 and all(1.4 < float(str(ratio)) < 1.6 for ratio in ratios)
     assert {str(row["pairing"]) for row in rows} >= {"turns"}
+
+
+def test_more_than_eight_are_dealt_in_equal_parts(tmp_path: Path) -> None:
+    cases = [Case("add.onnx", "fake", options={"latency_us": 100.0 + n}) for n in range(17)]
+    schedule = Schedule(cases, 1, SHORT, 60.0, 0, tmp_path, in_turns=True)
+    groups = turn_groups(schedule, [*cases, Case("other.onnx", "fake")])
+    assert sorted(map(len, groups)) == [1, 5, 6, 6]
+    assert sorted(sum(groups, ()), key=str) == sorted([*cases, Case("other.onnx", "fake")], key=str)
+
+
+def test_turns_of_long_runs_come_less_often_and_those_of_short_ones_always() -> None:
+    assert every_of([0.005, 0.006, 0.0099]) == (1, 1, 1)
+    assert every_of([0.02, 0.024, 0.4, 9.0]) == (1, 1, 8, 16)
+    start = TurnStart((0, 1, 3), (1, 2, 3), (1, 2, 4))
+    orders = [start.order("a", cycle) for cycle in range(8)]
+    assert [sorted(order) for order in orders] == [[0, 1, 3], [0], [0, 1], [0]] * 2
+    assert [start.order("a", cycle) for cycle in range(8)] == orders
 
 
 def test_rounds_follow_one_another_where_turns_are_not_wanted_or_not_possible(
