@@ -38,7 +38,6 @@ MAIN: tuple[str, ...] = (
     *("output_ok", "latency_min_us", "latency_mean_us", "latency_p50_us", "latency_p90_us"),
     *("latency_p99_us", "latency_p999_us", "latency_max_us", "latency_p50_ci_low_us"),
     *("latency_p50_ci_high_us", "latency_p99_ci_low_us", "latency_p99_ci_high_us"),
-    *("undisturbed_p50_us", "undisturbed_fraction", "disturbed_factor"),
     *("deadline_miss_rate", "throughput_per_s", "throughput_ci_low_per_s"),
     *("throughput_ci_high_per_s", "achieved_rate_hz", "rounds", "iterations"),
     *("detectable_slowdown_p50", "compile_ms", "cold_total_p50_ms", "rss_peak_mib"),

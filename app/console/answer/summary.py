@@ -13,7 +13,7 @@ from typing import Any
 from app.capabilities.registry import Answer, answers
 from app.cases.case import Case
 from app.cases.column import Row, number_of
-from app.cases.columns import MAIN, column
+from app.cases.columns import MAIN, column, columns_of
 from app.cases.round import is_imported
 from app.cases.status import INCOMPLETE
 from app.columns.latency import TIMING, UNDISTURBED
@@ -456,12 +456,13 @@ def run_facts(result: RunResult, exit_reason: tuple[int, str] | None = None) -> 
     stored run), units, a row for each case, the fastest of those alike, and the comparison that was
     asked for.
 
-    Stable keys: what is added later is a new key. Columns are those of results.csv and the chosen
-    percentiles.
+    Stable keys: what is added later is a new key. Columns are those of results.csv, the chosen
+    percentiles and the levels that the answer quotes.
     """
     run = result.run
     percentiles = shown_percentiles(result.plan.percentiles)
-    names = tuple(dict.fromkeys((*MAIN, *(f"latency_{name}_us" for name in percentiles))))
+    chosen = [f"latency_{name}_us" for name in percentiles]
+    names = tuple(dict.fromkeys((*MAIN, *chosen, *columns_of("levels"))))
     code, reason = exit_reason or (None, None)
     definitions = {name: column(name) for name in names}
     return {
