@@ -142,38 +142,6 @@ def test_a_search_keeps_its_tries_tells_its_result_and_resumes(work: Path) -> No
     assert recorded(work / "run") == len(status_by_size)
 
 
-MODULE = """
-import torch
-
-def build():
-    return torch.nn.Linear(4, 4), {"x": torch.zeros(1, 4)}
-"""
-
-
-@pytest.mark.rare
-def test_sessions_at_once_are_an_option_of_the_sweep(work: Path) -> None:
-    (work / "net.py").write_text(MODULE)
-    options = ("ort-cpu.sessions=1,2", "openvino-cpu.sessions=2", "torch-cpu.sessions=2")
-    code, _, stderr = run(
-        *("--headless", "--models", "net.py:build", "--runtimes", "ort-cpu,openvino-cpu,torch-cpu"),
-        *(text for option in options for text in ("--option", option)),
-        *("--rounds", "1", "--out", "run"),
-    )
-    assert code == 0, stderr
-    table = rows(work / "run")
-    assert [(row["runtime"], row["concurrency"]) for row in table] == [
-        ("ort-cpu", "1"),
-        ("ort-cpu", "2"),
-        ("openvino-cpu", "2"),
-        ("torch-cpu", "2"),
-    ]
-    for row in table:
-        assert (row["status"], row["output_ok"]) == ("ok", "true")
-        assert f"sessions={row['concurrency']}" in row["options"].split(";")
-        per_run = float(row["throughput_per_s"]) * float(row["latency_mean_us"]) / 1e6
-        assert per_run == pytest.approx(float(row["concurrency"]))
-
-
 def save_quantised(path: Path) -> None:
     """x -> Q/DQ -> Conv with 8-bit weights -> Q/DQ, as quantising tools write it."""
     arrays: dict[str, np.ndarray] = {

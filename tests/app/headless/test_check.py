@@ -140,6 +140,7 @@ def test_what_does_not_run_there_fails_a_run_that_is_strict(
     count_before = recorded(checked.folder)
     assert main(["resume", "run", "--strict"]) == 1
     assert recorded(checked.folder) == count_before
+    assert main(["resume", "run", "--budget", "1m"]) == 2, "a check takes no budget"
     assert main(["resume", "run", "-f", "markdown"]) == 0
     page = capsys.readouterr().out
     page = page[page.index("# Will it run there") :]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,9 +23,6 @@ from tests.app.headless.batch import launch, rows, run
 from tests.app.sweep.sweeps import write_add_graph
 from tests.environments import make_environment
 from tests.wheels import install_from, write_wheel
-
-OTHER = os.environ.get("GRAPHLAP_OTHER_ORT", "")
-"""An interpreter with another release of ONNX Runtime than this one's, and numpy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +100,6 @@ def test_a_run_keeps_its_interpreters_and_needs_them(
         assert f"'there' has no interpreter at {swept.python}" in errors
     assert not again.exists()
     shutil.move(f"{swept.python}-gone", swept.python)
-
-
-@pytest.mark.skipif(not OTHER, reason="GRAPHLAP_OTHER_ORT names no other ONNX Runtime")
-def test_two_releases_are_compared_in_one_sweep(work: Path) -> None:
-    code, _, _ = run(
-        "--headless", "--models", "add.onnx", "--runtimes", "ort-cpu,ort-cpu@other",
-        "--python", f"other={OTHER}", "--baseline", "ort-cpu", "--preset", "glance",
-        "--rounds", "3", "--out", "run",
-    )  # fmt: skip
-    plain_row, other_row = rows(work / "run")
-    ask = [OTHER, "-c", "import onnxruntime; print(onnxruntime.__version__)"]
-    output = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
-    assert other_row["runtime_version"] == output != plain_row["runtime_version"]
-    assert code == 0 and other_row["baseline_p50_verdict"]
 
 
 RELEASE = ".".join(onnxruntime.__version__.split(".")[:2])

@@ -7,7 +7,6 @@ import json
 import sys
 import time
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
@@ -23,7 +22,6 @@ from tests.app.headless.batch import (
     samples_of,
     wait_for_rounds,
 )
-from tests.app.run_folder.resealed import reseal_journal
 
 pytestmark = pytest.mark.usefixtures("exported")
 
@@ -42,31 +40,8 @@ def test_a_model_minus_its_twin_is_its_compute_with_its_interval(work: Path) -> 
         *INTERVAL, "--out", "run",
     )  # fmt: skip
     assert code == 0, errors
-    model = with_its_twin(by_name(work / "run"), "ort-cpu")
-    low, compute, high = (
-        float(model[f"compute_p50_{name}us"]) for name in ("ci_low_", "", "ci_high_")
-    )
-    assert low < compute < high
-    assert "model minus null" in out
-    assert "null(mlp)" not in out, "a no-op copy is no contender"
-
-
-@pytest.mark.rare
-def test_each_runtime_has_a_twin_of_a_model_of_the_catalogue(work: Path) -> None:
-    code, _, errors = run(
-        *SHORT, "--models", "mlp", "--runtimes", "openvino-cpu,torch-cpu", "--overhead",
-        "--batch", "64", "--out", "run",
-    )  # fmt: skip
-    assert code == 0, errors
-    for runtime in ("openvino-cpu", "torch-cpu"):
-        with_its_twin(by_name(work / "run"), runtime)
-
-
-def with_its_twin(
-    rows_by_name: dict[tuple[str, str], dict[str, str]], runtime: str
-) -> dict[str, str]:
-    """The model's row on this runtime, whose figures are those of both."""
-    model, twin = rows_by_name["mlp", runtime], rows_by_name["null(mlp)", runtime]
+    rows_by_name = by_name(work / "run")
+    model, twin = rows_by_name["mlp", "ort-cpu"], rows_by_name["null(mlp)", "ort-cpu"]
     assert (model["status"], twin["status"]) == ("ok", "ok")
     assert twin["output_ok"] == "true"
     assert model["overhead_case_id"] == twin["case_id"]
@@ -77,7 +52,12 @@ def with_its_twin(
     assert float(model["compute_p50_us"]) == pytest.approx(both)
     assert not twin["compute_p50_us"]
     assert (twin["parameters"], twin["macs"]) == ("0", "0")
-    return model
+    low, compute, high = (
+        float(model[f"compute_p50_{name}us"]) for name in ("ci_low_", "", "ci_high_")
+    )
+    assert low < compute < high
+    assert "model minus null" in out
+    assert "null(mlp)" not in out, "a no-op copy is no contender"
 
 
 def test_an_int8_model_has_a_twin_of_what_goes_in_and_out_of_it(work: Path) -> None:
@@ -194,31 +174,6 @@ MEASURED = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "4")
 TWICE = ("--option", "fake.latency_us=200,400", "--baseline", "fake.latency_us=200")
 
 
-@pytest.mark.rare
-def test_a_resumed_run_keeps_its_baseline_and_what_is_slower_fails_the_job_that_asked_for_it(
-    work: Path,
-) -> None:
-    process = launch(*MEASURED, *TWICE, "--out", "run")
-    wait_for_rounds(work / "run", 2, process)
-    kill(process, work / "run")
-    arguments = ("--fail-on", "slower", "--json", "v.json", "--junit", "v.xml")
-    code, out, _ = run("resume", "run", *arguments)
-    assert code == 3
-    assert "against fake.latency_us=200, round by round" in out
-    assert any("  p50  " in line and line.endswith("slower") for line in out.splitlines())
-    base, slow = rows(work / "run")
-    assert slow["baseline_case_id"] == base["case_id"] and not base["baseline_case_id"]
-    assert slow["baseline_p50_verdict"] == "slower"
-    low, ratio, high = (
-        float(slow[f"baseline_p50_{name}"]) for name in ("ci_low", "ratio", "ci_high")
-    )
-    assert low < ratio < high and 1.5 < ratio < 2.5
-    verdicts = json.loads((work / "v.json").read_text())
-    assert verdicts["in_turn"] is True and verdicts["counts"]["slower"] == 1
-    suite = ElementTree.parse(work / "v.xml").getroot()
-    assert suite.attrib["failures"] >= "1"
-
-
 def test_markdown_is_all_that_is_printed_and_no_failure_without_being_asked(work: Path) -> None:
     few = ("--rounds", "3")
     code, out, _ = run(
@@ -236,35 +191,6 @@ def test_a_baseline_that_was_not_measured_is_told_and_fails_by_its_own_row(work:
     )  # fmt: skip
     assert code == 0, "unsupported fails with --strict, or where a job fails on what is slower"
     assert "not compared: add · fake: its baseline add · fake · fail=unsupported is" in out
-
-
-@pytest.mark.rare
-def test_a_stored_run_is_compared_with_when_the_new_one_ends(work: Path) -> None:
-    latency_option = ("--option", "fake.latency_us=200")
-    assert run(*MEASURED, *latency_option, "--out", "before")[0] == 0
-    gate_options = ("--against", "before", "--fail-on", "slower")
-    code, out, _ = run(*MEASURED, *latency_option, *gate_options, "--out", "same")
-    assert code == 0
-    assert "against before" in out and "undecided" in out
-    other = ("--option", "fake.latency_us=90", "--rounds", "1")
-    code, out, errors = run(*MEASURED, *gate_options, *other, "--out", "other")
-    assert code == 2, "a gate that compares nothing measures nothing"
-    assert "before and this plan have no case in common" in errors
-    assert not (work / "other").exists()
-    (journal,) = (work / "before" / "journal").iterdir()
-    writer, *rounds = journal.read_text().splitlines()
-    header = json.loads(writer)
-    header["environment"] |= {"host": "elsewhere", "cores_logical": 96}
-    journal.write_text("\n".join([json.dumps(header), *rounds, ""]))
-    reseal_journal(journal)
-    for name in ("live.json", "results.csv"):
-        (work / "before" / name).unlink()
-    code, out, _ = run("resume", "same", *gate_options)
-    assert code == 0
-    assert (
-        "before was measured on another machine or with other versions: host elsewhere, now " in out
-    )
-    assert "cores_logical 96, now " in out
 
 
 ASKED = ("--headless", "--models", "add.onnx", *FAKE, "--aa", "2")

@@ -25,6 +25,7 @@ from tests.app.headless.batch import FAKE, run
 from tests.app.headless.faulty_runs import (
     FAST_US,
     SLOW_US,
+    Facts,
     ended,
     made,
     other_clock,
@@ -90,20 +91,21 @@ def fast_id(run_folder: Path) -> str:
     return str(case_id)
 
 
-@pytest.mark.parametrize("status", ["unsupported", "crashed"])
-def test_a_case_without_figures_fails_the_gate_of_its_own_run(
-    runs: Path, here: Path, status: Any
+@pytest.mark.parametrize(
+    ("reason", "facts"),
+    [
+        ("unsupported", ended("unsupported")),
+        ("crashed", ended("crashed")),
+        ("other_clock", other_clock),
+    ],
+)
+def test_a_case_that_cannot_be_judged_fails_the_gate_of_its_own_run(
+    runs: Path, here: Path, reason: str, facts: Facts
 ) -> None:
-    folder = paired(here, runs / "add.onnx", facts=ended(status))
+    folder = paired(here, runs / "add.onnx", facts=facts)
     code, answer = judge("resume", folder)
-    assert (code, reasons(answer)) == (1, [(status, fast_id(folder))])
+    assert (code, reasons(answer)) == (1, [(reason, fast_id(folder))])
     assert answer["counts"] == dict.fromkeys(("faster", "slower", "same", "undecided"), 0)
-
-
-def test_a_clock_of_its_own_fails_the_gate_of_its_run(runs: Path, here: Path) -> None:
-    folder = paired(here, runs / "add.onnx", facts=other_clock)
-    code, answer = judge("resume", folder)
-    assert (code, reasons(answer)) == (1, [("other_clock", fast_id(folder))])
 
 
 def test_what_is_slower_weighs_more_than_what_failed(runs: Path, here: Path) -> None:
@@ -124,6 +126,7 @@ def test_two_runs_of_which_one_lacks_a_case_say_why(runs: Path, here: Path) -> N
     alone = made(here / "alone", plan_of(graph, (SLOW_US,)))
     failed_run = made(here / "failed", plan_of(graph), ended("unsupported"))
     few = made(here / "few", plan_of(graph, rounds=2))
+    tail = made(here / "tail", plan_of(graph, percentiles=[12.5]))
     comparisons = {
         "clock": (other, [("other_clock", fast_id(whole))]),
         "failed": (failed_run, [("unsupported", fast_id(whole))]),
@@ -132,8 +135,9 @@ def test_two_runs_of_which_one_lacks_a_case_say_why(runs: Path, here: Path) -> N
     for name, (folder, expected) in comparisons.items():
         code, answer = judge("compare", whole, folder)
         assert (code, reasons(answer)) == (1, expected), name
-    code, answer = judge("compare", whole, few)
-    assert code == 1 and {reason for reason, _ in reasons(answer)} == {"too_few_rounds"}
+    for folder, expected_reason in ((tail, "no_percentile"), (few, "too_few_rounds")):
+        code, answer = judge("compare", whole, folder)
+        assert code == 1 and {reason for reason, _ in reasons(answer)} == {expected_reason}
     assert len(answer["gate"]["reasons"]) == 2
     code, answer = judge("compare", failed_run, whole)
     assert (code, reasons(answer)) == (1, [("unsupported", fast_id(whole))])
@@ -244,13 +248,6 @@ def test_a_stored_run_that_can_decide_nothing_is_refused_before_anything_is_meas
         more = ("--against", stored_run, "--fail-on", "slower", "--out", "run")
         assert run(*command, "--rounds", "3", *more)[0] == 2, stored_run
         assert not Path("run").exists()
-
-
-def test_percentiles_that_two_runs_do_not_share_fail_the_gate(runs: Path, here: Path) -> None:
-    tail = made(here / "tail", plan_of(runs / "add.onnx", percentiles=[12.5]))
-    code, answer = judge("compare", runs / "whole", tail)
-    assert code == 1
-    assert {reason for reason, _ in reasons(answer)} == {"no_percentile"}
 
 
 def test_rounds_that_a_budget_left_out_fail_the_gate(runs: Path, here: Path) -> None:

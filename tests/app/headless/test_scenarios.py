@@ -151,14 +151,6 @@ def test_what_has_no_queue_or_needs_time_between_two_runs_is_a_row_that_says_why
         assert expected in row["reason"]
 
 
-def test_a_query_that_leaves_a_lane_idle_is_a_row_that_says_so(work: Path) -> None:
-    flags = ("--scenario", "multistream:2", "--option", "fake.sessions=3", "--rounds", "1")
-    run(*MEASURED, *flags, "--out", "run")
-    (row,) = rows(work / "run")
-    assert row["status"] == "unsupported"
-    assert "use multistream:3, or fewer sessions or streams" in row["reason"]
-
-
 def test_batchers_are_compared_in_one_run(tmp_path: Path) -> None:
     """At 2,000 a second and 1 ms a batch, batches of up to four keep up and single requests
     don't."""

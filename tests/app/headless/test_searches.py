@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,11 +12,8 @@ from app.plan.expand import expand
 from app.plan.plan_files import load_plan
 from app.runs.reader import read_run
 from app.tune import search
-from tests.app.headless.batch import FAKE, launch, recorded, rows, run, samples_of, wait_for_rounds
+from tests.app.headless.batch import FAKE, recorded, rows, run
 from tests.app.headless.faulty_runs import FAST_US, SLOW_US, made, plan_of
-
-LONGEST_S = 60
-
 
 SCRIPT = ("--option", "fake.latency_us=20000", "--option", "fake.wait=sleep")
 
@@ -26,27 +22,6 @@ SHORT = ("--preset", "glance", "--rounds", "4")
 
 
 SEARCH = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--idle-policy", "sleep", *SHORT)
-
-
-@pytest.mark.rare
-def test_a_search_that_was_stopped_goes_on_where_it_was(work: Path) -> None:
-    """To its end in `python -m tests.benchmarks search`, which takes minutes."""
-    process = launch(*SEARCH, "--slo", "p90=1ms", "--out", "run")
-    wait_for_rounds(work / "run", 1, process)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=LONGEST_S)
-    assert process.returncode == 130
-    assert "resume run" in " ".join(out.split())
-    old_samples = samples_of(work / "run")
-    code, out, log = run("resume", "run")
-    assert code == 0, log
-    assert "the least possible" in out
-    final_samples = samples_of(work / "run")
-    assert final_samples.items() >= old_samples.items(), "finished rounds are not measured again"
-    code, again, _ = run("resume", "run")
-    assert code == 0
-    assert "the least possible" in again
-    assert samples_of(work / "run") == final_samples, "a search that is over measures nothing"
 
 
 def test_a_target_below_one_service_ends_at_once_with_the_least_possible(work: Path) -> None:
@@ -59,14 +34,6 @@ def test_a_target_below_one_service_ends_at_once_with_the_least_possible(work: P
     assert recorded(work / "run") == 4
     (row,) = rows(work / "run")
     assert float(row["colocated_runs_per_s"]) > 0
-
-
-def test_a_runtime_that_fails_is_not_searched(work: Path) -> None:
-    failing = ("--headless", "--models", "add.onnx", *FAKE, "--option", "fake.fail=run")
-    code, out, _ = run(*failing, "--slo", "p90=1ms", "--out", "run")
-    assert code == 1
-    assert "holds no rate at p90 <= 1.00 ms: fake was set to fail this run" in out
-    assert recorded(work / "run") == 1
 
 
 @pytest.mark.parametrize(
@@ -119,13 +86,6 @@ def test_it_prints_the_ladder_and_leaves_a_plan(work: Path) -> None:
     assert case.options == {"latency_us": 50.0, "wait": "sleep"}
 
 
-def test_a_default_that_fails_has_no_answer(work: Path) -> None:
-    failing = ("--option", "fake.fail=run")
-    code, out, _ = run(*TUNE, *failing, "--tune", "p50", "--out", "run")
-    assert code == 1
-    assert "fake was set to fail this run" in out
-
-
 def test_a_budget_that_ends_a_search_leaves_a_plan_and_goes_on(work: Path) -> None:
     """And a resume has a budget of its own."""
     tune = (*TUNE, "--tune", "p50", "--rounds", "3")
@@ -150,11 +110,6 @@ def test_a_run_of_known_length_is_announced_with_it(work: Path) -> None:
     assert "at least" not in log and "or more" not in log and "about" in log.splitlines()[0]
     code, _, log = run("resume", "run", "--budget", "1m")
     assert code == 0, log
-
-
-def test_a_check_takes_no_budget_when_it_goes_on(work: Path) -> None:
-    run("check", "--models", "add.onnx", *FAKE, "--out", "run")
-    assert run("resume", "run", "--budget", "1m")[0] == 2
 
 
 GRID = (*FAKE, "--preset", "glance", "--spread", "0s")

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
-from app.cases.errors import PlanError
 from app.plan.command_line import parse
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
@@ -15,12 +10,6 @@ from app.plan.plan_files import load_suite
 
 def told(*arguments: str) -> Plan:
     return plan_from_options(parse(arguments))
-
-
-def refusal(*arguments: str) -> PlanError:
-    with pytest.raises(PlanError) as caught:
-        told(*arguments)
-    return caught.value
 
 
 def test_what_is_not_said_is_left_to_the_plan() -> None:
@@ -40,13 +29,3 @@ def test_a_flag_replaces_a_suites_list_in_each_of_its_grids_and_nothing_else() -
 def test_models_named_beside_a_suite_are_kept_of_it_with_their_grids() -> None:
     plan = told("--suite", "starter", "--models", "mlp")
     assert {sweep.models for sweep in plan.sweeps} == {("mlp",)}
-    assert "did you mean 'mlp'?" in str(refusal("--suite", "starter", "--models", "mlpp"))
-
-
-def test_a_plan_file_is_laid_under_the_flags(tmp_path: Path) -> None:
-    path = tmp_path / "nightly.toml"
-    path.write_text('rounds = 4\nseed = 5\n[[sweeps]]\nmodels = ["mlp"]\nthreads = [2]\n')
-    plan = told("--plan", str(path), "--rounds", "1", "--runtimes", "fake")
-    assert (plan.name, plan.lengths.rounds, plan.seed) == ("nightly", 1, 5)
-    (sweep,) = plan.sweeps
-    assert (sweep.threads, sweep.runtimes) == ((2,), ("fake",))

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from app.cases.errors import PlanError
 from app.plan.estimate import model_faults
 from app.plan.plan import named_lengths, parse_plan
-from app.plan.plan_files import load_plan, load_suite
+from app.plan.plan_files import load_plan
 from app.plan.runtime_options import option_sets, reject_unknown_options
 from app.plan.settings.sweep import Sweep
 
@@ -46,11 +46,6 @@ def test_an_unreadable_plan_file_is_one_sentence(tmp_path: Path, content: bytes 
         path.write_bytes(content)
     with pytest.raises(PlanError, match=r"plan\.toml"):
         load_plan(path)
-
-
-def test_an_unknown_suite_suggests_the_nearest() -> None:
-    with pytest.raises(PlanError, match="did you mean 'starter'"):
-        load_suite("startr")
 
 
 def test_a_session_entry_is_an_option_like_others_unless_graphlap_sets_it() -> None:
