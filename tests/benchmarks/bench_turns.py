@@ -1,7 +1,8 @@
-"""Comparisons in turns and in rounds: a graph against a copy of itself, and against one more layer.
+"""Comparisons in turns and in rounds: three networks against copies of themselves, and against ones
+with a few nodes more, pairs that negate the output twice.
 
-Of each way ten runs of five rounds; in each the copy must not be called faster or slower, and the
-graph with 21 layers in place of 20 is to be found slower.
+Of each network ten runs of five rounds in turns, of the first as many in rounds; a copy must not be
+called faster or slower, and what has more nodes is to be found slower.
 """
 
 from __future__ import annotations
@@ -16,32 +17,62 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import onnx
+from onnx import helper
+
+from app.runs.reader import read_run
 from tests.checkout import ROOT
-from tests.layers import write_layers
 
 TRIES = 10
+PAIRS = {"mlp": 2, "cnn_tiny": 4, "dense_128_32": 1}
+"""By network how many pairs of nodes make it about 5 % slower, or as little as one pair can."""
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
-        write_layers(scratch / "base.onnx", 20)
-        shutil.copy(scratch / "base.onnx", scratch / "copy.onnx")
-        write_layers(scratch / "more.onnx", 21)
-        for pairing in ("turns", "rounds"):
-            words = {"copy": Counter[str](), "more": Counter[str]()}
-            for number in range(TRIES):
-                for name, (word, text) in compared(scratch, pairing, number).items():
-                    words[name][word] += 1
-                    sys.stdout.write(f"{pairing} {number + 1} {name}: {word} {text}\n")
-                    sys.stdout.flush()
-            for name, counts in words.items():
-                sys.stdout.write(f"{pairing}, {name}: {dict(sorted(counts.items()))}\n")
+        for network, pairs in PAIRS.items():
+            scratch = Path(folder) / network
+            write_graphs(scratch, network, pairs)
+            for pairing in ("turns", "rounds") if network == next(iter(PAIRS)) else ("turns",):
+                words = {"copy": Counter[str](), "more": Counter[str]()}
+                for number in range(TRIES):
+                    for name, (word, text) in compared(scratch, pairing, number).items():
+                        words[name][word] += 1
+                        sys.stdout.write(
+                            f"{network} {pairing} {number + 1} {name}: {word} {text}\n"
+                        )
+                        sys.stdout.flush()
+                for name, counts in words.items():
+                    sys.stdout.write(
+                        f"{network}, {pairing}, {name}: {dict(sorted(counts.items()))}\n"
+                    )
+
+
+def write_graphs(folder: Path, network: str, pairs: int) -> None:
+    """A network of the catalogue as base.onnx, its copy, and one with so many pairs of nodes."""
+    folder.mkdir()
+    words = ["--runtimes", "ort-cpu", "--preset", "glance", "--rounds", "1", "--quiet"]
+    command = [sys.executable, "-m", "app", "run", network, *words, "--out", str(folder / "export")]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    run = read_run(folder / "export")
+    exported = run.model_of(run.cases[0])
+    assert exported is not None
+    for name in ("base.onnx", "copy.onnx"):
+        shutil.copy(exported.path, folder / name)
+    model = onnx.load(exported.path)
+    output = model.graph.output[0].name
+    for node in model.graph.node:
+        for names in (node.input, node.output):
+            names[:] = ["negated0" if name == output else name for name in names]
+    for number in range(2 * pairs):
+        after = output if number == 2 * pairs - 1 else f"negated{number + 1}"
+        model.graph.node.append(helper.make_node("Neg", [f"negated{number}"], [after]))
+    onnx.save(model, folder / "more.onnx")
 
 
 def compared(folder: Path, pairing: str, number: int) -> dict[str, tuple[str, str]]:
     """The verdict of each graph against the base, with the ratio of the p50 and the conditions."""
-    run = folder / f"{pairing}-{number}" / "run"
+    run = folder / f"{pairing}-{number}"
     command = [sys.executable, "-m", "app", "run", "base.onnx", "copy.onnx", "more.onnx", "--quiet"]
     command += ["--baseline", "base.onnx", "--runtimes", "ort-cpu", "--preset", "brief"]
     command += ["--rounds", "5", "--pairing", pairing, "--out", str(run)]
