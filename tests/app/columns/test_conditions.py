@@ -22,28 +22,12 @@ from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import ModelExported
 from app.runs.reader import read_run
-from app.workers.lanes import OneLane
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import codes, diagnostic
-from runtimes.base import Arrays, Lane
 from tests.app.columns.filled import FIRST, MODEL, cases_asked_for, fill_asked_for
 from tests.app.run_folder.runs import CASE, ENVIRONMENT, manifest_of, record
 
 SLEEPING = replace(CASE, model="net", scenario=Scenario.parse("paced:1ms"), wait_policy="sleep")
-
-
-class Idle(Lane):
-    def __init__(self) -> None:
-        self.run = int
-
-    def bind(self, inputs: Arrays) -> None: ...
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        return {}
-
-    def poison(self) -> None: ...
-
-    def advance(self) -> None: ...
 
 
 def paced_records(late_us: float, lanes: int = 1) -> np.ndarray:
@@ -74,14 +58,6 @@ def row_of(path: Path, records: np.ndarray, policy: WaitPolicy = "sleep") -> Row
     return Rows().of(read_run(path / "run"))[0]
 
 
-def gaps_us(records: np.ndarray) -> np.ndarray:
-    """From the records of one lane alone: what is between a run's end and the next one's start."""
-    counting = records["phase"][1:] == MEASURED
-    waits_ns = records["started_ns"][1:] - records["finished_ns"][:-1]
-    gaps: np.ndarray = np.sort(waits_ns[counting]) / 1e3
-    return gaps
-
-
 def test_a_gap_that_was_longer_than_asked_is_told_and_warned_of(tmp_path: Path) -> None:
     row = row_of(tmp_path, paced_records(late_us=150.0, lanes=2))
     assert row["achieved_gap_p50_us"] == pytest.approx(1150.0)
@@ -97,16 +73,6 @@ def test_a_gap_that_is_off_by_less_than_a_tenth_is_told_and_not_warned_of(tmp_pa
     row = row_of(tmp_path, paced_records(late_us=80.0))
     assert row["achieved_gap_p50_us"] == pytest.approx(1080.0)
     assert "pause_not_met" not in codes(diagnostics_of(row))
-
-
-@pytest.mark.alone
-def test_the_gaps_of_a_row_are_those_between_its_records(tmp_path: Path) -> None:
-    lane = OneLane(Idle(), SLEEPING.scenario, "sleep", False, 1000.0)
-    records = lane.block(0.5, 1)
-    row, gaps = row_of(tmp_path, records), gaps_us(records)
-    assert row["achieved_gap_p50_us"] == pytest.approx(gaps[(len(gaps) - 1) // 2], abs=0.01)
-    assert isinstance(row["achieved_gap_p50_us"], float)
-    assert row["achieved_gap_p50_us"] > 1000.0, "a sleeping thread is woken late"
 
 
 def test_one_set_of_inputs_is_called_cache_hot_and_several_are_counted(tmp_path: Path) -> None:

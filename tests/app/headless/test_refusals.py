@@ -54,6 +54,7 @@ REFUSED = (
     ("--models mlp --aa 2 --rounds 2", "give --rounds 3 or more"),
     ("--models mlp --aa 2 --rounds 3 --against .", "give one of them"),
     ("--models mlp --fail-on slower", "--fail-on belongs to a comparison, and none is asked for"),
+    (f"--models mlp {TWICE} -f markdown --sort p99", "--sort"),
     (f"--models mlp {TWICE} --fail-on faster", "--fail-on faster is not known"),
     (f"--models mlp {TWICE} --json no/v.json", "--json no/v.json: its folder is not there"),
     (f"--models mlp {TWICE} --threshold 300%", "--threshold '300%' is no share"),

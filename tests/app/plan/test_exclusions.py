@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from app.__main__ import main
 from app.cases.errors import PlanError
 from app.plan.command_line import parse
 from app.plan.exclusions import (
@@ -138,28 +137,6 @@ def planned(*arguments: str) -> Plan:
 @pytest.mark.parametrize("arguments", WITH_EFFECT, ids=" ".join)
 def test_an_option_with_an_effect_is_taken(arguments: tuple[str, ...]) -> None:
     assert planned(*BASE, *arguments)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--largest-batch", "--rounds", "5"),
-        ("--no-verify-outputs", "--tolerance", "0.1"),
-        ("--tune", "p50", "--sort", "p99"),
-        ("--baseline", "ort-cpu", "-f", "markdown", "--sort", "p99"),
-    ],
-    ids=" ".join,
-)
-def test_the_command_ends_with_2_and_writes_nothing(
-    arguments: tuple[str, ...],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main([*BASE, *arguments]) == 2
-    assert len(capsys.readouterr().err.strip().splitlines()) == 1
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_plan_file_brings_along_what_another_mode_does_not_read(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_a_round_of_several_sessions(
 
 @pytest.mark.parametrize(
     ("fail", "after", "status"),
-    [("compile", 0, "compile_failed"), ("run", 60, "run_failed"), ("oom", 60, "out_of_memory")],
+    [("compile", 0, "compile_failed"), ("oom", 60, "out_of_memory")],
 )
 def test_what_fails_in_one_session_is_told_in_the_engines_words(
     measure: Measure, fail: str, after: int, status: str

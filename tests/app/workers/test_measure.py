@@ -1,7 +1,6 @@
 """A whole round in a real measuring process, and how each way of failing is told."""
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -113,41 +112,12 @@ def test_onnxruntime_beside_onnxruntime_and_nan_beside_nan_are_told(
     assert "only_own_reference" not in codes(other.warnings)
 
 
-@pytest.mark.parametrize(
-    ("fail", "status"),
-    [
-        ("unavailable", "unavailable"),
-        ("unsupported", "unsupported"),
-        ("compile", "compile_failed"),
-        ("run", "run_failed"),
-        ("oom", "out_of_memory"),
-        ("wrong", "wrong_output"),
-    ],
-)
-def test_each_failure_has_its_status_and_a_sentence(
-    measure: Measure, fail: str, status: str
-) -> None:
-    result, records, _ = measure("fake", options={"fail": fail})
-    assert result.status == status
-    assert result.reason
-    assert "Traceback" not in result.reason
-    if fail == "wrong":
-        assert len(records), "a wrong row keeps its timing"
-
-
 def test_a_failure_in_mid_measurement_keeps_what_was_known(measure: Measure) -> None:
     result, _, _ = measure("fake", options={"fail": "run", "fail_after": 60})
     assert result.status == "run_failed"
     assert result.runtime_version
     assert result.execution_provider
     assert "warmup" in result.phases_ms
-
-
-def test_scripted_latencies_come_out_as_scripted(measure: Measure) -> None:
-    _, records, _ = measure("fake", options={"latency_us": 500.0})
-    measured_records = records[records["phase"] == MEASURED]
-    latency_us = (measured_records["finished_ns"] - measured_records["started_ns"]) / 1e3
-    assert latency_us.min() >= 500.0
 
 
 def test_measuring_goes_on_until_there_are_enough_samples_or_no_more_time(
@@ -206,12 +176,6 @@ def test_a_full_disk_is_no_result_of_the_case(measure: Measure) -> None:
     assert result.status == "cancelled"
     assert result.stop_reason == "disk_full"
     assert result.reason == "the samples can't be written any more (No space left on device)"
-
-
-def test_affinity_is_set_and_recorded(measure: Measure) -> None:
-    core = max(os.sched_getaffinity(0))
-    result, _, _ = measure(affinity=(core,))
-    assert result.environment["affinity"] == [core]
 
 
 @pytest.mark.parametrize("sessions", [1, 2])
