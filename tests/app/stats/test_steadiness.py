@@ -33,8 +33,8 @@ def windows_of(sigma: float, runs: int, spikes: float = 0.0) -> Draw:
 
 
 STATIONARY: dict[str, Draw] = {
-    "15 us, 5 %": windows_of(0.05, 3000),
-    "15 us, 20 %": windows_of(0.2, 3000),
+    "150 us, 5 %": windows_of(0.05, 300),
+    "150 us, 20 %": windows_of(0.2, 300),
     "1 ms, 20 %, spikes": windows_of(0.2, 50, 0.02),
     "10 ms, 10 %": windows_of(0.1, 5),
     "30 ms, 5 %": windows_of(0.05, 3),

@@ -33,6 +33,38 @@ AXES = {"batch": 1}
 SHORT = Limits(min_s=0.05, max_s=1.0, min_samples=10, warmup_min_s=0.02, warmup_max_s=0.5)
 
 Measure = Callable[..., tuple[RoundResult, np.ndarray, list[dict[str, Any]]]]
+Shapes = Mapping[str, tuple[str | int, ...]]
+
+
+def float_model(
+    path: Path,
+    inputs: Shapes,
+    outputs: Shapes,
+    references: Mapping[str, str],
+    reference: str = "onnx",
+    states: tuple[StatePair, ...] = (),
+) -> ExportedModel:
+    """The graph at `path` as the export process would hand it over."""
+    ends = [
+        tuple(TensorSpec(name, "float32", shape) for name, shape in shapes.items())
+        for shapes in (inputs, outputs)
+    ]
+    return ExportedModel(
+        name=path.stem,
+        suite="",
+        family="",
+        path=str(path),
+        sha256="",
+        opset=20,
+        precision="fp32",
+        inputs=ends[0],
+        outputs=ends[1],
+        axes=AXES,
+        references=references,
+        reference=reference,
+        states=states,
+        batch="batch",
+    )
 
 
 @pytest.fixture
@@ -55,22 +87,13 @@ def counter(tmp_path: Path) -> ExportedModel:
     reference = tmp_path / "reference.npz"
     outputs = {"y": x + total, "total_out": x + total}
     save_reference(str(reference), Reference({"x": x, "total": total}, outputs))
-    shape = ("batch", 4)
-    return ExportedModel(
-        name="counter",
-        suite="",
-        family="",
-        path=str(path),
-        sha256="",
-        opset=20,
-        precision="fp32",
-        inputs=(TensorSpec("x", "float32", shape), TensorSpec("total", "float32", shape)),
-        outputs=(TensorSpec("y", "float32", shape), TensorSpec("total_out", "float32", shape)),
-        axes=AXES,
-        references={axes_key(AXES): str(reference)},
+    return float_model(
+        path,
+        {"x": sizes, "total": sizes},
+        {"y": sizes, "total_out": sizes},
+        {axes_key(AXES): str(reference)},
         reference="torch",
         states=(StatePair("total", "total_out"),),
-        batch="batch",
     )
 
 

@@ -20,11 +20,10 @@ from exporters.types import (
     PACKAGED,
     ExportedModel,
     Reference,
-    TensorSpec,
     axes_key,
     save_reference,
 )
-from tests.app.workers.conftest import Measure
+from tests.app.workers.conftest import Measure, float_model
 from tests.app.workers.virtual_server import FOREVER, VirtualServer, same_service, served
 
 MS = 1_000_000
@@ -49,21 +48,7 @@ def doubling(tmp_path: Path) -> ExportedModel:
         file = tmp_path / f"doubling.{batch}.npz"
         save_reference(str(file), Reference({"x": x}, {"y": x + x}, (PACKAGED,)))
         references[axes_key({"batch": batch})] = str(file)
-    return ExportedModel(
-        name="doubling",
-        suite="",
-        family="",
-        path=str(path),
-        sha256="",
-        opset=20,
-        precision="fp32",
-        inputs=(TensorSpec("x", "float32", sizes),),
-        outputs=(TensorSpec("y", "float32", sizes),),
-        axes={"batch": 1},
-        references=references,
-        reference="onnx",
-        batch="batch",
-    )
+    return float_model(path, {"x": sizes}, {"y": sizes}, references)
 
 
 def test_of_even_arrivals_every_place_of_a_batch_has_the_latency_of_the_formula(

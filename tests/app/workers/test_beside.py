@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from app.cases.round import AWAITING, MeasureJob, NeighbourJob, RoundResult, Stretch
-from app.cases.scenario import CLOSED_LOOP, Scenario
+from app.cases.scenario import CLOSED_LOOP
 from app.workers.colocation import Neighbour, colocated_load, work_in_window
 from app.workers.measure import measure_round
 from app.workers.round_context import RoundContext
@@ -120,20 +120,8 @@ Answered = Callable[[dict[str, Any] | None], tuple[RoundResult, list[str]]]
 
 
 @pytest.fixture
-def awaiting(counter: ExportedModel, tmp_path: Path) -> MeasureJob:
-    return MeasureJob(
-        case_id="c",
-        round=0,
-        model=counter,
-        axes=AXES,
-        runtime="ort-cpu",
-        settings=Settings(threads=1),
-        scenario=Scenario.parse("closed_loop"),
-        wait_policy="spin",
-        limits=SHORT,
-        seed=1,
-        samples_path=str(tmp_path / "samples.bin"),
-    )
+def awaiting(job: MeasureJob, tmp_path: Path) -> MeasureJob:
+    return replace(job, neighbour=None, samples_path=str(tmp_path / "samples.bin"))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -22,13 +21,12 @@ from exporters.types import (
     PACKAGED,
     ExportedModel,
     Reference,
-    TensorSpec,
     axes_key,
     save_reference,
 )
 from runtimes.registry import load
 from tests.app.machine.unprivileged import give_up, needs_realtime
-from tests.app.workers.conftest import AXES, Measure
+from tests.app.workers.conftest import AXES, Measure, float_model
 
 
 def install(site: Path, name: str, *files: str) -> None:
@@ -141,20 +139,8 @@ def described(path: Path, reference: Path) -> ExportedModel:
     (out,) = ReferenceEvaluator(str(path)).run(None, {"x": x})
     y = np.asarray(out)
     save_reference(str(reference), Reference({"x": x}, {"y": y}, (PACKAGED,)))
-    return ExportedModel(
-        name=path.stem,
-        suite="",
-        family="",
-        path=str(path),
-        sha256="",
-        opset=20,
-        precision="fp32",
-        inputs=(TensorSpec("x", "float32", ("batch", *SHAPE[1:])),),
-        outputs=(TensorSpec("y", "float32", ("batch", *y.shape[1:])),),
-        axes=AXES,
-        references={axes_key(AXES): str(reference)},
-        reference="onnx",
-    )
+    inputs, outputs = {"x": ("batch", *x.shape[1:])}, {"y": ("batch", *y.shape[1:])}
+    return float_model(path, inputs, outputs, {axes_key(AXES): str(reference)})
 
 
 def saved(path: Path, nodes: list[onnx.NodeProto], **constants: np.ndarray) -> Path:
@@ -222,8 +208,7 @@ def test_a_partial_graph_with_other_outputs_still_says_what_it_left(
         ],
         far=np.array(4096, np.float32),
     )
-    model = replace(described(path, tmp_path / "split.npz"), name="split")
-    result, records, _ = measure("fpga:v80", model=model)
+    result, records, _ = measure("fpga:v80", model=described(path, tmp_path / "split.npz"))
     assert result.status == "partial"
     assert "Det 'determinant' on CPUExecutionProvider" in result.reason
     assert result.facts["partitions"] == 2, "the card, then the processor"
@@ -243,8 +228,7 @@ def test_a_node_that_splits_the_graph_is_named(measure: Measure, tmp_path: Path)
             helper.make_node("Relu", ["scale"], ["y"], name="after"),
         ],
     )
-    model = replace(described(path, tmp_path / "between.npz"), name="between")
-    result, _, _ = measure("fpga:v80", model=model)
+    result, _, _ = measure("fpga:v80", model=described(path, tmp_path / "between.npz"))
     assert result.status == "partial"
     assert result.facts["partitions"] == 3
     assert result.facts["splitting_nodes"] == "Det 'between' on CPUExecutionProvider"

@@ -15,14 +15,13 @@ from exporters.types import (
     PACKAGED,
     ExportedModel,
     Reference,
-    TensorSpec,
     axes_key,
     save_reference,
 )
 from runtimes.fake.runtime import Fake
 from runtimes.fpga.runtime import Fpga
 from tests.app.sweep.sweeps import write_add_graph
-from tests.app.workers.conftest import SHORT, Measure
+from tests.app.workers.conftest import SHORT, Measure, float_model
 
 MIX = Condition("shapes", file="mix.csv", shapes=Shapes(("batch",), ((1,), (4,), (64,)), (6, 3, 1)))
 
@@ -37,21 +36,8 @@ def adding(folder: Path, wrong_at: int = 0) -> ExportedModel:
             str(file), Reference({"x": np.ones(size, np.float32)}, {"y": y}, (PACKAGED,))
         )
         references[axes_key(point)] = str(file)
-    return ExportedModel(
-        name="add",
-        suite="",
-        family="",
-        path=str(write_add_graph(folder / "add.onnx", ("batch", 3))),
-        sha256="",
-        opset=20,
-        precision="fp32",
-        inputs=(TensorSpec("x", "float32", ("batch", 3)),),
-        outputs=(TensorSpec("y", "float32", ("batch", 3)),),
-        axes={"batch": 1},
-        references=references,
-        reference="onnx",
-        batch="batch",
-    )
+    path = write_add_graph(folder / "add.onnx", ("batch", 3))
+    return float_model(path, {"x": ("batch", 3)}, {"y": ("batch", 3)}, references)
 
 
 @pytest.mark.parametrize("call", ["c", "python"])
