@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper, save_model
+from onnx import TensorProto, helper, save_model
 
 from app.cases.column import pairs_in
 from app.workers.execution_facts import precision_diagnostics
@@ -156,30 +155,13 @@ def save_quantised(path: Path) -> None:
         helper.make_node(op, [source, "s", "z"], [output_name]) for op, source, output_name in edges
     ]
     nodes.insert(3, helper.make_node("Conv", ["xd", "kd"], ["c"]))
-    save(path, nodes, (1, 4, 10), (1, 8, 8), TensorProto.FLOAT, arrays)
+    save_model(graph(nodes, [tensor("x", [1, 4, 10])], [tensor("y", [1, 8, 8])], arrays), path)
 
 
 def save_doubles(path: Path) -> None:
     node = helper.make_node("MatMul", ["x", "w"], ["y"])
-    save(path, [node], (1, 8), (1, 8), TensorProto.DOUBLE, {"w": np.eye(8)})
-
-
-def save(
-    path: Path,
-    nodes: list[onnx.NodeProto],
-    input_shape: tuple[int, ...],
-    output_shape: tuple[int, ...],
-    kind: int,
-    arrays: dict[str, np.ndarray],
-) -> None:
-    ends = [
-        helper.make_tensor_value_info(n, kind, s)
-        for n, s in (("x", input_shape), ("y", output_shape))
-    ]
-    initialisers = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
-    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], initialisers)
-    imports = [helper.make_opsetid("", 17)]
-    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=10), path)
+    x, y = (tensor(name, [1, 8], TensorProto.DOUBLE) for name in "xy")
+    save_model(graph([node], [x], [y], {"w": np.eye(8)}), path)
 
 
 def test_the_types_of_a_file_are_what_was_asked_for(work: Path) -> None:

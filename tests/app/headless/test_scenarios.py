@@ -6,11 +6,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from onnx import helper
+from onnx import helper, save_model
 
 from app.runs.reader import read_run
 from tests.app.headless.batch import FAKE, SLEEPING, rows, run
 from tests.app.sweep.sweeps import write_add_graph
+from tests.exporters.support import graph, tensor
 
 SCRIPT = ("--option", "fake.latency_us=2000", "--option", "fake.wait=sleep")
 MEASURED = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--preset", "glance")
@@ -66,15 +67,10 @@ def test_replicas_share_a_block_and_are_held_against_one(work: Path) -> None:
 
 def test_a_graph_without_a_batch_axis_has_runs_in_a_second(work: Path) -> None:
     """Its inputs share no leading size: a run counts as one input, so that replicas can scale."""
-    ends = [helper.make_tensor_value_info(n, 1, [size, 8]) for n, size in (("x", 2), ("h", 3))]
-    output = helper.make_tensor_value_info("y", 1, [5, 8])
-    graph = helper.make_graph(
-        [helper.make_node("Concat", ["x", "h"], ["y"], axis=0)], "joined", ends, [output]
-    )
-    opsets = [helper.make_opsetid("", 17)]
+    node = helper.make_node("Concat", ["x", "h"], ["y"], axis=0)
     path = work / "joined.onnx"
-    path.write_bytes(
-        helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+    save_model(
+        graph([node], [tensor("x", [2, 8]), tensor("h", [3, 8])], [tensor("y", [5, 8])]), path
     )
     flags = ("--runtimes", "fake", *SLEEPING, "--preset", "glance", "--rounds", "1")
     code, out, errors = run("run", str(path), *flags, "--replicas", "2", "--out", "run")
