@@ -39,7 +39,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     """
     manifest = _resumed_manifest(flags)
     plan = _requested_plan(flags, manifest)
-    if not (flags.quiet or flags.show_config):
+    if manifest is None and not (flags.quiet or flags.show_config):
         log = ResilientStream(sys.stderr)
         log.write(f"{printable(_first_line(plan))}\n")
         log.flush()
