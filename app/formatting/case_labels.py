@@ -222,10 +222,10 @@ class CaseSet:
 
     def by_reason(self, reasons: Iterable[tuple[object, object]]) -> Iterator[str]:
         """`2 cases (…): why` for each reason, of pairs of a case's id and its reason if it has
-        one."""
+        one; a damaged run may have ids that are of no case."""
         case_ids = dict[str, list[str]]()
         for case_id, reason in reasons:
-            if reason:
+            if reason and case_id in self._cases:
                 case_ids.setdefault(str(reason), []).append(str(case_id))
         yield from (f"{self.text(ids)}: {reason}" for reason, ids in case_ids.items())
 
