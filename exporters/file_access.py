@@ -7,7 +7,6 @@ networks, so that their folders are private.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -54,9 +53,12 @@ def user_path(text: str) -> Path:
     return Path(os.path.expanduser(text))  # noqa: PTH111
 
 
-def try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
+def try_lock(descriptor: int, shared: bool = False) -> bool:
     """Whether the lock of a file could be had at once; OSError where the file system has none."""
+    import fcntl  # not on Windows, which is told that before this is called
+
     try:
+        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.cases.dimensions import GRID
 from app.cases.scenario import Condition
-from app.machine.installed_runtimes import grid_runtimes
+from app.machine.installed_runtimes import grid_runtimes, runtime
 from app.plan.expand import expand
 from app.plan.models import Outlines, data_for
 from app.plan.plan import Plan, named_lengths
@@ -19,6 +19,7 @@ from app.plan.settings.sweep import Sweep
 from exporters.messages import OutlineRequest
 from exporters.models import catalogue
 from exporters.types import FILE_ENDINGS, GraphlapError, Precision
+from runtimes import registry
 from runtimes.registry import parse_spec
 
 
@@ -48,6 +49,8 @@ ASK_ABOVE = 1_000
 EXPAND_UP_TO = 5_000
 PROCESS_START_S = 1.5
 """Import, compilation, first inference and teardown of one small model on one core."""
+FORK_START_S = 0.6
+"""The same without the import, of a round whose process is a fork."""
 MODULE_EXPORT_S, FILE_EXPORT_S = 2.0, 0.5
 """Of a torch module and of a file that is only checked, two exports running at a time."""
 CHECK_S = (0.2, 2.0)
@@ -98,8 +101,10 @@ def _estimate_of(draft: Plan, cases: int, exact: bool) -> Estimate:
     if not draft.is_search:
         minimum_rounds, maximum_rounds = draft.least_rounds, draft.lengths.rounds
     limits = profile.limits
-    shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S
-    longest = limits.max_s + limits.warmup_max_s + PROCESS_START_S
+    start_s = FORK_START_S if cases > 1 and _forks(draft) else PROCESS_START_S
+    shortest = limits.min_s + limits.warmup_min_s + start_s
+    longest = limits.max_s + limits.warmup_max_s + start_s
+    first_s = cases * (PROCESS_START_S - start_s)
     exports_s = sum(map(_exports_s, {(m, p) for g in draft.sweeps for m, p in _exports_of(g)}))
     after_s = sum(_subjects(grid, draft.accuracy) for grid in draft.sweeps) * PROCESS_START_S
     if draft.check:
@@ -116,8 +121,12 @@ def _estimate_of(draft: Plan, cases: int, exact: bool) -> Estimate:
     budget_s = draft.budget_s or math.inf
     spreads_s = draft.lengths.spread_s, draft.lengths.contended_spread_s
     least_s, spread_s = (0.0, 0.0) if draft.is_search or not cases else spreads_s
-    shortest_s = max(cases * minimum_rounds * shortest + minimum_rounds * sustained_s, least_s)
-    longest_s = max(cases * maximum_rounds * longest + maximum_rounds * sustained_s, spread_s)
+    shortest_s = max(
+        cases * minimum_rounds * shortest + minimum_rounds * sustained_s + first_s, least_s
+    )
+    longest_s = max(
+        cases * maximum_rounds * longest + maximum_rounds * sustained_s + first_s, spread_s
+    )
     return Estimate(
         cases,
         minimum_rounds,
@@ -128,6 +137,13 @@ def _estimate_of(draft: Plan, cases: int, exact: bool) -> Estimate:
         exports_s,
         maximum_rounds,
     )
+
+
+def _forks(draft: Plan) -> bool:
+    """Whether rounds after the first have no imports: those of our own environment, on the host."""
+    specs = [parse_spec(spec) for grid in draft.sweeps for spec in grid_runtimes(grid.runtimes)]
+    known = [spec for spec in specs if spec.name in registry.names()]
+    return not any(spec.release or runtime(spec.name).accelerator for spec in known)
 
 
 def _exports_of(grid: Sweep) -> Iterator[tuple[str, Precision]]:

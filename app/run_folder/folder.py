@@ -7,7 +7,6 @@ it ends. `README.md` beside this file has the format.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -261,7 +260,7 @@ def is_being_written(path: Path) -> bool:
     except OSError:
         return False
     try:
-        return not try_lock(descriptor, fcntl.LOCK_SH)
+        return not try_lock(descriptor, shared=True)
     except OSError:  # a file system without locks, where no run can be begun
         return False
     finally:

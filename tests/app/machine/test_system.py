@@ -59,7 +59,7 @@ def test_a_linux_without_proc_is_told_in_one_sentence(arguments: list[str], tmp_
         cwd=ROOT,
         check=False,
     )
-    assert (result.returncode, result.stderr.count("\n")) == (2, 1), result.stderr
+    assert (result.returncode, result.stderr.count("graphlap: ")) == (2, 1), result.stderr
     assert "/proc is not mounted" in result.stderr
     assert not (tmp_path / "run").exists()
 
