@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.checkout import ROOT
 from tests.size import Size, c_lines, files, group_of, groups, measure, report
 
@@ -52,6 +54,7 @@ def test_a_c_line_is_neither_blank_nor_comment() -> None:
     assert c_lines("/* two\nlines */\n\nint x; // one\n  // none\nint y; /* and */\n") == 2
 
 
+@pytest.mark.rare  # `make check` counts too
 def test_every_file_is_of_one_group_and_what_moves_is_counted_where_it_goes() -> None:
     sizes = dict(files(ROOT))
     assert {"setup.py", "tests/size.py", "runtimes/calls/timed.c"} <= sizes.keys()

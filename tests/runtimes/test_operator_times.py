@@ -193,6 +193,7 @@ def test_openvinos_means_become_a_time_that_one_slow_run_does_not_move() -> None
     assert conv.holds == ("conv", "relu")
 
 
+@pytest.mark.rare
 @pytest.mark.filterwarnings(
     # torch's compiler still imports parts that torch itself calls deprecated.
     "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning",

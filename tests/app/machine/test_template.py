@@ -36,7 +36,7 @@ def forked(template: Template, bell: Bell) -> Child:
 def test_rounds_after_the_first_are_forks_where_cases_share_a_template(tmp_path: Path) -> None:
     pids = children()
     paths = [str(write_add_graph(tmp_path / f"{name}.onnx")) for name in "ab"]
-    words = ("--runtimes", "fake", "--rounds", "3", "--preset", "glance")
+    words = ("--runtimes", "fake", "--rounds", "2", "--preset", "glance")
     for name, models in (("two", paths), ("one", paths[:1])):
         code, _, errors = run("run", *models, *words, "--out", str(tmp_path / name))
         assert code == 0, errors

@@ -106,7 +106,6 @@ def test_rounds_follow_one_another_where_turns_are_not_wanted_or_not_possible(
     words = ("--option", "fake.latency_us=200,300", "--rounds", "2")
     with brief_rounds():
         assert not by_set(measured(graph, tmp_path / "rounds", *words, "--pairing", "rounds"))
-        assert not by_set(measured(graph, tmp_path / "alone", "--rounds", "2"))
         assert not by_set(measured(graph, tmp_path / "open", *words, "--scenario", "poisson:200/s"))
         assert not by_set(measured(graph, tmp_path / "large", *words, "--memory-limit", "4GiB"))
 

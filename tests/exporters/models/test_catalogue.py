@@ -85,7 +85,7 @@ def smallest_of_each_family() -> list[str]:
     return [name for name in ascending if name in first.values() and NETWORKS[name] < LARGEST]
 
 
-DEEP = ("densenet", "inception", "mobilenetv2", "resnet18_v1", "resnet18_v2")
+DEEP = ("densenet", "inception", "mobilenet", "resnet18_v1", "resnet18_v2")
 """Families that take longest, up to half a minute each; the others stand for them."""
 
 
