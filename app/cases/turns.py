@@ -16,6 +16,7 @@ TURN_SET, TURN_EVERY = "turn_set", "turn_every"
 so many cycles, in how many."""
 MOST_EVERY = 16
 _LONG = 2.0
+"""A turn so many times as long as the shortest of its set comes less often."""
 STATE = "state"
 """The file of a set that all map, of bytes: whether the turns are over, which seat has its turn,
 and for each seat whether it has measured enough. Beside it each seat has a named pipe, its number,
