@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,7 @@ from app.columns.rows import Rows
 from app.machine.child import Bell, Child
 from app.machine.template import Template
 from app.runs.reader import read_run
+from exporters import install_layout
 from tests.app.headless.batch import run
 from tests.app.remote.processes import wait_until
 from tests.app.sweep.sweeps import children, write_add_graph
@@ -72,5 +74,16 @@ def test_how_a_fork_ended_is_told_as_of_any_child(bell: Bell) -> None:
         assert killed.how_it_ended() == "signal SIGSEGV"
 
 
-def test_a_process_with_threads_is_not_forked(bell: Bell) -> None:
-    assert Template("ort-cpu", 1).fork(bell) is None
+def test_a_process_with_threads_is_not_forked(bell: Bell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether an engine's import starts threads depends on the machine, so a thread is started."""
+    code = """
+import threading
+from app.workers import template
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+template.main()
+"""
+    monkeypatch.chdir(install_layout.ROOT)
+    monkeypatch.setattr(
+        install_layout, "command", lambda _, *words: [sys.executable, "-c", code, *words]
+    )
+    assert Template("", 1).fork(bell) is None
