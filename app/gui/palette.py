@@ -277,10 +277,7 @@ def of_terms(show: Callable[[], object]) -> Iterator[Entry]:
 ELSEWHERE = (
     ("Ctrl+0", "Show all data again (in a plot)"),
     ("Arrow keys", "Read the next bin, sample or mark (in a plot)"),
-    (
-        "Shift+drag, Shift+arrow keys",
-        "Mark a range (in the histogram, the cumulative plot or the timeline)",
-    ),
+    ("Shift+drag, Shift+arrow keys", "Mark a range (in the histogram or the timeline)"),
     ("Esc", "Unpin what is read, drop the marked range (in a plot)"),
     ("Ctrl+F", "Filter (in the results table)"),
     ("Ctrl+B", "Baseline row (in the results table)"),

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from app.gui.look.controls import Choice, tool_button
 from app.gui.plots.base import PlotView
 from app.gui.plots.compare import CompareView, HistoryView
-from app.gui.plots.distributions import BoxesView, CumulativeView, PercentileView
+from app.gui.plots.distributions import BoxesView, PercentileView
 from app.gui.plots.graph import GraphView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import ChecksView, MatrixView
@@ -88,7 +88,6 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec("summary", "Summary", "summary", "all", SummaryView),
     ViewSpec("ranking", "Ranking", "ranking", "all", RankingView),
     ViewSpec("histogram", "Histogram", "distribution", "shown", HistogramView),
-    ViewSpec("cumulative", "Cumulative", "distribution", "shown", CumulativeView),
     ViewSpec("percentiles", "Percentiles", "distribution", "shown", PercentileView),
     ViewSpec("boxes", "Box plots", "distribution", "shown", BoxesView),
     ViewSpec("timeline", "Timeline", "timeline", "shown", TimelineView),

@@ -171,7 +171,7 @@ def _frames(window: MainWindow) -> dict[str, float]:
 
 def _memory(window: MainWindow) -> dict[str, float]:
     """From the first million samples to the last, all views looked at in turn."""
-    keys = ("histogram", "timeline", "percentiles", "cumulative")
+    keys = ("histogram", "timeline", "percentiles")
     turn = QTimer(window, interval=1500)
     turn.timeout.connect(lambda: window.frame.show_key(keys[int(time.monotonic()) % len(keys)]))
     turn.start()

@@ -1,4 +1,4 @@
-"""Distributions as percentiles, as cumulative shares, and as box plots: as their rows have them.
+"""Distributions as percentiles and as box plots: as their rows have them.
 
 Of a box p50, p99 and p99.9 are the row's figures; what no row has, p1 and the quarters, is of all
 samples pooled, from the bins.
@@ -13,27 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QWidget
 
 from app.formatting.text import interval, time_text
-from app.gui.look.controls import Switch
 from app.gui.look.text import Table
-from app.gui.plots.axes import NinesAxis, PercentAxis, nines_of, time_axis
+from app.gui.plots.axes import NinesAxis, nines_of, time_axis
 from app.gui.plots.base import PlotView
 from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry
 from app.gui.plots.marks import (
-    HEADROOM,
-    MarkLayer,
     Percentile,
     bin_quantile_s,
     lay_intervals,
-    mark_entries,
     percentiles,
-    published_marks,
 )
-from app.gui.plots.parts import NAMES, PartBins, PartChoice, since_when, without_samples
-from app.gui.plots.read.curves import CumulativeReader, DrawnCurve, PercentileReader
+from app.gui.plots.parts import since_when, without_samples
+from app.gui.plots.read.curves import DrawnCurve, PercentileReader
 from app.gui.plots.read.lit import lit_places
 from app.gui.plots.read.overlays import BandLayer
 from app.gui.plots.read.reading import Brush, Spot, SpotReader
@@ -46,26 +40,23 @@ from app.gui.plots.style import (
     row_text,
     series_entries,
 )
-from app.plot_data.series import Part, Series
+from app.plot_data.series import Series
 from app.present.figure import Axis, Figure, Mark
 from app.present.figure import Series as Marks
 from app.stats.quantiles import EDGES_S, Interval, needed_samples
 
-Span = tuple[float, float]
 _MIDDLES = 0.5 * (np.log10(EDGES_S[:-1]) + np.log10(EDGES_S[1:]))
 
 
-class CurveView(PlotView):
-    """Curves of distributions; what is marked of the samples is a band and a rug beside them."""
+class PercentileView(PlotView):
+    """A curve per series of all its samples pooled, and the row's percentiles with intervals; what
+    is marked of the samples is a band and a rug beside them."""
 
     tells_apart = True
     reads_at_left = True
     _band: BandLayer
-
-    @property
-    def part(self) -> Part:
-        """The part of the time that is drawn."""
-        return "latency"
+    title = "Percentiles"
+    hint = "The latency that a share of the samples stayed below: 99 % is p99."
 
     def reset(self) -> None:
         super().reset()
@@ -74,20 +65,8 @@ class CurveView(PlotView):
 
     def draw_lit(self) -> None:
         if self.plots:
-            self._band.set_band(self.lit.brush.log_ends(self.part) if self.lit else None)
-            self._band.set_rugs(lit_places(self.lit, self.series, self.part, self._colors))
-
-    def _show_range(self, chosen: tuple[list[float], list[float]] | None, x: Span, y: Span) -> None:
-        """What somebody chose, else all of it."""
-        x_range, y_range = chosen or (x, y)
-        self.plots[0].setRange(xRange=x_range, yRange=y_range, padding=0)
-
-
-class PercentileView(CurveView):
-    """A curve per series of all its samples pooled, and the row's percentiles with intervals."""
-
-    title = "Percentiles"
-    hint = "The latency that a share of the samples stayed below: 99 % is p99."
+            self._band.set_band(self.lit.brush.log_ends("latency") if self.lit else None)
+            self._band.set_rugs(lit_places(self.lit, self.series, "latency", self._colors))
 
     def draw(self) -> str:
         series = [item for item in self.series if item.counts.any()]
@@ -117,7 +96,8 @@ class PercentileView(CurveView):
         self._colors = {item.key: item.color for item in curves}
         margin = 0.04 * (max(ends) - min(ends)) + 0.01
         heights = (min(ends) - margin, max(ends) + margin)
-        self._show_range(view_range, (0.0, furthest + 0.1), heights)
+        x_range, y_range = view_range or ((0.0, furthest + 0.1), heights)
+        self.plots[0].setRange(xRange=x_range, yRange=y_range, padding=0)
         entries = [*series_entries(series, self.name_of, styles), *behind_entries(grey)]
         if any(map(_known, series)):
             muted_pen = pg.mkPen(QColor(self.theme.muted))
@@ -193,115 +173,6 @@ def percentile_curve(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     quantiles = np.concatenate([[0.0], share[:last]])
     middles = _MIDDLES[indices[: last + 1]]
     return -np.log10(1.0 - quantiles), middles
-
-
-_LOG_EDGES = np.log10(EDGES_S)
-
-
-class CumulativeView(CurveView):
-    """One rising curve per series; the further left, the faster."""
-
-    title = "Cumulative"
-    hint = "The share of samples that were at most as slow as the latency below."
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        self._parts = PartBins()
-        super().__init__(parent)
-        self.part_choice = PartChoice()
-        self.published_box = Switch(
-            "Published", "Figures that a source document prints for the model."
-        )
-        self.add_controls(self.part_choice, self.published_box)
-
-    def draw(self) -> str:
-        self.part_choice.offer(self.series)
-        visible_series, part = self._select_series(), self.part
-        if not visible_series:
-            return without_samples(
-                self.series, "No samples yet. The curves appear with the first measured block."
-            )
-        view_range = self.kept_range()
-        grey = behind(visible_series, self.arrangement, self.theme)
-        styles = self.styles() | {curve.series.key: curve.style for curve in grey}
-        all_series = [*self._parts.of([curve.series for curve in grey], part), *visible_series]
-        if self.renew(part, [curve.key for curve in all_series]):
-            self._build(all_series)
-        edges: list[float] = []
-        curves, own_keys = list[DrawnCurve](), {curve.key for curve in visible_series}
-        for curve in all_series:
-            log_s, percent = cumulative_percent(curve.counts)
-            self._curves[curve.key].setData(log_s, percent)
-            self._curves[curve.key].setPen(styles[curve.key].line_pen(1.8))
-            if curve.key in own_keys:
-                name, color = self.name_of(curve), styles[curve.key].color
-                curves.append(DrawnCurve(curve.key, name, color, log_s, percent))
-            edges += [log_s[0], log_s[-1]]
-        self.let_read(self.plots[0], CumulativeReader(curves, part))
-        self._colors = {curve.key: curve.color for curve in curves}
-        marks = (
-            published_marks(visible_series, self.theme) if self.published_box.isChecked() else []
-        )
-        self._marks.set_marks(marks)
-        edges += [math.log10(mark.value) for mark in marks]
-        margin = max(0.02, 0.03 * (max(edges) - min(edges)))
-        top = 100.0 * (1.0 + (HEADROOM if marks else 0.03))
-        self._show_range(view_range, (min(edges) - margin, max(edges) + margin), (0.0, top))
-        self.show_legend(
-            [
-                *series_entries(visible_series, self.name_of, styles),
-                *behind_entries(grey),
-                *mark_entries(marks, self.theme),
-            ]
-        )
-        text = ", ".join(
-            filter(None, (clocks_text(visible_series), since_when(visible_series, part)))
-        )
-        self.show_heading(
-            f"Cumulative {NAMES[part].lower()}", f"{text}; all samples pooled, ±1.2 %"
-        )
-        return ""
-
-    @property
-    def part(self) -> Part:
-        return self.part_choice.part
-
-    def brush_between(self, plot: pg.PlotItem, low: float, high: float) -> Brush | None:
-        return Brush(self.part, 10.0**low, 10.0**high)
-
-    def _select_series(self) -> list[Series]:
-        """The series that have samples, with the bins of the part that is asked for."""
-        return self._parts.of(self.series, self.part)
-
-    def _build(self, series: Sequence[Series]) -> None:
-        plot = self.add_plot(
-            0,
-            0,
-            time_axis("bottom"),
-            PercentAxis("left"),
-            x_label=NAMES[self.part],
-            y_label="Samples at most so slow (%)",
-        )
-        self._band = self.lay(BandLayer(plot, self.theme))
-        self._marks = self.lay(MarkLayer(plot, self.theme))
-        self._curves = {case_series.key: plot.plot(antialias=True) for case_series in series}
-
-    def table(self) -> Table:
-        rows: list[list[object]] = []
-        for case_series in self._select_series():
-            log_s, percent = cumulative_percent(case_series.counts)
-            rows += [
-                [case_series.label, case_series.clock, float(10.0**x * 1e6), float(y)]
-                for x, y in zip(log_s, percent, strict=True)
-            ]
-        return ["series", "clock", f"{self.part}_us", "percent_at_most"], rows
-
-
-def cumulative_percent(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(log10 seconds, percent) at the edges of the occupied bins, from 0 to 100 %."""
-    indices = np.nonzero(counts)[0]
-    first, last = indices[0], indices[-1] + 1
-    counts_below = np.concatenate([[0], np.cumsum(counts[first:last])])
-    return _LOG_EDGES[first : last + 1], 100.0 * counts_below / counts_below[-1]
 
 
 _POOLED_QUANTILES = {"p1": 0.01, "p25": 0.25, "p75": 0.75}

@@ -108,7 +108,7 @@ def test_another_run_is_a_baseline_of_the_cases_that_it_has(
     qtbot.waitUntil(lambda: _grey(monday) == ["baseline tuesday"], timeout=20_000)
     grey_keys = [baseline.key for baseline in monday._grey(monday.series)]
     assert grey_keys == [CASES[0].case_id, CASES[1].case_id], "the third is not in that run"
-    for view in ("cumulative", "percentiles", "boxes"):
+    for view in ("percentiles", "boxes"):
         window.frame.show_key(view)
         plot_view = window.views.by_key[view]
         qtbot.waitUntil(partial(_has_plots, plot_view), timeout=20_000)

@@ -87,7 +87,7 @@ def test_a_marked_range_lights_the_same_iterations_in_every_view(
     opened: MainWindow, qtbot: QtBot
 ) -> None:
     opened.views.by_key["histogram"].brushed.emit(Brush("latency", 500e-6, 2e-3))
-    for key in ("histogram", "cumulative", "percentiles", "timeline"):
+    for key in ("histogram", "percentiles", "timeline"):
         opened.frame.show_key(key)
         view = opened.views.by_key[key]
         qtbot.waitUntil(partial(_is_lit, view), timeout=10_000)

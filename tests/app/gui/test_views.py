@@ -81,7 +81,7 @@ def test_the_keyboard_goes_from_view_to_view_and_from_plot_to_plot(
     assert blocker.args == ["distribution"]
     place = area.places["distribution"]
     QTest.keyClick(place.switch, Qt.Key.Key_Down)
-    assert place.plot == "cumulative"
+    assert place.plot == "percentiles"
 
 
 def test_controls_without_room_are_behind_a_button(qtbot: QtBot, area: ViewArea) -> None:

@@ -164,7 +164,7 @@ def test_the_focus_never_goes_where_nobody_sees_it(
         QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_Tab)
         focus_widget = QApplication.focusWidget()
         assert focus_widget is not None
-        for key in ("cumulative", "percentiles", "timeline"):
+        for key in ("percentiles", "timeline"):
             assert not window.views.by_key[key].isAncestorOf(focus_widget), key
 
 

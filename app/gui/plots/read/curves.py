@@ -16,7 +16,7 @@ from app.formatting.text import time_text
 from app.gui.plots.read.reading import Brush, Line, Place, Reading, Span
 from app.gui.plots.read.readout import rank_text, short_names
 from app.plot_data.series import Part
-from app.stats.quantiles import BINS_PER_DECADE, Interval
+from app.stats.quantiles import Interval
 from app.tune.ablation import round_name
 
 _NEAR_PX = 12.0
@@ -42,36 +42,6 @@ class DrawnCurve:
 
     def height(self, x: float) -> float:
         return float(np.interp(x, self.x, self.y))
-
-
-class CumulativeReader:
-    """Over log10 seconds: what share of each case is at most so slow."""
-
-    def __init__(self, curves: Sequence[DrawnCurve], part: Part) -> None:
-        self._curves, self._part = tuple(curves), part
-        self._names = short_names([curve.label for curve in curves])
-
-    def at(self, place: Place) -> Reading | None:
-        heights = [curve.height(place.x) for curve in self._curves]
-        rows = sorted(zip(self._curves, self._names, heights, strict=True), key=lambda row: -row[2])
-        lines = tuple(
-            Line(f"{name}: {rank_text(percent / 100.0)} at most so slow", curve.color)
-            for curve, name, percent in rows
-        )
-        nearest = _nearest(self._curves, heights, place)
-        seconds, keys = 10.0**place.x, (nearest[0].key,) if nearest else ()
-        brush = Brush(self._part, low_s=seconds, keys=keys) if nearest else None
-        height = nearest[1] if nearest else None
-        return Reading(time_text(seconds, 4), lines, place.x, height, keys, brush)
-
-    def beyond(self, place: Place, right: int, up: int) -> tuple[float, float] | None:
-        """The next edge of the bins that the curves are made of."""
-        if not right:
-            return None
-        edge = place.x * BINS_PER_DECADE
-        step = math.floor(edge + 1e-6) + 1 if right > 0 else math.ceil(edge - 1e-6) - 1
-        x = step / BINS_PER_DECADE
-        return x, self._curves[0].height(x)
 
 
 class PercentileReader:

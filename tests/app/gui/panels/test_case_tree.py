@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.look.theme import LIGHT
 from app.gui.panels.case_tree import CaseTree
-from app.gui.plots.distributions import CumulativeView
+from app.gui.plots.distributions import PercentileView
 from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.ranking import RankingView
@@ -23,7 +23,7 @@ from app.gui.plots.trends import TrendsView
 from app.plot_data.series import Series
 from tests.app.gui.plots.views import finished, grid, many, on_screen
 
-Views = tuple[HistogramView, CumulativeView]
+Views = tuple[HistogramView, PercentileView]
 
 
 def _show_cases(qtbot: QtBot, cases: Sequence[Series]) -> CaseTree:
@@ -37,7 +37,7 @@ def _show_cases(qtbot: QtBot, cases: Sequence[Series]) -> CaseTree:
 
 
 def _with_views(qtbot: QtBot, cases: Sequence[Series]) -> tuple[CaseTree, Views]:
-    views = (HistogramView(), CumulativeView())
+    views = (HistogramView(), PercentileView())
     panel = _show_cases(qtbot, cases)
     for view in views:
         on_screen(qtbot, view, cases)

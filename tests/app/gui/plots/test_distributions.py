@@ -14,7 +14,7 @@ from app.cases.case import Case
 from app.cases.scenario import Scenario
 from app.formatting.text import time_text
 from app.gui.plots.base import PlotView
-from app.gui.plots.distributions import CumulativeView, PercentileView
+from app.gui.plots.distributions import PercentileView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.marks import MarkLayer, percentiles
 from app.gui.plots.parts import PartChoice
@@ -86,7 +86,7 @@ def test_the_histogram_shows_latency_service_and_queueing_of_an_open_loop(qtbot:
     assert sum(int(str(row[4])) for row in view.table()[1]) == RUNS, "a wait of none counts too"
 
 
-@pytest.mark.parametrize("view_class", [HistogramView, CumulativeView, TimelineView])
+@pytest.mark.parametrize("view_class", [HistogramView, TimelineView])
 def test_a_closed_loop_has_no_parts_to_choose(qtbot: QtBot, view_class: type[PlotView]) -> None:
     view = on_screen(qtbot, view_class(), [series(count=400)])
     assert not _choice(view).isVisible()
@@ -113,9 +113,7 @@ def test_the_timeline_draws_what_was_waited_and_not_only_the_service(qtbot: QtBo
     assert view.heading._title == "Service over time"
 
 
-@pytest.mark.parametrize(
-    "view_class", [HistogramView, CumulativeView, PercentileView, TimelineView]
-)
+@pytest.mark.parametrize("view_class", [HistogramView, PercentileView, TimelineView])
 def test_a_run_in_which_all_failed_promises_no_samples(
     qtbot: QtBot, view_class: type[PlotView]
 ) -> None:

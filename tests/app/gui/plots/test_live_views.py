@@ -15,7 +15,6 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.theme import LIGHT
 from app.gui.plots.distributions import (
     BoxesView,
-    CumulativeView,
     PercentileView,
     percentile_curve,
 )
@@ -81,7 +80,7 @@ def test_a_zoomed_plot_stays_where_it_is_while_samples_arrive(qtbot: QtBot) -> N
 
 
 def test_the_keyboard_zooms_moves_and_shows_all(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, CumulativeView(), live())
+    view = on_screen(qtbot, HistogramView(), live())
     with qtbot.waitActive(view):
         view.activateWindow()
     view.published_box.setFocus()

@@ -19,7 +19,7 @@ from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer
 from app.cases.case import Case
 from app.gui.plots.base import PlotView
 from app.gui.plots.compare import CompareView, HistoryView
-from app.gui.plots.distributions import BoxesView, CumulativeView, PercentileView
+from app.gui.plots.distributions import BoxesView, PercentileView
 from app.gui.plots.graph import GraphView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import ChecksView, MatrixView
@@ -209,7 +209,6 @@ def _history(folder: Path) -> HistoryView:
 
 FILLED: dict[str, Callable[[Path], PlotView]] = {
     "histogram": lambda _: _set(HistogramView(), live()),
-    "cumulative": lambda _: _set(CumulativeView(), live()),
     "percentiles": lambda _: _set(PercentileView(), live()),
     "timeline": lambda _: _set(TimelineView(), live()),
     "boxes": lambda _: _set(BoxesView(), live()),
@@ -229,7 +228,7 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "graph": _graph,
 }
 EMPTY: tuple[type[PlotView], ...] = (
-    HistogramView, CumulativeView, PercentileView, TimelineView, BoxesView, SummaryView,
+    HistogramView, PercentileView, TimelineView, BoxesView, SummaryView,
     LargestBatchView, AccuracyView, MatrixView, OperatorsView, ScheduleView, CompareView,
     GraphView, HistoryView, RankingView, ChecksView, TrendsView,
 )  # fmt: skip

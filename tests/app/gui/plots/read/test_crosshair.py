@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.gui.plots.base import PlotView
-from app.gui.plots.distributions import BoxesView, CumulativeView, PercentileView
+from app.gui.plots.distributions import BoxesView, PercentileView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import MatrixView
 from app.gui.plots.read.lit import Lit
@@ -58,10 +58,10 @@ def test_the_histogram_tells_bin_count_share_and_rank(qtbot: QtBot) -> None:
 
 
 def test_a_click_pins_what_is_read_and_escape_lets_go(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, CumulativeView(), live()[:1])
+    view = on_screen(qtbot, PercentileView(), live()[:1])
     with qtbot.waitActive(view):
         view.activateWindow()
-    where = at(view, np.log10(20e-6), 50.0)
+    where = at(view, 1.0, np.log10(25e-6))
     first = hover(view, where)
     QTest.mouseClick(view.canvas.viewport(), LEFT, pos=where)
     assert view.crosshair.pinned
@@ -120,7 +120,7 @@ def test_shift_and_the_mouse_mark_a_range_and_a_plain_drag_moves_the_plot(qtbot:
     assert len(brushes) >= 2, "the range is told while it is drawn"
 
 
-@pytest.mark.parametrize("view_class", [HistogramView, CumulativeView, TimelineView])
+@pytest.mark.parametrize("view_class", [HistogramView, TimelineView])
 def test_views_with_samples_can_be_marked_and_say_what_is_in_it(
     qtbot: QtBot, view_class: type[PlotView]
 ) -> None:
@@ -175,9 +175,9 @@ def test_a_double_click_on_a_percentile_opens_the_iterations_behind_it(qtbot: Qt
 def test_a_picture_of_a_view_has_the_marked_range_and_no_crosshair(
     qtbot: QtBot, tmp_path: Path
 ) -> None:
-    view = on_screen(qtbot, CumulativeView(), live()[:1])
+    view = on_screen(qtbot, PercentileView(), live()[:1])
     export_png(view, tmp_path / "before.png", scale=1.0)
-    QTest.mouseClick(view.canvas.viewport(), LEFT, pos=at(view, np.log10(30e-6), 60.0))
+    QTest.mouseClick(view.canvas.viewport(), LEFT, pos=at(view, 1.0, np.log10(25e-6)))
     export_png(view, tmp_path / "pinned.png", scale=1.0)
     assert (tmp_path / "pinned.png").read_bytes() == (tmp_path / "before.png").read_bytes()
     assert view.crosshair.pinned and view.crosshair.box.isVisible()
