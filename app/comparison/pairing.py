@@ -8,7 +8,7 @@ tail nothing is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.cases.case import identity_of
 from app.cases.objectives import HIGHER_IS_BETTER
@@ -17,7 +17,7 @@ from app.cases.units import percentile_of
 from app.comparison.measured_case import MeasuredCase, clock_resolution
 from app.machine.installed_runtimes import options_of
 from app.stats.intervals import MINIMUM_ROUNDS
-from app.stats.turns import ratio_in_turns
+from app.stats.turns import ratio_in_turns, ratios_by_state
 from app.stats.verdict import STATED, RoundPairs, RunVariation, pair_rounds
 from runtimes import registry
 from runtimes.registry import parse_spec
@@ -82,31 +82,33 @@ class Pair:
         a, b = _times(self.first, name), _times(self.second, name)
         resolution = clock_resolution(self.first, self.second, name)
         if in_turn and self.alternated:
-            return pair_rounds(*self._in_turns(name, a, b), name, resolution)
+            return self._in_turns(name, a, b, resolution)
         variation = variations.of(self.first, self.second, name)
         if variation is None:
             return None
         return RoundPairs(tuple(a.values()), tuple(b.values()), False, name, resolution, variation)
 
     def _in_turns(
-        self, name: str, a: Mapping[int, float], b: Mapping[int, float]
-    ) -> tuple[Mapping[int, float], Mapping[int, float]]:
+        self, name: str, a: Mapping[int, float], b: Mapping[int, float], resolution: float
+    ) -> RoundPairs:
         """Of the rounds those whose processes took turns with each other, where these are enough;
         the ratio of their medians is that of their turns."""
         first, second = self.first.turns, self.second.turns
         shared = [
             number
-            for number in a.keys() & b.keys() & first.keys() & second.keys()
+            for number in sorted(a.keys() & b.keys() & first.keys() & second.keys())
             if first[number][0] == second[number][0]
         ]
         if len(shared) < MINIMUM_ROUNDS:
-            return a, b
-        a, b = ({n: side[n] for n in sorted(shared)} for side in (a, b))
-        if name == "p50":
-            for n in shared:
-                if ratio := ratio_in_turns(first[n][1], second[n][1]):
-                    b[n] = a[n] * ratio
-        return a, b
+            return pair_rounds(a, b, name, resolution)
+        a, b = ({n: side[n] for n in shared} for side in (a, b))
+        if name != "p50":
+            return pair_rounds(a, b, name, resolution)
+        for n in shared:
+            if ratio := ratio_in_turns(first[n][1], second[n][1]):
+                b[n] = a[n] * ratio
+        states = ratios_by_state(*([side[n][1] for n in shared] for side in (first, second)))
+        return replace(pair_rounds(a, b, name, resolution), states=states)
 
 
 @dataclass(frozen=True, slots=True)

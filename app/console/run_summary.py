@@ -21,6 +21,7 @@ from app.run_folder.diagnostics import warning_groups
 from app.run_folder.run import Run
 from app.stats.intervals import CLOSE_CONTENDED_S, MINIMUM_ROUNDS
 from app.stats.required_rounds import MAXIMUM_ROUNDS, NARROW
+from app.stats.verdict import STATES_DIFFER
 from exporters.diagnostics.catalogue import DiagnosticGroup
 from exporters.model_names import is_null
 
@@ -234,6 +235,9 @@ def verdict_text(contest: Fastest, band: float) -> str:
     interval_text = ""
     if interval is not None:
         interval_text = f" ({text.ratio_interval(interval.low, interval.high)})"
+    change = contest.verdict.difference
+    if change is not None and change.states:
+        interval_text = f" ({contest.verdict.detail})"
     if contest.parted:
         return f"{contest.first}, {value} times as fast as {contest.second}{interval_text}{clock}"
     if contest.verdict.word == "same":
@@ -246,7 +250,7 @@ def verdict_text(contest: Fastest, band: float) -> str:
     sentence = (
         f"undecided between {contest.first} and {contest.second}, {value} times{interval_text}"
     )
-    if contest.is_unpaired:
+    if contest.is_unpaired or contest.verdict.reason == STATES_DIFFER:
         return f"{sentence}{clock}"
     decides = f"--rounds {contest.needed} may decide" if contest.needed else _possible(contest)
     return f"{sentence}: {decides}{clock}"

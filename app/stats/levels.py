@@ -91,14 +91,10 @@ def _medians(values: np.ndarray) -> np.ndarray:
 
 def speeds(processes: Sequence[np.ndarray], confidence: float = CONFIDENCE) -> Speeds | None:
     """From the window medians of each process, in order of time; None where one level is seen."""
-    if sum(map(len, processes)) < 2 * _CROWD:
-        return None
-    medians = np.concatenate(processes)
-    if medians.min() <= 0.0:
-        return None
-    limit = _border(processes, np.sort(medians))
+    limit = border(processes)
     if limit is None:
         return None
+    medians = np.concatenate(processes)
     is_lower = [windows < limit for windows in processes]
     pairs = list(zip(processes, is_lower, strict=True))
     own = np.array([_level(*pair) for pair in pairs if np.count_nonzero(pair[1]) >= _FEWEST])
@@ -126,8 +122,14 @@ def _level(windows: np.ndarray, is_lower: np.ndarray) -> float:
     return float(np.median(windows[is_inner if is_inner.any() else is_lower]))
 
 
-def _border(processes: Sequence[np.ndarray], ascending: np.ndarray) -> float | None:
-    """The middle of the lowest gap between two levels."""
+def border(processes: Sequence[np.ndarray]) -> float | None:
+    """The middle of the lowest gap between two levels of the window medians of each process, in
+    order of time; None where one level is seen."""
+    if sum(map(len, processes)) < 2 * _CROWD:
+        return None
+    ascending = np.sort(np.concatenate(processes))
+    if ascending[0] <= 0.0:
+        return None
     width = max(_WIDTH, 2.0 * clock_tick(ascending) / float(ascending[0]))
     logarithms = np.log(ascending)
     highest = min(logarithms[-1], logarithms[len(logarithms) // 2] + _FARTHEST)

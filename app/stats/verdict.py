@@ -98,10 +98,12 @@ def from_history(
 
 TOO_FEW_ROUNDS, TOO_FEW_RUNS = "too_few_rounds", "too_few_runs"
 NOT_RESOLVED, RUN_VARIATION = "not_resolved", "run_variation"
+STATES_DIFFER = "states_differ"
 NO_RUN_VARIATION, CLOCK_CHANGED = "run_variation_unknown", "clock_changed"
 LOADED = "load"
 """Why a verdict is undecided: too few rounds for an interval, too few runs in them, an interval
-that is too wide because rounds differ, or because runs do, runs of which nobody knows by how much
+that is too wide because rounds differ, or because runs do, one verdict of the machine undisturbed
+and another of it disturbed, runs of which nobody knows by how much
 they do, another clock of the cores, other work on them."""
 FOUND = 0.9
 """`smallest_change` is what would be found in so many of all tries."""
@@ -115,7 +117,8 @@ class Difference:
 
     `resolution` is how far the logarithm may be off because of the ticks of the clocks, whatever
     the rounds' spread. `variation` is what two runs differ by without a change, where it counts.
-    `inflation` is what the correlation of neighbouring pairs has multiplied the error by.
+    `inflation` is what the correlation of neighbouring pairs has multiplied the error by. `states`
+    are the same of the machine undisturbed and disturbed, where the two differ.
     """
 
     log: float
@@ -125,6 +128,7 @@ class Difference:
     resolution: float = 0.0
     variation: RunVariation | None = None
     inflation: float = 1.0
+    states: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +208,20 @@ def difference(
     return Difference(log, math.sqrt(total), freedom, in_turn, resolution, variation)
 
 
+def with_states(d: Difference, states: Sequence[Difference | None]) -> Difference:
+    """With the differences by state, where each is known and they differ by more than chance
+    (Welch's t at 95 %): of two versions of one graph they are one, and all cycles tell it best."""
+    known = [state for state in states if state is not None]
+    if len(known) < len(states) or not known:
+        return d
+    undisturbed, disturbed = known
+    freedom = min(undisturbed.freedom, disturbed.freedom)
+    error = math.hypot(undisturbed.error, disturbed.error)
+    reach = t_quantile(freedom, 0.5 + CONFIDENCE / 2) * error + 2.0 * d.resolution
+    is_one = abs(disturbed.log - undisturbed.log) <= reach
+    return d if is_one else replace(d, states=(undisturbed, disturbed))
+
+
 def interval_of(d: Difference, confidence: float) -> Interval:
     """The t interval of the ratio, second over first, and beyond it what the ticks leave open."""
     reach = t_quantile(d.freedom, 0.5 + confidence / 2) * d.error + d.resolution
@@ -221,8 +239,9 @@ def judge(
     comparisons that ended at different looks. Faster and slower: the test that the change lies
     within the band fails, with Holm's correction over all (Holm, Scand. J. Statist. 6, 1979).
     Its interval is at the level of its step, so it lies beyond the band exactly where the test
-    fails. Same: two one-sided tests that it lies beyond the band fail (Schuirmann, J. Pharmacokin.
-    Biopharm. 15, 1987), which an interval at 90 % says where they are at 5 %.
+    fails. Where the states of the machine differ that of each must fail, on the same side. Same:
+    two one-sided tests that it lies beyond the band fail (Schuirmann, J. Pharmacokin. Biopharm. 15,
+    1987), which an interval at 90 % says where they are at 5 %.
     """
     p_values = [None if d is None else _band_p_value(d, band) for d in differences]
     confidences = [confidence] * len(p_values) if isinstance(confidence, float) else confidence
@@ -310,6 +329,8 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
     if d is None:
         detail = f"fewer than {MINIMUM_ROUNDS} rounds"
         return Verdict("undecided", None, None, detail, reason=TOO_FEW_ROUNDS)
+    if d.states:
+        return _verdict_by_state(d, step, band, confidence)
     ratio, interval = math.exp(d.log), interval_of(d, step.confidence)
     if step.rejected:
         word: Word = "slower" if d.log > 0 else "faster"
@@ -335,8 +356,47 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
     )
 
 
+def _verdict_by_state(d: Difference, step: _Step, band: float, confidence: float) -> Verdict:
+    """The ratio undisturbed, and an interval that holds those of both states."""
+    is_same = not step.rejected and all(_is_equivalent(s, band, confidence) for s in d.states)
+    level = 2.0 * confidence - 1.0 if is_same else step.confidence
+    ends = [interval_of(state, level) for state in d.states]
+    word: Word = "same" if is_same else "undecided"
+    if step.rejected:
+        word = "slower" if d.states[0].log > 0 else "faster"
+    detail = ", ".join(
+        f"{state} {math.exp(s.log):.3g} ({end.low:.3g} to {end.high:.3g})"
+        for state, s, end in zip(("undisturbed", "disturbed"), d.states, ends, strict=True)
+    )
+    reason, detectable = "", None
+    if word == "undecided":
+        are_known = all(
+            _band_p_value(state, band) <= 1.0 - level or _is_equivalent(state, band, confidence)
+            for state in d.states
+        )
+        reason = STATES_DIFFER if are_known else NOT_RESOLVED
+        detectable = max(
+            smallest_change(state.error, state.freedom, band, level, state.inflation)
+            for state in d.states
+        )
+    return Verdict(
+        word,
+        math.exp(d.states[0].log),
+        Interval(min(end.low for end in ends), max(end.high for end in ends)),
+        detail,
+        level,
+        reason=reason,
+        difference=d,
+        detectable=detectable,
+    )
+
+
 def _band_p_value(d: Difference, band: float) -> float:
-    """The two-sided p value of a change within the band, as far as the ticks may have moved it."""
+    """The two-sided p value of a change within the band, as far as the ticks may have moved it; the
+    larger of both states', 1 where these point to either side."""
+    if d.states:
+        is_one_way = len({state.log > 0.0 for state in d.states}) == 1
+        return max(_band_p_value(state, band) for state in d.states) if is_one_way else 1.0
     edge = math.log1p(band) + d.resolution
     if not d.error:
         return float(abs(d.log) <= edge)
@@ -401,7 +461,9 @@ def with_minimum_spread(
             raised = (d.freedom * variance + typical_variance) / (d.freedom + 1.0)
             error = math.sqrt(max(variance, raised) / (d.freedom + 1.0))
             inflation = max(d.inflation, typical_inflation)
-            results[place] = replace(d, error=error, inflation=inflation)
+            wider = error / d.error if d.error else 1.0
+            states = tuple(replace(state, error=wider * state.error) for state in d.states)
+            results[place] = replace(d, error=error, inflation=inflation, states=states)
     return results
 
 
@@ -448,7 +510,9 @@ class RoundPairs:
 
     `in_turn`: figures of one place are of one pair of rounds, which saw the same machine; else the
     sides were measured apart, and `variation` is what two runs differ by. `resolution` is the
-    clocks'. Comparisons of one `figure` share a minimum spread; an empty name shares none.
+    clocks'. Comparisons of one `figure` share a minimum spread; an empty name shares none. `states`
+    are the ratios of second over first of the machine undisturbed and disturbed, a number for each
+    set of processes that met it; empty where it had one speed.
     """
 
     first: Sequence[float]
@@ -457,11 +521,18 @@ class RoundPairs:
     figure: str = ""
     resolution: float = 0.0
     variation: RunVariation | None = None
+    states: tuple[Sequence[float], Sequence[float]] = ((), ())
 
     @property
     def difference(self) -> Difference | None:
         """None with fewer than three rounds a side."""
-        return difference(self.first, self.second, self.in_turn, self.resolution, self.variation)
+        change = difference(self.first, self.second, self.in_turn, self.resolution, self.variation)
+        if change is None or not all(self.states):
+            return change
+        return with_states(
+            change,
+            [difference([1.0] * len(s), s, True, self.resolution) for s in self.states],
+        )
 
     @property
     def typical_difference(self) -> TypicalDifference | None:

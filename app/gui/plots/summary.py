@@ -31,6 +31,7 @@ from app.gui.plots.tile_grid import TileOverlay
 from app.insights.quality import quality_of
 from app.plot_data.series import Series, comparison_key, quoted, quoted_us, ranked
 from app.stats.intervals import MINIMUM_ROUNDS
+from app.stats.verdict import STATES_DIFFER
 from exporters.model_names import is_null
 
 _LEAST_WIDTH, _HEIGHT, _AROUND_PX = 380, 132, 80
@@ -232,6 +233,8 @@ def _verdict(contest: Fastest, band: float) -> tuple[str, str]:
             lead,
             f"unsure: {contest.rounds} rounds that compare, {MINIMUM_ROUNDS} or more can decide",
         )
+    if contest.verdict.reason == STATES_DIFFER:
+        return lead, f"undecided: {contest.verdict.detail}"
     if contest.needed:
         return lead, f"undecided: about {contest.needed} rounds may decide"
     return lead, "undecided: too noisy for any sensible number of rounds"

@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.turns import ratio_in_turns, turn_medians
-from app.stats.verdict import RoundPairs
+from app.stats.turns import ratio_in_turns, ratios_by_state, turn_medians
+from app.stats.verdict import (
+    NOT_RESOLVED,
+    STATES_DIFFER,
+    RoundPairs,
+    Verdict,
+    interval_of,
+    judge_rounds,
+)
 
 
 def test_a_turn_is_what_counts_between_two_pauses() -> None:
@@ -58,3 +65,71 @@ def test_intervals_over_sets_hold_the_ratio(kind: str) -> None:
     known = [interval for interval in intervals if interval is not None]
     assert sum(i.low <= ratio <= i.high for i in known) >= 0.93 * tries == 0.93 * len(known)
     assert float(np.median([i.high / i.low - 1.0 for i in known])) < 0.05
+
+
+Sets = tuple[list[list[float]], list[list[float]]]
+
+
+def engines(rng: np.random.Generator, ratio: float, factors: tuple[float, float]) -> Sets:
+    """Eight sets of sixty cycles of two engines, which a disturbed machine slows by two factors. A
+    change of state may come between the turns of a cycle."""
+    sides: Sets = [], []
+    for _ in range(8):
+        states = levels(rng, 60, 0.9) > 1.0
+        layouts = np.exp(rng.normal(0.0, 0.01, 2)) * (1.0, ratio)
+        for side, layout, factor in zip(sides, layouts, factors, strict=True):
+            noise = np.exp(rng.normal(0.0, 0.03, 60))
+            side.append((layout * noise * np.where(states, factor, 1.0)).tolist())
+            states = np.append(states[1:], states[-1])
+    return sides
+
+
+def judged(sets: Sets) -> Verdict:
+    first = [float(np.median(turns)) for turns in sets[0]]
+    ratios = [ratio_in_turns(*turns) for turns in zip(*sets, strict=True)]
+    second = [a * ratio for a, ratio in zip(first, ratios, strict=True) if ratio]
+    (verdict,) = judge_rounds([RoundPairs(first, second, states=ratios_by_state(*sets))])
+    return verdict
+
+
+def test_a_ratio_that_depends_on_the_state_is_decided_where_both_agree() -> None:
+    rng, held = np.random.default_rng(11), [0, 0]
+    for _ in range(100):
+        verdict = judged(engines(rng, 1.18, (1.3, 1.6)))
+        assert verdict.word == "slower" and verdict.difference is not None
+        assert verdict.interval is not None and verdict.interval.low > 1.02
+        for place, true in enumerate((1.18, 1.18 * 1.6 / 1.3)):
+            state = interval_of(verdict.difference.states[place], 0.95)
+            held[place] += state.low <= true <= state.high
+    assert min(held) >= 93
+
+
+@pytest.mark.parametrize(
+    ("ratio", "factors", "reason"),
+    [
+        (1.18, (1.6, 1.25), STATES_DIFFER),
+        (1.0, (1.25, 1.5), STATES_DIFFER),
+        (1.012, (1.3, 1.6), NOT_RESOLVED),
+    ],
+)
+def test_states_that_contradict_each_other_are_both_told(
+    ratio: float, factors: tuple[float, float], reason: str
+) -> None:
+    rng = np.random.default_rng(12)
+    verdicts = [judged(engines(rng, ratio, factors)) for _ in range(60)]
+    assert {verdict.word for verdict in verdicts} == {"undecided"}
+    assert sum(verdict.reason == reason for verdict in verdicts) >= 30
+    assert all("disturbed" in verdict.detail for verdict in verdicts)
+
+
+def test_two_versions_of_a_graph_have_one_ratio() -> None:
+    """In all but one of 100 tries, and a copy is neither slower nor faster."""
+    rng = np.random.default_rng(13)
+    verdicts = [judged(engines(rng, 1.0, (1.45, 1.45))) for _ in range(100)]
+    assert sum(v.difference is not None and bool(v.difference.states) for v in verdicts) <= 3
+    assert {verdict.word for verdict in verdicts} <= {"same", "undecided"}
+
+
+def test_a_machine_of_one_speed_has_no_states() -> None:
+    turns = np.exp(np.random.default_rng(14).normal(0.0, 0.05, (2, 8, 60))).tolist()
+    assert ratios_by_state(*turns) == ([], [])
