@@ -217,28 +217,6 @@ def _bottleneck(channels: int, filters: int, stride: int) -> list[nn.Module]:
     ]
 
 
-def resnet_v1(depth: int) -> nn.Module:
-    """[batch, 3, 224, 224] -> [batch, 1000] logits."""
-    counts, widths, bottleneck = SPECIFICATIONS[depth]
-    channels = STEM_CHANNELS
-    layers: list[nn.Module] = [
-        *conv_norm(3, channels, 7, stride=2, padding=3),
-        nn.ReLU(),
-        nn.MaxPool2d(3, stride=2, padding=1),
-    ]
-    for stage, (count, filters) in enumerate(zip(counts, widths, strict=True)):
-        for block in range(count):
-            stride = 2 if stage > 0 and block == 0 else 1
-            layers.append(ResidualBlock(channels, filters, stride, bottleneck))
-            channels = filters
-    network = nn.Sequential(*layers, *pooled_head(channels))
-    draw_weights(network)
-    for layer in layers:
-        if isinstance(layer, ResidualBlock):
-            damp(layer.body, BRANCH_SCALE)
-    return network
-
-
 class PreActivationBlock(nn.Module):
     """Norm and ReLU feed both `body` and the projection, where there is one."""
 
@@ -276,12 +254,22 @@ def _resnet_v2_bottleneck(channels: int, filters: int, stride: int) -> list[nn.M
     ]
 
 
+def resnet_v1(depth: int) -> nn.Module:
+    """[batch, 3, 224, 224] -> [batch, 1000] logits."""
+    return _resnet(depth, ResidualBlock)
+
+
 def resnet_v2(depth: int) -> nn.Module:
     """[batch, 3, 224, 224] -> [batch, 1000] logits."""
+    return _resnet(depth, PreActivationBlock)
+
+
+def _resnet(depth: int, block_class: type[ResidualBlock | PreActivationBlock]) -> nn.Module:
+    """The second version has a norm of the input too, and one after its last block."""
     counts, widths, bottleneck = SPECIFICATIONS[depth]
-    channels = STEM_CHANNELS
+    channels, is_second = STEM_CHANNELS, block_class is PreActivationBlock
     layers: list[nn.Module] = [
-        nn.BatchNorm2d(3, affine=False),
+        *([nn.BatchNorm2d(3, affine=False)] if is_second else []),
         *conv_norm(3, channels, 7, stride=2, padding=3),
         nn.ReLU(),
         nn.MaxPool2d(3, stride=2, padding=1),
@@ -289,11 +277,12 @@ def resnet_v2(depth: int) -> nn.Module:
     for stage, (count, filters) in enumerate(zip(counts, widths, strict=True)):
         for block in range(count):
             stride = 2 if stage > 0 and block == 0 else 1
-            layers.append(PreActivationBlock(channels, filters, stride, bottleneck))
+            layers.append(block_class(channels, filters, stride, bottleneck))
             channels = filters
-    network = nn.Sequential(*layers, nn.BatchNorm2d(channels), nn.ReLU(), *pooled_head(channels))
+    last_norm = [nn.BatchNorm2d(channels), nn.ReLU()] if is_second else []
+    network = nn.Sequential(*layers, *last_norm, *pooled_head(channels))
     draw_weights(network)
     for layer in layers:
-        if isinstance(layer, PreActivationBlock):
+        if isinstance(layer, ResidualBlock | PreActivationBlock):
             damp(layer.body, BRANCH_SCALE)
     return network
