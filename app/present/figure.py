@@ -89,8 +89,8 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`note` explains the marks. A renderer without pictures shows the marks as a table where
-    `has_table`; elsewhere tables of the document have the same numbers."""
+    """`note` explains the marks. A renderer without pictures shows nothing of it: tables of the
+    document have the same numbers."""
 
     title: str
     x: Axis
@@ -99,7 +99,6 @@ class Figure:
     references: tuple[ReferenceLine, ...] = ()
     regions: tuple[Region, ...] = ()
     note: str = ""
-    has_table: bool = False
 
     @property
     def is_by_name(self) -> bool:

@@ -16,11 +16,9 @@ from app.present.document import (
     Picture,
     Points,
     Table,
-    figure_table,
     text_of,
     unfolded,
 )
-from app.present.figure import Figure
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&$@!]|:(?=//)|(?<=[wW]{3})\.)")
 """What may begin a format, a link, a tag, an entity, a formula or a mention; of an address, what
@@ -60,10 +58,6 @@ def _lines(block: Block) -> Iterator[str]:
             yield f"![{escaped(description)}]({quote(file)})"
         case Table():
             yield from _table(block)
-        case Figure(has_table=True):
-            yield escaped(block.title)
-            yield ""
-            yield from _table(figure_table(block))
 
 
 def _table(table: Table) -> Iterator[str]:

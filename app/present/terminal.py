@@ -21,12 +21,10 @@ from app.present.document import (
     Points,
     Table,
     Tone,
-    figure_table,
     text_of,
     tone_of,
     unfolded,
 )
-from app.present.figure import Figure
 
 _WIDE = ("W", "F")
 _MARKS = ("Mn", "Me", "Cf")
@@ -139,9 +137,6 @@ def as_lines(blocks: Iterable[Block], width: int, colored: bool = False) -> Iter
                 yield from filled(f"picture: {file}, {description}", width)
             case Table():
                 yield from _table(block, width, colored)
-            case Figure(has_table=True):
-                yield from filled(block.title, width)
-                yield from _table(figure_table(block), width, colored)
         first = False
 
 

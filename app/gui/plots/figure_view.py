@@ -185,15 +185,6 @@ class FigureLayer(Overlay):
         y = self.y_px(place(self.figure.y, mark.y))
         return QPointF(x + self._offsets.get(series.name, 0.0), y)
 
-    def clipped(self) -> list[Mark]:
-        """The marks of which an end of the interval is out of sight."""
-        box = self.boundingRect()
-        return [
-            mark
-            for mark in self.figure.marks
-            if any(not low <= center <= high for low, center, high in self._ends(mark, box))
-        ]
-
     def _ends(self, mark: Mark, box: QRectF) -> Iterator[tuple[float, float, float]]:
         if mark.low is None or mark.high is None:
             return

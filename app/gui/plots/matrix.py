@@ -232,7 +232,10 @@ class MatrixView(TileGrid):
         column, name = _FIGURES[self.figure_choice.value]
         lines = [figure_text(cell.case, column, name), str(cell.case.row.get("reason") or "")]
         lines += [f"the best of {cell.count} cases"] if cell.count > 1 else []
-        return case_spot(cell.case, cell.column, cell.row, tuple(lines), reach=CELL)
+        texts, keys = tuple(filter(None, lines)), (cell.case.key,)
+        # A click chooses the case, a double click shows all its iterations.
+        opens = Brush("latency", keys=keys)
+        return Spot(cell.column, cell.row, legend_text(cell.case), texts, keys, None, CELL, opens)
 
     def table(self) -> Table:
         pivot_table = self._pivot()
@@ -325,17 +328,3 @@ def figure_text(series: Series, column: str, name: str) -> str:
         return text
     limits_text = rate_interval(low, high) if is_rate else interval(low, high)
     return f"{text}, 95 %: {limits_text}"
-
-
-def case_spot(
-    series: Series,
-    x: float,
-    y: float,
-    lines: tuple[str, ...],
-    color: QColor | None = None,
-    reach: tuple[float, float] = (0.0, 0.0),
-) -> Spot:
-    """A click chooses the case, a double click shows all its iterations."""
-    texts = tuple(filter(None, lines))
-    opens, keys = Brush("latency", keys=(series.key,)), (series.key,)
-    return Spot(x, y, legend_text(series), texts, keys, color, reach, opens)

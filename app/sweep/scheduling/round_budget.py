@@ -141,10 +141,6 @@ class Spread:
         self._rounds: dict[str, list[RoundResult]] = {}
         self.is_stretched = False
 
-    def renewed(self) -> Spread:
-        """The same for other cases, which begin when their first pass does."""
-        return Spread(self._seconds, self._passes, self._contended_s, self._clock)
-
     @property
     def reason(self) -> str:
         """Why passes wait."""

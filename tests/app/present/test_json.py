@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -122,15 +121,10 @@ def test_in_json_a_figure_is_its_data() -> None:
     assert figure["series"][0]["cases"] == ["a"]
 
 
-def test_without_pictures_it_is_a_table_where_it_says_so() -> None:
+def test_without_pictures_nothing_is_shown_of_it() -> None:
     blocks: list[Block] = [Paragraph("before"), FIGURE]
     assert as_text(blocks, 80) == "before\n"
     assert as_markdown(blocks) == "before\n"
-    blocks[1] = replace(FIGURE, has_table=True)
-    text = as_text(blocks, 120)
-    assert all(word in text for word in ("ort-cpu", "10 µs", "9 µs", "12 µs", "1.5 ms"))
-    lines = as_markdown(blocks).splitlines()
-    assert sum(line.startswith("|") for line in lines) == 2 + 2, "headings and a row for each mark"
 
 
 def test_on_a_page_it_is_drawn_for_two_widths_and_names_are_text() -> None:

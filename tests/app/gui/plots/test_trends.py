@@ -109,7 +109,7 @@ def test_an_interval_that_would_rule_the_axis_ends_in_an_arrow(qtbot: QtBot) -> 
     low, high = view.plots[0].viewRange()[1]
     values = [math.log10(mark.y * 1e-6) for mark in layer.figure.marks]
     assert max(values) - min(values) > 0.3 * (high - low)
-    assert [mark.high for mark in layer.clipped()] == [39.0]
+    assert math.log10(39.0e-6) > high
 
 
 def test_a_single_round_is_open(qtbot: QtBot) -> None:

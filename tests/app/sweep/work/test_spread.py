@@ -144,7 +144,6 @@ def test_passes_beyond_the_spread_keep_the_shorter_pace(clock: Clock) -> None:
     dues = [spread.due_s(number) - clock.now_s for number in (1, 4, 5, 6)]
     assert dues == [150.0, 600.0, 630.0, 660.0]
     assert spread.left_s(1) == 600.0
-    assert not spread.renewed().is_stretched
 
 
 @pytest.mark.parametrize("now", [False, True])
