@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtCore import QObject, QUrl, Signal, Slot
+from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from app.formatting.text import duration
@@ -23,6 +23,7 @@ from app.plan.estimate import ASK_ABOVE, Estimate
 from app.plan.plan import Plan
 from app.run_folder.manifest import MANIFEST
 from app.runs.following.state import RunState, ending
+from exporters.types import GraphlapError
 
 _ENDS = {0: "finished", 1: "ended with failures: open it to see which", 130: "stopped"}
 """Of a run that nobody looks at; of the open one its rows say more."""
@@ -186,7 +187,11 @@ class RowCommands(QObject):
         self._table, self._feed, self._frame = table, feed, frame
         self._preferences = preferences
         self.actions = (
-            self._action("Inspect its graph", "Show the graph of this row's model", self.inspect),
+            self._action(
+                "Open its graph",
+                "Open this row's model in the desktop's program for .onnx files, such as Netron",
+                self.open_graph,
+            ),
             self._action(
                 "Copy the command for this case alone",
                 "The command line that measures this row again, without the others",
@@ -201,12 +206,18 @@ class RowCommands(QObject):
         action.triggered.connect(slot)
         return action
 
-    def inspect(self) -> None:
-        """Show the row's model as a graph, with who ran each node."""
-        key = self._current()
-        if key:
-            self._table.select([key])
-            self._frame.show_key("graph")
+    def open_graph(self) -> None:
+        """Open the row's model in the program that the desktop has for such files."""
+        state = self._feed.state
+        details = state.details.get(self._current()) if state else None
+        if details is None:
+            return
+        path = Path(details.model.path)
+        with errors_to(self.failed.emit):
+            if not path.is_file():
+                raise GraphlapError(f"{path} is not there", "measure the case again")
+            if not QDesktopServices.openUrl(QUrl.fromLocalFile(path)):
+                raise GraphlapError(f"no program opens {path}", "install one, such as Netron")
 
     def copy_command(self) -> None:
         """Put the command of the row's case alone on the clipboard."""

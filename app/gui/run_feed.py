@@ -363,7 +363,7 @@ class RunFeed(QObject):
         elif answer is not None:
             self.failed.emit(answer)
         state = self.state
-        views = (self._views.operators, self._views.graph, self._views.schedule)
+        views = (self._views.operators, self._views.schedule)
         if state is None or not any(view.is_in_sight for view in views):
             return
         key = self._case_in_focus(state)
@@ -372,7 +372,6 @@ class RunFeed(QObject):
             return
         details_before, self._shown_details = self._shown_details, details
         self._views.operators.set_details(details, case)
-        self._views.graph.set_details(details, case)
         if (
             details_before is None
             or details.without_operators() != details_before.without_operators()

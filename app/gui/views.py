@@ -27,7 +27,6 @@ from app.gui.look.controls import Choice, tool_button
 from app.gui.plots.base import PlotView
 from app.gui.plots.compare import CompareView, HistoryView
 from app.gui.plots.distributions import BoxesView, PercentileView
-from app.gui.plots.graph import GraphView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import ChecksView, MatrixView
 from app.gui.plots.operators import OperatorsView, ScheduleView
@@ -96,7 +95,6 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec("compare", "Compare", "compare", "", CompareView),
     ViewSpec("history", "History", "history", "", HistoryView),
     ViewSpec("operators", "Operators", "inspect", "", OperatorsView),
-    ViewSpec("graph", "Model graph", "inspect", "", GraphView),
     ViewSpec("schedule", "FPGA schedule", "inspect", "", ScheduleView),
     ViewSpec("checks", "Check", "checks", "all", ChecksView),
     ViewSpec("largest", "Largest batch", "largest", "all", LargestBatchView),
@@ -114,8 +112,7 @@ class Views:
             [self.by_key[spec.key] for spec in VIEWS if spec.fed == how] for how in ("shown", "all")
         )
         self.compare, self.history = self._one(CompareView), self._one(HistoryView)
-        self.operators, self.graph = self._one(OperatorsView), self._one(GraphView)
-        self.schedule = self._one(ScheduleView)
+        self.operators, self.schedule = self._one(OperatorsView), self._one(ScheduleView)
 
     def _one(self, kind: type[ViewT]) -> ViewT:
         return next(view for view in self.by_key.values() if isinstance(view, kind))
@@ -202,8 +199,6 @@ class ViewArea(QWidget):
         self._later.timeout.connect(self.update_places)
         for view in views.by_key.values():
             view.stale.connect(self._update_later)
-        views.operators.node_asked.connect(views.graph.find_box.setText)
-        views.operators.node_asked.connect(lambda _: self.show_view("graph"))
         self.update_places()
 
     def _lay_out(self) -> None:

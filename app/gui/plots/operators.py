@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
@@ -98,12 +97,7 @@ class OperatorsView(FigureView):
     """The slowest operators on top, coloured by the engine that ran them."""
 
     title = "Operators"
-    hint = (
-        "The time that each operator of the graph takes, by the runtime's profiler. A "
-        "double click shows its node in the model graph."
-    )
-    node_asked = Signal(str)
-    """The name of a node, or of an operator, that is to be shown in the graph."""
+    hint = "The time that each operator of the graph takes, by the runtime's profiler."
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -124,17 +118,10 @@ class OperatorsView(FigureView):
             "waits for the others. ONNX Runtime reports the last two.",
         )
         self.add_controls(self.group_choice, self.figure_choice)
-        self.crosshair.hands.double_clicked.connect(self._ask_node)
-        self.crosshair.hands.entered.connect(self._ask_node)
 
     def offers(self) -> bool:
-        return bool(self._rows)
-
-    def _ask_node(self, *_: object) -> None:
-        reading = self.crosshair.reading
-        nodes_by_name = {_bar_name(row): row.node for row in self._group_rows()}
-        if reading is not None and reading.title in nodes_by_name:
-            self.node_asked.emit(nodes_by_name[reading.title])
+        """Any case may have operators; they are read once somebody looks at them."""
+        return True
 
     def set_details(self, details: CaseDetails, case_series: Series) -> None:
         """Show the case's operators; nothing yet if none were recorded."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
@@ -32,8 +32,8 @@ from tests.app.gui.windows import (
 )
 
 
-def test_a_sweep_run_from_the_editor_ends_as_rows_with_summaries(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
+def test_a_sweep_run_from_the_editor_ends_as_rows_with_summaries_whose_model_can_be_opened(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = tiny_model(tmp_path / "tiny.onnx")
     data = {"models": [str(model)], "runtimes": ["ort-cpu"]}
@@ -47,6 +47,13 @@ def test_a_sweep_run_from_the_editor_ends_as_rows_with_summaries(
     qtbot.waitUntil(lambda: "finished" in window.progress.bar.format(), timeout=10_000)
     window.log.read_on()
     assert "results.csv" in window.log.toPlainText()
+    path = seen(window).details[series.key].model.path
+    opened = {path: False}
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.pop(url.toLocalFile()))
+    window.table.select([series.key])
+    with qtbot.waitSignal(window.rows.failed) as blocker:
+        window.rows.open_graph()
+    assert not opened and path in str(blocker.args[0])
 
 
 @pytest.mark.alone

@@ -33,7 +33,7 @@ window.show()
 window.editor.learn_runtimes()
 window.editor.run_asked.disconnect(window.runs.run_plan)
 window.start_page.try_button.click()
-for key in ("matrix", "graph", "histogram", "editor"):
+for key in ("matrix", "operators", "histogram", "editor"):
     window.frame.show_key(key)
 for _ in range(20):
     app.processEvents()

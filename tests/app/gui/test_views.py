@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.gui.plots.graph import GraphView
-from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.views import VIEWS, ViewArea, Views
 from app.plot_data.series import Series
-from tests.app.gui.plots.views import checks, finished, live, residual_model
+from tests.app.gui.plots.views import checks, finished, live
 
 
 @pytest.fixture
@@ -102,27 +98,3 @@ def test_controls_without_room_are_behind_a_button(qtbot: QtBot, area: ViewArea)
     QApplication.processEvents()
     assert not controls.more.isVisible()
     assert all(control.parentWidget() is controls for control in controls._offered())
-
-
-def test_an_operator_leads_to_its_node_in_the_graph(
-    qtbot: QtBot, area: ViewArea, tmp_path: Path
-) -> None:
-    inspect = area.places["inspect"].plots
-    operators, graph = inspect["operators"], inspect["graph"]
-    assert isinstance(operators, OperatorsView) and isinstance(graph, GraphView)
-    graph.open_model(residual_model(3, tmp_path / "net.onnx"))
-    rows = [
-        OperatorTime("/block1/Relu", "Relu", 3.0, 0.6, "CPU"),
-        OperatorTime("/block0/Add", "Add", 2.0, 0.4, "CPU"),
-    ]
-    operators.set_operators(rows, "net on ort-cpu", "wall")
-    area.show_view("operators")
-    QApplication.processEvents()
-    operators.refresh()
-    operators.canvas.setFocus()
-    QTest.keyClick(operators.canvas, Qt.Key.Key_Down)
-    read = operators.crosshair.reading
-    assert read is not None
-    QTest.keyClick(operators.canvas, Qt.Key.Key_Return)
-    assert area.places["inspect"].plot == "graph"
-    assert graph.find_box.text() in read.title and graph.find_box.text().startswith("/block")

@@ -183,7 +183,7 @@ def test_a_window_in_which_nothing_moves_stands_still_and_wakes_for_what_does(
     assert QGuiApplication.styleHints().cursorFlashTime() == 0, "each blink paints"
     window.table.select([CASES[1].case_id])
     qtbot.waitUntil(lambda: seen(window).visible_keys == (CASES[1].case_id,), timeout=10_000)
-    window.frame.show_key("graph")
+    window.frame.show_key("operators")
     assert window.feed.is_awake, "a view that is looked at is fed"
 
 

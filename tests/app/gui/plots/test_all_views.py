@@ -17,7 +17,6 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.text import NotWritten
 from app.gui.look.theme import DARK, LIGHT
 from app.gui.plots.base import PlotView
-from app.gui.plots.graph import GraphView
 from app.gui.view_commands import export, export_png, export_svg
 from tests.app.gui.plots.views import EMPTY, FILLED
 
@@ -106,8 +105,6 @@ def test_a_view_that_was_never_on_screen_can_be_exported(
 ) -> None:
     view = FILLED[name](tmp_path)
     qtbot.addWidget(view)
-    if isinstance(view, GraphView):
-        qtbot.waitUntil(lambda: view._laid is not None)
     export_png(view, tmp_path / "plot.png", scale=1.0)
     image = QImage(str(tmp_path / "plot.png"))
     assert image.width() >= 1200

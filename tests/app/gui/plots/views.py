@@ -8,9 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
-import onnx
-from onnx import TensorProto, helper
-from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt, QThreadPool
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -20,7 +18,6 @@ from app.cases.case import Case
 from app.gui.plots.base import PlotView
 from app.gui.plots.compare import CompareView, HistoryView
 from app.gui.plots.distributions import BoxesView, PercentileView
-from app.gui.plots.graph import GraphView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import ChecksView, MatrixView
 from app.gui.plots.operators import OperatorsView, OperatorTime, ScheduleView
@@ -144,30 +141,6 @@ CARD_RUN = from_json(
 )  # fmt: skip
 
 
-def residual_model(blocks: int, path: Path) -> Path:
-    """A chain of blocks of which each adds its input to its output, written to `path`."""
-    nodes, last = [], "x"
-    for k in range(blocks):
-        nodes += [
-            helper.make_node("Relu", [last], [f"r{k}"], name=f"/block{k}/Relu"),
-            helper.make_node("Add", [f"r{k}", last], [f"a{k}"], name=f"/block{k}/Add"),
-        ]
-        last = f"a{k}"
-    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["batch", 8]) for n in ("x", last))
-    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [y])), path)
-    return path
-
-
-def _graph(folder: Path) -> GraphView:
-    view = GraphView()
-    view.open_model(
-        residual_model(3, folder / "net.onnx"), "CUDAExecutionProvider",
-        {"/block1/Relu": "CPUExecutionProvider"},
-    )  # fmt: skip
-    QThreadPool.globalInstance().waitForDone()
-    return view
-
-
 def _set(view: PlotView, cases: list[Series]) -> PlotView:
     view.set_series(cases)
     return view
@@ -225,12 +198,11 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "schedule": _schedule,
     "compare": _compare,
     "history": _history,
-    "graph": _graph,
 }
 EMPTY: tuple[type[PlotView], ...] = (
     HistogramView, PercentileView, TimelineView, BoxesView, SummaryView,
     LargestBatchView, AccuracyView, MatrixView, OperatorsView, ScheduleView, CompareView,
-    GraphView, HistoryView, RankingView, ChecksView, TrendsView,
+    HistoryView, RankingView, ChecksView, TrendsView,
 )  # fmt: skip
 
 
