@@ -11,6 +11,8 @@ from app.plan.plan import Lengths, named_lengths
 
 SHARE = 0.2
 """Of a profile's times; it keeps its rounds, its samples and its time limit."""
+WINDOW_S = 0.02
+"""Of the default profile; a warm-up lasts ten of them at least."""
 
 
 @contextmanager
@@ -26,7 +28,7 @@ def _brief(lengths: Lengths) -> Lengths:
     shorter = replace(
         limits,
         min_s=limits.min_s * SHARE,
-        window_s=limits.window_s * SHARE,
+        window_s=min(limits.window_s, WINDOW_S) * SHARE,
         warmup_min_s=limits.warmup_min_s * SHARE,
     )
     return replace(lengths, limits=shorter)

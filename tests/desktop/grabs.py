@@ -62,6 +62,8 @@ LOOKS = (
 THEMES = ("light", "dark")
 _MOST_S = 20.0
 """What is not there after so long is a picture of that."""
+_REST_S = 0.1
+"""For what follows once it is there; a picture waits for two looks that are the same anyhow."""
 
 
 def main() -> int:
@@ -91,7 +93,7 @@ class Grabber:
         self._window = MainWindow(preferences)
         self._window.resize(look.width, look.height)
         self._window.show()
-        self._wait(0.5)
+        self._wait(_REST_S)
 
     def grab_all(self, runs: list[Made]) -> None:
         self.save(self._pictures / "welcome.png")
@@ -112,7 +114,7 @@ class Grabber:
     def show(self, key: str, most_s: float = _MOST_S) -> None:
         """Bring this view to the front and wait until it is drawn."""
         self._window.frame.show_key(key)
-        self._wait(0.5, partial(_has_plots, self._window.views.by_key[key]), most_s)
+        self._wait(_REST_S, partial(_has_plots, self._window.views.by_key[key]), most_s)
 
     def save(self, path: Path, query: str = "") -> None:
         """The window as a PNG; with a query, the palette over it in which this was typed."""
@@ -145,7 +147,7 @@ class Grabber:
         window = self._window
         window.open_run(example_run.folder)
         self._wait(
-            0.3, lambda: window.feed.folder == example_run.folder and window.feed.state is not None
+            0.0, lambda: window.feed.folder == example_run.folder and window.feed.state is not None
         )
         if example_run.beside is not None:
             window.feed.compare(example_run.beside)
@@ -158,7 +160,7 @@ class Grabber:
             )
             return all(item.summary is not None for item in visible_series if item.status == "ok")
 
-        self._wait(0.5, summarised)
+        self._wait(_REST_S, summarised)
 
     def _wait(
         self, seconds: float, is_ready: Callable[[], bool] = lambda: True, most_s: float = _MOST_S

@@ -63,10 +63,10 @@ def test_cards_without_the_release_are_named_and_the_others_searched(
 
 
 def test_no_line_of_a_table_is_broken_at_80_columns(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    model: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    out, _, _ = run(capsys, "search", "cnn_tiny", "--p99", "2us")
+    out, _, _ = run(capsys, "search", model, "--p99", "2.5us")
     assert any(line.split()[:2].count("ia-420f@sdk26") for line in out.splitlines())
 
 

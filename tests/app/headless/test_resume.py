@@ -43,7 +43,7 @@ def test_a_kill_at_any_moment_loses_at_most_the_round_in_flight(work: Path) -> N
     old_samples: dict[tuple[str, int], bytes] = {}
     for least in (1, 2):
         wait_for_rounds(work / "run", least, process)
-        time.sleep(chance.uniform(0.0, 1.0))
+        time.sleep(chance.uniform(0.0, 0.5))
         children = psutil.Process(process.pid).children(recursive=True)
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
@@ -174,7 +174,7 @@ def test_pause_and_resume_through_standard_input(work: Path) -> None:
         time.sleep(0.05)
     count_before = recorded(work / "run")
     assert count_before < 2
-    time.sleep(1.0)
+    time.sleep(0.5)
     assert recorded(work / "run") == count_before
     process.communicate("resume\n", timeout=60)
     assert process.returncode == 0

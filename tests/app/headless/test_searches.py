@@ -15,13 +15,13 @@ from app.tune import search
 from tests.app.headless.batch import FAKE, recorded, rows, run
 from tests.app.headless.faulty_runs import FAST_US, SLOW_US, made, plan_of
 
-SCRIPT = ("--option", "fake.latency_us=20000", "--option", "fake.wait=sleep")
+SCRIPT = ("--option", "fake.latency_us=2000", "--option", "fake.wait=sleep")
 
 
-SHORT = ("--preset", "glance", "--rounds", "4")
-
-
-SEARCH = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--idle-policy", "sleep", *SHORT)
+SEARCH = (
+    *("--headless", "--models", "add.onnx", *FAKE, *SCRIPT),
+    *("--idle-policy", "sleep", "--preset", "glance", "--rounds", "4"),
+)
 
 
 def test_a_target_below_one_service_ends_at_once_with_the_least_possible(work: Path) -> None:
@@ -57,7 +57,7 @@ SCRIPT_TUNE = (
     *("--option", "fake.latency_us=3000,50", "--option", "fake.sessions=1"),
     *("--option", "fake.wait=sleep", "--threads", "1"),
 )
-TUNE = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT_TUNE, "--preset", "glance")
+TUNE = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT_TUNE)
 
 
 @pytest.fixture(autouse=True)

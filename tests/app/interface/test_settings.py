@@ -131,7 +131,7 @@ def _measure(nodes: int, out: str, **more: Any) -> Any:
     graph = onnx.helper.make_graph(chain, "chain", ends[:1], ends[1:])
     opset = onnx.helper.make_opsetid("", 17)
     onnx.save(onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8), "chain.onnx")
-    return run("chain.onnx", runtimes="ort-cpu", rounds=4, out=out, **more)
+    return run("chain.onnx", runtimes="ort-cpu", rounds=3, out=out, **more)
 
 
 def test_a_slower_run_fails_and_its_files_are_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,8 @@ from tests.app.headless.batch import run
 from tests.app.remote.processes import wait_until
 from tests.app.sweep.sweeps import children, write_add_graph
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 
 @pytest.fixture
 def bell() -> Iterator[Bell]:

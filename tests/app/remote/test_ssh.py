@@ -31,6 +31,8 @@ from tests.app.sweep.sweeps import write_add_graph
 HERE = shlex.join(install_layout.starter_command("app"))
 """How Graphlap is called where it is not installed."""
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:

@@ -50,6 +50,8 @@ from tests.app.sweep.sweeps import DEADLINE_S, write_add_graph
 GRAPHS = ("one", "two", "three", "four", "five", "six")
 React = Callable[[Event, SweepRun], object]
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 
 @pytest.fixture(autouse=True)
 def _one_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

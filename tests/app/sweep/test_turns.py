@@ -23,12 +23,13 @@ from app.run_folder.run import Run, read_records
 from app.runs.reader import read_run
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.scheduling.turns import turn_groups
-from tests.app.brief import brief_rounds
 from tests.app.headless.batch import run
 from tests.app.sweep.sweeps import SHORT, write_add_graph
 from tests.checkout import ROOT
 
 LIMIT_S = 60.0
+
+pytestmark = pytest.mark.usefixtures("brief")
 
 
 @pytest.fixture
@@ -104,10 +105,9 @@ def test_rounds_follow_one_another_where_turns_are_not_wanted_or_not_possible(
     graph: str, tmp_path: Path
 ) -> None:
     words = ("--option", "fake.latency_us=200,300", "--rounds", "2")
-    with brief_rounds():
-        assert not by_set(measured(graph, tmp_path / "rounds", *words, "--pairing", "rounds"))
-        assert not by_set(measured(graph, tmp_path / "open", *words, "--scenario", "poisson:200/s"))
-        assert not by_set(measured(graph, tmp_path / "large", *words, "--memory-limit", "4GiB"))
+    assert not by_set(measured(graph, tmp_path / "rounds", *words, "--pairing", "rounds"))
+    assert not by_set(measured(graph, tmp_path / "open", *words, "--scenario", "poisson:200/s"))
+    assert not by_set(measured(graph, tmp_path / "large", *words, "--memory-limit", "4GiB"))
 
 
 @pytest.mark.parametrize(("fault", "status"), [("crash", "crashed"), ("hang", "timeout")])
@@ -115,7 +115,7 @@ def test_what_a_process_leaves_unfinished_is_measured_again(
     graph: str, tmp_path: Path, fault: str, status: str
 ) -> None:
     """Two of four end in their turns: the others have all their rounds, in sets without these."""
-    words = ("--option", f"fake.fail=none,{fault}", "--option", "fake.fail_after=900")
+    words = ("--option", f"fake.fail=none,{fault}", "--option", "fake.fail_after=300")
     more = ("--option", "fake.latency_us=200,250", "--rounds", "2", "--time-limit", "4s")
     run = measured(graph, tmp_path / "run", *words, *more, code=1)
     statuses = {

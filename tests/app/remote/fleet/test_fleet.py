@@ -26,6 +26,8 @@ from tests.app.remote.fleet.certificates import Certificates, make
 from tests.app.remote.fleet.cluster import Cluster, cluster
 from tests.app.sweep.sweeps import write_add_graph
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 
 @pytest.fixture(autouse=True)
 def _one_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
