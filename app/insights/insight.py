@@ -16,6 +16,9 @@ from app.formatting.case_labels import CaseSet
 from app.stats.patterns import LEAST_ROUNDS, Concordance, concordance
 from exporters.model_names import is_null
 
+MACHINE_MOVES = "machine_moves"
+"""The kind of insight that intervals of all cases share one history of the machine."""
+
 
 @dataclass(frozen=True, slots=True)
 class Insight:
@@ -180,7 +183,7 @@ def moving_machine(measurements: Sequence[MeasuredCase]) -> Iterator[Insight]:
                 f"{brief} (concordance of their {name}s {agreement.coefficient:.2f}); comparisons "
                 "within the run are not affected"
             )
-            yield Insight("machine_moves", sentence, tuple(by_case), "boxes", brief)
+            yield Insight(MACHINE_MOVES, sentence, tuple(by_case), "boxes", brief)
             break
 
 

@@ -27,7 +27,7 @@ from app.console.run_comparison import Outcome
 from app.console.run_summary import failure_causes, verdict_text
 from app.formatting import text
 from app.formatting.case_labels import CaseSet
-from app.insights.insight import Insight
+from app.insights.insight import MACHINE_MOVES, Insight
 from app.insights.rules import find_insights
 from app.plan.plan import Plan
 from app.present.document import Block, Paragraph
@@ -170,7 +170,8 @@ def measured_line(result: RunResult) -> str:
 
 
 def trust_line(result: RunResult) -> str:
-    """The machine, and how far the medians and the tails reach that it gave."""
+    """The machine, and how far the medians and the tails reach that it gave; whether all of them
+    hold only for the states that it passed through."""
     rows = [
         measurement.row
         for measurement in result.model_measurements
@@ -183,6 +184,8 @@ def trust_line(result: RunResult) -> str:
     hosts = environments(result.run.manifest, result.run.environments, rows)
     names = shown_percentiles(result.plan.percentiles)[:2]
     parts = _precision_parts([row for row in rows if row["scenario"] != "ahead"], names)
+    if parts and any(insight.kind == MACHINE_MOVES for insight in result.insights):
+        parts.append("while the machine changed")
     return ": ".join(filter(None, (_machines(hosts), ", ".join(parts))))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -345,3 +346,23 @@ def test_no_p50_is_quoted_that_lies_between_two_speeds(tmp_path: Path) -> None:
     shown = "\n".join(as_lines(run_document(result, 160, verbose=True), 160))
     assert "undisturbed" in shown and "x1.49" in shown
     assert result.rows[1]["level_seen"] is None
+
+
+def test_how_far_intervals_reach_says_that_the_machine_changed_meanwhile(tmp_path: Path) -> None:
+    """Where all cases were slow in the same passes; processes that differ by themselves show no
+    such change."""
+    cases = [Case(f"net{number}", "ort-cpu") for number in range(4)]
+    shared = (1.0, 1.01, 1.3, 1.29, 1.02, 1.0, 1.31, 1.28)
+
+    def fill(folder: RunFolder, step: int) -> None:
+        for place, case in enumerate(cases):
+            for number in range(len(shared)):
+                level = shared[(number + step * place) % len(shared)]
+                own = 1.0 + 0.002 * ((3 * number + 5 * place) % 7)
+                record(folder, case, number, [20.0 * level * own + run / 1e3 for run in range(40)])
+
+    moved, still = (
+        trust_line(ended(tmp_path / f"{step}", cases, partial(fill, step=step), len(shared)))
+        for step in (0, 3)
+    )
+    assert moved.endswith(", while the machine changed") and "changed" not in still
