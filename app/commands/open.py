@@ -11,9 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from app.cases.errors import PlanError
-from app.commands.output import print_text
 from app.plan.command_line import add_settings, with_all_settings
-from app.plan.settings.table import accepted_by
 
 _QT = {
     "libEGL.so.1": "libegl1",
@@ -88,24 +86,11 @@ def add_open(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a run folder or two, a plan, or .onnx files",
     )
-    parser.add_argument(
-        "--install-desktop",
-        action="store_true",
-        help="add the window to the desktop's applications",
-    )
     add_settings(parser, "open", brief=True)
 
 
 def run_open(options: argparse.Namespace) -> int:
     """Open it and return its exit code; PlanError where there can be none."""
-    if options.install_desktop:
-        flags = [row.flag for row in accepted_by("open") if getattr(options, row.dest)]
-        if options.paths or flags:
-            word = (*options.paths, *flags)[0]
-            raise PlanError(f"{word}: --install-desktop opens nothing", f"Leave {word} out")
-        from app.gui.desktop_entry import install_desktop
-
-        return print_text("".join(f"wrote {path}\n" for path in install_desktop()))
     missing = _missing()
     if missing:
         raise PlanError(

@@ -72,7 +72,6 @@ def understood(line: str) -> None:
         "doctor --cluster ssh:a --python x=y",
         "cache info --out a",
         "cache clear --models mlp",
-        "open --install-desktop --suite starter",
         "import a.json --rounds 2",
         "show a b --threshold 3%",
         "resume a --check",

@@ -1,11 +1,8 @@
-"""The window's process as a whole: what it loads, says and writes, and its entry on a desktop."""
+"""The window's process as a whole: what it loads, says and writes."""
 
 from __future__ import annotations
 
-import configparser
 import os
-import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Case
-from app.gui.desktop_entry import install_desktop
-from exporters.types import GraphlapError
 from tests.app.gui.runs import new_run, record_round, records
 from tests.checkout import ROOT
 
@@ -175,21 +170,3 @@ def test_a_window_writes_nothing_to_standard_error(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _ROUND_OF_ACTIONS, *runs]
     child = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert (child.returncode, child.stdout, child.stderr) == (0, "done\n", "")
-
-
-def test_the_entry_names_a_program_that_is_there_and_its_icon(tmp_path: Path) -> None:
-    entry, icon = install_desktop(tmp_path)
-    config_parser = configparser.ConfigParser(interpolation=None)
-    config_parser.read(entry, "utf-8")
-    values = config_parser["Desktop Entry"]
-    program = shlex.split(values["exec"])[0]
-    assert shutil.which(program)
-    assert values["type"] == "Application"
-    assert icon.stem == values["icon"]
-    assert icon.read_text("utf-8").startswith("<svg")
-
-
-def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "applications").write_text("a file in the way")
-    with pytest.raises(GraphlapError, match="XDG_DATA_HOME"):
-        install_desktop(tmp_path)
