@@ -18,10 +18,8 @@ COMMON = (
     "normalised-extended",
     "convolutions-all",
     "opset-7",
-    "opset-24",
     "ort-dense",
     "decoder-int4",
-    "decoder-prefill",
     "direct-lengths",
     "matmul-4-bits",
     "integer-ends",
@@ -39,11 +37,9 @@ COMMON = (
     "output-undeclared",
     "input-rankless",
     "cache-of-links",
-    "hard-links",
     "attribute-unknown",
     "ends-bfloat16",
     "ends-int4",
-    "ends-uint2",
     "outputs-part-drawn",
 )
 """The kinds of which `make test` measures a file; `make soak` measures all."""

@@ -67,7 +67,7 @@ def test_files_that_are_no_models_are_rows_with_their_reason(work: Path) -> None
 def test_a_session_that_hangs_beside_others_is_killed_with_them(work: Path) -> None:
     script = ("fake.sessions=2", "fake.fail=hang", "fake.fail_session=1", "fake.fail_after=50")
     code, _, _ = run(
-        *("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--time-limit", "3"),
+        *("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--time-limit", "2"),
         *(text for option in script for text in ("--option", option)),
         *("--out", "run"),
     )
@@ -180,7 +180,7 @@ def test_each_fault_is_one_row_that_explains_it_and_the_sweep_goes_on(work: Path
 def test_what_hangs_is_ended_where_it_hangs(work: Path) -> None:
     with patch.object(plan, "named_lengths", lambda: {"quick": LENGTHS}):
         code, _, _ = run(
-            *("--headless", "--models", "add.onnx", *FAKE, "--out", "run", "--time-limit", "3"),
+            *("--headless", "--models", "add.onnx", *FAKE, "--out", "run", "--time-limit", "2"),
             *("--option", f"fake.latency_us={RUN_US}", "--option", "fake.fail=hang"),
             *("--option", f"fake.fail_after={','.join(HANGS)}"),
         )
@@ -188,7 +188,7 @@ def test_what_hangs_is_ended_where_it_hangs(work: Path) -> None:
     for row in rows(work / "run"):
         assert row["status"] == "timeout"
         phase = HANGS[option(row["options"], "fail_after")]
-        assert f"still in {phase} after 3 s: raise --time-limit" in row["reason"]
+        assert f"still in {phase} after 2 s: raise --time-limit" in row["reason"]
 
 
 def option(options: str, name: str) -> str:

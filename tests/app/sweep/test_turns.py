@@ -116,7 +116,7 @@ def test_what_a_process_leaves_unfinished_is_measured_again(
 ) -> None:
     """Two of four end in their turns: the others have all their rounds, in sets without these."""
     words = ("--option", f"fake.fail=none,{fault}", "--option", "fake.fail_after=300")
-    more = ("--option", "fake.latency_us=200,250", "--rounds", "2", "--time-limit", "4s")
+    more = ("--option", "fake.latency_us=200,250", "--rounds", "2", "--time-limit", "3s")
     run = measured(graph, tmp_path / "run", *words, *more, code=1)
     statuses = {
         case.case_id: sorted(result.status for result in run.rounds_of(case)) for case in run.cases

@@ -117,12 +117,12 @@ def test_both_loops_serve_the_schedule_in_its_order(
 def test_a_stall_delays_all_that_came_meanwhile_and_a_closed_loop_hides_it(
     measure: Measure,
 ) -> None:
-    """HdrHistogram's example of coordinated omission, scaled down: 1 ms every 10 ms, one stall.
+    """HdrHistogram's example of coordinated omission, scaled down: 1 ms every 5 ms, one stall.
 
     A request that is due k intervals T after the stalled one waits for what is left of the stall
     S and for the k - 1 runs s between: its latency is S - k (T - s), as long as that exceeds s.
     """
-    interval_ns, typical_ns, stall_ns, every = 10_000_000, 1_000_000, 400_000_000, 100
+    interval_ns, typical_ns, stall_ns, every = 5_000_000, 1_000_000, 200_000_000, 100
     options = {
         "latency_us": typical_ns / 1e3,
         "stall_us": (stall_ns - typical_ns) / 1e3,
@@ -130,8 +130,8 @@ def test_a_stall_delays_all_that_came_meanwhile_and_a_closed_loop_hides_it(
         "wait": "sleep",
     }
     # However long the warm-up was, a run in it stalls, and a hundred more are due after it.
-    limits = replace(LIMITS, min_s=2.5, max_s=5.0)
-    result, records, _ = measure("fake", options=options, scenario="rate:100/s", limits=limits)
+    limits = replace(LIMITS, min_s=1.25, max_s=5.0)
+    result, records, _ = measure("fake", options=options, scenario="rate:200/s", limits=limits)
     assert result.status == "ok"
     requests = records[result.warmup_iterations :]
     stalls = np.flatnonzero(latency_ns(requests) >= stall_ns)
