@@ -32,7 +32,7 @@ def test_here(): ...
 def test_skips_of_one_reason_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS, "utf-8")
     command = [sys.executable, "-m", "tests", str(tmp_path / "test_some.py")]
-    command += ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider"]
+    command += ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", "-n0"]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stdout + process.stderr
     lines = process.stdout.splitlines()

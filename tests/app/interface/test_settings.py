@@ -109,7 +109,7 @@ def test_a_configuration_file_gives_what_is_not_set(
 
 
 OK, SLOWER = 0, 3
-FEW, MANY = 1, 1000
+FEW, MANY = 1, 300
 """Nodes of a graph: so far apart as no noise of a machine is."""
 
 

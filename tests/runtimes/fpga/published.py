@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import resources
 
 import numpy as np
@@ -89,6 +90,7 @@ class Predicted:
         return (self.p99_us / self.row.p99_us - 1) * 100
 
 
+@cache
 def predict(row: Row) -> Predicted:
     program = row.compile()
     mean_us = latency_us(program, row.idle_us)
