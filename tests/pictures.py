@@ -100,9 +100,9 @@ def draw_all(folder: Path) -> None:
         env = {**os.environ, **USUAL.env, "QT_QPA_PLATFORM": "offscreen", "TZ": "UTC"}
         env |= {"FONTCONFIG_FILE": str(fonts), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
         env |= {f"XDG_{kind}_HOME": f"{home}/{kind}" for kind in ("CONFIG", "DATA", "CACHE")}
-        for theme in ("light", "dark"):
-            command = [sys.executable, "-m", "tests.pictures", str(folder), theme]
-            subprocess.run(command, cwd=ROOT, env=env, check=True)
+        command = [sys.executable, "-m", "tests.pictures", str(folder)]
+        themes = [subprocess.Popen([*command, t], cwd=ROOT, env=env) for t in ("light", "dark")]
+        assert [theme.wait() for theme in themes] == [0, 0]
 
 
 def _draw_theme(folder: Path, theme: str) -> None:

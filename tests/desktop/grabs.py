@@ -130,7 +130,7 @@ class Grabber:
                 painter.drawPixmap(left, palette.y(), palette.grab())
                 painter.drawRect(left, palette.y(), palette.width() - 1, palette.height() - 1)
             palette.close()
-        assert picture.save(str(path), quality=0)  # as small as PNG gets
+        assert picture.save(str(path))
 
     def _settled(self) -> QPixmap:
         """The window once two looks at it are the same: all that was drawn is laid out by then."""
