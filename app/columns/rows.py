@@ -138,11 +138,11 @@ def statistics_of(
     rates = rates_by_round(
         case, blocks, summary, timed_rounds[-1].concurrency if timed_rounds else 0
     )
-    turns = tuple(_turns_of(run, result) for result in timed_rounds)
+    turns = tuple(turns_of(run, result) for result in timed_rounds)
     return RowStatistics(summary, blocks, columns, tuple(disturbances), rates, turns)
 
 
-def _turns_of(run: Run, result: RoundResult) -> Turns | None:
+def turns_of(run: Run, result: RoundResult) -> Turns | None:
     """None for a round that had its processor for itself."""
     turn_set = result.facts.get(TURN_SET)
     if turn_set is None:

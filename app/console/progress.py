@@ -11,6 +11,7 @@ from app.cases.case import Case
 from app.cases.status import RAN
 from app.columns.precision import missing_text
 from app.columns.rows import round_starts_s
+from app.console.live_order import LiveOrder
 from app.console.streams import width_of
 from app.formatting import text
 from app.formatting.case_labels import ModelNames, case_label, model_labels
@@ -70,7 +71,7 @@ class RunningFigures:
         self._run = run
         self._start_s = time.monotonic()
         self._spent_s = 0.0
-        self._orders: dict[str, tuple[tuple[str, str], str]] = {}
+        self.order = LiveOrder(run.folder.manifest.requested_plan.band)
 
     def take(self, events: Sequence[Event]) -> Iterator[tuple[Case, RunningFigure]]:
         """Follow what happened; yields each case whose figure is in another state than before."""
@@ -93,31 +94,19 @@ class RunningFigures:
             if previous is None or previous.state != figure.state:
                 yield work.case, figure
 
-    def orders(self, events: Sequence[Event]) -> list[str]:
-        """A sentence for each comparison of engines of which more is known since the last round:
-        which is first, and by how much with an interval."""
-        from app.comparison.ranking import fastest
-        from app.console.run_summary import verdict_text
-
-        is_due = any(isinstance(e, Completed) and isinstance(e.work, RoundWork) for e in events)
-        if not is_due or not self._has_time():
-            return []
-        start_s, band = time.monotonic(), self._run.folder.manifest.requested_plan.band
-        before = {label: key for label, (key, _) in self._orders.items()}
-        self._orders = {
-            contest.label: ((contest.first, contest.word), verdict_text(contest, band))
-            for contest in fastest(self._run.measured(), band)
-            if contest.rounds >= MINIMUM_ROUNDS and not contest.simulated
-        }
-        self._spent_s += time.monotonic() - start_s
-        return [
-            f"{label}: {sentence}"
-            for label, (key, sentence) in self._orders.items()
-            if key != before.get(label)
-        ]
-
-    def latest_orders(self) -> list[str]:
-        return [f"{label}: {sentence}" for label, (_, sentence) in self._orders.items()]
+    def orders(self, events: Sequence[Event]) -> Iterator[str]:
+        """A sentence for each comparison of engines of which these say more than was known: which
+        is first, by how much, and from three sets of processes on with an interval."""
+        for event in events:
+            if not isinstance(event, Completed) or not isinstance(event.work, RoundWork):
+                continue
+            work, result = event.work, event.work.result
+            if result is None or not result.samples or result.status != "ok":
+                continue
+            if result.clock == "simulated" or work.case.scenario.is_open_loop:
+                continue
+            if news := self.order.add(self._run.run, work.case, result, work.p50_us):
+                yield news
 
     def _provisional_figure(self, work: RoundWork) -> RunningFigure | None:
         """That of a round in flight, from its measured runs alone. None of an open loop, whose
@@ -322,7 +311,8 @@ class LiveDisplay:
         for case_id, figure in list(self._figures.figures.items())[-MAXIMUM_FIGURES:]:
             label = case_label(self._run.cases[case_id], self._models)
             yield printable(f"{label}: {figure.text()}")
-        yield from map(printable, self._figures.latest_orders()[-MAXIMUM_FIGURES:])
+        orders = list(self._figures.order.sentences.values())
+        yield from map(printable, orders[-MAXIMUM_FIGURES:])
 
     def _lacking(self, live: Live) -> str:
         """What the case in flight lacks for a sure p99, over all its rounds."""

@@ -40,6 +40,7 @@ def sweep(
     monkeypatch: pytest.MonkeyPatch,
     log: io.StringIO,
     rounds: int = 2,
+    code: int = 1,
     **plan_values: object,
 ) -> str:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
@@ -50,7 +51,7 @@ def sweep(
     grid = {"models": [graph], "runtimes": ["fake"], "options": options, **plan_values}
     plan = parse_plan({"rounds": rounds, "sweeps": [grid]}, "test")
     with create_run(plan, folder / "run") as run:
-        assert measure(run, out=io.StringIO(), log=log) == 1
+        assert measure(run, out=io.StringIO(), log=log) == code
     return log.getvalue()
 
 
@@ -101,6 +102,19 @@ def test_who_is_first_is_shown_before_the_end(
     before, _, after = words.partition("times as fast as")
     assert before.count("round 4") == 0
     assert re.match(r" .*\(\d\.\d+ to \d\.\d+\)", after)
+
+
+def test_a_log_has_the_order_from_the_first_pass_on_and_once_for_each_that_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    latencies = {"fake.latency_us": [200.0, 600.0]}
+    log = sweep(tmp_path, monkeypatch, io.StringIO(), rounds=6, code=0, options=latencies)
+    first, *others = log.split("so far ")[1:]
+    assert "latency_us=200" in first.partition(" leads ")[0]
+    assert " round 2" not in log.partition("so far ")[0]
+    assert len(others) == 1 and " round 6" not in log.rpartition("so far ")[0]
+    (ratio,) = re.findall(r"([\d.]+) times as fast as .*\d to \d", others[0].splitlines()[0])
+    assert 2.0 < float(ratio) < 3.5
 
 
 def test_a_failed_export_is_shown_once_and_not_again_for_each_of_its_cases(
