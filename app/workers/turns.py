@@ -2,8 +2,9 @@
 milliseconds, so that all of them see the same states of the machine.
 
 A token goes round in an order that is drawn anew for each cycle. Who has it runs for 5 ms or four
-runs, whichever is longer, and hands it on between two runs. The first tenth of a turn counts as
-warm-up: caches and branch predictors are still those of another process. Whose turns are much
+runs, whichever is longer, and hands it on between two runs. What begins in the first half
+millisecond of it counts as warm-up: caches and branch predictors are still those of another
+process. Whose turns are much
 longer than the others' has one only in every so many cycles.
 """
 
@@ -27,7 +28,9 @@ from app.workers.lanes import counted_records
 from app.workers.sampling import MeasurementResult, Sampler, running
 
 _TURN_S, _RUNS = 0.005, 4
-_LEAD = 0.1
+_LEAD_NS = 500_000
+"""A tenth of a turn. It does not depend on the turn's own length: one slow run would make the lead
+longer, and so be part of it oftener than other runs."""
 _REPORT_S = 0.2
 _CYCLES = 60
 """So many turns give a set's ratio, unless they take too long."""
@@ -137,7 +140,7 @@ def measure_in_turns(
         sampler.watch.begin()
         records = sampler.lanes.block(_TURN_S, _RUNS)
         sampler.watch.end(records)
-        _discount_lead(records)
+        discount_lead(records)
         sampler.file.write(records.tobytes())
         latency = latency_ns(counted_records(records))
         iterations += len(latency)
@@ -164,10 +167,9 @@ def measure_in_turns(
     return MeasurementResult(iterations, own_s, reason), waited_s
 
 
-def _discount_lead(records: np.ndarray) -> None:
-    """Runs that began in the first tenth of the turn do not count, but for the last of all."""
+def discount_lead(records: np.ndarray) -> None:
+    """Runs that began at the beginning of the turn do not count, but for the last of all."""
     starts_ns = records["started_ns"]
-    begin_ns, end_ns = int(starts_ns.min()), int(records["finished_ns"].max())
-    is_lead = starts_ns < begin_ns + _LEAD * (end_ns - begin_ns)
+    is_lead = starts_ns < int(starts_ns.min()) + _LEAD_NS
     is_lead[-1] = False
     records["phase"][is_lead] = WARMUP
