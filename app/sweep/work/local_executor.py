@@ -43,6 +43,7 @@ class ThisMachine:
         self._idle: dict[str, list[Worker]] = {}
         self._prepared_workers: dict[str, Worker] = {}
         self._templates: dict[tuple[str, int], Template] = {}
+        self._next_templates: dict[tuple[str, int], Template] = {}
         self._cases: dict[tuple[str, int], set[str]] = {}
         self._usable, self._cores = usable_cores(), cores
         other_cores = self._usable.difference(cores)
@@ -88,10 +89,25 @@ class ThisMachine:
             return None
         template = self._templates.get((engine, threads))
         if template is None or case_id in template.served:
-            with on_cores(self._cores or self._usable):
-                template = self._templates[engine, threads] = Template(engine, threads)
+            template = self._renew(engine, threads)
         template.served.add(case_id)
         return template.fork(self.bell)
+
+    def _renew(self, engine: str, threads: int) -> Template:
+        """A template for one more pass. The first that a pass renews has the next of each begin to
+        import, while processes compile and warm up that measure later."""
+        key = engine, threads
+        template = self._next_templates.pop(key, None) or self._start_template(key)
+        self._templates[key] = template
+        if key == next(iter(self._templates)):
+            for other in self._templates:
+                if other not in self._next_templates:
+                    self._next_templates[other] = self._start_template(other)
+        return template
+
+    def _start_template(self, key: tuple[str, int]) -> Template:
+        with on_cores(self._cores or self._usable):
+            return Template(*key)
 
     def _start_worker(self, kind: str, environment: str = "") -> Worker:
         command = self._commands.get(kind) or install_layout.command(
@@ -140,6 +156,7 @@ class ThisMachine:
             worker.close()
         self._prepared_workers.clear()
         self._templates.clear()
+        self._next_templates.clear()
         self.bell.close()
         if self._is_confined:
             keep_to(self._usable)

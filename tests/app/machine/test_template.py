@@ -17,6 +17,7 @@ from app.columns.rows import Rows
 from app.machine.child import Bell, Child
 from app.machine.template import Template
 from app.runs.reader import read_run
+from app.sweep.work.local_executor import ThisMachine
 from exporters import install_layout
 from tests.app.headless.batch import run
 from tests.app.remote.processes import wait_until
@@ -63,6 +64,27 @@ def test_forks_end_with_their_template_stopped_ones_too(bell: Bell) -> None:
         wait_until(lambda: running.ended() and stopped.ended())
         assert running.was_killed() and stopped.was_killed()
     assert template.fork(bell) is None
+
+
+def test_a_case_comes_once_to_a_template_whose_next_is_ready() -> None:
+    """Each pass has another process to fork, which was started in the pass before."""
+    with ThisMachine() as machine:
+
+        def pass_of(cases: str) -> list[int]:
+            workers = [machine.start("round", template=("fake", 1, case)) for case in cases]
+            parents = [psutil.Process(worker.pid).ppid() for worker in workers]
+            for worker in workers:
+                worker.close()
+            return parents
+
+        pass_of("ab")
+        before = children()
+        first, second = pass_of("ab")
+        assert first == second != os.getpid()
+        (waiting,) = children() - before - {first}
+        assert pass_of("ba") == [waiting, waiting]
+        assert pass_of("ab")[0] not in {first, waiting}
+    wait_until(lambda: children() <= before)
 
 
 def test_how_a_fork_ended_is_told_as_of_any_child(bell: Bell) -> None:
