@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -58,8 +59,13 @@ def _ours_us(model: ExportedModel) -> float:
 
 def _theirs_us(model: ExportedModel) -> float:
     shapes = (f"{spec.name}{_shape_text(spec.shape_at(AXES))}" for spec in model.inputs)
+    return benchmark_app_us(Path(model.path), ",".join(shapes), SECONDS)
+
+
+def benchmark_app_us(path: Path, shapes: str, seconds: int) -> float:
+    """The median that OpenVINO's program prints of a model, run one at a time on one thread."""
     arguments = {
-        "-m": model.path,
+        "-m": str(path),
         "-d": "CPU",
         "-api": "sync",
         "-hint": "none",
@@ -68,8 +74,8 @@ def _theirs_us(model: ExportedModel) -> float:
         "-nireq": "1",
         "-pin": "YES",
         "-infer_precision": "f32",
-        "-shape": ",".join(shapes),
-        "-t": str(SECONDS),
+        "-shape": shapes,
+        "-t": str(seconds),
     }
     command = [sys.executable, "-c", _OFFLINE]
     command += [text for pair in arguments.items() for text in pair]

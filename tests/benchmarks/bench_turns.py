@@ -66,32 +66,42 @@ def write_graphs(folder: Path, network: str, pairs: int) -> None:
     """A network of the catalogue as base.onnx, its copy, and two with more nodes: `pairs` and one
     pair."""
     folder.mkdir()
+    base = export_network(folder, network)
+    shutil.copy(base, folder / "copy.onnx")
+    for name, count in (("more", pairs), ("little", 1)):
+        add_nodes(base, folder / f"{name}.onnx", "Neg", 2 * count)
+
+
+def export_network(folder: Path, network: str) -> Path:
+    """A network of the catalogue as base.onnx in this folder."""
     words = ["--runtimes", "ort-cpu", "--preset", "glance", "--rounds", "1", "--quiet"]
     command = [sys.executable, "-m", "app", "run", network, *words, "--out", str(folder / "export")]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     run = read_run(folder / "export")
     exported = run.model_of(run.cases[0])
     assert exported is not None
-    for name in ("base.onnx", "copy.onnx"):
-        shutil.copy(exported.path, folder / name)
-    for name, count in (("more", pairs), ("little", 1)):
-        model = onnx.load(exported.path)
-        output = model.graph.output[0].name
-        for node in model.graph.node:
-            for names in (node.input, node.output):
-                names[:] = ["negated0" if value == output else value for value in names]
-        for number in range(2 * count):
-            after = output if number == 2 * count - 1 else f"negated{number + 1}"
-            model.graph.node.append(helper.make_node("Neg", [f"negated{number}"], [after]))
-        onnx.save(model, folder / f"{name}.onnx")
+    return Path(shutil.copy(exported.path, folder / "base.onnx"))
+
+
+def add_nodes(base: Path, path: Path, node_type: str, count: int) -> None:
+    """A model with so many nodes of one input after its output, written to `path`."""
+    model = onnx.load(base)
+    output = model.graph.output[0].name
+    for node in model.graph.node:
+        for names in (node.input, node.output):
+            names[:] = ["more0" if value == output else value for value in names]
+    for number in range(count):
+        after = output if number == count - 1 else f"more{number + 1}"
+        model.graph.node.append(helper.make_node(node_type, [f"more{number}"], [after]))
+    onnx.save(model, path)
 
 
 def compared(
-    folder: Path, name: str, words: Sequence[str], out: str
+    folder: Path, name: str, words: Sequence[str], out: str, runtime: str = "ort-cpu"
 ) -> tuple[str, float, float, float]:
     """The verdict of a graph against the base, and the ratio of the p50 with its interval."""
     command = [sys.executable, "-m", "app", "run", "base.onnx", f"{name}.onnx", "--quiet"]
-    command += ["--baseline", "base.onnx", "--runtimes", "ort-cpu", "--preset", "brief"]
+    command += ["--baseline", "base.onnx", "--runtimes", runtime, "--preset", "brief"]
     command += [*words, "--out", out]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
