@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,15 @@ from app.stats.verdict import (
     Verdict,
     interval_of,
     judge_rounds,
+)
+from tests.simulated.turns import (
+    KINDS,
+    alike,
+    held,
+    holding,
+    recorded,
+    resampled,
+    wrong_runs,
 )
 
 
@@ -65,6 +76,42 @@ def test_intervals_over_sets_hold_the_ratio(kind: str) -> None:
     known = [interval for interval in intervals if interval is not None]
     assert sum(i.low <= ratio <= i.high for i in known) >= 0.93 * tries == 0.93 * len(known)
     assert float(np.median([i.high / i.low - 1.0 for i in known])) < 0.05
+
+
+FOREIGN = (
+    "cycles AR 0.9, own",
+    "1 process in 10 is 20 % slower",
+    "turns t, 2, and 1 % 10x",
+    "5 to 16 cycles, 10 %",
+)
+TRIES = 500
+
+
+def limit(share: float) -> float:
+    """What a share of tries is off by in three standard errors."""
+    return 3.0 * math.sqrt(share * (1.0 - share) / TRIES)
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("sets", [5, 8])
+def test_intervals_hold_where_nothing_was_tuned(name: str, sets: int) -> None:
+    """In 93 % of tries, and copies are called slower or faster in at most 5 %, as far as so many
+    tries tell. The other kinds are in `python -m tests.benchmarks sets`."""
+    (kind,) = (kind for kind in KINDS if kind.name == name)
+    assert held(kind, sets, TRIES) / TRIES >= 0.93 - limit(0.93)
+    copies = alike(kind, sets, TRIES)
+    for band in (0.02, 0.005):
+        assert wrong_runs(copies, 1, band) <= 0.05 + limit(0.05)
+
+
+def test_a_recorded_run_of_a_copy_has_no_difference() -> None:
+    """Eight sets of one real run hold the ratio of all, and none finds a difference of 2 %."""
+    sides = recorded()
+    (everything,) = resampled(sides, len(sides[0]), 1)
+    assert everything is not None
+    some = resampled(sides, 8, TRIES)
+    assert holding(some, math.exp(everything.log)) / TRIES >= 0.93 - limit(0.93)
+    assert wrong_runs(some, 1, 0.02) <= 0.05 + limit(0.05)
 
 
 Sets = tuple[list[list[float]], list[list[float]]]
