@@ -47,10 +47,12 @@ def exported(cache: Path, worker: WorkerProcess) -> Path:
 
 
 @pytest.fixture(scope="session")
-def measured_mlp(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two cases of two rounds each, by the batch mode; tests copy it."""
-    path = tmp_path_factory.mktemp("measured") / "run"
+def measured_mlp(cache: Path) -> Path:
+    """Two cases of two rounds each, by the batch mode, once for all processes; tests copy it."""
+    path = cache.parent / "measured"
     options = ("--models", "mlp", "--runtimes", "fake", "--batch", "1,2", "--rounds", "2")
-    with brief_rounds():
-        assert run("--headless", "--preset", "glance", *options, "--out", str(path))[0] == 0
+    with (cache.parent / "measured.lock").open("w") as lock, brief_rounds():
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            assert run("--headless", "--preset", "glance", *options, "--out", str(path))[0] == 0
     return path

@@ -13,6 +13,7 @@ from app.__main__ import main
 from app.commands import main as command_line
 from app.commands.main import as_command
 from app.commands.table import COMMANDS
+from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
 
 ENGINES = {"torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings", "PySide6"}
@@ -165,9 +166,9 @@ def test_the_version_has_the_usual_spellings(word: str, capsys: pytest.CaptureFi
 
 def test_scripts_with_headless_read_nothing_new_on_standard_error(tmp_path: Path) -> None:
     """Standard error is no terminal there."""
-    out = str(tmp_path / "run")
-    words = ("--models", "mlp", "--runtimes", "fake", "--rounds", "1", "--out", out)
-    result = start("--headless", *words, "--quiet", GRAPHLAP_CACHE=str(tmp_path / "cache"))
+    graph = str(write_add_graph(tmp_path / "add.onnx"))
+    words = ("--models", graph, "--runtimes", "fake", "--preset", "glance", "--rounds", "1")
+    result = start("--headless", *words, "--quiet", "--out", str(tmp_path / "run"))
     assert result.returncode == 0, result.stderr
     assert result.stderr.startswith("IMPORTED"), "no progress, no notes"
     assert result.stdout

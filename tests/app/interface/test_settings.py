@@ -23,6 +23,7 @@ from app.notebook import open as open_run
 from app.plan.settings.table import accepted_by
 from app.runs.reader import read_run
 from exporters.types import GraphlapError
+from tests.app.sweep.sweeps import write_add_graph
 
 
 @pytest.mark.parametrize("command", ["run", "tune", "slo", "check"])
@@ -195,6 +196,7 @@ def test_an_interrupt_reaches_the_caller_once_the_run_is_stored(
     brief: None, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
+    graph = str(write_add_graph(tmp_path / "add.onnx"))
 
     def interrupt() -> None:
         while len(list((out / "samples").glob("*.bin"))) < 6:  # a set of four is stored
@@ -203,7 +205,7 @@ def test_an_interrupt_reaches_the_caller_once_the_run_is_stored(
 
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
-        run("mlp", runtimes="fake", threads=[1, 2, 3, 4], rounds=20, out=out)
+        run(graph, runtimes="fake", threads=[1, 2, 3, 4], rounds=20, out=out)
     stored = read_run(out)
     rounds = sum(len(stored.rounds_of(case)) for case in stored.cases)
     assert 0 < rounds < 4 * 20

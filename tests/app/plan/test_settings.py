@@ -196,7 +196,7 @@ def test_a_brief_help_has_the_common_settings_alone() -> None:
     assert len(brief.format_help().splitlines()) < 60 < len(whole.format_help().splitlines())
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     plan=_some(OF_PLAN, 8),
     grids=st.lists(st.tuples(OF_GRID["models"], _some(OF_GRID, 6)), min_size=1, max_size=2),

@@ -11,6 +11,7 @@ import onnx
 import pytest
 from onnx import NodeProto, TensorProto, helper
 
+from exporters.messages import ExportRequest
 from exporters.precision.graphs import MODEL
 from exporters.precision.int8 import to_int8
 from exporters.types import NotBenchmarkable, Precision
@@ -188,9 +189,10 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProces
 def test_two_processes_write_the_same_bytes(
     worker: WorkerProcess, elsewhere: WorkerProcess, precision: Precision
 ) -> None:
-    first_result, second_result = (
-        ask(process, "cnn_tiny", precision) for process in (worker, elsewhere)
-    )
+    path = ask(worker, "cnn_tiny", "fp32").path
+    request = ExportRequest(path, precision, points=({"batch": 1},))
+    first_result, second_result = (place.ask(request).model for place in (worker, elsewhere))
+    assert first_result is not None and second_result is not None
     assert first_result.path != second_result.path
     assert first_result.sha256 == second_result.sha256
 
