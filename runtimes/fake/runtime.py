@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from hashlib import blake2b
 from itertools import cycle
 from typing import ClassVar, NoReturn
 
@@ -71,13 +72,15 @@ class FakeLane(HostLane):
         slowing_per_ns = float(script["slowing"]) * 1e-9
         after_pause_ns = int(float(script["after_pause_us"]) * 1e3)
         stall_ns, stall_every = int(float(script["stall_us"]) * 1e3), int(script["stall_every"])
+        is_disturbed, factor = disturbances(script), float(script["disturbed"])
         begun_ns = ended_ns = time.perf_counter_ns()
         buffers = self.output_buffers
 
         def run() -> None:
             nonlocal left, ended_ns, runs
             now = time.perf_counter_ns()
-            until = now + int(next(latencies) * (1.0 + slowing_per_ns * (now - begun_ns)))
+            slower = factor if is_disturbed(now) else 1.0
+            until = now + int(next(latencies) * slower * (1.0 + slowing_per_ns * (now - begun_ns)))
             until += after_pause_ns * (now - ended_ns > _PAUSE_NS)
             runs += 1
             if stall_every and runs % stall_every == 0:
@@ -96,6 +99,21 @@ class FakeLane(HostLane):
                 pass
 
         return run
+
+
+def disturbances(script: Mapping[str, OptionValue]) -> Callable[[int], bool]:
+    """Whether the machine is disturbed at a time of the performance counter, in spells drawn half
+    and half: the same for all processes, or each its own."""
+    spell_ns = int(float(script["spell_ms"]) * 1e6)
+    process = str(os.getpid()) if script["spells"] == "own" else ""
+    if not spell_ns:
+        return lambda now: False
+
+    def is_disturbed(now: int) -> bool:
+        spell = f"{now // spell_ns} {process}".encode()
+        return bool(blake2b(spell, digest_size=1).digest()[0] & 1)
+
+    return is_disturbed
 
 
 def latencies_ns(script: Mapping[str, OptionValue]) -> np.ndarray:
@@ -239,6 +257,28 @@ OPTIONS = (
         0,
         "of how many runs the last one stalls, again and again; 0 is never",
         minimum=0,
+    ),
+    Option(
+        "disturbed",
+        1.0,
+        "how many times as long a run takes while the machine is disturbed",
+        minimum=1,
+        tuned=False,
+    ),
+    Option(
+        "spell_ms",
+        0.0,
+        "how long the machine stays disturbed or undisturbed before that is drawn anew; 0 is "
+        "undisturbed throughout",
+        minimum=0,
+        tuned=False,
+    ),
+    Option(
+        "spells",
+        "shared",
+        "whether all processes meet the same spells",
+        ("shared", "own"),
+        tuned=False,
     ),
     Option(
         "queue",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from app.cases.case import Case
 from app.cases.round import MEASURED, RoundResult
 from app.cases.turns import TURN_SET, TurnStart, every_of
 from app.columns.rows import Rows
+from app.comparison.ranking import fastest
 from app.run_folder.run import Run, read_records
 from app.runs.reader import read_run
 from app.sweep.scheduling.round_jobs import Schedule
@@ -170,3 +172,24 @@ def test_no_process_is_left_halted(
     for child in alive:
         child.kill()
     assert not alive
+
+
+def test_a_ratio_that_depends_on_the_state_of_the_machine_is_given_by_state(
+    tmp_path: Path, graph: str
+) -> None:
+    """Two variants that are alike undisturbed, and slow down by other factors."""
+    machine = ("fake.latency_us=200", "fake.spell_ms=40", "fake.disturbed=1.3,1.8")
+    words = [word for option in machine for word in ("--option", option)]
+    run = measured(graph, tmp_path / "run", *words, "--rounds", "5")
+    rows = Rows().measured(run)
+    (contest,) = fastest(rows, 0.02)
+    verdict = contest.verdict
+    assert verdict.word == "undecided" and verdict.difference is not None
+    # Which of the two has the lesser median is chance.
+    undisturbed, disturbed = (math.exp(abs(state.log)) for state in verdict.difference.states)
+    assert undisturbed == pytest.approx(1.0, abs=0.02)
+    assert disturbed == pytest.approx(1.8 / 1.3, rel=0.03)
+    for item, factor in zip(rows, (1.3, 1.8), strict=True):
+        assert item.row["level_seen"] == "undisturbed"
+        assert item.row["undisturbed_p50_us"] == pytest.approx(200.0, rel=0.03)
+        assert item.row["disturbed_factor"] == pytest.approx(factor, rel=0.05)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -17,7 +18,7 @@ from app.workers.timing import timing
 from exporters.codec import to_json
 from runtimes.base import Runtime, Session
 from runtimes.errors import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
-from runtimes.fake.runtime import Fake, latencies_ns
+from runtimes.fake.runtime import Fake, disturbances, latencies_ns
 from runtimes.options import OptionValue, Settings
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 
@@ -92,6 +93,18 @@ def test_a_run_takes_longer_for_each_of_its_inputs(graphs: Graphs, batch: int) -
         start_ns = time.perf_counter_ns()
         lane.run()
         assert time.perf_counter_ns() - start_ns >= (100 + 200 * batch) * 1000
+
+
+def test_half_of_all_spells_are_disturbed_and_all_processes_share_them_or_none() -> None:
+    times = range(0, 400 * 10**7, 10**7)
+    shared, own = (
+        disturbances({"spell_ms": 10.0, "spells": spells}) for spells in ("shared", "own")
+    )
+    states = [shared(now) for now in times]
+    assert 150 < sum(states) < 250 and states == [shared(now + 9_999_999) for now in times]
+    assert sum(a != b for a, b in pairwise(states)) > 150
+    assert 100 < sum(own(now) != state for now, state in zip(times, states, strict=True)) < 300
+    assert not any(map(disturbances({"spell_ms": 0.0, "spells": "shared"}), times))
 
 
 def test_the_second_mode_is_later_by_the_spread(graphs: Graphs) -> None:
