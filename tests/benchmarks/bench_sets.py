@@ -20,9 +20,9 @@ BANDS = (0.02, 0.005)
 
 def main() -> None:
     """Two Markdown tables: the kinds of machines, and the recorded run."""
-    numbers = ", ".join(map(str, SETS))
+    numbers, cases = (", ".join(map(str, counts)) for counts in (SETS, CASES))
     sys.stdout.write(
-        f"intervals that hold the ratio in % of {TRIES:,} tries, and runs of {CASES} copies with "
+        f"intervals that hold the ratio in % of {TRIES:,} tries, and runs of {cases} copies with "
         f"any wrong verdict in % of those of {COMPARISONS:,} comparisons\n\n"
     )
     bands = [f"wrong at {100 * band:g} %, {sets} sets" for sets in JUDGED for band in BANDS]
