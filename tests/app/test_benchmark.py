@@ -90,7 +90,7 @@ def test_a_model_that_the_runtime_refuses_has_a_profile_without_times(
     text = V80.read_text("utf-8")
     assert "tiles_per_core = " in text
     card.write_text(re.sub(r"tiles_per_core = \d+", "tiles_per_core = 1", text), "utf-8")
-    benchmark = LayerBasedBenchmark(models=["dense_1024_256"])
+    benchmark = CellBasedBenchmark(models=["skip_add_2"])
     (profile,) = benchmark.run_on(f"fpga:{card}", tmp_path / "run").profiles
     assert profile["status"] == "unsupported"
     assert "tiles" in profile["reason"]

@@ -20,7 +20,7 @@ from tests.differential.engine_process import EngineCrash, EngineProcess
 pytest.importorskip("onnxruntime")
 
 _SEED = 1
-_DRAWS = 3
+_DRAWS = 2
 _MOST_LINES = 40
 
 
@@ -41,7 +41,7 @@ def test_each_operator_agrees_with_the_engine_in_a_few_draws(engines: EngineProc
     wrong = [trial.described(result, _SEED) for result in trials if result.outcome == "different"]
     assert not wrong, "\n".join(wrong)
     count = sum(result.outcome in trial.COMPARABLE for result in trials)
-    assert count > 1.7 * len(nodes.names()), "most draws cannot be compared"
+    assert count > 0.57 * _DRAWS * len(nodes.names()), "most draws cannot be compared"
 
 
 def test_every_operator_of_onnx_is_drawn_or_has_a_reason() -> None:

@@ -16,6 +16,7 @@ from tests.installed.environment import Environment
 
 PLAN = """
 name = "small"
+preset = "brief"
 rounds = 1
 
 [[sweeps]]

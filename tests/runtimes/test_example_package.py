@@ -63,7 +63,7 @@ def test_it_is_measured_in_its_own_process_and_a_broken_one_costs_only_its_row(
 ) -> None:
     save_affine(tmp_path / "affine.onnx")
     names = ("--runtimes", "numpy,broken", "--models", "affine.onnx", "--batch", "2")
-    flags = (*names, "--preset", "glance", "--rounds", "1", "--out", "run")
+    flags = (*names, "--preset", "brief", "--rounds", "1", "--out", "run")
     process = run(package, "-m", "app", "--headless", *flags, cwd=tmp_path)
     assert process.returncode == 0, process.stdout + process.stderr
     with (tmp_path / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:

@@ -167,7 +167,7 @@ def test_the_version_has_the_usual_spellings(word: str, capsys: pytest.CaptureFi
 def test_scripts_with_headless_read_nothing_new_on_standard_error(tmp_path: Path) -> None:
     """Standard error is no terminal there."""
     graph = str(write_add_graph(tmp_path / "add.onnx"))
-    words = ("--models", graph, "--runtimes", "fake", "--preset", "glance", "--rounds", "1")
+    words = ("--models", graph, "--runtimes", "fake", "--preset", "brief", "--rounds", "1")
     result = start("--headless", *words, "--quiet", "--out", str(tmp_path / "run"))
     assert result.returncode == 0, result.stderr
     assert result.stderr.startswith("IMPORTED"), "no progress, no notes"

@@ -23,7 +23,7 @@ from app.plan.settings.table import accepted_by
 from tests.app.headless.batch import run
 from tests.checkout import ROOT
 
-MEASURE = ("--runtimes", "fake", "--preset", "glance", "--rounds", "1")
+MEASURE = ("--runtimes", "fake", "--preset", "brief", "--rounds", "1")
 
 
 @pytest.fixture(scope="module")

@@ -22,21 +22,20 @@ from tests.exporters.support import graph, tensor
 
 def test_rows_tell_all_options_and_a_spelled_out_default_is_no_other_case(work: Path) -> None:
     base = ("--headless", "--models", "add.onnx", "--runtimes", "ort-cpu", "--rounds", "1")
-    option = "ort-cpu.graph_optimization=all,basic,off"
+    option = "ort-cpu.graph_optimization=all,off"
     code, out, _ = run(*base, "--option", option, "--out", "one")
     assert code == 0
     (work / "plan.toml").write_text(
         'rounds = 1\n[[sweeps]]\nmodels = ["add.onnx"]\nruntimes = ["ort-cpu"]\n'
         "[sweeps.options.ort-cpu]\n"
-        'graph_optimization = ["all", "basic", "off"]\nintra_op_spinning = [true]\n'
+        'graph_optimization = ["all", "off"]\nintra_op_spinning = [true]\n'
     )
     assert run("--headless", "--plan", "plan.toml", "--out", "two")[0] == 0
     first_rows, two = rows(work / "one"), rows(work / "two")
     assert [row["case_id"] for row in first_rows] == [row["case_id"] for row in two]
     assert [row["options"] for row in first_rows] == [row["options"] for row in two]
-    plain, basic, off = (pairs_in(row["options"]) for row in first_rows)
+    plain, off = (pairs_in(row["options"]) for row in first_rows)
     assert plain["graph_optimization"] == "all"
-    assert plain | {"graph_optimization": "basic"} == basic
     assert {name for name in plain if plain[name] != off[name]} == {"graph_optimization"}
     assert set(plain) == {option.name for option in OrtCpu().options}
     assert "graph_optimization=off" in out
