@@ -19,19 +19,24 @@ BANDS = (0.02, 0.005)
 
 
 def main() -> None:
-    """Two Markdown tables: the kinds of machines, and the recorded run."""
+    """Three Markdown tables: intervals and verdicts on the kinds of machines, the recorded run."""
     numbers, cases = (", ".join(map(str, counts)) for counts in (SETS, CASES))
-    sys.stdout.write(
-        f"intervals that hold the ratio in % of {TRIES:,} tries, and runs of {cases} copies with "
-        f"any wrong verdict in % of those of {COMPARISONS:,} comparisons\n\n"
-    )
-    bands = [f"wrong at {100 * band:g} %, {sets} sets" for sets in JUDGED for band in BANDS]
-    _write_line("machine", f"{numbers} sets", *bands)
-    _write_line(*["---"] * (2 + len(bands)))
+    sys.stdout.write(f"intervals that hold the ratio in % of {TRIES:,} tries\n\n")
+    _write_line("machine", f"{numbers} sets")
+    _write_line("---", "---")
     for kind in KINDS:
         shares = [f"{100 * held(kind, sets, TRIES) / TRIES:.0f}" for sets in SETS]
+        _write_line(kind.name, ", ".join(shares))
+    sys.stdout.write(
+        f"\nruns of {cases} copies with any wrong verdict in % of those of {COMPARISONS:,} "
+        "comparisons\n\n"
+    )
+    bands = [f"wrong at {100 * band:g} %, {sets} sets" for sets in JUDGED for band in BANDS]
+    _write_line("machine", *bands)
+    _write_line(*["---"] * (1 + len(bands)))
+    for kind in KINDS:
         cells = [cell for sets in JUDGED for cell in _wrong(alike(kind, sets, COMPARISONS))]
-        _write_line(kind.name, ", ".join(shares), *cells)
+        _write_line(kind.name, *cells)
     sys.stdout.write("\n")
     _write_recorded()
 
