@@ -19,7 +19,7 @@ from app.comparison.judge import adjust_for_gpu_clock
 from app.comparison.measured_case import Key, MeasuredCase, confidence_of, names, runtime_label
 from app.comparison.pairing import Pair
 from app.stats.intervals import MINIMUM_ROUNDS
-from app.stats.verdict import Verdict, judge_rounds, rounds_to_decide
+from app.stats.verdict import STATES_DIFFER, Verdict, judge_rounds, rounds_to_decide
 
 _P50 = "p50"
 _HOST = "host"
@@ -179,5 +179,7 @@ def _rounds_needed(verdict: Verdict, band: float) -> int | None:
     change = verdict.difference
     if change is None:
         return MINIMUM_ROUNDS
+    if verdict.reason == STATES_DIFFER:
+        return None
     needed = rounds_to_decide(change, band, verdict.confidence)
     return None if needed is None else max(needed, round(change.freedom) + 2)

@@ -365,7 +365,7 @@ def _verdict_by_state(d: Difference, step: _Step, band: float, confidence: float
     if step.rejected:
         word = "slower" if d.states[0].log > 0 else "faster"
     detail = ", ".join(
-        f"{state} {math.exp(s.log):.3g} ({end.low:.3g} to {end.high:.3g})"
+        f"{state} {math.exp(s.log):.3f} ({end.low:.3f} to {end.high:.3f})"
         for state, s, end in zip(("undisturbed", "disturbed"), d.states, ends, strict=True)
     )
     reason, detectable = "", None

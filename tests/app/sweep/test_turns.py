@@ -23,6 +23,7 @@ from app.columns.rows import Rows
 from app.comparison.ranking import fastest
 from app.run_folder.run import Run, read_records
 from app.runs.reader import read_run
+from app.stats.verdict import STATES_DIFFER
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.scheduling.turns import turn_groups
 from tests.app.headless.batch import run
@@ -184,7 +185,8 @@ def test_a_ratio_that_depends_on_the_state_of_the_machine_is_given_by_state(
     rows = Rows().measured(run)
     (contest,) = fastest(rows, 0.02)
     verdict = contest.verdict
-    assert verdict.word == "undecided" and verdict.difference is not None
+    assert verdict.reason == STATES_DIFFER and verdict.difference is not None
+    assert contest.needed is None, "no number of rounds decides it"
     # Which of the two has the lesser median is chance.
     undisturbed, disturbed = (math.exp(abs(state.log)) for state in verdict.difference.states)
     assert undisturbed == pytest.approx(1.0, abs=0.02)
