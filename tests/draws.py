@@ -24,9 +24,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     database=None,
     report_multiple_bugs=False,
-    max_examples=120,
+    max_examples=200,
 )
-settings.register_profile("fixed", settings.get_profile("fresh"), derandomize=True, max_examples=60)
+settings.register_profile(
+    "fixed", settings.get_profile("fresh"), derandomize=True, max_examples=100
+)
 settings.load_profile("fixed")
 
 # Some draws are constants of the modules of ours that happen to be loaded: a test would then

@@ -72,7 +72,7 @@ def through_a_pipe(value: Any) -> Any:
 
 @pytest.mark.parametrize("kind", CROSSING)
 @given(data=st.data())
-@settings(max_examples=settings().max_examples // 4)
+@settings(max_examples=settings().max_examples // 6)
 def test_a_value_arrives_as_it_was_sent(kind: type, data: st.DataObject) -> None:
     value = data.draw(drawn(kind))
     # The text also tells 1 from True and 1.0, and finds NaN equal to itself.
