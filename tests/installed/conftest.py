@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import sys
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,28 +20,48 @@ from tests.installed.environment import (
 )
 
 
+@contextmanager
+def _once(folder: Path) -> Iterator[bool]:
+    """Whether the folder is to be filled: by one of the processes that run tests, for all."""
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        is_new = not folder.exists()
+        folder.mkdir(exist_ok=True)
+        yield is_new
+
+
 @pytest.fixture(scope="session")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sources(cache: Path) -> Path:
     """The sources in a checkout that was built before, when `app` was a package of its own."""
-    folder = copy_sources(tmp_path_factory.mktemp("sources"))
-    library_folder = f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
-    old = folder / "build" / library_folder / "app" / "__init__.py"
-    old.parent.mkdir(parents=True)
-    old.touch()
+    folder = cache.parent / "sources"
+    with _once(folder) as is_new:
+        if is_new:
+            copy_sources(folder)
+            library_folder = f"lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+            old = folder / "build" / library_folder / "app" / "__init__.py"
+            old.parent.mkdir(parents=True)
+            old.touch()
     return folder
 
 
 @pytest.fixture(scope="session")
-def wheel(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_wheel(sources, tmp_path_factory.mktemp("wheel"))
+def wheel(sources: Path) -> Path:
+    folder = sources.parent / "wheel"
+    with _once(folder) as is_new:
+        if is_new:
+            build_wheel(sources, folder)
+    return next(folder.glob("graphlap-*.whl"))
 
 
 @pytest.fixture(scope="session")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    folder = tmp_path_factory.mktemp("installed")
-    environment = Environment.create(folder / "venv")
-    environment.install(write_other_distribution(folder), wheel)
-    environment.see_development_packages()
+def installed(wheel: Path) -> Environment:
+    folder = wheel.parents[1] / "installed"
+    environment = Environment(folder / "venv")
+    with _once(folder) as is_new:
+        if is_new:
+            Environment.create(environment.folder)
+            environment.install(write_other_distribution(folder), wheel)
+            environment.see_development_packages()
     return environment
 
 
