@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +74,11 @@ def _has_own_script() -> bool:
     script = shutil.which(_SCRIPT)
     if script is None or Path(script).absolute().parent != Path(sys.executable).parent:
         return False
-    try:
-        package = distribution(_SCRIPT)
-    except PackageNotFoundError:
-        return False
+    return any(map(_is_this_copy, distributions(name=_SCRIPT)))
+
+
+def _is_this_copy(package: Distribution) -> bool:
+    """Folders of sources that a wheel was built in have one too, which is not installed."""
     origin = json.loads(package.read_text("direct_url.json") or "{}").get("url")
     root = _PACKAGES[-1]
     return origin == root.as_uri() or Path(str(package.locate_file(root.name))) == root

@@ -93,6 +93,10 @@ def test_the_module_goes_by_its_script_where_the_shell_finds_that(
     monkeypatch.setattr(sys, "executable", str(file.with_name("python")))
     monkeypatch.setenv("PATH", str(file.parent))
     assert program() == ("graphlap",)
+    (tmp_path / "graphlap.egg-info").mkdir()
+    (tmp_path / "graphlap.egg-info" / "PKG-INFO").write_text("Name: graphlap\nVersion: 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert program() == ("graphlap",), "a wheel was built in the current folder"
     script_at(tmp_path / "other" / "bin")
     monkeypatch.setenv("PATH", str(tmp_path / "other" / "bin"))
     assert program()[-2:] == ("-m", "app")
