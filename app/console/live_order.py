@@ -37,10 +37,10 @@ class LiveOrder:
         turns = turns_of(run, result)
         rounds = self._groups.setdefault(key, {}).setdefault(case.case_id, {})
         self._cases[case.case_id] = case
-        if turns is not None:
-            rounds[turns[0]] = turns[1]
-        elif p50_us:
+        if turns is None and p50_us:
             rounds[f"{_PASS}{result.round}"] = (p50_us,)
+        elif turns is not None and any(turns[1]):
+            rounds[turns[0]] = turns[1]
         sides = {case_id: side for case_id, side in self._groups[key].items() if side}
         return self._sentence(key, sides) if len(sides) > 1 else ""
 

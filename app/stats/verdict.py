@@ -211,10 +211,9 @@ def difference(
 def with_states(d: Difference, states: Sequence[Difference | None]) -> Difference:
     """With the differences by state, where each is known and they differ by more than chance
     (Welch's t at 95 %): of two versions of one graph they are one, and all cycles tell it best."""
-    known = [state for state in states if state is not None]
-    if len(known) < len(states) or not known:
+    undisturbed, disturbed = states
+    if undisturbed is None or disturbed is None:
         return d
-    undisturbed, disturbed = known
     freedom = min(undisturbed.freedom, disturbed.freedom)
     error = math.hypot(undisturbed.error, disturbed.error)
     reach = t_quantile(freedom, 0.5 + CONFIDENCE / 2) * error + 2.0 * d.resolution

@@ -4,8 +4,7 @@ milliseconds, so that all of them see the same states of the machine.
 A token goes round in an order that is drawn anew for each cycle. Who has it runs for 5 ms or four
 runs, whichever is longer, and hands it on between two runs. What begins in the first half
 millisecond of it counts as warm-up: caches and branch predictors are still those of another
-process. Whose turns are much
-longer than the others' has one only in every so many cycles.
+process. Whose turns are much longer than the others' has one only in every so many cycles.
 """
 
 from __future__ import annotations

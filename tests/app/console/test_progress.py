@@ -8,14 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from app.cases.case import Case
+from app.cases.round import WARMUP
+from app.cases.turns import TURN_SET
+from app.console.live_order import LiveOrder
 from app.console.progress import UNCHECKED, LiveDisplay, RunningFigure, RunningFigures, display_for
 from app.headless import measure
 from app.plan.plan import parse_plan
 from app.run_folder.folder import RunFolder
+from app.run_folder.run import read_records
 from app.sweep.engine import Completed, Paused
 from app.sweep.run import SweepRun
 from app.sweep.run_creation import create_run
-from tests.app.run_folder.runs import ENVIRONMENT, record
+from tests.app.run_folder.runs import ENVIRONMENT, measured_run, record
 from tests.app.sweep.sweeps import write_add_graph
 
 pytestmark = pytest.mark.usefixtures("brief")
@@ -115,6 +120,20 @@ def test_a_log_has_the_order_from_the_first_pass_on_and_once_for_each_that_is_ne
     assert len(others) == 1 and " round 6" not in log.rpartition("so far ")[0]
     (ratio,) = re.findall(r"([\d.]+) times as fast as .*\d to \d", others[0].splitlines()[0])
     assert 2.0 < float(ratio) < 3.5
+
+
+def test_a_round_whose_runs_do_not_count_has_no_place_in_the_order(tmp_path: Path) -> None:
+    """One that was stopped before its first turn ended, say: it has samples and no turn."""
+    cases = [Case("net.onnx", runtime) for runtime in ("ort-cpu", "openvino-cpu")]
+    facts = {"facts": {TURN_SET: "1:a"}}
+    run = measured_run(tmp_path / "run", *((case, [[5.0, 6.0]], facts) for case in cases))
+    order = LiveOrder(0.02)
+    for case in cases:
+        (result,) = run.rounds_of(case)
+        records = read_records(run.samples_path(result)).copy()
+        records["phase"] = WARMUP
+        run.samples_path(result).write_bytes(records.tobytes())
+        assert order.add(run, case, result, 5.0) == ""
 
 
 def test_a_failed_export_is_shown_once_and_not_again_for_each_of_its_cases(
