@@ -76,6 +76,10 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, err
 """A round that ends so is not recorded: it is measured again when the sweep is resumed."""
 
 
+_left_open: dict[str, Session] = {}
+"""In a process that serves more rounds, the session of the last."""
+
+
 def measure_round(
     job: MeasureJob,
     tell: Tell,
@@ -154,12 +158,13 @@ def _measure(context: RoundContext, suspended_before_s: float) -> None:
     reference = load_reference(job.model.references[axes_key(first_axes(job))])
     context.leave()
     context.note(**engine_facts(runtime))
-    context.enter("compile")
     with ExitStack() as resources:
         for device in runtime.devices_in(job.settings.device):
             limit_bytes = job.device_memory_limit_bytes
             resources.enter_context(runtime.limited(device, job.settings, limit_bytes))
-        session = resources.enter_context(closing(_compile_session(runtime, job)))
+        session = _session(context, runtime)
+        if not job.is_reusable:
+            resources.enter_context(closing(session))
         with _record_failure(context):
             _use(context, session, reference)
         _note_sleep(context, suspended_before_s)
@@ -171,8 +176,6 @@ def _measure(context: RoundContext, suspended_before_s: float) -> None:
 def _use(context: RoundContext, session: Session, reference: Reference) -> None:
     """All that is done with a compiled session; raises what a run of it raises."""
     job = context.job
-    context.leave()
-    context.phases_ms["compile"] -= session.execution.inspection_ms
     _note_execution(context, session.execution)
     if session.execution.clock != "simulated":  # a card has one precision, and says so
         refuse_wider(job.model.precision, session.execution.precision, job.runtime)
@@ -195,6 +198,23 @@ def _use(context: RoundContext, session: Session, reference: Reference) -> None:
     if memory.device_peak_bytes is not None:
         facts = {**context.result.facts, "device_memory_source": memory.told_by}
         context.note(device_memory_peak_mb=memory.device_peak_bytes / 2**20, facts=facts)
+
+
+def _session(context: RoundContext, runtime: Runtime) -> Session:
+    """Compiled, unless the round before was of this case too and left it here."""
+    job = context.job
+    key = f"{job.case_id} {job.model.sha256}"
+    if key in _left_open:
+        return _left_open[key]
+    while _left_open:
+        _left_open.popitem()[1].close()
+    context.enter("compile")
+    session = _compile_session(runtime, job)
+    context.leave()
+    context.phases_ms["compile"] -= session.execution.inspection_ms
+    if job.is_reusable:
+        _left_open[key] = session
+    return session
 
 
 def _compile_session(runtime: Runtime, job: MeasureJob) -> Session:

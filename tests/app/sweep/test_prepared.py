@@ -112,5 +112,7 @@ def test_one_process_simulates_all_rounds_of_a_card(tmp_path: Path) -> None:
                     assert event.work.result is not None
                     results[event.work.case.runtime, event.work.job.round] = event.work.result
     assert {result.status for result in results.values()} == {"ok"} and len(results) == 6
-    assert len(workers) == 6 and len({worker.pid for worker in workers}) <= 3
+    pids = {worker.pid for worker in workers}
+    assert len(workers) == 6 and len(pids) <= 3
+    assert sum("compile" in result.phases_ms for result in results.values()) == len(pids)
     assert not any(alive(worker.pid) for worker in workers)
