@@ -5,6 +5,7 @@ checked copy in the store.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -326,12 +327,26 @@ def open_axes(inputs: Sequence[TensorSpec]) -> tuple[str, ...]:
 
 
 def batch_of(inputs: Sequence[TensorSpec]) -> Dimension | None:
-    """An axis called batch or the like, else the leading size that all inputs share."""
+    """An axis called batch or the like, else the leading size that all inputs share.
+
+    Leading sizes without a name are one batch, which the first of them stands for.
+    """
     batch_axis = next((axis for axis in open_axes(inputs) if axis.lower() in _BATCH_NAMES), None)
     if batch_axis is not None:
         return batch_axis
-    leading = {spec.shape[0] if spec.shape else None for spec in inputs}
-    return leading.pop() if len(leading) == 1 else None
+    leading = dict.fromkeys(spec.shape[0] if spec.shape else None for spec in inputs)
+    if len(leading) == 1 or all(isinstance(d, str) and is_unnamed(d, inputs) for d in leading):
+        return next(iter(leading), None)
+    return None
+
+
+def is_unnamed(axis: str, inputs: Sequence[TensorSpec]) -> bool:
+    """Whether the axis is called after an input and a place, by us or by torch."""
+    return any(
+        re.fullmatch(rf"{re.escape(spec.owner or spec.name)}(_dynamic_axes)?_\d+", axis)
+        for spec in inputs
+        if axis in spec.shape
+    )
 
 
 def sequence_of(axes: Sequence[str]) -> str | None:

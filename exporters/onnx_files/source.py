@@ -33,7 +33,7 @@ from exporters.onnx_files.model_io import (
     name_open_dimensions,
     read,
 )
-from exporters.onnx_files.outline import sums
+from exporters.onnx_files.sizes import sums
 from exporters.source import Graph, Packaged, Point, Subject
 from exporters.steps import done
 from exporters.types import (
