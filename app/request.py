@@ -58,7 +58,9 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
 
 def _first_line(plan: Plan) -> str:
     """`reading net.onnx, to measure 4 rounds of each case on ort-cpu`."""
-    labels = model_labels(model for grid in plan.sweeps for model in grid.models)
+    named = [model for grid in plan.sweeps for model in grid.models]
+    # A pattern is told whole: it may stand for a folder, and can be given in its place.
+    labels = {**model_labels(named), **{model: model for model in named if "*" in model}}
     specs = dict.fromkeys(spec for grid in plan.sweeps for spec in grid.runtimes)
     models, runtimes = (
         listing([*names]) if len(names) <= 3 else counted(len(names), noun)

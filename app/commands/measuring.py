@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 from collections.abc import Collection
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from app.plan.command_line import add_settings, reject_with_study, with_all_sett
 from app.plan.plan_files import suite_names
 from app.plan.settings.table import accepted_by
 from app.run_folder.manifest import MANIFEST
+from exporters.foreign_files import FOREIGN_ENDINGS, foreign
 from exporters.models import catalogue
+from exporters.types import ONNX_ENDING
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
@@ -92,15 +95,35 @@ def is_suite(word: str) -> bool:
     return word in suite_names() and word not in catalogue.names()
 
 
+_LEVELS = 3
+"""Below a folder: Triton has NAME/VERSION/model.onnx, and weights beside it in one folder more."""
+
+
 def files_of(word: str) -> list[str]:
-    """The models that the word names: of a folder its .onnx files."""
+    """The models that the word names: of a folder its .onnx files, else patterns of those below."""
     path = Path(word)
     if not path.is_dir():
         return [word]
-    paths = sorted(map(str, path.glob("*.onnx")))
-    if not paths:
-        raise PlanError(f"{word}: there is no .onnx file in this folder", "Name a file or a run")
-    return paths
+    patterns: list[str] = []
+    others: list[Path] = []
+    for level in range(_LEVELS + 1):
+        entries = sorted(path.glob("*/" * level + "*"))
+        named = [entry for entry in entries if entry.suffix == ONNX_ENDING]
+        files = [entry for entry in named if entry.is_file()]
+        if level == 0 and files:
+            return [str(file) for file in files]
+        name = glob.escape(files[0].name) if len({file.name for file in files}) == 1 else "*.onnx"
+        pattern = str(Path(glob.escape(word), *"*" * level, name))
+        patterns += [pattern] * bool(files) if named == files else map(str, files)
+        others += (entry for entry in entries if entry.suffix.lower() in FOREIGN_ENDINGS)
+    if patterns:
+        return patterns
+    if fault := next(filter(None, map(foreign, others)), None):
+        raise PlanError(f"{word}: {fault.cause}", fault.remedy)
+    raise PlanError(
+        f"{word}: there is no .onnx file in this folder or the {_LEVELS} levels below",
+        "Name a file or a run",
+    )
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:

@@ -133,7 +133,8 @@ def model_names(models: Iterable[str]) -> dict[str, str]:
 
 
 def model_labels(models: Iterable[str]) -> dict[str, str]:
-    """Each model's shortest name that no other has: of a path, as few last parts as needed.
+    """Each model's shortest name that no other has: of a path, as few last parts as needed to tell
+    all files of one name apart.
 
     A null twin goes by the short name of its model.
     """
@@ -144,10 +145,14 @@ def model_labels(models: Iterable[str]) -> dict[str, str]:
         for model, segments in parts.items()
     }
     models_with = Counter(chain.from_iterable(tails.values()))
-    labels = {}
+    counts: Counter[str] = Counter()
     for model, segments in tails.items():
-        shortest = (str(Path(*tail)) for tail in segments if models_with[tail] == 1)
-        labels[model] = printable(next(shortest, model))
+        fewest = next((len(tail) for tail in segments if models_with[tail] == 1), len(segments))
+        counts[file_name(model)] = max(counts[file_name(model)], fewest)
+    labels = {
+        model: printable(str(Path(*segments[-counts[file_name(model)] :])) if segments else model)
+        for model, segments in parts.items()
+    }
     return {
         model: null_of(labels[original_of(model)]) if is_null(model) else labels[model]
         for model in unique

@@ -28,6 +28,8 @@ from app.cases.user_files import (
 from app.machine.child import Bell, Child
 from exporters import install_layout
 from exporters.codec import from_json, to_json
+from exporters.file_access import user_path
+from exporters.foreign_files import foreign
 from exporters.messages import Outline, OutlineReply, OutlineRequest
 from exporters.model_names import is_factory_file, is_hugging_face, locate
 from exporters.models import catalogue
@@ -217,6 +219,14 @@ def _from_glob(
 
 def _from_catalogue(name: str, user_files: UserFiles) -> ResolvedModel:
     with plan_faults():
+        path = user_path(name)
+        is_file = name not in catalogue.names() and path.exists()
+        if is_file and (fault := foreign(path)):
+            raise fault
+        if is_file and path.is_file():
+            raise PlanError(
+                f"{name} does not end in {' or '.join(FILE_ENDINGS)}", "rename it if it is a graph"
+            )
         definition = catalogue.find(name)
     axes = definition.axes
     return ResolvedModel(

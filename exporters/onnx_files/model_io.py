@@ -19,6 +19,7 @@ from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 from onnx.helper import tensor_dtype_to_np_dtype
 
 from exporters.file_access import copy_file, file_sha256
+from exporters.foreign_files import foreign, pointer
 from exporters.onnx_files.ends import input_spec, is_fixed, output_spec
 from exporters.onnx_files.engine import accepted, declare_outputs, ends
 from exporters.onnx_files.graph import all_graphs, all_nodes, part
@@ -53,7 +54,7 @@ def check_whole(path: Path) -> None:
                 "save it with external data",
             )
         with path.open("rb") as file:
-            _walk(file, size, path.name)
+            _walk(file, size, path)
     except OSError as error:
         raise ExportError(
             f"{path} cannot be read ({error.strerror})", "give the path of an .onnx file"
@@ -84,8 +85,11 @@ def fields(file: BinaryIO, begin: int, end: int) -> Iterator[tuple[int, int, int
         raise EOFError
 
 
-def _walk(file: BinaryIO, size: int, name: str) -> None:
-    no_onnx = ExportError(f"{name} is not an ONNX file", "give a model saved by onnx.save")
+def _walk(file: BinaryIO, size: int, path: Path) -> None:
+    name = path.name
+    no_onnx = foreign(path) or ExportError(
+        f"{name} is not an ONNX file", "give a model saved by onnx.save"
+    )
     has_graph, needed = False, size + 1
     try:
         for number, _, _, end in fields(file, 0, size):
@@ -192,7 +196,7 @@ def external_files(path: Path, model: ModelProto) -> dict[str, Path]:
                 "save it again with its external data",
             )
         if size < offset + length:
-            raise ExportError(
+            raise pointer(file) or ExportError(
                 f"the external data file {info.location!r} of {path.name} ends before the "
                 f"weights of {tensor.name!r} do",
                 "copy it again",
@@ -270,6 +274,8 @@ def read(path: Path) -> ModelProto:
     Of a file in ONNX Runtime's own format the inputs and outputs alone.
     """
     if is_engine_format(path):
+        if fault := pointer(path):
+            raise fault
         return ends(path)
     check_whole(path)
     try:

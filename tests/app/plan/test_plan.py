@@ -88,8 +88,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_each_kind_of_broken_file_is_told_with_its_remedy(folder: Path) -> None:
     remedies = {
-        "empty": "is not an ONNX file: give a model",
-        "text": "is not an ONNX file: give a model",
+        "empty": "is not an ONNX file: it is empty: ",
+        "text": "is not an ONNX file: it is a text that begins with 'a page that says 404'",
         "half": "is truncated",
         "folder": "is no file",
         "alone": "'alone.bin', which is not there: copy it",
