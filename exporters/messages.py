@@ -132,7 +132,9 @@ class Outline:
     """`batch` and `sequence` are the open axes that play those parts, empty where none does.
 
     `assumed` are the sizes of axes that nobody has set; an axis without one must be set. `sums` are
-    the axes that follow from others, with their addends: names of axes, and numbers as text.
+    the axes that follow from others, with their addends: names of axes, and numbers as text. `past`
+    is the axis of what the caches of a decoder hold, empty where it is none; `prefill` has the
+    axis of its new tokens, with the size that is assumed where nothing is past.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -141,6 +143,13 @@ class Outline:
     sequence: str = ""
     assumed: Mapping[str, int] = field(default_factory=dict)
     sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    past: str = ""
+    prefill: Mapping[str, int] = field(default_factory=dict)
+
+    def decode_past(self, sizes: Mapping[str, int]) -> int:
+        """How many tokens are past at these sizes, where one is decoded; 0 for what is no step."""
+        is_step = all(sizes.get(axis, 1) == 1 for axis in self.prefill)
+        return sizes.get(self.past, 0) if is_step else 0
 
 
 @dataclass(frozen=True, slots=True)

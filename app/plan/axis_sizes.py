@@ -29,11 +29,17 @@ def explicit_sizes(sweep: Sweep, subject: ResolvedModel) -> dict[str, tuple[int,
 def assumed_sizes(sweep: Sweep, subject: ResolvedModel) -> Mapping[str, int]:
     """The axes that have a size only because it was assumed."""
     plan_sizes = explicit_sizes(sweep, subject)
+    defaults = {**subject.axes, **_prefill(subject, *plan_sizes.get(subject.past, (1,)))}
     return {
         axis: size
         for axis in subject.assumed
-        if axis not in plan_sizes and (size := subject.axes[axis]) is not None
+        if axis not in plan_sizes and (size := defaults[axis]) is not None
     }
+
+
+def _prefill(subject: ResolvedModel, *past: int) -> Mapping[str, int]:
+    """The sizes that are assumed where all of these pasts are none."""
+    return {} if any(past) else subject.prefill
 
 
 def _missing(sweep: Sweep, subject: ResolvedModel) -> list[str]:
@@ -79,7 +85,10 @@ def points(sweep: Sweep, subject: ResolvedModel) -> Iterator[dict[str, int]]:
     sums = {axis: addends for axis, addends in subject.sums.items() if axis not in plan_sizes}
     sizes = {name: plan_sizes.get(name) or defaults[name] for name in axes if name not in sums}
     for point in product(*sizes.values()):
-        complete = with_sums(dict(zip(sizes, point, strict=True)), sums)
+        chosen = dict(zip(sizes, point, strict=True))
+        prefill = _prefill(subject, chosen.get(subject.past, 1))
+        chosen |= {axis: size for axis, size in prefill.items() if axis not in plan_sizes}
+        complete = with_sums(chosen, sums)
         yield {name: complete[name] for name in axes}
 
 

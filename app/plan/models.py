@@ -155,7 +155,8 @@ class ResolvedModel:
     `batch` and `sequence` are the axes that --batch and the sequence lengths set; `one_of_many`
     says that nobody named this file, a glob found it; `axes_known` that the axes are known before
     an export. `assumed` are the axes whose default is a guess at what users of such a graph would
-    set, and `sums` those that follow from others, with their addends.
+    set, and `sums` those that follow from others, with their addends. `prefill` has sizes that are
+    assumed instead where nothing is `past`.
     """
 
     model: str
@@ -168,6 +169,8 @@ class ResolvedModel:
     axes_known: bool = True
     assumed: Collection[str] = ()
     sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    past: str = ""
+    prefill: Mapping[str, int] = field(default_factory=dict)
 
 
 def batch_axis(model: str, user_files: UserFiles = NO_USER_FILES) -> str | None:
@@ -268,6 +271,8 @@ def _from_file(path: str, user_files: UserFiles, outlines: Outlines) -> Resolved
         outline.sequence or None,
         assumed=[axis for axis in outline.assumed if axis not in user_sizes],
         sums={axis: addends for axis, addends in outline.sums.items() if axis not in user_sizes},
+        past=outline.past,
+        prefill={axis: n for axis, n in outline.prefill.items() if axis not in user_sizes},
     )
 
 

@@ -129,8 +129,7 @@ def outline(request: OutlineRequest) -> Outline:
     if is_part:
         model = part(path.name, model, request.from_nodes, request.to_nodes)
     name_open_dimensions(model, inputs)
-    sizes, totals = assumed_sizes(inputs, axes, batch, sequence, model)
-    return Outline(inputs, axes, batch, sequence, sizes, totals)
+    return assumed_sizes(inputs, axes, batch, sequence, model)
 
 
 def _inputs(path: Path) -> Sequence[ValueInfoProto]:

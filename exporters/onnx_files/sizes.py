@@ -9,11 +9,13 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
-from onnx import ModelProto
+from onnx import GraphProto, ModelProto
 
-from exporters.messages import with_sums
+from exporters.messages import Outline, with_sums
+from exporters.onnx_files.caches import cache_inputs
 from exporters.onnx_files.graph import ShapeConflict, inferred
 from exporters.onnx_files.implied import (
+    Dims,
     addressed_axes,
     dims_of,
     equal_axes,
@@ -22,10 +24,12 @@ from exporters.onnx_files.implied import (
     small_integers,
 )
 from exporters.onnx_files.input_roles import SLIDING_NAME
-from exporters.onnx_files.model_io import is_unnamed
+from exporters.onnx_files.model_io import is_unnamed, open_axes
 from exporters.types import TEXT, TensorSpec
 
 BATCH, ADDRESSED, SEQUENCE, IMAGE_SIDE = 1, 16, 128, 224
+PAST = SEQUENCE - 1
+"""With the next token the usual sequence is complete."""
 SEARCH_S = 5.0
 """So long other sizes are tried where the usual ones do not fit together."""
 _LARGEST_CANDIDATE = 4096
@@ -42,17 +46,22 @@ _TOTAL_NAME = re.compile(r"total", re.IGNORECASE)
 _PAST_NAME = re.compile(r"past|cache", re.IGNORECASE)
 
 
-def sums(axes: Sequence[str], sequence: str) -> dict[str, tuple[str, ...]]:
+def sums(
+    axes: Sequence[str], sequence: str, pasts: Collection[str] = ()
+) -> dict[str, tuple[str, ...]]:
     """Axes that are sums: each with its addends, which are other axes or numbers.
 
-    A name says so itself (`past + 1`), or is the total of a past and of the `sequence`.
+    A name says so itself (`past + 1`), or is the total of a past and of the `sequence`; `pasts`
+    are those that the graph shows.
     """
     totals: dict[str, tuple[str, ...]] = {}
     for axis in axes:
         addends = tuple(term.strip() for term in axis.split("+"))
         if len(addends) > 1 and all(term in axes or term.isdecimal() for term in addends):
             totals[axis] = addends
-    past_axes = [name for name in axes if _PAST_NAME.search(name) and name not in totals]
+    past_axes = [axis for axis in axes if axis not in totals and axis in pasts] or [
+        name for name in axes if _PAST_NAME.search(name) and name not in totals
+    ]
     total_axis = min(past_axes, key=_is_secondary_cache, default="")
     for axis in axes:
         if axis in totals or not _TOTAL_NAME.search(axis) or not total_axis:
@@ -71,15 +80,18 @@ def _is_secondary_cache(axis: str) -> tuple[bool, bool]:
 
 def assumed_sizes(
     inputs: Sequence[TensorSpec], axes: Sequence[str], batch: str, sequence: str, model: ModelProto
-) -> tuple[dict[str, int], dict[str, tuple[str, ...]]]:
-    """A size for each axis that has one, and the axes that are sums, which are among them.
+) -> Outline:
+    """The outline with a size for each axis that has one.
 
-    Batches without a name are one batch: all but the first are sums of the first alone.
+    Batches without a name are one batch: all but the first are sums of the first alone. What has
+    caches takes one token after those that are past.
     """
-    totals = sums(axes, sequence)
-    free = [axis for axis in axes if axis not in totals]
     dims = dims_of(model)
+    past, tokens = _decoding(inputs, model.graph, dims, sequence)
+    totals = sums(axes, sequence or next(iter(tokens), ""), past)
+    free = [axis for axis in axes if axis not in totals]
     named = {axis: size for axis in free if (size := _by_name(axis, inputs, sequence)) is not None}
+    named |= {**dict.fromkeys(past, PAST), **dict.fromkeys(tokens, 1)}
     placed = {axis: _by_places(axis, inputs, axis == batch) for axis in free if axis not in named}
     counted = {
         axis: max(ADDRESSED, placed[axis] or 0)
@@ -100,7 +112,33 @@ def assumed_sizes(
     sizes = {axis: known[axis] for axis in free if axis in known}
     if len(sizes) == len(free):
         sizes = _fitting(model, sizes, totals, [axis for axis in free if axis not in imposed])
-    return with_sums(sizes, totals), totals
+    return Outline(
+        tuple(inputs),
+        tuple(axes),
+        batch,
+        sequence,
+        with_sums(sizes, totals),
+        totals,
+        past=min(past, key=_is_secondary_cache, default=""),
+        prefill=dict.fromkeys(tokens if past else (), SEQUENCE),
+    )
+
+
+def _decoding(
+    inputs: Sequence[TensorSpec], graph: GraphProto, dims: Mapping[str, Dims], sequence: str
+) -> tuple[list[str], list[str]]:
+    """The axes of what is past in caches, and of the tokens that a call brings."""
+    caches = cache_inputs(graph)
+    past = dict.fromkeys(s.shape[caches[s.name].axis] for s in inputs if s.name in caches)
+    pasts = [axis for axis in past if isinstance(axis, str)]
+    new = [(dims[c.new], c.new_axis) for c in caches.values() if c.new in dims]
+    tokens = {shape[axis] for shape, axis in new if -len(shape) <= axis < len(shape)}
+    others = [spec.shape for spec in inputs if spec.name not in caches]
+    found = [axis for axis in open_axes(inputs) if axis in tokens and axis not in pasts]
+    if caches and not found and not any(isinstance(size, int) for size in tokens):
+        second = (shape[1] for shape in others if len(shape) > 1)
+        found = [d for d in (sequence, *second) if isinstance(d, str) and d and d not in past][:1]
+    return pasts, found
 
 
 def _equalised(

@@ -146,5 +146,5 @@ def test_what_is_joined_has_the_sizes_of_what_it_is_joined_to(tmp_path: Path) ->
     ]
     model = graph(nodes, [past_key, x], [tensor("y", None)], vendor="a.vendor")
     model.graph.value_info.append(tensor("new_key", ["batch", 2, "sequence_length", 16]))
-    expected = {"batch": 1, "past_sequence_length": 128, "kv_cache_dim": 16, "sequence_length": 128}
+    expected = {"batch": 1, "past_sequence_length": 127, "kv_cache_dim": 16, "sequence_length": 1}
     assert sizes_of(tmp_path, model).assumed == expected
