@@ -20,8 +20,8 @@ class ExportRequest:
     `model` is a catalogue name or alias, an .onnx path, `path/file.py:factory` or `hf:PATH`.
     `points` are assignments of the model's axes; what they leave out is at its default. `weights`
     is a safetensors file for a definition, `inputs` an .npz of the user's own inputs, `calibration`
-    one for int8; `more_inputs` are further sets, fed in turn with the first where `rotate_inputs`
-    says so. `from_nodes` and `to_nodes` cut a part out of a user's graph. `input_range` bounds what
+    one for int8; `more_inputs` are further sets, fed in turn with the first; `rotate_inputs` draws
+    several. `from_nodes` and `to_nodes` cut a part out of a user's graph. `input_range` bounds what
     is drawn, both ends included for integers; `states` maps outputs to the inputs that they become.
     `custom_ops` are libraries of operators for ONNX Runtime. Not `checked`: nothing is expected of
     the outputs. `null_of` asks for the null twin of a model that is exported, which `model` then

@@ -399,7 +399,7 @@ def rotation_of(
     if len(files) == 1 or not (files or drawn_names):
         raise NotBenchmarkable(
             f"{subject.called} has one set of inputs, and --rotate-inputs needs several",
-            "give them as --inputs a.npz,b.npz",
+            "remove it, or give several sets as --inputs a.npz --inputs b.npz",
         )
     return {
         axes_key(point): tuple(

@@ -288,6 +288,7 @@ class ExportedModel:
     the rows should know of the export. `fixed` has a graph of its own for each point, by
     `axes_key`, where the module could not be exported with open axes; `path` is then the first of
     them. `rotation` are further inputs for each point, files like the references without outputs.
+    `input_files` are the names of the user's own sets of inputs, in the order of their turns.
     `beside` are the files that hold weights of the graph, which finds them in its own folder.
     `written_inputs` are those that the torch module behind the graph writes to when it runs.
     `unfit` says by `axes_key` why no reference takes some points; the file of such a point, if
@@ -327,6 +328,7 @@ class ExportedModel:
     warnings: tuple[Diagnostic, ...] = ()
     fixed: Mapping[str, FixedGraph] = field(default_factory=dict)
     rotation: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    input_files: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     written_inputs: tuple[str, ...] = ()
     unfit: Mapping[str, str] = field(default_factory=dict)

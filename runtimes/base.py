@@ -131,7 +131,7 @@ class Lane(ABC):
         """Copy some inputs of the shapes that are bound into the lane's buffers; never timed."""
         raise Unsupported(
             f"{type(self).__name__} takes no other inputs from run to run",
-            "remove --rotate-inputs",
+            "remove --rotate-inputs, or give --inputs one set",
         )
 
     def advancing(self) -> tuple[Copy, ...] | None:

@@ -177,7 +177,7 @@ class Samples:
 
     `from_schedule` says what a latency counts from: when a run was due, as in an open loop, or
     when it began. `lanes` are the numbers of the lanes that ran, `shapes` those of the shapes that
-    a session served; None where there is one.
+    a session served, or of the sets that it was fed; None where there is one.
     """
 
     scheduled_ns: np.ndarray

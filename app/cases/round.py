@@ -131,7 +131,8 @@ RECORD = np.dtype(
         ("started_ns", "<i8"),
         ("finished_ns", "<i8"),
         ("phase", "<i4"),  # 0 warm-up, 1 measured, 2 the first run of a shape
-        ("lane", "<i4"),  # which of several runs in flight, or of several shapes; else 0
+        ("lane", "<i2"),  # which of several runs in flight, or of several shapes; else 0
+        ("set", "<i2"),  # which of the sets of inputs that are fed in turn; else 0
     ]
 )
 """One record of a `samples/<case>.<round>.bin` file."""
@@ -140,6 +141,9 @@ WARMUP, MEASURED, FIRST_OF_SHAPE = 0, 1, 2
 AWAITING = "awaiting"
 """The event of a round that was measured before its reference was there: it has kept its outputs
 and waits for the model with references, as a line `{"model": …}`."""
+SETS = "input_sets"
+"""The fact of a round in which so many sets of the user's own were fed in turn: records tell each
+run's."""
 SUSPENDED = "slept"
 """Why a round stopped in which the machine was asleep: it does not count."""
 

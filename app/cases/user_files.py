@@ -28,9 +28,9 @@ _REGISTERS = b"RegisterCustomOps"
 class UserFiles:
     """Empty where nothing is given. `digests` has the sha256 of each file that is.
 
-    `more_inputs` are further sets beside `inputs`, fed in turn with `rotate_inputs`; their
-    digests go by `inputs_2` and so on. `input_range` bounds what is drawn, `states` maps
-    outputs to the inputs that they become.
+    `more_inputs` are further sets beside `inputs`, fed in turn with it; their digests go
+    by `inputs_2` and so on. `rotate_inputs` draws several. `input_range` bounds what is drawn,
+    `states` maps outputs to the inputs that they become.
     """
 
     weights: str = ""

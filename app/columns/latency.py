@@ -66,7 +66,7 @@ def level_columns(case: Case, rounds: Sequence[Samples], sets: int, confidence: 
     `sets` of inputs are fed in turn."""
     timed = [samples for samples in rounds if len(samples.started_ns)]
     if case.scenario.kind != "closed_loop" or not all(
-        samples.clock in TIMING and samples.shapes is None for samples in timed
+        samples.clock in TIMING and (samples.shapes is None or sets > 1) for samples in timed
     ):
         return {}
     found = speeds(

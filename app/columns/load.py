@@ -11,7 +11,7 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.round import FIRST_OF_SHAPE, MEASURED, OpenLoop, RoundResult, latency_ns
+from app.cases.round import FIRST_OF_SHAPE, MEASURED, SETS, OpenLoop, RoundResult, latency_ns
 from app.cases.telemetry import CPU_DEVICE
 from app.run_folder.run import Run, read_records
 from app.run_folder.telemetry import read_readings, readings_path
@@ -174,6 +174,30 @@ def shape_columns(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
         "first_run_p99_us": supported_quantile(first, 0.99),
         "first_run_slowdown": float(np.median(ratios)) if ratios else None,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class SetRuns:
+    """The runs of all rounds that were fed one set of the user's inputs: latencies in microseconds
+    [n], ascending. `name` is the set's file."""
+
+    name: str
+    latency_us: np.ndarray
+
+
+def set_runs(run: Run, case: Case) -> tuple[SetRuns, ...]:
+    """Of each set, the slowest by its median first; () for a case that was fed one."""
+    model = run.model_of(case)
+    rounds = [r for r in run.rounds_of(case) if r.samples and SETS in r.facts]
+    if model is None or not rounds:
+        return ()
+    samples = [run.samples_of(result) for result in rounds]
+    sets = [
+        SetRuns(name, np.sort(np.concatenate([s.latency_ns[s.shapes == n] for s in samples])) / 1e3)
+        for n, name in enumerate(model.input_files)
+    ]
+    measured = [item for item in sets if len(item.latency_us)]
+    return tuple(sorted(measured, key=lambda item: -float(np.median(item.latency_us))))
 
 
 _MACHINE_FACTS = tuple(

@@ -10,7 +10,7 @@ from app.cases.case import Case
 from app.cases.column import Row, Value, number_of
 from app.cases.dimensions import matching_key
 from app.cases.jobs import PHASES, cold_start_subject_of
-from app.columns.load import shape_runs
+from app.columns.load import set_runs, shape_runs
 from app.comparison import measured_case
 from app.formatting import text
 from app.formatting.case_labels import CaseSet, labels
@@ -163,6 +163,25 @@ def _table(run: Run, case: Case, label: str) -> Iterator[Block]:
     ]
     yield Heading(f"latency by shape: {label}", 3)
     yield table((*names("shape"), *map(Column, _FIGURES)), rows)
+
+
+def set_tables(run: Run) -> Iterator[Block]:
+    """One for each case that was fed several sets of the user's inputs: which of them is slow."""
+    sets = {case.case_id: set_runs(run, case) for case in run.cases if case.given.more_inputs}
+    case_labels = labels(run.cases) if sets else {}
+    for case_id, runs in sets.items():
+        if not runs:
+            continue
+        rows: list[tuple[Cell | str, ...]] = [
+            (
+                item.name,
+                count_cell(len(item.latency_us)),
+                *(latency_cell(supported_quantile(item.latency_us, q)) for q in (0.5, 0.99)),
+            )
+            for item in runs
+        ]
+        yield Heading(f"latency by set of inputs: {case_labels[case_id]}", 3)
+        yield table((*names("set"), *map(Column, ("runs", "p50", "p99"))), rows)
 
 
 def _range(first_us: Sequence[float] | np.ndarray) -> Cell:

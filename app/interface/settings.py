@@ -49,7 +49,7 @@ class CheckSettings(TypedDict, total=False):
     time_limit_s: Duration
     memory_limit: str
     weights: File
-    inputs: File
+    inputs: File | Sequence[File]
     calibration: File
     from_nodes: Texts
     to_nodes: Texts

@@ -259,12 +259,6 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "start the worker with the interpreter of that environment there",
     ),
     Exclusion(
-        "inputs_without_rotate_inputs",
-        lambda plan: len(plan.input_files) > 1 and not plan.rotate_inputs,
-        "--inputs names several sets of inputs, and one is used",
-        "add --rotate-inputs, or give one file",
-    ),
-    Exclusion(
         "scenario_with_slo",
         _scenario_of_slo,
         "--slo chooses its own rates, and the plan asks for {}",

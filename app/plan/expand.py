@@ -232,7 +232,7 @@ def _first_tries(sweep: Sweep) -> Sweep:
 
 def _user_files_of(plan: Plan) -> UserFiles:
     """The plan's own files and nodes; PlanError for a file that can't be read."""
-    first, further_inputs = plan.input_files[:1], plan.input_files[1:]
+    first, further_inputs = plan.inputs[:1], plan.inputs[1:]
     files = {"weights": plan.weights, "inputs": "".join(first), "calibration": plan.calibration}
     return UserFiles.of_paths(
         {name: path for name, path in files.items() if path},

@@ -33,7 +33,7 @@ from exporters.foreign_files import foreign
 from exporters.messages import Outline, OutlineReply, OutlineRequest
 from exporters.model_names import is_factory_file, is_hugging_face, locate
 from exporters.models import catalogue
-from exporters.types import FILE_ENDINGS, ExportError, GraphlapError, TensorSpec
+from exporters.types import FILE_ENDINGS, ExportError, GraphlapError, TensorSpec, axes_key
 
 COMMAND = install_layout.command("exporters.onnx_files.outline")
 MEMORY_LIMIT_BYTES = 6 * 2**30
@@ -282,13 +282,23 @@ def unreadable(path: str) -> ResolvedModel:
 
 
 def _user_input_sizes(user_files: UserFiles, specs: Sequence[TensorSpec]) -> dict[str, int]:
-    """The sizes of the axes that the user's own inputs have; PlanError if they do not fit."""
+    """The sizes of the axes that the user's own inputs have; PlanError if they do not fit, or not
+    all sets have them."""
     if not user_files.inputs:
         return {}
     from exporters.user_arrays import axes_of
 
+    paths = [Path(text) for text in (user_files.inputs, *user_files.more_inputs)]
     with plan_faults():
-        return axes_of(Path(user_files.inputs), specs)
+        first, *others = (axes_of(path, specs) for path in paths)
+    for path, sizes in zip(paths[1:], others, strict=True):
+        if sizes != first:
+            raise PlanError(
+                f"--inputs: {path.name} is {axes_key(sizes)} and {paths[0].name} is "
+                f"{axes_key(first)}, and a session is fed one size",
+                "pad the sets to one size, or measure them in a run each",
+            )
+    return first
 
 
 @contextmanager

@@ -216,11 +216,6 @@ class Plan(PlanSettings):
         return self.largest_batch or bool(self.slo or self.tune)
 
     @property
-    def input_files(self) -> tuple[str, ...]:
-        """The files that `inputs` names."""
-        return tuple(word.strip() for word in self.inputs.split(",") if word.strip())
-
-    @property
     def lengths(self) -> Lengths:
         """The profile with this plan's own rounds, the most of them where intervals decide, and its
         time limit in place.

@@ -14,7 +14,7 @@ from app.cases.case import Case
 from app.cases.errors import FileError
 from app.cases.jobs import AccuracyResult, ColdStart, subject_of
 from app.cases.jobs import cold_start_subject_of as cold_subject_of
-from app.cases.round import MEASURED, RECORD, RoundResult
+from app.cases.round import MEASURED, RECORD, SETS, RoundResult
 from app.run_folder.journal import Operators, TimeSpent, Writer
 from app.run_folder.manifest import Manifest
 from app.run_folder.statistics_store import StatisticsStore
@@ -163,6 +163,7 @@ class Run:
             result.clock,
             result.open_loop is not None,
             "shapes_sha256" in result.facts,
+            SETS in result.facts,
         )
 
 
@@ -198,9 +199,14 @@ def records_of(data: bytes) -> np.ndarray:
 
 
 def as_samples(
-    records: np.ndarray, clock: Clock, from_schedule: bool = False, has_shapes: bool = False
+    records: np.ndarray,
+    clock: Clock,
+    from_schedule: bool = False,
+    has_shapes: bool = False,
+    has_sets: bool = False,
 ) -> Samples:
-    """Records [n] as the statistics take them; with `has_shapes` their lanes are shapes."""
+    """Records [n] as the statistics take them; with `has_shapes` their lanes are shapes. Sets of
+    the user's inputs have times of their own, as shapes do."""
     scheduled_ns, started_ns, finished_ns, lanes = (
         np.ascontiguousarray(records[name])
         for name in ("scheduled_ns", "started_ns", "finished_ns", "lane")
@@ -212,7 +218,7 @@ def as_samples(
         clock,
         from_schedule,
         lanes if not has_shapes and lanes.any() else None,
-        lanes if has_shapes else None,
+        lanes if has_shapes else np.ascontiguousarray(records["set"]) if has_sets else None,
     )
 
 

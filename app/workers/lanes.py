@@ -19,6 +19,7 @@ from app.workers.loop import (
     clock_ns,
     give_way,
     run_block,
+    sets_fed,
 )
 from app.workers.timing import CacheEviction, Time, Waits, timing, turn_timing
 from exporters.types import Reference, axes_key, load_reference
@@ -45,7 +46,7 @@ def reject_unqueued(job: MeasureJob, lane: Lane) -> None:
     if job.model.rotation:
         raise Unsupported(
             f"{scenario} leaves no time between two runs, in which other inputs could be fed",
-            "remove --rotate-inputs",
+            "remove --rotate-inputs, or give --inputs one set",
         )
 
 
@@ -125,7 +126,8 @@ class TimedLane:
         settings = gap_ns, wait_policy, waits, streaming, sets, pollution
         self._time = queued_timing(lane, scenario.count) if is_queued else timing(lane, *settings)
         self._block = Block(1024)
-        self._counting = 0
+        self._counting = self._timed_count = 0
+        self._sets = len(sets)
 
     @property
     def run_s(self) -> float:
@@ -142,12 +144,15 @@ class TimedLane:
         if count > self._block.capacity:
             self._block = Block(count)
         self._time(self._block, count)
+        self._timed_count += count
 
     def records(self) -> np.ndarray:
         """The last runs as records [n]."""
         first = rewarming(self._counting)
         records = self._block.records(first + self._counting, MEASURED)
         records["phase"][:first] = WARMUP
+        count = len(records)
+        records["set"] = sets_fed(self._timed_count - count, count, self._sets)
         return records
 
 

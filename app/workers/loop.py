@@ -47,6 +47,16 @@ class Block:
         return records
 
 
+def sets_fed(first: int, count: int, sets: int) -> np.ndarray:
+    """Which of so many sets a lane was fed in `count` runs from its run `first` on, int64 [count].
+
+    They are fed in turn from the first; after a pause in which inputs were bound anew, one run has
+    the first set, whichever turn it is: it is one of those that do not count.
+    """
+    turns: np.ndarray = (first + np.arange(count)) % max(sets, 1)
+    return turns
+
+
 def _touched_times(capacity: int) -> Times:
     return array("q", bytes(8 * capacity))
 

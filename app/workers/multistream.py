@@ -15,7 +15,7 @@ import numpy as np
 from app.cases.round import MEASURED, RECORD, WARMUP, latency_ns
 from app.cases.scenario import Scenario
 from app.workers.lanes import BLOCK_CAPACITY, LOOP_NS, counted_records, rewarming
-from app.workers.loop import Block, LaneThreads
+from app.workers.loop import Block, LaneThreads, sets_fed
 from app.workers.timing import Requests, query_timing, request_timing
 from runtimes.base import Arrays, Lane
 from runtimes.calls.timed import GIVEN_UP
@@ -89,6 +89,7 @@ class AllAtOnce(LaneThreads):
         super().__init__(lanes)
         self._times = [request_timing(lane, streaming, sets) for lane in lanes]
         self._blocks = [Block(0) for _ in lanes]
+        self._sets, self._timed_counts = len(sets), [0] * len(lanes)
         self._typical_ns = max(first_ns, 1.0)
 
     @property
@@ -121,6 +122,8 @@ class AllAtOnce(LaneThreads):
         ]
         for lane, part in enumerate(lane_records):
             part["lane"], part["scheduled_ns"] = lane, requests[lane].due_ns
+            part["set"] = sets_fed(self._timed_counts[lane], len(part), self._sets)
+            self._timed_counts[lane] += len(part)
         records = np.concatenate(lane_records)
         return records[np.argsort(records["started_ns"], kind="stable")]
 

@@ -25,7 +25,7 @@ from app.stats.open_loop import (
 )
 from app.stats.quantiles import Histogram
 from app.workers.lanes import counted_records, rewarming
-from app.workers.loop import SWITCH_S, Arriving, Block, clock_ns, enter
+from app.workers.loop import SWITCH_S, Arriving, Block, clock_ns, enter, sets_fed
 from app.workers.sampling import MeasurementResult, running
 from app.workers.system_counters import Watch
 from app.workers.timing import Serve
@@ -46,7 +46,7 @@ class RoundSchedule:
     """Requests at `offsets_ns` [n] of a round that is `seconds` long, `rate_hz` on average.
 
     A `batcher` sends several of them together. The first `start_requests`, of `start_s`, bring the
-    queue into its steady state and are not counted.
+    queue into its steady state and are not counted. Each lane is fed so many `sets` in turn.
     """
 
     offsets_ns: np.ndarray
@@ -55,6 +55,7 @@ class RoundSchedule:
     batcher: Batcher | None = None
     start_requests: int = 0
     start_s: float = 0.0
+    sets: int = 1
 
     @property
     def counted_from_ns(self) -> int:
@@ -167,7 +168,8 @@ class _LaneRecorder:
     Its first `warming` runs are not counted, nor those due before `counted_from_ns`.
     """
 
-    def __init__(self, number: int, room: int, warming: int, is_single: bool) -> None:
+    def __init__(self, number: int, room: int, warming: int, is_single: bool, sets: int) -> None:
+        self._sets = sets
         self._number, self._warming, self._taken_count, self._served_count = number, warming, 0, 0
         self.counted_from_ns = 0
         # Any of several lanes may serve all requests, and together they serve each once.
@@ -205,6 +207,7 @@ class _LaneRecorder:
         records["phase"][: max(self._warming - first, 0)] = WARMUP
         records["phase"][records["scheduled_ns"] < self.counted_from_ns] = WARMUP
         records["lane"] = self._number
+        records["set"] = sets_fed(first, end - first, self._sets)
         return records
 
 
@@ -230,7 +233,8 @@ class OpenLoopSampler:
         self._lanes, self._serves, self._schedule = lanes, serves, schedule
         is_single = len(lanes) == 1
         self._recorders = [
-            _LaneRecorder(number, count, warming, is_single) for number in range(len(lanes))
+            _LaneRecorder(number, count, warming, is_single, schedule.sets)
+            for number in range(len(lanes))
         ]
         self._first_open, self._served_later = 0, np.empty(0, np.int64)
         self._file, self._watch, self._report, self._is_stopped = file, watch, report, is_stopped

@@ -53,7 +53,8 @@ def simulate_round(context: RoundContext, session: Session, reference: Reference
     job = context.job
     if job.model.rotation:
         raise Unsupported(
-            "a simulated card takes as long whatever it is fed", "remove --rotate-inputs"
+            "a simulated card takes as long whatever it is fed",
+            "remove --rotate-inputs, or give --inputs one set",
         )
     check = context.check(session, reference)
     if context.result.status == "partial":

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.cases.round import AWAITING, TIMED_IN, Check, MeasureJob
+from app.cases.round import AWAITING, SETS, TIMED_IN, Check, MeasureJob
 from app.cases.telemetry import Interference
 from app.cases.turns import LEFT, READY, TURN_EVERY, TURN_SET, TurnSeat, TurnStart
 from app.stats.steadiness import part_s
@@ -162,6 +162,8 @@ def _time_round(
     loop = _loop(context, session, sets)
     path = f"{session.execution.call_path}{TIMED_IN}{loop}"
     context.note(harness_floor_ns=harness_overhead_ns(loop), call_path=path)
+    if job.model.input_files and sets and job.scenario.kind != "multistream":
+        context.note(facts={**context.result.facts, SETS: len(sets)})  # else a record is of several
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -188,8 +190,8 @@ def _time_round(
                 warmup_s=warm.seconds,
                 settled=warm.settled,
             )
-            # A held state has moved on by the last measured run.
-            has_check_runs = job.limits.has_check_runs or bool(job.model.states)
+            # A held state has moved on by the last measured run, or it was fed another set.
+            has_check_runs = job.limits.has_check_runs or bool(job.model.states or sets)
             first_check = context.check(session, reference) if has_check_runs else None
             context.enter("measure")
             measurement = _measure(
@@ -251,6 +253,7 @@ def _measure(
     schedule = timed_schedule(
         job.scenario, job.limits, job.arrivals_seed, job.batcher, 1e9 * capacity_per_ns
     )
+    schedule = replace(schedule, sets=max(len(sets), 1))
     streaming = bool(job.model.states)
     serves = [serving(lane, job.wait_policy, GIVING_WAIT, streaming, sets) for lane in lanes]
     if isinstance(session, Batches):

@@ -64,7 +64,7 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     )
     parts, unfit = _parts(request, store, source, subject, points, sets)
     rotation = {}
-    if request.rotate_inputs:
+    if request.rotate_inputs or len(sets) > 1:
         rotation = rotation_of(store, subject, points, request.precision, sets, request.seed)
     model = _describe(request, subject, parts, sets, unfit)
     store.settle()
@@ -260,6 +260,7 @@ def _describe(
         precision_exceptions=executed.exceptions,
         sources=graph.sources,
         inputs_drawn=drawn if is_drawn else given,
+        input_files=tuple(path.name for path in sets),
         warnings=(
             *graph.warnings,
             *((diagnostic("outputs_not_deterministic", outputs=random),) if random else ()),

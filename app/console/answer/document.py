@@ -40,6 +40,7 @@ from app.console.scenario_tables import (
     batcher_tables,
     gap_tables,
     null_tables,
+    set_tables,
     shape_tables,
     sustained_tables,
 )
@@ -173,6 +174,7 @@ def extra_tables(
     yield from gap_tables(idleness(rows))
     yield from sustained_tables(rows)
     yield from shape_tables(run)
+    yield from set_tables(run)
 
 
 _MAXIMUM_LENGTH = 160

@@ -23,6 +23,7 @@ from app.plan.settings.setting import (
     amount,
     span,
     span_text,
+    words_of,
 )
 from exporters.types import InvalidValue
 
@@ -31,8 +32,8 @@ Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class ModelFiles(Limits):
-    """They hold for all models of the plan. `inputs` may be several files, separated by commas:
-    sets that are used in turn, from run to run, with `rotate_inputs`."""
+    """They hold for all models of the plan. Several sets of `inputs` are fed in turn, from run to
+    run."""
 
     fold: ClassVar[str] = FILES_FOLD
 
@@ -50,18 +51,20 @@ class ModelFiles(Limits):
         ),
     ] = ""
     inputs: Annotated[
-        str,
+        tuple[str, ...],
         Setting(
-            metavar="FILE,…",
-            help=".npz of inputs by name, or several sets (default: generated)",
+            metavar="PATH",
+            help="your inputs, an .npz by name; repeat it for several sets",
+            form=Words(repeated=True),
             group=MODEL,
             commands=_COMPILE_COMMANDS,
             label="Inputs",
             example="drawn by the seed",
-            values="`.npz`, or several with commas",
+            values="list of `.npz`",
             absent="drawn by the seed",
+            notes="Several sets are fed in turn, and the latency of each is told.",
         ),
-    ] = ""
+    ] = ()
     calibration: Annotated[
         str,
         Setting(
@@ -108,7 +111,7 @@ class ModelFiles(Limits):
     rotate_inputs: Annotated[
         On,
         Setting(
-            help="change the inputs from run to run: the sets of --inputs, or 8 sets",
+            help="draw 8 sets of inputs and change them from run to run",
             form=Switch(),
             group=MODEL,
             label="Rotate inputs",
@@ -195,6 +198,12 @@ class ModelFiles(Limits):
             absent="what follows from the types that a graph multiplies in",
         ),
     ] = None
+
+    @field_validator("inputs", mode="before")
+    @classmethod
+    def _parted(cls, inputs: object) -> object:
+        """One text is a set, or several with commas."""
+        return words_of(inputs, "inputs") if isinstance(inputs, str) and inputs else inputs or ()
 
     @field_validator("input_range")
     @classmethod

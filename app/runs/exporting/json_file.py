@@ -14,10 +14,12 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import all_names, column
 from app.cases.round import RoundResult
+from app.columns.load import set_runs
 from app.columns.status import worst_round
 from app.run_folder.diagnostics import DIAGNOSTICS, diagnostics_of, text
 from app.run_folder.files import replacing
 from app.run_folder.run import Run
+from app.stats.quantiles import supported_quantile
 from exporters.codec import to_json
 from exporters.types import ExportedModel
 
@@ -45,6 +47,18 @@ def export_json(run: Run, rows: Sequence[Row]) -> tuple[Path, ...]:
         "environment": manifest.environment,
         "environments": run.environments,
         "plan": manifest.plan,
+        "latency_by_set": {
+            case.case_id: {
+                item.name: {
+                    "runs": len(item.latency_us),
+                    "p50_us": supported_quantile(item.latency_us, 0.5),
+                    "p99_us": supported_quantile(item.latency_us, 0.99),
+                }
+                for item in set_runs(run, case)
+            }
+            for case in run.cases
+            if case.given.more_inputs
+        },
         "columns": [_column(name) for name in names],
     }
     path = run.path / RESULTS

@@ -61,7 +61,7 @@ def test_values_of_each_grid(settings: dict[str, Any], key: str, value: object) 
         ({"threshold": 0.05}, "band", 0.05),
         ({"preset": "brief"}, "profile", "brief"),
         ({"verify_outputs": False}, "checked", False),
-        ({"inputs": Path("a.npz")}, "inputs", "a.npz"),
+        ({"inputs": Path("a.npz")}, "inputs", ("a.npz",)),
     ],
 )
 def test_values_of_the_whole_plan(settings: dict[str, Any], key: str, value: object) -> None:

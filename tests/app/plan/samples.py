@@ -39,7 +39,7 @@ PLAN: dict[str, Any] = {
     "lock_memory": True,
     "realtime": 1,
     "weights": "w.safetensors",
-    "inputs": "x.npz",
+    "inputs": ["x.npz"],
     "calibration": "c.npz",
     "from_nodes": ["a"],
     "to_nodes": ["b"],

@@ -31,7 +31,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "page_cache_without_cold_start": {"page_cache": "dropped"},
     "max_error_without_tune": {"max_error": 0.02},
     "environment_with_cluster": {"cluster": "ssh:a", "runtimes": ["ort-cpu@old"]},
-    "inputs_without_rotate_inputs": {"inputs": "a.npz,b.npz"},
     "scenario_with_slo": {"slo": "p99=5ms", "scenarios": ["poisson:200/s", "offline"]},
     "few_rounds_with_slo": {"slo": "p99=5ms", "rounds": 2},
     "condition_with_slo": {"slo": "p99=5ms", "conditions": ["sustained:2s"]},

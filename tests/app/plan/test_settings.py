@@ -95,7 +95,7 @@ OF_PLAN: Values = {
     "lock_memory": FLAG,
     "realtime": st.integers(1, 99),
     "weights": TEXT,
-    "inputs": TEXT,
+    "inputs": st.lists(NAMES, max_size=2),
     "calibration": TEXT,
     "from_nodes": st.lists(NAMES, max_size=2),
     "to_nodes": st.lists(NAMES, max_size=2),

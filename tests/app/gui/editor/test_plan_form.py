@@ -34,7 +34,7 @@ TYPED = {
     "time_limit_s": ("90", 90.0),
     "environments": ("a=/x/python b=python3", {"a": "/x/python", "b": "python3"}),
     "tolerance": ("1e-3", 0.001),
-    "inputs": ("a.npz", "a.npz"),
+    "inputs": ("a.npz, b.npz", ("a.npz", "b.npz")),
     "input_range": ("ids=0:9 mask=0:1", {"ids": (0.0, 9.0), "mask": (0.0, 1.0)}),
     "weights": ("net.safetensors", "net.safetensors"),
     "calibration": ("cal.npz", "cal.npz"),

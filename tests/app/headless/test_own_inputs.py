@@ -1,0 +1,76 @@
+"""The user's own inputs: several sets are measured in turn, and each run is its set's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import helper, save_model
+
+from app.columns.load import set_runs
+from app.runs.reader import read_run
+from tests.app.headless.batch import rows, run
+from tests.app.headless.own_inputs import save_loop, save_sets
+from tests.exporters.support import graph, tensor
+
+QUICK = ("--headless", "--rounds", "1", "--out", "run")
+
+
+@pytest.fixture
+def loop(work: Path) -> Path:
+    save_loop(work / "loop.onnx")
+    save_sets(work)
+    return work
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--runtimes", "ort-cpu,openvino-cpu"),  # which take turns
+        ("--runtimes", "ort-cpu", "--condition", "cold:1MB", "--option", "ort-cpu.call=python"),
+        (
+            *("--runtimes", "ort-cpu", "--scenario", "closed_loop,poisson:500/s,offline"),
+            *("--option", "ort-cpu.sessions=2"),
+        ),
+    ],
+    ids=["turns", "python", "lanes"],
+)
+def test_each_run_is_told_under_the_set_that_it_was_fed(loop: Path, more: tuple[str, ...]) -> None:
+    """A run of the slow set can't be as fast as one of another, however busy the machine is."""
+    sets = ("--inputs", "quick.npz,slow.npz", "--inputs", "middle.npz")
+    code, out, stderr = run(*QUICK, "--models", "loop.onnx", *sets, *more, "--export", "json")
+    assert code == 0, stderr
+    measured = read_run(loop / "run")
+    told = json.loads((loop / "run" / "results.json").read_text())["latency_by_set"]
+    for case in measured.cases:
+        runs = {item.name: item.latency_us for item in set_runs(measured, case)}
+        assert list(runs) == ["slow.npz", "middle.npz", "quick.npz"], "the slowest first"
+        counts = [len(latency_us) for latency_us in runs.values()]
+        assert sum(counts) == sum(r.iterations for r in measured.rounds_of(case))
+        least = {name: latency_us[0] for name, latency_us in runs.items()}
+        assert least["slow.npz"] > 2 * least["middle.npz"] > 2 * least["quick.npz"]
+        assert list(told[case.case_id]) == list(runs)
+    assert out.count("slow.npz") == len(measured.cases)
+
+
+def test_sets_of_other_sizes_are_refused_before_anything_is_measured(work: Path) -> None:
+    node = helper.make_node("Neg", ["x"], ["y"])
+    save_model(graph([node], [tensor("x", ["n", 2])], [tensor("y", ["n", 2])]), work / "neg.onnx")
+    for size in (2, 3):
+        np.savez(work / f"{size}.npz", x=np.ones((size, 2), np.float32))
+    code, _, stderr = run(*QUICK, "--models", "neg.onnx", "--inputs", "2.npz", "--inputs", "3.npz")
+    assert code == 2
+    assert "3.npz" in stderr and "n=2" in stderr
+    assert not (work / "run").exists()
+
+
+def test_a_set_in_a_plan_file_may_be_one_text(loop: Path) -> None:
+    (loop / "plan.toml").write_text(
+        'rounds = 1\ninputs = "slow.npz, quick.npz"\n[[sweeps]]\nmodels = ["loop.onnx"]\n'
+        'runtimes = ["ort-cpu"]\n'
+    )
+    assert run("--headless", "--plan", "plan.toml", "--out", "run")[0] == 0
+    (row,) = rows(loop / "run")
+    assert (row["user_files"], row["input_sets"]) == ("inputs=slow.npz,quick.npz", "2 sets in turn")
