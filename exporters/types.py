@@ -36,6 +36,16 @@ class InvalidValue(ValueError):
 
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_ENGINE_NOISE = re.compile(
+    r"^\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? failed: ?"
+    r"|Non-zero status code returned while running \S+ node\. Name:'[^']*' Status Message: "
+    # A place in C++, the signature that follows it, and the condition that did not hold there.
+    r"|(?:(?:failed )?at |in )?(?:[A-Za-z]:)?"
+    r"[\w.+/\\-]*\w\.(?:cc|cpp|cxx|cu|cuh|h|hpp)(?::\d+|\(\d+\)):? ?"
+    r"(?:[^()'\"]*::[^()'\"]*[^\s()]\((?:[^()]|\([^()]*\))*\)(?: const)?(?:::<lambda\([^)]*\)>)?"
+    r"(?: \[with [^\]]*\])? ?)?"
+    r"(?:(?:[^.'\"]|\.(?=\w))* was false\. ?(?=\S))?"
+)
 
 
 def nearest(word: str, choices: Iterable[str], fallback: str = "") -> str:
@@ -45,13 +55,29 @@ def nearest(word: str, choices: Iterable[str], fallback: str = "") -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's text without colours, its type's name where it has none.
+    """The first line of an error's text without colours, codes and places in C++; its type's name
+    where it has none.
 
     A line that ends with a colon says nothing without the next one, which is joined to it.
     """
     if isinstance(error, UnicodeError):  # what it says is of bytes and positions
         return "a name in it is no text"
-    return _message_start(error) or type(error).__name__
+    return _ENGINE_NOISE.sub("", _message_start(error)).strip() or type(error).__name__
+
+
+_LOCALE = re.compile(r"locale with name:(?P<name>(?P<language>\w+)\.?(?P<charset>[\w-]*))")
+
+
+def missing_locale(error: BaseException) -> tuple[str, str] | None:
+    """Which locale ONNX Runtime lacks for a graph of texts, and what makes it; None if none."""
+    if (found := _LOCALE.search(str(error))) is None:
+        return None
+    name, language, charset = found["name"], found["language"], found["charset"] or "UTF-8"
+    return (
+        f"the graph needs the locale {name}, which this machine lacks",
+        f"mkdir -p ~/locales && localedef -i {language} -f {charset} ~/locales/{name} && export "
+        "LOCPATH=~/locales (Debian and Ubuntu have localedef's sources in the package locales)",
+    )
 
 
 def named(error: BaseException) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -33,6 +32,7 @@ from exporters.engine_values import has_narrow, input_values, output_arrays
 from exporters.file_access import file_sha256
 from exporters.narrow_types import NARROW_TYPES
 from exporters.onnx_evaluator.table import RANDOM, UNDEFINED
+from exporters.onnx_files.failures import failing_node, feeding
 from exporters.onnx_files.graph import all_nodes, node_name, reads
 from exporters.onnx_files.second_engine import by_openvino, is_installed
 from exporters.onnx_files.unsettled import candidates, unsettled
@@ -54,6 +54,7 @@ from exporters.types import (
     deepest,
     first_line,
     is_engine_format,
+    missing_locale,
 )
 from exporters.validation import EVALUATOR_LIMIT_S, TooSlow, within
 
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 
 
 _LOG_FATAL = 4
-_NOISE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? failed: ?")
+_NODE = re.compile(r"Name:'(?P<name>[^']+)'")
 
 
 class Unoptimised:
@@ -139,9 +140,18 @@ def register_operators(options: onnxruntime.SessionOptions, libraries: Sequence[
             ) from error
 
 
+_OF_NUMPY = (ValueError, TypeError, AttributeError, AssertionError, ArithmeticError)
+
+
 def plain(error: Exception) -> str:
-    """What ONNX Runtime complains of, without its codes and paths."""
-    return _NOISE.sub("", first_line(error)).rstrip(".")
+    """What an engine complains of; of ONNX's evaluator no text of numpy, which it is written in."""
+    if isinstance(error, IndexError):
+        return "an index is out of range"
+    if isinstance(
+        error, ValueError | TypeError | AttributeError | AssertionError | ArithmeticError
+    ):
+        return "its inputs are of sizes or values that it does not take"
+    return first_line(error).rstrip(".")
 
 
 _AT_ONCE = 32
@@ -428,6 +438,8 @@ class FileEvaluator:
             evaluator_error, NotImplementedError
         )
         if is_unsupported and not self._plain_engine.was_open:
+            if lacking := missing_locale(runtime):
+                return NotBenchmarkable(*lacking)
             foreign = _has_foreign_operators(self._path)
             if not foreign and type(runtime).__name__ != "NotImplemented":
                 return ExportError(
@@ -436,22 +448,44 @@ class FileEvaluator:
                 )
             library = "give --custom-ops the library of its operators, " if foreign else ""
             return NotBenchmarkable(
-                f"neither ONNX's evaluator ({first_line(evaluator_error)}) nor ONNX Runtime "
+                f"neither ONNX's evaluator ({plain(evaluator_error)}) nor ONNX Runtime "
                 f"({plain(runtime)}) can compute what {self._model_label} should give",
                 f"{library}put expected outputs next to it "
                 "(test_data_set_0/output_0.pb), or measure it --no-verify-outputs",
             )
-        node = "" if is_unsupported else _failing_node(evaluator_error)
+        node = _NODE.search(str(runtime))
+        label = (node["name"] if node else "") or failing_node(evaluator_error)
+        was_run = self._plain_engine.was_open or is_unsupported
+        reason = plain(runtime if was_run else deepest(evaluator_error))
+        return self._no_reference(label, reason, point)
+
+    def _no_reference(self, node: str, reason: str, point: Point) -> NoReference:
+        """What may be at fault in a node that fails: values of inputs, sizes, or the file alone."""
+        reached, constants = feeding(self._path, node)
+        inputs = [spec for spec in self._inputs if spec.name in reached]
+        values = [s.name for s in inputs if s.dtype[:3] in ("int", "uin", "boo") or not s.shape]
+        axes = [axis for axis in point if any(axis in spec.shape for spec in inputs)]
         place = f" in node {node!r}" if node else ""
-        reason = plain(runtime) if is_unsupported else first_line(deepest(evaluator_error))
-        if point:
+        at_point = f"at {axes_key(point)}" if point else "on its inputs"
+        cause = f"{self._model_label} cannot run {at_point}: it fails{place} ({reason})"
+        if values:
+            ranges = f"--input-range {values[0]}=LOW:HIGH"
             return NoReference(
-                f"{self._model_label} cannot run at {axes_key(point)}: it fails{place} ({reason})",
-                "set its axes to sizes that the graph takes",
+                f"{cause} at these values of {', '.join(values)}",
+                f"give others with {ranges}, or with --inputs FILE.npz",
+            )
+        of_file = f" of the file ({', '.join(constants)})" if constants else ""
+        if axes:
+            options = ", ".join(f"--axis {axis}=N" for axis in axes)
+            takes = f"fit the constants{of_file}" if of_file else "the graph takes"
+            return NoReference(cause, f"set its axes ({options}) to sizes that {takes}")
+        if of_file or inputs:
+            return NoReference(
+                f"{cause}, where what decides is constant{of_file or ' in the file'}",
+                "no option changes that: export the file again",
             )
         return NoReference(
-            f"{self._model_label} cannot run on its inputs: it fails{place} ({reason})",
-            "give --inputs that it takes, or export the file again",
+            cause, "give --axis or --inputs that the graph takes, or export the file again"
         )
 
 
@@ -478,15 +512,3 @@ def is_repeatable(model: ModelProto) -> bool:
         or (node.op_type == "Dropout" and len(node.input) > 2)
         for node in all_nodes(model)
     )
-
-
-def _failing_node(error: Exception) -> str:
-    """The node that the evaluator was at; its error says no name, its frame has the node."""
-    from onnx.reference import ReferenceEvaluator
-
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        if frame.f_code is ReferenceEvaluator.run.__code__:
-            node = frame.f_locals.get("node")
-            if node is not None:
-                return node_name(node.onnx_node)
-    return ""

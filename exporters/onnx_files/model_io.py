@@ -30,6 +30,7 @@ from exporters.types import (
     Dimension,
     ExportError,
     Made,
+    NotBenchmarkable,
     TensorSpec,
     is_engine_format,
 )
@@ -286,6 +287,12 @@ def read(path: Path) -> ModelProto:
 
 def describe(path: Path, model: ModelProto) -> OnnxFile:
     """As `inspect`, for a model already read."""
+    graph = model.graph
+    if not graph.output or not (graph.node or is_engine_format(path)):
+        lacking = "no output" if graph.node else "an empty graph, without a node"
+        raise NotBenchmarkable(
+            f"{path.name} has {lacking}: there is nothing to measure", "export it again"
+        )
     external = external_files(path, model)
     # Before IR 4 every initializer is also listed as an input; a constant is none.
     constants = {tensor.name for tensor in model.graph.initializer}

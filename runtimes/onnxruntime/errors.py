@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from exporters.types import first_line
+from exporters.types import first_line, missing_locale
 from runtimes.errors import (
     CompileFault,
     OutOfMemory,
@@ -34,12 +34,6 @@ _GPU = re.compile(
 )
 _NO_IMAGE = ("209", "cudaErrorNoKernelImageForDevice")
 _NODE = re.compile(r"[Nn]ode \((?P<paren>[^)]*)\)|Name:'(?P<name>[^']*)'")
-_NOISE = (
-    re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : "),
-    re.compile(r"Load model from .*? failed:"),
-    # The engine's own source position and the signature that follows it.
-    re.compile(r"/\S+\.(cc|h|cpp):\d+ .*?\)( const)? (?=[A-Z\w])"),
-)
 
 
 class LaterIrVersion(Unsupported):
@@ -55,11 +49,8 @@ class LaterIrVersion(Unsupported):
 
 
 def plain(error: Exception) -> str:
-    """The engine's sentence without its codes, paths and source positions."""
-    text = first_line(error)
-    for noise in _NOISE:
-        text = noise.sub("", text, count=1)
-    return text.strip().rstrip(".")
+    """The engine's sentence."""
+    return first_line(error).rstrip(".")
 
 
 def _gpu_words(failure: re.Match[str], where: str = "") -> tuple[str, str]:
@@ -98,6 +89,8 @@ def compile_fault(error: Exception) -> RuntimeFault:
             "use another runtime",
             node=node["node"] if node else "",
         )
+    if lacking := missing_locale(error):
+        return Unsupported(*lacking)
     if match := _NEWER_OPSET.search(text):
         return Unsupported(
             f"the file's {match['what']} is newer than this ONNX Runtime",

@@ -142,7 +142,42 @@ def test_a_graph_without_sizes_to_set_is_not_asked_for_others(tmp_path: Path) ->
     onnx.save(graph([node], ends, [tensor("y", ["a"])]), path)
     model, _ = export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache")))
     (reason,) = model.unfit.values()
-    assert re.search(r"on its inputs: .*: give --inputs", reason)
+    assert "--input-range shape=LOW:HIGH" in reason and "--axis" not in reason
+
+
+@pytest.mark.parametrize(
+    ("op", "constants", "attributes"),
+    [
+        ("Gather", {"i": np.array([0, 9])}, {}),
+        ("Reshape", {"s": np.array([3, 5])}, {}),
+        ("Pad", {"p": np.array([0, -7, 0, 7])}, {"mode": "reflect"}),
+        ("Tile", {"n": np.array([1, -2])}, {}),
+    ],
+)
+def test_a_constant_of_the_file_is_blamed_and_named(
+    tmp_path: Path, op: str, constants: dict[str, np.ndarray], attributes: dict[str, str]
+) -> None:
+    """In the words of neither numpy nor C++, and without options that can't help."""
+    path = tmp_path / "fixed.onnx"
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"]),
+        helper.make_node(op, ["r", *constants], ["y"], name="fails", **attributes),
+    ]
+    onnx.save(graph(nodes, [tensor("x", [2, 8])], [tensor("y", ["a", "b"])], constants), path)
+    model, _ = export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache")))
+    (reason,) = model.unfit.values()
+    assert "'fails'" in reason and f"of the file ({', '.join(constants)})" in reason
+    assert not re.search(r"--axis|--inputs|::|\.(cc|h):|cannot reshape|was false", reason)
+
+
+def test_a_locale_that_the_machine_lacks_is_told_with_what_makes_it(tmp_path: Path) -> None:
+    path = tmp_path / "text.onnx"
+    node = helper.make_node("StringNormalizer", ["x"], ["y"], locale="xx_YY.UTF-8")
+    node.attribute.append(helper.make_attribute("case_change_action", "LOWER"))
+    ends = [tensor("x", [2], TensorProto.STRING)], [tensor("y", [2], TensorProto.STRING)]
+    onnx.save(graph([node], *ends), path)
+    with pytest.raises(NotBenchmarkable, match="localedef -i xx_YY -f UTF-8"):
+        export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache")))
 
 
 def test_memory_is_blamed_where_it_is_short(tmp_path: Path) -> None:

@@ -153,6 +153,18 @@ def test_a_size_that_the_graph_cannot_take_names_the_node(tmp_path: Path) -> Non
     assert "cannot run at rows=3: it fails in node 'halve'" in model.at({"rows": 3}).unfit_at
 
 
+@pytest.mark.parametrize(
+    ("nodes", "outputs"),
+    [([], []), ([], [tensor("x", [3])]), ([helper.make_node("Relu", ["x"], ["y"])], [])],
+)
+def test_a_graph_that_computes_nothing_is_not_measured(
+    tmp_path: Path, nodes: list[NodeProto], outputs: list[ValueInfoProto]
+) -> None:
+    onnx.save(graph(nodes, [tensor("x", [3])], outputs), tmp_path / "net.onnx")
+    with pytest.raises(NotBenchmarkable, match="nothing to measure"):
+        _export(tmp_path / "net.onnx", tmp_path / "cache")
+
+
 def test_a_written_size_of_zero_is_a_size(tmp_path: Path) -> None:
     path = tmp_path / "empty.onnx"
     value = tensor("x", [0, 4])
