@@ -157,12 +157,14 @@ class OutlineRequest:
     """A file, or the part of it between the nodes.
 
     `closely` has all of it read but its weights: whether the files that hold them are there too.
+    Not `tried`: the graph is not run to see whether it takes sizes that are assumed.
     """
 
     path: str
     from_nodes: tuple[str, ...] = ()
     to_nodes: tuple[str, ...] = ()
     closely: bool = False
+    tried: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,8 @@ class Outlines:
             reason = self._abort_reason(child, is_finished, deadline)
             if reason:
                 self._end_child()
+                if request.tried and not request.closely:
+                    return self._ask(replace(request, tried=False))
                 return OutlineReply(None, f"{request.path} could not be read: {reason}")
             self._bell.wait(LOOK_EVERY_S)
 

@@ -41,36 +41,40 @@ def cache_inputs(graph: GraphProto) -> dict[str, Cache]:
         for value in graph.input
         if value.type.tensor_type.HasField("shape")
     }
+    scalars = {tensor.name for tensor in graph.initializer if not tensor.dims}
     caches: dict[str, Cache] = {}
     results = _results(graph)
     for node in nodes_of(graph):
         places, axis = _OPERATORS.get((node.domain, node.op_type), ((), 0))
         new = node.input[0] if node.input else "", -2
         if node.op_type == "Concat" and node.output[0] in results:
-            axis = next(a.i for a in node.attribute if a.name == "axis")
+            axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
             others = [name for name in node.input[1:] if name not in origins]
             places, new = ((0,), (others[0], axis)) if others else ((), new)
         for name in (node.input[place] for place in places if place < len(node.input)):
             if name in origins and -len(origins[name][1]) <= axis < len(origins[name][1]):
                 source, source_places = origins[name]
                 caches.setdefault(source, Cache(source_places[axis], *new))
+        if node.op_type == "Constant" and not any(a.t.dims for a in node.attribute):
+            scalars.update(node.output)
         if node.input and node.input[0] in origins:
             source, source_places = origins[node.input[0]]
-            moved = _moved(node, source_places)
+            moved = _moved(node, source_places, scalars)
             origins.update(dict.fromkeys(node.output, (source, moved)) if moved else {})
     return caches
 
 
-def _moved(node: NodeProto, places: tuple[int, ...]) -> tuple[int, ...]:
+def _moved(node: NodeProto, places: tuple[int, ...], scalars: Collection[str]) -> tuple[int, ...]:
     """Where dimensions stand in what the node gives of its first input; () if it gives another."""
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     match node.op_type:
         case "Identity" | "Cast" | "Slice" | "Split":
             return places
         case "Transpose":
-            perm = attributes.get("perm", range(len(places))[::-1])
-            return tuple(places[place] for place in perm)
-        case "Gather":  # of one of several caches
+            perm = attributes.get("perm") or range(len(places))[::-1]
+            is_whole = sorted(perm) == list(range(len(places)))
+            return tuple(places[place] for place in perm) if is_whole else ()
+        case "Gather" if places and node.input[-1] in scalars:  # one of several caches
             axis = attributes.get("axis", 0) % len(places)
             return (*places[:axis], *places[axis + 1 :])
     return ()
@@ -86,5 +90,6 @@ def _results(graph: GraphProto) -> Collection[str]:
             if node.op_type in ("Identity", "Cast", "Transpose", "Unsqueeze", "Concat"):
                 results.update(node.input)
             elif node.op_type == "If":
-                results.update(inner.output[place].name for inner in inner_graphs(node))
+                branches = (inner.output[place : place + 1] for inner in inner_graphs(node))
+                results.update(value.name for values in branches for value in values)
     return results

@@ -20,15 +20,12 @@ from exporters.messages import Outline, OutlineReply, OutlineRequest
 from exporters.onnx_files.ends import has_shape
 from exporters.onnx_files.graph import part
 from exporters.onnx_files.model_io import (
-    batch_of,
     check_whole,
     fields,
     input_specs,
     inspect,
-    name_open_dimensions,
     open_axes,
     read,
-    sequence_of,
 )
 from exporters.onnx_files.sizes import assumed_sizes
 from exporters.types import ExportError, GraphlapError, is_engine_format
@@ -119,17 +116,13 @@ def outline(request: OutlineRequest) -> Outline:
         inputs = input_specs(
             path, graph_inputs, ModelProto() if is_declared else read_skeleton(path)
         )
-    axes = open_axes(inputs)
-    batch = batch_of(inputs)
-    batch = batch if isinstance(batch, str) else ""
-    sequence = sequence_of(axes) or ""
-    if not axes:
-        return Outline(inputs, axes, batch, sequence)
+    if not open_axes(inputs):
+        return Outline(inputs, ())
     model = read(path) if is_engine_format(path) else read_skeleton(path)
     if is_part:
         model = part(path.name, model, request.from_nodes, request.to_nodes)
-    name_open_dimensions(model, inputs)
-    return assumed_sizes(inputs, axes, batch, sequence, model)
+    may_run = request.tried and not request.closely and not is_part
+    return assumed_sizes(inputs, model, path if may_run else None)
 
 
 def _inputs(path: Path) -> Sequence[ValueInfoProto]:

@@ -5,15 +5,14 @@ usual for what an axis counts, changed where they do not fit together.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from onnx import GraphProto, ModelProto
 
 from exporters.messages import Outline, with_sums
 from exporters.onnx_files.caches import cache_inputs
-from exporters.onnx_files.graph import ShapeConflict, inferred
 from exporters.onnx_files.implied import (
     Dims,
     addressed_axes,
@@ -21,19 +20,21 @@ from exporters.onnx_files.implied import (
     equal_axes,
     imposed_sizes,
     scanned_axes,
-    small_integers,
 )
 from exporters.onnx_files.input_roles import SLIDING_NAME
-from exporters.onnx_files.model_io import is_unnamed, open_axes
+from exporters.onnx_files.model_io import (
+    batch_of,
+    is_unnamed,
+    name_open_dimensions,
+    open_axes,
+    sequence_of,
+)
+from exporters.onnx_files.trial import Trial
 from exporters.types import TEXT, TensorSpec
 
 BATCH, ADDRESSED, SEQUENCE, IMAGE_SIDE = 1, 16, 128, 224
 PAST = SEQUENCE - 1
 """With the next token the usual sequence is complete."""
-SEARCH_S = 5.0
-"""So long other sizes are tried where the usual ones do not fit together."""
-_LARGEST_CANDIDATE = 4096
-_MOST_CANDIDATES = 24
 
 _BATCH_NAME = re.compile(r"^(n|b|bs|batch.*|.*[_.]batch|.*batch_?size)$", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -78,14 +79,16 @@ def _is_secondary_cache(axis: str) -> tuple[bool, bool]:
     return bool(SLIDING_NAME.search(axis)), "past" not in axis.lower()
 
 
-def assumed_sizes(
-    inputs: Sequence[TensorSpec], axes: Sequence[str], batch: str, sequence: str, model: ModelProto
-) -> Outline:
-    """The outline with a size for each axis that has one.
+def assumed_sizes(inputs: Sequence[TensorSpec], model: ModelProto, path: Path | None) -> Outline:
+    """The outline with a size for each axis that has one; `path` is the file if it may be run.
 
     Batches without a name are one batch: all but the first are sums of the first alone. What has
     caches takes one token after those that are past.
     """
+    axes, leading = open_axes(inputs), batch_of(inputs)
+    batch = leading if isinstance(leading, str) else ""
+    sequence = sequence_of(axes) or ""
+    name_open_dimensions(model, inputs)
     dims = dims_of(model)
     past, tokens = _decoding(inputs, model.graph, dims, sequence)
     totals = sums(axes, sequence or next(iter(tokens), ""), past)
@@ -111,10 +114,12 @@ def assumed_sizes(
     free = [axis for axis in free if axis not in totals]
     sizes = {axis: known[axis] for axis in free if axis in known}
     if len(sizes) == len(free):
-        sizes = _fitting(model, sizes, totals, [axis for axis in free if axis not in imposed])
+        sizes = Trial(model, path, inputs, totals).fitting(
+            sizes, [axis for axis in free if axis not in imposed]
+        )
     return Outline(
         tuple(inputs),
-        tuple(axes),
+        axes,
         batch,
         sequence,
         with_sums(sizes, totals),
@@ -221,45 +226,3 @@ def _by_place(spec: TensorSpec, place: int) -> int | None:
             return IMAGE_SIDE
         return SEQUENCE if place == 2 else None
     return None
-
-
-def _fitting(
-    model: ModelProto,
-    sizes: Mapping[str, int],
-    totals: Mapping[str, tuple[str, ...]],
-    movable: Sequence[str],
-) -> dict[str, int]:
-    """The sizes if they fit together, else with that one changed with which they do."""
-    if _fits(model, with_sums(sizes, totals)):
-        return dict(sizes)
-    deadline = time.monotonic() + SEARCH_S
-    for size in _candidates(model):
-        for axis in movable:
-            candidate = {**sizes, axis: size}
-            if time.monotonic() > deadline:
-                return dict(sizes)
-            if _fits(model, with_sums(candidate, totals)):
-                return candidate
-    return dict(sizes)
-
-
-def _fits(model: ModelProto, point: Mapping[str, int]) -> bool:
-    try:
-        inferred(model, point)
-    except ShapeConflict:
-        return False
-    return True
-
-
-def _candidates(model: ModelProto) -> list[int]:
-    """Sizes that the graph's constants name, the most frequent first, then powers of two."""
-    counts: dict[int, int] = {}
-    for tensor in model.graph.initializer:
-        for size in tensor.dims:
-            counts[size] = counts.get(size, 0) + 1
-    for values in small_integers(model.graph).values():
-        for size in values:
-            counts[size] = counts.get(size, 0) + 1
-    likely = [n for n in sorted(counts, key=lambda n: -counts[n]) if 1 <= n <= _LARGEST_CANDIDATE]
-    powers = [2**exponent for exponent in range(13)]
-    return list(dict.fromkeys((*likely[:_MOST_CANDIDATES], *powers)))

@@ -162,3 +162,22 @@ def test_nothing_past_is_the_prefill(tmp_path: Path) -> None:
     grid = {"models": [path], "runtimes": ["fake"], "axes": {"M": [0]}}
     assumed = sizes_assumed(parse_plan({"sweeps": [grid]}, "the plan"))[path]
     assert assumed["Q"] == 128
+
+
+def test_a_part_of_one_large_cache_is_a_cache(tmp_path: Path) -> None:
+    """Layers, batch, heads, past, width: as recognisers of speech keep all caches in one input."""
+    nodes = [
+        node("Gather", ["memory", "layer"], ["one"], axis=0),
+        node("Relu", ["chunk"], ["n"]),
+        node("Concat", ["one", "n"], ["all"], axis=2),
+        node("Unsqueeze", ["all", "first"], ["wide"]),
+        node("Concat", ["wide", "wide"], ["next"], axis=0),
+    ]
+    inputs = [
+        tensor("chunk", ["b", 2, "new", 8]),
+        tensor("memory", [2, "b", 2, "kept", 8]),
+    ]
+    weights = {"layer": np.array(0), "first": np.array([0])}
+    model = graph(nodes, inputs, [tensor("next", None)], weights)
+    assert {name: cache.axis for name, cache in cache_inputs(model.graph).items()} == {"memory": 3}
+    assert sized(tmp_path, model).assumed == {"b": 1, "new": 1, "kept": 127}
