@@ -388,6 +388,13 @@ EXPORT: Entries = {
             "total": (NUMBER, 65),
         },
     ),
+    "graph_in_training_mode": Entry(
+        title="Graph in training mode",
+        message="Of the graph's nodes {count} compute as in training, first {nodes}.",
+        condition="A Dropout or BatchNormalization of a file has its training mode on.",
+        action="Export the model in evaluation mode (model.eval() in torch).",
+        parameters={"nodes": (QUOTED, ("norm",)), "count": (NUMBER, 1)},
+    ),
     "checker_rejects_graph": Entry(
         title="ONNX's checker rejects the graph",
         message="ONNX's checker rejects the graph ({objection}). ONNX Runtime opens it.",

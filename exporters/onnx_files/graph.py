@@ -14,6 +14,7 @@ from math import prod
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.external_data_helper import uses_external_data
+from onnx.numpy_helper import to_array
 
 from exporters.types import ExportError, nearest
 
@@ -246,6 +247,31 @@ def _find(file: str, nodes: Mapping[str, NodeProto], name: str) -> NodeProto:
         return nodes[name]
     remedy = nearest(name, nodes, "see its nodes in a viewer of ONNX files")
     raise ExportError(f"{file} has no node called {name!r}", remedy)
+
+
+def training_nodes(model: ModelProto) -> tuple[str, ...]:
+    """Nodes that compute as in training: by statistics of the batch, or with values left out."""
+    opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0)
+    tensors = {tensor.name: tensor for graph in all_graphs(model) for tensor in graph.initializer}
+    for node in all_nodes(model):
+        values = [item.t for item in node.attribute if item.name == "value"]
+        if node.op_type == "Constant" and values:
+            tensors[node.output[0]] = values[0]
+
+    def trains(node: NodeProto) -> bool:
+        numbers = {attribute.name: attribute.i for attribute in node.attribute}
+        if opset < 7:
+            return not numbers.get("is_test")
+        if node.op_type == "BatchNormalization":
+            is_told = opset < 14 and len([*filter(None, node.output)]) > 1
+            return is_told or bool(numbers.get("training_mode"))
+        flag = tensors.get(node.input[2]) if len(node.input) > 2 else None
+        is_known = flag is not None and not uses_external_data(flag)
+        return is_known and bool(to_array(flag).any())
+
+    kinds = ("BatchNormalization", "Dropout")
+    nodes = (node for node in all_nodes(model) if node.op_type in kinds and not node.domain)
+    return tuple(node_name(node) for node in nodes if trains(node))
 
 
 def _constants(graph: GraphProto) -> set[str]:

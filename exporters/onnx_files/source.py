@@ -23,7 +23,7 @@ from exporters.narrow_types import widen
 from exporters.onnx_files.counts import UNKNOWN, count
 from exporters.onnx_files.engine import declare_outputs
 from exporters.onnx_files.evaluator import FileEvaluator, is_repeatable
-from exporters.onnx_files.graph import part, put_in_order
+from exporters.onnx_files.graph import part, put_in_order, training_nodes
 from exporters.onnx_files.model_io import (
     MODEL,
     OBJECTION,
@@ -174,6 +174,7 @@ class FileSource:
             beside=tuple(file for label, file in cache_entry.entry.files.items() if label != MODEL),
             warnings=(
                 *([diagnostic("checker_rejects_graph", objection=objection)] if objection else ()),
+                *_in_training(training_nodes(self.proto)),
                 *_contradictions(sums(face.axes, str(face.sequence or "")), points),
             ),
         )
@@ -199,6 +200,11 @@ class FileSource:
     @property
     def _is_part(self) -> bool:
         return bool(self.from_nodes or self.to_nodes)
+
+
+def _in_training(nodes: Sequence[str]) -> Iterator[Diagnostic]:
+    if nodes:
+        yield diagnostic("graph_in_training_mode", nodes=tuple(nodes[:3]), count=len(nodes))
 
 
 def _contradictions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,6 +13,7 @@ import pytest
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from exporters.messages import ExportRequest
+from exporters.onnx_files.graph import training_nodes
 from exporters.onnx_files.model_io import inspect
 from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
 from exporters.worker.export import export
@@ -163,6 +165,38 @@ def test_a_graph_that_computes_nothing_is_not_measured(
     onnx.save(graph(nodes, [tensor("x", [3])], outputs), tmp_path / "net.onnx")
     with pytest.raises(NotBenchmarkable, match="nothing to measure"):
         _export(tmp_path / "net.onnx", tmp_path / "cache")
+
+
+@pytest.mark.parametrize(
+    ("opset", "is_on", "attributes"),
+    [
+        (17, True, {"training_mode": 1}),
+        (17, False, {"training_mode": 0}),
+        (17, False, {}),
+        (9, False, {}),
+        (6, True, {"is_test": 0}),
+        (6, False, {"is_test": 1}),
+    ],
+)
+def test_a_normalisation_in_training_mode_is_named(
+    opset: int, is_on: bool, attributes: dict[str, Any]
+) -> None:
+    outputs = ["y", "m1", "v1"] if "training_mode" in attributes and is_on else ["y"]
+    names = [*"xsbmv"]
+    node = helper.make_node("BatchNormalization", names, outputs, name="norm", **attributes)
+    model = graph([node], [tensor("x", [2, 3])], [tensor("y", [2, 3])], opset=opset)
+    assert training_nodes(model) == (("norm",) if is_on else ())
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_a_dropout_in_training_mode_is_a_warning(tmp_path: Path, is_on: bool) -> None:
+    flags = {"ratio": np.array(0.5, np.float32), "train": np.array(is_on)}
+    node = helper.make_node("Dropout", ["x", *flags], ["y"], name="drop")
+    model = graph([node], [tensor("x", [2, 3])], [tensor("y", [2, 3])], flags)
+    onnx.save(model, tmp_path / "net.onnx")
+    warnings = _export(tmp_path / "net.onnx", tmp_path / "cache").warnings
+    codes = {"graph_in_training_mode"} if is_on else set()
+    assert {warning.code for warning in warnings} & {"graph_in_training_mode"} == codes
 
 
 def test_a_written_size_of_zero_is_a_size(tmp_path: Path) -> None:
