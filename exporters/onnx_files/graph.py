@@ -266,8 +266,9 @@ def training_nodes(model: ModelProto) -> tuple[str, ...]:
             is_told = opset < 14 and len([*filter(None, node.output)]) > 1
             return is_told or bool(numbers.get("training_mode"))
         flag = tensors.get(node.input[2]) if len(node.input) > 2 else None
-        is_known = flag is not None and not uses_external_data(flag)
-        return is_known and bool(to_array(flag).any())
+        if flag is None or uses_external_data(flag):
+            return False
+        return bool(to_array(flag).any())
 
     kinds = ("BatchNormalization", "Dropout")
     nodes = (node for node in all_nodes(model) if node.op_type in kinds and not node.domain)
