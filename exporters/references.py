@@ -46,7 +46,7 @@ class References:
     """The file of each point by `axes_key`, and who computed the outputs in them.
 
     `uncompared` is why nothing is to be compared with them, None where it is. `stored` says that
-    all of them were there already, `is_packaged` that the inputs came with the model. `unfit` says
+    all of them were there already, `packaged` what came with the model. `unfit` says
     of each other point that was asked for why no outputs are expected; `points` are those that have
     some, or all. `limited` are the inputs of which finite values were limited to those of the
     precision, `random` the outputs that differ from run to run where others do not.
@@ -57,7 +57,7 @@ class References:
     points: tuple[Point, ...]
     files: Mapping[str, str]
     stored: bool
-    is_packaged: bool
+    packaged: Packaged
     unfit: Mapping[str, str]
     limited: tuple[str, ...]
     random: tuple[str, ...]
@@ -117,6 +117,7 @@ def references_of(
     """
     evaluator = source.evaluator(graph) if checked else None
     packaged_data = Packaged(None) if own_inputs else source.packaged(points)
+    own_inputs = own_inputs or packaged_data.inputs
     subject, packaged_reference = source.subject, packaged_data.reference
     evaluation = Evaluation(
         subject.inputs,
@@ -179,7 +180,7 @@ def references_of(
         ),
         files,
         all(reference.stored for reference in steps_by_point.values()),
-        packaged_reference is not None,
+        packaged_data,
         {**{key: str(error) for key, error in unfit.items()}, **refusals},
         tuple(limited_names),
         tuple(dict.fromkeys(name for file in reference_facts for name in file.random)),

@@ -351,10 +351,13 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Packaged:
-    """Inputs and outputs that came with a model; `refused` says why data there is not taken."""
+    """Inputs that came with a model, with outputs or as an .npz, and what they are called;
+    `refused` says why data there is not taken."""
 
     reference: Reference | None
     refused: str = ""
+    name: str = ""
+    inputs: Path | None = None
 
 
 class Source(Protocol):

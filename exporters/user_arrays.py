@@ -15,9 +15,11 @@ from numpy.lib import format as npy
 
 from exporters.file_access import arrays_sha256, file_sha256, open_file, user_path
 from exporters.inputs import NO_EXAMPLES, seeded_inputs
-from exporters.types import Dimension, ExportError, TensorSpec, axes_key, nearest
+from exporters.types import TEXT, Dimension, ExportError, TensorSpec, axes_key, nearest
 
 _SUFFIX = ".npy"
+POSITION = "#"
+"""Before the place of an array that goes by no name."""
 _LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}
 _LONGEST_HEADER = 10_000
 """What numpy reads at most; beyond is no array of numbers."""
@@ -232,9 +234,16 @@ def _npz(path: Path) -> Iterator[None]:
 
 def _headers(path: Path, specs: Sequence[TensorSpec]) -> dict[str, Header]:
     """What the array of each input is, of its rank; no array is read."""
+    names = [spec.name for spec in specs]
     with _npz(path):
         headers = npz_headers(path)
-    names = [spec.name for spec in specs]
+    if headers and all(name.startswith(POSITION) for name in headers):
+        if len(headers) != len(names):
+            raise ExportError(
+                f"{path.name} has {len(headers)} arrays, and the graph has {len(names)} inputs",
+                f"give one for each of {', '.join(names)}",
+            )
+        headers = {name: headers[f"{POSITION}{place}"] for place, name in enumerate(names)}
     for name in headers:
         if name not in names:
             remedy = nearest(name, names, f"its inputs are: {', '.join(names)}")
@@ -243,7 +252,7 @@ def _headers(path: Path, specs: Sequence[TensorSpec]) -> dict[str, Header]:
     if missing:
         raise ExportError(f"{path.name} has no array for {', '.join(missing)}", "give every input")
     for spec in specs:
-        if headers[spec.name].dtype.kind not in "fiub":
+        if headers[spec.name].dtype.kind not in ("U" if spec.dtype == TEXT else "fiub"):
             raise _other_type(path, spec, headers[spec.name].dtype)
         if (rank := len(headers[spec.name].shape)) != len(spec.shape):
             raise ExportError(
@@ -256,12 +265,16 @@ def _headers(path: Path, specs: Sequence[TensorSpec]) -> dict[str, Header]:
 def _read(path: Path, specs: Sequence[TensorSpec]) -> Arrays:
     """One array for each input, in its dtype; their headers are known to fit."""
     with _npz(path):
-        arrays = npz_arrays(path, [spec.name for spec in specs])
-    return {spec.name: _fit_type(path, spec, arrays[spec.name]) for spec in specs}
+        is_named = not all(name.startswith(POSITION) for name in npz_headers(path))
+        keys = [s.name if is_named else f"{POSITION}{place}" for place, s in enumerate(specs)]
+        arrays = npz_arrays(path, keys)
+    return {s.name: _fit_type(path, s, arrays[key]) for s, key in zip(specs, keys, strict=True)}
 
 
 def _fit_type(path: Path, spec: TensorSpec, array: np.ndarray) -> np.ndarray:
     """In the input's dtype: floats may be rounded to it, integers must keep their values."""
+    if spec.dtype == TEXT:
+        return array
     dtype = np.dtype(spec.dtype)
     converted = array.astype(dtype)
     rounds = array.dtype.kind == dtype.kind == "f"

@@ -40,6 +40,8 @@ from app.plan.validation import (
     reject_unfit_neighbours,
     with_batcher,
 )
+from exporters.file_access import user_path
+from exporters.input_sets import input_sets
 from exporters.model_names import is_null
 from runtimes import registry
 from runtimes.base import Available
@@ -232,7 +234,9 @@ def _first_tries(sweep: Sweep) -> Sweep:
 
 def _user_files_of(plan: Plan) -> UserFiles:
     """The plan's own files and nodes; PlanError for a file that can't be read."""
-    first, further_inputs = plan.inputs[:1], plan.inputs[1:]
+    with plan_faults():
+        sets = [str(path) for text in plan.inputs for path in input_sets(user_path(text))]
+    first, further_inputs = sets[:1], sets[1:]
     files = {"weights": plan.weights, "inputs": "".join(first), "calibration": plan.calibration}
     return UserFiles.of_paths(
         {name: path for name, path in files.items() if path},

@@ -30,10 +30,12 @@ from exporters import install_layout
 from exporters.codec import from_json, to_json
 from exporters.file_access import user_path
 from exporters.foreign_files import foreign
+from exporters.input_sets import data_beside
 from exporters.messages import Outline, OutlineReply, OutlineRequest
 from exporters.model_names import is_factory_file, is_hugging_face, locate
 from exporters.models import catalogue
 from exporters.types import FILE_ENDINGS, ExportError, GraphlapError, TensorSpec, axes_key
+from exporters.user_arrays import axes_of
 
 COMMAND = install_layout.command("exporters.onnx_files.outline")
 MEMORY_LIMIT_BYTES = 6 * 2**30
@@ -264,6 +266,12 @@ def _from_file(path: str, user_files: UserFiles, outlines: Outlines) -> Resolved
             raise PlanError(error.cause, error.remedy) from None
         return unreadable(path)
     user_sizes = _user_input_sizes(user_files, outline.inputs)
+    if not (
+        user_files.inputs or user_files.input_range or user_files.from_nodes or user_files.to_nodes
+    ):
+        with suppress(ExportError):  # which the export says of its rows
+            if found := data_beside(user_path(path), outline.inputs):
+                user_sizes = axes_of(found[0], outline.inputs)
     sizes = {**dict.fromkeys(outline.axes), **outline.assumed, **user_sizes}
     return ResolvedModel(
         path,
@@ -288,8 +296,6 @@ def _user_input_sizes(user_files: UserFiles, specs: Sequence[TensorSpec]) -> dic
     all sets have them."""
     if not user_files.inputs:
         return {}
-    from exporters.user_arrays import axes_of
-
     paths = [Path(text) for text in (user_files.inputs, *user_files.more_inputs)]
     with plan_faults():
         first, *others = (axes_of(path, specs) for path in paths)

@@ -439,6 +439,15 @@ EXPORT: Entries = {
         parameters={"values": (NAME, "1")},
         example_subject="n",
     ),
+    "data_beside_unused": Entry(
+        title="Data beside the model not used",
+        message="Inputs that lie beside the model were not used: {reason}.",
+        condition="A NAME.npz, a test_data_set_0 or an input_example.json beside a file does not "
+        "fit it, or the sizes that were set.",
+        action="Give inputs that fit with --inputs, or take the file away.",
+        severity="info",
+        parameters={"reason": (MESSAGE, "net.npz has no array for x")},
+    ),
     "input_limited": Entry(
         title="Input limited",
         message="The input {subject} has finite values that {precision} rounds to infinity; they "

@@ -10,16 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import onnx
-from onnx import ModelProto, numpy_helper
+from onnx import ModelProto
 
 from exporters.cache import Store
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import file_sha256, user_path
+from exporters.input_sets import DATA_SET, data_beside, read_tensor, why_ambiguous
 from exporters.inputs import in_ranges, paired
 from exporters.messages import ExportRequest, with_sums
-from exporters.narrow_types import widen
 from exporters.onnx_files.counts import UNKNOWN, count
 from exporters.onnx_files.engine import declare_outputs
 from exporters.onnx_files.evaluator import FileEvaluator, is_repeatable
@@ -45,6 +44,7 @@ from exporters.types import (
     TensorSpec,
     is_engine_format,
 )
+from exporters.user_arrays import own_inputs
 
 
 def packaged_reference(face: OnnxFile, points: Sequence[Point]) -> Packaged:
@@ -52,31 +52,29 @@ def packaged_reference(face: OnnxFile, points: Sequence[Point]) -> Packaged:
 
     ExportError if it is damaged.
     """
-    folder = face.path.parent
-    data_set = folder / "test_data_set_0"
-    objection = _why_refused(data_set) if data_set.is_dir() else ""
-    if data_set.is_dir() and not objection:
-        inputs = _read_all(face.inputs, data_set, "input")
-        outputs = _read_all(face.outputs, data_set, "output")
-    else:
-        inputs = {spec.name: _ramp(spec) for spec in face.inputs} if not face.axes else None
-        outputs = _read_all(face.outputs, folder, f"{face.path.stem}_output")
-    if inputs is None or outputs is None:
-        return Packaged(None, objection)
-    if not all(_fits(inputs[s.name], s, point) for s in face.inputs for point in points):
-        return Packaged(None, objection or "its inputs are of other sizes or types")
-    return Packaged(Reference(inputs, outputs))
-
-
-def _why_refused(data_set: Path) -> str:
-    """Why a folder of test data may be of another file; empty where there is only one."""
+    folder, stem = face.path.parent, face.path.stem
+    data_set, objection = folder / DATA_SET, ""
+    if not face.path.with_suffix(".npz").is_file():
+        objection = why_ambiguous(data_set) if data_set.is_dir() else ""
+        if data_set.is_dir() and not objection:
+            inputs = _read_all(face.inputs, data_set, "input")
+            outputs, name = _read_all(face.outputs, data_set, "output"), DATA_SET
+        else:
+            inputs = {spec.name: _ramp(spec) for spec in face.inputs} if not face.axes else None
+            outputs, name = _read_all(face.outputs, folder, f"{stem}_output"), ""
+        if inputs is not None and outputs is not None:
+            if all(_fits(inputs[s.name], s, point) for s in face.inputs for point in points):
+                return Packaged(Reference(inputs, outputs), name=name)
     try:
-        models = [path for path in data_set.parent.iterdir() if path.suffix.lower() == ".onnx"]
-    except OSError as error:
-        return f"the files next to {data_set.name} are unknown ({error.strerror})"
-    if len(models) > 1:
-        return f"{data_set.name} belongs to one of the {len(models)} .onnx files next to it"
-    return ""
+        found = data_beside(face.path, face.inputs)
+        if found is None:
+            return Packaged(None, objection)
+        file, name = found
+        for point in points:
+            own_inputs(file, face.inputs, point)
+    except ExportError as error:
+        return Packaged(None, objection or error.cause)
+    return Packaged(None, "", name, file)
 
 
 def _fits(array: np.ndarray, spec: TensorSpec, point: Point) -> bool:
@@ -88,16 +86,7 @@ def _read_all(specs: Sequence[TensorSpec], folder: Path, stem: str) -> dict[str,
     paths = [folder / f"{stem}_{index}.pb" for index in range(len(specs))]
     if not all(path.is_file() for path in paths):
         return None
-    return {spec.name: _read(path) for spec, path in zip(specs, paths, strict=True)}
-
-
-def _read(path: Path) -> np.ndarray:
-    try:
-        return widen(numpy_helper.to_array(onnx.load_tensor(path)))
-    except Exception as error:
-        raise ExportError(
-            f"{path.name} next to the model is not a readable tensor", "restore or remove it"
-        ) from error
+    return {spec.name: read_tensor(path) for spec, path in zip(specs, paths, strict=True)}
 
 
 def _ramp(spec: TensorSpec) -> np.ndarray:

@@ -230,10 +230,11 @@ def _describe(
 ) -> ExportedModel:
     first, precision = parts[0], request.precision
     graph, executed = first.graph, first.executed
-    is_packaged = first.references.is_packaged
-    is_drawn = not sets and not is_packaged
+    packaged, own_names = first.references.packaged, [path.name for path in sets]
+    is_drawn = not (sets or packaged.reference or packaged.inputs)
     drawn = inputs_told(subject.inputs, subject.examples)
-    given = "packaged" if is_packaged else "given"
+    beside = f"{packaged.name} beside the model" if packaged.name else "packaged"
+    given = f"{', '.join(own_names)} given" if sets else beside
     random = () if first.references.uncompared else first.references.random
     return ExportedModel(
         name=subject.name,
@@ -260,11 +261,16 @@ def _describe(
         precision_exceptions=executed.exceptions,
         sources=graph.sources,
         inputs_drawn=drawn if is_drawn else given,
-        input_files=tuple(path.name for path in sets),
+        input_files=tuple(own_names or filter(None, [packaged.name])),
         warnings=(
             *graph.warnings,
             *((diagnostic("outputs_not_deterministic", outputs=random),) if random else ()),
             *(guesses(subject.inputs) if is_drawn else ()),
+            *(
+                [diagnostic("data_beside_unused", reason=packaged.refused)]
+                if packaged.refused and not sets
+                else []
+            ),
             *limits(
                 cast_specs(subject.inputs, precision),
                 {name for part in parts for name in part.references.limited},

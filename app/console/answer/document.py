@@ -16,6 +16,7 @@ from app.console.answer.matrix import labels_of_cases, legend, matrix_of, matrix
 from app.console.answer.summary import (
     RunResult,
     cause_notes,
+    input_lines,
     leader_sentences,
     measured_line,
     rounds_to_decide,
@@ -249,6 +250,7 @@ def run_document(
     yield Paragraph(measured_line(result))
     if trust := trust_line(result):
         yield Paragraph(trust)
+    yield from map(Paragraph, input_lines(result))
     yield from _requested_blocks(result, width)
     if result.plan.check:
         yield from check_blocks(result.measured, width)
@@ -277,6 +279,7 @@ def page_answer(result: RunResult) -> Iterator[Block]:
     if result.is_live:
         yield Paragraph(LIVE)
     yield Paragraph(measured_line(result))
+    yield from map(Paragraph, input_lines(result))
     matrix = matrix_of(result)
     if result.has_answer or result.plan.check or result.is_imported:
         return

@@ -189,6 +189,27 @@ def trust_line(result: RunResult) -> str:
     return ": ".join(filter(None, (_machines(hosts), ", ".join(parts))))
 
 
+_INPUT_LINES = 4
+"""So many models are named one by one."""
+
+
+def input_lines(result: RunResult) -> Iterator[str]:
+    """What files the models were fed with, the user's own or those beside a model, and why other
+    data beside it was not used."""
+    models, lines = result.run.models.values(), dict[str, None]()
+    several = len({model.name for model in models}) > 1
+    for model in models:
+        prefix = f"inputs of {model.name}" if several else "inputs"
+        refusals = [entry for entry in model.warnings if entry.code == "data_beside_unused"]
+        if model.input_files:
+            lines[f"{prefix}: {model.inputs_drawn}"] = None
+        lines |= {f"{prefix}: drawn. {catalogue.message(entry)}": None for entry in refusals}
+    shown, others = list(lines)[:_INPUT_LINES], list(lines)[_INPUT_LINES:]
+    yield from shown
+    if others:
+        yield f"inputs of {text.counted(len(others), 'other model')}: see the column inputs_drawn"
+
+
 def _is_timed(row: Row) -> bool:
     return bool(row["iterations"]) or row["latency_p50_us"] is not None
 

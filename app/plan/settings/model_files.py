@@ -54,15 +54,18 @@ class ModelFiles(Limits):
         tuple[str, ...],
         Setting(
             metavar="PATH",
-            help="your inputs, an .npz by name; repeat it for several sets",
+            help="your inputs, an .npz or a folder; repeat it for several sets",
             form=Words(repeated=True),
             group=MODEL,
             commands=_COMPILE_COMMANDS,
             label="Inputs",
             example="drawn by the seed",
-            values="list of `.npz`",
+            values="list of `.npz` and folders",
             absent="drawn by the seed",
-            notes="Several sets are fed in turn, and the latency of each is told.",
+            notes="By the names of the inputs. A folder holds an `.npz` for each set, or one set "
+            "as `input_0.pb` … or as `.npy` files named after the inputs, or folders of these. "
+            "Several sets are fed in turn, and the answer has the latency of each. Sizes are those "
+            "of the arrays.",
         ),
     ] = ()
     calibration: Annotated[

@@ -104,6 +104,6 @@ def test_whoever_follows_or_exports_the_samples_counts_as_the_row_does(tmp_path:
 
 
 def test_a_record_counts_from_its_start_unless_it_is_of_an_open_loop() -> None:
-    record = np.array([(10, 15, 40, MEASURED, 0)], RECORD)
+    record = np.array([(10, 15, 40, MEASURED, 0, 0)], RECORD)
     assert latency_ns(record).tolist() == [25]
     assert latency_ns(record, from_schedule=True).tolist() == [30]

@@ -243,7 +243,7 @@ def test_a_data_set_beside_several_models_is_of_one_of_them_and_nobody_knows_whi
     for path in (first, second):
         model, reference = _export(path, tmp_path / "cache")
         assert (reference.by, list(reference.missing)) == (BOTH, [PACKAGED])
-        assert model.inputs_drawn != "packaged"
+        assert not model.input_files
     second.unlink()
     model, reference = _export(first, tmp_path / "cache")
     assert (model.reference, reference.by) == (PACKAGED, (PACKAGED, UNOPTIMISED))
