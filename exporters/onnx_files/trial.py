@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from math import isqrt, log, prod
+from math import isqrt, prod
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING
@@ -21,7 +20,6 @@ from exporters.engine_values import has_narrow
 from exporters.inputs import seeded_inputs
 from exporters.messages import with_sums
 from exporters.onnx_files.graph import ShapeConflict, inferred, known_shapes
-from exporters.onnx_files.implied import small_integers
 from exporters.onnx_files.input_roles import meant
 from exporters.structured import values_of
 from exporters.types import TensorSpec
@@ -33,7 +31,6 @@ SEARCH_S = 5.0
 """So long other sizes are tried where the usual ones do not fit together."""
 MOST_RUNS = 6
 _LARGEST_CANDIDATE = 4096
-_MOST_CANDIDATES = 24
 _MOST_WEIGHTS = 1 << 28
 """Of a graph that is run; as float32 they take 1 GB."""
 _LARGEST_BYTES = 256 << 20
@@ -70,7 +67,7 @@ class Trial:
             sizes = {a: n // 2 if a in movable and n > 1 else n for a, n in sizes.items()}
             conflict = self._conflict(sizes)
         if conflict:
-            candidates = [*proposals(conflict, sizes, movable), *self._candidates(sizes, movable)]
+            candidates = [*proposals(conflict, sizes, movable), *_scaled(sizes, movable)]
             fitting = (c for c in candidates if self._in_time and not self._conflict(c))
             sizes = next(fitting, sizes)
         return sizes if self._is_sure else self._found_by_runs(sizes, movable)
@@ -113,17 +110,6 @@ class Trial:
             )
         )
         return ""
-
-    def _candidates(self, sizes: Sizes, movable: Sequence[str]) -> Iterator[Sizes]:
-        """One axis changed, to the nearest size that constants name often, or to a power of two."""
-        counts = Counter(size for tensor in self._model.graph.initializer for size in tensor.dims)
-        for values in small_integers(self._model.graph).values():
-            counts.update(values)
-        named = [n for n, _ in counts.most_common() if 1 < n <= _LARGEST_CANDIDATE]
-        for group in (named[:_MOST_CANDIDATES], [2**exponent for exponent in range(13)]):
-            pairs = [(axis, size) for axis in movable for size in group]
-            pairs.sort(key=lambda pair: abs(log(pair[1] / sizes[pair[0]])))
-            yield from ({**sizes, axis: size} for axis, size in pairs)
 
     def _found_by_runs(self, sizes: Sizes, movable: Sequence[str]) -> Sizes:
         session = self._session()
