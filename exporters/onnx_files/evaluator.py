@@ -35,6 +35,7 @@ from exporters.onnx_evaluator.table import RANDOM, UNDEFINED
 from exporters.onnx_files.failures import failing_node, feeding
 from exporters.onnx_files.graph import all_nodes, node_name, reads
 from exporters.onnx_files.second_engine import by_openvino, is_installed
+from exporters.onnx_files.trial import proposals
 from exporters.onnx_files.unsettled import candidates, unsettled
 from exporters.slices import SMALLEST
 from exporters.source import Point
@@ -476,7 +477,8 @@ class FileEvaluator:
             )
         of_file = f" of the file ({', '.join(constants)})" if constants else ""
         if axes:
-            options = ", ".join(f"--axis {axis}=N" for axis in axes)
+            known = {**dict.fromkeys(axes, "N"), **_example(reason, point, axes)}
+            options = ", ".join(f"--axis {axis}={known[axis]}" for axis in axes)
             takes = f"fit the constants{of_file}" if of_file else "the graph takes"
             return NoReference(cause, f"set its axes ({options}) to sizes that {takes}")
         if of_file or inputs:
@@ -487,6 +489,12 @@ class FileEvaluator:
         return NoReference(
             cause, "give --axis or --inputs that the graph takes, or export the file again"
         )
+
+
+def _example(reason: str, point: Point, axes: Sequence[str]) -> Point:
+    """The size of an axis that would suit the node that complains, as far as it says one."""
+    sizes = next(iter(proposals(reason, dict(point), axes)), {})
+    return {axis: size for axis, size in sizes.items() if size != point[axis]}
 
 
 def _has_foreign_operators(path: Path) -> bool:

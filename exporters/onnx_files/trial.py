@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from math import isqrt, prod
 from pathlib import Path
@@ -40,24 +41,20 @@ _GROWING = ("ConstantOfShape", "Expand", "Resize")
 Sizes = dict[str, int]
 
 
+@dataclass
 class Trial:
     """A graph at sizes that are tried: `model`, its inputs, and the axes that are sums.
 
     Without a `path`, the file that holds all of it, it is not run.
     """
 
-    def __init__(
-        self,
-        model: ModelProto,
-        path: Path | None,
-        inputs: Sequence[TensorSpec],
-        totals: Mapping[str, tuple[str, ...]],
-    ) -> None:
-        self._model, self._path, self._totals = model, path, totals
-        self._inputs = inputs
-        self._deadline = time.monotonic() + SEARCH_S
-        self._is_sure = False
-        self._largest_bytes = 0
+    model: ModelProto
+    path: Path | None
+    inputs: Sequence[TensorSpec]
+    totals: Mapping[str, tuple[str, ...]]
+    _deadline: float = field(default_factory=lambda: time.monotonic() + SEARCH_S)
+    _is_sure: bool = False
+    _largest_bytes: int = 0
 
     def fitting(self, sizes: Sizes, movable: Sequence[str]) -> Sizes:
         """The sizes if they fit together, else others of the `movable` axes that do; the same
@@ -81,10 +78,10 @@ class Trial:
         of the largest result."""
         self._is_sure, self._largest_bytes = False, 0
         try:
-            values = inferred(self._model, with_sums(sizes, self._totals))
+            values = inferred(self.model, with_sums(sizes, self.totals))
         except ShapeConflict as error:
             return error.reason or "unknown"
-        shapes, graph = known_shapes(values), self._model.graph
+        shapes, graph = known_shapes(values), self.model.graph
         made = {name for node in graph.node if node.input for name in node.output if name}
         results = {value.name for value in graph.output}
         for node in graph.node:
@@ -132,8 +129,8 @@ class Trial:
 
     def _session(self) -> onnxruntime.InferenceSession | None:
         """None for a graph that is not run: too large, not whole, or not for this engine."""
-        weights = sum(prod(tensor.dims) for tensor in self._model.graph.initializer)
-        if self._path is None or weights > _MOST_WEIGHTS or has_narrow(self._inputs):
+        weights = sum(prod(tensor.dims) for tensor in self.model.graph.initializer)
+        if self.path is None or weights > _MOST_WEIGHTS or has_narrow(self.inputs):
             return None
         if find_spec("onnxruntime") is None:
             return None
@@ -144,7 +141,7 @@ class Trial:
         options.intra_op_num_threads = 1
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
-            return onnxruntime.InferenceSession(self._path, options, ["CPUExecutionProvider"])
+            return onnxruntime.InferenceSession(self.path, options, ["CPUExecutionProvider"])
         except Exception:  # its export says why
             return None
 
@@ -157,8 +154,8 @@ class Trial:
         timer = Timer(left_s, setattr, (options, "terminate", True))
         timer.start()
         try:
-            specs = meant(self._inputs, self._model.graph)
-            arrays = seeded_inputs(specs, with_sums(sizes, self._totals), seed=0)
+            specs = meant(self.inputs, self.model.graph)
+            arrays = seeded_inputs(specs, with_sums(sizes, self.totals), seed=0)
             session.run(None, values_of(specs, arrays), options)
         except Exception as error:
             return "" if options.terminate else str(error)

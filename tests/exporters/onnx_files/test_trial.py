@@ -12,11 +12,15 @@ import onnxruntime
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
+from exporters.agreement import Bound
 from exporters.inputs import seeded_inputs
 from exporters.messages import Outline, OutlineRequest
+from exporters.onnx_files.evaluator import FileEvaluator
 from exporters.onnx_files.input_roles import meant
+from exporters.onnx_files.model_io import inspect
 from exporters.onnx_files.outline import outline
 from exporters.onnx_files.trial import SEARCH_S
+from exporters.types import NoReference
 from tests.exporters.support import graph, tensor
 
 INT64 = TensorProto.INT64
@@ -186,3 +190,19 @@ def test_a_run_that_lasts_is_ended(tmp_path: Path) -> None:
     begin = time.monotonic()
     assert sized(tmp_path, model).assumed == {"batch": 1, "seq": 128}
     assert time.monotonic() - begin < 4 * SEARCH_S
+
+
+def test_a_size_that_does_not_fit_is_refused_with_one_that_does(tmp_path: Path) -> None:
+    """Of a length that the user gave."""
+    nodes = [node("Reshape", ["x", "target"], ["y"])]
+    x, y = tensor("x", ["sequence", 1, 192]), tensor("y", [64, 4, 48])
+    model = graph(nodes, [x], [y], {"target": np.array([64, 4, 48])})
+    found = sized(tmp_path, model)
+    assert found.assumed == {"sequence": 64}
+    path = tmp_path / "model.onnx"
+    (output,) = inspect(path).outputs
+    evaluator = FileEvaluator("model.onnx", path, [output], found.inputs)
+    inputs = {"x": np.zeros((128, 1, 192), np.float32)}
+    with pytest.raises(NoReference) as refusal:
+        evaluator.computed(inputs, {"sequence": 128}, Bound(1e-5))
+    assert "--axis sequence=64" in refusal.value.remedy
