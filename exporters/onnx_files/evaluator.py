@@ -483,7 +483,7 @@ class FileEvaluator:
             return NoReference(cause, f"set its axes ({options}) to sizes that {takes}")
         if of_file or inputs:
             return NoReference(
-                f"{cause}, where what decides is constant{of_file or ' in the file'}",
+                f"{cause} by constants{of_file or ' of the file'}",
                 "no option changes that: export the file again",
             )
         return NoReference(
