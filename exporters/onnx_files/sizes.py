@@ -124,7 +124,7 @@ def assumed_sizes(inputs: Sequence[TensorSpec], model: ModelProto, path: Path | 
         sequence,
         with_sums(sizes, totals),
         totals,
-        past=min(past, key=_is_secondary_cache, default=""),
+        past=min(past, key=_is_secondary_cache, default="") if tokens else "",
         prefill=dict.fromkeys(tokens if past else (), SEQUENCE),
     )
 

@@ -181,3 +181,11 @@ def test_a_part_of_one_large_cache_is_a_cache(tmp_path: Path) -> None:
     model = graph(nodes, inputs, [tensor("next", None)], weights)
     assert {name: cache.axis for name, cache in cache_inputs(model.graph).items()} == {"memory": 3}
     assert sized(tmp_path, model).assumed == {"b": 1, "new": 1, "kept": 127}
+
+
+def test_a_chunk_of_fixed_length_is_no_step_of_one_token(tmp_path: Path) -> None:
+    nodes = [node("Relu", ["chunk"], ["n"]), node("Concat", ["kept", "n"], ["next"], axis=1)]
+    inputs = [tensor("chunk", ["batch", 16, 8]), tensor("kept", ["batch", "past", 8])]
+    found = sized(tmp_path, graph(nodes, inputs, [tensor("next", None)]))
+    assert found.assumed == {"batch": 1, "past": 127}
+    assert found.decode_past(found.assumed) == 0
