@@ -133,8 +133,8 @@ class Outline:
 
     `assumed` are the sizes of axes that nobody has set; an axis without one must be set. `sums` are
     the axes that follow from others, with their addends: names of axes, and numbers as text. `past`
-    is the axis of what the caches of a decoder hold, empty where its tokens have no axis; `prefill` has the
-    axis of its new tokens, with the size that is assumed where nothing is past.
+    is the axis of what the caches of a decoder hold, empty where its tokens have no axis;
+    `prefill` has the axis of its new tokens, with the size that is assumed where nothing is past.
     """
 
     inputs: tuple[TensorSpec, ...]
