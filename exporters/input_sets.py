@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -167,10 +166,9 @@ def _packed(arrays: Arrays, name: str) -> Path:
         target = default_root() / _FOLDER / hashlib.sha256(content).hexdigest() / name
         if not target.is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
-            descriptor, part = tempfile.mkstemp(dir=target.parent)
-            with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
-                file.write(content)
-            os.replace(part, target)  # noqa: PTH105
+            part = target.parent / f"{os.getpid()}.part"
+            part.write_bytes(content)
+            part.replace(target)
     except (OSError, ValueError) as error:
         raise ExportError(f"{name} can't be kept ({error})", "give an .npz of arrays") from error
     return target

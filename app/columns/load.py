@@ -178,11 +178,13 @@ def shape_columns(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class SetRuns:
-    """The runs of all rounds that were fed one set of the user's inputs: latencies in microseconds
-    [n], ascending. `name` is the set's file."""
+    """The runs of all rounds that were fed one set of the user's inputs: latencies [n]. `name` is
+    the set's file."""
 
     name: str
     latency_us: np.ndarray
+    p50_us: float | None
+    p99_us: float | None
 
 
 def set_runs(run: Run, case: Case) -> tuple[SetRuns, ...]:
@@ -192,12 +194,13 @@ def set_runs(run: Run, case: Case) -> tuple[SetRuns, ...]:
     if model is None or not rounds:
         return ()
     samples = [run.samples_of(result) for result in rounds]
-    sets = [
-        SetRuns(name, np.sort(np.concatenate([s.latency_ns[s.shapes == n] for s in samples])) / 1e3)
-        for n, name in enumerate(model.input_files)
-    ]
-    measured = [item for item in sets if len(item.latency_us)]
-    return tuple(sorted(measured, key=lambda item: -float(np.median(item.latency_us))))
+    sets = []
+    for number, name in enumerate(model.input_files):
+        latencies_ns = [item.latency_ns[item.shapes == number] for item in samples]
+        ascending_us = np.sort(np.concatenate(latencies_ns)) / 1e3
+        figures = (supported_quantile(ascending_us, quantile) for quantile in (0.5, 0.99))
+        sets.append(SetRuns(name, ascending_us, *figures))
+    return tuple(sorted(sets, key=lambda item: -(item.p50_us or 0.0)))
 
 
 _MACHINE_FACTS = tuple(

@@ -49,10 +49,7 @@ class Block:
 
 def sets_fed(first: int, count: int, sets: int) -> np.ndarray:
     """Which of so many sets a lane was fed in `count` runs from its run `first` on, int64 [count].
-
-    They are fed in turn from the first; after a pause in which inputs were bound anew, one run has
-    the first set, whichever turn it is: it is one of those that do not count.
-    """
+    A run after inputs were bound anew has the first, whichever turn it is, and does not count."""
     turns: np.ndarray = (first + np.arange(count)) % max(sets, 1)
     return turns
 

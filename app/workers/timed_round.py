@@ -162,7 +162,7 @@ def _time_round(
     loop = _loop(context, session, sets)
     path = f"{session.execution.call_path}{TIMED_IN}{loop}"
     context.note(harness_floor_ns=harness_overhead_ns(loop), call_path=path)
-    if job.model.input_files and sets and job.scenario.kind != "multistream":
+    if len(job.model.input_files) > 1 and sets and job.scenario.kind != "multistream":
         context.note(facts={**context.result.facts, SETS: len(sets)})  # else a record is of several
     gc.collect()
     gc.freeze()

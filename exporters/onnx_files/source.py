@@ -62,9 +62,10 @@ def packaged_reference(face: OnnxFile, points: Sequence[Point]) -> Packaged:
         else:
             inputs = {spec.name: _ramp(spec) for spec in face.inputs} if not face.axes else None
             outputs, name = _read_all(face.outputs, folder, f"{stem}_output"), ""
-        if inputs is not None and outputs is not None:
-            if all(_fits(inputs[s.name], s, point) for s in face.inputs for point in points):
-                return Packaged(Reference(inputs, outputs), name=name)
+        if (inputs is not None and outputs is not None) and all(
+            _fits(inputs[s.name], s, point) for s in face.inputs for point in points
+        ):
+            return Packaged(Reference(inputs, outputs), name=name)
     try:
         found = data_beside(face.path, face.inputs)
         if found is None:

@@ -19,7 +19,6 @@ from app.columns.status import worst_round
 from app.run_folder.diagnostics import DIAGNOSTICS, diagnostics_of, text
 from app.run_folder.files import replacing
 from app.run_folder.run import Run
-from app.stats.quantiles import supported_quantile
 from exporters.codec import to_json
 from exporters.types import ExportedModel
 
@@ -51,8 +50,8 @@ def export_json(run: Run, rows: Sequence[Row]) -> tuple[Path, ...]:
             case.case_id: {
                 item.name: {
                     "runs": len(item.latency_us),
-                    "p50_us": supported_quantile(item.latency_us, 0.5),
-                    "p99_us": supported_quantile(item.latency_us, 0.99),
+                    "p50_us": item.p50_us,
+                    "p99_us": item.p99_us,
                 }
                 for item in set_runs(run, case)
             }

@@ -45,14 +45,15 @@ def test_each_run_is_told_under_the_set_that_it_was_fed(loop: Path, more: tuple[
     measured = read_run(loop / "run")
     told = json.loads((loop / "run" / "results.json").read_text())["latency_by_set"]
     for case in measured.cases:
-        runs = {item.name: item.latency_us for item in set_runs(measured, case)}
-        medians = [float(np.median(latency_us)) for latency_us in runs.values()]
+        sets = set_runs(measured, case)
+        medians = [item.p50_us or 0.0 for item in sets]
         assert medians == sorted(medians, reverse=True), "the slowest first"
-        counts = [len(latency_us) for latency_us in runs.values()]
-        assert sum(counts) == sum(r.iterations for r in measured.rounds_of(case))
-        least = {name: latency_us[0] for name, latency_us in runs.items()}
-        assert least["slow.npz"] > 2 * least["middle.npz"] > 2 * least["quick.npz"]
-        assert list(told[case.case_id]) == list(runs)
+        rounds = measured.rounds_of(case)
+        assert sum(len(item.latency_us) for item in sets) == sum(r.iterations for r in rounds)
+        (samples,) = map(measured.samples_of, rounds)
+        quick, slow, middle = (samples.service_ns[samples.shapes == n].min() for n in range(3))
+        assert slow > 2 * middle > 2 * quick
+        assert list(told[case.case_id]) == [item.name for item in sets]
     tables = [line for line in out.splitlines() if line.startswith("slow.npz")]
     assert len(tables) == len(measured.cases)
 

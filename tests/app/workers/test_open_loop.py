@@ -45,7 +45,7 @@ def against_theory(records: np.ndarray, offsets_ns: np.ndarray, lanes: int) -> N
     assert (scheduled_ns - begun_ns).tolist() == offsets_ns.tolist()
     free_ns, finished_ns, allowed_ns = [0] * lanes, [0] * lanes, [0] * lanes
     for run in records.tolist():
-        due, started_ns, end_ns, _, lane = run
+        due, started_ns, end_ns, _, lane, _ = run
         server = free_ns.index(min(free_ns))
         begins = max(due, free_ns[server])
         free_ns[server] = begins + end_ns - started_ns
