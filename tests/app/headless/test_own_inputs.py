@@ -45,15 +45,18 @@ def test_each_run_is_told_under_the_set_that_it_was_fed(loop: Path, more: tuple[
     measured = read_run(loop / "run")
     told = json.loads((loop / "run" / "results.json").read_text())["latency_by_set"]
     for case in measured.cases:
-        sets = set_runs(measured, case)
-        medians = [item.p50_us or 0.0 for item in sets]
+        runs = set_runs(measured, case)
+        medians = [item.p50_us or 0.0 for item in runs]
         assert medians == sorted(medians, reverse=True), "the slowest first"
         rounds = measured.rounds_of(case)
-        assert sum(len(item.latency_us) for item in sets) == sum(r.iterations for r in rounds)
+        assert sum(len(item.latency_us) for item in runs) == sum(r.iterations for r in rounds)
         (samples,) = map(measured.samples_of, rounds)
-        quick, slow, middle = (samples.service_ns[samples.shapes == n].min() for n in range(3))
+        assert samples.shapes is not None
+        quick, slow, middle = (
+            samples.service_ns[samples.shapes == number].min() for number in range(3)
+        )
         assert slow > 2 * middle > 2 * quick
-        assert list(told[case.case_id]) == [item.name for item in sets]
+        assert list(told[case.case_id]) == [item.name for item in runs]
     tables = [line for line in out.splitlines() if line.startswith("slow.npz")]
     assert len(tables) == len(measured.cases)
 
