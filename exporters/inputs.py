@@ -12,7 +12,16 @@ import numpy as np
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.narrow_types import NARROW_TYPES
-from exporters.types import TEXT, ExportError, Precision, Reference, StatePair, TensorSpec, nearest
+from exporters.types import (
+    TEXT,
+    Dimension,
+    ExportError,
+    Precision,
+    Reference,
+    StatePair,
+    TensorSpec,
+    nearest,
+)
 
 Arrays = Mapping[str, np.ndarray]
 NO_EXAMPLES: Arrays = {}
@@ -59,18 +68,38 @@ def _draw(spec: TensorSpec, axes: Mapping[str, int], rng: np.random.Generator) -
         if spec.count_up:
             return np.resize(words, shape)
         return words[rng.integers(0, len(words), shape)]
-    offset = sum(axes[size] if isinstance(size, str) else size for size in spec.offset)
+    limit = min((int(_sum((size,), axes)) for size in spec.within), default=None)
+    if spec.fill:
+        return _fill(spec, axes, limit)
     if spec.count_up:
+        offset = _sum(spec.offset, axes)
         length = shape[-1] if shape else 1
         positions = (np.arange(length) + offset) % int(spec.high or max(length + offset, 1))
         return np.broadcast_to(positions.astype(dtype).reshape(shape[-1:]), shape).copy()
-    if spec.low is None or spec.high is None:
-        values = rng.standard_normal(shape) if dtype.kind == "f" else rng.integers(0, 2, shape)
-    elif dtype.kind == "f":
-        values = rng.uniform(spec.low, spec.high, shape)
-    else:
-        values = rng.integers(int(spec.low), int(spec.high), shape) + offset
-    return np.asarray(values, dtype)
+    if dtype.kind == "f":
+        if spec.low is None or spec.high is None:
+            return np.asarray(rng.standard_normal(shape), dtype)
+        return np.asarray(rng.uniform(spec.low, spec.high, shape), dtype)
+    low, high = int(spec.low or 0), 2 if spec.high is None else int(spec.high)
+    if limit is not None:
+        high = max(limit if spec.high is None else min(high, limit), low + 1)
+        if len(shape) == 1 and shape[0] == limit == high and not low:
+            return np.asarray(rng.permutation(limit), dtype)  # the order of what it indexes
+    return np.asarray(rng.integers(low, high, shape), dtype)
+
+
+def _sum(terms: Sequence[Dimension | float], axes: Mapping[str, int]) -> float | int:
+    return sum(axes[term] if isinstance(term, str) else term for term in terms)
+
+
+def _fill(spec: TensorSpec, axes: Mapping[str, int], limit: int | None) -> np.ndarray:
+    """The spec's values in turn along the last axis."""
+    values = [_sum(terms, axes) for terms in spec.fill]
+    if limit is not None:
+        values = [min(value, limit) for value in values]
+    shape = spec.shape_at(axes)
+    array = np.resize(np.array(values, np.dtype(spec.dtype)), shape[-1:])
+    return np.broadcast_to(array, shape).copy()
 
 
 def cast_specs(specs: Sequence[TensorSpec], precision: Precision) -> tuple[TensorSpec, ...]:
@@ -183,14 +212,14 @@ def refuse_unfit_states(
 def _in_range(spec: TensorSpec, low: float, high: float, model: str) -> TensorSpec:
     _refuse_unfit_range(spec, low, high, model)
     if spec.dtype[0] == "f":
-        return replace(spec, low=low, high=high, count_up=False, guessed=False)
+        return replace(spec, low=low, high=high, fill=(), count_up=False, assumed="")
     if spec.allowed and not spec.allowed[0] <= low <= high <= spec.allowed[1]:
         raise ExportError(
             f"the tables that {spec.name!r} of {model} indexes have the entries "
             f"{spec.allowed[0]} to {spec.allowed[1]}",
             f"give --input-range {spec.name}={max(spec.allowed[0], 0)}:{spec.allowed[1]}",
         )
-    return replace(spec, low=low, high=high + 1, count_up=False, guessed=False)
+    return replace(spec, low=low, high=high + 1, fill=(), count_up=False, assumed="")
 
 
 def _refuse_unfit_range(spec: TensorSpec, low: float, high: float, model: str) -> None:
@@ -247,7 +276,7 @@ def guesses(specs: Sequence[TensorSpec]) -> tuple[Diagnostic, ...]:
     return tuple(
         diagnostic("input_guessed", spec.name, values=_values(spec))
         for spec in specs
-        if spec.guessed
+        if spec.assumed
     )
 
 
@@ -268,13 +297,25 @@ def _values(spec: TensorSpec) -> str:
     if spec.dtype == TEXT:
         words = spec.words or WORDS
         return f"texts {'|'.join(words[:_SHOWN_COUNT])}{'|…' if len(words) > _SHOWN_COUNT else ''}"
+    if spec.fill:
+        last = spec.shape[-1] if spec.shape else 1
+        is_size = spec.assumed == "size" and len(spec.fill) == 1
+        times = last if is_size and isinstance(last, int) and 1 < last <= _SHOWN_COUNT else 1
+        return " x ".join([_terms(terms) for terms in spec.fill] * times)
     if spec.offset:
-        first = " + ".join(map(str, spec.offset)).replace("+ -", "- ")
-        return f"{first}, …" if spec.count_up else first
+        return f"{_terms(spec.offset)}, …"
     if spec.count_up:
         return "0, 1, 2 …"
     is_float = np.dtype(spec.dtype).kind == "f"
     if spec.low is None or spec.high is None:
+        if spec.within:
+            return f"0..{'|'.join(map(str, spec.within))} - 1"
         return "normal" if is_float else "0..1"
-    last = spec.high if is_float else spec.high - 1
-    return f"{spec.low:.15g}" if spec.low == last else f"{spec.low:.15g}..{last:.15g}"
+    highest = spec.high if is_float else spec.high - 1
+    return f"{spec.low:.15g}" if spec.low == highest else f"{spec.low:.15g}..{highest:.15g}"
+
+
+def _terms(terms: Sequence[Dimension | float]) -> str:
+    """`sequence`, `past + 1`, `0.5`."""
+    texts = [term if isinstance(term, str) else f"{term:.15g}" for term in terms]
+    return " + ".join(texts).replace("+ -", "- ")

@@ -201,13 +201,15 @@ class TensorSpec:
 
     `low` and `high` bound generated data (`high` exclusive for integers); both None
     means a standard normal for floats and {0, 1} for integers and booleans. With `count_up`
-    it is 0, 1, 2 and so on along the last axis, beginning anew at `high`. `guessed` says that
-    the value decides how much is computed and that nobody gave it. `allowed` are the least and
-    the largest value that the tables which the tensor indexes have. Generated integers are
-    increased by the sizes of `offset`, axes or numbers. `words` are the texts that generated texts
-    are drawn from. `owner` is the sequence, map or optional value that the array is a part of,
-    empty for a tensor. `element` is the type in the graph where numpy lacks it (`narrow_types`);
-    `dtype` then holds its values.
+    it is 0, 1, 2 and so on along the last axis, beginning anew at `high`, and increased by the
+    sizes of `offset`, axes or numbers. With `fill` its elements have these values in turn along
+    the last axis, each a sum of sizes and numbers. `assumed` says what the value is ("size",
+    "limit" and so on) that decides how much is computed and that nobody gave. `allowed` are the
+    least and the largest value that the tables which the tensor indexes have, and generated
+    integers are below the sizes `within` (a `fill` is not above them). `words` are the texts that
+    generated texts are drawn from. `owner` is the sequence, map or optional value that the array is
+    a part of, empty for a tensor. `element` is the type in the graph where numpy lacks it
+    (`narrow_types`); `dtype` then holds its values.
     """
 
     name: str
@@ -216,7 +218,9 @@ class TensorSpec:
     low: float | None = None
     high: float | None = None
     count_up: bool = False
-    guessed: bool = False
+    fill: tuple[tuple[Dimension | float, ...], ...] = ()
+    assumed: str = ""
+    within: tuple[Dimension, ...] = ()
     allowed: tuple[int, int] | None = None
     offset: tuple[Dimension, ...] = ()
     words: tuple[str, ...] = ()

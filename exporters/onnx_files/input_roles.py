@@ -1,296 +1,226 @@
-"""Roles of a graph's inputs: what they index or count, so that drawn values are realistic."""
+"""Roles of a graph's inputs: what they index, count or decide, so that drawn values are those of a
+user's program.
+
+What the graph does with a value comes first (`value_flow`), then its name.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from math import ceil, floor, prod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, numpy_helper
-from onnx.external_data_helper import uses_external_data
+import onnx.inliner
+from onnx import GraphProto, ModelProto
 
-from exporters.onnx_files.graph import inner_graphs
+from exporters.onnx_files.known_texts import words_of
+from exporters.onnx_files.node_demands import BEAMS, BOXES, IMAGE_SIDE, IOU, LONG, SCORE, SEQUENCE
+from exporters.onnx_files.value_flow import Use, uses_of
 from exporters.types import TEXT, Dimension, TensorSpec
 
-_KEPT_ELEMENTS = 4096
-"""A constant up to this size may be an offset or a bound; a larger one is a table."""
-
-_MOVED_INPUTS: Mapping[str, Sequence[int]] = {
-    **dict.fromkeys(
-        ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose"), (0,)
-    ),
-    **dict.fromkeys(("Expand", "Slice", "Split", "Tile", "Pad", "Gather", "GatherND"), (0,)),
-    "GatherElements": (0,),
-    "Where": (1, 2),
-    "Concat": range(1024),
-}
-"""Nodes that give the values of these inputs as they are."""
-
-_INDICES: Mapping[str, Sequence[tuple[int, int]]] = {
-    "Gather": ((1, 0),),
-    "GatherElements": ((1, 0),),
-    "ScatterElements": ((1, 0),),
-    "GatherBlockQuantized": ((1, 0),),
-    "EmbedLayerNormalization": ((0, 2), (1, 4), (8, 3)),
-}
-"""Nodes of which one input indexes another, by position."""
-
-_DECIDING: Mapping[str, Mapping[int, int]] = {
-    "Loop": {0: 1, 1: 1},
-    "If": {0: 1},
-    "Range": {0: 0, 1: 1, 2: 1},
-    "Slice": {1: 0, 2: 1, 4: 1},
-    "Pad": {1: 0},
-    "OneHot": {1: 1},
-    "Resize": {2: 1, 3: 1},
-    "LSTM": {4: 1},
-    "GRU": {4: 1},
-    "RNN": {4: 1},
-    **{op: {1: 1} for op in ("Reshape", "Expand", "Tile", "TopK", "Split", "Upsample")},
-    "SplitToSequence": {1: 1},
-    "ConstantOfShape": {0: 1},
-}
-"""Inputs that decide how much is computed, and the least with which something is."""
+ASSUMED = frozenset({"size", "scale", "length", "limit", "threshold", "choice"})
+"""What a value may be that decides how much is computed: the row says that it was assumed."""
+_FIRST = ("mask", "length", "size", "limit", "threshold", "scale", "choice", "start")
+"""Of several roles the first counts."""
+_WORDS = re.compile(r"[^a-zA-Z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
+_MOST_ELEMENTS = 16
+"""A vector up to this length may hold sizes; a longer one is data."""
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """Values of an input, `least` to `largest`, that suit one node.
-
-    With `must` the node fails beyond them, else it only cuts them off. `decides` says that
-    they decide how much is computed, `shifted` that an offset was added on the way.
-    """
-
-    least: int
-    largest: int
-    must: bool = True
-    decides: bool = False
-    shifted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Track:
-    """A tensor whose values are `input` x `scale` + an offset between `least` and `largest`.
-
-    `cut` says that they have been cut off on the way.
-    """
-
-    input: str
-    scale: int = 1
-    least: int = 0
-    largest: int = 0
-    cut: bool = False
-
-    def use(self, least: int, largest: int) -> Use | None:
-        """The input's values that bring this tensor's between the two; None if none do."""
-        low, high = ceil((least - self.least) / self.scale), (largest - self.largest) / self.scale
-        is_shifted = bool(self.least or self.largest)
-        return Use(low, floor(high), not self.cut, shifted=is_shifted) if low <= high else None
-
-
-def uses_of(graph: GraphProto, inputs: Sequence[str]) -> dict[str, list[Use]]:
-    """What is done with the values of each input, wherever in the graph and its inner graphs."""
-    constants = _Constants(graph)
-    tracks: dict[str, list[_Track]] = {name: [_Track(name)] for name in inputs}
-    uses: dict[str, list[Use]] = {}
-
-    def add_use(track: _Track, use: Use | None) -> None:
-        if use is not None:
-            uses.setdefault(track.input, []).append(use)
-
-    for node in _nodes(graph):
-        for place, table in _INDICES.get(node.op_type, ()):
-            rows = constants.rows(node, table)
-            for track in _tracks_at(node, place, tracks) if rows else ():
-                add_use(track, track.use(0, rows - 1))
-        if node.op_type == "OneHot" and (depth := constants.bounds(node, 1)):
-            for track in _tracks_at(node, 0, tracks):
-                add_use(track, track.use(0, depth[1] - 1))
-        for place, value in _DECIDING.get(node.op_type, {}).items():
-            for track in _tracks_at(node, place, tracks):
-                use = track.use(value, value)
-                add_use(track, use and replace(use, must=False, decides=True))
-        for track, limits in _cuts(node, tracks, constants):
-            add_use(track, track.use(*limits))
-        following = list(_after(node, tracks, constants))
-        for name in node.output if following else ():
-            tracks[name] = following
-        constants.follow(node)
-    return uses
-
-
-def _tracks_at(node: NodeProto, place: int, tracks: Mapping[str, list[_Track]]) -> list[_Track]:
-    return tracks.get(node.input[place], []) if place < len(node.input) else []
-
-
-def _after(
-    node: NodeProto, tracks: Mapping[str, list[_Track]], constants: _Constants
-) -> Iterator[_Track]:
-    """What the outputs of a node hold of the inputs of the graph."""
-    for place in _MOVED_INPUTS.get(node.op_type, ())[: len(node.input)]:
-        yield from _tracks_at(node, place, tracks)
-    match node.op_type:
-        case "Clip" | "Relu" | "Mod":
-            yield from (replace(track, cut=True) for track in _tracks_at(node, 0, tracks))
-        case "Max" | "Min":
-            for place in range(len(node.input)):
-                yield from (replace(track, cut=True) for track in _tracks_at(node, place, tracks))
-        case "Add" | "Sub" | "Mul":
-            for place, other in ((0, 1), (1, 0)):
-                bounds = constants.bounds(node, other)
-                if bounds is not None and (node.op_type != "Sub" or place == 0):
-                    next_tracks = (
-                        _next_track(t, node.op_type, *bounds)
-                        for t in _tracks_at(node, place, tracks)
-                    )
-                    yield from (track for track in next_tracks if track is not None)
-
-
-def _next_track(track: _Track, op: str, least: int, largest: int) -> _Track | None:
-    """The track after adding, taking away or multiplying by what lies between two bounds."""
-    match op:
-        case "Add":
-            return replace(track, least=track.least + least, largest=track.largest + largest)
-        case "Sub":
-            return replace(track, least=track.least - largest, largest=track.largest - least)
-    if least != largest or least < 1:
-        return None
-    return replace(
-        track,
-        scale=track.scale * least,
-        least=track.least * least,
-        largest=track.largest * least,
-    )
-
-
-def _cuts(
-    node: NodeProto, tracks: Mapping[str, list[_Track]], constants: _Constants
-) -> Iterator[tuple[_Track, tuple[int, int]]]:
-    """Tracks that the node cuts off, and where: beyond, all values would be one."""
-    limits: tuple[int, int] | None = None
-    if node.op_type == "Clip":
-        low, high = constants.bounds(node, 1), constants.bounds(node, 2)
-        limits = (low[0], high[1]) if low and high else None
-    elif node.op_type == "Mod" and (divisor := constants.bounds(node, 1)):
-        limits = (0, divisor[0] - 1)
-    if limits is not None:
-        yield from ((replace(track, cut=True), limits) for track in _tracks_at(node, 0, tracks))
-
-
-class _Constants:
-    """The sizes of what a graph holds, and the values of what is small."""
-
-    def __init__(self, graph: GraphProto) -> None:
-        self._sizes: dict[str, tuple[int, ...]] = {}
-        self._values: dict[str, np.ndarray] = {}
-        for value in (*graph.input, *graph.value_info):
-            dimensions = value.type.tensor_type.shape.dim
-            if dimensions and all(d.dim_value > 0 for d in dimensions):
-                self._sizes[value.name] = tuple(d.dim_value for d in dimensions)
-        for tensor in graph.initializer:
-            self._hold(tensor.name, tensor)
-
-    def follow(self, node: NodeProto) -> None:
-        """Know what a node gives where it follows from constants."""
-        if not node.output or not (node.input or node.op_type == "Constant"):
-            return
-        if node.op_type == "Constant":
-            for attribute in node.attribute:
-                if attribute.name == "value":
-                    self._hold(node.output[0], attribute.t)
-                elif attribute.name in ("value_int", "value_ints"):
-                    sizes = attribute.ints if attribute.ints else [attribute.i]
-                    self._values[node.output[0]] = np.array(sizes)
-        elif node.op_type in ("Identity", "Cast", "DequantizeLinear", "Unsqueeze", "Squeeze"):
-            if node.input[0] in self._values:
-                self._values[node.output[0]] = self._values[node.input[0]]
-            if node.input[0] in self._sizes and node.op_type[-7:] != "squeeze":
-                self._sizes[node.output[0]] = self._sizes[node.input[0]]
-
-    def rows(self, node: NodeProto, place: int) -> int:
-        """How many entries the table at this input has along the node's axis; 0 if not known."""
-        sizes = self._sizes.get(node.input[place], ()) if place < len(node.input) else ()
-        axes = [a.i for a in node.attribute if a.name in ("axis", "gather_axis")]
-        axis = axes[0] if axes else 0
-        return sizes[axis] if -len(sizes) <= axis < len(sizes) else 0
-
-    def bounds(self, node: NodeProto, place: int) -> tuple[int, int] | None:
-        """The least and the largest value of a small integer constant."""
-        value = self._values.get(node.input[place]) if place < len(node.input) else None
-        if value is None or not value.size or value.dtype.kind not in "iu":
-            return None
-        return int(value.min()), int(value.max())
-
-    def _hold(self, name: str, tensor: TensorProto) -> None:
-        self._sizes[name] = tuple(tensor.dims)
-        if prod(tensor.dims) <= _KEPT_ELEMENTS and not uses_external_data(tensor):
-            # A damaged constant is told when the file is checked, and bounds nothing here.
-            with suppress(ValueError, TypeError, KeyError):
-                self._values[name] = numpy_helper.to_array(tensor)
-
-
-def _nodes(graph: GraphProto) -> Iterator[NodeProto]:
-    """The nodes in their order, those of inner graphs after the node that holds them."""
-    for node in graph.node:
-        yield node
-        for inner in inner_graphs(node):
-            yield from _nodes(inner)
-
-
-_PADDING_NAME = re.compile(r"key_padding", re.IGNORECASE)
-_MASK = re.compile(r"(^|[_./])\w*mask(_\d+)?$", re.IGNORECASE)
-_POSITION = re.compile(r"(^|[_./])(pos(ition)?_ids?|positions?|cache_position)$", re.IGNORECASE)
-_SEGMENT = re.compile(r"(token_type|segment)(_ids?|s)?$", re.IGNORECASE)
-
-
-def meant(specs: Sequence[TensorSpec], graph: GraphProto) -> tuple[TensorSpec, ...]:
+def meant(specs: Sequence[TensorSpec], model: ModelProto) -> tuple[TensorSpec, ...]:
     """The inputs with the values that they are drawn from.
 
-    Masks are 1, where a mask of what is padded is 0; positions count up; segments are 0; what
-    indexes tables is drawn from the rows that all of them have; what decides how much is
-    computed is the least that computes anything, and is `guessed`; texts are those that the graph
-    knows. Lengths and positions follow the sizes of the caches that they count.
+    Masks hide nothing; positions count up; segments are 0; what indexes a table or an axis is drawn
+    from all that it has; what decides how much is computed is what is usual, and is `assumed`;
+    texts are those that the graph knows. Lengths and positions follow the sizes of the caches that
+    they count.
     """
-    uses = uses_of(graph, [spec.name for spec in specs if spec.dtype != TEXT])
-    roles = (_with_role(spec, uses.get(spec.name, ()), graph) for spec in specs)
-    return in_step(tuple(roles), graph)
+    uses: Mapping[str, Sequence[Use]] = {}
+    if any(_may_mean_something(spec) for spec in specs):
+        if model.functions:
+            model = onnx.inliner.inline_local_functions(model)
+        uses = uses_of(model, [spec for spec in specs if spec.dtype != TEXT and not spec.owner])
+    roles = (_with_role(spec, uses.get(spec.name, ()), specs, model.graph) for spec in specs)
+    return in_step(tuple(roles), model.graph)
 
 
-def _with_role(spec: TensorSpec, uses: Sequence[Use], graph: GraphProto) -> TensorSpec:
+def _may_mean_something(spec: TensorSpec) -> bool:
+    """Whether values of it may be more than samples of a signal."""
+    is_float = spec.dtype != TEXT and np.dtype(spec.dtype).kind == "f"
+    return not is_float or len(spec.shape) < 2 or spec.shape[-1] == 2
+
+
+def _with_role(
+    spec: TensorSpec, uses: Sequence[Use], specs: Sequence[TensorSpec], graph: GraphProto
+) -> TensorSpec:
     if spec.dtype == TEXT:
-        words = words_of(graph, spec.owner or spec.name)
-        return replace(spec, words=words)
+        return replace(spec, words=words_of(graph, spec.owner or spec.name))
     if spec.owner and spec.count_up:
         return spec
-    kind = np.dtype(spec.dtype).kind
-    guesses = [use for use in uses if use.decides]
-    if kind == "f":
-        if guesses:
-            return _constant(spec, guesses[0].least, guessed=True)
-        return _constant(spec, 1) if _MASK.search(spec.name) else spec
-    if _PADDING_NAME.search(spec.name):
-        return _constant(spec, 0)
-    if _MASK.search(spec.name):
-        return _constant(spec, 1)
-    spec = replace(spec, allowed=_common([use for use in uses if use.must]))
-    if kind == "b":
-        return _constant(spec, guesses[0].least, guessed=True) if guesses else spec
-    if _POSITION.search(spec.name):
+    dtype, words = np.dtype(spec.dtype), _WORDS.split(spec.name.lower())
+    indices = [use for use in uses if not use.role]
+    if dtype.kind in "iu":
+        within = tuple(dict.fromkeys(size for use in indices for size in use.within))
+        spec = replace(spec, allowed=_common([u for u in indices if u.must]), within=within)
+    usual = _by_use(spec, uses) or _by_name(spec, words, specs)
+    if usual is not None:
+        return usual
+    if dtype.kind == "b":
+        return spec
+    if dtype.kind == "f":
+        return spec
+    if _is_position(words):
         return replace(spec, count_up=True, high=spec.allowed and float(spec.allowed[1] + 1))
-    if _SEGMENT.search(spec.name):
-        return _constant(spec, spec.allowed[0] if spec.allowed else 0)
-    if guesses:
-        return _constant(spec, guesses[0].least, guessed=True)
-    within = _common(uses)
-    return spec if within is None else replace(spec, low=float(within[0]), high=within[1] + 1.0)
+    if {"segment", "segments"} & {*words} or words[:2] == ["token", "type"]:
+        return _filled(spec, (spec.allowed[0] if spec.allowed else 0,))
+    bounds = _common(indices)
+    if bounds is not None:
+        return replace(spec, low=float(bounds[0]), high=bounds[1] + 1.0)
+    if any(use.role == "divisor" for use in uses):
+        return replace(spec, low=1.0, high=3.0)
+    if dtype == np.uint8 and len(spec.shape) > 2:
+        return replace(spec, low=0.0, high=256.0)
+    return spec
 
 
-def _constant(spec: TensorSpec, value: int, guessed: bool = False) -> TensorSpec:
-    high = value if np.dtype(spec.dtype).kind == "f" else value + 1
-    return replace(spec, low=float(value), high=float(high), guessed=guessed)
+def _by_use(spec: TensorSpec, uses: Sequence[Use]) -> TensorSpec | None:
+    """With what the graph's nodes want of it; None where none wants anything."""
+    if len(spec.shape) > 2 and not any(use.role == "mask" for use in uses):
+        return None
+    values = {role: [u for u in uses if u.role == role] for role in _FIRST}
+    role = next((role for role in _FIRST if values[role]), None)
+    if role is None:
+        return None
+    found = values[role]
+    if spec.dtype == "bool" and role not in ("mask", "choice"):
+        return None
+    within = tuple(dict.fromkeys(size for use in found for size in use.within)) or spec.within
+    spec = replace(spec, within=within)
+    elements = {use.element: use.value for use in reversed(found) if use.value is not None}
+    if None in elements or not spec.shape:
+        return _filled(spec, next(iter(elements.values())), role=role)
+    count = spec.shape[0] if len(spec.shape) == 1 else 1
+    number = count if isinstance(count, int) else 1
+    if number > _MOST_ELEMENTS:
+        return None
+    usual = next(iter(elements.values()))
+    return _filled(spec, *(elements.get(place, usual) for place in range(number)), role=role)
+
+
+def _filled(spec: TensorSpec, *values: tuple[Dimension | float, ...], role: str = "") -> TensorSpec:
+    """All of it has this value, or its elements in turn have these."""
+    if len(set(values)) == 1:
+        values = values[:1]
+    return replace(spec, fill=values, assumed=role if role in ASSUMED else "")
+
+
+def _is_position(words: Sequence[str]) -> bool:
+    is_named = {"pos", "position", "positions"} & {*words[-2:]}
+    return bool(is_named) and words[-1] in {"pos", "position", "positions", "id", "ids"}
+
+
+_LENGTH_WORDS = frozenset({"len", "lens", "length", "lengths", "seqlen", "seqlens"})
+_SIZE_WORDS = frozenset({"size", "sizes", "height", "width", "resolution"})
+_NUMBERS: Sequence[tuple[frozenset[str], str, float]] = tuple(
+    (frozenset(words.split()), role, value)
+    for words, role, value in (
+        ("iou", "threshold", IOU),
+        ("nms threshold", "threshold", IOU),
+        ("threshold", "threshold", SCORE),
+        ("thresh", "threshold", SCORE),
+        ("conf", "threshold", SCORE),
+        ("confidence", "threshold", SCORE),
+        ("temperature", "", 1.0),
+        ("top p", "", 0.9),
+        ("penalty", "", 1.0),
+        ("guidance", "", 7.5),
+        ("noise scale", "", 0.667),
+        ("noise", "", 0.667),
+        ("length scale", "", 1.0),
+        ("speed", "", 1.0),
+        ("ratio", "", 0.5),
+        ("prob", "", 0.5),
+        ("probability", "", 0.5),
+    )
+)
+"""Usual values of single numbers, by words of their names."""
+_COUNTS: Sequence[tuple[frozenset[str], str, float]] = tuple(
+    (frozenset(words.split()), role, value)
+    for words, role, value in (
+        ("min length", "limit", 1),
+        ("beams", "limit", BEAMS),
+        ("return sequences", "limit", 1),
+        ("top k", "limit", 50),
+        ("topk", "limit", BOXES),
+        ("max boxes", "limit", BOXES),
+        ("max detections", "limit", BOXES),
+        ("max output", "limit", BOXES),
+        ("sample rate", "", 16_000),
+        ("sampling rate", "", 16_000),
+        ("sr", "", 16_000),
+    )
+)
+
+
+def _by_name(
+    spec: TensorSpec, words: Sequence[str], specs: Sequence[TensorSpec]
+) -> TensorSpec | None:
+    """With the value that its name asks for; None where it asks for none."""
+    kind, named = np.dtype(spec.dtype).kind, frozenset(words)
+    is_mask = words[-1] == "mask" or (words[-1].isdecimal() and "mask" in words[-2:])
+    if is_mask or "mask" in words[-1:]:
+        hides = {"key", "padding"} <= named
+        return _filled(spec, (0 if hides and kind != "f" else 1,))
+    if kind == "b" or _is_position(words):
+        return None
+    is_single = not spec.shape or spec.shape == (1,)
+    if kind in "iu" and len(spec.shape) < 2 and _LENGTH_WORDS & named:
+        if {"max", "min"} & named:
+            least = "min" in named
+            return _filled(spec, (1,) if least else _longest(spec, specs), role="limit")
+        return _filled(spec, _full(spec, words, specs), role="length")
+    if is_single:
+        for known, role, value in _NUMBERS if kind == "f" else _COUNTS:
+            if known <= named:
+                return _filled(spec, (value,), role=role)
+    is_pair = bool(spec.shape) and spec.shape[-1] == 2 and len(spec.shape) < 3
+    if (is_single or is_pair) and words[-1] in _SIZE_WORDS and "batch" not in named:
+        return _filled(spec, (_side(specs),), role="size")
+    return None
+
+
+def _full(
+    spec: TensorSpec, words: Sequence[str], specs: Sequence[TensorSpec]
+) -> tuple[Dimension, ...]:
+    """The axis that a length counts: of the input that it is named after, else of the first one
+    with more than a batch."""
+    stem = [word for word in words if word not in _LENGTH_WORDS]
+    others = [other for other in specs if len(other.shape) > 1 and other.dtype != TEXT]
+    namesakes = [o for o in others if stem and _WORDS.split(o.name.lower()) == stem]
+    for other in (*namesakes, *others):
+        open_sizes = [size for size in other.shape[1:] if isinstance(size, str)]
+        if open_sizes:
+            return (open_sizes[-1] if len(other.shape) == 3 else open_sizes[0],)
+    for other in (*namesakes, *others):
+        return (other.shape[1],)
+    return (SEQUENCE,)
+
+
+def _longest(spec: TensorSpec, specs: Sequence[TensorSpec]) -> tuple[Dimension, ...]:
+    """A prompt and what a generation adds to it."""
+    current = _current(specs)
+    return (LONG,) if current is None else (current, LONG)
+
+
+def _side(specs: Sequence[TensorSpec]) -> Dimension:
+    """The side of the image among the inputs, else the usual one."""
+    for spec in specs:
+        if len(spec.shape) == 4 and spec.shape[1] in (1, 3, 4):
+            return spec.shape[2]
+        if len(spec.shape) == 4 and spec.shape[3] in (1, 3, 4):
+            return spec.shape[1]
+    return IMAGE_SIDE
 
 
 def _common(uses: Sequence[Use]) -> tuple[int, int] | None:
@@ -300,6 +230,8 @@ def _common(uses: Sequence[Use]) -> tuple[int, int] | None:
     """
     common: tuple[int, int] | None = None
     for use in sorted(uses, key=lambda use: use.shifted):
+        if use.least is None or use.largest is None:
+            continue
         least, largest = use.least, use.largest
         if common is not None:
             least, largest = max(least, common[0]), min(largest, common[1])
@@ -337,7 +269,7 @@ def _in_step(
         return replace(spec, offset=(past_length,))
     if correction is not None and current is not None:
         offset = (past_length, current, correction) if correction else (past_length, current)
-        return replace(spec, low=0.0, high=1.0, offset=offset, guessed=False)
+        return replace(spec, fill=(offset,), assumed="")
     return spec
 
 
@@ -368,75 +300,3 @@ def _lengths(graph: GraphProto) -> dict[str, int]:
         for place, correction in _LENGTHS.get(node.op_type, {}).items()
         if place < len(node.input) and node.input[place]
     }
-
-
-_TABLES = (
-    "keys_strings",
-    "keys_tensor",
-    "cats_strings",
-    "pool_strings",
-    "string_vocabulary",
-    "classes_strings",
-)
-"""Attributes that hold the texts which an encoder knows."""
-_PASSES_ON = frozenset(
-    {
-        "ArrayFeatureExtractor",
-        "Concat",
-        "Expand",
-        "Flatten",
-        "Gather",
-        "Identity",
-        "Reshape",
-        "Slice",
-        "Split",
-        "Squeeze",
-        "StringNormalizer",
-        "Transpose",
-        "Unsqueeze",
-        "Where",
-    }
-)
-_NUMBERS = ("0", "1", "2")
-_MOST = 1000
-
-
-def words_of(graph: GraphProto, name: str) -> tuple[str, ...]:
-    """The texts that encoders know which read this input, in order; () where none does.
-
-    Texts that become numbers are numbers.
-    """
-    constants = {t.name: t for t in graph.initializer if t.data_type == TensorProto.STRING}
-    for node in graph.node:
-        for attribute in node.attribute:
-            if node.op_type == "Constant" and attribute.t.data_type == TensorProto.STRING:
-                constants[node.output[0]] = attribute.t
-    derived_names, words = {name}, dict[str, None]()
-    for node in graph.node:
-        if derived_names.isdisjoint(node.input):
-            continue
-        words |= dict.fromkeys(_known(node, constants))
-        if node.op_type in _PASSES_ON:
-            derived_names.update(node.output)
-    return tuple(words)[:_MOST]
-
-
-def _known(node: NodeProto, constants: dict[str, TensorProto]) -> Iterator[str]:
-    if node.op_type == "Cast":
-        yield from _NUMBERS
-    elif node.op_type in ("Equal", "Where"):
-        for name in node.input:
-            if name in constants:
-                yield from _texts(constants[name])
-    for attribute in node.attribute:
-        if attribute.name not in _TABLES:
-            continue
-        if attribute.type == AttributeProto.STRINGS:
-            yield from (text.decode("utf-8", "replace") for text in attribute.strings)
-        elif attribute.t.data_type == TensorProto.STRING:
-            yield from _texts(attribute.t)
-
-
-def _texts(tensor: TensorProto) -> Iterator[str]:
-    for text in numpy_helper.to_array(tensor).ravel():
-        yield text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)

@@ -298,7 +298,7 @@ def describe(path: Path, model: ModelProto) -> OnnxFile:
     constants = {tensor.name for tensor in model.graph.initializer}
     constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     graph_inputs = [value for value in model.graph.input if value.name not in constants]
-    inputs = meant(input_specs(path, graph_inputs, model), model.graph)
+    inputs = meant(input_specs(path, graph_inputs, model), model)
     axes = open_axes(inputs)
     return OnnxFile(
         path=path,

@@ -1,0 +1,180 @@
+"""What is known of a graph's tensors before it runs: shapes with named sizes, small constants, and
+the sizes and positions that nodes compute from shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from math import prod
+
+import numpy as np
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx.external_data_helper import uses_external_data
+
+from exporters.onnx_files.graph import ShapeConflict, inferred
+from exporters.types import Dimension, TensorSpec
+
+_KEPT_ELEMENTS = 4096
+"""A constant up to this size may be an offset or a bound; a larger one is a table."""
+_MOST_SIZES = 16
+_KEPT = frozenset({"Identity", "Cast", "Unsqueeze", "Squeeze", "Reshape", "Expand", "Tile"})
+"""Nodes after which a tensor's elements are the same, as far as counting them goes."""
+
+Sizes = tuple[Dimension | None, ...]
+
+
+class ShapeValues:
+    """Of a graph's tensors; `follow` is called for each node in their order."""
+
+    def __init__(self, model: ModelProto, specs: Sequence[TensorSpec]) -> None:
+        self._shapes: dict[str, Sizes] = {}
+        try:
+            values = inferred(model)
+        except ShapeConflict:
+            values = {value.name: value for value in (*model.graph.value_info, *model.graph.input)}
+        for name, value in values.items():
+            if value.type.tensor_type.HasField("shape"):
+                self._shapes[name] = tuple(
+                    d.dim_value if d.HasField("dim_value") else d.dim_param or None
+                    for d in value.type.tensor_type.shape.dim
+                )
+        self._shapes |= {spec.name: spec.shape for spec in specs}
+        self._numbers: dict[str, np.ndarray] = {}
+        self._sizes: dict[str, Sizes] = {}
+        self._counted: dict[str, Dimension] = {
+            spec.name: spec.shape[-1] for spec in specs if spec.count_up and spec.shape
+        }
+        self.hold(model.graph)
+
+    def hold(self, graph: GraphProto) -> None:
+        """Know the constants of this graph."""
+        for tensor in graph.initializer:
+            self._hold(tensor.name, tensor)
+
+    def shape(self, name: str) -> Sizes | None:
+        return self._shapes.get(name)
+
+    def size(self, name: str, axis: int) -> Dimension | None:
+        """The size of a tensor along an axis; None where it is not known."""
+        shape = self._shapes.get(name)
+        if shape is None or not -len(shape) <= axis < len(shape):
+            return None
+        return shape[axis]
+
+    def number(self, name: str) -> np.ndarray | None:
+        """A small constant."""
+        return self._numbers.get(name)
+
+    def bounds(self, node: NodeProto, place: int) -> tuple[int, int] | None:
+        """The least and the largest value of a small constant of whole numbers."""
+        value = self._numbers.get(node.input[place]) if place < len(node.input) else None
+        if value is None or not value.size or value.dtype.kind not in "iuf":
+            return None
+        least, largest = value.min(), value.max()
+        if least != np.floor(least) or largest != np.floor(largest) or not np.isfinite(largest):
+            return None
+        return int(least), int(largest)
+
+    def sizes(self, name: str) -> Sizes | None:
+        """The elements of a vector of sizes, None for each that is not known."""
+        if name in self._sizes:
+            return self._sizes[name]
+        value = self._numbers.get(name)
+        if (
+            value is None
+            or value.dtype.kind not in "iu"
+            or value.ndim > 1
+            or value.size > _MOST_SIZES
+        ):
+            return None
+        return tuple(int(item) for item in value.ravel())
+
+    def counted_to(self, name: str) -> Dimension | None:
+        """How many positions a tensor counts, 0 and up; None for one that counts none."""
+        if name in self._counted:
+            return self._counted[name]
+        value = self._numbers.get(name)
+        if value is None or value.dtype.kind not in "iu" or value.size < 2:
+            return None
+        flat = value.ravel()
+        return int(flat.size) if np.array_equal(flat, np.arange(flat.size)) else None
+
+    def follow(self, node: NodeProto) -> None:
+        """Know what a node gives where it follows from constants and shapes."""
+        if not node.output:
+            return
+        name, first = node.output[0], node.input[0] if node.input else ""
+        match node.op_type:
+            case "Constant":
+                self._constant(node)
+            case "Shape":
+                shape = self._shapes.get(first)
+                if shape is not None:
+                    ends = {a.name: a.i for a in node.attribute}
+                    self._sizes[name] = shape[ends.get("start", 0) : ends.get("end", len(shape))]
+            case "ConstantOfShape":
+                fill = next((a.t for a in node.attribute if a.name == "value"), None)
+                if fill is not None:
+                    self._numbers[name] = numpy_helper.to_array(fill)
+            case "Range":
+                start, limit = self.sizes(first), self.sizes(node.input[1])
+                if start == (0,) and limit is not None and limit[0] is not None:
+                    self._counted[name] = limit[0]
+            case "Gather" | "Slice" | "Concat":
+                self._pick(node, name, first)
+        if node.op_type in _KEPT:
+            if first in self._numbers:
+                self._numbers[name] = self._numbers[first]
+            if first in self._sizes:
+                self._sizes[name] = self._sizes[first]
+            if first in self._counted:
+                self._counted[name] = self._counted[first]
+        elif node.op_type == "Slice" and first in self._counted and node.output:
+            self._counted[name] = self.size(name, -1) or self._counted[first]
+        elif node.op_type == "DequantizeLinear" and first in self._shapes:
+            self._shapes.setdefault(name, self._shapes[first])
+
+    def _pick(self, node: NodeProto, name: str, first: str) -> None:
+        """Elements of a vector of sizes, or several put together."""
+        if node.op_type == "Concat":
+            parts = [self._sizes_or_gaps(part) for part in node.input]
+            if all(part is not None for part in parts):
+                self._sizes[name] = tuple(size for part in parts for size in part or ())
+            return
+        source = self._sizes.get(first)
+        if source is None:
+            return
+        if node.op_type == "Gather":
+            index = self.number(node.input[1])
+            if index is not None and index.size and np.abs(index).max() < len(source) + 1:
+                with suppress(IndexError):
+                    self._sizes[name] = tuple(source[int(i)] for i in index.ravel())
+        elif len(node.input) > 2:
+            begin, end = self.bounds(node, 1), self.bounds(node, 2)
+            if begin is not None and end is not None:
+                self._sizes[name] = source[begin[0] : end[0]]
+
+    def _sizes_or_gaps(self, name: str) -> Sizes | None:
+        """As `sizes`, None for each element of another small vector."""
+        sizes, shape = self.sizes(name), self._shapes.get(name)
+        if sizes is not None or shape is None or len(shape) > 1:
+            return sizes
+        length = shape[0] if shape else 1
+        return (None,) * length if isinstance(length, int) and length <= _MOST_SIZES else None
+
+    def _constant(self, node: NodeProto) -> None:
+        for attribute in node.attribute:
+            if attribute.name == "value":
+                self._hold(node.output[0], attribute.t)
+            elif attribute.name in ("value_int", "value_ints", "value_float", "value_floats"):
+                value = np.array(helper.get_attribute_value(attribute))
+                self._numbers[node.output[0]] = value
+                self._shapes[node.output[0]] = value.shape
+
+    def _hold(self, name: str, tensor: TensorProto) -> None:
+        self._shapes[name] = tuple(tensor.dims)
+        if prod(tensor.dims) <= _KEPT_ELEMENTS and not uses_external_data(tensor):
+            # A damaged constant is told when the file is checked, and bounds nothing here.
+            with suppress(ValueError, TypeError, KeyError):
+                self._numbers[name] = numpy_helper.to_array(tensor)

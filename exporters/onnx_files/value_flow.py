@@ -1,0 +1,351 @@
+"""Where the values of a graph's inputs go: which node takes them as an index, a size, a length, a
+limit, a choice or a mask, through casts, arithmetic, model-local functions and inner graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, floor
+
+import numpy as np
+from onnx import ModelProto, NodeProto
+
+from exporters.onnx_files.graph import inner_graphs
+from exporters.onnx_files.node_demands import (
+    Wanted,
+    index_tables,
+    is_large_negative,
+    wanted_at,
+)
+from exporters.onnx_files.shape_values import ShapeValues
+from exporters.types import Dimension, TensorSpec
+
+_MOVED_INPUTS: Mapping[str, Sequence[int]] = {
+    **dict.fromkeys(
+        ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose"), (0,)
+    ),
+    **dict.fromkeys(("Expand", "Slice", "Split", "Tile", "Pad", "Gather", "GatherND"), (0,)),
+    **dict.fromkeys(("GatherElements", "Ceil", "Floor", "Round", "ReduceMax", "ReduceMin"), (0,)),
+    "Where": (1, 2),
+    "Concat": range(1024),
+}
+"""Nodes that give the values of these inputs as they are."""
+_COMPARED = {
+    "Equal": (1, 0),
+    "Less": (0, -1),
+    "LessOrEqual": (1, 0),
+    "Greater": (0, 1),
+    "GreaterOrEqual": (-1, 0),
+}
+"""How far from a constant a value lies where the comparison fails, and where it holds: below, at or
+above it."""
+_MOST_CHOICES = 64
+_MOST_TRACKS = 64
+"""Of a tensor so many are followed: a graph may join one input again and again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Values of an input that suit one node.
+
+    They lie between `least` and `largest`, None where nothing bounds them, and below the sizes
+    `within`. With `must` the node fails beyond them, else it only cuts them off. `value` is the one
+    that is usual there: a sum of sizes and numbers, of the input's element `element`, of all where
+    that is None. `role` says what for: "" for an index, "mask", or a word of `ASSUMED`. `shifted`
+    that an offset was added on the way.
+    """
+
+    role: str = ""
+    least: int | None = None
+    largest: int | None = None
+    within: tuple[Dimension, ...] = ()
+    must: bool = True
+    shifted: bool = False
+    value: tuple[Dimension | float, ...] | None = None
+    element: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Track:
+    """A tensor whose values are `input` x `scale` + an offset between `least` and `largest`.
+
+    `cut` says that they have been cut off on the way. It holds the input's `element`, all of them
+    where that is None, the first of all at the place `shift`, None where the places are not known.
+    `truth` are the input's values with which a boolean fails and holds.
+    """
+
+    input: str
+    scale: Fraction = Fraction(1)
+    least: int = 0
+    largest: int = 0
+    cut: bool = False
+    element: int | None = None
+    shift: int | None = 0
+    truth: tuple[float, float] | None = None
+
+    def between(self, least: int, largest: int) -> Use | None:
+        """The input's values that bring this tensor's between the two; None if none do."""
+        ends = (least - self.least) / self.scale, (largest - self.largest) / self.scale
+        low, high = ceil(min(ends)), floor(max(ends))
+        if low > high:
+            return None
+        return Use("", low, high, must=not self.cut, shifted=self.is_shifted)
+
+    @property
+    def is_shifted(self) -> bool:
+        return bool(self.least or self.largest)
+
+    def giving(self, value: tuple[Dimension | float, ...]) -> tuple[Dimension | float, ...] | None:
+        """The input's value with which this tensor has that one; None where it is no sum."""
+        if self.least != self.largest or (self.scale != 1 and not _is_number(value)):
+            return None
+        if self.scale == 1:
+            return (*value, -self.least) if self.least else value
+        found = (Fraction(sum(value)) - self.least) / self.scale  # type: ignore[arg-type]
+        return (int(found) if found.denominator == 1 else float(found),)
+
+
+def _is_number(value: Sequence[Dimension | float]) -> bool:
+    return not any(isinstance(term, str) for term in value)
+
+
+def uses_of(model: ModelProto, specs: Sequence[TensorSpec]) -> dict[str, list[Use]]:
+    """What is done with the values of each input, wherever in the graph and its inner graphs; the
+    functions of `model` have been written out."""
+    flow = _Flow(model, specs)
+    flow.through(model.graph.node)
+    return flow.uses
+
+
+class _Flow:
+    def __init__(self, model: ModelProto, specs: Sequence[TensorSpec]) -> None:
+        self._values = ShapeValues(model, specs)
+        self._lengths = {spec.name: spec.shape[0] if len(spec.shape) == 1 else 1 for spec in specs}
+        self._tracks: dict[str, list[_Track]] = {
+            spec.name: [_Track(spec.name, truth=(0.0, 1.0) if spec.dtype == "bool" else None)]
+            for spec in specs
+        }
+        self.uses: dict[str, list[Use]] = {}
+
+    def through(self, nodes: Sequence[NodeProto]) -> None:
+        for node in nodes:
+            self._enter(node)
+            for inner in inner_graphs(node):
+                self._values.hold(inner)
+                self.through(inner.node)
+            self._use(node)
+            following = list(dict.fromkeys(self._after(node)))[:_MOST_TRACKS]
+            for name in node.output if following else ():
+                self._tracks[name] = following
+            self._values.follow(node)
+            self._leave(node)
+
+    def _enter(self, node: NodeProto) -> None:
+        """What the inner graph of a Loop or Scan takes of what the node takes."""
+        skipped = {"Loop": 2, "Scan": 0}.get(node.op_type)
+        for inner in inner_graphs(node) if skipped is not None else ():
+            for value, name in zip(inner.input[skipped:], node.input[skipped:], strict=False):
+                if name in self._tracks:
+                    self._tracks[value.name] = self._tracks[name]
+
+    def _leave(self, node: NodeProto) -> None:
+        """What the node gives of what its inner graphs give."""
+        first = 1 if node.op_type == "Loop" else 0
+        for inner in inner_graphs(node):
+            for value, name in zip(inner.output[first:], node.output, strict=False):
+                if value.name in self._tracks:
+                    self._tracks[name] = self._tracks.get(name, []) + self._tracks[value.name]
+
+    def _at(self, node: NodeProto, place: int) -> list[_Track]:
+        return self._tracks.get(node.input[place], []) if place < len(node.input) else []
+
+    def _add(self, track: _Track, use: Use | None) -> None:
+        if use is not None:
+            self.uses.setdefault(track.input, []).append(use)
+
+    def _use(self, node: NodeProto) -> None:
+        values = self._values
+        for place, size in index_tables(node, values):
+            for track in self._at(node, place):
+                self._add(track, _index(track, size))
+        for place in range(len(node.input)):
+            if not self._at(node, place):
+                continue
+            if (wanted := wanted_at(node, place, values)) is None:
+                continue
+            for track in self._at(node, place):
+                for use in self._demanded(track, wanted):
+                    self._add(track, use)
+        for track, limits in self._cuts(node):
+            self._add(track, track.between(*limits))
+        self._compare(node)
+        self._mask(node)
+
+    def _demanded(self, track: _Track, wanted: Wanted) -> Iterator[Use]:
+        """What a node that takes the track as an operand of its own kind wants of its elements."""
+        if wanted.role == "choice" and track.truth is not None:
+            yield Use("choice", value=(track.truth[1],), must=False)
+            return
+        count = self._lengths.get(track.input, 1)
+        elements = (
+            [track.element]
+            if track.element is not None
+            else range(count if isinstance(count, int) else 1)
+        )
+        for element in elements:
+            place = (element or 0) + (track.shift or 0)
+            value = track.giving(wanted.of(place))
+            if value is not None:
+                is_of_all = track.element is None and count == 1
+                yield Use(
+                    wanted.role,
+                    within=wanted.within,
+                    must=False,
+                    shifted=track.is_shifted,
+                    value=value,
+                    element=None if is_of_all else element,
+                )
+
+    def _compare(self, node: NodeProto) -> None:
+        """A value compared with positions is a length, one compared with constants one of them."""
+        if node.op_type not in _COMPARED:
+            return
+        for place, other in ((0, 1), (1, 0)):
+            length = self._values.counted_to(node.input[other])
+            constant = self._values.number(node.input[other])
+            for track in self._at(node, place):
+                value = track.giving((length,)) if length is not None else None
+                if value is not None:
+                    self._add(track, Use("length", value=value, must=False, element=track.element))
+                elif constant is not None and constant.size <= _MOST_CHOICES:
+                    chosen = track.giving((constant.flat[0].item(),))
+                    if chosen is not None and node.op_type == "Equal" and track.truth is None:
+                        self._add(track, Use("choice", value=chosen, must=False))
+
+    def _mask(self, node: NodeProto) -> None:
+        """A mask hides nothing: what a condition sets to a large negative number is left."""
+        if node.op_type == "Where":
+            hides = [is_large_negative(self._values.number(name)) for name in node.input[1:3]]
+            for track in self._at(node, 0) if any(hides) and not all(hides) else ():
+                if track.truth is not None:
+                    self._add(track, Use("mask", value=(track.truth[0 if hides[0] else 1],)))
+        elif node.op_type == "Mul":
+            for place, other in ((0, 1), (1, 0)):
+                if is_large_negative(self._values.number(node.input[other])):
+                    for track in self._at(node, place):
+                        if track.is_shifted and (value := track.giving((0,))) is not None:
+                            self._add(track, Use("mask", value=value))
+        elif node.op_type in ("Div", "Mod"):
+            for track in self._at(node, 1):
+                self._add(track, Use("divisor", must=False))
+
+    def _cuts(self, node: NodeProto) -> Iterator[tuple[_Track, tuple[int, int]]]:
+        """Tracks that the node cuts off, and where: beyond, all values would be one."""
+        limits: tuple[int, int] | None = None
+        if node.op_type == "Clip":
+            low, high = self._values.bounds(node, 1), self._values.bounds(node, 2)
+            limits = (low[0], high[1]) if low and high else None
+        elif node.op_type == "Mod" and (divisor := self._values.bounds(node, 1)):
+            limits = (0, divisor[0] - 1)
+        if limits is not None:
+            yield from ((replace(track, cut=True), limits) for track in self._at(node, 0))
+
+    def _after(self, node: NodeProto) -> Iterator[_Track]:
+        """What the outputs of a node hold of the inputs of the graph."""
+        if node.op_type == "Gather":
+            index = self._values.number(node.input[1])
+            for track in self._at(node, 0):
+                yield _element(track, index)
+            return
+        if node.op_type == "Concat":
+            yield from self._joined(node)
+            return
+        for place in _MOVED_INPUTS.get(node.op_type, ())[: len(node.input)]:
+            yield from self._at(node, place)
+        match node.op_type:
+            case "Clip" | "Relu" | "Mod":
+                yield from (replace(track, cut=True) for track in self._at(node, 0))
+            case "Max" | "Min":
+                for place in range(len(node.input)):
+                    yield from (replace(track, cut=True) for track in self._at(node, place))
+            case "Not":
+                for track in self._at(node, 0):
+                    if track.truth is not None:
+                        yield replace(track, truth=(track.truth[1], track.truth[0]))
+            case "And" | "Or":
+                yield from (track for place in (0, 1) for track in self._at(node, place))
+            case "Add" | "Sub" | "Mul" | "Div":
+                yield from self._moved(node)
+            case "Equal" | "Less" | "LessOrEqual" | "Greater" | "GreaterOrEqual":
+                yield from self._truths(node)
+
+    def _joined(self, node: NodeProto) -> Iterator[_Track]:
+        offset: int | None = 0
+        for place in range(len(node.input)):
+            for track in self._at(node, place):
+                known = offset is not None and track.shift is not None
+                yield replace(track, shift=track.shift + offset if known else None)  # type: ignore[operator]
+            sizes = self._values.shape(node.input[place])
+            length = sizes[0] if sizes is not None and len(sizes) == 1 else None
+            offset = offset + length if isinstance(length, int) and offset is not None else None
+
+    def _moved(self, node: NodeProto) -> Iterator[_Track]:
+        for place, other in ((0, 1), (1, 0)):
+            bounds = self._values.bounds(node, other)
+            if bounds is None or (place == 1 and node.op_type == "Div"):
+                continue
+            for track in self._at(node, place):
+                found = _next_track(track, node.op_type, place, *bounds)
+                if found is not None:
+                    yield found
+
+    def _truths(self, node: NodeProto) -> Iterator[_Track]:
+        constant = self._values.number(node.input[1])
+        if constant is None or constant.size != 1 or constant.dtype.kind not in "iu":
+            return
+        fails, holds = _COMPARED[node.op_type]
+        for track in self._at(node, 0):
+            ends = [track.giving((int(constant.flat[0]) + step,)) for step in (fails, holds)]
+            if all(end is not None and _is_number(end) for end in ends):
+                yield replace(track, truth=(float(sum(ends[0])), float(sum(ends[1]))))  # type: ignore[arg-type]
+
+
+def _element(track: _Track, index: np.ndarray | None) -> _Track:
+    """The track of what a Gather takes out of another."""
+    if track.element is not None or index is None or index.size != 1 or track.shift is None:
+        return replace(track, shift=None)
+    element = int(index.flat[0]) - track.shift
+    return replace(track, element=element, shift=-element) if element >= 0 else track
+
+
+def _index(track: _Track, size: Dimension) -> Use | None:
+    """An index into an axis of this size; one that another size was taken from is a length."""
+    if isinstance(size, int):
+        return track.between(0, size - 1)
+    if track.least == track.largest == -1 and track.scale == 1:
+        return Use("length", value=(size,), must=False, shifted=True, element=track.element)
+    if track.scale != 1:
+        return None
+    return Use("", 0, within=(size,), must=not track.cut, shifted=track.is_shifted)
+
+
+def _next_track(track: _Track, op: str, place: int, least: int, largest: int) -> _Track | None:
+    """The track after adding, taking away, multiplying or dividing by what lies between two
+    bounds, or after it was taken away itself."""
+    is_one = least == largest
+    match op:
+        case "Add":
+            return replace(track, least=track.least + least, largest=track.largest + largest)
+        case "Sub" if place == 0:
+            return replace(track, least=track.least - largest, largest=track.largest - least)
+        case "Sub":
+            low, high = least - track.largest, largest - track.least
+            return replace(track, scale=-track.scale, least=low, largest=high)
+        case "Mul" if is_one and least >= 1:
+            low, high = track.least * least, track.largest * least
+            return replace(track, scale=track.scale * least, least=low, largest=high)
+        case "Div" if is_one and least >= 1 and not track.is_shifted:
+            return replace(track, scale=track.scale / least)
+    return None
