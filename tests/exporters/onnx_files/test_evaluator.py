@@ -137,9 +137,13 @@ def test_sizes_are_blamed_where_there_are_any(tmp_path: Path) -> None:
 def test_a_graph_without_sizes_to_set_is_not_asked_for_others(tmp_path: Path) -> None:
     """What is drawn for a shape is no shape."""
     path = tmp_path / "reshape.onnx"
-    node = helper.make_node("Reshape", ["x", "shape"], ["y"])
-    ends = [tensor("x", [2, 7]), tensor("shape", [1], TensorProto.INT64)]
-    onnx.save(graph([node], ends, [tensor("y", ["a"])]), path)
+    nodes = [
+        helper.make_node("Concat", ["rows", "columns"], ["shape"], axis=0),
+        helper.make_node("Reshape", ["x", "shape"], ["y"]),
+    ]
+    ends = [tensor("x", [2, 7]), tensor("rows", [1], TensorProto.INT64)]
+    columns = {"columns": np.array([5])}
+    onnx.save(graph(nodes, ends, [tensor("y", ["a", "b"])], columns), path)
     model, _ = export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache")))
     (reason,) = model.unfit.values()
     assert "--input-range shape=LOW:HIGH" in reason and "--axis" not in reason
