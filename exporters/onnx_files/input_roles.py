@@ -14,6 +14,7 @@ import numpy as np
 import onnx.inliner
 from onnx import GraphProto, ModelProto
 
+from exporters.onnx_files.caches import cache_inputs
 from exporters.onnx_files.known_texts import words_of
 from exporters.onnx_files.node_demands import BEAMS, BOXES, IMAGE_SIDE, IOU, LONG, SCORE, SEQUENCE
 from exporters.onnx_files.value_flow import Use, uses_of
@@ -240,8 +241,6 @@ def _common(uses: Sequence[Use]) -> tuple[int, int] | None:
     return common
 
 
-_CACHE = re.compile(r"past|cache", re.IGNORECASE)
-_NO_CACHE = re.compile(r"position|mask|length", re.IGNORECASE)
 SLIDING_NAME = re.compile(r"slid|window", re.IGNORECASE)
 """An axis of a cache that keeps the last tokens alone, and does not count those before."""
 _TOKENS = re.compile(r"input_ids|inputs_embeds|^(q|query|hidden_states)$", re.IGNORECASE)
@@ -254,7 +253,7 @@ _LENGTHS: Mapping[str, Mapping[int, int]] = {
 
 def in_step(specs: Sequence[TensorSpec], graph: GraphProto) -> tuple[TensorSpec, ...]:
     """The inputs, those that count a cache's entries in step with its size."""
-    past_length = _past_length(specs)
+    past_length = _past_length(specs, graph)
     if past_length is None:
         return tuple(specs)
     lengths = _lengths(graph)
@@ -273,16 +272,10 @@ def _in_step(
     return spec
 
 
-def _past_length(specs: Sequence[TensorSpec]) -> Dimension | None:
-    """The size of the cache: the third of the four dimensions of its keys and values."""
-    sizes = [
-        spec.shape[2]
-        for spec in specs
-        if _CACHE.search(spec.name)
-        and not _NO_CACHE.search(spec.name)
-        and len(spec.shape) == 4
-        and np.dtype(spec.dtype).kind == "f"
-    ]
+def _past_length(specs: Sequence[TensorSpec], graph: GraphProto) -> Dimension | None:
+    """The size of the caches along which they grow."""
+    caches = cache_inputs(graph)
+    sizes = [spec.shape[caches[spec.name].axis] for spec in specs if spec.name in caches]
     return min(sizes, key=lambda size: bool(SLIDING_NAME.search(str(size))), default=None)
 
 
