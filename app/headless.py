@@ -8,7 +8,6 @@ import select
 import signal
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -65,7 +64,6 @@ from app.sweep.work.share import BUNDLE
 from app.tune.ablation import round_name
 from exporters.child_setup import belong_to_parent
 from exporters.diagnostics import catalogue
-from exporters.model_names import is_null
 
 
 class Steering:
@@ -125,22 +123,6 @@ class Steering:
             self._stdin = None
         *lines, self._partial = (self._partial + data).split(b"\n")
         return [line.decode("utf-8", "replace").strip() for line in lines]
-
-
-def assumed_line(sizes_by_model: Mapping[str, Mapping[str, int]], total: int) -> str:
-    """`batch=1, sequence=128 in 3 of 5 models (assumed; set with --axis batch=N ...)`; "" for none.
-    The run has `total` models."""
-    counts = Counter(
-        (axis, size) for sizes in sizes_by_model.values() for axis, size in sizes.items()
-    )
-    if not counts:
-        return ""
-    parts = [
-        f"{axis}={size}" + (f" in {n} of {total} models" if n < total else "")
-        for (axis, size), n in counts.items()
-    ]
-    flags = " ".join(dict.fromkeys(f"--axis {axis}=N" for axis, _ in counts))
-    return f"sizes: {', '.join(parts)} (assumed; set with {flags})"
 
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
@@ -273,15 +255,13 @@ def measure(
 
 
 def _write_notes(run: SweepRun, log: ResilientStream) -> None:
-    """What is known before anything is measured: damage, warnings, sizes that were assumed."""
+    """What is known before anything is measured: damage and warnings."""
     models = model_labels(case.model for case in run.run.cases)
     for line in run.voided:
         label = case_label(run.cases[line.case_id], models)
         cause = catalogue.message(line.diagnostic) if line.diagnostic else line.reason
         log.write(printable(f"{label} {round_name(line.round)} is measured again: {cause}") + "\n")
-    count = len({case.model for case in run.run.cases if not is_null(case.model)})
-    sizes = assumed_line(run.folder.manifest.assumed_sizes, count)
-    for note in filter(None, (*map(catalogue.text, run.warnings), sizes, run.kept_table)):
+    for note in filter(None, (*map(catalogue.text, run.warnings), run.kept_table)):
         log.write(f"{printable(note)}\n")
 
 

@@ -271,6 +271,12 @@ def inputs_told(specs: Sequence[TensorSpec], examples: Collection[str]) -> str:
     )
 
 
+def assumed_inputs(specs: Sequence[TensorSpec]) -> list[str]:
+    """`orig_im_size 224 x 224`: the inputs whose value decides how much is computed and was not
+    given."""
+    return [f"{spec.name} {_values(spec)}" for spec in specs if spec.assumed]
+
+
 def guesses(specs: Sequence[TensorSpec]) -> tuple[Diagnostic, ...]:
     """A diagnostic for each input whose value decides how much is computed and was not given."""
     return tuple(

@@ -303,7 +303,8 @@ class Subject:
     `name` is its row's, `called` what messages call it. `default` gives each of the `axes` a
     size, or is empty for a file, which has none of its own. `batch` and `sequence` are the
     axes (or the fixed sizes) that play those parts. With `independent_rows`, no row of a
-    batch depends on another. `examples` are inputs that came with the model, by name.
+    batch depends on another. `examples` are inputs that came with the model, by name. `past` is
+    the axis of what a decoder's caches hold.
     """
 
     name: str
@@ -319,6 +320,7 @@ class Subject:
     layers: int | None = None
     width: int | None = None
     independent_rows: bool = False
+    past: Dimension | None = None
     examples: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 

@@ -363,6 +363,7 @@ class ExportedModel:
     written_inputs: tuple[str, ...] = ()
     unfit: Mapping[str, str] = field(default_factory=dict)
     random_outputs: tuple[str, ...] = ()
+    past: Dimension | None = None
 
     @property
     def unfit_at(self) -> str:

@@ -19,6 +19,7 @@ from app.plan.plan import Plan
 from app.run_folder.run import Run
 from app.stats.estimates import Estimate
 from app.stats.summary import MEAN, Summary
+from exporters.inputs import assumed_inputs
 from exporters.types import Dimension, ExportedModel
 from runtimes.registry import parse_spec
 
@@ -31,15 +32,27 @@ def identity_columns(run: Run, case: Case, rounds: Sequence[RoundResult], plan: 
         **model_columns(case, model),
         **_setting_columns(run, case),
         **engine_columns(case, rounds),
-        "assumed_sizes": _assumption_text(run, case),
+        "assumed": _assumption_text(run, case, model),
         "preset": None if plan.check else plan.profile,
     }
 
 
-def _assumption_text(run: Run, case: Case) -> str | None:
-    """The axes that nobody gave a size; those that a search or a sum has changed are none."""
-    sizes = run.planned(case).assumed_sizes.get(case.model, {})
-    return cell_of_pairs({axis: n for axis, n in sizes.items() if case.axes.get(axis) == n})
+def _assumption_text(run: Run, case: Case, model: ExportedModel | None) -> str | None:
+    """`a decode step, past 127, num_points 2, orig_im_size 224 x 224`: axes that nobody gave a
+    size, but for a batch of one, and inputs that decide how much is computed. Axes that a search or
+    a sum has changed are none."""
+    given = run.planned(case).assumed_sizes.get(case.model, {})
+    sizes = {axis: n for axis, n in given.items() if case.axes.get(axis) == n}
+    past, batch = (model.past, model.batch) if model else (None, "batch")
+    parts = []
+    if past in sizes and 1 in sizes.values():
+        parts.append(f"a decode step, past {sizes.pop(str(past))}")
+        sizes = {axis: n for axis, n in sizes.items() if n > 1}
+    if sizes.get(str(batch)) == 1:
+        del sizes[str(batch)]
+    parts += [f"{axis} {size}" for axis, size in sizes.items()]
+    parts += assumed_inputs(model.inputs if model else ())
+    return ", ".join(parts) or None
 
 
 def _identity(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:

@@ -115,7 +115,10 @@ def output_diagnostics(check: Check) -> Iterator[Diagnostic]:
     """NaN in the same places on both sides is right, and worth a note; so is a lost slice."""
     for silence in dict.fromkeys(check.silent.values()):
         names = tuple(name for name, other in check.silent.items() if other == silence)
-        yield diagnostic("outputs_say_nothing", outputs=names, why=silence)
+        if silence == "empty":
+            yield diagnostic("outputs_empty", outputs=names)
+        else:
+            yield diagnostic("outputs_say_nothing", outputs=names, why=silence)
     if check.nans and "empty" not in check.silent.values():
         yield diagnostic("outputs_have_nan", outputs=check.nans)
     if check.output_ok and check.slices_lost:

@@ -20,7 +20,6 @@ from exporters.diagnostics.diagnostic import (
 
 _WHY_SILENT = Choice(
     {
-        "empty": "are empty or NaN throughout, here and in the reference",
         "undefined": "are others in the reference, and ONNX leaves open what they are",
         "same": "are the same for other inputs",
         "unsettled": "follow from decisions between values within the tolerance",
@@ -272,12 +271,19 @@ OUTPUTS: Entries = {
         severity="info",
         parameters={"outputs": (QUOTED, ("y",))},
     ),
+    "outputs_empty": Entry(
+        title="Empty outputs",
+        message="The outputs {outputs} are empty or NaN throughout, so that little is computed.",
+        condition="An output has no element that is a number, in the row and in the reference.",
+        action="Give inputs of your own (--inputs), of which the model computes something.",
+        parameters={"outputs": (QUOTED, ("y",))},
+    ),
     "outputs_say_nothing": Entry(
         title="Outputs that confirm nothing",
         message="The outputs {outputs} {why}, so they confirm nothing.",
-        condition="An output has no element that is a number, in the row and in the reference; or "
-        "it is the same for inputs of another seed; or it differs, and ONNX leaves open what it "
-        "is, or all of it follows from decisions between values within the tolerance.",
+        condition="An output is the same for inputs of another seed; or it differs, and ONNX "
+        "leaves open what it is, or all of it follows from decisions between values within the "
+        "tolerance.",
         action="Give inputs of your own (--inputs), of which the model computes something.",
         parameters={"outputs": (QUOTED, ("y",)), "why": (_WHY_SILENT, "same")},
     ),

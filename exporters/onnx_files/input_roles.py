@@ -253,12 +253,12 @@ _LENGTHS: Mapping[str, Mapping[int, int]] = {
 
 def in_step(specs: Sequence[TensorSpec], graph: GraphProto) -> tuple[TensorSpec, ...]:
     """The inputs, those that count a cache's entries in step with its size."""
-    past_length = _past_length(specs, graph)
-    if past_length is None:
+    past = past_length(specs, graph)
+    if past is None:
         return tuple(specs)
     lengths = _lengths(graph)
     current = _current(specs)
-    return tuple(_in_step(spec, past_length, current, lengths.get(spec.name)) for spec in specs)
+    return tuple(_in_step(spec, past, current, lengths.get(spec.name)) for spec in specs)
 
 
 def _in_step(
@@ -272,7 +272,7 @@ def _in_step(
     return spec
 
 
-def _past_length(specs: Sequence[TensorSpec], graph: GraphProto) -> Dimension | None:
+def past_length(specs: Sequence[TensorSpec], graph: GraphProto) -> Dimension | None:
     """The size of the caches along which they grow."""
     caches = cache_inputs(graph)
     sizes = [spec.shape[caches[spec.name].axis] for spec in specs if spec.name in caches]

@@ -23,6 +23,7 @@ from exporters.onnx_files.counts import UNKNOWN, count
 from exporters.onnx_files.engine import declare_outputs
 from exporters.onnx_files.evaluator import FileEvaluator, is_repeatable
 from exporters.onnx_files.graph import part, put_in_order, training_nodes
+from exporters.onnx_files.input_roles import past_length
 from exporters.onnx_files.model_io import (
     MODEL,
     OBJECTION,
@@ -126,6 +127,7 @@ class FileSource:
             batch=self.face.batch,
             sequence=self.face.sequence,
             states=self.states,
+            past=past_length(self.face.inputs, self.proto.graph),
         )
 
     def graphs(self, store: Store, points: Sequence[Point]) -> tuple[Graph, ...]:

@@ -232,6 +232,7 @@ def _describe(
     graph, executed = first.graph, first.executed
     packaged, own_names = first.references.packaged, [path.name for path in sets]
     is_drawn = not (sets or packaged.reference or packaged.inputs)
+    inputs = subject.inputs if is_drawn else [replace(s, assumed="") for s in subject.inputs]
     drawn = inputs_told(subject.inputs, subject.examples)
     beside = f"{packaged.name} beside the model" if packaged.name else "packaged"
     given = f"{', '.join(own_names)} given" if sets else beside
@@ -244,7 +245,7 @@ def _describe(
         sha256=executed.path.stem,
         opset=executed.opset,
         precision=precision,
-        inputs=cast_specs(subject.inputs, precision),
+        inputs=cast_specs(inputs, precision),
         outputs=first.outputs(precision),
         axes=subject.default or first.references.points[0],
         references={key: file for part in parts for key, file in part.references.files.items()},
@@ -261,11 +262,12 @@ def _describe(
         precision_exceptions=executed.exceptions,
         sources=graph.sources,
         inputs_drawn=drawn if is_drawn else given,
+        past=subject.past,
         input_files=tuple(own_names or filter(None, [packaged.name])),
         warnings=(
             *graph.warnings,
             *((diagnostic("outputs_not_deterministic", outputs=random),) if random else ()),
-            *(guesses(subject.inputs) if is_drawn else ()),
+            *guesses(inputs),
             *(
                 [diagnostic("data_beside_unused", reason=packaged.refused)]
                 if packaged.refused and not sets

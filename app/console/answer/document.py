@@ -15,6 +15,7 @@ from app.comparison.measured_case import MeasuredCase
 from app.console.answer.matrix import labels_of_cases, legend, matrix_of, matrix_table
 from app.console.answer.summary import (
     RunResult,
+    assumption_line,
     cause_notes,
     input_lines,
     leader_sentences,
@@ -248,6 +249,8 @@ def run_document(
     if result.is_live:
         yield Paragraph(LIVE)
     yield Paragraph(measured_line(result))
+    if assumption := assumption_line(result):
+        yield Paragraph(assumption)
     if trust := trust_line(result):
         yield Paragraph(trust)
     yield from map(Paragraph, input_lines(result))
@@ -279,6 +282,8 @@ def page_answer(result: RunResult) -> Iterator[Block]:
     if result.is_live:
         yield Paragraph(LIVE)
     yield Paragraph(measured_line(result))
+    if assumption := assumption_line(result):
+        yield Paragraph(assumption)
     yield from map(Paragraph, input_lines(result))
     matrix = matrix_of(result)
     if result.has_answer or result.plan.check or result.is_imported:

@@ -15,7 +15,7 @@ from app.cases.status import TONES
 from app.comparison.measured_case import Key, MeasuredCase, names, runtime_label
 from app.comparison.published_figures import Published, published_for
 from app.comparison.ranking import Fastest
-from app.console.answer.summary import ENDS, RunResult, quoted_p50
+from app.console.answer.summary import EMPTY, ENDS, RunResult, quoted_p50
 from app.formatting import text
 from app.formatting.case_labels import differences, model_names
 from app.present.document import (
@@ -28,9 +28,10 @@ from app.present.document import (
     rate_cell,
 )
 from app.present.terminal import width_of_text
+from app.run_folder.diagnostics import codes_in
 
 MAXIMUM_LINES = 20
-LEADS, UNDECIDED, EQUIVALENT = "*", "?", "="
+LEADS, UNDECIDED, EQUIVALENT, IDLE = "*", "?", "=", "!"
 _P50 = "latency_p50_us"
 _BY_ENGINE = ("precision", "clock", "boundary", "concurrency", "host")
 """Dimensions that a row has only once it was measured, or that a simulated card has otherwise."""
@@ -118,6 +119,7 @@ def legend(matrix: Matrix, band: float) -> str:
         "* fastest" if LEADS in used_marks else "",
         "? leads, undecided" if UNDECIDED in used_marks else "",
         f"= the same within {100 * band:g} %" if EQUIVALENT in used_marks else "",
+        "! an output is empty" if any(cell.endswith(IDLE) for cell in cells) else "",
         "() not ranked" if any(cell.startswith("(") for cell in cells) else "",
     ]
     return "  ".join(filter(None, parts))
@@ -359,7 +361,11 @@ def _cell(matrix: Matrix, measurement: MeasuredCase | None) -> Cell:
     cell = _figure(row)
     if not measurement.is_well:
         return replace(cell, text=f"({cell.text})", tone="warning")
-    mark = matrix.marks.get(str(row["case_id"]), "")
+    mark = (
+        IDLE
+        if EMPTY in codes_in(row["warning_codes"])
+        else matrix.marks.get(str(row["case_id"]), "")
+    )
     warning_tone: Tone = "warning" if row["warnings"] else ""
     tone = warning_tone or ("ok" if mark == LEADS else "")
     return replace(cell, text=cell.text + (mark or " "), tone=tone)

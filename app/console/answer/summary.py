@@ -26,7 +26,7 @@ from app.console.row_table import shown_percentiles
 from app.console.run_comparison import Outcome
 from app.console.run_summary import failure_causes, verdict_text
 from app.formatting import text
-from app.formatting.case_labels import CaseSet
+from app.formatting.case_labels import CaseSet, model_names
 from app.insights.insight import MACHINE_MOVES, Insight
 from app.insights.rules import find_insights
 from app.plan.plan import Plan
@@ -146,6 +146,7 @@ def warning_counts(rows: Iterable[Row]) -> list[tuple[str, str, int]]:
     return sorted(counts, key=lambda entry: -entry[2])
 
 
+EMPTY = "outputs_empty"
 ENDS = ("_ci_low_us", "_ci_high_us")
 """What the names of an interval's columns end with."""
 _FACTOR = 2.0
@@ -167,6 +168,26 @@ def measured_line(result: RunResult) -> str:
         *_not_timed(rows),
     ]
     return f"{result.plan.name}: {', '.join(parts)}"
+
+
+_MOST_ASSUMED = 3
+
+
+def assumption_line(result: RunResult) -> str:
+    """`measured with num_points 2 (assumed; set with --input-range or --axis)`, by model where
+    their assumptions differ; "" where nothing was assumed."""
+    rows = [item.row for item in result.model_measurements if item.row["assumed"]]
+    models = dict.fromkeys(str(row["model"]) for row in rows)
+    names = model_names(models)
+    found = {m: next(str(r["assumed"]) for r in rows if r["model"] == m) for m in models}
+    is_one = len({item.case.model for item in result.model_measurements}) == 1
+    if not found or result.is_imported:
+        return ""
+    parts = [words if is_one else f"{names[m]}: {words}" for m, words in found.items()]
+    rest = len(parts) - _MOST_ASSUMED
+    more = f" and {rest} more" if rest > 0 else ""
+    shown = "; ".join(parts[:_MOST_ASSUMED])
+    return f"measured with {shown}{more} (assumed; set with --input-range or --axis)"
 
 
 def trust_line(result: RunResult) -> str:
@@ -232,7 +253,7 @@ def _outputs(rows: Sequence[Row], checked: bool) -> list[str]:
     return parts
 
 
-_EMPTY = "outputs_say_nothing"
+_CONFIRM_NOTHING = frozenset({EMPTY, "outputs_say_nothing"})
 
 
 def _unconfirmed(rows: Sequence[Row]) -> list[str]:
@@ -240,7 +261,7 @@ def _unconfirmed(rows: Sequence[Row]) -> list[str]:
     right = [row for row in rows if row["output_ok"] is True]
     disputed = sum(row["output_disputed"] is True for row in right)
     own = sum(row["only_own_reference"] is True and not row["output_disputed"] for row in right)
-    empty = sum(_EMPTY in codes_in(row["warning_codes"]) for row in right)
+    empty = sum(not _CONFIRM_NOTHING.isdisjoint(codes_in(row["warning_codes"])) for row in right)
     counts = {
         "outputs of {} disputed": disputed,
         "{} checked by its own engine only": own,

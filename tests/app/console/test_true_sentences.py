@@ -141,7 +141,11 @@ def wrong_sentences(text: str, rows: list[Row]) -> Iterator[str]:
     for count, total in re.findall(r"(\d+) of (\d+) cases? measured", flat):
         if (int(count), int(total)) != (len(timed_rows), len(rows)):
             yield f"{count} of {total} measured"
-    silent = [r for r in rows if "outputs_say_nothing" in str(r["warning_codes"])]
+    silent = [
+        row
+        for row in rows
+        if {"outputs_empty", "outputs_say_nothing"} & {*str(row["warning_codes"]).split(";")}
+    ]
     doubted = [r for r in rows if r["output_disputed"] or r["only_own_reference"] or r in silent]
     if "all outputs right" in flat and not all(
         row["output_ok"] and row not in doubted for row in timed_rows

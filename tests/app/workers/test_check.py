@@ -254,7 +254,7 @@ def test_outputs_without_a_value_confirm_nothing_and_say_so() -> None:
         reference = Reference({"x": A}, {"y": array}, (EVALUATED, UNOPTIMISED))
         check = _run_check(array, reference=reference)
         assert (check.output_ok, check.silent) == (True, {"y": "empty"})
-        assert [found.code for found in output_diagnostics(check)] == ["outputs_say_nothing"]
+        assert [found.code for found in output_diagnostics(check)] == ["outputs_empty"]
 
 
 def test_bytes_that_are_off_by_two_throughout_are_wrong_and_a_few_are_not() -> None:
