@@ -154,7 +154,7 @@ class Trial:
         timer = Timer(left_s, setattr, (options, "terminate", True))
         timer.start()
         try:
-            specs = meant(self.inputs, self.model.graph)
+            specs = meant(self.inputs, self.model)
             arrays = seeded_inputs(specs, with_sums(sizes, self.totals), seed=0)
             session.run(None, values_of(specs, arrays), options)
         except Exception as error:

@@ -146,7 +146,7 @@ def test_a_graph_without_sizes_to_set_is_not_asked_for_others(tmp_path: Path) ->
     onnx.save(graph(nodes, ends, [tensor("y", ["a", "b"])], columns), path)
     model, _ = export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache")))
     (reason,) = model.unfit.values()
-    assert "--input-range shape=LOW:HIGH" in reason and "--axis" not in reason
+    assert "--input-range rows=LOW:HIGH" in reason and "--axis" not in reason
 
 
 @pytest.mark.parametrize(
