@@ -38,7 +38,7 @@ def runs(folder: Path, found: Outline) -> None:
     session = onnxruntime.InferenceSession(
         folder / "model.onnx", providers=["CPUExecutionProvider"]
     )
-    session.run(None, seeded_inputs(meant(found.inputs, model.graph), found.assumed, 0))
+    session.run(None, seeded_inputs(meant(found.inputs, model), found.assumed, 0))
 
 
 def axis_of(source: str, place: int) -> list[NodeProto]:
