@@ -307,7 +307,8 @@ def _values(spec: TensorSpec) -> str:
         last = spec.shape[-1] if spec.shape else 1
         is_size = spec.assumed == "size" and len(spec.fill) == 1
         times = last if is_size and isinstance(last, int) and 1 < last <= _SHOWN_COUNT else 1
-        return " x ".join([_terms(terms) for terms in spec.fill] * times)
+        most = min((size for size in spec.within if isinstance(size, int)), default=None)
+        return " x ".join([_terms(terms, most) for terms in spec.fill] * times)
     if spec.offset:
         return f"{_terms(spec.offset)}, …"
     if spec.count_up:
@@ -321,7 +322,9 @@ def _values(spec: TensorSpec) -> str:
     return f"{spec.low:.15g}" if spec.low == highest else f"{spec.low:.15g}..{highest:.15g}"
 
 
-def _terms(terms: Sequence[Dimension | float]) -> str:
-    """`sequence`, `past + 1`, `0.5`."""
+def _terms(terms: Sequence[Dimension | float], highest: int | None = None) -> str:
+    """`sequence`, `past + 1`, `0.5`; a number is not above the highest."""
+    if highest is not None and len(terms) == 1 and not isinstance(terms[0], str):
+        terms = (min(terms[0], highest),)
     texts = [term if isinstance(term, str) else f"{term:.15g}" for term in terms]
     return " + ".join(texts).replace("+ -", "- ")

@@ -55,7 +55,8 @@ class Sides:
 @dataclass(frozen=True, slots=True)
 class ComparedCase:
     """One case beside another: its percentiles by name; `missing` are those that only one of the
-    two has. `warning_codes` are those of the diagnostics of either."""
+    two has. `warning_codes` are those of the diagnostics of either. `fed_otherwise` are the inputs
+    of both that were fed other values: the name, and both."""
 
     case_id: str
     label: str
@@ -63,8 +64,11 @@ class ComparedCase:
     percentiles: Mapping[str, Sides]
     missing: tuple[str, ...] = ()
     warning_codes: tuple[str, ...] = ()
+    fed_otherwise: tuple[tuple[str, str, str], ...] = ()
 
 
+_FROM_FILES = (" given", " beside the model", "packaged")
+"""How the column of the inputs ends where none was drawn."""
 TOO_SHORT = "too few runs in a round"
 """Why there is no interval although there are rounds enough."""
 NOT_KNOWN_APART = "measured apart"
@@ -189,6 +193,7 @@ def judge_pairs(
             percentiles,
             tuple(name for name in names if _has_one_side(pairs[place], name)),
             _codes(pairs[place]),
+            tuple(_fed_otherwise(pairs[place])),
         )
         for place, percentiles in by_pair.items()
     )
@@ -197,6 +202,23 @@ def judge_pairs(
 def _codes(pair: Pair) -> tuple[str, ...]:
     sides = (pair.first, pair.second)
     return codes([entry for side in sides for entry in diagnostics_of(side.row)])
+
+
+def _fed_otherwise(pair: Pair) -> Iterator[tuple[str, str, str]]:
+    """The inputs of both sides that do not hold the same; all of them as one where either was fed
+    with files."""
+    texts = [str(side.row["inputs_drawn"] or "") for side in (pair.first, pair.second)]
+    if not all(texts) or texts[0] == texts[1]:
+        return
+    first, second = (
+        dict(part.partition(" ")[::2] for part in inputs.split(", ")) for inputs in texts
+    )
+    if any(inputs.endswith(_FROM_FILES) for inputs in texts):
+        yield "inputs", texts[0], texts[1]
+        return
+    for name in first:
+        if second.get(name, first[name]) != first[name]:
+            yield name, first[name], second[name]
 
 
 def _without_interval(pair: Pair, name: str, in_turn: bool, verdict: Verdict) -> Verdict:

@@ -145,6 +145,10 @@ def as_json(comparison: Comparison, gate: Gate = "") -> dict[str, Any]:
                 "percentiles": {name: _sides(sides) for name, sides in case.percentiles.items()},
                 "on_one_side_only": list(case.missing),
                 "warning_codes": list(case.warning_codes),
+                "fed_otherwise": [
+                    {"input": name, "first": first, "second": second}
+                    for name, first, second in case.fed_otherwise
+                ],
             }
             for case in comparison.cases
         ],
@@ -212,13 +216,17 @@ def _rows(comparison: Comparison) -> Iterator[tuple[Cell | str, ...]]:
     for case in sorted_cases:
         for name, sides in case.percentiles.items():
             yield (
-                case.label,
+                case.label + _FED_OTHERWISE * bool(case.fed_otherwise),
                 percentile_label(name),
                 Cell(text.figure(sides.first, sides.unit), sides.first, unit=sides.unit),
                 Cell(text.figure(sides.second, sides.unit), sides.second, unit=sides.unit),
                 _ratio_cell(sides),
                 Cell(sides.verdict.word, tone=_TONES.get(sides.verdict.word, "")),
             )
+
+
+_FED_OTHERWISE = " !"
+"""Marks a pair whose sides were not fed the same."""
 
 
 def _ratio_cell(sides: Sides) -> Cell:
@@ -318,6 +326,12 @@ def _remarks(comparison: Comparison, gate: Gate) -> Iterator[str]:
         "one side has"
         for case in comparison.cases
         if case.missing
+    )
+    yield from _first(
+        f"{_FED_OTHERWISE.strip()} not fed the same: {case.label}: "
+        + ", ".join(f"{name} {first}, then {second}" for name, first, second in case.fed_otherwise)
+        for case in comparison.cases
+        if case.fed_otherwise
     )
     yield from run_variation_notes(comparison)
     machine = [item for item in comparison.environment if _is_of_machine(item[0])]

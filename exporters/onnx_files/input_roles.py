@@ -98,6 +98,8 @@ def _by_use(spec: TensorSpec, uses: Sequence[Use]) -> TensorSpec | None:
         return None
     within = tuple(dict.fromkeys(size for use in found for size in use.within)) or spec.within
     spec = replace(spec, within=within)
+    # Of several numbers that suit one element the largest: one beside it may be a batch of one.
+    found = sorted(found, key=lambda use: -_number(use.value))
     elements = {use.element: use.value for use in reversed(found) if use.value is not None}
     if None in elements or not spec.shape:
         return _filled(spec, next(iter(elements.values())), role=role)
@@ -107,6 +109,11 @@ def _by_use(spec: TensorSpec, uses: Sequence[Use]) -> TensorSpec | None:
         return None
     usual = next(iter(elements.values()))
     return _filled(spec, *(elements.get(place, usual) for place in range(number)), role=role)
+
+
+def _number(value: Sequence[Dimension | float] | None) -> float:
+    """What sizes and numbers come to, as far as that is known; a named size counts as usual."""
+    return sum(SEQUENCE if isinstance(term, str) else term for term in value or ())
 
 
 def _filled(spec: TensorSpec, *values: tuple[Dimension | float, ...], role: str = "") -> TensorSpec:
