@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QResizeEvent
@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.preferences import Preferences
-from app.gui.look.text import caption, plain_tip
+from app.gui.look.text import Line, caption, plain_tip
 from app.gui.views import ViewArea
 
 BUTTONS = ("find", "new", "run", "pause", "stop")
@@ -32,7 +32,8 @@ _LEAST_NAME_PX = 60
 
 
 class Header(QWidget):
-    """`menu_bar` holds the menus; a badge and the buttons are added once they are made."""
+    """`menu_bar` holds the menus; a badge and the buttons are added once they are made. `inputs`
+    says what was assumed of the run's inputs and what files its models were fed with."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,7 +50,16 @@ class Header(QWidget):
         self._name = ""
         self._badge: QToolButton | None = None
         self._last_need: object = None
-        self._row = QHBoxLayout(self)
+        self.inputs = Line()
+        self.inputs.setAccessibleName("inputs of the run")
+        self.inputs.setContentsMargins(10, 0, 10, 3)
+        self.inputs.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        self._row = QHBoxLayout()
+        column.addLayout(self._row)
+        column.addWidget(self.inputs)
         self._row.setContentsMargins(4, 2, 6, 2)
         self._row.setSpacing(4)
         self._row.addWidget(self.menu_bar)
@@ -81,6 +91,11 @@ class Header(QWidget):
         self.run_name.setToolTip(plain_tip(name) if name else "Open one of the runs before")
         self._fit()
 
+    def show_inputs(self, lines: Sequence[str]) -> None:
+        """What the open run was measured with, whole in the tip; [] where nothing is to be said."""
+        self.inputs.say("; ".join(lines), "\n".join(lines))
+        self.inputs.setVisible(bool(lines))
+
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         super().resizeEvent(event)
         self._fit()
@@ -110,10 +125,14 @@ class Header(QWidget):
             self._badge.setToolButtonStyle(style.ToolButtonTextOnly)
         self.run_name.setText(self._shorten_name(_LEAST_NAME_PX))
         for widget in widgets:
-            if self._row.sizeHint().width() > self.width():
+            if self._needed_width() > self.width():
                 widget.setToolButtonStyle(style.ToolButtonIconOnly)
-        spare = self.width() - self._row.sizeHint().width()
+        spare = self.width() - self._needed_width()
         self.run_name.setText(self._shorten_name(_LEAST_NAME_PX + max(0, spare)))
+
+    def _needed_width(self) -> int:
+        self._row.invalidate()  # Qt does so for the outer layout alone
+        return self._row.sizeHint().width()
 
     def _shorten_name(self, width: int) -> str:
         middle = Qt.TextElideMode.ElideMiddle

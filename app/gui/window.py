@@ -14,6 +14,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
+from app.console.answer.summary import assumption_line, input_lines
 from app.gui.actions import ACTIONS, RecentMenu, add_undo, add_views, build_actions, menu
 from app.gui.batch import LogPanel, QueuePanel
 from app.gui.editor.editor import SweepEditor
@@ -132,6 +133,8 @@ class MainWindow(WindowParts):
         if self.preferences.columns:
             self.table.set_visible_columns(self.preferences.columns)
         self._show_control_state(self.control.state)
+
+    _inputs_shown: tuple[Path, int] | None = None
 
     def _complete_menus(self) -> None:
         bar = self.header.menu_bar
@@ -277,8 +280,17 @@ class MainWindow(WindowParts):
                 f"This run is written by another process (pid {pid}); this window only watches."
             )
 
+    def _show_inputs(self, state: RunState) -> None:
+        """As the terminal says it."""
+        if self._inputs_shown != (state.folder, state.revision):
+            self._inputs_shown = state.folder, state.revision
+            assumption = assumption_line([item.measured for item in state.series])
+            lines = filter(None, (assumption, *input_lines(state.models)))
+            self.header.show_inputs([in_fields(line) for line in lines])
+
     def _show_run(self, state: RunState) -> None:
         self.badge.show_run(state)
+        self._show_inputs(state)
         is_own = self.control.folder == state.folder
         child = self.control.child
         writer = state.live.pid if state.live else None

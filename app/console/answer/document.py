@@ -249,11 +249,11 @@ def run_document(
     if result.is_live:
         yield Paragraph(LIVE)
     yield Paragraph(measured_line(result))
-    if assumption := assumption_line(result):
+    if assumption := assumption_line(result.measured):
         yield Paragraph(assumption)
     if trust := trust_line(result):
         yield Paragraph(trust)
-    yield from map(Paragraph, input_lines(result))
+    yield from map(Paragraph, input_lines(result.run.models.values()))
     yield from _requested_blocks(result, width)
     if result.plan.check:
         yield from check_blocks(result.measured, width)
@@ -282,9 +282,9 @@ def page_answer(result: RunResult) -> Iterator[Block]:
     if result.is_live:
         yield Paragraph(LIVE)
     yield Paragraph(measured_line(result))
-    if assumption := assumption_line(result):
+    if assumption := assumption_line(result.measured):
         yield Paragraph(assumption)
-    yield from map(Paragraph, input_lines(result))
+    yield from map(Paragraph, input_lines(result.run.models.values()))
     matrix = matrix_of(result)
     if result.has_answer or result.plan.check or result.is_imported:
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +39,7 @@ from app.runs.exporting.json_file import row_values
 from app.stats.intervals import MINIMUM_ROUNDS
 from exporters.diagnostics import catalogue
 from exporters.model_names import is_null
+from exporters.types import ExportedModel
 
 
 @dataclass(frozen=True)
@@ -173,15 +174,16 @@ def measured_line(result: RunResult) -> str:
 _MOST_ASSUMED = 3
 
 
-def assumption_line(result: RunResult) -> str:
+def assumption_line(measurements: Sequence[MeasuredCase]) -> str:
     """`measured with num_points 2 (assumed; set with --input-range or --axis)`, by model where
     their assumptions differ; "" where nothing was assumed."""
-    rows = [item.row for item in result.model_measurements if item.row["assumed"]]
+    own = [item for item in measurements if not is_null(item.case.model)]
+    rows = [item.row for item in own if item.row.get("assumed")]
     models = dict.fromkeys(str(row["model"]) for row in rows)
     names = model_names(models)
     found = {m: next(str(r["assumed"]) for r in rows if r["model"] == m) for m in models}
-    is_one = len({item.case.model for item in result.model_measurements}) == 1
-    if not found or result.is_imported:
+    is_one = len({item.case.model for item in own}) == 1
+    if not found or all(is_imported(item.case.runtime) for item in measurements):
         return ""
     parts = [words if is_one else f"{names[m]}: {words}" for m, words in found.items()]
     rest = len(parts) - _MOST_ASSUMED
@@ -214,10 +216,10 @@ _INPUT_LINES = 4
 """So many models are named one by one."""
 
 
-def input_lines(result: RunResult) -> Iterator[str]:
+def input_lines(models: Collection[ExportedModel]) -> Iterator[str]:
     """What files the models were fed with, the user's own or those beside a model, and why other
     data beside it was not used."""
-    models, lines = result.run.models.values(), dict[str, None]()
+    lines = dict[str, None]()
     several = len({model.name for model in models}) > 1
     for model in models:
         prefix = f"inputs of {model.name}" if several else "inputs"

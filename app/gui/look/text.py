@@ -36,9 +36,9 @@ class Line(PlainLabel):
         super().__init__(text, parent)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, tip: str = "") -> None:
         self.setText(text)
-        self.setToolTip(plain_tip(text))
+        self.setToolTip(plain_tip(tip or text))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         place, metrics = self.contentsRect(), self.fontMetrics()

@@ -226,6 +226,7 @@ class RunReader:
             damaged=problems,
             details=self._details(visible_keys),
             environments=dict(self._journal.ledger.environments),
+            models=tuple(self._journal.ledger.run.models.values()),
         )
         return self._state
 

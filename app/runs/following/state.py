@@ -74,8 +74,8 @@ class RunState:
     `revision` grows when more changed than samples being added. `alive` says that some
     process is writing the folder now. `problem` is there when the folder can't be read any
     more; what was read before stays. `damaged` are journal lines that nobody understands: what
-    they told of is not among the series. `insights` are what to look at, once nobody writes the
-    folder.
+    they told of is not among the series. `models` are those exported so far. `insights` are what
+    to look at, once nobody writes the folder.
     """
 
     folder: Path
@@ -90,6 +90,7 @@ class RunState:
     damaged: tuple[Problem, ...] = ()
     details: Mapping[str, CaseDetails] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    models: tuple[ExportedModel, ...] = ()
     insights: tuple[Insight, ...] = ()
 
     def of(self, key: str) -> Series | None:

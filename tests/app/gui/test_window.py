@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,16 +15,24 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
+from app.columns.rows import Rows
+from app.console.answer.summary import assumption_line, input_lines
 from app.gui.look.preferences import Preferences
+from app.gui.look.terms import in_fields
 from app.gui.main import _check_paths, main
 from app.gui.shell import COMPOSER, WORK
 from app.gui.view_commands import export
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import ModelExported
 from app.run_folder.manifest import MANIFEST
-from exporters.types import GraphlapError
+from app.runs.reader import read_run
+from exporters.types import GraphlapError, TensorSpec
+from tests.app.columns.filled import MODEL
 from tests.app.gui.runs import new_run, record_round, records, tiny_model
 from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
+from tests.app.run_folder.measured import Speed, make, measure
 from tests.app.run_folder.runs import damage_line
 
 CASES = (Case("cnn_tiny", "fake"), Case("cnn_tiny", "fake", threads=2), Case("mlp", "fake"))
@@ -264,3 +273,29 @@ def test_a_window_shows_two_runs_and_no_third(tmp_path: Path) -> None:
     for paths in (folders, [folders[0], plan]):
         with pytest.raises(PlanError):
             main(paths)
+
+
+def test_the_header_says_what_the_open_run_was_measured_with(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, run: Path
+) -> None:
+    """In the terminal's words, and only of a run of which there is something to say."""
+    open_run(window, qtbot, run)
+    assert window.header.inputs.isHidden()
+    sized = TensorSpec("size", "int64", (), fill=((2,),), assumed="size")
+    fed = replace(MODEL, inputs=(sized,), input_files=("a.npz",), inputs_drawn="a.npz given")
+    case = Case("net.onnx", "ort-cpu")
+
+    def fill(folder: RunFolder) -> None:
+        folder.record(ModelExported("net.onnx", "fp32", fed))
+        measure(folder, case, Speed(50.0))
+
+    folder = make(tmp_path / "fed", [case], fill)
+    open_run(window, qtbot, folder)
+    qtbot.waitUntil(lambda: "size 2" in window.header.inputs.text(), timeout=10_000)
+    assert window.header.inputs.isVisible()
+    stored = read_run(folder)
+    assumption = assumption_line(Rows().measured(stored))
+    lines = [assumption, *input_lines(stored.models.values())]
+    assert window.header.inputs.toolTip().splitlines() == [in_fields(line) for line in lines]
+    open_run(window, qtbot, run)
+    qtbot.waitUntil(window.header.inputs.isHidden, timeout=10_000)
