@@ -22,8 +22,10 @@ from exporters.types import TEXT, Dimension, TensorSpec
 
 ASSUMED = frozenset({"size", "scale", "length", "limit", "threshold", "choice"})
 """What a value may be that decides how much is computed: the row says that it was assumed."""
-_FIRST = ("mask", "length", "size", "limit", "threshold", "scale", "choice", "start")
+_FIRST = ("mask", "length", "offset", "size", "limit", "threshold", "scale", "choice", "start")
 """Of several roles the first counts."""
+_FAINT = frozenset({"choice", "start"})
+"""Roles that a name comes before, and that whole tensors of data do not have."""
 _WORDS = re.compile(r"[^a-zA-Z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _MOST_ELEMENTS = 16
 """A vector up to this length may hold sizes; a longer one is data."""
@@ -64,15 +66,21 @@ def _with_role(
     if dtype.kind in "iu":
         within = tuple(dict.fromkeys(size for use in indices for size in use.within))
         spec = replace(spec, allowed=_common([u for u in indices if u.must]), within=within)
-    usual = _by_use(spec, uses) or _by_name(spec, words, specs)
+    strong = [use for use in uses if use.role not in _FAINT]
+    is_single = not spec.shape or spec.shape == (1,)
+    if dtype.kind in "iu" and (_is_position(words) or _counts(spec, strong)):
+        return replace(spec, count_up=True, high=spec.allowed and float(spec.allowed[1] + 1))
+    usual = (
+        _by_use(spec, strong, specs)
+        or _by_name(spec, words, specs)
+        or _by_use(spec, uses if is_single or len(spec.shape) == 1 else (), specs)
+    )
     if usual is not None:
         return usual
     if dtype.kind == "b":
         return spec
     if dtype.kind == "f":
         return spec
-    if _is_position(words):
-        return replace(spec, count_up=True, high=spec.allowed and float(spec.allowed[1] + 1))
     if {"segment", "segments"} & {*words} or words[:2] == ["token", "type"]:
         return _filled(spec, (spec.allowed[0] if spec.allowed else 0,))
     bounds = _common(indices)
@@ -85,13 +93,21 @@ def _with_role(
     return spec
 
 
-def _by_use(spec: TensorSpec, uses: Sequence[Use]) -> TensorSpec | None:
+def _counts(spec: TensorSpec, uses: Sequence[Use]) -> bool:
+    """Whether its elements are positions themselves: it is as long as those that it meets."""
+    lengths = [use.value for use in uses if use.role == "length" and use.value]
+    return bool(spec.shape) and spec.shape[-1] != 1 and (spec.shape[-1],) in lengths
+
+
+def _by_use(
+    spec: TensorSpec, uses: Sequence[Use], specs: Sequence[TensorSpec]
+) -> TensorSpec | None:
     """With what the graph's nodes want of it; None where none wants anything."""
     if len(spec.shape) > 2 and not any(use.role == "mask" for use in uses):
         return None
     values = {role: [u for u in uses if u.role == role] for role in _FIRST}
     role = next((role for role in _FIRST if values[role]), None)
-    if role is None:
+    if role is None or (role == "length" and len(spec.shape) > 1 and spec.shape[-1] != 1):
         return None
     found = values[role]
     if spec.dtype == "bool" and role not in ("mask", "choice"):
@@ -101,6 +117,9 @@ def _by_use(spec: TensorSpec, uses: Sequence[Use]) -> TensorSpec | None:
     # Of several numbers that suit one element the largest: one beside it may be a batch of one.
     found = sorted(found, key=lambda use: -_number(use.value))
     elements = {use.element: use.value for use in reversed(found) if use.value is not None}
+    if not elements:  # a length that was computed with on the way
+        words = _WORDS.split(spec.name.lower())
+        return _filled(spec, _full(spec, words, specs), role=role)
     if None in elements or not spec.shape:
         return _filled(spec, next(iter(elements.values())), role=role)
     count = spec.shape[0] if len(spec.shape) == 1 else 1
@@ -128,7 +147,7 @@ def _is_position(words: Sequence[str]) -> bool:
     return bool(is_named) and words[-1] in {"pos", "position", "positions", "id", "ids"}
 
 
-_LENGTH_WORDS = frozenset({"len", "lens", "length", "lengths", "seqlen", "seqlens"})
+_LENGTH_WORDS = frozenset({"len", "lens", "length", "lengths", "seqlen", "seqlens", "last"})
 _SIZE_WORDS = frozenset({"size", "sizes", "height", "width", "resolution"})
 _NUMBERS: Sequence[tuple[frozenset[str], str, float]] = tuple(
     (frozenset(words.split()), role, value)
@@ -187,7 +206,12 @@ def _by_name(
         if {"max", "min"} & named:
             least = "min" in named
             return _filled(spec, (1,) if least else _longest(spec, specs), role="limit")
+        if spec.allowed or spec.within:  # it is read as an index
+            last = (spec.allowed[1],) if spec.allowed else (spec.within[0], -1)
+            return _filled(spec, last, role="length")
         return _filled(spec, _full(spec, words, specs), role="length")
+    if kind == "f" and len(spec.shape) == 1 and words[-1] in ("scale", "scales"):
+        return _filled(spec, (1.0,))
     if is_single:
         for known, role, value in _NUMBERS if kind == "f" else _COUNTS:
             if known <= named:

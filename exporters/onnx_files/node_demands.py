@@ -47,7 +47,7 @@ _FIXED: Mapping[tuple[str, int], Wanted] = {
     ("Range", 0): _always("start", 0),
     ("Range", 1): _always("size", SEQUENCE),
     ("Range", 2): _always("start", 1),
-    ("Slice", 1): _always("start", 0),
+    ("Slice", 1): _always("offset", 0),
     ("Slice", 4): _always("start", 1),
     ("Pad", 1): _always("start", 0),
     ("Trilu", 1): _always("start", 0),

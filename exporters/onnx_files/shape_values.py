@@ -42,6 +42,7 @@ class ShapeValues:
         self._shapes |= {spec.name: spec.shape for spec in specs}
         self._numbers: dict[str, np.ndarray] = {}
         self._sizes: dict[str, Sizes] = {}
+        self._ranges: set[str] = set()
         self._counted: dict[str, Dimension] = {
             spec.name: spec.shape[-1] for spec in specs if spec.count_up and spec.shape
         }
@@ -90,8 +91,12 @@ class ShapeValues:
             return None
         return tuple(int(item) for item in value.ravel())
 
+    def counts(self, name: str) -> bool:
+        """Whether a tensor counts positions, however many."""
+        return name in self._ranges or self.counted_to(name) is not None
+
     def counted_to(self, name: str) -> Dimension | None:
-        """How many positions a tensor counts, 0 and up; None for one that counts none."""
+        """How many positions a tensor counts, 0 and up; None where that is not known."""
         if name in self._counted:
             return self._counted[name]
         value = self._numbers.get(name)
@@ -118,6 +123,7 @@ class ShapeValues:
                 if fill is not None:
                     self._numbers[name] = numpy_helper.to_array(fill)
             case "Range":
+                self._ranges.add(name)
                 start, limit = self.sizes(first), self.sizes(node.input[1])
                 if start == (0,) and limit is not None and limit[0] is not None:
                     self._counted[name] = limit[0]
@@ -130,6 +136,8 @@ class ShapeValues:
                 self._sizes[name] = self._sizes[first]
             if first in self._counted:
                 self._counted[name] = self._counted[first]
+            if first in self._ranges:
+                self._ranges.add(name)
         elif node.op_type == "Slice" and first in self._counted and node.output:
             self._counted[name] = self.size(name, -1) or self._counted[first]
         elif node.op_type == "DequantizeLinear" and first in self._shapes:

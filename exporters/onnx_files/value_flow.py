@@ -73,6 +73,7 @@ class _Track:
 
     `cut` says that they have been cut off on the way. It holds the input's `element`, all of them
     where that is None, the first of all at the place `shift`, None where the places are not known.
+    A `vague` one was computed with what is not known.
     `truth` are the input's values with which a boolean fails and holds.
     """
 
@@ -83,10 +84,13 @@ class _Track:
     cut: bool = False
     element: int | None = None
     shift: int | None = 0
+    vague: bool = False
     truth: tuple[float, float] | None = None
 
     def between(self, least: int, largest: int) -> Use | None:
         """The input's values that bring this tensor's between the two; None if none do."""
+        if self.vague:
+            return None
         ends = (least - self.least) / self.scale, (largest - self.largest) / self.scale
         low, high = ceil(min(ends)), floor(max(ends))
         if low > high:
@@ -99,7 +103,7 @@ class _Track:
 
     def giving(self, value: tuple[Dimension | float, ...]) -> tuple[Dimension | float, ...] | None:
         """The input's value with which this tensor has that one; None where it is no sum."""
-        if self.least != self.largest or (self.scale != 1 and not _is_number(value)):
+        if self.vague or self.least != self.largest or (self.scale != 1 and not _is_number(value)):
             return None
         if self.scale == 1:
             return (*value, -self.least) if self.least else value
@@ -197,7 +201,7 @@ class _Flow:
         for element in elements:
             place = (element or 0) + (track.shift or 0)
             value = track.giving(wanted.of(place))
-            if value is not None:
+            if value is not None or wanted.role == "length":
                 is_of_all = track.element is None and count == 1
                 yield Use(
                     wanted.role,
@@ -213,11 +217,12 @@ class _Flow:
         if node.op_type not in _COMPARED:
             return
         for place, other in ((0, 1), (1, 0)):
+            is_counted = self._values.counts(node.input[other])
             length = self._values.counted_to(node.input[other])
             constant = self._values.number(node.input[other])
             for track in self._at(node, place):
                 value = track.giving((length,)) if length is not None else None
-                if value is not None:
+                if is_counted:
                     self._add(track, Use("length", value=value, must=False, element=track.element))
                 elif constant is not None and constant.size <= _MOST_CHOICES:
                     chosen = track.giving((constant.flat[0].item(),))
@@ -294,12 +299,9 @@ class _Flow:
     def _moved(self, node: NodeProto) -> Iterator[_Track]:
         for place, other in ((0, 1), (1, 0)):
             bounds = self._values.bounds(node, other)
-            if bounds is None or (place == 1 and node.op_type == "Div"):
-                continue
             for track in self._at(node, place):
-                found = _next_track(track, node.op_type, place, *bounds)
-                if found is not None:
-                    yield found
+                known = bounds and _next_track(track, node.op_type, place, *bounds)
+                yield known or replace(track, vague=True)
 
     def _truths(self, node: NodeProto) -> Iterator[_Track]:
         constant = self._values.number(node.input[1])
@@ -346,6 +348,6 @@ def _next_track(track: _Track, op: str, place: int, least: int, largest: int) ->
         case "Mul" if is_one and least >= 1:
             low, high = track.least * least, track.largest * least
             return replace(track, scale=track.scale * least, least=low, largest=high)
-        case "Div" if is_one and least >= 1 and not track.is_shifted:
+        case "Div" if place == 0 and is_one and least >= 1 and not track.is_shifted:
             return replace(track, scale=track.scale / least)
     return None

@@ -206,6 +206,41 @@ INDICES = {
 PICK = """<opset_import: ["" : 17], domain: "own"> pick (x, n) => (y) { y = Gather(x, n) }"""
 
 
+COUNT = """zero = Constant <value = int64 {0}> () one = Constant <value = int64 {1}> ()
+    s = Shape(x) t = Gather(s, one) r = Range(zero, t, one)"""
+
+
+def test_a_length_that_was_computed_with_is_the_whole_of_its_axis(tmp_path: Path) -> None:
+    """As a network that takes every second frame counts its own."""
+    nodes = f"""{COUNT} c = Constant <value = int64 {{2}}> () a = Add(n, one) h = Div(a, c)
+        axes = Constant <value = int64[1] {{1}}> () u = Unsqueeze(h, axes) near = Less(r, u)
+        f = Cast <to = 1> (near) y = Mul(x, f)"""
+    arrays = _drawn(tmp_path / "m.onnx", _model("float[batch,time] x, int64[batch] n", nodes))
+    assert arrays["n"].tolist() == [20]
+
+
+def test_positions_that_meet_positions_count_up(tmp_path: Path) -> None:
+    nodes = f"""{COUNT} axes = Constant <value = int64[1] {{1}}> () u = Unsqueeze(n, axes)
+        near = LessOrEqual(r, u) f = Cast <to = 1> (near) y = MatMul(x, f)"""
+    arrays = _drawn(tmp_path / "m.onnx", _model("float[batch,time] x, int64[time] n", nodes))
+    assert arrays["n"].tolist() == [*range(20)]
+
+
+def test_data_is_no_choice_and_no_length(tmp_path: Path) -> None:
+    nodes = f"""{COUNT} is0 = Equal(n, zero) f = Cast <to = 1> (is0) a = Mul(x, f)
+        near = Less(r, n) g = Cast <to = 1> (near) y = Mul(a, g)"""
+    arrays = _drawn(tmp_path / "m.onnx", _model("float[batch,time] x, int64[batch,time] n", nodes))
+    assert len(np.unique(arrays["n"])) > 1
+
+
+def test_a_length_that_is_read_as_an_index_is_the_last_one(tmp_path: Path) -> None:
+    for number, (axis, expected) in enumerate((("time", 19), ("9", 8))):
+        inputs = f"float[batch,{axis},4] x, int64[batch] seq_len"
+        text = _model(inputs, "y = Gather <axis = 1> (x, seq_len)")
+        drawn = _drawn(tmp_path / f"{number}.onnx", text)["seq_len"]
+        assert drawn.tolist() == [expected]
+
+
 @pytest.mark.parametrize("kind", INDICES)
 def test_indices_are_spread_over_what_they_index(kind: str, tmp_path: Path) -> None:
     inputs, nodes, size = INDICES[kind]
