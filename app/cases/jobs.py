@@ -192,6 +192,33 @@ class OperatorJob:
 
 
 @dataclass(frozen=True, slots=True)
+class SensitivityJob:
+    """The case, and the axes and inputs of which the assumed values are doubled one by one, as far
+    as there is time. `cache_dir` is where engines are kept."""
+
+    case: Case
+    model: ExportedModel
+    names: tuple[str, ...]
+    budget_s: float
+    cache_dir: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """By the name of an axis or input how many times as long a run of this case takes with twice
+    the value, None where the graph takes no other; `left_out` were not measured.
+
+    `reason` is one sentence where a failure ended it. `transient`: circumstances made it fail.
+    """
+
+    case_id: str
+    factors: Mapping[str, float | None] = field(default_factory=dict)
+    left_out: int = 0
+    reason: str = ""
+    transient: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Peak:
     """The most that the host's cores or a GPU compute, and move while so many bytes are in use.
 

@@ -38,6 +38,7 @@ MODULES: Mapping[str, str] = {
     "accuracy": "app.workers.accuracy",
     "cold_start": "app.workers.cold",
     "operators": "app.workers.operators",
+    "sensitivity": "app.workers.sensitivity",
 }
 """What each kind of worker runs."""
 

@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from app.cases.case import Case
-from app.cases.jobs import AccuracyResult, ColdStart, Peak
+from app.cases.jobs import AccuracyResult, ColdStart, Peak, Sensitivity
 from app.cases.round import RoundResult
 from app.run_folder.files import LINE
 from exporters.codec import CodecError, from_json, to_json
@@ -191,6 +191,7 @@ Line = (
     | SearchCase
     | Operators
     | ColdStart
+    | Sensitivity
     | TimeSpent
 )
 KINDS: dict[str, type[Line]] = {
@@ -202,6 +203,7 @@ KINDS: dict[str, type[Line]] = {
     "case": SearchCase,
     "operators": Operators,
     "cold_start": ColdStart,
+    "sensitivity": Sensitivity,
     "time": TimeSpent,
 }
 LONGEST_TEXT = 4096

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.case import Case
-from app.cases.jobs import SCOUT, AccuracyResult, ColdStart
+from app.cases.jobs import SCOUT, AccuracyResult, ColdStart, Sensitivity
 from app.cases.round import RoundResult
 from app.cases.status import FAILED
 from app.run_folder.journal import (
@@ -61,6 +61,7 @@ class Ledger:
     _tried_cases: dict[str, Case] = field(default_factory=dict)
     _operators: dict[str, Operators] = field(default_factory=dict)
     _cold_starts: dict[str, dict[int, ColdStart]] = field(default_factory=dict)
+    _sensitivities: dict[str, Sensitivity] = field(default_factory=dict)
     _time_spent: list[TimeSpent] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -103,6 +104,10 @@ class Ledger:
                 return line.case.case_id
             case ColdStart():
                 self._take_cold_start(line)
+            case Sensitivity():
+                known = self._sensitivities.get(line.case_id)
+                if known is None or known.transient:
+                    self._sensitivities[line.case_id] = line
             case Operators():
                 if folder is not None and line.file:
                     line = replace(line, file=str(folder / line.file))
@@ -190,4 +195,5 @@ class Ledger:
             time_spent=self._time_spent,
             store=self.store,
             folders=self.folders,
+            sensitivities=self._sensitivities,
         )

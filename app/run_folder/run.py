@@ -12,7 +12,7 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.errors import FileError
-from app.cases.jobs import AccuracyResult, ColdStart, subject_of
+from app.cases.jobs import AccuracyResult, ColdStart, Sensitivity, subject_of
 from app.cases.jobs import cold_start_subject_of as cold_subject_of
 from app.cases.round import MEASURED, RECORD, SETS, RoundResult
 from app.run_folder.journal import Operators, TimeSpent, Writer
@@ -33,9 +33,10 @@ class Run:
 
     `models` are keyed by the model as the cases name it and the precision asked for,
     `models_there` by the writer before these; `environments` are by host. `accuracies` are by the
-    id of their subject, `operators` by the case, `cold_starts` by the id of their subject and by
-    process. `tried` are the cases that a search added to those of the plan. `damaged` are rounds
-    that are left out, by the id of their case and by number, with what is wrong with their samples.
+    id of their subject, `operators` and `sensitivities` by the case, `cold_starts` by the id of
+    their subject and by process. `tried` are the cases that a search added to those of the plan.
+    `damaged` are rounds that are left out, by the id of their case and by number, with what is
+    wrong with their samples.
     `void` has, by the case, the last attempt of which rounds count no more.
     `store` has rows and statistics that were computed before. `time_spent` has a line of each
     writer that ended by itself. `folders` has the folder of each writer whose files lie elsewhere
@@ -59,6 +60,7 @@ class Run:
     time_spent: Sequence[TimeSpent] = ()
     store: StatisticsStore | None = None
     folders: Mapping[str, Path] = field(default_factory=dict)
+    sensitivities: Mapping[str, Sensitivity] = field(default_factory=dict)
     parts: Mapping[str, Run] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -313,6 +313,11 @@ def _union(parts: Sequence[Run], given_names: Sequence[str]) -> Run:
         {writer.host: writer.environment for writer in kept.values()},
         time_spent=[line for part in runs for line in part.time_spent],
         folders={name: folder for part in parts for name, folder in part.folders.items()},
+        sensitivities={
+            item.new.case_id: replace(effect, case_id=item.new.case_id)
+            for item in ends
+            if (effect := item.part.sensitivities.get(item.old.case_id)) is not None
+        },
         parts={part.manifest.run_id: part for part in runs},
         notes=tuple(notes),
     )

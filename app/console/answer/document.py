@@ -17,6 +17,7 @@ from app.console.answer.summary import (
     RunResult,
     assumption_line,
     cause_notes,
+    effect_lines,
     input_lines,
     leader_sentences,
     measured_line,
@@ -251,6 +252,7 @@ def run_document(
     yield Paragraph(measured_line(result))
     if assumption := assumption_line(result.measured):
         yield Paragraph(assumption)
+    yield from map(Paragraph, effect_lines(result.measured, result.run.sensitivities))
     if trust := trust_line(result):
         yield Paragraph(trust)
     yield from map(Paragraph, input_lines(result.run.models.values()))
@@ -284,6 +286,7 @@ def page_answer(result: RunResult) -> Iterator[Block]:
     yield Paragraph(measured_line(result))
     if assumption := assumption_line(result.measured):
         yield Paragraph(assumption)
+    yield from map(Paragraph, effect_lines(result.measured, result.run.sensitivities))
     yield from map(Paragraph, input_lines(result.run.models.values()))
     matrix = matrix_of(result)
     if result.has_answer or result.plan.check or result.is_imported:

@@ -14,6 +14,7 @@ from app.capabilities.registry import Answer, answers
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.columns import MAIN, column, columns_of
+from app.cases.jobs import Sensitivity
 from app.cases.round import is_imported
 from app.cases.status import INCOMPLETE
 from app.columns.latency import TIMING, UNDISTURBED
@@ -172,6 +173,8 @@ def measured_line(result: RunResult) -> str:
 
 
 _MOST_ASSUMED = 3
+_NO_EFFECT, _FOLLOWS = 0.05, 0.1
+"""So much of the latency is none, and what it takes to follow a value."""
 
 
 def assumption_line(measurements: Sequence[MeasuredCase]) -> str:
@@ -190,6 +193,35 @@ def assumption_line(measurements: Sequence[MeasuredCase]) -> str:
     more = f" and {rest} more" if rest > 0 else ""
     shown = "; ".join(parts[:_MOST_ASSUMED])
     return f"measured with {shown}{more} (assumed; set with --input-range or --axis)"
+
+
+def effect_lines(
+    measurements: Sequence[MeasuredCase], effects: Mapping[str, Sensitivity]
+) -> Iterator[str]:
+    """`latency follows orig_im_size: 4.1 times at 2x; num_points has no effect`, a line for each
+    model of which assumed values were doubled."""
+    found = [
+        (item.case.model, line)
+        for item in measurements
+        if (line := effects.get(item.case.case_id)) and line.factors
+    ]
+    names = model_names(model for model, _ in found)
+    is_one = len({item.case.model for item in measurements if not is_null(item.case.model)}) == 1
+    for model, line in found:
+        parts = [_effect(name, factor) for name, factor in line.factors.items()]
+        parts += [f"{line.left_out} more not tried"] * bool(line.left_out)
+        yield "; ".join(parts) if is_one else f"{names[model]}: {'; '.join(parts)}"
+
+
+def _effect(name: str, factor: float | None) -> str:
+    """What twice the value comes to."""
+    if factor is None:
+        return f"{name} takes no other size"
+    times = f"{text.significant(factor, 2 if factor < 10 else 3)} times at 2x"
+    if abs(factor - 1) <= _NO_EFFECT:
+        return f"{name} has no effect"
+    follows = abs(factor - 1) > _FOLLOWS
+    return f"latency follows {name}: {times}" if follows else f"{name} has little effect: {times}"
 
 
 def trust_line(result: RunResult) -> str:

@@ -81,6 +81,7 @@ _PHASES = {
     "teardown": "ending the round",
     "export": "exporting",
     "operators": "timing operators",
+    "sensitivity": "doubling what was assumed",
     "accuracy": "measuring the accuracy",
     "cold_start": "measuring cold starts",
 }

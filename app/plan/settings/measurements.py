@@ -200,6 +200,20 @@ class Measurements(RunLength):
             common=True,
         ),
     ] = False
+    sensitivity: Annotated[
+        On,
+        Setting(
+            flag="--no-sensitivity",
+            label="Effect of assumptions",
+            help="do not measure what twice an assumed size, length or limit costs",
+            form=Switch(False),
+            group=ADDITIONS,
+            fold=LIMITS_FOLD,
+            notes="Whether the sizes, lengths and limits that were "
+            "[assumed](inputs.md#what-does-an-assumption-come-to) are doubled one by one after the "
+            "rounds, four a model at most, on its fastest engine on the processor.",
+        ),
+    ] = True
     largest_batch: Annotated[
         On,
         Setting(

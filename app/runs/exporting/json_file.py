@@ -58,6 +58,10 @@ def export_json(run: Run, rows: Sequence[Row]) -> tuple[Path, ...]:
             for case in run.cases
             if case.given.more_inputs
         },
+        "sensitivity": {
+            case_id: {"factors": line.factors, "left_out": line.left_out}
+            for case_id, line in run.sensitivities.items()
+        },
         "columns": [_column(name) for name in names],
     }
     path = run.path / RESULTS

@@ -233,6 +233,10 @@ class Budget:
         return self._start_s + self._seconds
 
     @property
+    def spent_s(self) -> float:
+        return time.monotonic() - self._start_s
+
+    @property
     def left_s(self) -> float:
         return max(0.0, self.ends_s - time.monotonic())
 

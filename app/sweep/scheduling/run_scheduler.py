@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from app.capabilities.registry import complete_plan, follow_up_parts, scheduler_part
 from app.cases.status import Status
@@ -22,6 +24,7 @@ from app.sweep.scheduling.round_budget import (
 )
 from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.scheduling.round_scheduler import RoundScheduler
+from app.sweep.scheduling.sensitivity import sensitivity_follow_up
 from app.sweep.scheduling.sequential_rounds import SequentialRounds
 from app.sweep.scheduling.shares import Cluster, SharedSweep
 from app.sweep.work.base import Source
@@ -55,7 +58,8 @@ def build_scheduler(
         return rounds, (), rounds
     source: Source = rounds
     follow_ups: list[FollowUp] = []
-    for make in follow_up_parts():
+    makers: list[Callable[..., Any]] = [*follow_up_parts(), sensitivity_follow_up]
+    for make in makers:
         follow_up = make(source, RunState(rounds, recorded_run))
         if follow_up is not None:
             follow_up.know(schedule.exported)

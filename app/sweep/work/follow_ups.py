@@ -1,4 +1,5 @@
-"""Follow-up work after the rounds, one process each: accuracy, cold start and operator times."""
+"""Follow-up work after the rounds, one process each: accuracy, cold start, operator times, and what
+assumed values come to."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ from app.cases.jobs import (
     ColdStartJob,
     OperatorJob,
     OperatorTimes,
+    Sensitivity,
+    SensitivityJob,
 )
 from app.formatting import text
 from app.formatting.case_labels import FILE_NAMES, ModelNames, case_label
@@ -28,7 +31,7 @@ from app.sweep.work.local_executor import ThisMachine
 from app.sweep.work.process import STOPPED, ProcessWork, is_transient_end
 from exporters.codec import from_json, to_json
 
-Result = TypeVar("Result", AccuracyResult, ColdStart, OperatorTimes)
+Result = TypeVar("Result", AccuracyResult, ColdStart, OperatorTimes, Sensitivity)
 
 
 class FollowUpWork(ProcessWork, Generic[Result]):
@@ -39,7 +42,7 @@ class FollowUpWork(ProcessWork, Generic[Result]):
 
     process_name: ClassVar[str]
     result_type: ClassVar[type[Any]]
-    job: AccuracyJob | ColdStartJob | OperatorJob
+    job: AccuracyJob | ColdStartJob | OperatorJob | SensitivityJob
     case_id: str
     result: Result | None = None
 
@@ -210,3 +213,35 @@ class OperatorWork(FollowUpWork[OperatorTimes]):
 
     def _failure(self, reason: str, transient: bool) -> OperatorTimes:
         return OperatorTimes(self.job.case.case_id, reason=reason, transient=transient)
+
+
+class SensitivityWork(FollowUpWork[Sensitivity]):
+    """`result` has what twice an assumed value comes to."""
+
+    kind = "sensitivity"
+    result_type = Sensitivity
+    process_name = "the process that doubles assumed values"
+    job: SensitivityJob
+
+    def __init__(
+        self, job: SensitivityJob, time_limit_s: float, memory_limit_bytes: int = 0
+    ) -> None:
+        super().__init__(time_limit_s, job.case.runtime, memory_limit_bytes)
+        self.job, self.case_id = job, job.case.case_id
+
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        if self.result is not None:
+            yield self.result
+
+    @property
+    def failed(self) -> bool:
+        return self.result is None or bool(self.result.reason)
+
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
+        label, result = f"assumed values of {case_label(self.job.case, models)}", self.result
+        if result is None:
+            return f"{label} were not doubled: {self._why_dropped}"
+        return f"{label}: {result.reason or f'{len(result.factors)} doubled'}"
+
+    def _failure(self, reason: str, transient: bool) -> Sensitivity:
+        return Sensitivity(self.case_id, {}, len(self.job.names), reason, transient)

@@ -49,6 +49,7 @@ PLAN: dict[str, Any] = {
     "states": {"h_out": "h_in"},
     "custom_ops": ["ops.so"],
     "checked": False,
+    "sensitivity": False,
     "tolerance": 0.5,
     "baseline": "ort-cpu",
     "band": 0.03,

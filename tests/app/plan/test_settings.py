@@ -107,6 +107,7 @@ OF_PLAN: Values = {
     "states": st.dictionaries(NAMES, NAMES, max_size=2),
     "custom_ops": st.lists(NAMES, max_size=2),
     "checked": st.just(False),
+    "sensitivity": st.just(False),
     "tolerance": st.floats(0, 1e6),
     "baseline": TEXT,
     "band": SHARES,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.cases.case import Case
-from app.cases.jobs import AccuracyResult, ColdStart
+from app.cases.jobs import AccuracyResult, ColdStart, Sensitivity
 from app.cases.round import Check, RoundResult
 from app.cases.scenario import Scenario
 from app.run_folder.journal import (
@@ -48,6 +48,7 @@ def lines_of_every_kind(folder: Path) -> list[Line]:
         SearchCase(CASE),
         Operators("case", "device", 9, file="operators/case.csv", total_us=4.0),
         ColdStart("case", 2, {"process": 300.5, "compile": 12.25}, kept_share=0.0),
+        Sensitivity("case", {"size": 4.5, "points": None}, 1),
         TimeSpent({"start": {"": 0.5}, "measurement": {"ort-cpu": 2.25, "fake": 1.0}}),
     ]
 
