@@ -35,7 +35,11 @@ _TENSOR = re.compile(r"input_(\d+)\.pb")
 def input_sets(path: Path) -> tuple[Path, ...]:
     """The .npz of each set that a path names: a file itself; of a folder its .npz, or the set of
     its tensors, or those of its folders. ExportError for a folder without any."""
-    if not path.is_dir():
+    try:
+        is_folder = path.is_dir()
+    except OSError:  # a name that is too long
+        is_folder = False
+    if not is_folder:
         return (path,)
     if archives := [child for child in _children(path) if child.suffix == ".npz"]:
         return tuple(archives)

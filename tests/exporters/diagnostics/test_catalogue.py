@@ -71,6 +71,7 @@ SENTENCES = {
     ("host_lost", "error"),
     ("row_unreadable", "error"),
     ("accuracy_unavailable", "error"),
+    ("data_beside_unused", "reason"),
 }
 """Parameters that still hold sentences of our own; none may be added."""
 
