@@ -4,7 +4,7 @@ and their description in rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +25,8 @@ from exporters.types import (
 
 Arrays = Mapping[str, np.ndarray]
 NO_EXAMPLES: Arrays = {}
+SCORE, LOWER_SCORES = 0.25, (0.05, 0.01, 0.0)
+"""The usual least score of what a detector finds, and what is drawn where none reaches it."""
 WORDS = ("alpha", "beta", "gamma", "delta")
 """What texts are drawn from where the graph compares them with none of its own."""
 _LARGEST_BF16 = (2.0 - 2.0**-7) * 2.0**127
@@ -275,6 +277,19 @@ def assumed_inputs(specs: Sequence[TensorSpec]) -> list[str]:
     """`orig_im_size 224 x 224`: the inputs whose value decides how much is computed and was not
     given."""
     return [f"{spec.name} {_values(spec)}" for spec in specs if spec.assumed]
+
+
+def lower_thresholds(specs: Sequence[TensorSpec]) -> Iterator[tuple[TensorSpec, ...]]:
+    """The inputs with an assumed threshold of scores lowered, step by step, as few scores reach
+    the usual one where weights are random; none without one."""
+    if any(spec.assumed and (SCORE,) in spec.fill for spec in specs):
+        for lower in LOWER_SCORES:
+            yield tuple(
+                replace(s, fill=tuple((lower,) if v == (SCORE,) else v for v in s.fill))
+                if s.assumed
+                else s
+                for s in specs
+            )
 
 
 def guesses(specs: Sequence[TensorSpec]) -> tuple[Diagnostic, ...]:

@@ -22,6 +22,7 @@ from exporters.source import (
     Packaged,
     Point,
     Source,
+    Subject,
     Vouched,
     computed_point,
     write_reference,
@@ -102,6 +103,7 @@ class References:
 def references_of(
     store: Store,
     source: Source,
+    subject: Subject,
     graph: Graph,
     points: tuple[Point, ...],
     precision: Precision,
@@ -118,13 +120,12 @@ def references_of(
     evaluator = source.evaluator(graph) if checked else None
     packaged_data = Packaged(None) if own_inputs else source.packaged(points)
     own_inputs = own_inputs or packaged_data.inputs
-    subject, packaged_reference = source.subject, packaged_data.reference
     evaluation = Evaluation(
         subject.inputs,
         cast_specs(subject.inputs, precision),
         seed,
         own_inputs,
-        packaged_reference,
+        packaged_data.reference,
         evaluator,
         subject.examples,
         subject.called,

@@ -10,7 +10,7 @@ from math import prod
 
 from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
-from exporters.onnx_files.graph import ShapeConflict, inferred
+from exporters.onnx_files.graph import ShapeConflict, inferred, nodes_of
 
 Dims = tuple[int | str | None, ...]
 
@@ -89,14 +89,18 @@ _STILL_INDICES = frozenset(
 )  # fmt: skip
 
 
+_RECURRENCES = ("LSTM", "GRU", "RNN")
+
+
 def scanned_axes(graph: GraphProto, dims: Mapping[str, Dims]) -> Iterator[tuple[str, bool]]:
     """Axes of what recurrences read, and whether they go along them step by step."""
     for node in graph.node:
         attributes = {a.name: a for a in node.attribute}
-        if node.op_type in ("LSTM", "GRU", "RNN"):
+        if node.op_type in _RECURRENCES:
             layout = attributes["layout"].i if "layout" in attributes else 0
             places = [(node.input[0], layout)]
-            others = _names_at([(node.input[0], 1 - layout)], dims)
+            states = [(name, 1 - layout) for name in node.input[5:7] if name]
+            others = _names_at([(node.input[0], 1 - layout), *states], dims)
             yield from ((axis, False) for axis in others)
         elif node.op_type == "Scan":
             names = node.input[len(node.input) - attributes["num_scan_inputs"].i :]
@@ -105,6 +109,26 @@ def scanned_axes(graph: GraphProto, dims: Mapping[str, Dims]) -> Iterator[tuple[
         else:
             continue
         yield from ((axis, True) for axis in _names_at(places, dims))
+
+
+def sampled_axes(graph: GraphProto) -> Iterator[tuple[str, bool]]:
+    """The axes of waveforms, one channel of which a convolution takes steps of many samples; and
+    whether they come in chunks, between which a recurrence keeps its state."""
+    signals: dict[str, str] = {}
+    for value in graph.input:
+        dims = [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim]
+        if (len(dims) == 2 or (len(dims) == 3 and dims[1] == 1)) and isinstance(dims[-1], str):
+            signals[value.name] = dims[-1]
+    constants = {tensor.name for tensor in graph.initializer}
+    states = {n for node in graph.node if node.op_type in _RECURRENCES for n in node.input[5:6]}
+    for node in nodes_of(graph):
+        if not node.input or node.input[0] not in signals:
+            continue
+        strides = next((list(a.ints) for a in node.attribute if a.name == "strides"), [])
+        if node.op_type in ("Unsqueeze", "Pad", "Identity", "Cast", "Reshape"):
+            signals[node.output[0]] = signals[node.input[0]]
+        elif node.op_type == "Conv" and len(strides) == 1 and strides[0] > 1:
+            yield signals[node.input[0]], bool(states - constants - {""})
 
 
 def addressed_axes(graph: GraphProto, dims: Mapping[str, Dims]) -> Iterator[str]:

@@ -14,9 +14,10 @@ import numpy as np
 import onnx.inliner
 from onnx import GraphProto, ModelProto
 
+from exporters.inputs import SCORE
 from exporters.onnx_files.caches import cache_inputs
 from exporters.onnx_files.known_texts import words_of
-from exporters.onnx_files.node_demands import BEAMS, BOXES, IMAGE_SIDE, IOU, LONG, SCORE, SEQUENCE
+from exporters.onnx_files.node_demands import BEAMS, BOXES, IMAGE_SIDE, IOU, LONG, SEQUENCE
 from exporters.onnx_files.value_flow import Use, uses_of
 from exporters.types import TEXT, Dimension, TensorSpec
 
@@ -105,6 +106,9 @@ def _by_use(
     """With what the graph's nodes want of it; None where none wants anything."""
     if len(spec.shape) > 2 and not any(use.role == "mask" for use in uses):
         return None
+    begins, ends = ({u.element for u in uses if u.role == role} for role in ("offset", "size"))
+    if begins & ends and spec.shape:
+        return replace(spec, count_up=True)  # each part begins where the one before it ends
     values = {role: [u for u in uses if u.role == role] for role in _FIRST}
     role = next((role for role in _FIRST if values[role]), None)
     if role is None or (role == "length" and len(spec.shape) > 1 and spec.shape[-1] != 1):
@@ -120,6 +124,9 @@ def _by_use(
     if not elements:  # a length that was computed with on the way
         words = _WORDS.split(spec.name.lower())
         return _filled(spec, _full(spec, words, specs), role=role)
+    for other in (u for role in _FIRST for u in values[role]):
+        if other.element is not None and other.value is not None:
+            elements.setdefault(other.element, other.value)
     if None in elements or not spec.shape:
         return _filled(spec, next(iter(elements.values())), role=role)
     count = spec.shape[0] if len(spec.shape) == 1 else 1
@@ -148,7 +155,7 @@ def _is_position(words: Sequence[str]) -> bool:
 
 
 _LENGTH_WORDS = frozenset({"len", "lens", "length", "lengths", "seqlen", "seqlens", "last"})
-_SIZE_WORDS = frozenset({"size", "sizes", "height", "width", "resolution"})
+_SIZE_WORDS = frozenset({"size", "sizes", "shape", "height", "width", "resolution"})
 _NUMBERS: Sequence[tuple[frozenset[str], str, float]] = tuple(
     (frozenset(words.split()), role, value)
     for words, role, value in (
@@ -166,6 +173,7 @@ _NUMBERS: Sequence[tuple[frozenset[str], str, float]] = tuple(
         ("noise", "", 0.667),
         ("length scale", "", 1.0),
         ("speed", "", 1.0),
+        ("scale", "", 1.0),
         ("ratio", "", 0.5),
         ("prob", "", 0.5),
         ("probability", "", 0.5),
@@ -216,6 +224,12 @@ def _by_name(
         for known, role, value in _NUMBERS if kind == "f" else _COUNTS:
             if known <= named:
                 return _filled(spec, (value,), role=role)
+    if kind == "f" and words[-1] == "scales" and len(spec.shape) == 1:
+        return _filled(spec, (1.0,))
+    if is_single and words[-1] in _SIZE_WORDS and {"cache", "past"} & named:
+        caches = [s for s in specs if "cache" in s.name.lower() and len(s.shape) > 2]
+        kept = [size for other in caches for size in other.shape[1:] if isinstance(size, str)]
+        return _filled(spec, (kept[0] if kept else SEQUENCE,), role="size")
     is_pair = bool(spec.shape) and spec.shape[-1] == 2 and len(spec.shape) < 3
     if (is_single or is_pair) and words[-1] in _SIZE_WORDS and "batch" not in named:
         return _filled(spec, (_side(specs),), role="size")
@@ -229,9 +243,10 @@ def _full(
     with more than a batch."""
     stem = [word for word in words if word not in _LENGTH_WORDS]
     others = [other for other in specs if len(other.shape) > 1 and other.dtype != TEXT]
-    namesakes = [o for o in others if stem and _WORDS.split(o.name.lower()) == stem]
+    names = {" ".join(stem), " ".join(stem) + "s"} if stem else {}
+    namesakes = [o for o in others if " ".join(_WORDS.split(o.name.lower())) in names]
     for other in (*namesakes, *others):
-        open_sizes = [size for size in other.shape[1:] if isinstance(size, str)]
+        open_sizes = [d for d in other.shape[1:] if isinstance(d, str) and d not in spec.shape]
         if open_sizes:
             return (open_sizes[-1] if len(other.shape) == 3 else open_sizes[0],)
     for other in (*namesakes, *others):

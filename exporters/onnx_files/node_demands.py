@@ -11,6 +11,7 @@ from math import prod
 import numpy as np
 from onnx import NodeProto
 
+from exporters.inputs import SCORE
 from exporters.onnx_files.shape_values import ShapeValues, Sizes
 from exporters.types import Dimension
 
@@ -18,7 +19,7 @@ SEQUENCE, IMAGE_SIDE, BOXES = 128, 224, 100
 """The usual sizes of a sequence and of the side of an image, and how many boxes are asked for."""
 LONG, BEAMS = 64, 4
 """How many tokens a generation adds, and how many beams it follows."""
-IOU, SCORE = 0.5, 0.25
+IOU = 0.5
 _LARGE = 1e3
 """A number that a mask adds or sets is at least so far below zero."""
 

@@ -19,6 +19,7 @@ from exporters.onnx_files.implied import (
     dims_of,
     equal_axes,
     imposed_sizes,
+    sampled_axes,
     scanned_axes,
 )
 from exporters.onnx_files.input_roles import SLIDING_NAME
@@ -33,6 +34,8 @@ from exporters.onnx_files.trial import Trial
 from exporters.types import TEXT, TensorSpec
 
 BATCH, ADDRESSED, SEQUENCE, IMAGE_SIDE = 1, 16, 128, 224
+WAVEFORM, CHUNK, POINTS = 16_000, 512, 2
+"""A second of speech, a chunk of a stream of it, and the points that somebody sets in a picture."""
 PAST = SEQUENCE - 1
 """With the next token the usual sequence is complete."""
 
@@ -94,6 +97,8 @@ def assumed_sizes(inputs: Sequence[TensorSpec], model: ModelProto, path: Path | 
     totals = sums(axes, sequence or next(iter(tokens), ""), past)
     free = [axis for axis in axes if axis not in totals]
     named = {axis: size for axis in free if (size := _by_name(axis, inputs, sequence)) is not None}
+    waves = {a: CHUNK if chunked else WAVEFORM for a, chunked in sampled_axes(model.graph)}
+    named |= {axis: size for axis, size in waves.items() if axis in free}
     named |= {**dict.fromkeys(past, PAST), **dict.fromkeys(tokens, 1)}
     placed = {axis: _by_places(axis, inputs, axis == batch) for axis in free if axis not in named}
     counted = {
@@ -187,6 +192,11 @@ def _by_name(axis: str, inputs: Sequence[TensorSpec], sequence: str) -> int | No
     if is_unnamed(axis, inputs):
         return None
     words = [word.lower() for word in _WORD.findall(axis)]
+    places = [spec.shape for spec in inputs if axis in spec.shape]
+    if {"point", "points"} & {*words} and any(shape[-1] == 2 for shape in places):
+        return POINTS
+    if all(len(shape) == 1 for shape in places) and any(len(s.shape) > 2 for s in inputs):
+        return BATCH  # a number for each row, such as a step in time or a length
     if _BATCH_NAME.search(axis):
         return BATCH
     if axis == sequence or axis.lower() in "tls" or any(map(_SEQUENCE_WORD.fullmatch, words)):

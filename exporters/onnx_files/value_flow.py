@@ -267,6 +267,9 @@ class _Flow:
         if node.op_type == "Concat":
             yield from self._joined(node)
             return
+        if node.op_type == "Slice" and (part := self._part(node)) is not None:
+            yield from (_element(track, part) for track in self._at(node, 0))
+            return
         for place in _MOVED_INPUTS.get(node.op_type, ())[: len(node.input)]:
             yield from self._at(node, place)
         match node.op_type:
@@ -285,6 +288,15 @@ class _Flow:
                 yield from self._moved(node)
             case "Equal" | "Less" | "LessOrEqual" | "Greater" | "GreaterOrEqual":
                 yield from self._truths(node)
+
+    def _part(self, node: NodeProto) -> np.ndarray | None:
+        """Which element of a vector a Slice takes, None for several, or for what is none."""
+        shape = self._values.shape(node.input[0])
+        ends = [self._values.bounds(node, place) for place in (1, 2)]
+        if shape is None or len(shape) != 1 or None in ends:
+            return None
+        begin, end = (end[0] for end in ends if end is not None)
+        return np.array(begin) if 0 <= begin == end - 1 else None
 
     def _joined(self, node: NodeProto) -> Iterator[_Track]:
         offset: int | None = 0

@@ -16,7 +16,14 @@ from exporters.cache import Store, default_limit_bytes, default_root
 from exporters.codec import from_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.file_access import user_path
-from exporters.inputs import cast_specs, guesses, inputs_told, limits, refuse_unfit_states
+from exporters.inputs import (
+    cast_specs,
+    guesses,
+    inputs_told,
+    limits,
+    lower_thresholds,
+    refuse_unfit_states,
+)
 from exporters.messages import ExportRequest
 from exporters.onnx_files.counts import Arithmetic, told
 from exporters.precision.convert import Converted, converted
@@ -63,6 +70,12 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
         subject.called, request.points, subject.axes, subject.default, may_be_empty
     )
     parts, unfit = _parts(request, store, source, subject, points, sets)
+    for inputs in lower_thresholds(subject.inputs) if _has_empty_output(parts) else ():
+        lower = replace(subject, inputs=inputs)
+        with_more, more_unfit = _parts(request, store, source, lower, points, sets)
+        if not _has_empty_output(with_more):
+            subject, parts, unfit = lower, with_more, more_unfit
+            break
     rotation = {}
     if request.rotate_inputs or len(sets) > 1:
         rotation = rotation_of(store, subject, points, request.precision, sets, request.seed)
@@ -86,6 +99,13 @@ class _Part:
 
     def outputs(self, precision: Precision) -> tuple[TensorSpec, ...]:
         return cast_specs(self.references.resolved(self.graph.outputs), precision)
+
+
+def _has_empty_output(parts: Sequence[_Part]) -> bool:
+    """Whether drawn inputs leave an output empty, as a threshold does that no score reaches."""
+    drawn = [p.references for p in parts if p.references.packaged.reference is None]
+    files = [file for references in drawn for file in references.files.values()]
+    return any(not a.size for file in files for a in load_reference(file).outputs.values())
 
 
 def _parts(
@@ -131,7 +151,16 @@ def _part(
         steps=graph_arithmetic.narrowest == "int8",
     )
     references = references_of(
-        store, source, graph, points, precision, own_inputs, request.seed, request.checked, bound
+        store,
+        source,
+        subject,
+        graph,
+        points,
+        precision,
+        own_inputs,
+        request.seed,
+        request.checked,
+        bound,
     )
     usual = subject.default or references.points[0]
     executed_graph = _in_precision(request, store, subject, graph, usual)

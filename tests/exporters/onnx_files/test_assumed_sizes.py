@@ -88,6 +88,59 @@ def test_an_axis_has_the_size_that_the_graph_implies(
     assert inferred_sizes.assumed == sizes
 
 
+@pytest.mark.parametrize(("has_state", "length"), [(False, 16_000), (True, 512)])
+def test_a_waveform_lasts_a_second_and_a_chunk_of_a_stream_less(
+    tmp_path: Path, has_state: bool, length: int
+) -> None:
+    inputs = [tensor("x", ["batch", "length"])]
+    nodes = [
+        helper.make_node("Unsqueeze", ["x", "axes"], ["signal"]),
+        helper.make_node("Conv", ["signal", "w"], ["bands"], strides=[5]),
+    ]
+    weights = {"axes": integers(1), "w": weight(7, 1, 10)}
+    if has_state:
+        inputs.append(tensor("h", [1, "batch", 3]))
+        weights |= {"v": weight(1, 9, 7), "r": weight(1, 9, 3)}
+        nodes += [
+            helper.make_node("Transpose", ["bands"], ["steps"], perm=[2, 0, 1]),
+            helper.make_node("GRU", ["steps", "v", "r", "", "", "h"], ["", "y"], hidden_size=3),
+        ]
+    output = tensor("y" if has_state else "bands", None)
+    sizes = sizes_of(tmp_path, graph(nodes, inputs, [output], weights))
+    assert sizes.assumed == {"batch": 1, "length": length}
+
+
+@pytest.mark.parametrize(
+    ("shape", "sizes"),
+    [
+        ([1, "num_points", 2], {"num_points": 2}),
+        ([1, 3, "num_points"], {"num_points": 128}),
+    ],
+)
+def test_points_in_a_picture_are_few(
+    tmp_path: Path, shape: list[int | str], sizes: dict[str, int]
+) -> None:
+    assert sizes_of(tmp_path, one_node(RELU, tensor("x", shape))).assumed == sizes
+
+
+def test_a_number_for_each_row_is_no_sequence(tmp_path: Path) -> None:
+    inputs = [tensor("x", ["batch", 4, "h", "w"]), tensor("timestep", ["steps"])]
+    nodes = [
+        helper.make_node("Relu", ["x"], ["y"]),
+        helper.make_node("Relu", ["timestep"], ["z"]),
+    ]
+    model = graph(nodes, inputs, [tensor("y", None), tensor("z", None)])
+    assert sizes_of(tmp_path, model).assumed["steps"] == 1
+
+
+def test_the_states_of_a_recurrence_are_by_batch(tmp_path: Path) -> None:
+    node = helper.make_node("GRU", ["x", "w", "r", "", "", "h"], ["", "y"], hidden_size=3)
+    inputs = [tensor("x", [1, None, 7]), tensor("h", [1, None, 3])]
+    weights = {"w": weight(1, 9, 7), "r": weight(1, 9, 3)}
+    sizes = sizes_of(tmp_path, graph([node], inputs, [tensor("y", None)], weights))
+    assert set(sizes.assumed.values()) == {1}
+
+
 def test_the_weights_that_imply_a_size_may_be_large(tmp_path: Path) -> None:
     """Their values are skipped, their shape is not."""
     node = helper.make_node("MatMul", ["x", "w"], ["y"])

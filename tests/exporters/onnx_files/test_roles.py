@@ -305,6 +305,8 @@ NAMED = {
     "num_beams": ("int64", 4),
     "sampling_rate": ("int64", 16_000),
     "x_lengths": ("int64[batch]", 20),
+    "scales": ("float[3]", 1.0),
+    "image_shape": ("float[2]", 224),
 }
 
 
@@ -318,6 +320,44 @@ def test_a_name_speaks_where_the_graph_does_not(name: str, tmp_path: Path) -> No
             s = ReduceSum <keepdims = 0> (f) y = Mul(x, s) }""",
     )
     assert (_drawn(tmp_path / "m.onnx", text)[name] == expected).all()
+
+
+def test_limits_in_one_vector_are_each_what_they_are_for(tmp_path: Path) -> None:
+    ends = " ".join(f"c{n} = Constant <value = int64[1] {{{n}}}> ()" for n in range(4))
+    parts = " ".join(f"p{n} = Slice(n, c{n}, c{n + 1})" for n in range(3))
+    text = _model(
+        "float[1,400,4] boxes, float[1,4,400] scores, float[3] n",
+        f"{ends} {parts} most = Cast <to = 7> (p0) "
+        "s = NonMaxSuppression(boxes, scores, most, p1, p2) y = Cast <to = 1> (s)",
+    )
+    assert _drawn(tmp_path / "m.onnx", text)["n"].tolist() == [100, 0.5, 0.25]
+
+
+def test_offsets_begin_parts_where_others_end(tmp_path: Path) -> None:
+    text = _model(
+        "float[frames,2] x, int64[5] n",
+        """c = Constant <value = int64[1] {1}> () at = Constant <value = int64[1] {2}> ()
+        all = Shape(n) next = Slice(n, c, all) begin = Gather(n, at) end = Gather(next, at)
+        y = Slice(x, begin, end)""",
+    )
+    assert _drawn(tmp_path / "m.onnx", text)["n"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_size_of_a_cache_is_that_of_the_cache(tmp_path: Path) -> None:
+    text = _model(
+        "float[2,4,time,8] att_cache, int64 required_cache_size",
+        "f = Cast <to = 1> (required_cache_size) y = Mul(att_cache, f)",
+    )
+    assert _drawn(tmp_path / "m.onnx", text)["required_cache_size"] == AXES["time"]
+
+
+def test_a_length_counts_what_it_is_named_after_and_no_batch(tmp_path: Path) -> None:
+    text = _model(
+        "float[2,batch,4] x, float[batch,4,frames] y0, int64[batch,time] targets, "
+        "int64[batch] target_length",
+        "f = Cast <to = 1> (target_length) y = Mul(f, f)",
+    )
+    assert _drawn(tmp_path / "m.onnx", text)["target_length"] == AXES["time"]
 
 
 @pytest.mark.parametrize("name", ["lifetime_value", "seniority", "wavelength", "conference"])
