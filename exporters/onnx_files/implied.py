@@ -1,5 +1,5 @@
 """What a graph says of the sizes of its open axes: those that its constants impose, axes that must
-be equal, and axes that are scanned or addressed.
+be equal, and axes that are scanned.
 """
 
 from __future__ import annotations
@@ -80,15 +80,6 @@ def equal_axes(model: ModelProto, dims: Mapping[str, Dims]) -> Iterator[tuple[st
                     yield pair[0], pair[1]
 
 
-_ADDRESSED = ("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND")
-_STILL_INDICES = frozenset(
-    [
-        "Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose", "Slice",
-        "Split", "Expand", "Concat", "Where", "Add", "Sub", "Mod", "Gather"
-    ]
-)  # fmt: skip
-
-
 _RECURRENCES = ("LSTM", "GRU", "RNN")
 
 
@@ -129,20 +120,6 @@ def sampled_axes(graph: GraphProto) -> Iterator[tuple[str, bool]]:
             signals[node.output[0]] = signals[node.input[0]]
         elif node.op_type == "Conv" and len(strides) == 1 and strides[0] > 1:
             yield signals[node.input[0]], bool(states - constants - {""})
-
-
-def addressed_axes(graph: GraphProto, dims: Mapping[str, Dims]) -> Iterator[str]:
-    """The axes whose entries an input names by their index, as the edges of a graph network."""
-    indices = {v.name for v in graph.input if v.type.tensor_type.elem_type in (6, 7)}
-    for node in graph.node:
-        is_index = [name in indices for name in node.input]
-        if node.op_type in _ADDRESSED and len(is_index) > 1 and is_index[1]:
-            axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
-            count = (dims.get(node.input[1]) or (1,))[-1] if node.op_type.endswith("ND") else 0
-            places = range(count if isinstance(count, int) else 1) if count else (axis,)
-            yield from _names_at([(node.input[0], place) for place in places], dims)
-        elif node.op_type in _STILL_INDICES and any(is_index):
-            indices.update(node.output)
 
 
 def _names_at(places: Iterable[tuple[str, int]], dims: Mapping[str, Dims]) -> Iterator[str]:

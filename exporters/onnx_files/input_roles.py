@@ -40,13 +40,23 @@ def meant(specs: Sequence[TensorSpec], model: ModelProto) -> tuple[TensorSpec, .
     texts are those that the graph knows. Lengths and positions follow the sizes of the caches that
     they count.
     """
-    uses: Mapping[str, Sequence[Use]] = {}
-    if any(_may_mean_something(spec) for spec in specs):
-        if model.functions:
-            model = onnx.inliner.inline_local_functions(model)
-        uses = uses_of(model, [spec for spec in specs if spec.dtype != TEXT and not spec.owner])
+    uses = _uses(specs, model)
     roles = (_with_role(spec, uses.get(spec.name, ()), specs, model.graph) for spec in specs)
     return in_step(tuple(roles), model.graph)
+
+
+def addressed_axes(specs: Sequence[TensorSpec], model: ModelProto) -> set[str]:
+    """The axes whose entries an input names by their index, as the edges of a graph network."""
+    indices = (use for uses in _uses(specs, model).values() for use in uses if not use.role)
+    return {size for use in indices for size in use.within if isinstance(size, str)}
+
+
+def _uses(specs: Sequence[TensorSpec], model: ModelProto) -> Mapping[str, Sequence[Use]]:
+    if not any(map(_may_mean_something, specs)):
+        return {}
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model)
+    return uses_of(model, [spec for spec in specs if spec.dtype != TEXT and not spec.owner])
 
 
 def _may_mean_something(spec: TensorSpec) -> bool:

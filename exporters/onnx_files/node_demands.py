@@ -12,7 +12,8 @@ import numpy as np
 from onnx import NodeProto
 
 from exporters.inputs import SCORE
-from exporters.onnx_files.shape_values import ShapeValues, Sizes
+from exporters.onnx_files.implied import Dims
+from exporters.onnx_files.shape_values import ShapeValues
 from exporters.types import Dimension
 
 SEQUENCE, IMAGE_SIDE, BOXES = 128, 224, 100
@@ -145,11 +146,11 @@ def wanted_at(node: NodeProto, place: int, values: ShapeValues) -> Wanted | None
     return None
 
 
-def _is_flat(shape: Sizes | None) -> bool:
+def _is_flat(shape: Dims | None) -> bool:
     return shape is not None and len(shape) < 3
 
 
-def _generation(op: str, place: int, shape: Sizes | None) -> Wanted | None:
+def _generation(op: str, place: int, shape: Dims | None) -> Wanted | None:
     if place == 1:
         prompt = shape[1] if shape is not None and len(shape) == 2 else None
         return _always("limit", *(() if prompt is None else (prompt,)), LONG)
@@ -157,7 +158,7 @@ def _generation(op: str, place: int, shape: Sizes | None) -> Wanted | None:
     return _always("limit", *following[place - 2]) if 2 <= place < len(following) + 2 else None
 
 
-def _resized(at: int, shape: Sizes | None, axes: list[int] | None) -> Value:
+def _resized(at: int, shape: Dims | None, axes: list[int] | None) -> Value:
     """An image keeps its batch and its channels and becomes as large as usual."""
     rank = len(shape) if shape is not None else 4
     place = axes[at] if axes is not None and at < len(axes) else at
@@ -167,7 +168,7 @@ def _resized(at: int, shape: Sizes | None, axes: list[int] | None) -> Value:
     return (SEQUENCE if rank == 3 and place >= 2 else IMAGE_SIDE,)
 
 
-def _filled(at: int, length: Dimension, shape: Sizes | None) -> Value:
+def _filled(at: int, length: Dimension, shape: Dims | None) -> Value:
     """A shape to be filled: as the tensor has it, else a batch of one and usual sizes."""
     if shape is not None and isinstance(length, int):
         place = at - (length - len(shape))
@@ -192,9 +193,7 @@ def _parts(size: Dimension | None, count: int) -> Callable[[int], Value]:
     return lambda at: (size // count + (at < size % count),)
 
 
-def _reshaped(
-    node: NodeProto, values: ShapeValues, shape: Sizes | None, keeps_zero: bool
-) -> Wanted:
+def _reshaped(node: NodeProto, values: ShapeValues, shape: Dims | None, keeps_zero: bool) -> Wanted:
     """A target that has as many elements as the tensor: of one that is an input as a whole all but
     the last size are the tensor's own."""
     target = values.sizes(node.input[1])

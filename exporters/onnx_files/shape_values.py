@@ -12,7 +12,7 @@ import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnx.external_data_helper import uses_external_data
 
-from exporters.onnx_files.graph import ShapeConflict, inferred
+from exporters.onnx_files.implied import Dims, dims_of
 from exporters.types import Dimension, TensorSpec
 
 _KEPT_ELEMENTS = 4096
@@ -21,27 +21,14 @@ _MOST_SIZES = 16
 _KEPT = frozenset({"Identity", "Cast", "Unsqueeze", "Squeeze", "Reshape", "Expand", "Tile"})
 """Nodes after which a tensor's elements are the same, as far as counting them goes."""
 
-Sizes = tuple[Dimension | None, ...]
-
 
 class ShapeValues:
     """Of a graph's tensors; `follow` is called for each node in their order."""
 
     def __init__(self, model: ModelProto, specs: Sequence[TensorSpec]) -> None:
-        self._shapes: dict[str, Sizes] = {}
-        try:
-            values = inferred(model)
-        except ShapeConflict:
-            values = {value.name: value for value in (*model.graph.value_info, *model.graph.input)}
-        for name, value in values.items():
-            if value.type.tensor_type.HasField("shape"):
-                self._shapes[name] = tuple(
-                    d.dim_value if d.HasField("dim_value") else d.dim_param or None
-                    for d in value.type.tensor_type.shape.dim
-                )
-        self._shapes |= {spec.name: spec.shape for spec in specs}
+        self._shapes = {**dims_of(model), **{spec.name: spec.shape for spec in specs}}
         self._numbers: dict[str, np.ndarray] = {}
-        self._sizes: dict[str, Sizes] = {}
+        self._sizes: dict[str, Dims] = {}
         self._ranges: set[str] = set()
         self._counted: dict[str, Dimension] = {
             spec.name: spec.shape[-1] for spec in specs if spec.count_up and spec.shape
@@ -53,7 +40,7 @@ class ShapeValues:
         for tensor in graph.initializer:
             self._hold(tensor.name, tensor)
 
-    def shape(self, name: str) -> Sizes | None:
+    def shape(self, name: str) -> Dims | None:
         return self._shapes.get(name)
 
     def size(self, name: str, axis: int) -> Dimension | None:
@@ -77,7 +64,7 @@ class ShapeValues:
             return None
         return int(least), int(largest)
 
-    def sizes(self, name: str) -> Sizes | None:
+    def sizes(self, name: str) -> Dims | None:
         """The elements of a vector of sizes, None for each that is not known."""
         if name in self._sizes:
             return self._sizes[name]
@@ -163,7 +150,7 @@ class ShapeValues:
             if begin is not None and end is not None:
                 self._sizes[name] = source[begin[0] : end[0]]
 
-    def _sizes_or_gaps(self, name: str) -> Sizes | None:
+    def _sizes_or_gaps(self, name: str) -> Dims | None:
         """As `sizes`, None for each element of another small vector."""
         sizes, shape = self.sizes(name), self._shapes.get(name)
         if sizes is not None or shape is None or len(shape) > 1:

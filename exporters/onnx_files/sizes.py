@@ -15,14 +15,13 @@ from exporters.messages import Outline, with_sums
 from exporters.onnx_files.caches import cache_inputs
 from exporters.onnx_files.implied import (
     Dims,
-    addressed_axes,
     dims_of,
     equal_axes,
     imposed_sizes,
     sampled_axes,
     scanned_axes,
 )
-from exporters.onnx_files.input_roles import SLIDING_NAME
+from exporters.onnx_files.input_roles import SLIDING_NAME, addressed_axes
 from exporters.onnx_files.model_io import (
     batch_of,
     is_unnamed,
@@ -103,7 +102,7 @@ def assumed_sizes(inputs: Sequence[TensorSpec], model: ModelProto, path: Path | 
     placed = {axis: _by_places(axis, inputs, axis == batch) for axis in free if axis not in named}
     counted = {
         axis: max(ADDRESSED, placed[axis] or 0)
-        for axis in addressed_axes(model.graph, dims)
+        for axis in addressed_axes(inputs, model)
         if axis in placed
     }
     for axis, is_scanned in scanned_axes(model.graph, dims):
