@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
-
-import numpy as np
 
 from app.cases.jobs import Sensitivity, SensitivityJob, settings_of
 from app.workers.process import (
@@ -24,7 +22,7 @@ from app.workers.process import (
     serve,
 )
 from exporters.codec import from_json
-from exporters.inputs import cast_inputs, seeded_inputs
+from exporters.inputs import Arrays, cast_inputs, seeded_inputs
 from exporters.types import ExportedModel, Reference, axes_key, load_reference, save_reference
 from runtimes.base import Runtime, Session
 from runtimes.errors import OutOfMemory
@@ -66,43 +64,33 @@ def _factors(job: SensitivityJob) -> Iterator[tuple[str, float | None]]:
     load_for(runtime, model, settings)
     inputs = load_reference(model.references[axes_key(model.axes)]).inputs
 
-    def opened(axes: Mapping[str, int], arrays: Mapping[str, np.ndarray]) -> Session:
-        return _opened(runtime, model, axes, arrays, settings)
-
     start_s = time.perf_counter()
-    with closing(opened(model.axes, inputs)) as session:
+    with closing(_opened(runtime, model, inputs, settings)) as session:
         made_s = time.perf_counter() - start_s
         least_s = _MAKING * made_s + 2 * TURNS * max(TURN_S, _MAKING * _time(session, 0.0))
         for name in job.names:
             if time.perf_counter() + least_s > end_s:
                 return
-            for axes, arrays in _doubled(model, name, inputs):
+            factor = None
+            for doubled, arrays in _doubled(model, name, inputs):
                 try:
-                    other = opened(axes, arrays)
+                    with closing(_opened(runtime, doubled, arrays, settings)) as other:
+                        factor = _ratio(session, other, end_s)
+                    break
                 except (MemoryError, OutOfMemory):
                     raise
-                except Exception:  # whatever an engine says of a shape
+                except Exception:
                     continue
-                with closing(other):
-                    yield name, _ratio(session, other, end_s)
-                break
-            else:
-                yield name, None
+            yield name, factor
 
 
-def _opened(
-    runtime: Runtime,
-    model: ExportedModel,
-    axes: Mapping[str, int],
-    arrays: Mapping[str, np.ndarray],
-    settings: Settings,
-) -> Session:
+def _opened(runtime: Runtime, model: ExportedModel, arrays: Arrays, settings: Settings) -> Session:
     """A session that has run once with these inputs."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "inputs.npz")
         save_reference(path, Reference(arrays, {}))
-        model = replace(model, axes=axes, references={axes_key(axes): path})
-        session = runtime.compile(model, axes, settings)
+        model = replace(model, references={axes_key(model.axes): path})
+        session = runtime.compile(model, model.axes, settings)
     try:
         session.lanes[0].bind(arrays)
         session.lanes[0].run()
@@ -113,23 +101,23 @@ def _opened(
 
 
 def _doubled(
-    model: ExportedModel, name: str, inputs: Mapping[str, np.ndarray]
-) -> Iterator[tuple[Mapping[str, int], Mapping[str, np.ndarray]]]:
-    """Sizes and inputs with this value doubled: an input's, or an axis with those that seem to be
-    sums of it and another, then without them."""
+    model: ExportedModel, name: str, inputs: Arrays
+) -> Iterator[tuple[ExportedModel, Arrays]]:
+    """The model and inputs with this value doubled: an input's, or an axis with those that seem to
+    be sums of it and another, then without them."""
     specs = {spec.name: spec for spec in model.inputs}
     if name not in model.axes:
         spec = replace(specs[name], fill=tuple((*terms, *terms) for terms in specs[name].fill))
         drawn = cast_inputs(seeded_inputs([spec], model.axes, 0), [spec], model.precision)
-        yield model.axes, {**inputs, **drawn}
+        yield model, {**inputs, **drawn}
         return
     size = model.axes[name]
     others = [n for axis, n in model.axes.items() if axis != name]
     sums = {axis: n + size for axis, n in model.axes.items() if axis != name and n - size in others}
     for changed in ({**sums, name: 2 * size}, *([{name: 2 * size}] if sums else [])):
         axes = {**model.axes, **changed}
-        drawn = seeded_inputs(model.inputs, axes, 0)
-        yield axes, cast_inputs(drawn, model.inputs, model.precision)
+        arrays = cast_inputs(seeded_inputs(model.inputs, axes, 0), model.inputs, model.precision)
+        yield replace(model, axes=axes), arrays
 
 
 def _ratio(session: Session, other: Session, end_s: float) -> float:

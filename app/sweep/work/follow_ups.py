@@ -50,6 +50,10 @@ class FollowUpWork(ProcessWork, Generic[Result]):
         live.show(self.case_id, None, self.kind)
         return ()
 
+    @property
+    def failed(self) -> bool:
+        return self.result is None or bool(self.result.reason)
+
     def _job(self) -> Mapping[str, Any]:
         job: Mapping[str, Any] = to_json(self.job)
         return job
@@ -160,10 +164,6 @@ class ColdStartWork(FollowUpWork[ColdStart]):
         if self.result is not None and (self.job.process != SCOUT or self.result.reason):
             yield self.result
 
-    @property
-    def failed(self) -> bool:
-        return self.result is None or bool(self.result.reason)
-
     def text(self, models: ModelNames = FILE_NAMES) -> str:
         process_text = (
             "before the first" if self.job.process == SCOUT else f"{self.job.process + 1}"
@@ -232,10 +232,6 @@ class SensitivityWork(FollowUpWork[Sensitivity]):
     def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.result is not None:
             yield self.result
-
-    @property
-    def failed(self) -> bool:
-        return self.result is None or bool(self.result.reason)
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
         label, result = f"assumed values of {case_label(self.job.case, models)}", self.result
