@@ -59,7 +59,7 @@ class References:
     files: Mapping[str, str]
     stored: bool
     packaged: Packaged
-    unfit: Mapping[str, str]
+    unfit: Mapping[str, tuple[str, ...]]
     limited: tuple[str, ...]
     random: tuple[str, ...]
 
@@ -182,7 +182,7 @@ def references_of(
         files,
         all(reference.stored for reference in steps_by_point.values()),
         packaged_data,
-        {**{key: str(error) for key, error in unfit.items()}, **refusals},
+        {**{key: (error.cause, error.remedy) for key, error in unfit.items()}, **refusals},
         tuple(limited_names),
         tuple(dict.fromkeys(name for file in reference_facts for name in file.random)),
     )

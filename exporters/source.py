@@ -104,7 +104,7 @@ class Vouched:
     by: str
     repeated: tuple[str, ...] = ()
     random: tuple[str, ...] = ()
-    refusal: str = ""
+    refusal: tuple[str, ...] = ()
 
 
 class Evaluator(Protocol):
@@ -206,7 +206,7 @@ class Evaluation:
         try:
             computed = self._compute_outputs(evaluator, given, point)
         except NoReference as error:
-            return Reference(fed, {}), Vouched("", refusal=str(error))
+            return Reference(fed, {}), Vouched("", refusal=(error.cause, error.remedy))
         locate = partial(evaluator.first_difference, given, self.bound)
         if evaluator.is_repeatable:
             found = reconciled(given, computed, self.bound, locate)

@@ -321,8 +321,8 @@ class ExportedModel:
     `input_files` are the names of the user's own sets of inputs, in the order of their turns.
     `beside` are the files that hold weights of the graph, which finds them in its own folder.
     `written_inputs` are those that the torch module behind the graph writes to when it runs.
-    `unfit` says by `axes_key` why no reference takes some points; the file of such a point, if
-    there is one, holds inputs alone.
+    `unfit` says by `axes_key` why no reference takes some points, cause and remedy; the file of
+    such a point, if there is one, holds inputs alone.
     """
 
     name: str
@@ -361,14 +361,20 @@ class ExportedModel:
     input_files: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     written_inputs: tuple[str, ...] = ()
-    unfit: Mapping[str, str] = field(default_factory=dict)
+    unfit: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     random_outputs: tuple[str, ...] = ()
     past: Dimension | None = None
 
     @property
+    def refusal(self) -> tuple[str, ...]:
+        """Why no reference takes the sizes that the model is at, cause and remedy; () where one
+        does."""
+        return self.unfit.get(axes_key(self.axes), ())
+
+    @property
     def unfit_at(self) -> str:
-        """Why the graph does not take the sizes that the model is at; "" where it does."""
-        return self.unfit.get(axes_key(self.axes), "")
+        """The same as a sentence."""
+        return ": ".join(self.refusal)
 
     def at(self, point: Mapping[str, int]) -> ExportedModel:
         """The model at one point: `axes` are the sizes asked for, the rest at their defaults.
@@ -379,7 +385,7 @@ class ExportedModel:
         key = axes_key(axes)
         graph, obstacle = self.fixed.get(key), self.uncompared
         if key in self.unfit and key in self.references:
-            obstacle = diagnostic("no_reference", error=self.unfit[key])
+            obstacle = diagnostic("no_reference", error=": ".join(self.unfit[key]))
         if graph is None:
             return replace(self, axes=axes, uncompared=obstacle)
         return replace(

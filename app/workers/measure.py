@@ -126,7 +126,11 @@ def _record_failure(context: RoundContext) -> Iterator[None]:
 
 def _failure_fields(error: Exception, context: RoundContext) -> dict[str, Any]:
     if isinstance(error, GraphlapError):
-        fields = {"status": error.status or "run_failed", "reason": reason_of(error)}
+        status = error.status or "run_failed"
+        of_graph = status in ("run_failed", "compile_failed") and context.job.model.refusal
+        # What no reference takes either: they know more of the graph than an engine says.
+        told = GraphlapError(error.cause, of_graph[1]) if of_graph else error
+        fields = {"status": status, "reason": reason_of(told)}
         return {**fields, "transient": is_of_system(error)}
     if isinstance(error, MemoryError):
         reason = f"the host ran out of memory in {context.phase}: use a smaller batch"

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from onnx import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from exporters.onnx_files.evaluator import opened, plain
-from exporters.types import ExportError, MissingPackage, is_engine_format
-from exporters.validation import objection
+from exporters.types import ExportError, MissingPackage
 
 if TYPE_CHECKING:
     from onnxruntime import NodeArg
@@ -26,26 +25,6 @@ _TENSOR = re.compile(r"tensor\((\w+)\)")
 _SEQUENCE = re.compile(r"seq\((.+)\)")
 _OPTIONAL = re.compile(r"optional\((.+)\)")
 _MAP = re.compile(r"map\((\w+),(.+)\)")
-
-
-def accepted(path: Path, label: str, custom_ops: Sequence[str]) -> str:
-    """What ONNX's checker objects to in a file that ONNX Runtime opens; "" for no objection.
-
-    ExportError where neither accepts the file.
-    """
-    complaint = "" if is_engine_format(path) else objection(path)
-    if not complaint:
-        return ""
-    try:
-        _need(label)
-        opened(path, custom_ops)
-    except Exception as error:
-        raise ExportError(
-            f"{label} is not a valid ONNX graph ({complaint}), and ONNX Runtime does not open it "
-            f"({plain(error)})",
-            "check the file, or export it again",
-        ) from error
-    return complaint
 
 
 def ends(path: Path, custom_ops: Sequence[str] = ()) -> ModelProto:

@@ -255,8 +255,7 @@ class FileEvaluator:
         may leave outputs open, ONNX's evaluator; and unless two of all these agree, OpenVINO.
 
         The evaluator has as long as it takes only where there is no other reference.
-        NotBenchmarkable where neither knows an operator; ExportError, with the node's name, if
-        the graph cannot take these inputs; neither where something is known.
+        NoReference, with the node's name, where neither takes the graph or these inputs.
         """
         runtime_outputs: Arrays | None = None
         onnx_outputs: Arrays | None = None
@@ -443,12 +442,12 @@ class FileEvaluator:
                 return NotBenchmarkable(*lacking)
             foreign = _has_foreign_operators(self._path)
             if not foreign and type(runtime).__name__ != "NotImplemented":
-                return ExportError(
+                return NoReference(
                     f"{self._model_label} cannot be loaded ({plain(runtime)})",
                     "check the file, or export it again",
                 )
             library = "give --custom-ops the library of its operators, " if foreign else ""
-            return NotBenchmarkable(
+            return NoReference(
                 f"neither ONNX's evaluator ({plain(evaluator_error)}) nor ONNX Runtime "
                 f"({plain(runtime)}) can compute what {self._model_label} should give",
                 f"{library}put expected outputs next to it "
@@ -472,8 +471,8 @@ class FileEvaluator:
         if values:
             ranges = f"--input-range {values[0]}=LOW:HIGH"
             return NoReference(
-                f"{cause} at these values of {', '.join(values)}",
-                f"give others with {ranges}, or with --inputs FILE.npz",
+                cause,
+                f"give other values of {', '.join(values)} with {ranges}, or --inputs FILE.npz",
             )
         of_file = f" of the file ({', '.join(constants)})" if constants else ""
         if axes:
@@ -483,8 +482,9 @@ class FileEvaluator:
             return NoReference(cause, f"set its axes ({options}) to sizes that {takes}")
         if of_file or inputs:
             return NoReference(
-                f"{cause} by constants{of_file or ' of the file'}",
-                "no option changes that: export the file again",
+                cause,
+                f"constants{of_file or ' of the file'} are at fault{place}, which no option "
+                "changes: export the file again",
             )
         return NoReference(
             cause, "give --axis or --inputs that the graph takes, or export the file again"

@@ -21,7 +21,7 @@ from onnx.helper import tensor_dtype_to_np_dtype
 from exporters.file_access import copy_file, file_sha256
 from exporters.foreign_files import foreign, pointer
 from exporters.onnx_files.ends import input_spec, is_fixed, output_spec
-from exporters.onnx_files.engine import accepted, declare_outputs, ends
+from exporters.onnx_files.engine import declare_outputs, ends
 from exporters.onnx_files.graph import all_graphs, all_nodes, part
 from exporters.onnx_files.input_roles import meant
 from exporters.types import (
@@ -34,6 +34,7 @@ from exporters.types import (
     TensorSpec,
     is_engine_format,
 )
+from exporters.validation import objection
 
 LARGEST_PROTOBUF_BYTES = 2**31 - 1
 
@@ -380,14 +381,14 @@ def copied(
     proto: ModelProto,
     is_part: bool,
     is_put_in_order: bool,
-    custom_ops: Sequence[str],
 ) -> Made:
-    """The graph and its weights; ExportError if neither ONNX's checker nor ONNX Runtime takes it.
+    """The graph and its weights.
 
     `proto` is the graph of `face`, and says where the store keeps its weights afterwards.
     `is_put_in_order` says that its nodes were not. The fact `OBJECTION` is what the checker objects
-    to in a graph that ONNX Runtime opens. The copy is checked, not the file: onnx refuses
-    weights that are links or have several names, as those of download caches and backups do.
+    to, "" for nothing; engines decide for themselves. The copy is checked, not the file: onnx
+    refuses weights that are links or have several names, as those of download caches and backups
+    do.
     """
     files = {}
     stored_names: dict[Path, str] = {}
@@ -407,5 +408,5 @@ def copied(
         model.write_bytes(proto.SerializeToString(deterministic=True))
     else:
         copy_file(face.path, model)
-    objection = accepted(model, face.path.name, custom_ops)
-    return Made({**files, MODEL: model}, {OBJECTION: objection})
+    objects = "" if is_engine_format(model) else objection(model)
+    return Made({**files, MODEL: model}, {OBJECTION: objects})

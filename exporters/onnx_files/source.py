@@ -131,8 +131,7 @@ class FileSource:
         )
 
     def graphs(self, store: Store, points: Sequence[Point]) -> tuple[Graph, ...]:
-        """The file, or the part of it, as it is kept; ExportError if neither ONNX's checker nor
-        ONNX Runtime takes it."""
+        """The file, or the part of it, as it is kept."""
         face = self.face
         sources = {face.path.name: file_sha256(face.path)}
         for location, path in face.external.items():
@@ -144,7 +143,6 @@ class FileSource:
             self.proto,
             self._is_part,
             self.is_put_in_order,
-            self.custom_ops,
             key_facts={
                 "file": sources[face.path.name],
                 "external": list(sources.values())[1:],

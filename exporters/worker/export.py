@@ -115,7 +115,7 @@ def _parts(
     subject: Subject,
     points: tuple[Point, ...],
     sets: Sequence[Path],
-) -> tuple[list[_Part], dict[str, str]]:
+) -> tuple[list[_Part], dict[str, tuple[str, ...]]]:
     """What follows from each graph, and of points with a graph of their own why one has none."""
     parts: list[_Part] = []
     unfit: dict[str, ExportError] = {}
@@ -128,7 +128,7 @@ def _parts(
             unfit[axes_key(graph.point)] = error
     if not parts:
         raise next(iter(unfit.values()))
-    return parts, {key: str(error) for key, error in unfit.items()}
+    return parts, {key: (error.cause, error.remedy) for key, error in unfit.items()}
 
 
 def _part(
@@ -255,7 +255,7 @@ def _describe(
     subject: Subject,
     parts: Sequence[_Part],
     sets: Sequence[Path],
-    unfit: Mapping[str, str],
+    unfit: Mapping[str, tuple[str, ...]],
 ) -> ExportedModel:
     first, precision = parts[0], request.precision
     graph, executed = first.graph, first.executed

@@ -86,7 +86,7 @@ def compile_fault(error: Exception) -> RuntimeFault:
         return Unsupported(
             f"ONNX Runtime does not know the operator {match['op'] or match['custom']}"
             + (f" of node {node['node']!r}" if node else ""),
-            "use another runtime",
+            "give --custom-ops the library that has it, or use another runtime",
             node=node["node"] if node else "",
         )
     if lacking := missing_locale(error):
@@ -109,7 +109,8 @@ def run_fault(error: Exception) -> RuntimeFault:
     if tells_of_no_memory(error):
         return OutOfMemory("ONNX Runtime ran out of memory in a run", "use a smaller batch")
     match = _NODE.search(text)
-    where = f" in node {(match['paren'] or match['name'])!r}" if match else ""
+    node = match and (match["paren"] or match["name"])
+    where = f" in node {node!r}" if node else ""
     if failure := _GPU.search(text):
         return RunFault(*_gpu_words(failure, where))
     return RunFault(

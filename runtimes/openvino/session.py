@@ -14,6 +14,7 @@ import numpy as np
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.types import first_line
 from runtimes.base import Session
 from runtimes.errors import (
     CompileFault,
@@ -86,8 +87,8 @@ def _clean_message(text: str) -> str:
 
 
 def _cause(text: str) -> str:
-    said = [line.strip() for line in text.splitlines() if line.strip() and not _FRAME.match(line)]
-    return f" ({said[-1]})" if said else ""
+    said = [line for line in text.splitlines() if line.strip() and not _FRAME.match(line.strip())]
+    return f" ({first_line(RuntimeError(said[-1]))})" if said else ""
 
 
 class OpenVinoLane(HostLane):

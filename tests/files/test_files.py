@@ -11,7 +11,7 @@ from tests.files.kinds import Kind
 from tests.files.measured import KINDS, measured
 
 NOT_MEASURED = {
-    "attribute-unknown": "export_failed",  # ONNX Runtime refuses it too
+    "attribute-unknown": "compile_failed",  # by ONNX Runtime
 }
 """With the status of their rows."""
 COMMON = (

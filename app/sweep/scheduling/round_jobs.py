@@ -321,18 +321,13 @@ def _usable_model(case: Case, reply: ExportReply, engine: Runtime) -> ExportedMo
     return reply.model
 
 
-_REFERENCE_ENGINES = ("", "onnxruntime", "torch")
-
-
 def unfit(model: ExportedModel, axes: Mapping[str, int], engine: str) -> str:
     """Why a model is not run at these sizes by an engine, named by its module; "" where it is.
 
-    What no reference takes, the engines of the references refuse. Others try it, where there are
-    inputs for it.
+    What no reference takes, each engine tries for itself, where there are inputs for it.
     """
     at_point = model.at(axes)
-    is_tried = engine not in _REFERENCE_ENGINES
-    return "" if is_tried and axes_key(at_point.axes) in model.references else at_point.unfit_at
+    return "" if engine and axes_key(at_point.axes) in model.references else at_point.unfit_at
 
 
 def models_of(

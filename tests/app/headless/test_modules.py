@@ -299,8 +299,9 @@ def test_a_combination_that_does_not_fit_is_one_row(work: Path, more: tuple[str,
     for row in (unfit_row for unfit_row in unfit_rows if "null" not in unfit_row["model"]):
         sizes = pairs_in(row["axes"])
         fits = int(sizes["past"]) + int(sizes["step"]) == int(sizes["total"])
-        assert row["status"] == ("ok" if fits else "export_failed"), row["reason"]
-        assert fits or f"total={sizes['total']}" in row["reason"]
+        refused = ("run_failed", "compile_failed")
+        assert row["status"] in (("ok",) if fits else refused), row["reason"]
+        assert fits or "--axis total=" in row["reason"]
     assert sum(row["status"] == "ok" for row in unfit_rows) >= 2, out + log
 
 

@@ -354,13 +354,20 @@ def version_beyond() -> ModelProto:
     return model
 
 
+def attribute_unknown() -> ModelProto:
+    """ONNX's checker objects too."""
+    node = helper.make_node("Relu", ["x"], ["y"], surplus=1)
+    return graph([node], [tensor("x", [4])], [tensor("y", [4])], {})
+
+
 @pytest.mark.parametrize(
     ("model", "sizes", "ort_status", "word", "is_checked"),
     [
-        (index_beyond(), ("--axis", "rows=2"), "export_failed", "index", False),
+        (index_beyond(), ("--axis", "rows=2"), "run_failed", "constants", False),
         (version_beyond(), (), "unsupported", "IR version 99", True),
+        (attribute_unknown(), (), "compile_failed", "surplus", True),
     ],
-    ids=["index", "version"],
+    ids=["index", "version", "attribute"],
 )
 def test_the_other_engine_is_measured(
     work: Path,

@@ -88,10 +88,10 @@ def test_the_first_round_is_measured_before_the_references_and_ends_after_them(
     assert len(run.models) == 1, "the draft is not recorded"
 
 
-def test_a_graph_that_no_reference_can_be_computed_of_is_refused_without_a_round(
+def test_a_graph_that_no_reference_can_be_computed_of_is_tried_by_its_engine(
     tmp_path: Path,
 ) -> None:
-    """The engine fails first, and what is recorded is the export's reason, as before."""
+    """The round of the draft is dropped, and the engine's own status is recorded, once."""
     write_unfit(tmp_path / "add.onnx")
     events = list(events_of(tmp_path, {}))
     dropped_work = [event.work for event in events if isinstance(event, Dropped)]
@@ -99,7 +99,7 @@ def test_a_graph_that_no_reference_can_be_computed_of_is_refused_without_a_round
     run = read_run(tmp_path / "run")
     (case,) = run.cases
     (result,) = run.rounds_of(case)
-    assert result.status == "export_failed"
+    assert result.status in ("run_failed", "compile_failed")
     assert not any((tmp_path / "run" / "samples").iterdir())
 
 

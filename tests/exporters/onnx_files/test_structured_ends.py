@@ -138,9 +138,11 @@ def test_what_the_checker_rejects_and_the_engine_opens_is_marked(tmp_path: Path)
 
 
 def test_a_file_that_the_engine_refuses_too_quotes_it(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="onnxruntime_note") as refusal:
-        exported("attribute-unknown", tmp_path, {"batch": 1})
-    assert refusal.value.status == "export_failed"
+    """ONNX's evaluator takes it: which engine does is for each of them to say."""
+    model = exported("attribute-unknown", tmp_path, {"batch": 1})
+    (warning,) = [entry for entry in model.warnings if entry.code == "checker_rejects_graph"]
+    assert "onnxruntime_note" in str(warning.parameters["objection"])
+    assert not model.unfit_at
 
 
 @pytest.mark.parametrize("option", ["precision", "from_nodes"])
