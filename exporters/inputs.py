@@ -273,10 +273,18 @@ def inputs_told(specs: Sequence[TensorSpec], examples: Collection[str]) -> str:
     )
 
 
+UNKNOWN = "not understood"
+"""What a value is `assumed` to be that may limit what is computed, for all that is known."""
+
+
 def assumed_inputs(specs: Sequence[TensorSpec]) -> list[str]:
     """`orig_im_size 224 x 224`: the inputs whose value decides how much is computed and was not
-    given."""
-    return [f"{spec.name} {_values(spec)}" for spec in specs if spec.assumed]
+    given, and single numbers of which nothing shows what they do."""
+    return [
+        f"{spec.name} {_values(spec)}" + f" ({UNKNOWN})" * (spec.assumed == UNKNOWN)
+        for spec in specs
+        if spec.assumed
+    ]
 
 
 def lower_thresholds(specs: Sequence[TensorSpec]) -> Iterator[tuple[TensorSpec, ...]]:
@@ -297,7 +305,7 @@ def guesses(specs: Sequence[TensorSpec]) -> tuple[Diagnostic, ...]:
     return tuple(
         diagnostic("input_guessed", spec.name, values=_values(spec))
         for spec in specs
-        if spec.assumed
+        if spec.assumed and spec.assumed != UNKNOWN
     )
 
 

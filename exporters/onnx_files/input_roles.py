@@ -14,7 +14,7 @@ import numpy as np
 import onnx.inliner
 from onnx import GraphProto, ModelProto
 
-from exporters.inputs import SCORE
+from exporters.inputs import SCORE, UNKNOWN
 from exporters.onnx_files.caches import cache_inputs
 from exporters.onnx_files.known_texts import words_of
 from exporters.onnx_files.node_demands import BEAMS, BOXES, IMAGE_SIDE, IOU, LONG, SEQUENCE
@@ -101,7 +101,7 @@ def _with_role(
         return replace(spec, low=1.0, high=3.0)
     if dtype == np.uint8 and len(spec.shape) > 2:
         return replace(spec, low=0.0, high=256.0)
-    return spec
+    return replace(spec, assumed=UNKNOWN) if is_single and dtype.kind in "iu" else spec
 
 
 def _counts(spec: TensorSpec, uses: Sequence[Use]) -> bool:

@@ -29,9 +29,11 @@ from app.present.document import (
 )
 from app.present.terminal import width_of_text
 from app.run_folder.diagnostics import codes_in
+from exporters.inputs import UNKNOWN
 
 MAXIMUM_LINES = 20
 LEADS, UNDECIDED, EQUIVALENT, IDLE = "*", "?", "=", "!"
+_IDLE_MEANS = "! an output is empty, or an input was not understood"
 _P50 = "latency_p50_us"
 _BY_ENGINE = ("precision", "clock", "boundary", "concurrency", "host")
 """Dimensions that a row has only once it was measured, or that a simulated card has otherwise."""
@@ -119,7 +121,7 @@ def legend(matrix: Matrix, band: float) -> str:
         "* fastest" if LEADS in used_marks else "",
         "? leads, undecided" if UNDECIDED in used_marks else "",
         f"= the same within {100 * band:g} %" if EQUIVALENT in used_marks else "",
-        "! an output is empty" if any(cell.endswith(IDLE) for cell in cells) else "",
+        _IDLE_MEANS if any(cell.endswith(IDLE) for cell in cells) else "",
         "() not ranked" if any(cell.startswith("(") for cell in cells) else "",
     ]
     return "  ".join(filter(None, parts))
@@ -361,14 +363,16 @@ def _cell(matrix: Matrix, measurement: MeasuredCase | None) -> Cell:
     cell = _figure(row)
     if not measurement.is_well:
         return replace(cell, text=f"({cell.text})", tone="warning")
-    mark = (
-        IDLE
-        if EMPTY in codes_in(row["warning_codes"])
-        else matrix.marks.get(str(row["case_id"]), "")
-    )
+    mark = matrix.marks.get(str(row["case_id"]), "")
     warning_tone: Tone = "warning" if row["warnings"] else ""
     tone = warning_tone or ("ok" if mark == LEADS else "")
-    return replace(cell, text=cell.text + (mark or " "), tone=tone)
+    return replace(cell, text=cell.text + (f"{mark}{_idle(row)}" or " "), tone=tone)
+
+
+def _idle(row: Row) -> str:
+    """The mark of a row that may compute less than a user's program does."""
+    is_empty = EMPTY in codes_in(row["warning_codes"])
+    return IDLE if is_empty or UNKNOWN in str(row.get("assumed")) else ""
 
 
 def _value(row: Row) -> Value:

@@ -73,3 +73,19 @@ def test_a_pair_that_was_not_fed_the_same_is_marked(tmp_path: Path) -> None:
     marked = [case["fed_otherwise"] for case in cases]
     assert sorted(marked, key=len) == [[], [{"input": "n", "first": "128", "second": "8"}]]
     assert "n 128, then 8" in " ".join(out.split())
+
+
+def test_a_number_of_which_nothing_shows_what_it_does_is_marked(tmp_path: Path) -> None:
+    path = tmp_path / "mystery.onnx"
+    text = """<ir_version: 9, opset_import: ["" : 17]>
+    g (float[batch,8] x, int64 mystery) => (float[batch,8] y) {
+        f = Cast <to = 1> (mystery) y = Mul(x, f) }"""
+    onnx.save(parser.parse_model(text), path)
+    code, answer, errors = run("run", str(path), *ONE_ROUND, "--out", str(tmp_path / "run"))
+    assert code == 0, errors
+    assert "mystery 0..1 (not understood)" in " ".join(answer.split())
+    assert "! an output is empty, or an input was not understood" in " ".join(answer.split())
+    given = ("--input-range", "mystery=3:3", "--out", str(tmp_path / "given"))
+    code, answer, _ = run("run", str(path), *ONE_ROUND, *given)
+    assert code == 0
+    assert "not understood" not in answer
