@@ -88,6 +88,7 @@ class RunSettings(CheckSettings, total=False):
     threshold: float | str
     aa: int
     overhead: bool
+    sensitivity: bool
     cold_start: int
     page_cache: str
     pairing: str

@@ -11,7 +11,14 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import ResultsError
-from app.cases.jobs import AccuracyResult, ColdStart, Operator, OperatorTimes, cold_start_subject_of
+from app.cases.jobs import (
+    AccuracyResult,
+    ColdStart,
+    Operator,
+    OperatorTimes,
+    Sensitivity,
+    cold_start_subject_of,
+)
 from app.run_folder.files import LINE
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import FOLDER, DiscardedRound, ModelExported, SearchCase, TimeSpent
@@ -40,6 +47,7 @@ def write_all(folder: RunFolder, tmp_path: Path) -> None:
     folder.record(AccuracyResult("subject", "digits", 0.9, 360, 64))
     ops = (Operator("/a", "Gemm", 3.0, "gemm"), Operator("/b", "Relu", 1.0, "relu"))
     folder.record(ColdStart(cold_start_subject_of(FIRST).case_id, 0, {"process": 300.0}))
+    folder.record(Sensitivity(FIRST.case_id, {"size": 4.5}))
     folder.record(TimeSpent({"measurement": {"fake": 2.5}}))
     folder.record(write_operators(folder, OperatorTimes(FIRST.case_id, "wall", 10, ops)))
 
