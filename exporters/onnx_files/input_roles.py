@@ -72,7 +72,7 @@ def _with_role(
         return replace(spec, words=words_of(graph, spec.owner or spec.name))
     if spec.owner and spec.count_up:
         return spec
-    dtype, words = np.dtype(spec.dtype), _WORDS.split(spec.name.lower())
+    dtype, words = np.dtype(spec.dtype), _words(spec.name)
     indices = [use for use in uses if not use.role]
     if dtype.kind in "iu":
         within = tuple(dict.fromkeys(size for use in indices for size in use.within))
@@ -88,9 +88,7 @@ def _with_role(
     )
     if usual is not None:
         return usual
-    if dtype.kind == "b":
-        return spec
-    if dtype.kind == "f":
+    if dtype.kind in "bf":
         return spec
     if {"segment", "segments"} & {*words} or words[:2] == ["token", "type"]:
         return _filled(spec, (spec.allowed[0] if spec.allowed else 0,))
@@ -101,7 +99,7 @@ def _with_role(
         return replace(spec, low=1.0, high=3.0)
     if dtype == np.uint8 and len(spec.shape) > 2:
         return replace(spec, low=0.0, high=256.0)
-    return replace(spec, assumed=UNKNOWN) if is_single and dtype.kind in "iu" else spec
+    return replace(spec, assumed=UNKNOWN) if is_single else spec
 
 
 def _counts(spec: TensorSpec, uses: Sequence[Use]) -> bool:
@@ -132,8 +130,7 @@ def _by_use(
     found = sorted(found, key=lambda use: -_number(use.value))
     elements = {use.element: use.value for use in reversed(found) if use.value is not None}
     if not elements:  # a length that was computed with on the way
-        words = _WORDS.split(spec.name.lower())
-        return _filled(spec, _full(spec, words, specs), role=role)
+        return _filled(spec, _full(spec, specs), role=role)
     for other in (u for role in _FIRST for u in values[role]):
         if other.element is not None and other.value is not None:
             elements.setdefault(other.element, other.value)
@@ -159,6 +156,11 @@ def _filled(spec: TensorSpec, *values: tuple[Dimension | float, ...], role: str 
     return replace(spec, fill=values, assumed=role if role in ASSUMED else "")
 
 
+def _words(name: str) -> list[str]:
+    """`x_lengths` and `xLengths` have the words x and lengths."""
+    return [word.lower() for word in _WORDS.split(name)]
+
+
 def _is_position(words: Sequence[str]) -> bool:
     is_named = {"pos", "position", "positions"} & {*words[-2:]}
     return bool(is_named) and words[-1] in {"pos", "position", "positions", "id", "ids"}
@@ -166,46 +168,38 @@ def _is_position(words: Sequence[str]) -> bool:
 
 _LENGTH_WORDS = frozenset({"len", "lens", "length", "lengths", "seqlen", "seqlens", "last"})
 _SIZE_WORDS = frozenset({"size", "sizes", "shape", "height", "width", "resolution"})
-_NUMBERS: Sequence[tuple[frozenset[str], str, float]] = tuple(
-    (frozenset(words.split()), role, value)
-    for words, role, value in (
-        ("iou", "threshold", IOU),
-        ("nms threshold", "threshold", IOU),
-        ("threshold", "threshold", SCORE),
-        ("thresh", "threshold", SCORE),
-        ("conf", "threshold", SCORE),
-        ("confidence", "threshold", SCORE),
-        ("temperature", "", 1.0),
-        ("top p", "", 0.9),
-        ("penalty", "", 1.0),
-        ("guidance", "", 7.5),
-        ("noise scale", "", 0.667),
-        ("noise", "", 0.667),
-        ("length scale", "", 1.0),
-        ("speed", "", 1.0),
-        ("scale", "", 1.0),
-        ("ratio", "", 0.5),
-        ("prob", "", 0.5),
-        ("probability", "", 0.5),
-    )
-)
-"""Usual values of single numbers, by words of their names."""
-_COUNTS: Sequence[tuple[frozenset[str], str, float]] = tuple(
-    (frozenset(words.split()), role, value)
-    for words, role, value in (
-        ("min length", "limit", 1),
-        ("beams", "limit", BEAMS),
-        ("return sequences", "limit", 1),
-        ("top k", "limit", 50),
-        ("topk", "limit", BOXES),
-        ("max boxes", "limit", BOXES),
-        ("max detections", "limit", BOXES),
-        ("max output", "limit", BOXES),
-        ("sample rate", "", 16_000),
-        ("sampling rate", "", 16_000),
-        ("sr", "", 16_000),
-    )
-)
+_NUMBERS: Mapping[str, tuple[str, float]] = {
+    "iou": ("threshold", IOU),
+    "nms threshold": ("threshold", IOU),
+    "threshold": ("threshold", SCORE),
+    "thresh": ("threshold", SCORE),
+    "conf": ("threshold", SCORE),
+    "confidence": ("threshold", SCORE),
+    "temperature": ("", 1.0),
+    "top p": ("", 0.9),
+    "penalty": ("", 1.0),
+    "guidance": ("", 7.5),
+    "noise": ("", 0.667),
+    "speed": ("", 1.0),
+    "scale": ("", 1.0),
+    "ratio": ("", 0.5),
+    "prob": ("", 0.5),
+    "probability": ("", 0.5),
+}
+_COUNTS: Mapping[str, tuple[str, float]] = {
+    "min length": ("limit", 1),
+    "beams": ("limit", BEAMS),
+    "return sequences": ("limit", 1),
+    "top k": ("limit", 50),
+    "topk": ("limit", BOXES),
+    "max boxes": ("limit", BOXES),
+    "max detections": ("limit", BOXES),
+    "max output": ("limit", BOXES),
+    "sample rate": ("", 16_000),
+    "sampling rate": ("", 16_000),
+    "sr": ("", 16_000),
+}
+"""Usual roles and values of single numbers and integers, by words of their names."""
 
 
 def _by_name(
@@ -213,8 +207,7 @@ def _by_name(
 ) -> TensorSpec | None:
     """With the value that its name asks for; None where it asks for none."""
     kind, named = np.dtype(spec.dtype).kind, frozenset(words)
-    is_mask = words[-1] == "mask" or (words[-1].isdecimal() and "mask" in words[-2:])
-    if is_mask or "mask" in words[-1:]:
+    if words[-1] == "mask" or (words[-1].isdecimal() and "mask" in words[-2:]):
         hides = {"key", "padding"} <= named
         return _filled(spec, (0 if hides and kind != "f" else 1,))
     if kind == "b" or _is_position(words):
@@ -223,19 +216,17 @@ def _by_name(
     if kind in "iu" and len(spec.shape) < 2 and _LENGTH_WORDS & named:
         if {"max", "min"} & named:
             least = "min" in named
-            return _filled(spec, (1,) if least else _longest(spec, specs), role="limit")
+            return _filled(spec, (1,) if least else _longest(specs), role="limit")
         if spec.allowed or spec.within:  # it is read as an index
             last = (spec.allowed[1],) if spec.allowed else (spec.within[0], -1)
             return _filled(spec, last, role="length")
-        return _filled(spec, _full(spec, words, specs), role="length")
+        return _filled(spec, _full(spec, specs), role="length")
     if kind == "f" and len(spec.shape) == 1 and words[-1] in ("scale", "scales"):
         return _filled(spec, (1.0,))
     if is_single:
-        for known, role, value in _NUMBERS if kind == "f" else _COUNTS:
-            if known <= named:
+        for known, (role, value) in (_NUMBERS if kind == "f" else _COUNTS).items():
+            if named.issuperset(known.split()):
                 return _filled(spec, (value,), role=role)
-    if kind == "f" and words[-1] == "scales" and len(spec.shape) == 1:
-        return _filled(spec, (1.0,))
     if is_single and words[-1] in _SIZE_WORDS and {"cache", "past"} & named:
         caches = [s for s in specs if "cache" in s.name.lower() and len(s.shape) > 2]
         kept = [size for other in caches for size in other.shape[1:] if isinstance(size, str)]
@@ -246,15 +237,13 @@ def _by_name(
     return None
 
 
-def _full(
-    spec: TensorSpec, words: Sequence[str], specs: Sequence[TensorSpec]
-) -> tuple[Dimension, ...]:
+def _full(spec: TensorSpec, specs: Sequence[TensorSpec]) -> tuple[Dimension, ...]:
     """The axis that a length counts: of the input that it is named after, else of the first one
     with more than a batch."""
-    stem = [word for word in words if word not in _LENGTH_WORDS]
+    stem = [word for word in _words(spec.name) if word not in _LENGTH_WORDS]
     others = [other for other in specs if len(other.shape) > 1 and other.dtype != TEXT]
     names = {" ".join(stem), " ".join(stem) + "s"} if stem else {}
-    namesakes = [o for o in others if " ".join(_WORDS.split(o.name.lower())) in names]
+    namesakes = [o for o in others if " ".join(_words(o.name)) in names]
     for other in (*namesakes, *others):
         open_sizes = [d for d in other.shape[1:] if isinstance(d, str) and d not in spec.shape]
         if open_sizes:
@@ -264,7 +253,7 @@ def _full(
     return (SEQUENCE,)
 
 
-def _longest(spec: TensorSpec, specs: Sequence[TensorSpec]) -> tuple[Dimension, ...]:
+def _longest(specs: Sequence[TensorSpec]) -> tuple[Dimension, ...]:
     """A prompt and what a generation adds to it."""
     current = _current(specs)
     return (LONG,) if current is None else (current, LONG)

@@ -125,7 +125,7 @@ class ShapeValues:
                 self._counted[name] = self._counted[first]
             if first in self._ranges:
                 self._ranges.add(name)
-        elif node.op_type == "Slice" and first in self._counted and node.output:
+        elif node.op_type == "Slice" and first in self._counted:
             self._counted[name] = self.size(name, -1) or self._counted[first]
         elif node.op_type == "DequantizeLinear" and first in self._shapes:
             self._shapes.setdefault(name, self._shapes[first])

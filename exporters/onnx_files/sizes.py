@@ -29,10 +29,11 @@ from exporters.onnx_files.model_io import (
     open_axes,
     sequence_of,
 )
+from exporters.onnx_files.node_demands import IMAGE_SIDE, SEQUENCE
 from exporters.onnx_files.trial import Trial
 from exporters.types import TEXT, TensorSpec
 
-BATCH, ADDRESSED, SEQUENCE, IMAGE_SIDE = 1, 16, 128, 224
+BATCH, ADDRESSED = 1, 16
 WAVEFORM, CHUNK, POINTS = 16_000, 512, 2
 """A second of speech, a chunk of a stream of it, and the points that somebody sets in a picture."""
 PAST = SEQUENCE - 1

@@ -305,6 +305,7 @@ NAMED = {
     "num_beams": ("int64", 4),
     "sampling_rate": ("int64", 16_000),
     "x_lengths": ("int64[batch]", 20),
+    "xLengths": ("int64[batch]", 20),
     "scales": ("float[3]", 1.0),
     "image_shape": ("float[2]", 224),
 }
