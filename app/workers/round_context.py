@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -34,6 +35,17 @@ from runtimes.cuda import nvtx
 
 Tell = Callable[[dict[str, Any]], None]
 _BLOCK_BYTES = 2**20
+
+
+class _WholeWrites(FileIO):
+    """A file without a buffer, so that a follower sees each block: all of it, or an OSError."""
+
+    def write(self, block: bytes) -> int:  # type: ignore[override]
+        """The system may take a part, without an error, where a disk or a limit is reached."""
+        written = 0
+        while written < len(block):
+            written += super().write(block[written:])
+        return written
 
 
 @dataclass(slots=True)
@@ -100,7 +112,7 @@ class RoundContext:
         path = Path(self.job.samples_path)
         if path.is_file():
             path.unlink()
-        return cast(BinaryIO, path.open("wb", buffering=0))
+        return cast(BinaryIO, _WholeWrites(path, "wb"))
 
     def note_samples(self, iterations: int, **facts: Any) -> None:
         """Tell of the samples once they are all written; a reader knows them by their checksum."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.cases.round import MEASURED, WARMUP, Limits
+from app.cases.round import MEASURED, RECORD, WARMUP, Limits
 from exporters import install_layout
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import codes, diagnostic
@@ -176,6 +176,19 @@ def test_a_full_disk_is_no_result_of_the_case(measure: Measure) -> None:
     assert result.status == "cancelled"
     assert result.stop_reason == "disk_full"
     assert result.reason == "the samples can't be written any more (No space left on device)"
+
+
+def test_a_block_that_is_written_in_part_is_no_result_either(measure: Measure) -> None:
+    size = 50_000 * RECORD.itemsize - 5
+    limit = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
+    result, _, _ = measure(
+        "fpga",
+        limits=replace(SHORT, simulated_samples=50_000),
+        said_first=f"import resource, sys; sys.dont_write_bytecode = True; {limit}",
+    )
+    if result.status == "unavailable":
+        pytest.skip(result.reason)
+    assert (result.status, result.stop_reason) == ("cancelled", "disk_full")
 
 
 @pytest.mark.parametrize("sessions", [1, 2])
