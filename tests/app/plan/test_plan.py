@@ -31,7 +31,7 @@ def test_the_profiles_are_the_documented_ones() -> None:
     assert lengths == {
         "glance": (2, 0.3),
         "quick": (4, 0.25),
-        "brief": (8, 0.31),
+        "brief": (8, 0.25),
         "standard": (8, 3.0),
         "publication": (10, 20.0),
     }
