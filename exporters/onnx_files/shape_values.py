@@ -59,10 +59,10 @@ class ShapeValues:
         value = self._numbers.get(node.input[place]) if place < len(node.input) else None
         if value is None or not value.size or value.dtype.kind not in "iuf":
             return None
-        least, largest = value.min(), value.max()
-        if least != np.floor(least) or largest != np.floor(largest) or not np.isfinite(largest):
+        ends = value.min(), value.max()
+        if not all(np.isfinite(end) and end == np.floor(end) for end in ends):
             return None
-        return int(least), int(largest)
+        return int(ends[0]), int(ends[1])
 
     def sizes(self, name: str) -> Dims | None:
         """The elements of a vector of sizes, None for each that is not known."""

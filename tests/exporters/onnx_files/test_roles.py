@@ -262,6 +262,12 @@ MASKS = {
     "that keeps where it holds": (f"{LOW} y = Where(m, x, low)", True),
     "turned round": (f"{LOW} t = Not(m) y = Where(t, x, low)", False),
     "of two": (f"{LOW} c = Greater(x, low) a = And(m, c) y = Where(a, x, low)", True),
+    "to which minus infinity is added": (
+        """low = Constant <value = float {-inf}> () zero = Constant <value = float {0}> ()
+        later = Constant <value = float[2,1] {0, -inf}> ()
+        p = Where(m, low, zero) a = Add(later, p) y = Add(x, a)""",
+        False,
+    ),
 }
 
 
