@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from app.cases.process_settings import ProcessSettings
 from app.cases.scenario import NO_CONDITION, Batcher, Condition, Scenario, WaitPolicy
 from app.cases.status import TRIED_AGAIN, Status
 from app.cases.telemetry import Interference, Surroundings
@@ -197,14 +198,13 @@ class MeasureJob:
 
     `axes` fixes every axis of the model; `samples_path` is created or truncated; `seed`
     draws jitter and whatever else is random in this round, `arrivals_seed` when requests of an
-    open loop come: the same for all cases, so that they meet the same ones. `tolerance` is what
-    outputs may be off by, None for what follows from the arithmetic. `affinity` are the cores to
-    run on, () for any; `shared` says that the batch process could not leave those that were
-    chosen. `realtime` is a priority of SCHED_FIFO. `batches` are the model at each size of the
-    `batcher`, ascending, `shapes` all axes of each shape that the one session serves.
-    `device_memory_limit_bytes` is what may be held of the device's memory, 0 for all of it. With
-    `awaits_reference` the model has inputs alone, and its outputs are checked after the round. With
-    a `seat` it is measured in turns with others. `is_reusable`: its process waits for another job.
+    open loop come: the same for all cases, so that they meet the same ones. `asked` is the
+    plan, of which the process gets what it reads. `affinity` are the cores to run on, () for any;
+    `shared` says that the batch process could not leave those that were chosen. `batches` are the
+    model at each size of the `batcher`, ascending, `shapes` all axes of each shape that the one
+    session serves. With `awaits_reference` the model has inputs alone, and its outputs are checked
+    after the round. With a `seat` it is measured in turns with others. `is_reusable`: its process
+    waits for another job.
     """
 
     case_id: str
@@ -218,18 +218,15 @@ class MeasureJob:
     limits: Limits
     seed: int
     samples_path: str
+    asked: ProcessSettings = field(default_factory=ProcessSettings)
     affinity: tuple[int, ...] = ()
     shared: bool = False
-    lock_memory: bool = False
-    realtime: int | None = None
-    tolerance: float | None = None
     arrivals_seed: int = 0
     condition: Condition = NO_CONDITION
     batcher: Batcher | None = None
     batches: tuple[ExportedModel, ...] = ()
     neighbour: NeighbourJob | None = None
     shapes: tuple[Mapping[str, int], ...] = ()
-    device_memory_limit_bytes: int = 0
     awaits_reference: bool = False
     seat: TurnSeat | None = None
     is_reusable: bool = False

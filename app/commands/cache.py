@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 
+from app.cases.setting import parsed, size_in_bytes
 from app.commands.output import add_format, print_document
 from app.machine import installed_runtimes, release_environments
-from app.plan.settings.setting import parsed, size_in_bytes
 from app.present.document import Cell, Column, Table, names, table
 from app.run_folder import statistics_store
 from exporters import cache

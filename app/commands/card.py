@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import asdict
 
 from app.cases.errors import PlanError
+from app.cases.setting import Pairs, integer_from, words_of
 from app.cases.units import TIME, microseconds
 from app.commands.output import add_format, print_document
-from app.plan.settings.setting import Pairs, integer_from, words_of
 from app.present.document import Block, Column, Paragraph, Table, names
 from app.run_folder.table import to_csv
 from exporters import install_layout

@@ -9,9 +9,9 @@ from itertools import chain
 from typing import Any
 
 from app.cases.errors import PlanError, suggestion
+from app.cases.setting import OUTPUT
 from app.console.streams import ResilientStream, report, width_of
 from app.formatting.text import printable
-from app.plan.settings.setting import OUTPUT
 from app.present.document import Block, Points
 from app.present.terminal import FORMATS, TABLE, write_formatted
 

@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import IO, Any, Self
 
 from app.cases.errors import PlanError
+from app.cases.process_settings import HIGHEST_PRIORITY
 from app.formatting.text import counted
 from app.machine.environment import describe_host, graphlap_version
 from app.machine.installed_runtimes import Environment, asked, interpreter, runtime
 from app.machine.placement import (
-    HIGHEST_PRIORITY,
     as_list,
     held_back_share,
     highest_realtime,

@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Annotated, Any, TypedDict, get_args, get_origin
 
 from app.cases.errors import PlanError, suggestion
+from app.cases.setting import Setting
 from app.commands.measuring import files_of, is_plan, is_suite
 from app.plan.configuration import configurations
 from app.plan.exclusions import reject_without_effect
@@ -20,7 +21,6 @@ from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, load_suite
 from app.plan.runtime_selection import with_default_runtimes
 from app.plan.settings.hosts import PlanSettings
-from app.plan.settings.setting import Setting
 from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import accepted_by
 from app.run_folder.manifest import MANIFEST

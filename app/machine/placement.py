@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.cases.process_settings import HIGHEST_PRIORITY
 from app.machine.system import text_of
 from exporters.types import InvalidValue
 
@@ -125,7 +126,6 @@ def _cores(file: Path) -> set[int]:
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 _STATUS = Path("/proc/self/status")
 _RT_PERIOD, _RT_RUNTIME = "sched_rt_period_us", "sched_rt_runtime_us"
-HIGHEST_PRIORITY = 99
 
 
 def lock_memory() -> str:

@@ -14,13 +14,13 @@ from typing import Any
 
 from app.cases.case import Case
 from app.cases.dimensions import GRID
+from app.cases.setting import flag_words
 from app.plan.command_line import parse
 from app.plan.estimate import EXPAND_UP_TO, estimate
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.plan_files import plan_toml
-from app.plan.settings.setting import flag_words
 from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS, default_of
 from exporters import install_layout

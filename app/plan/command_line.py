@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NoReturn
 
 from app.cases.errors import PlanError, suggestion
-from app.plan.settings.setting import GROUPS, Scope, Setting
+from app.cases.setting import GROUPS, Scope, Setting
 from app.plan.settings.table import SETTINGS, accepted_by
 
 

@@ -19,8 +19,8 @@ import platformdirs
 from pydantic import ValidationError
 
 from app.cases.errors import PlanError, current_folder, suggestion
+from app.cases.setting import Setting
 from app.plan.plan import Plan, in_words
-from app.plan.settings.setting import Setting
 from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS
 from exporters.file_access import MOST_BYTES, read_file, read_toml

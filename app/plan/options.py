@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.errors import PlanError, suggestion
+from app.cases.setting import Setting
 from app.machine.installed_runtimes import all_names
 from app.machine.placement import listed, usable_cores
 from app.plan.command_line import explicit_settings
@@ -17,7 +18,6 @@ from app.plan.configuration import Configuration, configurations
 from app.plan.exclusions import reject_without_effect
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, toml_value
-from app.plan.settings.setting import Setting
 from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS, accepted_by, default_of
 from app.plan.studies import adjust_grid, load_study, reject_fixed, shipped_plan, with_devices
 from app.tune.space import threads_of

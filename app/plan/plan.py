@@ -128,7 +128,7 @@ def target_widths(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict
 __all__ = ["Plan", "Sweep", "parse_plan"]
 
 
-class Plan(PlanSettings):
+class Plan(PlanSettings, frozen=True):
     """Grids, and the settings that hold for all of them: `app/plan/settings` has a row for each."""
 
     sweeps: tuple[Sweep, ...] = Field(min_length=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from app.cases.setting import GROUPS, PLANNED, Setting, Switch
 from app.cases.units import plain
-from app.plan.settings.setting import GROUPS, PLANNED, Setting, Switch
 from app.plan.settings.table import SETTINGS, default_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"

@@ -36,7 +36,7 @@ CHANGEABLE = tuple(
 _KEYS = frozenset(row.key for row in CHANGEABLE)
 
 
-class StudyPlan(Plan):
+class StudyPlan(Plan, frozen=True):
     """`fixed` are the keys of `CHANGED` that can't be, each with what follows "the study"."""
 
     fixed: dict[str, str] = Field(default_factory=dict, exclude=True)

@@ -32,7 +32,7 @@ from runtimes.errors import Unsupported
 
 def take_place(job: MeasureJob) -> list[Diagnostic]:
     """Do what the job says of cores, node and priority; a diagnostic for each that failed."""
-    warnings = [*_take_cores(job.affinity), *_take_priority(job.realtime)]
+    warnings = [*_take_cores(job.affinity), *_take_priority(job.asked.realtime)]
     if job.shared:
         warnings.append(diagnostic("batch_process_on_measured_cores"))
     return warnings
@@ -56,7 +56,7 @@ def reject_crowd(threads: int, result: RoundResult) -> None:
 
 def hold_memory(job: MeasureJob, result: RoundResult) -> dict[str, Any]:
     """What `result` says anew of its environment and its warnings, memory locked if asked for."""
-    why = lock_memory() if job.lock_memory else ""
+    why = lock_memory() if job.asked.lock_memory else ""
     warnings = (diagnostic("memory_not_locked", error=why),) if why else ()
     return {
         "environment": {**result.environment, "memory_locked": memory_locked()},

@@ -164,7 +164,7 @@ def _measure(context: RoundContext, suspended_before_s: float) -> None:
     context.note(**engine_facts(runtime))
     with ExitStack() as resources:
         for device in runtime.devices_in(job.settings.device):
-            limit_bytes = job.device_memory_limit_bytes
+            limit_bytes = job.asked.device_memory_limit_bytes
             resources.enter_context(runtime.limited(device, job.settings, limit_bytes))
         session = _session(context, runtime)
         if not job.is_reusable:

@@ -134,7 +134,7 @@ class RoundContext:
         if self.job.model.uncompared:
             return None
         self.enter("correctness")
-        model, tolerance, runtime = self.job.model, self.job.tolerance, self.job.runtime
+        model, tolerance, runtime = self.job.model, self.job.asked.tolerance, self.job.runtime
         if session.by_shape:
             precision = session.execution.precision
             return worst(
@@ -164,7 +164,7 @@ class RoundContext:
         outputs = [lane.outputs() for lane in session.lanes]
         precision = session.execution.precision
         return check_outputs(
-            outputs, precision, reference, model, self.job.tolerance, self.job.runtime
+            outputs, precision, reference, model, self.job.asked.tolerance, self.job.runtime
         )
 
     def note_check(self, check: Check | None) -> None:

@@ -118,7 +118,7 @@ def awaited_checks(
     context.use_model(model)
     if model.uncompared is not None:
         return None, None
-    tolerance = context.job.tolerance
+    tolerance = context.job.asked.tolerance
     first_check, second_check = (
         check_outputs(outputs, precision, reference, model, tolerance, context.job.runtime)
         for outputs in context.kept_outputs

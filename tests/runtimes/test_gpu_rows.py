@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from app.cases.process_settings import ProcessSettings
 from app.cases.round import Limits, MeasureJob, RoundResult
 from app.cases.scenario import Condition, Scenario
 from app.workers.measure import measure_round
@@ -43,7 +44,7 @@ def measured(
     runtime: str,
     folder: Path,
     tell: Callable[[dict[str, Any]], None] = lambda event: None,
-    device_memory: int = 0,
+    device_memory: str = "",
     condition: str = "none",
     **options: OptionValue,
 ) -> RoundResult:
@@ -59,7 +60,7 @@ def measured(
         limits=SHORT,
         seed=0,
         samples_path=str(folder / "samples.bin"),
-        device_memory_limit_bytes=device_memory,
+        asked=ProcessSettings(device_memory_limit=device_memory),
         condition=Condition.parse(condition),
     )
     return measure_round(job, tell, lambda: False)
@@ -187,7 +188,7 @@ def test_a_device_is_as_small_as_a_round_is_told(
     graphs: Graphs, tmp_path: Path, driver: Driver, limit: int, status: str, said: str
 ) -> None:
     driver.memory(64 * 2**20)
-    result = measured(graphs.dense, "tensorrt", tmp_path, device_memory=limit, sync="block")
+    result = measured(graphs.dense, "tensorrt", tmp_path, device_memory=f"{limit}B", sync="block")
     assert result.status == status, result.reason
     assert said in result.reason
     assert driver.live == 0

@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.cases.setting import Setting, field_text, field_value
 from app.gui.look.controls import FlowLayout
 from app.gui.look.terms import TERMS
-from app.plan.settings.setting import Setting, field_text, field_value
 from app.plan.settings.table import default_of
 from exporters.types import GraphlapError
 from runtimes.options import Option, OptionValue

@@ -17,11 +17,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.cases.setting import FOLDS, Setting, Switch
 from app.gui.editor.fields import Fold, SettingField, add_row, new_form
 from app.gui.look.controls import FlowLayout
 from app.gui.look.terms import TERMS
 from app.plan.plan import EMPTY, Plan, named_lengths
-from app.plan.settings.setting import FOLDS, Setting, Switch
 from app.plan.settings.table import PLAN_SETTINGS, by_key
 from app.stats.required_rounds import MAXIMUM_ROUNDS
 from exporters.types import GraphlapError

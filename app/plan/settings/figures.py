@@ -8,10 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from app.cases.jobs import PageCache
 from app.cases.objectives import BAND, JUDGED, figures_judged
-from app.cases.units import DEFAULT, percentile_text, plain, refusal
-from app.plan.settings.measurements import Count, On
-from app.plan.settings.model_files import ModelFiles
-from app.plan.settings.setting import (
+from app.cases.setting import (
     ADDITIONS,
     COMPARISON,
     FIGURES_FOLD,
@@ -31,6 +28,9 @@ from app.plan.settings.setting import (
     share,
     share_text,
 )
+from app.cases.units import DEFAULT, percentile_text, plain, refusal
+from app.plan.settings.measurements import Count, On
+from app.plan.settings.model_files import ModelFiles
 from exporters.types import InvalidValue
 
 Threshold = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
@@ -39,7 +39,7 @@ Figures_ = Annotated[tuple[str, ...], Field(min_length=1)]
 DeadlineUs = Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)]
 
 
-class Figures(ModelFiles):
+class Figures(ModelFiles, frozen=True):
     """`percentiles` are shown beside the default ones. `precise` maps percentiles to the widths of
     their intervals, as shares; a case gets rounds until its intervals are as narrow, up to
     `rounds`. `judge` are the figures that get verdicts, all judged together. `sequential` and

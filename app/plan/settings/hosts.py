@@ -6,9 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from app.plan.settings.figures import Figures
-from app.plan.settings.measurements import NAME, On
-from app.plan.settings.setting import (
+from app.cases.setting import (
     PLACE,
     PLACES_FOLD,
     PLANNED,
@@ -18,9 +16,11 @@ from app.plan.settings.setting import (
     Switch,
     always,
 )
+from app.plan.settings.figures import Figures
+from app.plan.settings.measurements import NAME, On
 
 
-class PlanSettings(Figures):
+class PlanSettings(Figures, frozen=True):
     """All that holds for a whole plan. `cluster` is where rounds are measured on other machines."""
 
     fold: ClassVar[str] = PLACES_FOLD

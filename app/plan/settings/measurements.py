@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from app.cases.objectives import Goal, Target
-from app.cases.units import parse_duration, parse_spread
-from app.plan.settings.setting import (
+from app.cases.setting import (
     ADDITIONS,
     FIGURES_FOLD,
     FILES_FOLD,
@@ -23,8 +23,9 @@ from app.plan.settings.setting import (
     seconds_text,
     share,
     share_text,
-    spelled,
 )
+from app.cases.units import parse_duration, parse_spread
+from exporters.types import InvalidValue
 
 Pairing = Literal["turns", "rounds"]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -34,11 +35,23 @@ SpreadSeconds = Annotated[float, Field(ge=0, le=366 * 24 * 3600, strict=True)]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)]
 
 
-class RunLength(BaseModel):
+def spelled(parse: Callable[[str], object], key: str) -> AfterValidator:
+    """A text is kept as what it means is written; what means nothing is told with the key."""
+
+    def spell(text: str) -> str:
+        try:
+            return str(parse(text))
+        except InvalidValue as error:
+            raise error.of(key) from None
+
+    return AfterValidator(spell)
+
+
+class RunLength(BaseModel, frozen=True):
     """Without a `seed` the order of rounds is that of 0, and requests arrive at other moments in
     each run. `spread_s` is over how long the rounds of a case are spread at least."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(pattern=NAME)] = "sweep"
     seed: Annotated[
@@ -168,7 +181,7 @@ On = Annotated[bool, Field(strict=True)]
 ErrorShare = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
 
-class Measurements(RunLength):
+class Measurements(RunLength, frozen=True):
     """`slo` and `tune` make each case a search, as `largest_batch` does; `check` compiles each case
     and runs none."""
 

@@ -7,9 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, FiniteFloat, field_validator
 
-from app.plan.settings.limits import Limits
-from app.plan.settings.measurements import On
-from app.plan.settings.setting import (
+from app.cases.setting import (
     FILES_FOLD,
     LIMITS_FOLD,
     MODEL,
@@ -17,21 +15,20 @@ from app.plan.settings.setting import (
     Pairs,
     Setting,
     Switch,
-    Word,
     Words,
     always,
-    amount,
     span,
     span_text,
     words_of,
 )
+from app.plan.settings.limits import Limits
+from app.plan.settings.measurements import On
 from exporters.types import InvalidValue
 
 _COMPILE_COMMANDS = (*PLANNED, "check")
-Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class ModelFiles(Limits):
+class ModelFiles(Limits, frozen=True):
     """They hold for all models of the plan. Several sets of `inputs` are fed in turn, from run to
     run."""
 
@@ -187,20 +184,6 @@ class ModelFiles(Limits):
             notes="Whether outputs are compared with a reference.",
         ),
     ] = True
-    tolerance: Annotated[
-        Tolerance | None,
-        Setting(
-            metavar="X",
-            help="allowed output error, relative to the largest output",
-            form=Word(amount, repr),
-            group=MODEL,
-            label="Tolerance",
-            example="1e-3 … (as the types round)",
-            fold=LIMITS_FOLD,
-            values="number",
-            absent="what follows from the types that a graph multiplies in",
-        ),
-    ] = None
 
     @field_validator("inputs", mode="before")
     @classmethod

@@ -16,7 +16,7 @@ from app.cases.scenario import (
     WaitPolicy,
     parse_batcher,
 )
-from app.plan.settings.setting import (
+from app.cases.setting import (
     PLANNED,
     WORK,
     Pairs,
@@ -28,8 +28,8 @@ from app.plan.settings.setting import (
     integer_from,
     loads_library,
     option_text,
-    spelled,
 )
+from app.plan.settings.measurements import spelled
 from exporters.types import PRECISIONS, InvalidValue, Precision
 from runtimes.options import SESSIONS, OptionValue
 

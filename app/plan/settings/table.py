@@ -10,8 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.plan.settings.hosts import PlanSettings
-from app.plan.settings.setting import (
+from app.cases.setting import (
     COMPARISON,
     MEASURED,
     NEW,
@@ -24,6 +23,7 @@ from app.plan.settings.setting import (
     Switch,
     Word,
 )
+from app.plan.settings.hosts import PlanSettings
 from app.plan.settings.sweep import IDLE_SWEEP, Sweep
 from exporters.types import InvalidValue
 

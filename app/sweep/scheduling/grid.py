@@ -116,7 +116,7 @@ def _is_fit(schedule: Schedule, case: Case) -> bool:
         and case.condition == NO_CONDITION
         and case.batcher is None
         and case.scenario.kind == "closed_loop"
-        and schedule.checked
+        and schedule.plan.checked
         and not schedule.memory_limit_bytes
         and not schedule.exported
         and not schedule.budget.is_bounded

@@ -24,12 +24,14 @@ from app.machine.installed_runtimes import (
 )
 from app.machine.placement import listed, usable_cores
 from app.plan.models import batch_axis
+from app.plan.plan import EMPTY, Plan
 from app.run_folder.folder import samples_name
 from app.sweep.scheduling.round_budget import Budget, Spread
 from app.sweep.work.base import CPU, SIMULATING, Needs
 from app.sweep.work.export import DraftWork, ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.messages import ExportReply, ExportRequest
+from exporters.size import parse_size
 from exporters.types import ExportedModel, Precision, axes_key
 from runtimes.base import Available, Runtime, Unavailable
 from runtimes.errors import RuntimeFault, Unsupported
@@ -149,24 +151,22 @@ ModelKey = tuple[str, Precision]
 ROUND_OVERHEAD_S = 2.0
 """A first guess of what starting, compiling and warming up take."""
 
+PROCESS_LIMIT_S = 600.0
+"""Where no limit is given: the largest networks take minutes on a busy machine."""
+_MINIMUM_EXPORT_LIMIT_S = 30.0
+"""An export that imports torch first takes ten seconds of a machine that does nothing else."""
+
 ARRIVALS = "arrivals"
 """Names the requests of open loops that all cases of a round share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What a sweep is: the cases and how long each is measured.
+    """What a sweep is: the cases, how long each is measured, and the `plan` that asks for it.
 
-    `memory_limit_bytes` is what a measuring process may hold of the host's memory, and an
-    export for its model, 0 for no limit. `export_limit_s` is when an export is ended.
-    `budget` bounds the whole run. Not `checked`: no outputs are compared; `tolerance` is what
-    they may be off by, None for what follows from the arithmetic. `cores` are those that were
-    chosen, () where each case has the last ones that it needs; `realtime` is a priority.
-    `environments` are the interpreters that cases name. `compile_limit_s` is when compiling in a
-    round is ended; `device_memory_limit_bytes` is what a process may hold of its device's memory.
-    `spread` says when passes over the cases may begin, and arrivals are drawn from `arrivals_seed`.
-    `exported` is what models became elsewhere: of a share, all of them. With `in_turns` cases of
-    one model take turns, with those of their `baseline`.
+    `budget` bounds the whole run. `spread` says when passes over the cases may begin, and arrivals
+    are drawn from `arrivals_seed`. `exported` is what models became elsewhere: of a share, all of
+    them.
     """
 
     cases: Sequence[Case]
@@ -175,22 +175,26 @@ class Schedule:
     time_limit_s: float
     seed: int
     samples_folder: Path
-    memory_limit_bytes: int = 0
-    export_limit_s: float = 600.0
+    plan: Plan = EMPTY
     budget: Budget = field(default_factory=Budget)
-    checked: bool = True
-    tolerance: float | None = None
-    cores: tuple[int, ...] = ()
-    lock_memory: bool = False
-    realtime: int | None = None
-    environments: Mapping[str, str] = field(default_factory=dict)
-    compile_limit_s: float = 600.0
-    device_memory_limit_bytes: int = 0
     spread: Spread = field(default_factory=Spread)
     arrivals_seed: int = 0
     exported: Mapping[ModelKey, ExportReply] = field(default_factory=dict)
-    in_turns: bool = False
-    baseline: str = ""
+
+    @property
+    def memory_limit_bytes(self) -> int:
+        """What a measuring process may hold of the host's memory, and an export for its model; 0
+        for no limit."""
+        return parse_size(self.plan.memory_limit) if self.plan.memory_limit else 0
+
+    @property
+    def compile_limit_s(self) -> float:
+        """When compiling in a round is ended."""
+        return self.plan.time_limit_s or PROCESS_LIMIT_S
+
+    @property
+    def export_limit_s(self) -> float:
+        return max(self.compile_limit_s, _MINIMUM_EXPORT_LIMIT_S)
 
 
 def exclusive_needs(engine: Runtime, device: str) -> frozenset[str]:
@@ -231,7 +235,7 @@ def round_work(
         return settled_round(
             schedule, case, number, status, reason, is_search_case, refusal.transient
         )
-    engine = runtime_of(case.runtime, schedule.environments)
+    engine = runtime_of(case.runtime, schedule.plan.environments)
     device = parse_spec(case.runtime).device
     return RoundWork(
         case,
@@ -259,7 +263,7 @@ def _round_job(
     neighbour_reply: ExportReply | None,
 ) -> MeasureJob:
     """What the measuring process gets; RoundRefused where it could not measure."""
-    spec, engine = parse_spec(case.runtime), runtime_of(case.runtime, schedule.environments)
+    spec, engine = parse_spec(case.runtime), runtime_of(case.runtime, schedule.plan.environments)
     exported_model = _usable_model(case, reply, engine)
     settings = settings_of(case, str(installed_runtimes.folder()))
     model = exported_model.at({**case.axes, **next(iter(case.condition.points), {})})
@@ -279,7 +283,7 @@ def _round_job(
     neighbour = neighbour_job(case, settings, neighbour_reply)
     at_once = sessions + (neighbour is not None)
     cores = case.threads * at_once + spare_cores(engine) if case.threads else 0
-    near = near_device(engine, spec.device, usable_cores())
+    near, chosen = near_device(engine, spec.device, usable_cores()), schedule.plan.chosen_cores
     return MeasureJob(
         case_id=case.case_id,
         round=number,
@@ -292,18 +296,15 @@ def _round_job(
         limits=limits_under(case.condition, schedule.limits),
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=schedule.cores or cores_for(cores, near),
+        asked=schedule.plan,
+        affinity=chosen or cores_for(cores, near),
         # The batch process has left those that were chosen, if there are others.
-        shared=bool(schedule.cores) and not usable_cores().isdisjoint(schedule.cores),
-        lock_memory=schedule.lock_memory,
-        realtime=schedule.realtime,
-        tolerance=schedule.tolerance,
+        shared=bool(chosen) and not usable_cores().isdisjoint(chosen),
         condition=case.condition,
         batcher=case.batcher,
         batches=batch_models,
         neighbour=neighbour,
         shapes=shapes,
-        device_memory_limit_bytes=schedule.device_memory_limit_bytes,
     )
 
 
@@ -363,7 +364,7 @@ def export_work(
 def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]]) -> ExportWork:
     """The same within the limits of a sweep, and checked if that is."""
     work = export_work(
-        case, points, schedule.export_limit_s, schedule.memory_limit_bytes, schedule.checked
+        case, points, schedule.export_limit_s, schedule.memory_limit_bytes, schedule.plan.checked
     )
     work.budget_ends_s = schedule.budget.ends_s
     return work
@@ -394,7 +395,7 @@ def settled_round(
     transient: bool = False,
 ) -> SettledRound:
     """A round that ended before it began."""
-    state = availability_of(case.runtime, schedule.environments)
+    state = availability_of(case.runtime, schedule.plan.environments)
     result = RoundResult(
         case_id=case.case_id,
         round=number,
@@ -411,7 +412,7 @@ def settled_round(
 def early_refusal(schedule: Schedule, case: Case, check: bool = False) -> tuple[Status, str] | None:
     """What is known of a case before anything is exported, of one that is to run or to `check`."""
     check_availability = check_availability_of if check else availability_of
-    state = check_availability(case.runtime, schedule.environments)
+    state = check_availability(case.runtime, schedule.plan.environments)
     if isinstance(state, Unavailable):
         return "unavailable", f"{state.reason}: {state.remedy}"
     return precision_refusal(case)

@@ -29,12 +29,6 @@ from app.sweep.scheduling.sequential_rounds import SequentialRounds
 from app.sweep.scheduling.shares import Cluster, SharedSweep
 from app.sweep.work.base import Source
 from app.sweep.work.share import Exports
-from exporters.size import parse_size
-
-MINIMUM_EXPORT_LIMIT_S = 30.0
-"""An export that imports torch first takes ten seconds of a machine that does nothing else."""
-EXPORT_LIMIT_S = CHECK_LIMIT_S = COMPILE_LIMIT_S = 600.0
-"""Where no limit is given: the largest networks take minutes on a busy machine."""
 
 
 def build_scheduler(
@@ -82,7 +76,7 @@ def _round_scheduler(
     statuses = _statuses_by_case(recorded_run)
     if plan.check:
         finished_ids = [case_id for case_id, entry in statuses.items() if entry]
-        return Checks(schedule, finished_ids, plan.time_limit_s or CHECK_LIMIT_S)
+        return Checks(schedule, finished_ids, schedule.compile_limit_s)
     make_scheduler = scheduler_part(plan)
     if make_scheduler is not None:
         scheduler: RoundScheduler = make_scheduler(schedule, recorded_run)
@@ -108,19 +102,8 @@ def _schedule_of(folder: RunFolder, start_s: float | None, exported: Exports) ->
         time_limit_s=manifest.time_limit_s,
         seed=manifest.seed,
         samples_folder=folder.samples,
-        memory_limit_bytes=parse_size(plan.memory_limit) if plan.memory_limit else 0,
-        export_limit_s=_export_limit_s(plan.time_limit_s),
+        plan=plan,
         budget=Budget(plan.budget_s or math.inf, start_s),
-        checked=plan.checked,
-        tolerance=plan.tolerance,
-        cores=plan.chosen_cores,
-        lock_memory=plan.lock_memory,
-        realtime=plan.realtime,
-        environments=plan.environments,
-        compile_limit_s=plan.time_limit_s or COMPILE_LIMIT_S,
-        device_memory_limit_bytes=(
-            parse_size(plan.device_memory_limit) if plan.device_memory_limit else 0
-        ),
         spread=Spread(
             manifest.spread_s,
             plan.least_rounds,
@@ -128,8 +111,6 @@ def _schedule_of(folder: RunFolder, start_s: float | None, exported: Exports) ->
         ),
         arrivals_seed=manifest.arrivals_seed,
         exported=exported,
-        in_turns=plan.pairing == "turns",
-        baseline=plan.baseline or "",
     )
 
 
@@ -139,7 +120,3 @@ def _statuses_by_case(recorded_run: Run) -> dict[str, dict[int, Status]]:
         case_id: {n: r.status for n, r in rounds.items() if not r.is_tried_again}
         for case_id, rounds in recorded_run.rounds.items()
     }
-
-
-def _export_limit_s(requested_s: float | None) -> float:
-    return EXPORT_LIMIT_S if requested_s is None else max(requested_s, MINIMUM_EXPORT_LIMIT_S)

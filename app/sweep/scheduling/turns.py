@@ -36,15 +36,16 @@ def turn_groups(schedule: Schedule, cases: Sequence[Case]) -> list[tuple[Case, .
     """The cases in groups that take turns, those of one model and sizes and their baselines, in the
     order of each group's first; a case that can't take turns is alone. More than `MOST_SEATS` are
     dealt in equal parts: in another order, as each pass has, others meet."""
-    baseline_by_id = baselines(schedule.baseline, schedule.cases) if schedule.baseline else {}
+    plan = schedule.plan
+    baseline_by_id = baselines(plan.baseline, schedule.cases) if plan.baseline else {}
+    may_take_turns = plan.pairing == "turns" and not plan.memory_limit
     groups: dict[str, list[Case]] = {}
     for case in cases:
         subject = baseline_by_id.get(case.case_id, case)
         common = replace(
             subject, runtime="", options={}, threads=1, host="", suite="", precision="fp32"
         )
-        is_in_turns = schedule.in_turns and not schedule.memory_limit_bytes and _takes_turns(case)
-        key = common.case_id if is_in_turns else f"{case.case_id} alone"
+        key = common.case_id if may_take_turns and _takes_turns(case) else f"{case.case_id} alone"
         groups.setdefault(key, []).append(case)
     parts = {key: math.ceil(len(group) / MOST_SEATS) for key, group in groups.items()}
     return [

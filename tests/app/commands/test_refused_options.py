@@ -13,10 +13,10 @@ import pytest
 
 from app.__main__ import main
 from app.cases.errors import PlanError
+from app.cases.setting import Setting, Switch
 from app.commands.main import as_command
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME, COMMANDS
-from app.plan.settings.setting import Setting, Switch
 from app.plan.settings.table import SETTINGS, accepted_by
 from app.run_folder.table import read_rows
 from exporters.models import catalogue

@@ -11,12 +11,12 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
+from app.cases.setting import integer_from, parsed, size_in_bytes
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import EMPTY, checked, parse_plan
 from app.plan.runtime_options import with_search_values
-from app.plan.settings.setting import integer_from, parsed, size_in_bytes
 
 GRID = {"models": ["mlp"], "runtimes": ["fake"]}
 

@@ -10,13 +10,13 @@ import pytest
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.scenario import Batcher
+from app.cases.setting import idle_sweep
 from app.formatting.case_labels import labels
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand, reject_without_gaps
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
-from app.plan.settings.setting import idle_sweep
 from app.plan.settings.sweep import Sweep
 from app.sweep.scheduling.round_jobs import points
 from tests.app.sweep.sweeps import write_add_graph

@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.cases.errors import PlanError
+from app.cases.setting import Setting, Switch, field_text, field_value, flag_words
 from app.plan.command import command_line
 from app.plan.command_line import add_settings, explicit_settings, parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan, plan_of_file
 from app.plan.plan_files import load_plan, plan_toml
-from app.plan.settings.setting import Setting, Switch, field_text, field_value, flag_words
 from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import PLAN_SETTINGS, SETTINGS, SWEEP_SETTINGS, default_of
 from exporters import install_layout

@@ -16,6 +16,7 @@ from onnx import TensorProto, helper
 from app.cases.case import Case
 from app.cases.round import Limits, MeasureJob, RoundResult
 from app.cases.scenario import Scenario
+from app.plan.plan import EMPTY
 from app.sweep.engine import Completed, Engine, Event
 from app.sweep.work.base import Work
 from app.sweep.work.round import RoundWork, SettledRound
@@ -31,6 +32,7 @@ SHORT = Limits(
     warmup_max_s=0.1,
     warmup_min_iterations=2,
 )
+IN_ROUNDS = EMPTY.model_copy(update={"pairing": "rounds"})
 DEADLINE_S = 240.0
 """No sweep of these tests takes so long, whatever else the machine does."""
 

@@ -89,7 +89,7 @@ def test_one_process_of_a_comparison_runs_at_a_time(graph: str, tmp_path: Path) 
 
 def test_more_than_eight_are_dealt_in_equal_parts(tmp_path: Path) -> None:
     cases = [Case("add.onnx", "fake", options={"latency_us": 100.0 + n}) for n in range(17)]
-    schedule = Schedule(cases, 1, SHORT, 60.0, 0, tmp_path, in_turns=True)
+    schedule = Schedule(cases, 1, SHORT, 60.0, 0, tmp_path)
     groups = turn_groups(schedule, [*cases, Case("other.onnx", "fake")])
     assert sorted(map(len, groups)) == [1, 5, 6, 6]
     assert sorted(sum(groups, ()), key=str) == sorted([*cases, Case("other.onnx", "fake")], key=str)

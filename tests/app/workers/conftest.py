@@ -14,6 +14,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from app.cases.process_settings import ProcessSettings
 from app.cases.round import RECORD, Limits, MeasureJob, NeighbourJob, RoundResult
 from app.cases.scenario import Batcher, Condition, Scenario
 from exporters import install_layout
@@ -30,6 +31,7 @@ from exporters.types import (
 from runtimes.options import Settings
 
 AXES = {"batch": 1}
+AS_USUAL = ProcessSettings()
 SHORT = Limits(min_s=0.05, max_s=1.0, min_samples=10, warmup_min_s=0.02, warmup_max_s=0.5)
 
 Measure = Callable[..., tuple[RoundResult, np.ndarray, list[dict[str, Any]]]]
@@ -120,12 +122,10 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
         model: ExportedModel = counter,
         affinity: tuple[int, ...] = (),
         shared: bool = False,
-        lock_memory: bool = False,
-        realtime: int | None = None,
+        asked: ProcessSettings = AS_USUAL,
         before: Callable[[], None] | None = None,
         threads: int = 1,
         precision: Precision = "fp32",
-        tolerance: float | None = None,
         condition: str | Condition = "none",
         batcher: Batcher | None = None,
         neighbour: NeighbourJob | None = None,
@@ -143,11 +143,9 @@ def measure(tmp_path: Path, counter: ExportedModel) -> Measure:
             limits=limits,
             seed=7,
             samples_path=str(samples),
+            asked=asked,
             affinity=affinity,
             shared=shared,
-            lock_memory=lock_memory,
-            realtime=realtime,
-            tolerance=tolerance,
             condition=Condition.parse(condition) if isinstance(condition, str) else condition,
             batcher=batcher,
             batches=tuple(model.at({"batch": size}) for size in batcher.sizes) if batcher else (),

@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
 
+from app.cases.process_settings import ProcessSettings
 from app.machine.placement import highest_realtime, nodes_of, usable_cores
 from app.workers.execution_facts import distributions_of, engine_facts
 from exporters.diagnostics.catalogue import codes, diagnostic
@@ -77,7 +78,10 @@ _REFUSAL_CODES = {"memory_not_locked", "realtime_refused"}
 def test_what_was_permitted_was_had(measure: Measure, runtime: str, threads: int) -> None:
     priority = min(3, highest_realtime())
     result, _, _ = measure(
-        runtime, affinity=LAST, lock_memory=True, realtime=priority, threads=threads
+        runtime,
+        affinity=LAST,
+        asked=ProcessSettings(lock_memory=True, realtime=priority),
+        threads=threads,
     )
     assert (result.status, result.reason) == ("ok", "")
     assert result.environment["affinity"] == list(LAST)
@@ -96,17 +100,22 @@ def test_real_time_threads_that_could_wait_for_each_other_for_ever_are_refused(
     measure: Measure, runtime: str, threads: int, options: dict[str, int]
 ) -> None:
     arguments = {"affinity": LAST, "options": options, "threads": threads}
-    result, records, _ = measure(runtime, realtime=1, **arguments)
+    result, records, _ = measure(runtime, asked=ProcessSettings(realtime=1), **arguments)
     assert result.status == "unsupported"
     assert "2 threads of one real-time priority take no turns on 1 core" in result.reason
     assert len(records) == 0
-    other_result, _, _ = measure(runtime, realtime=1, before=give_up, **arguments)
+    other_result, _, _ = measure(
+        runtime, asked=ProcessSettings(realtime=1), before=give_up, **arguments
+    )
     assert other_result.status == "ok", "who has no priority takes turns"
 
 
 def test_what_was_not_permitted_is_told_with_its_remedy(measure: Measure) -> None:
     result, records, _ = measure(
-        "ort-cpu", affinity=LAST, lock_memory=True, realtime=3, before=give_up
+        "ort-cpu",
+        affinity=LAST,
+        asked=ProcessSettings(lock_memory=True, realtime=3),
+        before=give_up,
     )
     assert result.status == "ok"
     assert len(records) > 0

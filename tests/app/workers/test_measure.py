@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.cases.process_settings import ProcessSettings
 from app.cases.round import MEASURED, RECORD, WARMUP, Limits
 from exporters import install_layout
 from exporters.codec import to_json
@@ -91,7 +92,7 @@ def test_a_tolerance_that_is_given_goes_before_that_of_the_arithmetic(
     off = {name: array * np.float32(1.01) for name, array in reference.outputs.items()}
     save_reference(path, Reference(reference.inputs, off))
     strict, _, _ = measure()
-    lax, _, _ = measure(tolerance=0.05)
+    lax, _, _ = measure(asked=ProcessSettings(tolerance=0.05))
     assert (strict.status, lax.status) == ("wrong_output", "ok")
     assert lax.check is not None
     assert lax.check.tolerance == 0.05

@@ -25,7 +25,7 @@ from app.sweep.work.round import RoundWork
 from exporters.messages import ExportReply
 from exporters.types import ExportedModel
 from tests.app.run_folder.runs import PLAN, manifest_of
-from tests.app.sweep.sweeps import SHORT, fake_case
+from tests.app.sweep.sweeps import IN_ROUNDS, SHORT, fake_case
 from tests.app.workers.labelled_files import write_arrays
 
 FAST, SLOW = fake_case(latency_us=1.0), fake_case(latency_us=2.0)
@@ -38,7 +38,7 @@ def source_of(
     assessed_ids: Sequence[str] = (),
 ) -> AccuracyFollowUp:
     statuses = statuses or {}
-    schedule = Schedule(cases, 2, SHORT, 60.0, 5, Path("samples"))
+    schedule = Schedule(cases, 2, SHORT, 60.0, 5, Path("samples"), IN_ROUNDS)
     fixed_sweep = FixedSweep(schedule, statuses, FixedRounds(2))
     return AccuracyFollowUp(
         fixed_sweep, RunState(fixed_sweep, recorded_run(cases, images, statuses, assessed_ids))
@@ -161,7 +161,7 @@ class Late(FixedSweep):
 def test_cases_that_are_known_afterwards_are_asked_for_once(tmp_path: Path) -> None:
     write_arrays(tmp_path / "data.npz", 4, wrong=1)
     data = str(tmp_path / "data.npz")
-    rounds = Late(Schedule([], 2, SHORT, 60.0, 5, Path("samples")), {}, FixedRounds(2))
+    rounds = Late(Schedule([], 2, SHORT, 60.0, 5, Path("samples"), IN_ROUNDS), {}, FixedRounds(2))
     recorded = recorded_run([], data, {WINNER.case_id: {0: "ok"}})
     source = AccuracyFollowUp(rounds, RunState(rounds, recorded))
     work = source.next([])

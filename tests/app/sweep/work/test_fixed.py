@@ -14,6 +14,7 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import Status
+from app.plan.plan import EMPTY
 from app.sweep.scheduling import grid, round_budget, round_jobs
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import Budget, FixedRounds, contests
@@ -24,7 +25,7 @@ from app.sweep.work.round import RoundWork, SettledRound
 from exporters.messages import ExportReply
 from exporters.types import ExportedModel
 from runtimes.base import Unavailable
-from tests.app.sweep.sweeps import SHORT, Clock, fake_case
+from tests.app.sweep.sweeps import IN_ROUNDS, SHORT, Clock, fake_case
 
 CASES = tuple(fake_case(latency_us=float(n)) for n in range(1, 9))
 
@@ -36,7 +37,7 @@ def sweep_of(
     seed: int = 5,
     results: Mapping[str, Mapping[int, Status]] | None = None,
 ) -> FixedSweep:
-    schedule = Schedule(cases, rounds, SHORT, 60.0, seed, Path("samples"))
+    schedule = Schedule(cases, rounds, SHORT, 60.0, seed, Path("samples"), IN_ROUNDS)
     return FixedSweep(schedule, results or {}, FixedRounds(rounds))
 
 
@@ -146,11 +147,17 @@ def test_what_is_compared_and_how_closely_reaches_exports_and_rounds(
     model: ExportedModel, checked: bool
 ) -> None:
     schedule = Schedule(
-        CASES[:1], 1, SHORT, 60.0, 5, Path("samples"), checked=checked, tolerance=0.5
+        CASES[:1],
+        1,
+        SHORT,
+        60.0,
+        5,
+        Path("samples"),
+        EMPTY.model_copy(update={"checked": checked, "tolerance": 0.5}),
     )
     works = run_through(FixedSweep(schedule, {}, FixedRounds(1)), model)
     assert [w.request.checked for w in works if isinstance(w, ExportWork)] == [checked]
-    assert [w.job.tolerance for w in works if isinstance(w, RoundWork)] == [0.5]
+    assert [w.job.asked.tolerance for w in works if isinstance(w, RoundWork)] == [0.5]
 
 
 MODELS = 5
@@ -189,7 +196,7 @@ def simulate(
     there is noise, and `slow_pass` times as long in the first pass."""
     limits = replace(SHORT, min_s=0.2)
     schedule = Schedule(
-        CONTENDERS, ROUNDS, limits, 60.0, 5, Path("samples"), budget=Budget(budget_s)
+        CONTENDERS, ROUNDS, limits, 60.0, 5, Path("samples"), IN_ROUNDS, budget=Budget(budget_s)
     )
     sweep = FixedSweep(schedule, {}, FixedRounds(ROUNDS))
     rounds: list[tuple[str, int]] = []

@@ -32,7 +32,7 @@ from app.sweep.work.follow_ups import AccuracyWork, ColdStartWork, OperatorWork
 from app.sweep.work.local_executor import ThisMachine
 from exporters.types import ExportedModel
 from tests.app.run_folder.runs import PLAN, manifest_of
-from tests.app.sweep.sweeps import SHORT, Given, drive, fake_case, ok_reply, script
+from tests.app.sweep.sweeps import IN_ROUNDS, SHORT, Given, drive, fake_case, ok_reply, script
 
 FollowUp = AccuracyWork | ColdStartWork | OperatorWork
 
@@ -141,7 +141,7 @@ def source_of(
     rounds = {case.case_id: {0: RoundResult(case.case_id, 0, "ok")} for case in cases}
     plan = PLAN.model_copy(update={"cold_start": 3, "page_cache": page_cache})
     run = Run(Path("run"), manifest_of(cases, plan=plan), rounds, {}, {}, cold_starts=results or {})
-    schedule = Schedule(cases, 1, SHORT, 60.0, 5, Path("samples"))
+    schedule = Schedule(cases, 1, SHORT, 60.0, 5, Path("samples"), IN_ROUNDS)
     return ColdStartFollowUp(Given([]), RunState(FixedSweep(schedule, {}, FixedRounds(1)), run))
 
 

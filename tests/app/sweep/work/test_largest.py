@@ -12,6 +12,7 @@ import pytest
 from app.capabilities.largest_batch.search import Try
 from app.cases.case import Case
 from app.cases.round import RoundResult
+from app.plan.plan import EMPTY
 from app.sweep.engine import Engine
 from app.sweep.scheduling.batch_search import LargestBatch
 from app.sweep.scheduling.round_jobs import Schedule
@@ -43,7 +44,9 @@ def samples(tmp_path: Path) -> Path:
 
 
 def schedule(case: Case, samples: Path, limit_mib: int = 0) -> Schedule:
-    return Schedule([case], 1, SHORT, 60.0, 0, samples, limit_mib * MIB)
+    limit = f"{limit_mib}MiB" if limit_mib else ""
+    plan = EMPTY.model_copy(update={"memory_limit": limit})
+    return Schedule([case], 1, SHORT, 60.0, 0, samples, plan)
 
 
 def run_search(

@@ -22,7 +22,7 @@ from app.columns.environment import gpu_columns
 from app.machine.child import Unstarted
 from app.machine.environment import describe_host
 from app.machine.telemetry import Nvml, Rapl, Telemetry, Watch
-from app.plan.plan import Plan
+from app.plan.plan import EMPTY, Plan
 from app.plan.settings.sweep import Sweep
 from app.runs.reader import read_run
 from app.sweep.run import SweepRun
@@ -190,7 +190,8 @@ def test_compiling_has_a_limit_of_its_own_and_is_no_part_of_the_rounds(
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     case, worker = Case("add.onnx", "fake"), Told()
-    schedule = Schedule([case], 1, SHORT, 60.0, 0, tmp_path, compile_limit_s=300.0)
+    plan = EMPTY.model_copy(update={"time_limit_s": 300.0})
+    schedule = Schedule([case], 1, SHORT, 60.0, 0, tmp_path, plan)
     work = round_work(schedule, case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
     with Hears(worker, Telemetry()) as place:
@@ -219,7 +220,8 @@ def test_compiling_that_never_ends_is_ended_by_its_own_limit(
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     case, worker = Case("add.onnx", "fake"), Told()
-    schedule = Schedule([case], 1, SHORT, 60.0, 0, tmp_path, compile_limit_s=300.0)
+    plan = EMPTY.model_copy(update={"time_limit_s": 300.0})
+    schedule = Schedule([case], 1, SHORT, 60.0, 0, tmp_path, plan)
     work = round_work(schedule, case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
     with Hears(worker, Telemetry()) as place:

@@ -32,7 +32,7 @@ from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
 from exporters.messages import ExportReply
 from exporters.types import ExportedModel
-from tests.app.sweep.sweeps import SHORT, Clock, Given, fake_case, write_add_graph
+from tests.app.sweep.sweeps import IN_ROUNDS, SHORT, Clock, Given, fake_case, write_add_graph
 
 CASES = tuple(fake_case(latency_us=float(number)) for number in range(1, 4))
 
@@ -60,7 +60,7 @@ def begun_at(
     """The number of each round and when it began, of a sweep whose rounds take so long. Other work
     takes the core from pass `first_contended` on."""
     schedule = Schedule(
-        CASES, rounds, SHORT, 60.0, 5, Path("samples"),
+        CASES, rounds, SHORT, 60.0, 5, Path("samples"), IN_ROUNDS,
         budget=Budget(budget_s), spread=Spread(spread_s, rounds, contended_s),
     )  # fmt: skip
     sweep = FixedSweep(schedule, statuses or {}, FixedRounds(rounds))

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
-from pydantic import AfterValidator
-
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import Scenario
 from app.cases.units import MICROSECONDS_NUMBER, UNIT, divided, microseconds, plain, scaled
@@ -158,18 +156,6 @@ def idle_sweep(text: str) -> list[str]:
 
 def _nanoseconds(word: str) -> int:
     return round(Scenario.parse(f"paced:{word.strip()}").gap_us * 1e3)
-
-
-def spelled(parse: Callable[[str], object], key: str) -> AfterValidator:
-    """A text is kept as what it means is written; what means nothing is told with the key."""
-
-    def spell(text: str) -> str:
-        try:
-            return str(parse(text))
-        except InvalidValue as error:
-            raise error.of(key) from None
-
-    return AfterValidator(spell)
 
 
 T = TypeVar("T")
@@ -387,6 +373,21 @@ def always(value: Any) -> bool:
 def loads_library(runtime: str) -> bool:
     """A runtime that is an execution provider of a package or of a library, which is loaded."""
     return runtime.partition(":")[0] == "ort-ep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What pydantic holds a number or a switch to, for classes that can't import it: none is
+    converted from a text."""
+
+    ge: float | None = None
+    le: float | None = None
+    allow_inf_nan: bool | None = None
+    strict: bool = True
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        bounds = {name: getattr(self, name) for name in self.__slots__}
+        return {**handler(source), **{n: v for n, v in bounds.items() if v is not None}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,95 @@
+"""The settings that a measuring process reads itself: their rows, and what the process is handed.
+
+A plan is one of these too, and a job holds its plan. So one more such setting is a row here, and
+what the process does with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from app.cases.setting import (
+    LIMITS_FOLD,
+    MODEL,
+    PLACE,
+    PLACES_FOLD,
+    PLANNED,
+    Bounds,
+    Setting,
+    Switch,
+    Word,
+    amount,
+    integer_from,
+    size,
+)
+from exporters.size import parse_size
+
+HIGHEST_PRIORITY = 99
+"""Of SCHED_FIFO on Linux."""
+
+
+@dataclass(frozen=True)
+class ProcessSettings:
+    """What of a plan holds for each measuring process as it is."""
+
+    device_memory_limit: Annotated[
+        str,
+        Setting(
+            metavar="SIZE",
+            help="GPU memory that a measuring process may use, such as 16GiB",
+            form=Word(size),
+            group=PLACE,
+            label="Device memory limit",
+            example="16GiB … (all of the GPU's)",
+            fold=LIMITS_FOLD,
+            values="`16GiB`",
+            absent="all of it",
+        ),
+    ] = ""
+    lock_memory: Annotated[
+        Annotated[bool, Bounds()],
+        Setting(
+            help="lock the measuring process into memory",
+            form=Switch(),
+            group=PLACE,
+            commands=(*PLANNED, "study"),
+            label="Lock memory",
+            fold=PLACES_FOLD,
+        ),
+    ] = False
+    realtime: Annotated[
+        Annotated[int, Bounds(ge=1, le=HIGHEST_PRIORITY)] | None,
+        Setting(
+            metavar="PRIORITY",
+            help="SCHED_FIFO priority, 1 to 99; needs --cores with one core left free",
+            form=Word(integer_from(1)),
+            group=PLACE,
+            commands=(*PLANNED, "study"),
+            label="Priority",
+            example="1 to 99 … (the usual)",
+            fold=PLACES_FOLD,
+            values="integer from 1 to 99",
+            notes="SCHED_FIFO priority of the measuring process. Needs `cores` that leave a core "
+            "to everything else.",
+        ),
+    ] = None
+    tolerance: Annotated[
+        Annotated[float, Bounds(ge=0, allow_inf_nan=False, strict=False)] | None,
+        Setting(
+            metavar="X",
+            help="allowed output error, relative to the largest output",
+            form=Word(amount, repr),
+            group=MODEL,
+            label="Tolerance",
+            example="1e-3 … (as the types round)",
+            fold=LIMITS_FOLD,
+            values="number",
+            absent="what follows from the types that a graph multiplies in",
+        ),
+    ] = None
+
+    @property
+    def device_memory_limit_bytes(self) -> int:
+        """0 for all of it."""
+        return parse_size(self.device_memory_limit) if self.device_memory_limit else 0
