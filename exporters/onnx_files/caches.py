@@ -6,9 +6,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from onnx import GraphProto, NodeProto, helper
+from onnx import GraphProto, NodeProto
 
-from exporters.onnx_files.graph import inner_graphs, nodes_of
+from exporters.onnx_files.graph import (
+    attributes,
+    constant_tensors,
+    graphs_of,
+    inner_graphs,
+    nodes_of,
+)
 
 _MICROSOFT = "com.microsoft"
 _OPERATORS: Mapping[tuple[str, str], tuple[Sequence[int], int]] = {
@@ -41,22 +47,21 @@ def cache_inputs(graph: GraphProto) -> dict[str, Cache]:
         for value in graph.input
         if value.type.tensor_type.HasField("shape")
     }
-    scalars = {tensor.name for tensor in graph.initializer if not tensor.dims}
+    constants = constant_tensors(graphs_of(graph))
+    scalars = {name for name, tensor in constants.items() if not tensor.dims}
     caches: dict[str, Cache] = {}
     results = _results(graph)
     for node in nodes_of(graph):
         places, axis = _OPERATORS.get((node.domain, node.op_type), ((), 0))
         new = node.input[0] if node.input else "", -2
         if node.op_type == "Concat" and node.output[0] in results:
-            axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
+            axis = attributes(node).get("axis", 0)
             others = [name for name in node.input[1:] if name not in origins]
             places, new = ((0,), (others[0], axis)) if others else ((), new)
         for name in (node.input[place] for place in places if place < len(node.input)):
             if name in origins and -len(origins[name][1]) <= axis < len(origins[name][1]):
                 source, source_places = origins[name]
                 caches.setdefault(source, Cache(source_places[axis], *new))
-        if node.op_type == "Constant" and not any(a.t.dims for a in node.attribute):
-            scalars.update(node.output)
         if node.input and node.input[0] in origins:
             source, source_places = origins[node.input[0]]
             moved = _moved(node, source_places, scalars)
@@ -66,16 +71,15 @@ def cache_inputs(graph: GraphProto) -> dict[str, Cache]:
 
 def _moved(node: NodeProto, places: tuple[int, ...], scalars: Collection[str]) -> tuple[int, ...]:
     """Where dimensions stand in what the node gives of its first input; () if it gives another."""
-    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     match node.op_type:
         case "Identity" | "Cast" | "Slice" | "Split":
             return places
         case "Transpose":
-            perm = attributes.get("perm") or range(len(places))[::-1]
+            perm = attributes(node).get("perm") or range(len(places))[::-1]
             is_whole = sorted(perm) == list(range(len(places)))
             return tuple(places[place] for place in perm) if is_whole else ()
         case "Gather" if places and node.input[-1] in scalars:  # one of several caches
-            axis = attributes.get("axis", 0) % len(places)
+            axis = attributes(node).get("axis", 0) % len(places)
             return (*places[:axis], *places[axis + 1 :])
     return ()
 

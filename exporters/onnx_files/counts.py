@@ -28,26 +28,15 @@ from exporters.types import Made, is_engine_format
 
 _PRODUCT = re.compile(r"Conv(?!ert)|Gemm|MatMul|Einsum|LSTM|GRU|RNN|Attention")
 _PASSES_WEIGHTS_ON = frozenset(
-    {
-        "Cast",
-        "CastLike",
-        "DequantizeLinear",
-        "Identity",
-        "Reshape",
-        "Squeeze",
-        "Transpose",
-        "Unsqueeze",
-    }
+    (
+        *("Cast", "CastLike", "DequantizeLinear", "Identity", "Reshape", "Squeeze"),
+        *("Transpose", "Unsqueeze"),
+    )
 )
+_NARROW = (TensorProto.INT8, TensorProto.UINT8, TensorProto.INT4, TensorProto.UINT4)
 _NAMES: dict[int, str] = {
-    TensorProto.INT8: "int8",
-    TensorProto.UINT8: "int8",
-    TensorProto.INT4: "int8",
-    TensorProto.UINT4: "int8",
-    TensorProto.INT2: "int8",
-    TensorProto.UINT2: "int8",
-    TensorProto.FLOAT8E4M3FN: "fp8",
-    TensorProto.FLOAT8E5M2: "fp8",
+    **dict.fromkeys((*_NARROW, TensorProto.INT2, TensorProto.UINT2), "int8"),
+    **dict.fromkeys((TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2), "fp8"),
     TensorProto.BFLOAT16: "bf16",
     TensorProto.FLOAT16: "fp16",
     TensorProto.FLOAT: "fp32",
@@ -158,21 +147,7 @@ def _depth(nodes: list[NodeProto]) -> int:
     return max(depths.values(), default=0)
 
 
-_SAME_VALUES = frozenset(
-    {
-        "Cast",
-        "DequantizeLinear",
-        "Expand",
-        "Flatten",
-        "Identity",
-        "QuantizeLinear",
-        "Reshape",
-        "Squeeze",
-        "Tile",
-        "Transpose",
-        "Unsqueeze",
-    }
-)
+_SAME_VALUES = _PASSES_WEIGHTS_ON | {"Expand", "Flatten", "QuantizeLinear", "Tile"}
 """Operators whose output has the values of the first input in another form."""
 _SHAPE_OPERATORS = frozenset({"EyeLike", "Range", "Shape", "Size"})
 _RANDOM = ("Random", "Bernoulli", "Multinomial")
@@ -278,20 +253,7 @@ def _kind(values: Mapping[str, ValueInfoProto], name: str) -> int | None:
     return values[name].type.tensor_type.elem_type if name in values else None
 
 
-_WEIGHT_TYPES = frozenset(
-    {
-        TensorProto.FLOAT,
-        TensorProto.FLOAT16,
-        TensorProto.BFLOAT16,
-        TensorProto.DOUBLE,
-        TensorProto.INT8,
-        TensorProto.UINT8,
-        TensorProto.INT4,
-        TensorProto.UINT4,
-        TensorProto.INT2,
-        TensorProto.UINT2,
-    }
-)
+_WEIGHT_TYPES = frozenset({*_NAMES, TensorProto.DOUBLE})
 _ONNX_DOMAINS = ("", "ai.onnx")
 _RUNNING_STATISTICS = {"BatchNormalization": (3, 4)}
 _NO_WEIGHTS: Mapping[str, tuple[int, ...]] = {

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -69,41 +69,6 @@ _LOG_FATAL = 4
 _NODE = re.compile(r"Name:'(?P<name>[^']+)'")
 
 
-class Unoptimised:
-    """One file on the CPU provider, opened for each run.
-
-    So its weights are not in memory beside those that ONNX's evaluator then reads. `was_open`
-    says that ONNX Runtime has taken the graph.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        outputs: Sequence[TensorSpec],
-        inputs: Sequence[TensorSpec],
-        custom_ops: Sequence[str],
-    ) -> None:
-        self._path = path
-        self._inputs = tuple(inputs)
-        self._outputs = [spec.name for spec in outputs]
-        self._is_narrow = has_narrow((*inputs, *outputs))
-        self._custom_ops = tuple(custom_ops)
-        self.was_open = False
-
-    def outputs(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The outputs by name; raises what ONNX Runtime raises, ExportError for a library."""
-        session = opened(self._path, self._custom_ops)
-        self.was_open = True
-        if self._is_narrow:
-            feeds = input_values(self._inputs, inputs)
-            return output_arrays(self._outputs, session.run_with_ort_values(self._outputs, feeds))
-        values = session.run(self._outputs, values_of(self._inputs, inputs))
-        arrays: dict[str, np.ndarray] = {}
-        for name, value in zip(self._outputs, values, strict=True):
-            arrays |= arrays_of(name, value)
-        return arrays
-
-
 def opened(
     model: Path | bytes,
     custom_ops: Sequence[str],
@@ -148,9 +113,7 @@ def plain(error: Exception) -> str:
     """What an engine complains of; of ONNX's evaluator no text of numpy, which it is written in."""
     if isinstance(error, IndexError):
         return "an index is out of range"
-    if isinstance(
-        error, ValueError | TypeError | AttributeError | AssertionError | ArithmeticError
-    ):
+    if isinstance(error, _OF_NUMPY):
         return "its inputs are of sizes or values that it does not take"
     return first_line(error).rstrip(".")
 
@@ -176,7 +139,7 @@ def first_difference(
     model = onnx.load(path, load_external_data=False)
     used_names = {name for node in model.graph.node for name in reads(node)}
     used_names |= {value.name for value in model.graph.output}
-    _give_all(model.graph, used_names)
+    give(model.graph, (n for node in model.graph.node for n in _used_outputs(node, used_names)))
     entries = {WEIGHTS_FOLDER: str(path.parent)}
     session = opened(model.SerializeToString(), custom_ops, entries)
     scale = scale_of(inputs)
@@ -191,13 +154,11 @@ def first_difference(
     return None
 
 
-def _give_all(graph: GraphProto, used_names: set[str]) -> None:
-    """Make every value an output; ONNX Runtime infers the types."""
-    output_names = {value.name for value in graph.output}
-    for node in graph.node:
-        for name in _used_outputs(node, used_names):
-            if name not in output_names:
-                graph.output.add(name=name)
+def give(graph: GraphProto, names: Iterable[str]) -> None:
+    """Make these values outputs too; ONNX Runtime infers the types."""
+    known = {value.name for value in graph.output}
+    for name in (name for name in dict.fromkeys(names) if name not in known):
+        graph.output.add(name=name)
 
 
 def _used_outputs(node: NodeProto, used: set[str]) -> Iterator[str]:
@@ -241,7 +202,7 @@ class FileEvaluator:
         self._output_specs = tuple(outputs)
         self._custom_ops = tuple(custom_ops)
         self._inputs = tuple(inputs)
-        self._plain_engine = Unoptimised(path, outputs, self._inputs, custom_ops)
+        self._was_open = False
         self._too_slow = ""
         self._last_outputs: Arrays = {}
         self._undefined: dict[str, Silence] = {}
@@ -298,8 +259,21 @@ class FileEvaluator:
         )
 
     def by_runtime(self, inputs: Arrays) -> dict[str, np.ndarray]:
-        """The outputs by ONNX Runtime; raises what it raises."""
-        return self._plain_engine.outputs(inputs)
+        """The outputs by ONNX Runtime; raises what it raises, ExportError for a library.
+
+        The file is opened for each run, so that its weights are not in memory beside those that
+        ONNX's evaluator then reads.
+        """
+        session = opened(self._path, self._custom_ops)
+        self._was_open = True
+        if has_narrow((*self._inputs, *self._output_specs)):
+            feeds = input_values(self._inputs, inputs)
+            return output_arrays(self._outputs, session.run_with_ort_values(self._outputs, feeds))
+        arrays: dict[str, np.ndarray] = {}
+        values = session.run(self._outputs, values_of(self._inputs, inputs))
+        for name, value in zip(self._outputs, values, strict=True):
+            arrays |= arrays_of(name, value)
+        return arrays
 
     def by_onnx(self, inputs: Arrays) -> dict[str, np.ndarray]:
         """The outputs for which ONNX's evaluator is believed; `left_out` is why others lack.
@@ -369,9 +343,7 @@ class FileEvaluator:
             return {}
         whole = ModelProto()
         whole.CopyFrom(model)
-        known = {value.name for value in model.graph.output}
-        for name in (name for name in names if name not in known):
-            whole.graph.output.add(name=name)
+        give(whole.graph, names)
         entries = {WEIGHTS_FOLDER: str(self._path.parent)}
         session = opened(whole.SerializeToString(), self._custom_ops, entries)
         taken = {value.name for value in session.get_inputs()}
@@ -437,7 +409,7 @@ class FileEvaluator:
         is_unsupported = "_evaluator" not in self.__dict__ or isinstance(
             evaluator_error, NotImplementedError
         )
-        if is_unsupported and not self._plain_engine.was_open:
+        if is_unsupported and not self._was_open:
             if lacking := missing_locale(runtime):
                 return NotBenchmarkable(*lacking)
             foreign = _has_foreign_operators(self._path)
@@ -455,7 +427,7 @@ class FileEvaluator:
             )
         node = _NODE.search(str(runtime))
         label = (node["name"] if node else "") or failing_node(evaluator_error)
-        was_run = self._plain_engine.was_open or is_unsupported
+        was_run = self._was_open or is_unsupported
         reason = plain(runtime if was_run else deepest(evaluator_error))
         return self._no_reference(label, reason, point)
 

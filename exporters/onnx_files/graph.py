@@ -7,14 +7,25 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from heapq import heappop, heappush
 from math import prod
+from typing import Any
 
+import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx import (
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    ValueInfoProto,
+    helper,
+)
 from onnx.external_data_helper import uses_external_data
-from onnx.numpy_helper import to_array
+from onnx.numpy_helper import from_array, to_array
 
 from exporters.types import ExportError, nearest
 
@@ -70,6 +81,36 @@ def nodes_of(graph: GraphProto) -> Iterator[NodeProto]:
         for inner in inner_graphs(node):
             yield from nodes_of(inner)
         yield node
+
+
+def attributes(node: NodeProto) -> dict[str, Any]:
+    """The values of a node's attributes."""
+    return {a.name: helper.get_attribute_value(a) for a in node.attribute}
+
+
+def constant_tensors(holders: Iterable[GraphProto | FunctionProto]) -> dict[str, TensorProto]:
+    """The constants of these graphs, by name: initializers, and what Constant nodes give."""
+    tensors: dict[str, TensorProto] = {}
+    for holder in holders:
+        tensors |= {tensor.name: tensor for tensor in getattr(holder, "initializer", ())}
+        for node in (node for node in holder.node if node.op_type == "Constant"):
+            for attribute in node.attribute:
+                if attribute.HasField("t"):
+                    tensors[node.output[0]] = attribute.t
+                elif attribute.name.startswith(("value_int", "value_float")):
+                    value = np.array(helper.get_attribute_value(attribute))
+                    tensors[node.output[0]] = from_array(value)
+    return tensors
+
+
+def small_arrays(tensors: Mapping[str, TensorProto], most: int) -> dict[str, np.ndarray]:
+    """The values of those that have up to so many, but not what is damaged or lies elsewhere."""
+    arrays = {}
+    for name, tensor in tensors.items():
+        if prod(tensor.dims) <= most and not uses_external_data(tensor):
+            with suppress(ValueError, TypeError, KeyError):
+                arrays[name] = to_array(tensor)
+    return arrays
 
 
 def put_in_order(graph: GraphProto) -> bool:
@@ -252,11 +293,7 @@ def _find(file: str, nodes: Mapping[str, NodeProto], name: str) -> NodeProto:
 def training_nodes(model: ModelProto) -> tuple[str, ...]:
     """Nodes that compute as in training: by statistics of the batch, or with values left out."""
     opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0)
-    tensors = {tensor.name: tensor for graph in all_graphs(model) for tensor in graph.initializer}
-    for node in all_nodes(model):
-        values = [item.t for item in node.attribute if item.name == "value"]
-        if node.op_type == "Constant" and values:
-            tensors[node.output[0]] = values[0]
+    flags = small_arrays(constant_tensors((*all_graphs(model), *model.functions)), 1)
 
     def trains(node: NodeProto) -> bool:
         numbers = {attribute.name: attribute.i for attribute in node.attribute}
@@ -265,10 +302,7 @@ def training_nodes(model: ModelProto) -> tuple[str, ...]:
         if node.op_type == "BatchNormalization":
             is_told = opset < 14 and len([*filter(None, node.output)]) > 1
             return is_told or bool(numbers.get("training_mode"))
-        flag = tensors.get(node.input[2]) if len(node.input) > 2 else None
-        if flag is None or uses_external_data(flag):
-            return False
-        return bool(to_array(flag).any())
+        return len(node.input) > 2 and bool(flags.get(node.input[2]))
 
     kinds = ("BatchNormalization", "Dropout")
     nodes = (node for node in all_nodes(model) if node.op_type in kinds and not node.domain)

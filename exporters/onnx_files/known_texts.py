@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, numpy_helper
+from onnx import GraphProto, NodeProto, TensorProto
+
+from exporters.onnx_files.graph import constant_tensors
 
 _TABLES = (
     "keys_strings",
@@ -42,11 +44,7 @@ def words_of(graph: GraphProto, name: str) -> tuple[str, ...]:
 
     Texts that become numbers are numbers.
     """
-    constants = {t.name: t for t in graph.initializer if t.data_type == TensorProto.STRING}
-    for node in graph.node:
-        for attribute in node.attribute:
-            if node.op_type == "Constant" and attribute.t.data_type == TensorProto.STRING:
-                constants[node.output[0]] = attribute.t
+    constants = constant_tensors([graph])
     derived_names, words = {name}, dict[str, None]()
     for node in graph.node:
         if derived_names.isdisjoint(node.input):
@@ -59,20 +57,10 @@ def words_of(graph: GraphProto, name: str) -> tuple[str, ...]:
 
 def _known(node: NodeProto, constants: dict[str, TensorProto]) -> Iterator[str]:
     if node.op_type == "Cast":
-        yield from _NUMBERS
-    elif node.op_type in ("Equal", "Where"):
-        for name in node.input:
-            if name in constants:
-                yield from _texts(constants[name])
-    for attribute in node.attribute:
-        if attribute.name not in _TABLES:
-            continue
-        if attribute.type == AttributeProto.STRINGS:
-            yield from (text.decode("utf-8", "replace") for text in attribute.strings)
-        elif attribute.t.data_type == TensorProto.STRING:
-            yield from _texts(attribute.t)
-
-
-def _texts(tensor: TensorProto) -> Iterator[str]:
-    for text in numpy_helper.to_array(tensor).ravel():
-        yield text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+        return iter(_NUMBERS)
+    if node.op_type in ("Equal", "Where"):
+        tables = [constants[name].string_data for name in node.input if name in constants]
+    else:
+        known = [a for a in node.attribute if a.name in _TABLES]
+        tables = [texts for a in known for texts in (a.strings, a.t.string_data)]
+    return (text.decode("utf-8", "replace") for texts in tables for text in texts)

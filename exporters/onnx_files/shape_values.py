@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from math import prod
+from typing import Any
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
-from onnx.external_data_helper import uses_external_data
+from onnx import ModelProto, NodeProto, numpy_helper
 
+from exporters.onnx_files.graph import attributes, constant_tensors, graphs_of, small_arrays
 from exporters.onnx_files.implied import Dims, dims_of
 from exporters.types import Dimension, TensorSpec
 
@@ -26,19 +26,17 @@ class ShapeValues:
     """Of a graph's tensors; `follow` is called for each node in their order."""
 
     def __init__(self, model: ModelProto, specs: Sequence[TensorSpec]) -> None:
-        self._shapes = {**dims_of(model), **{spec.name: spec.shape for spec in specs}}
-        self._numbers: dict[str, np.ndarray] = {}
+        constants = constant_tensors(graphs_of(model.graph))
+        self._shapes = {
+            **dims_of(model),
+            **{name: tuple(tensor.dims) for name, tensor in constants.items()},
+            **{spec.name: spec.shape for spec in specs},
+        }
+        self._numbers = small_arrays(constants, _KEPT_ELEMENTS)
         self._sizes: dict[str, Dims] = {}
-        self._ranges: set[str] = set()
-        self._counted: dict[str, Dimension] = {
+        self._counted: dict[str, Dimension | None] = {
             spec.name: spec.shape[-1] for spec in specs if spec.count_up and spec.shape
         }
-        self.hold(model.graph)
-
-    def hold(self, graph: GraphProto) -> None:
-        """Know the constants of this graph."""
-        for tensor in graph.initializer:
-            self._hold(tensor.name, tensor)
 
     def shape(self, name: str) -> Dims | None:
         return self._shapes.get(name)
@@ -80,7 +78,7 @@ class ShapeValues:
 
     def counts(self, name: str) -> bool:
         """Whether a tensor counts positions, however many."""
-        return name in self._ranges or self.counted_to(name) is not None
+        return name in self._counted or self.counted_to(name) is not None
 
     def counted_to(self, name: str) -> Dimension | None:
         """How many positions a tensor counts, 0 and up; None where that is not known."""
@@ -98,33 +96,20 @@ class ShapeValues:
             return
         name, first = node.output[0], node.input[0] if node.input else ""
         match node.op_type:
-            case "Constant":
-                self._constant(node)
-            case "Shape":
-                shape = self._shapes.get(first)
-                if shape is not None:
-                    ends = {a.name: a.i for a in node.attribute}
-                    self._sizes[name] = shape[ends.get("start", 0) : ends.get("end", len(shape))]
-            case "ConstantOfShape":
-                fill = next((a.t for a in node.attribute if a.name == "value"), None)
-                if fill is not None:
-                    self._numbers[name] = numpy_helper.to_array(fill)
+            case "Shape" if first in self._shapes:
+                ends = attributes(node)
+                self._sizes[name] = self._shapes[first][ends.get("start", 0) : ends.get("end")]
+            case "ConstantOfShape" if node.attribute:
+                self._numbers[name] = numpy_helper.to_array(node.attribute[0].t)
             case "Range":
-                self._ranges.add(name)
-                start, limit = self.sizes(first), self.sizes(node.input[1])
-                if start == (0,) and limit is not None and limit[0] is not None:
-                    self._counted[name] = limit[0]
+                limit = self.sizes(node.input[1]) if self.sizes(first) == (0,) else None
+                self._counted[name] = limit[0] if limit is not None else None
             case "Gather" | "Slice" | "Concat":
                 self._pick(node, name, first)
         if node.op_type in _KEPT:
-            if first in self._numbers:
-                self._numbers[name] = self._numbers[first]
-            if first in self._sizes:
-                self._sizes[name] = self._sizes[first]
-            if first in self._counted:
-                self._counted[name] = self._counted[first]
-            if first in self._ranges:
-                self._ranges.add(name)
+            tables: tuple[dict[str, Any], ...] = (self._numbers, self._sizes, self._counted)
+            for table in (table for table in tables if first in table):
+                table[name] = table[first]
         elif node.op_type == "Slice" and first in self._counted:
             self._counted[name] = self.size(name, -1) or self._counted[first]
         elif node.op_type == "DequantizeLinear" and first in self._shapes:
@@ -142,8 +127,8 @@ class ShapeValues:
             return
         if node.op_type == "Gather":
             index = self.number(node.input[1])
-            if index is not None and index.size and np.abs(index).max() < len(source) + 1:
-                with suppress(IndexError):
+            with suppress(IndexError):
+                if index is not None:
                     self._sizes[name] = tuple(source[int(i)] for i in index.ravel())
         elif len(node.input) > 2:
             begin, end = self.bounds(node, 1), self.bounds(node, 2)
@@ -157,19 +142,3 @@ class ShapeValues:
             return sizes
         length = shape[0] if shape else 1
         return (None,) * length if isinstance(length, int) and length <= _MOST_SIZES else None
-
-    def _constant(self, node: NodeProto) -> None:
-        for attribute in node.attribute:
-            if attribute.name == "value":
-                self._hold(node.output[0], attribute.t)
-            elif attribute.name in ("value_int", "value_ints", "value_float", "value_floats"):
-                value = np.array(helper.get_attribute_value(attribute))
-                self._numbers[node.output[0]] = value
-                self._shapes[node.output[0]] = value.shape
-
-    def _hold(self, name: str, tensor: TensorProto) -> None:
-        self._shapes[name] = tuple(tensor.dims)
-        if prod(tensor.dims) <= _KEPT_ELEMENTS and not uses_external_data(tensor):
-            # A damaged constant is told when the file is checked, and bounds nothing here.
-            with suppress(ValueError, TypeError, KeyError):
-                self._numbers[name] = numpy_helper.to_array(tensor)

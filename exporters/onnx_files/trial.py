@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from math import isqrt, prod
 from pathlib import Path
@@ -55,6 +56,7 @@ class Trial:
     _deadline: float = field(default_factory=lambda: time.monotonic() + SEARCH_S)
     _is_sure: bool = False
     _largest_bytes: int = 0
+    _runs: int = 0
 
     def fitting(self, sizes: Sizes, movable: Sequence[str]) -> Sizes:
         """The sizes if they fit together, else others of the `movable` axes that do; the same
@@ -63,11 +65,25 @@ class Trial:
         while self._largest_bytes > _LARGEST_BYTES and any(sizes[axis] > 1 for axis in movable):
             sizes = {a: n // 2 if a in movable and n > 1 else n for a, n in sizes.items()}
             conflict = self._conflict(sizes)
-        if conflict:
-            candidates = [*proposals(conflict, sizes, movable), *_scaled(sizes, movable)]
-            fitting = (c for c in candidates if self._in_time and not self._conflict(c))
-            sizes = next(fitting, sizes)
-        return sizes if self._is_sure else self._found_by_runs(sizes, movable)
+        waiting, tried, failed = [sizes], list[Sizes](), set[str]()
+        while waiting and self._runs < MOST_RUNS and self._in_time:
+            candidate = waiting.pop(0)
+            if candidate in tried:
+                continue
+            complaint = self._conflict(candidate) if tried else conflict
+            is_told = bool(complaint) and (tried or proposals(complaint, sizes, movable))
+            if not (self._is_sure or is_told):
+                complaint = self._complaint(candidate)
+            if not complaint:
+                return candidate
+            tried.append(candidate)
+            if len(tried) == 1:
+                waiting += _scaled(sizes, movable)
+            node, _, reason = complaint.rpartition("Status Message:")
+            if node not in failed:  # else it got no further
+                waiting[:0] = proposals(reason, candidate, movable)
+            failed.add(node)
+        return sizes
 
     @property
     def _in_time(self) -> bool:
@@ -108,25 +124,7 @@ class Trial:
         )
         return ""
 
-    def _found_by_runs(self, sizes: Sizes, movable: Sequence[str]) -> Sizes:
-        session = self._session()
-        waiting, tried, failed = [sizes], list[Sizes](), set[str]()
-        while session and waiting and len(tried) < MOST_RUNS and self._in_time:
-            candidate = waiting.pop(0)
-            if candidate in tried or (tried and self._conflict(candidate)):
-                continue
-            complaint = self._complaint(session, candidate)
-            if not complaint:
-                return candidate
-            tried.append(candidate)
-            if len(tried) == 1:
-                waiting += _scaled(sizes, movable)
-            node, _, reason = complaint.partition("Status Message:")
-            if node not in failed:  # else it got no further
-                waiting[:0] = proposals(reason, candidate, movable)
-            failed.add(node)
-        return sizes
-
+    @cached_property
     def _session(self) -> onnxruntime.InferenceSession | None:
         """None for a graph that is not run: too large, not whole, or not for this engine."""
         weights = sum(prod(tensor.dims) for tensor in self.model.graph.initializer)
@@ -145,10 +143,14 @@ class Trial:
         except Exception:  # its export says why
             return None
 
-    def _complaint(self, session: onnxruntime.InferenceSession, sizes: Sizes) -> str:
-        """What a run at these sizes fails with; "" if it does not within the time that is left."""
+    def _complaint(self, sizes: Sizes) -> str:
+        """What a run at these sizes fails with; "" if it does not within the time that is left, or
+        nothing can be run."""
+        if self._session is None:
+            return ""
         from onnxruntime import RunOptions
 
+        self._runs += 1
         options = RunOptions()
         left_s = max(self._deadline - time.monotonic(), 0.1)
         timer = Timer(left_s, setattr, (options, "terminate", True))
@@ -156,7 +158,7 @@ class Trial:
         try:
             specs = meant(self.inputs, self.model)
             arrays = seeded_inputs(specs, with_sums(sizes, self.totals), seed=0)
-            session.run(None, values_of(specs, arrays), options)
+            self._session.run(None, values_of(specs, arrays), options)
         except Exception as error:
             return "" if options.terminate else str(error)
         finally:

@@ -137,7 +137,6 @@ class _Flow:
         for node in nodes:
             self._enter(node)
             for inner in inner_graphs(node):
-                self._values.hold(inner)
                 self.through(inner.node)
             self._use(node)
             following = list(dict.fromkeys(self._after(node)))[:_MOST_TRACKS]

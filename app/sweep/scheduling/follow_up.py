@@ -177,7 +177,7 @@ class OperatorFollowUp(FollowUp):
             self._waiting.popleft()
             if outcome is not None:
                 job = OperatorJob(case, outcome, str(installed_runtimes.folder()))
-                return OperatorWork(job, self._time_limit_s, self._memory_limit_bytes)
+                return OperatorWork(job, case, self._time_limit_s, self._memory_limit_bytes)
         return None
 
 

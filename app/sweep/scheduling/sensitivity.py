@@ -80,7 +80,7 @@ class SensitivityFollowUp(FollowUp):
                 self._begun_s = time.monotonic()
                 cache_dir = str(installed_runtimes.folder())
                 job = SensitivityJob(case, outcome, names, left_s, cache_dir)
-                return SensitivityWork(job, self._time_limit_s, self._memory_limit_bytes)
+                return SensitivityWork(job, case, self._time_limit_s, self._memory_limit_bytes)
         return None
 
 

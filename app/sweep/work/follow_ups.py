@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar
 
+from app.cases.case import Case
 from app.cases.jobs import (
     SCOUT,
     AccuracyJob,
@@ -42,9 +43,19 @@ class FollowUpWork(ProcessWork, Generic[Result]):
 
     process_name: ClassVar[str]
     result_type: ClassVar[type[Any]]
-    job: AccuracyJob | ColdStartJob | OperatorJob | SensitivityJob
-    case_id: str
+    job: Any
     result: Result | None = None
+
+    def __init__(
+        self, job: Any, case: Case, time_limit_s: float, memory_limit_bytes: int = 0
+    ) -> None:
+        super().__init__(time_limit_s, case.runtime, memory_limit_bytes)
+        self.job, self.case_id = job, case.case_id
+
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        if self.result is not None:
+            line: Any = self.result
+            yield line
 
     def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         live.show(self.case_id, None, self.kind)
@@ -105,16 +116,11 @@ class AccuracyWork(FollowUpWork[AccuracyResult]):
     def __init__(
         self, job: AccuracyJob, case_id: str, time_limit_s: float, memory_limit_bytes: int = 0
     ) -> None:
-        super().__init__(time_limit_s, job.subject.runtime, memory_limit_bytes)
-        self.job, self.case_id = job, case_id
-        self.images = 0
+        super().__init__(job, job.subject, time_limit_s, memory_limit_bytes)
+        self.case_id, self.images = case_id, 0
 
     def on_progress(self, folder: RunFolder, live: Live) -> None:
         live.iterations = self.images
-
-    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
-        if self.result is not None:
-            yield self.result
 
     @property
     def failed(self) -> bool:
@@ -153,8 +159,8 @@ class ColdStartWork(FollowUpWork[ColdStart]):
     def __init__(
         self, job: ColdStartJob, time_limit_s: float, needs: Needs, memory_limit_bytes: int = 0
     ) -> None:
-        super().__init__(time_limit_s, job.subject.runtime, memory_limit_bytes)
-        self.job, self.case_id, self.needs = job, job.subject.case_id, needs
+        super().__init__(job, job.subject, time_limit_s, memory_limit_bytes)
+        self.needs = needs
 
     def start(self, place: ThisMachine) -> None:
         self.job = replace(self.job, begun_ns=time.monotonic_ns())
@@ -191,10 +197,6 @@ class OperatorWork(FollowUpWork[OperatorTimes]):
     process_name = "the process that measures operator times"
     job: OperatorJob
 
-    def __init__(self, job: OperatorJob, time_limit_s: float, memory_limit_bytes: int = 0) -> None:
-        super().__init__(time_limit_s, job.case.runtime, memory_limit_bytes)
-        self.job, self.case_id = job, job.case.case_id
-
     def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.result is not None:
             yield write_operators(folder, self.result)
@@ -222,16 +224,6 @@ class SensitivityWork(FollowUpWork[Sensitivity]):
     result_type = Sensitivity
     process_name = "the process that doubles assumed values"
     job: SensitivityJob
-
-    def __init__(
-        self, job: SensitivityJob, time_limit_s: float, memory_limit_bytes: int = 0
-    ) -> None:
-        super().__init__(time_limit_s, job.case.runtime, memory_limit_bytes)
-        self.job, self.case_id = job, job.case.case_id
-
-    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
-        if self.result is not None:
-            yield self.result
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
         label, result = f"assumed values of {case_label(self.job.case, models)}", self.result

@@ -54,7 +54,7 @@ def cold_start(model: ExportedModel, time_limit_s: float, memory_limit_bytes: in
 
 
 def operators(model: ExportedModel, time_limit_s: float, memory_limit_bytes: int) -> FollowUp:
-    return OperatorWork(OperatorJob(CASE, model), time_limit_s, memory_limit_bytes)
+    return OperatorWork(OperatorJob(CASE, model), CASE, time_limit_s, memory_limit_bytes)
 
 
 EACH = pytest.mark.parametrize("make", [accuracy, cold_start, operators])
