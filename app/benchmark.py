@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from app.cases.errors import PlanError, ResultsError, suggestion, unwritable
 from app.columns.rows import Rows
+from app.console.answer.outcome import exit_code
 from app.formatting.text import storable
-from app.headless import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import parse_plan
 from app.plan.plan_files import load_suite

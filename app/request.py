@@ -16,16 +16,17 @@ from app.cases.errors import PlanError
 from app.console.streams import ResilientStream
 from app.formatting.case_labels import model_labels
 from app.formatting.text import counted, printable
-from app.plan.command_line import explicit_settings, reject_with_run_as_plan
-from app.plan.exclusions import reject_exclusions
-from app.plan.options import config_text, layers_of, layers_of_run, plan_from_options
+from app.plan.command_line import explicit_settings, reject_with_check, reject_with_run_as_plan
+from app.plan.exclusions import reject_exclusions, reject_without_effect
+from app.plan.options import config_text, layers_of, layers_of_run, origin_of, plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.runtime_selection import with_default_runtimes
+from app.plan.settings.table import by_key
 from app.run_folder.manifest import Manifest
 from exporters.diagnostics.diagnostic import listing
 
 if TYPE_CHECKING:
-    from app.headless import Then
+    from app.console.answer.outcome import Then
 
 _OWN_FILES = ("resume", "plan", "against", "history", "json", "junit", "plot")
 """The options that name a file or a folder, of a run that is resumed or repeated."""
@@ -45,15 +46,20 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
         log.flush()
     if manifest is None and flags.models_named:
         plan = with_default_runtimes(plan)
+    named = flags.resume or flags.plan
+    layers = layers_of(flags) if manifest is None else layers_of_run(plan, named)
     if flags.show_config:
-        layers = layers_of(flags) if manifest is None else layers_of_run(plan, flags.plan)
         sys.stdout.write(config_text(plan, layers))
         return 0
+    reject_without_effect(plan, explicit_settings(flags, "command"))
+    if plan.check:
+        is_command = "check" in layers.plan_values
+        reject_with_check(flags, "" if is_command else origin_of(by_key()["check"], layers))
     from app.headless import run_plan
 
     if manifest is not None:
         flags = _with_absolute_paths(flags, manifest.requested_plan)
-    return run_plan(flags, plan, manifest, then)
+    return run_plan(flags, plan, layers, manifest, then)
 
 
 def _first_line(plan: Plan) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 
 from app.cases.errors import PlanError, ResultsError, suggestion
 from app.comparison.measured_case import MeasuredCase
+from app.console.answer.outcome import INTERRUPTED, Then
 from app.console.streams import ResilientStream
 from app.console.verify import DAMAGED, OK
 from app.formatting.text import printable
-from app.headless import INTERRUPTED, Then
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options

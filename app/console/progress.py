@@ -25,6 +25,7 @@ from app.sweep.work.base import WAITING, Work
 from app.sweep.work.export import DraftWork
 from app.sweep.work.round import RoundWork
 from app.tune.ablation import round_name
+from exporters.diagnostics import catalogue
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -152,6 +153,17 @@ MAXIMUM_FIGURES = 12
 """A terminal shows the figures of so many cases; a log has lines of them in runs of so few."""
 REDRAW_S = 0.25
 """Drawing costs the parent a few milliseconds, on another core than the measurement's."""
+
+
+def notes_of(run: SweepRun) -> Iterator[str]:
+    """The lines of what is known before anything is measured: damage and warnings."""
+    models = model_labels(case.model for case in run.run.cases)
+    for line in run.voided:
+        label = case_label(run.cases[line.case_id], models)
+        cause = catalogue.message(line.diagnostic) if line.diagnostic else line.reason
+        yield printable(f"{label} {round_name(line.round)} is measured again: {cause}") + "\n"
+    for note in filter(None, (*map(catalogue.text, run.warnings), run.kept_table)):
+        yield f"{printable(note)}\n"
 
 
 class Display(Protocol):

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 from app.cases.errors import PlanError
 from app.cases.objectives import BAND
 from app.comparison.judge import Comparison
+from app.console.answer.outcome import INTERRUPTED, RunOutput
 from app.console.export_formats import formats_of
 from app.console.run_comparison import Comparer, comparer_of
 from app.console.run_comparison import compare as compared
 from app.console.streams import ResilientStream
 from app.console.verdicts import comparison_blocks
-from app.headless import INTERRUPTED, measure
+from app.headless import measure
 from app.interface.models import Models, words_of
 from app.interface.settings import CheckSettings, RunSettings, plan_of
 from app.notebook import OpenedRun, comparison_frame
@@ -222,14 +223,9 @@ def _run_measurement(
             plan, Path(out) if out is not None else None, cluster, comparer.reject_useless
         ) as folder,
     ):
-        code = measure(
-            folder,
-            make_run=partial(SweepRun, cluster=cluster, start_s=start_s),
-            formats=completion.formats,
-            comparing=comparer,
-            out=io.StringIO(),
-            log=log,
-        )
+        output = RunOutput(formats=completion.formats, out=io.StringIO(), log=log)
+        make_run = partial(SweepRun, cluster=cluster, start_s=start_s)
+        code = measure(folder, output, comparer, make_run=make_run)
     if code == INTERRUPTED:
         raise KeyboardInterrupt(f"the run is stored so far: graphlap resume {folder.path}")
     found = open_run(folder.path)

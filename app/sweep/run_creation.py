@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +26,7 @@ from app.plan.validation import reject_misplaced
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import (
     ArchivedFile,
+    Manifest,
     archive_entries,
     fingerprints,
     new_manifest,
@@ -37,6 +39,29 @@ from exporters.file_access import OWNER_ALONE
 from exporters.model_names import factory_path, is_factory_file
 
 _SEED_BITS = 63
+
+
+def folder_of(
+    flags: argparse.Namespace,
+    plan: Plan,
+    manifest: Manifest | None,
+    cluster: Cluster | None,
+    reject: Callable[..., None],
+) -> RunFolder:
+    """The locked folder to write to: a new one for a new plan, one like the run of `manifest`, or
+    this itself to resume. `reject` raises PlanError as of `create_run`."""
+    if manifest is not None:
+        reject(plan, manifest.cases, resumed=flags.resume is not None)
+    if flags.resume is not None:
+        if cluster is None:
+            reject_misplaced(plan)
+        environments_of(plan)
+        installed_runtimes.refuse_unwritable()
+        return RunFolder.reopen(Path(flags.resume), manifest)
+    out = Path(flags.out) if flags.out else None
+    if manifest is not None:
+        return repeat(Path(flags.plan), out)
+    return create_run(plan, out, cluster, reject)
 
 
 def create_run(

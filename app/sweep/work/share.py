@@ -49,6 +49,7 @@ from app.run_folder.run import SAMPLES
 from app.runs.reader import damage
 from app.sweep.work.base import CPU, Needs, News, SettledWork, Work
 from app.sweep.work.local_executor import ThisMachine
+from exporters.child_setup import belong_to_parent
 from exporters.codec import from_json, to_json
 from exporters.diagnostics import catalogue
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -83,6 +84,12 @@ class Bundle:
     attempt: int
     exported: tuple[tuple[tuple[str, Precision], ExportReply], ...]
     warnings: tuple[Diagnostic, ...] = ()
+
+
+def end_with_link(folder: Path) -> None:
+    """If the folder is a share, this process ends with the one that has the link to its run."""
+    if (folder / BUNDLE).is_file():
+        belong_to_parent()
 
 
 def read_bundle(folder: Path) -> Bundle | None:

@@ -11,6 +11,7 @@ import pytest
 from app.cases.case import Case
 from app.cases.round import WARMUP
 from app.cases.turns import TURN_SET
+from app.console.answer.outcome import RunOutput
 from app.console.live_order import LiveOrder
 from app.console.progress import UNCHECKED, LiveDisplay, RunningFigure, RunningFigures, display_for
 from app.headless import measure
@@ -56,7 +57,7 @@ def sweep(
     grid = {"models": [graph], "runtimes": ["fake"], "options": options, **plan_values}
     plan = parse_plan({"rounds": rounds, "sweeps": [grid]}, "test")
     with create_run(plan, folder / "run") as run:
-        assert measure(run, out=io.StringIO(), log=log) == code
+        assert measure(run, RunOutput(out=io.StringIO(), log=log)) == code
     return log.getvalue()
 
 

@@ -14,6 +14,7 @@ import onnxruntime
 import pytest
 
 from app.__main__ import main
+from app.console.answer.outcome import RunOutput
 from app.headless import measure
 from app.machine.release_environments import environments_folder
 from app.plan.plan import parse_plan
@@ -74,7 +75,7 @@ def test_an_interpreter_that_goes_while_a_sweep_runs_takes_its_own_cases_alone(w
     settings = {"profile": "glance", "rounds": 1, "environments": {"there": str(python)}}
     with create_run(parse_plan({**settings, "sweeps": [grid]}, "a test"), work / "run") as folder:
         python.unlink()
-        assert measure(folder, out=io.StringIO(), log=io.StringIO()) == 1
+        assert measure(folder, RunOutput(out=io.StringIO(), log=io.StringIO())) == 1
     other_row, plain_row = rows(work / "run")
     assert plain_row["status"] == "ok", plain_row["reason"]
     assert other_row["status"] == "crashed"

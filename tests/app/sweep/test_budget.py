@@ -12,6 +12,7 @@ import pytest
 from app.cases.case import Case
 from app.cases.column import Row
 from app.columns.rows import Rows
+from app.console.answer.outcome import RunOutput
 from app.headless import measure
 from app.plan.command import graphlap_line
 from app.plan.plan import Plan, parse_plan
@@ -99,7 +100,9 @@ def run_of(
     out = io.StringIO()
     with create_run(parse_plan({"sweeps": [grid], **values}, "the plan"), folder / "run") as run:
         make_run = partial(SweepRun, start_s=start_s)
-        return measure(run, make_run=make_run, out=out, log=io.StringIO()), out.getvalue()
+        return measure(
+            run, RunOutput(out=out, log=io.StringIO()), make_run=make_run
+        ), out.getvalue()
 
 
 @pytest.mark.alone
@@ -230,11 +233,11 @@ def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(tmp_path: Pa
     plan = plan_of(graph, precise={"p50": 0.9}, rounds=7)
     with create_run(plan.model_copy(update={"budget_s": 0.01}), tmp_path / "run") as folder:
         out = io.StringIO()
-        assert measure(folder, out=out, log=io.StringIO()) == 1
+        assert measure(folder, RunOutput(out=out, log=io.StringIO())) == 1
         assert "the 5 rounds that this run lacks" in out.getvalue()
     with create_run(plan, tmp_path / "more") as folder:
         log, out = io.StringIO(), io.StringIO()
-        assert measure(folder, out=out, log=log) == 0
+        assert measure(folder, RunOutput(out=out, log=log)) == 0
         assert "5 rounds or more" in log.getvalue()
         output = " ".join(log.getvalue().split())
         assert "[5/5, " in output and "; p50 within" in output and "no more rounds" in output
@@ -246,5 +249,5 @@ def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(tmp_path: Pa
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(lines[:-1]))  # as if it had been killed in its fifth round
     with RunFolder.reopen(tmp_path / "more") as folder:
-        assert measure(folder, out=io.StringIO(), log=io.StringIO()) == 0
+        assert measure(folder, RunOutput(out=io.StringIO(), log=io.StringIO())) == 0
     assert sorted(read_run(tmp_path / "more").rounds[case.case_id]) == [0, 1, 2, 3, 4]

@@ -10,6 +10,7 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.cases.jobs import BATCH
+from app.console.answer.outcome import RunOutput
 from app.headless import measure
 from app.plan.plan import Plan, parse_plan
 from app.run_folder.folder import RunFolder
@@ -32,7 +33,7 @@ def build():
 
 def measured(folder: RunFolder) -> int:
     with folder:
-        return measure(folder, out=io.StringIO(), log=io.StringIO())
+        return measure(folder, RunOutput(out=io.StringIO(), log=io.StringIO()))
 
 
 def plan_of(*models: str, **values: object) -> Plan:

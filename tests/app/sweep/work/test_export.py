@@ -18,7 +18,7 @@ import pytest
 
 from app.cases.column import Row
 from app.columns.rows import Rows
-from app.headless import exit_code
+from app.console.answer.outcome import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import Plan, parse_plan
 from app.run_folder.folder import RunFolder
