@@ -10,7 +10,7 @@ from app.cases.status import STATUSES, TONES, WELL
 from app.comparison.measured_case import MeasuredCase
 from app.console.run_summary import summarise_run
 from app.formatting.text import counted
-from app.plot_data.matrix import Matrix, matrix, status_text
+from app.plot_data.matrix import matrix, status_text
 from app.present.document import (
     Block,
     Cell,
@@ -23,7 +23,6 @@ from app.present.document import (
     names,
     table,
 )
-from app.present.terminal import GAP, NAME_WIDTH, width_of_text
 from app.run_folder.manifest import environments
 from app.run_folder.run import Run
 
@@ -31,19 +30,13 @@ UNAVAILABLE = "unavailable"
 NO_FIGURE = "compile_ms of results.csv is no measurement: --cold-start measures compiling"
 
 
-def check_blocks(measurements: Sequence[MeasuredCase], width: int) -> Iterator[Block]:
-    """The matrix in tables of at most so many columns, one below another. A runtime that is not on
-    this machine has no column, only its reason."""
-    available = [
-        measurement for measurement in measurements if measurement.row["status"] != UNAVAILABLE
-    ]
+def check_blocks(measurements: Sequence[MeasuredCase]) -> Iterator[Block]:
+    """The matrix, then what there is to know of it. A runtime that is not on this machine has no
+    column, only its reason."""
+    available = [entry for entry in measurements if entry.row["status"] != UNAVAILABLE]
     if available:
         yield Paragraph("")
-        yield from _tables(
-            matrix([measurement.case for measurement in available]),
-            [measurement.row for measurement in available],
-            width,
-        )
+        yield _table(available)
     overview = summarise_run(measurements)
     for warning in overview.warnings:
         yield Note("note", warning)
@@ -60,41 +53,17 @@ def summary(rows: Sequence[Row]) -> str:
     return f"{counted(len(rows), 'case')}: {parts}"
 
 
-def matrix_words(grid: Matrix, rows: Sequence[Row]) -> list[list[str]]:
-    """The matrix's words by row and column, empty where there is no case."""
-    cells = [[""] * len(grid.columns) for _ in grid.rows]
-    for row in rows:
-        down, column = grid.places[str(row["case_id"])]
-        cells[down][column] = status_text(str(row["status"]), row["check_level"])
-    return cells
-
-
-def _tables(grid: Matrix, rows: Sequence[Row], width: int) -> Iterator[Table]:
-    """One below another where not all runtimes have room beside each other."""
-    cells = matrix_words(grid, rows)
-    tones = {grid.places[str(row["case_id"])]: TONES[str(row["status"])] for row in rows}
-    widths = [
-        max(width_of_text(name), *(len(row_cells[index]) for row_cells in cells))
-        for index, name in enumerate(grid.columns)
-    ]
-    remaining = list(range(len(grid.columns)))
-    names_width = min(NAME_WIDTH, max(map(width_of_text, grid.rows)))
-    while remaining:
-        room = width - names_width
-        part: list[int] = []
-        while remaining and (not part or widths[remaining[0]] + GAP <= room):
-            room -= widths[remaining[0]] + GAP
-            part.append(remaining.pop(0))
-        yield Table(
-            (*names("model"), *(Column(grid.columns[index], is_name=True) for index in part)),
-            tuple(
-                (
-                    name,
-                    *(Cell(row_cells[index], tone=tones.get((down, index), "")) for index in part),
-                )
-                for down, (name, row_cells) in enumerate(zip(grid.rows, cells, strict=True))
-            ),
-        )
+def _table(measurements: Sequence[MeasuredCase]) -> Table:
+    """A row for each model, a column for each runtime; a place without a case is empty."""
+    grid = matrix([entry.case for entry in measurements])
+    cells = [[Cell("") for _ in grid.columns] for _ in grid.rows]
+    for row in (entry.row for entry in measurements):
+        down, across = grid.places[str(row["case_id"])]
+        status = str(row["status"])
+        cells[down][across] = Cell(status_text(status, row["check_level"]), tone=TONES[status])
+    columns = (Column(name, is_name=True, priority=1) for name in grid.columns)
+    rows = tuple((Cell(name), *line) for name, line in zip(grid.rows, cells, strict=True))
+    return Table((*names("model"), *columns), rows, has_all_columns=True)
 
 
 _NO_SUITE = "models"
@@ -117,11 +86,8 @@ def check_page(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[Block
     available = [entry for entry in measurements if entry.row["status"] != UNAVAILABLE]
     for suite in dict.fromkeys(entry.case.suite for entry in available):
         of_suite = [entry for entry in available if entry.case.suite == suite]
-        grid = matrix([entry.case for entry in of_suite])
-        words = matrix_words(grid, [entry.row for entry in of_suite])
-        lines = ((name, *cells) for name, cells in zip(grid.rows, words, strict=True))
         yield Heading(suite or _NO_SUITE)
-        yield table(names("model", *grid.columns), lines)
+        yield _table(of_suite)
     if failures := summarise_run(measurements).causes:
         yield Heading("Why not")
         yield Points(tuple(f"{cause.label}, {cause.text}" for cause in failures))

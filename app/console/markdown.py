@@ -7,18 +7,10 @@ from itertools import chain
 from pathlib import Path
 
 from app.capabilities.registry import answers
-from app.cases.column import Row
 from app.comparison.measured_case import MeasuredCase
 from app.console.check import check_page
-from app.console.row_table import (
-    all_columns,
-    shared_settings,
-    shown_percentiles,
-    varied_columns,
-)
-from app.console.run_summary import FASTEST, summarise_run, without_rankings
-from app.insights.rules import HEADING
-from app.present.document import Block, Column, Heading, Paragraph, Points, table
+from app.console.run_summary import full_parts, summarise_run, without_rankings
+from app.present.document import Block, Heading, Paragraph, Points
 from app.present.markdown import as_markdown
 from app.run_folder.files import write_atomically
 from app.run_folder.manifest import environments
@@ -38,19 +30,10 @@ def run_page(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[Block]:
     machines = " and ".join(
         ", ".join(filter(None, (name, str(host.get("cpu") or "")))) for name, host in hosts.items()
     )
-    yield Heading(run.manifest.name, 3)
-    if overview.rows:
-        yield from _rows(overview.rows, shown_percentiles(plan.percentiles))
-    yield Points(
-        (
-            *chain.from_iterable(answer.sentences() for answer in run_answers),
-            *(f"{HEADING}: {entry}" for entry in overview.insights),
-            *(f"{FASTEST}: {entry}" for entry in overview.fastest),
-            *(f"{cause.label}, {cause.text}" for cause in overview.causes),
-            *overview.warnings,
-            *overview.precision,
-        )
-    )
+    yield Heading(run.manifest.name, 1)
+    yield Points(tuple(chain.from_iterable(answer.sentences() for answer in run_answers)))
+    yield from overview.causes
+    yield from full_parts(overview, plan.percentiles)
     footer = f"Graphlap {run.manifest.graphlap_version}, {run.manifest.created_at_utc}"
     footer += f", on {machines}" if machines else ""
     yield Paragraph(f"{footer}; run {run.manifest.run_id}", "quiet")
@@ -62,11 +45,3 @@ def export_markdown(run: Run, measurements: Sequence[MeasuredCase]) -> tuple[Pat
     page = check_page if run.manifest.requested_plan.check else run_page
     write_atomically(path, as_markdown(page(run, measurements)).encode())
     return (path,)
-
-
-def _rows(rows: Sequence[Row], percentiles: Sequence[str]) -> Iterator[Block]:
-    columns = all_columns(rows, {}, varied_columns(rows), False, percentiles)
-    headings = [Column(column.heading, is_name=not column.figure) for column in columns]
-    yield table(headings, ([column.cell(row) for column in columns] for row in rows))
-    if settings := shared_settings(rows):
-        yield Paragraph(f"{settings[0].upper() + settings[1:]}.")

@@ -11,11 +11,12 @@ from app.cases.status import INCOMPLETE, TONES
 from app.comparison.judge import interval_note
 from app.comparison.measured_case import MeasuredCase
 from app.comparison.ranking import Fastest, fastest
+from app.console.row_table import row_table, shown_percentiles
 from app.formatting import text
 from app.formatting.case_labels import CaseSet
 from app.insights.quality import causes
-from app.insights.rules import find_insights
-from app.present.document import Note
+from app.insights.rules import HEADING, find_insights
+from app.present.document import Block, Details, Note, Points
 from app.run_folder.diagnostics import text as diagnostic_text
 from app.run_folder.diagnostics import warning_groups
 from app.run_folder.run import Run
@@ -148,7 +149,7 @@ def _has(measurement: MeasuredCase, flag: str) -> bool:
     return flag in str(measurement.row.get("ci_flags") or "").split()
 
 
-FASTEST, SURE = "fastest by median", "confidence"
+ROWS, WARNINGS, FASTEST, SURE = "rows", "warnings", "fastest by median", "confidence"
 """Headings; `noticed` has its own."""
 
 
@@ -191,6 +192,21 @@ def summarise_run(
         tuple(_fastest(contests, band)),
         tuple(precision_lines(started_rows)),
     )
+
+
+def full_parts(
+    overview: RunSummary, percentiles: tuple[float, ...], sort: str = ""
+) -> Iterator[Details]:
+    """Every row, warning with its cases, finding, and comparison with its interval: a heading of
+    each on a terminal, folded on a page."""
+    if overview.rows:
+        table = row_table(overview.rows, overview.marks, sort, shown_percentiles(percentiles))
+        yield Details(ROWS, (replace(table, has_all_columns=True),))
+    warnings = (Note(f"({number})", text) for number, text in enumerate(overview.warnings, 1))
+    parts: dict[str, tuple[Block, ...]] = {WARNINGS: tuple(warnings)}
+    lists = {HEADING: overview.insights, FASTEST: overview.fastest, SURE: overview.precision}
+    parts |= {heading: (Points(texts),) for heading, texts in lists.items() if texts}
+    yield from (Details(heading, blocks) for heading, blocks in parts.items() if blocks)
 
 
 def failure_causes(rows: Sequence[Row], case_set: CaseSet) -> tuple[Note, ...]:

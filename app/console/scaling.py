@@ -1,4 +1,4 @@
-"""Aggregate throughput of several replicas and of several hosts, as tables and sentences."""
+"""Aggregate throughput of several replicas and of several hosts, as tables."""
 
 from __future__ import annotations
 
@@ -59,14 +59,6 @@ def throughput_tables(throughputs: Sequence[AggregateThroughput]) -> Iterator[Bl
             yield Paragraph(f"of {name}, {' and '.join(throughput.exclusions)}: not added")
 
 
-def throughput_sentences(throughputs: Sequence[AggregateThroughput]) -> list[str]:
-    """The same a sentence each, for a page."""
-    return [
-        _sentence(name, throughput)
-        for name, throughput in zip(names_of(throughputs), throughputs, strict=True)
-    ]
-
-
 def write_throughputs(folder: RunFolder, throughputs: Sequence[AggregateThroughput]) -> None:
     """`hosts.csv` in the run folder, where a case was timed on several hosts."""
     if throughputs:
@@ -100,45 +92,18 @@ def _rows(name: str, throughput: AggregateThroughput) -> Iterator[tuple[Cell | s
         yield f"  {host}", rate_cell(rate), share_cell(share), "", "", "", ""
 
 
-def _shares_text(throughput: AggregateThroughput) -> str:
-    """`server 62 %, board 38 %`."""
-    parts = zip(throughput.hosts, throughput.shares, strict=True)
-    return ", ".join(f"{host} {share:.0%}" for host, share in parts)
-
-
-def _interval_text(throughput: AggregateThroughput) -> str:
-    if throughput.interval is None:
-        return ""
-    return text.rate_interval(throughput.interval.low, throughput.interval.high)
-
-
 def _interval_cell(throughput: AggregateThroughput) -> Cell:
     bounds = throughput.interval
-    low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
-    return Cell(_interval_text(throughput), unit="per_s", low=low, high=high)
+    if bounds is None:
+        return Cell("", unit="per_s")
+    words = text.rate_interval(bounds.low, bounds.high)
+    return Cell(words, unit="per_s", low=bounds.low, high=bounds.high)
 
 
 def _duration_text(throughput: AggregateThroughput) -> str:
     """How long a million inputs take: to three digits where that is below a minute."""
     seconds = throughput.seconds_for(MANY)
     return text.time_text(seconds) if seconds < 60 else text.duration(seconds)
-
-
-def _sentence(name: str, throughput: AggregateThroughput) -> str:
-    if throughput.absent:
-        return f"{name}: no sum over {' and '.join(throughput.hosts)}, {throughput.absent}"
-    interval_text = f" ({_interval_text(throughput)})" if throughput.interval else ""
-    excluded_text = (
-        f"; {' and '.join(throughput.exclusions)}, and not added" if throughput.exclusions else ""
-    )
-    return (
-        f"{name}: {text.rate_text(throughput.per_s)}{interval_text} together, dealt to "
-        f"{_shares_text(throughput)}: "
-        f"{text.significant(throughput.speedup)} times {throughput.hosts[0]} alone, "
-        f"{throughput.efficiency:.0%} of "
-        f"{len(throughput.parts)} such; a million inputs take "
-        f"{_duration_text(throughput)}{excluded_text}"
-    )
 
 
 _SCALING_CAPTION = "efficiency is the speedup over the replicas, from pairs of rounds"

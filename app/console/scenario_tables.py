@@ -14,7 +14,7 @@ from app.columns.load import set_runs, shape_runs
 from app.comparison import measured_case
 from app.formatting import text
 from app.formatting.case_labels import CaseSet, labels
-from app.plot_data.curves import GapCurve, GapPoint, Idleness
+from app.plot_data.curves import GapCurve, Idleness
 from app.present.document import (
     Block,
     Cell,
@@ -99,10 +99,6 @@ def _cells(idle: Idleness, gap_us: float) -> Iterator[Cell]:
         yield latency_cell(point.p99_us if point else None)
 
 
-_PERCENTILES = (("p50", 0), ("p99", 1))
-"""Each with its dashes."""
-
-
 def gap_figures(idle_groups: Sequence[Idleness]) -> list[Figure]:
     """A figure for each model and sizes; a closed loop has no gap and no place in it."""
     return [
@@ -117,23 +113,18 @@ def gap_figures(idle_groups: Sequence[Idleness]) -> list[Figure]:
 
 
 def _series(curves: Sequence[GapCurve]) -> Iterator[Series]:
+    """A line for each percentile of each curve, each percentile with its dashes."""
     for color, curve in enumerate(curves):
-        for name, dash in _PERCENTILES:
-            marks = [
-                Mark(point.gap_us, value, _description(curve, name, point.gap_us, value))
-                for point in curve.points
-                if point.gap_us and (value := _value(point, name))
-            ]
+        for dash, name in enumerate(_SHOWN_PERCENTILES):
+            points = ((p.gap_us, p.p50_us if name == "p50" else p.p99_us) for p in curve.points)
+            label = f"{curve.label}, {name}"
+            marks = tuple(
+                Mark(gap_us, us, f"{label} after {text.latency(gap_us)}: {text.latency(us)}")
+                for gap_us, us in points
+                if gap_us and us
+            )
             if marks:
-                yield Series(f"{curve.label} {name}", tuple(marks), "line", color, dash)
-
-
-def _value(point: GapPoint, name: str) -> float | None:
-    return point.p50_us if name == "p50" else point.p99_us
-
-
-def _description(curve: GapCurve, name: str, gap_us: float, value_us: float) -> str:
-    return f"{curve.label}, {name} after {text.latency(gap_us)}: {text.latency(value_us)}"
+                yield Series(f"{curve.label} {name}", marks, "line", color, dash)
 
 
 _FIGURES = ("share", "runs", "first seen", "p50", "p99")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from app.present.document import (
     Block,
@@ -24,10 +25,12 @@ from app.present.svg import element, safe_text, svg
 
 WIDE, NARROW = 960, 340
 """Pixels for which a figure is drawn; a style sheet shows one of both."""
+MAXIMUM_ROWS = 1000
+"""Of a table, and sentences of a list: more make a page slow to open."""
 
 
 def as_html(blocks: Iterable[Block]) -> Iterator[str]:
-    """The elements, block by block. Tables are whole: a page is as wide and as long as it needs."""
+    """The elements, block by block. A page is as wide as its tables need."""
     label = "table"
     for block in blocks:
         match block:
@@ -70,8 +73,18 @@ def _list(sentences: tuple[str, ...]) -> Iterator[str]:
     if len(sentences) == 1:
         yield element("p", {}, safe_text(sentences[0])) + "\n"
     elif sentences:
-        items = "".join(element("li", {}, safe_text(sentence)) + "\n" for sentence in sentences)
-        yield element("ul", {"class": "words"}, f"\n{items}") + "\n"
+        lines = (element("li", {}, safe_text(text)) + "\n" for text in sentences[:MAXIMUM_ROWS])
+        yield element("ul", {"class": "words"}, "\n" + "".join(lines)) + "\n"
+    yield _rest(len(sentences))
+
+
+def _rest(count: int, place: str = "") -> str:
+    """How many of so many are not on the page, and where they are."""
+    if count <= MAXIMUM_ROWS:
+        return ""
+    source = f" in {place}" if place else ""
+    words = safe_text(f"... and {count - MAXIMUM_ROWS:,} more{source}")
+    return element("p", {"class": "quiet"}, words) + "\n"
 
 
 def _table(table: Table, label: str) -> Iterator[str]:
@@ -84,11 +97,12 @@ def _table(table: Table, label: str) -> Iterator[str]:
     heads = (element("th", {"scope": "col"} | _kind(c), safe_text(c.title)) for c in table.columns)
     yield f"<thead><tr>{''.join(heads)}</tr></thead>\n<tbody>\n"
     ids = table.row_ids or ("",) * len(table.rows)
-    for row, case_id in zip(table.rows, ids, strict=True):
+    for row, case_id in islice(zip(table.rows, ids, strict=True), MAXIMUM_ROWS):
         pairs = enumerate(zip(table.columns, row, strict=True))
         cells = "".join(_cell(column, cell, place == 0) for place, (column, cell) in pairs)
         yield element("tr", {"data-case": case_id} if case_id else {}, cells) + "\n"
     yield "</tbody></table></div>\n"
+    yield _rest(len(table.rows), table.full_table)
 
 
 def _cell(column: Column, cell: Cell | str, is_first: bool) -> str:

@@ -256,8 +256,8 @@ def _further_parts(
     columns: Sequence[Column], widths: Sequence[int], missing: Sequence[int], width: int
 ) -> Iterator[list[int]]:
     """The columns that there was no room for, each time with the names that the rows begin with."""
-    figures = [place for place, column in enumerate(columns) if not column.is_name]
-    names = [place for place in range(max(figures, default=0)) if columns[place].is_name]
+    always = [place for place in range(max(missing)) if not columns[place].priority]
+    names = [place for place in always if columns[place].is_name]
     part = names
     for place in missing:
         wider = sorted([*part, place])

@@ -14,20 +14,11 @@ from app.cases.errors import PlanError, unwritable
 from app.cases.round import is_imported
 from app.columns.rows import Rows
 from app.comparison.measured_case import MeasuredCase
-from app.console.answer.document import MAXIMUM_LINES, extra_tables, findings, page_answer
-from app.console.answer.summary import (
-    RunResult,
-    cause_notes,
-    run_result,
-    trust_line,
-    warning_paragraph,
-)
-from app.console.check import check_blocks
+from app.console.answer.document import answer_blocks, overview_of, replaces_medians
+from app.console.answer.summary import RunResult, cause_notes, run_result
 from app.console.output_files import PAGE, reject_output, write_output
-from app.console.row_table import row_table, shown_percentiles
 from app.console.run_comparison import Comparer
-from app.console.run_summary import RunSummary, spread_advice, summarise_run, without_rankings
-from app.console.scaling import throughput_sentences
+from app.console.run_summary import ROWS, full_parts
 from app.console.verdicts import comparison_blocks
 from app.formatting.case_labels import model_labels
 from app.history.run_comparison import RunSide, compare_runs, history_for, side_of
@@ -43,7 +34,6 @@ from app.present.document import (
     Heading,
     Note,
     Paragraph,
-    Points,
     names,
     table,
 )
@@ -212,36 +202,10 @@ def _machine(result: RunResult, hosts: Mapping[str, Mapping[str, Any]]) -> str:
     return f"on {host.get('cpu') or host.get('host') or 'an unknown machine'}"
 
 
-_WIDTH = 200
-"""Columns of a terminal in which no table leaves anything out."""
-
-
-def answer(result: RunResult) -> Iterator[Block]:
-    """What was measured and what it comes to: searches and comparisons, else who is fastest."""
-    yield from page_answer(result)
-    for search in result.answers:
-        if search.is_final:
-            yield from search.tables()
-            yield from search.figures()
-    if result.plan.check:
-        yield from check_blocks(result.measured, _WIDTH)
-    if result.compared is not None:
-        yield from result.compared.blocks
-    yield Points(tuple(throughput_sentences(result.throughputs)))
-
-
-def more_results(result: RunResult) -> Iterator[Block]:
-    """Largest batches, cold starts, operators and what else a plan may ask for."""
-    tables = list(extra_tables(result, _WIDTH))
-    if tables:
-        yield Heading("More results")
-        yield from tables
-
-
 MAXIMUM_CASES = 300
 """Cases whose samples are read and drawn: the 34 networks of a study on four runtimes twice."""
-MAXIMUM_ROWS = 1000
-"""Rows on a page; the table in the run folder has all of them."""
+_WIDTH = 160
+"""Columns of text beside which a page has no room."""
 
 
 def evidence(result: RunResult) -> Iterator[Block]:
@@ -250,6 +214,7 @@ def evidence(result: RunResult) -> Iterator[Block]:
     overview = (
         ratios(cases),
         comparison_figures.accuracy(cases),
+        *chain.from_iterable(search.figures() for search in result.answers if search.is_final),
         *chain.from_iterable(search.evidence(result.measured) for search in result.answers),
         comparison_figures.hosts(result.throughputs),
         execution_figures.fit(cases),
@@ -321,84 +286,18 @@ def run_page(
     yield Heading("Question")
     yield Paragraph(question(result))
     yield Heading("Answer")
-    yield from answer(result)
-    overview = summarise_run(measurements, manifest.requested_plan.band, result.contests)
+    yield from answer_blocks(result, _WIDTH)
     if result.replaces_rows:
-        overview = without_rankings(overview)
-    yield from _confidence(result, overview)
-    yield from _findings(result, overview)
-    yield from _problems(result, damage)
-    yield from _notes(run.notes)
+        yield from cause_notes(result)
+    yield from (Note("damaged", sentence, "error", "damaged") for sentence in damage)
     yield from evidence(result)
-    yield from more_results(result)
-    yield from _rows(result, overview)
+    for part in full_parts(overview_of(result), result.plan.percentiles):
+        is_there = part.summary == ROWS and replaces_medians(result)
+        if not is_there and (part.summary == ROWS or not result.plan.check):
+            yield part
     if not any(is_imported(measurement.case.runtime) for measurement in measurements):
-        yield from _machine_section(run, hosts)
-
-
-def _confidence(result: RunResult, overview: RunSummary) -> Iterator[Block]:
-    blocks: list[Block] = [Paragraph(trust)] if (trust := trust_line(result)) else []
-    blocks += warning_paragraph(result)
-    if advice := spread_advice(result.run, result.measured):
-        blocks.append(Paragraph(advice))
-    if overview.precision:
-        blocks.append(Points(overview.precision))
-    if overview.fastest:
-        title, count = "Every comparison with its interval", len(overview.fastest)
-        if count > MAXIMUM_LINES:
-            title = f"The first {MAXIMUM_LINES:,} of {count:,} comparisons with their intervals"
-        blocks.append(Details(title, (Points(overview.fastest[:MAXIMUM_LINES]),), 3))
-    if overview.warnings:
-        notes = (
-            Note(f"({number})", warning) for number, warning in enumerate(overview.warnings, 1)
-        )
-        blocks.append(Details("Every warning with its cases", tuple(notes), 3))
-    if blocks:
-        yield Heading("Confidence")
-        yield from blocks
-
-
-def _findings(result: RunResult, overview: RunSummary) -> Iterator[Block]:
-    brief = findings(result)
-    if brief:
-        yield Heading("Findings")
-        yield Points(brief)
-    if overview.insights:
-        yield Details("Every finding", (Points(overview.insights),), 3)
-
-
-def _problems(result: RunResult, damage_texts: Sequence[str]) -> Iterator[Block]:
-    """Why cases have no figures, and what of the run is damaged."""
-    notes: list[Block] = [
-        Note("damaged", sentence, "error", "damaged") for sentence in damage_texts
-    ]
-    if not result.plan.check:
-        notes += cause_notes(result)  # a check's answer has them
-    if notes:
-        yield Heading("Failures and gaps")
-        yield from notes
-
-
-def _notes(notes: tuple[str, ...]) -> Iterator[Block]:
-    if notes:
-        yield Heading("What is of several runs")
-        yield Points(notes)
-
-
-def _rows(result: RunResult, overview: RunSummary) -> Iterator[Block]:
-    percentiles = shown_percentiles(result.plan.percentiles)
-    count = len(result.rows)
-    table = row_table(result.rows[:MAXIMUM_ROWS], overview.marks, "", percentiles)
-    if count <= MAXIMUM_ROWS:
-        yield Details(f"All {count:,} rows", (table,))
-    else:
-        rest = Paragraph(f"{FULL_TABLE} in the run folder has all {count:,} rows.", "quiet")
-        yield Details(f"The first {MAXIMUM_ROWS:,} of {count:,} rows", (rest, table))
-
-
-def _machine_section(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:
-    suffix = "" if run.parts else ", and how to repeat it"
-    yield Details(f"Where it was measured{suffix}", tuple(machine_blocks(run, hosts)))
+        suffix = "" if run.parts else ", and how to repeat it"
+        yield Details(f"Where it was measured{suffix}", tuple(machine_blocks(run, hosts)))
 
 
 _POLICY = (

@@ -37,7 +37,13 @@ from app.console.row_table import (
     sort_column,
 )
 from app.console.run_comparison import Comparer
-from app.console.run_summary import FASTEST, SURE, RunSummary, spread_advice, summarise_run
+from app.console.run_summary import (
+    RunSummary,
+    full_parts,
+    spread_advice,
+    summarise_run,
+    without_rankings,
+)
 from app.console.scaling import scaling_tables, throughput_tables
 from app.console.scenario_tables import (
     batcher_tables,
@@ -50,7 +56,6 @@ from app.console.scenario_tables import (
 from app.console.verify import RunDocument
 from app.formatting import text
 from app.formatting.text import counted
-from app.insights.rules import HEADING
 from app.plan.command import command_words, graphlap_line, plan_words, typed_path
 from app.plot_data.curves import idleness
 from app.present.document import (
@@ -58,16 +63,14 @@ from app.present.document import (
     Cell,
     Column,
     Command,
-    Heading,
     Note,
     Paragraph,
     Points,
     Table,
-    tone_of,
+    unfolded,
 )
 from app.present.terminal import as_lines
 from app.run_folder.folder import RESULTS
-from app.run_folder.manifest import FULL_TABLE
 from app.run_folder.run import Part, Run, TimeParts, time_parts
 from app.runs.importing.foreign_run import cases_of, plan_of, read_foreign, write_run
 from app.runs.union import named_path, read_runs
@@ -232,10 +235,6 @@ MAXIMUM_FINDINGS = 3
 _LEADER_KINDS = ("best", "not_told_apart")
 """Findings that the sentences about leaders contain."""
 _SPACE = Paragraph("")
-MAXIMUM_LINES = 500
-"""Lines of medians, and comparisons, on a page: more make it slow to open."""
-_PAGE_WIDTH = 160
-"""Columns of text beside which a page has no room."""
 
 
 def run_document(
@@ -246,6 +245,16 @@ def run_document(
 ) -> Iterator[Block]:
     """What is shown of a run; tables are laid out for so many columns. With `sort`, and in full,
     every row is in it."""
+    yield from answer_blocks(result, width, sort, verbose)
+    yield from next_commands(result, verbose)
+    if not result.run.parts:
+        yield Command(typed_path(result.run.path / RESULTS, result.shell_folder), "all rows")
+
+
+def answer_blocks(
+    result: RunResult, width: int, sort: str = "", verbose: bool = False
+) -> Iterator[Block]:
+    """The same without what to do next, as it is on a page too."""
     yield from map(Paragraph, result.run.notes)
     if result.is_live:
         yield Paragraph(LIVE)
@@ -258,15 +267,19 @@ def run_document(
     yield from map(Paragraph, input_lines(result.run.models.values()))
     yield from _requested_blocks(result, width)
     if result.plan.check:
-        yield from check_blocks(result.measured, width)
+        yield from check_blocks(result.measured)
     elif verbose:
-        yield from _full_blocks(result, sort)
+        yield from cause_notes(result)
+        yield from unfolded(full_parts(overview_of(result), result.plan.percentiles, sort))
     elif not result.replaces_rows:
         yield from _short_blocks(result, width, sort)
     yield from _closing_blocks(result)
-    yield from next_commands(result, verbose)
-    if not result.run.parts:
-        yield Command(typed_path(result.run.path / RESULTS, result.shell_folder), "all rows")
+
+
+def overview_of(result: RunResult) -> RunSummary:
+    """Every sentence of the run, but of rankings where the answer stands in their place."""
+    overview = summarise_run(result.measured, result.plan.band, result.contests)
+    return without_rankings(overview) if result.replaces_rows else overview
 
 
 def _closing_blocks(result: RunResult) -> Iterator[Block]:
@@ -277,33 +290,6 @@ def _closing_blocks(result: RunResult) -> Iterator[Block]:
         yield Paragraph(advice, tone="quiet")
     if time_text := time_line(result.run):
         yield Paragraph(time_text, tone="quiet")
-
-
-def page_answer(result: RunResult) -> Iterator[Block]:
-    """The answer on a page: what was measured, medians and their leaders."""
-    if result.is_live:
-        yield Paragraph(LIVE)
-    yield Paragraph(measured_line(result))
-    if assumption := assumption_line(result.measured):
-        yield Paragraph(assumption)
-    yield from map(Paragraph, effect_lines(result.measured, result.run.sensitivities))
-    yield from map(Paragraph, input_lines(result.run.models.values()))
-    matrix = matrix_of(result)
-    if result.has_answer or result.plan.check or result.is_imported:
-        return
-    if matrix.measured or matrix.simulated:
-        table = matrix_table(matrix, _PAGE_WIDTH)
-        cells = (cell for row in table.rows for cell in row[1:])
-        warning_mark = "amber: with warnings" * any(tone_of(cell) == "warning" for cell in cells)
-        marks = legend(matrix, result.plan.band)
-        caption = "; ".join(filter(None, (*marks.split("  "), warning_mark)))
-        yield replace(table, rows=table.rows[:MAXIMUM_LINES], caption=caption)
-        if len(table.rows) > MAXIMUM_LINES:
-            count = f"{MAXIMUM_LINES:,} of {len(table.rows):,}"
-            yield Paragraph(f"The first {count} lines; {FULL_TABLE} has every case.", "quiet")
-        if settings := shared_settings(result.rows):
-            yield Paragraph(settings, "quiet")
-    yield Points(tuple(leader_sentences(result, labels_of_cases(matrix))))
 
 
 def findings(result: RunResult) -> tuple[str, ...]:
@@ -324,18 +310,19 @@ def _requested_blocks(result: RunResult, width: int) -> Iterator[Block]:
     yield from extra_tables(result, width, result.throughputs)
 
 
+def replaces_medians(result: RunResult) -> bool:
+    """Whether the answer has every row, since medians alone are not what was asked for."""
+    percentiles = shown_percentiles(result.plan.percentiles)
+    has_others = percentiles != DEFAULT_PERCENTILES or result.plan.deadline_us is not None
+    return has_others or result.is_imported
+
+
 def _short_blocks(result: RunResult, width: int, sort: str) -> Iterator[Block]:
     """Medians with their leaders, what they come to, and warnings as counts."""
-    percentiles = shown_percentiles(result.plan.percentiles)
     matrix = matrix_of(result)
-    if (
-        sort
-        or percentiles != DEFAULT_PERCENTILES
-        or result.plan.deadline_us is not None
-        or result.is_imported
-    ):
+    if sort or replaces_medians(result):
         yield _SPACE
-        yield row_table(result.rows, {}, sort, percentiles)
+        yield row_table(result.rows, {}, sort, shown_percentiles(result.plan.percentiles))
     elif not result.has_answer and (matrix.measured or matrix.simulated):
         yield _SPACE
         yield replace(matrix_table(matrix, width), caption=legend(matrix, result.plan.band))
@@ -348,32 +335,6 @@ def _short_blocks(result: RunResult, width: int, sort: str) -> Iterator[Block]:
         yield Points(sentences)
     yield from cause_notes(result)
     yield from warning_paragraph(result)
-
-
-def _full_blocks(result: RunResult, sort: str) -> Iterator[Block]:
-    """Every row, every warning with its cases, every verdict with its interval."""
-    overview = summarise_run(result.measured, result.plan.band)
-    if overview.rows:
-        yield Heading("rows")
-        percentiles = shown_percentiles(result.plan.percentiles)
-        table = row_table(overview.rows, overview.marks, sort, percentiles)
-        yield replace(table, has_all_columns=True)
-    for number, warning in enumerate(overview.warnings, 1):
-        yield Note(f"({number})", warning)
-    yield from cause_notes(result)
-    if not result.replaces_rows:
-        yield from _point_lists(overview)
-
-
-def _point_lists(overview: RunSummary) -> Iterator[Block]:
-    for heading, sentences in (
-        (HEADING, overview.insights),
-        (FASTEST, overview.fastest),
-        (SURE, overview.precision),
-    ):
-        if sentences:
-            yield Heading(heading)
-            yield Points(sentences)
 
 
 def show(

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from app.cases.case import Case
 from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import HistoryStep, history_steps
-from app.console.scaling import throughput_sentences
+from app.console.scaling import throughput_tables
 from app.formatting import text
 from app.machine.installed_runtimes import each_device_of
-from app.present.document import Block, Column, Heading, Paragraph, Points, Table
+from app.present.document import Block, Column, Heading, Paragraph, Table
 from app.stats.verdict import pair_rounds
 from app.studies.study import Found, Study, cell, figure
 
@@ -94,7 +94,7 @@ def tables(results: Found) -> Iterator[Block]:
     yield _replicas(results)
     if results.together:
         yield Heading("Hosts")
-        yield Points(tuple(throughput_sentences(results.together)))
+        yield from throughput_tables(results.together)
     yield Heading("Devices")
     yield _devices(results)
 

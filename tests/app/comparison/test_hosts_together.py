@@ -20,7 +20,8 @@ from app.comparison.aggregate_throughput import (
     hosts_csv,
     throughput_over_hosts,
 )
-from app.console.scaling import throughput_sentences
+from app.console.scaling import throughput_tables
+from app.present.terminal import as_text
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from app.stats.intervals import interval_between, typical
@@ -150,7 +151,7 @@ def test_a_host_that_is_not_well_is_named_and_not_added(tmp_path: Path) -> None:
     (two,) = found(tmp_path / "a", {**EVEN, "third": [9.0] * 3}, machines, failure)
     assert two.hosts == ("server", "board") or two.hosts == ("board", "server")
     assert two.exclusions == ("third is wrong output",)
-    assert "third is wrong output, and not added" in throughput_sentences([two])[0]
+    assert "third is wrong output: not added" in as_text(throughput_tables([two]), 200)
     board_failure = {"board": {"status": "wrong_output", "reason": "off"}}
     assert found(tmp_path / "b", EVEN, row_values=board_failure) == (), (
         "one alone is no sum, and its row says why"

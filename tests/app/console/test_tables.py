@@ -43,7 +43,7 @@ def test_runtimes_that_have_no_room_beside_each_other_stand_below() -> None:
         for case in cases
     ]
     measured_cases = [MeasuredCase(case, row, None) for case, row in zip(cases, rows, strict=True)]
-    table = as_text(check_blocks(measured_cases, WIDTH), WIDTH).partition("unsupported: all")[0]
+    table = as_text(check_blocks(measured_cases), WIDTH).partition("unsupported: all")[0]
     assert max(map(len, table.splitlines())) <= WIDTH
     assert table.split().count("unsupported") == len(cases)
     assert all(table.split().count(runtime) == 1 for runtime in RUNTIMES)

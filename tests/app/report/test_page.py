@@ -66,8 +66,7 @@ def test_a_large_run_has_figures_and_rows_of_some_cases_and_an_answer_from_all(
     run: Path, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.report.page.MAXIMUM_CASES", 2)
-    monkeypatch.setattr("app.report.page.MAXIMUM_ROWS", 3)
-    monkeypatch.setattr("app.console.answer.document.MAXIMUM_LINES", 1)
+    monkeypatch.setattr("app.present.html.MAXIMUM_ROWS", 1)
     brief = tmp_path / "brief.html"
     assert main(["report", str(run), "-o", str(brief)]) == 0
     whole, part = (path.read_text("utf-8") for path in (page, brief))

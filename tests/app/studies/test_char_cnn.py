@@ -145,7 +145,9 @@ def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: 
     text = as_markdown(page(study("char-cnn/steps"), results))
     assert "The run has 2 hosts, board, server. The tables show board" in text
     assert "on that of board" in text, "the machine above the tables is theirs"
-    assert "dealt to" in text and "of 2 such; a million inputs" in text
+    together = tables(text.partition("### hosts together")[2])[0]
+    assert together[0][-1] == "1M inputs"
+    assert [row[2] for row in together[2:4]] == ["67%", "33%"]
 
 
 def test_the_ladder_stands_beside_the_history(tmp_path: Path) -> None:
