@@ -10,9 +10,9 @@ from fractions import Fraction
 from math import ceil, floor
 
 import numpy as np
-from onnx import ModelProto, NodeProto
+from onnx import ModelProto, NodeProto, TensorProto
 
-from exporters.onnx_files.graph import inner_graphs
+from exporters.onnx_files.graph import attributes, inner_graphs
 from exporters.onnx_files.node_demands import (
     Wanted,
     index_tables,
@@ -281,12 +281,17 @@ class _Flow:
                 for track in self._at(node, 0):
                     if track.truth is not None:
                         yield replace(track, truth=(track.truth[1], track.truth[0]))
+            case "Cast" if attributes(node).get("to") == TensorProto.BOOL:
+                yield from _truths([t for t in self._at(node, 0) if t.truth is None], 0, 1)
             case "And" | "Or":
                 yield from (track for place in (0, 1) for track in self._at(node, place))
             case "Add" | "Sub" | "Mul" | "Div":
                 yield from self._moved(node)
             case "Equal" | "Less" | "LessOrEqual" | "Greater" | "GreaterOrEqual":
-                yield from self._truths(node)
+                constant = self._values.number(node.input[1])
+                if constant is not None and constant.size == 1 and constant.dtype.kind in "iu":
+                    ends = (int(constant.flat[0]) + step for step in _COMPARED[node.op_type])
+                    yield from _truths(self._at(node, 0), *ends)
 
     def _part(self, node: NodeProto) -> np.ndarray | None:
         """Which element of a vector a Slice takes, None for several, or for what is none."""
@@ -314,15 +319,13 @@ class _Flow:
                 known = bounds and _next_track(track, node.op_type, place, *bounds)
                 yield known or replace(track, vague=True)
 
-    def _truths(self, node: NodeProto) -> Iterator[_Track]:
-        constant = self._values.number(node.input[1])
-        if constant is None or constant.size != 1 or constant.dtype.kind not in "iu":
-            return
-        fails, holds = _COMPARED[node.op_type]
-        for track in self._at(node, 0):
-            ends = [track.giving((int(constant.flat[0]) + step,)) for step in (fails, holds)]
-            if all(end is not None and _is_number(end) for end in ends):
-                yield replace(track, truth=(float(sum(ends[0])), float(sum(ends[1]))))  # type: ignore[arg-type]
+
+def _truths(tracks: Sequence[_Track], fails: int, holds: int) -> Iterator[_Track]:
+    """The tracks of a boolean that fails and holds where theirs have these values."""
+    for track in tracks:
+        ends = [track.giving((value,)) for value in (fails, holds)]
+        if all(end is not None and _is_number(end) for end in ends):
+            yield replace(track, truth=(float(sum(ends[0])), float(sum(ends[1]))))  # type: ignore[arg-type]
 
 
 def _element(track: _Track, index: np.ndarray | None) -> _Track:

@@ -284,6 +284,7 @@ def test_a_mask_hides_nothing(kind: str, tmp_path: Path) -> None:
         "one = Constant <value = float {1}> () f = Cast <to = 1> (m) d = Sub(one, f) "
         "far = Constant <value = float {-10000}> () a = Mul(d, far) y = Add(x, a)",
         f"{LOW} zero = Constant <value = int64 {{0}}> () p = Equal(m, zero) y = Where(p, low, x)",
+        f"{LOW} c = Greater(x, low) b = Cast <to = 9> (m) a = And(c, b) y = Where(a, x, low)",
     ],
 )
 def test_a_mask_of_numbers_hides_nothing(nodes: str, tmp_path: Path) -> None:
