@@ -301,20 +301,21 @@ def in_step(specs: Sequence[TensorSpec], graph: GraphProto) -> tuple[TensorSpec,
     past = past_length(specs, graph)
     if past is None:
         return tuple(specs)
-    lengths = _lengths(graph)
-    current = _current(specs)
-    return tuple(_in_step(spec, past, current, lengths.get(spec.name)) for spec in specs)
-
-
-def _in_step(
-    spec: TensorSpec, past_length: Dimension, current: Dimension | None, correction: int | None
-) -> TensorSpec:
-    if spec.count_up and not spec.owner and np.dtype(spec.dtype).kind in "iu":
-        return replace(spec, offset=(past_length,))
-    if correction is not None and current is not None:
-        offset = (past_length, current, correction) if correction else (past_length, current)
-        return replace(spec, fill=(offset,), assumed="")
-    return spec
+    lengths = {
+        node.input[place]: correction
+        for node in graph.node
+        for place, correction in _LENGTHS.get(node.op_type, {}).items()
+        if place < len(node.input) and node.input[place]
+    }
+    current, found = _current(specs), list[TensorSpec]()
+    for spec in specs:
+        if spec.count_up and not spec.owner and np.dtype(spec.dtype).kind in "iu":
+            spec = replace(spec, offset=(past,))  # noqa: PLW2901
+        elif spec.name in lengths and current is not None:
+            correction = (lengths[spec.name],) if lengths[spec.name] else ()
+            spec = replace(spec, fill=((past, current, *correction),), assumed="")  # noqa: PLW2901
+        found.append(spec)
+    return tuple(found)
 
 
 def past_length(specs: Sequence[TensorSpec], graph: GraphProto) -> Dimension | None:
@@ -328,13 +329,3 @@ def _current(specs: Sequence[TensorSpec]) -> Dimension | None:
     """How many tokens this call brings."""
     tokens = (s for s in specs if _TOKENS.search(s.name) and len(s.shape) > 1)
     return next((spec.shape[1] for spec in tokens), None)
-
-
-def _lengths(graph: GraphProto) -> dict[str, int]:
-    """Inputs of the graph that attention operators take as lengths, with what is added to them."""
-    return {
-        node.input[place]: correction
-        for node in graph.node
-        for place, correction in _LENGTHS.get(node.op_type, {}).items()
-        if place < len(node.input) and node.input[place]
-    }

@@ -9,31 +9,16 @@ from onnx import GraphProto, NodeProto, TensorProto
 from exporters.onnx_files.graph import constant_tensors
 
 _TABLES = (
-    "keys_strings",
-    "keys_tensor",
-    "cats_strings",
-    "pool_strings",
-    "string_vocabulary",
-    "classes_strings",
+    *("keys_strings", "keys_tensor", "cats_strings", "pool_strings"),
+    *("string_vocabulary", "classes_strings"),
 )
 """Attributes that hold the texts which an encoder knows."""
 _PASSES_ON = frozenset(
-    {
-        "ArrayFeatureExtractor",
-        "Concat",
-        "Expand",
-        "Flatten",
-        "Gather",
-        "Identity",
-        "Reshape",
-        "Slice",
-        "Split",
-        "Squeeze",
-        "StringNormalizer",
-        "Transpose",
-        "Unsqueeze",
+    (
+        *("ArrayFeatureExtractor", "Concat", "Expand", "Flatten", "Gather", "Identity"),
+        *("Reshape", "Slice", "Split", "Squeeze", "StringNormalizer", "Transpose", "Unsqueeze"),
         "Where",
-    }
+    )
 )
 _NUMBERS = ("0", "1", "2")
 _MOST = 1000

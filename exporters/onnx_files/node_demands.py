@@ -4,6 +4,7 @@ computed, with what a user's program gives there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -12,6 +13,7 @@ import numpy as np
 from onnx import NodeProto
 
 from exporters.inputs import SCORE
+from exporters.onnx_files.graph import attributes
 from exporters.onnx_files.implied import Dims
 from exporters.onnx_files.shape_values import ShapeValues
 from exporters.types import Dimension
@@ -83,23 +85,17 @@ _TABLES: Mapping[str, tuple[tuple[int, int, int], ...]] = {
 
 def index_tables(node: NodeProto, values: ShapeValues) -> Iterator[tuple[int, Dimension]]:
     """The inputs of a node that are indices, each with the size that they must be below."""
-    attributes = {a.name: a.i for a in node.attribute}
+    facts = attributes(node)
     for place, table, usual_axis in _TABLES.get(node.op_type, ()):
-        axis = attributes.get("axis", attributes.get("gather_axis", usual_axis))
-        if table < len(node.input):
-            size = values.size(node.input[table], axis)
-            if size is not None:
-                yield place, size
+        axis = facts.get("axis", facts.get("gather_axis", usual_axis))
+        if table < len(node.input) and (size := values.size(node.input[table], axis)) is not None:
+            yield place, size
     if node.op_type in ("GatherND", "ScatterND"):
-        first = attributes.get("batch_dims", 0)
-        width = values.size(node.input[1], -1)
+        first, width = facts.get("batch_dims", 0), values.size(node.input[1], -1)
         table_shape = values.shape(node.input[0])
         if isinstance(width, int) and table_shape is not None:
-            sizes = [size for size in table_shape[first : first + width] if size is not None]
-            numbers = [size for size in sizes if isinstance(size, int)]
-            if numbers:
-                yield 1, min(numbers)
-            yield from ((1, size) for size in sizes if isinstance(size, str))
+            sizes = table_shape[first : first + width]
+            yield from ((1, size) for size in sizes if size is not None)
     if node.op_type == "OneHot" and (depth := values.bounds(node, 1)):
         yield 0, depth[1]
 
@@ -111,25 +107,22 @@ def wanted_at(node: NodeProto, place: int, values: ShapeValues) -> Wanted | None
     if fixed is not None:
         return fixed
     shape = values.shape(node.input[0]) if node.input[0] else None
-    attributes = {a.name: a for a in node.attribute}
+    facts = attributes(node)
     if (op in _RECURRENCES and place == 4) or (op == "ReverseSequence" and place == 1):
-        layout = attributes["layout"].i if "layout" in attributes else 0
-        axis = attributes["time_axis"].i if "time_axis" in attributes else layout
-        steps = values.size(node.input[0], axis)
+        steps = values.size(node.input[0], facts.get("time_axis", facts.get("layout", 0)))
         return _always("length", SEQUENCE if steps is None else steps)
     if op in _GENERATIONS:
         return _generation(op, place, shape)
     match op, place:
         case "Resize", 3:
-            axes = list(attributes["axes"].ints) if "axes" in attributes else None
-            return Wanted("size", lambda at: _resized(at, shape, axes))
+            return Wanted("size", lambda at: _resized(at, shape, facts.get("axes")))
         case ("Resize", 2) | ("Upsample", 1):
             return Wanted("scale", lambda at: (1 if at < 2 and not _is_flat(shape) else 2,))
         case "Tile", 1:
             rank = len(shape) if shape is not None else 1
             return Wanted("scale", lambda at: (2 if at == rank - 1 else 1,))
         case "Reshape", 1:
-            return _reshaped(node, values, shape, bool(attributes.get("allowzero")))
+            return _reshaped(node, values, shape, "allowzero" in facts)
         case ("Expand", 1) | ("ConstantOfShape", 0):
             length = values.size(node.input[place], 0) or 1
             own = shape if op == "Expand" else None
@@ -137,12 +130,12 @@ def wanted_at(node: NodeProto, place: int, values: ShapeValues) -> Wanted | None
         case "Slice", 2:
             return Wanted("size", lambda at: _end(node, values, at))
         case "TopK", 1:
-            axis = attributes["axis"].i if "axis" in attributes else -1
-            size = values.size(node.input[0], axis)
+            size = values.size(node.input[0], facts.get("axis", -1))
             return Wanted("limit", lambda at: (BOXES,), () if size is None else (size,))
         case "Split", 1:
-            axis = attributes["axis"].i if "axis" in attributes else 0
-            return Wanted("size", _parts(values.size(node.input[0], axis), len(node.output)))
+            size, count = values.size(node.input[0], facts.get("axis", 0)), len(node.output)
+            even = size if isinstance(size, int) else count  # the first parts take what is left
+            return Wanted("size", lambda at: (even // count + (at < even % count),))
     return None
 
 
@@ -186,13 +179,6 @@ def _end(node: NodeProto, values: ShapeValues, at: int) -> Value:
     return (SEQUENCE if size is None else size,)
 
 
-def _parts(size: Dimension | None, count: int) -> Callable[[int], Value]:
-    """Even parts, the first of which take what is left over."""
-    if not isinstance(size, int):
-        return lambda at: (1,)
-    return lambda at: (size // count + (at < size % count),)
-
-
 def _reshaped(node: NodeProto, values: ShapeValues, shape: Dims | None, keeps_zero: bool) -> Wanted:
     """A target that has as many elements as the tensor: of one that is an input as a whole all but
     the last size are the tensor's own."""
@@ -210,17 +196,14 @@ def _reshaped(node: NodeProto, values: ShapeValues, shape: Dims | None, keeps_ze
         own = shape[at] if shape is not None and at < len(shape) else None
         if -1 in known or shape is None or None in known or None in shape:
             return (1 if own is None else own,)
-        open_sizes = [size for size in shape if isinstance(size, str)]
-        open_known = [size for size in known if isinstance(size, str)]
-        for size in open_known:
-            if size in open_sizes:
-                open_sizes.remove(size)
+        open_sizes = Counter(s for s in shape if isinstance(s, str))
+        open_sizes -= Counter(s for s in known if isinstance(s, str))
         rest = prod(s for s in shape if isinstance(s, int))
         product = prod(s for s in known if isinstance(s, int))
         if not open_sizes and product and rest % product == 0:
             return (rest // product,)
-        if len(open_sizes) == 1 and rest == product:
-            return (open_sizes[0],)
+        if open_sizes.total() == 1 and rest == product:
+            return (*open_sizes,)
         return (1 if own is None else own,)
 
     return Wanted("size", single if target is not None else whole)

@@ -10,17 +10,8 @@ from onnx import NodeProto
 from exporters.onnx_files.graph import Shape, inner_graphs
 
 _MATRIX_OPS_UNCOUNTED = (
-    "Attention",
-    "Conv",
-    "Einsum",
-    "GRU",
-    "Gemm",
-    "LSTM",
-    "LinearClassifier",
-    "LinearRegressor",
-    "MatMul",
-    "RNN",
-    "SVM",
+    *("Attention", "Conv", "Einsum", "GRU", "Gemm", "LSTM", "LinearClassifier"),
+    *("LinearRegressor", "MatMul", "RNN", "SVM"),
 )
 
 

@@ -17,7 +17,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnx.inliner import inline_local_functions
 
 from exporters.agreement import RUNGS
-from exporters.onnx_files.graph import mark, reads
+from exporters.onnx_files.graph import attributes, mark, reads
 from exporters.onnx_files.products import node_macs
 from exporters.types import NEVER
 
@@ -242,5 +242,4 @@ def _choice(name: str, maker: Mapping[str, NodeProto]) -> Choice | None:
     several = node.op_type == "TopK"
     if several and (name != node.output[1] or not passed <= _KEEP_SHAPE):
         return None
-    attributes = {attribute.name: attribute.i for attribute in node.attribute}
-    return Choice(node.input[0], attributes.get("axis", -1 if several else 0), several)
+    return Choice(node.input[0], attributes(node).get("axis", -1 if several else 0), several)

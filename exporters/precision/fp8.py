@@ -11,25 +11,22 @@ from pathlib import Path
 
 import ml_dtypes
 import numpy as np
-import onnx
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from exporters.onnx_files.counts import arithmetic
-from exporters.onnx_files.evaluator import plain
-from exporters.onnx_files.graph import put_in_order
+from exporters.onnx_files.evaluator import give, plain
 from exporters.precision.graphs import (
     RECURRENT,
     checked,
     constants_as_weights,
+    in_opset,
     is_half_already,
     loaded,
-    opset_of,
-    restore_head,
     saved,
     tidy_weights,
     titled,
 )
-from exporters.types import Made, NotBenchmarkable, first_line
+from exporters.types import Made, NotBenchmarkable
 from exporters.user_arrays import Calibration
 
 _FIRST_OPSET = 19
@@ -59,29 +56,13 @@ def to_fp8(folder: Path, name: str, graph: Path, calibration: Calibration) -> Ma
         )
     tidy_weights(proto)
     constants_as_weights(proto)
-    proto = _in_opset(name, proto)
+    proto = in_opset(name, proto, _FIRST_OPSET, "fp8")
+    proto.ir_version = max(proto.ir_version, helper.find_min_ir_version_for(proto.opset_import))
     largest = _largest(name, proto, calibration.samples())
     exceptions = [titled(node) for node in proto.graph.node if node.op_type in _OTHER_PRODUCTS]
     _Quantising(proto, largest).all_products()
     tidy_weights(proto)
     return checked(name, saved(proto, folder), "fp8", exceptions)
-
-
-def _in_opset(name: str, proto: ModelProto) -> ModelProto:
-    original = proto
-    if opset_of(proto) < _FIRST_OPSET:
-        try:
-            proto = onnx.version_converter.convert_version(proto, _FIRST_OPSET)
-        except Exception as error:
-            raise NotBenchmarkable(
-                f"{name} cannot be written in opset {_FIRST_OPSET}, the first that has fp8 "
-                f"({first_line(error)})",
-                "measure it in fp32",
-            ) from error
-        restore_head(proto, original)
-        proto.ir_version = max(proto.ir_version, helper.find_min_ir_version_for(proto.opset_import))
-    put_in_order(proto.graph)
-    return proto
 
 
 def _largest(
@@ -100,12 +81,7 @@ def _largest(
     )
     looked_at = ModelProto()
     looked_at.CopyFrom(proto)
-    output_names = {value.name for value in proto.graph.output}
-    looked_at.graph.output.extend(
-        helper.make_tensor_value_info(operand, TensorProto.FLOAT, None)
-        for operand in operands
-        if operand not in output_names
-    )
+    give(looked_at.graph, operands)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     largest = dict.fromkeys(operands, 0.0)

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx.inliner import inline_local_functions
 
-from exporters.onnx_files.graph import all_nodes, node_name, reads
-from exporters.types import ExportError, Made, NotBenchmarkable, Precision
+from exporters.onnx_files.graph import all_nodes, node_name, put_in_order, reads
+from exporters.types import ExportError, Made, NotBenchmarkable, Precision, first_line
 from exporters.validation import check_file
 
 MODEL = "model"
@@ -117,6 +118,27 @@ def _constant(node: onnx.NodeProto) -> TensorProto | None:
             value = helper.get_attribute_value(attribute)
             return numpy_helper.from_array(np.asarray(value, np.float32), node.output[0])
     return None
+
+
+def in_opset(name: str, proto: ModelProto, opset: int, kind: str) -> ModelProto:
+    """The graph in this opset, the first that has `kind`, or a later one; its nodes in order, no
+    functions."""
+    original = proto
+    try:
+        if proto.functions:
+            proto = inline_local_functions(proto)
+        if opset_of(proto) < opset:
+            proto = onnx.version_converter.convert_version(proto, opset)
+    except Exception as error:
+        raise NotBenchmarkable(
+            f"{name} cannot be written in opset {opset}, the first that has {kind} "
+            f"({first_line(error)})",
+            "measure it in fp32",
+        ) from error
+    if proto is not original:
+        restore_head(proto, original)
+    put_in_order(proto.graph)
+    return proto
 
 
 def restore_head(target: ModelProto, proto: ModelProto) -> None:

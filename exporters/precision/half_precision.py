@@ -29,18 +29,17 @@ from exporters.onnx_files.graph import (
     all_nodes,
     inferred,
     inner_graphs,
-    put_in_order,
     reads,
 )
 from exporters.precision.graphs import (
     checked,
     constants_as_tensors,
     constants_as_weights,
+    in_opset,
     is_half_already,
     loaded,
     opset_of,
     quiet,
-    restore_head,
     saved,
     tidy_weights,
     titled,
@@ -301,7 +300,9 @@ def to_bf16(folder: Path, name: str, graph: Path) -> Made:
             f"{name} holds its weights in fp16", "give the fp32 graph that it was made from"
         )
     tidy_weights(proto)
-    exceptions = narrowed(proto := _in_opset(name, proto), _types(name, proto))
+    proto = in_opset(name, proto, _OPSET, "bf16 throughout")
+    proto.ir_version = max(proto.ir_version, _FIRST_IR)
+    exceptions = narrowed(proto, _types(name, proto))
     tidy_weights(proto)
     return checked(name, saved(proto, folder), "bf16", exceptions)
 
@@ -310,26 +311,6 @@ def _is_narrow_already(proto: ModelProto) -> bool:
     """Whether what the graph multiplies is bfloat16."""
     holds = any(tensor.data_type == TensorProto.BFLOAT16 for tensor in proto.graph.initializer)
     return holds and arithmetic(proto).narrowest == "bf16"
-
-
-def _in_opset(name: str, proto: ModelProto) -> ModelProto:
-    """The graph in an opset with the forms that are needed, its nodes in order, no functions."""
-    original = proto
-    try:
-        if proto.functions:
-            proto = inline_local_functions(proto)
-        if opset_of(proto) < _OPSET:
-            proto = onnx.version_converter.convert_version(proto, _OPSET)
-    except Exception as error:
-        raise NotBenchmarkable(
-            f"{name} cannot be written in opset {_OPSET}, the first that has bf16 throughout "
-            f"({first_line(error)})",
-            "measure it in fp32",
-        ) from error
-    restore_head(proto, original)
-    proto.ir_version = max(proto.ir_version, _FIRST_IR)
-    put_in_order(proto.graph)
-    return proto
 
 
 def _types(name: str, proto: ModelProto) -> dict[str, int]:

@@ -14,7 +14,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
 from exporters.onnx_files.evaluator import plain, register_operators
-from exporters.onnx_files.graph import all_nodes, node_name, reads
+from exporters.onnx_files.graph import all_nodes, attributes, node_name, reads
 from exporters.precision.graphs import (
     RECURRENT,
     checked,
@@ -137,13 +137,13 @@ def _part_biases(graph: GraphProto) -> None:
         node = graph.node[place]
         if node.op_type != "Gemm" or len(node.input) < 3 or not node.input[2]:
             continue
-        attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-        beta = np.float32(attributes.get("beta", 1.0))
+        facts = attributes(node)
+        beta = np.float32(facts.get("beta", 1.0))
         bias_name, bias = node.input[2], weights.get(node.input[2])
         if bias is None and beta != 1:
             continue
         if bias is not None:
-            if _is_vector(bias, weights.get(node.input[1]), attributes):
+            if _is_vector(bias, weights.get(node.input[1]), facts):
                 if beta != 1:
                     node.input[2] = _scale_bias(graph, node, bias, beta)
                 continue
@@ -155,11 +155,11 @@ def _part_biases(graph: GraphProto) -> None:
         graph.node.insert(place + 1, add)
 
 
-def _is_vector(bias: np.ndarray, weight: np.ndarray | None, attributes: Mapping[str, Any]) -> bool:
+def _is_vector(bias: np.ndarray, weight: np.ndarray | None, facts: Mapping[str, Any]) -> bool:
     """Whether it has one number of usual size for each column of the product."""
     if weight is None or _is_extreme(bias):
         return False
-    return bias.shape == (weight.shape[0 if attributes.get("transB") else 1],)
+    return bias.shape == (weight.shape[0 if facts.get("transB") else 1],)
 
 
 def _scale_bias(graph: GraphProto, node: NodeProto, bias: np.ndarray, beta: np.float32) -> str:
@@ -290,18 +290,8 @@ def _limits_that_matter(graph: GraphProto) -> Iterator[str]:
 
 
 _MATRIX_OPS = ("Conv", "Gemm", "MatMul", "LSTM", "GRU", "RNN", "Attention", "Einsum")
-_INT8_MATRIX_OPS = frozenset(
-    {
-        "ConvInteger",
-        "DynamicQuantizeMatMul",
-        "MatMulInteger",
-        "MatMulIntegerToFloat",
-        "QAttention",
-        "QGemm",
-        "QLinearConv",
-        "QLinearMatMul",
-    }
-)
+_INT8_MATRIX_OPS = {"ConvInteger", "DynamicQuantizeMatMul", "MatMulInteger", "QAttention"}
+_INT8_MATRIX_OPS |= {"MatMulIntegerToFloat", "QGemm", "QLinearConv", "QLinearMatMul"}
 _QUANTIZED_OPS = _INT8_MATRIX_OPS | {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"}
 _FIRST_OPSET_PER_CHANNEL = 13
 _KNOWN_DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "com.microsoft")

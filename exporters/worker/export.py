@@ -69,10 +69,11 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     points = full_points(
         subject.called, request.points, subject.axes, subject.default, may_be_empty
     )
-    parts, unfit = _parts(request, store, source, subject, points, sets)
+    exported = _Export(request, store, source, points, sets)
+    parts, unfit = exported.parts(subject)
     for inputs in lower_thresholds(subject.inputs) if _has_empty_output(parts) else ():
         lower = replace(subject, inputs=inputs)
-        with_more, more_unfit = _parts(request, store, source, lower, points, sets)
+        with_more, more_unfit = exported.parts(lower)
         if not _has_empty_output(with_more):
             subject, parts, unfit = lower, with_more, more_unfit
             break
@@ -108,69 +109,57 @@ def _has_empty_output(parts: Sequence[_Part]) -> bool:
     return any(not a.size for file in files for a in load_reference(file).outputs.values())
 
 
-def _parts(
-    request: ExportRequest,
-    store: Store,
-    source: Source,
-    subject: Subject,
-    points: tuple[Point, ...],
-    sets: Sequence[Path],
-) -> tuple[list[_Part], dict[str, tuple[str, ...]]]:
-    """What follows from each graph, and of points with a graph of their own why one has none."""
-    parts: list[_Part] = []
-    unfit: dict[str, ExportError] = {}
-    for graph in source.graphs(store, points):
-        try:
-            parts.append(_part(request, store, source, subject, graph, points, sets))
-        except ExportError as error:
-            if graph.point is None or isinstance(error, NotBenchmarkable):
-                raise
-            unfit[axes_key(graph.point)] = error
-    if not parts:
-        raise next(iter(unfit.values()))
-    return parts, {key: (error.cause, error.remedy) for key, error in unfit.items()}
+@dataclass(frozen=True, slots=True)
+class _Export:
+    """What is exported, at which points, with which of the user's own sets of inputs."""
 
+    request: ExportRequest
+    store: Store
+    source: Source
+    points: tuple[Point, ...]
+    sets: Sequence[Path]
 
-def _part(
-    request: ExportRequest,
-    store: Store,
-    source: Source,
-    subject: Subject,
-    graph: Graph,
-    points: tuple[Point, ...],
-    sets: Sequence[Path],
-) -> _Part:
-    """What follows from one graph, for all points or for the one that it is for."""
-    precision = request.precision
-    if graph.point is not None:
-        points = (graph.point,)
-    own_inputs = sets[0] if sets else None
-    graph_arithmetic = _arithmetic(store, graph.path)
-    bound = Bound(
-        tolerance_of([graph_arithmetic.narrowest], graph_arithmetic.depth, graph.outputs),
-        steps=graph_arithmetic.narrowest == "int8",
-    )
-    references = references_of(
-        store,
-        source,
-        subject,
-        graph,
-        points,
-        precision,
-        own_inputs,
-        request.seed,
-        request.checked,
-        bound,
-    )
-    usual = subject.default or references.points[0]
-    executed_graph = _in_precision(request, store, subject, graph, usual)
-    if request.states:
-        types = {spec.name: spec.dtype for spec in (*graph.outputs, *subject.inputs)}
-        for file in references.files.values():
-            refuse_unfit_states(subject.states, types, load_reference(file), subject.called)
-    if graph.macs is None and references.files and not is_engine_format(graph.path):
-        graph = replace(graph, macs=_macs_of_run(request, store, subject, graph, references))
-    return _Part(graph, executed_graph, _arithmetic(store, executed_graph.path), references)
+    def parts(self, subject: Subject) -> tuple[list[_Part], dict[str, tuple[str, ...]]]:
+        """What follows from each graph, and of points with their own graph why one has none."""
+        parts: list[_Part] = []
+        unfit: dict[str, ExportError] = {}
+        for graph in self.source.graphs(self.store, self.points):
+            try:
+                parts.append(self._part(subject, graph))
+            except ExportError as error:
+                if graph.point is None or isinstance(error, NotBenchmarkable):
+                    raise
+                unfit[axes_key(graph.point)] = error
+        if not parts:
+            raise next(iter(unfit.values()))
+        return parts, {key: (error.cause, error.remedy) for key, error in unfit.items()}
+
+    def _part(self, subject: Subject, graph: Graph) -> _Part:
+        """What follows from one graph, for all points or for the one that it is for."""
+        request, store = self.request, self.store
+        computed = _arithmetic(store, graph.path)
+        tolerance = tolerance_of([computed.narrowest], computed.depth, graph.outputs)
+        references = references_of(
+            store,
+            self.source,
+            subject,
+            graph,
+            self.points if graph.point is None else (graph.point,),
+            request.precision,
+            self.sets[0] if self.sets else None,
+            request.seed,
+            request.checked,
+            Bound(tolerance, steps=computed.narrowest == "int8"),
+        )
+        usual = subject.default or references.points[0]
+        executed_graph = _in_precision(request, store, subject, graph, usual)
+        if request.states:
+            types = {spec.name: spec.dtype for spec in (*graph.outputs, *subject.inputs)}
+            for file in references.files.values():
+                refuse_unfit_states(subject.states, types, load_reference(file), subject.called)
+        if graph.macs is None and references.files and not is_engine_format(graph.path):
+            graph = replace(graph, macs=_macs_of_run(request, store, subject, graph, references))
+        return _Part(graph, executed_graph, _arithmetic(store, executed_graph.path), references)
 
 
 def _macs_of_run(

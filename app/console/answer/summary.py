@@ -181,14 +181,12 @@ def assumption_line(measurements: Sequence[MeasuredCase]) -> str:
     """`measured with num_points 2 (assumed; set with --input-range or --axis)`, by model where
     their assumptions differ; "" where nothing was assumed."""
     own = [item for item in measurements if not is_null(item.case.model)]
-    rows = [item.row for item in own if item.row.get("assumed")]
-    models = dict.fromkeys(str(row["model"]) for row in rows)
-    names = model_names(models)
-    found = {m: next(str(r["assumed"]) for r in rows if r["model"] == m) for m in models}
-    is_one = len({item.case.model for item in own}) == 1
+    found: dict[str, str] = {}
+    for row in (item.row for item in own if item.row.get("assumed")):
+        found.setdefault(str(row["model"]), str(row["assumed"]))
     if not found or all(is_imported(item.case.runtime) for item in measurements):
         return ""
-    parts = [words if is_one else f"{names[m]}: {words}" for m, words in found.items()]
+    parts = _by_model(found, own)
     rest = len(parts) - _MOST_ASSUMED
     more = f" and {rest} more" if rest > 0 else ""
     shown = "; ".join(parts[:_MOST_ASSUMED])
@@ -200,17 +198,20 @@ def effect_lines(
 ) -> Iterator[str]:
     """`latency follows orig_im_size: 4.1 times at 2x; num_points has no effect`, a line for each
     model of which assumed values were doubled."""
-    found = [
-        (item.case.model, line)
-        for item in measurements
-        if (line := effects.get(item.case.case_id)) and line.factors
-    ]
-    names = model_names(model for model, _ in found)
-    is_one = len({item.case.model for item in measurements if not is_null(item.case.model)}) == 1
-    for model, line in found:
-        parts = [_effect(name, factor) for name, factor in line.factors.items()]
-        parts += [f"{line.left_out} more not tried"] * bool(line.left_out)
-        yield "; ".join(parts) if is_one else f"{names[model]}: {'; '.join(parts)}"
+    own = [item for item in measurements if not is_null(item.case.model)]
+    found: dict[str, str] = {}
+    for item in own:
+        if (line := effects.get(item.case.case_id)) and line.factors:
+            parts = [_effect(name, factor) for name, factor in line.factors.items()]
+            parts += [f"{line.left_out} more not tried"] * bool(line.left_out)
+            found[item.case.model] = "; ".join(parts)
+    yield from _by_model(found, own)
+
+
+def _by_model(texts: Mapping[str, str], measurements: Iterable[MeasuredCase]) -> list[str]:
+    """The text of each model, behind its name where several are measured."""
+    is_one, names = len({item.case.model for item in measurements}) == 1, model_names(texts)
+    return [words if is_one else f"{names[m]}: {words}" for m, words in texts.items()]
 
 
 def _effect(name: str, factor: float | None) -> str:

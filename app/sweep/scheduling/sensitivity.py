@@ -50,9 +50,9 @@ class SensitivityFollowUp(FollowUp):
         self._begun_s = 0.0
         self._cases = state.models
         known = state.recorded.sensitivities
-        done = {c.model for c in self._cases if c.case_id in known}
-        done -= {c.model for c in self._cases if c.case_id in known and known[c.case_id].transient}
-        self._waiting = deque(dict.fromkeys(c.model for c in self._cases if c.model not in done))
+        told = {c.model: known[c.case_id] for c in self._cases if c.case_id in known}
+        models = dict.fromkeys(c.model for c in self._cases)
+        self._waiting = deque(m for m in models if m not in told or told[m].transient)
 
     def next(self, finished_work: Sequence[Work]) -> Work | None:
         if any(isinstance(work, SensitivityWork) for work in finished_work):
