@@ -23,7 +23,7 @@ from app.console.streams import ResilientStream
 from app.console.verdicts import comparison_blocks
 from app.headless import measure
 from app.interface.models import Models, words_of
-from app.interface.settings import CheckSettings, RunSettings, plan_of
+from app.interface.settings import plan_of
 from app.notebook import OpenedRun, comparison_frame
 from app.notebook import open as open_run
 from app.plan.options import Layers
@@ -36,6 +36,8 @@ from app.sweep.scheduling.shares import cluster_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from app.interface.setting_types import CheckSettings, RunSettings
 
 _WIDTH = 80
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, TypedDict, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from app.cases.errors import PlanError, suggestion
 from app.cases.setting import Setting
@@ -20,88 +19,10 @@ from app.plan.options import Layers, check_values, plan_data, with_all_runtimes
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, load_suite
 from app.plan.runtime_selection import with_default_runtimes
-from app.plan.settings.hosts import PlanSettings
-from app.plan.settings.sweep import Sweep
-from app.plan.settings.table import accepted_by
+from app.plan.settings.table import accepted_by, kind_of, plain_kind
+from app.plan.settings_page import ARGUMENTS
 from app.run_folder.manifest import MANIFEST
 from app.sweep.resumption import resumable_manifest
-
-Texts = str | Sequence[str]
-Numbers = int | str | Sequence[int]
-Duration = float | str
-File = str | Path
-
-ARGUMENTS = ("models", "check", "slo", "tune")
-"""Settings that are arguments or functions of their own."""
-
-
-class CheckSettings(TypedDict, total=False):
-    """What `check` takes."""
-
-    runtimes: Texts
-    precisions: Texts
-    batch_size: Numbers
-    sequence_length: Numbers
-    axes: str | Mapping[str, int | Sequence[int]]
-    threads: Numbers
-    options: Mapping[str, object]
-    seed: int
-    time_limit_s: Duration
-    memory_limit: str
-    weights: File
-    inputs: File | Sequence[File]
-    calibration: File
-    from_nodes: Texts
-    to_nodes: Texts
-    states: str | Mapping[str, str]
-    custom_ops: Texts
-    environments: Mapping[str, File]
-
-
-class RunSettings(CheckSettings, total=False):
-    """What `run`, `tune` and `slo` take."""
-
-    scenarios: Texts
-    idle_policy: str
-    conditions: Texts
-    batcher: Texts
-    replicas: Numbers
-    idle_sweep: str
-    preset: str
-    rounds: int
-    budget_s: Duration
-    spread_s: Duration
-    accuracy: File
-    op_times: bool
-    largest_batch: bool
-    max_error: float | str
-    device_memory_limit: str
-    cores: str
-    lock_memory: bool
-    realtime: int
-    rotate_inputs: bool
-    save_inputs: bool
-    input_range: str | Mapping[str, Sequence[float]]
-    verify_outputs: bool
-    tolerance: float
-    baseline: str
-    threshold: float | str
-    aa: int
-    overhead: bool
-    sensitivity: bool
-    cold_start: int
-    page_cache: str
-    pairing: str
-    percentiles: str | Sequence[float]
-    metrics: Texts
-    ci_width: str | Mapping[str, float]
-    sequential: bool
-    detect: str | float
-    deadline_us: float | str
-    cluster: str
-    per_host: bool
-    send_code: bool
-    insecure_cluster: bool
 
 
 def plan_of(
@@ -167,11 +88,11 @@ def _value(row: Setting, value: Any) -> Any:
         value = str(value)
     if isinstance(value, str) and row.form.action != "store_true":
         return row.form.read([value] if row.form.action == "append" else value, row.name)
-    kind = _kind(row)
+    kind = kind_of(row)
     if get_origin(kind) is tuple:
         return list(value) if isinstance(value, Iterable) else [value]
     if isinstance(value, Mapping):
-        values = _plain(get_args(kind)[1]) if get_origin(kind) is dict else None
+        values = plain_kind(get_args(kind)[1]) if get_origin(kind) is dict else None
         several = get_origin(values) is tuple
         return {name: _part(part, several) for name, part in value.items()}
     return value
@@ -181,17 +102,3 @@ def _part(value: Any, several: bool) -> Any:
     if isinstance(value, Path):
         value = str(value)
     return [value] if several and isinstance(value, bool | int | float | str) else value
-
-
-def _kind(row: Setting) -> Any:
-    """The type of a setting's field, without None and bounds."""
-    if row.extends:
-        return str
-    model = Sweep if row.scope == "sweep" else PlanSettings
-    return _plain(model.model_fields[row.key].annotation)
-
-
-def _plain(kind: Any) -> Any:
-    while get_origin(kind) in (Annotated, UnionType):
-        kind = get_args(kind)[0]
-    return kind

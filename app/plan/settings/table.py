@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from inspect import get_annotations
-from typing import Any
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel
 
+from app.cases.process_settings import ProcessSettings
 from app.cases.setting import (
     COMPARISON,
     MEASURED,
@@ -197,7 +199,8 @@ OUTPUTS = (
 
 
 def _rows(model: type[BaseModel], scope: Scope) -> Iterator[Setting]:
-    for key, field in model.model_fields.items():
+    inherited = ProcessSettings.__annotations__  # which pydantic has in front
+    for key, field in sorted(model.model_fields.items(), key=lambda item: item[0] in inherited):
         owner = next(kind for kind in model.__mro__ if key in get_annotations(kind))
         for row in field.metadata:
             if isinstance(row, Setting):
@@ -248,3 +251,18 @@ def default_of(setting: Setting) -> Any:
     """The value of a plan or a grid that sets nothing else."""
     model = Sweep if setting.scope == "sweep" else PlanSettings
     return model.model_fields[setting.key].get_default(call_default_factory=True)
+
+
+def kind_of(setting: Setting) -> Any:
+    """The type of its value, without None and bounds."""
+    if setting.extends:
+        return str
+    model = Sweep if setting.scope == "sweep" else PlanSettings
+    return plain_kind(model.model_fields[setting.key].annotation)
+
+
+def plain_kind(kind: Any) -> Any:
+    """A type without None and bounds."""
+    while get_origin(kind) is Annotated or NoneType in get_args(kind):
+        kind = get_args(kind)[0]
+    return kind

@@ -18,19 +18,11 @@ from app.benchmark import load_results
 from app.cases.errors import PlanError
 from app.comparison import judge
 from app.interface.run import compare, run, slo, tune
-from app.interface.settings import ARGUMENTS, CheckSettings, RunSettings, plan_of
+from app.interface.settings import plan_of
 from app.notebook import open as open_run
-from app.plan.settings.table import accepted_by
 from app.runs.reader import read_run
 from exporters.types import GraphlapError
 from tests.app.sweep.sweeps import write_add_graph
-
-
-@pytest.mark.parametrize("command", ["run", "tune", "slo", "check"])
-def test_arguments_have_the_names_of_the_settings(command: str) -> None:
-    settings = CheckSettings if command == "check" else RunSettings
-    names = {row.name for row in accepted_by(command) if row.scope != "command"}
-    assert set(settings.__annotations__) == names - set(ARGUMENTS)
 
 
 @pytest.mark.parametrize(

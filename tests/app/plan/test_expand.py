@@ -16,7 +16,7 @@ from app.plan.expand import expand
 from app.plan.plan import checked, parse_plan
 from app.plan.plan_files import load_plan, load_suite, plan_toml, suite_names
 from app.plan.settings.table import SETTINGS
-from app.plan.settings_page import PAGE, settings_page
+from app.plan.settings_page import PAGE, TYPES, setting_types, settings_page
 from exporters import install_layout
 from exporters.models.catalogue import by_suite
 from runtimes.base import Available
@@ -207,6 +207,7 @@ def test_every_published_row_is_simulated_at_its_release_and_pacing(suite: str) 
 def test_the_page_is_current() -> None:
     text = PAGE.read_text("utf-8")
     assert text == settings_page(), "run python -m app.plan.settings_page"
+    assert TYPES.read_text("utf-8") == setting_types(), "run python -m app.plan.settings_page"
     assert all(f"`{row.flag}" in text for row in SETTINGS)
 
 
