@@ -175,11 +175,8 @@ def _one_batch(
     None where different sizes are imposed on them.
     """
     axes = dict.fromkeys(str(spec.shape[0]) for spec in inputs if spec.shape)
-    batches = [
-        axis
-        for axis in axes
-        if is_unnamed(axis, inputs) and (axis in imposed or sizes.get(axis) == BATCH)
-    ]
+    unnamed = [axis for axis in axes if is_unnamed(axis, inputs)]
+    batches = [axis for axis in unnamed if axis in imposed or sizes.get(axis) == BATCH]
     common = {imposed[axis] for axis in batches if axis in imposed}
     if not batches or len(common) > 1:
         return {}

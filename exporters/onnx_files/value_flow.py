@@ -174,15 +174,14 @@ class _Flow:
             for track in self._at(node, place):
                 self._add(track, _index(track, size))
         for place in range(len(node.input)):
-            if not self._at(node, place):
-                continue
-            if (wanted := wanted_at(node, place, values)) is None:
-                continue
-            for track in self._at(node, place):
-                for use in self._demanded(track, wanted):
+            tracks = self._at(node, place)
+            wanted = wanted_at(node, place, values) if tracks else None
+            for track in tracks:
+                for use in self._demanded(track, wanted) if wanted is not None else ():
                     self._add(track, use)
-        for track, limits in self._cuts(node):
-            self._add(track, track.between(*limits))
+        if (limits := self._limits(node)) is not None:
+            for track in self._at(node, 0):
+                self._add(track, replace(track, cut=True).between(*limits))
         self._compare(node)
         self._mask(node)
 
@@ -215,18 +214,15 @@ class _Flow:
         """A value compared with positions is a length, one compared with constants one of them."""
         if node.op_type not in _COMPARED:
             return
-        for place, other in ((0, 1), (1, 0)):
-            is_counted = self._values.counts(node.input[other])
-            length = self._values.counted_to(node.input[other])
-            constant = self._values.number(node.input[other])
-            for track in self._at(node, place):
+        for track, other in self._operands(node):
+            length, constant = self._values.counted_to(other), self._values.number(other)
+            if self._values.counts(other):
                 value = track.giving((length,)) if length is not None else None
-                if is_counted:
-                    self._add(track, Use("length", value=value, must=False, element=track.element))
-                elif constant is not None and constant.size <= _MOST_CHOICES:
-                    chosen = track.giving((constant.flat[0].item(),))
-                    if chosen is not None and node.op_type == "Equal" and track.truth is None:
-                        self._add(track, Use("choice", value=chosen, must=False))
+                self._add(track, Use("length", value=value, must=False, element=track.element))
+            elif constant is not None and constant.size <= _MOST_CHOICES:
+                chosen = track.giving((constant.flat[0].item(),))
+                if chosen is not None and node.op_type == "Equal" and track.truth is None:
+                    self._add(track, Use("choice", value=chosen, must=False))
 
     def _mask(self, node: NodeProto) -> None:
         """A mask hides nothing: what a condition sets to a large negative number is left."""
@@ -236,25 +232,25 @@ class _Flow:
                 if track.truth is not None:
                     self._add(track, Use("mask", value=(track.truth[0 if hides[0] else 1],)))
         elif node.op_type == "Mul":
-            for place, other in ((0, 1), (1, 0)):
-                if is_large_negative(self._values.number(node.input[other])):
-                    for track in self._at(node, place):
-                        if track.is_shifted and (value := track.giving((0,))) is not None:
-                            self._add(track, Use("mask", value=value))
+            for track, other in self._operands(node):
+                is_mask = is_large_negative(self._values.number(other)) and track.is_shifted
+                if is_mask and (value := track.giving((0,))) is not None:
+                    self._add(track, Use("mask", value=value))
         elif node.op_type in ("Div", "Mod"):
             for track in self._at(node, 1):
                 self._add(track, Use("divisor", must=False))
 
-    def _cuts(self, node: NodeProto) -> Iterator[tuple[_Track, tuple[int, int]]]:
-        """Tracks that the node cuts off, and where: beyond, all values would be one."""
-        limits: tuple[int, int] | None = None
-        if node.op_type == "Clip":
-            low, high = self._values.bounds(node, 1), self._values.bounds(node, 2)
-            limits = (low[0], high[1]) if low and high else None
-        elif node.op_type == "Mod" and (divisor := self._values.bounds(node, 1)):
-            limits = (0, divisor[0] - 1)
-        if limits is not None:
-            yield from ((replace(track, cut=True), limits) for track in self._at(node, 0))
+    def _limits(self, node: NodeProto) -> tuple[int, int] | None:
+        """Where the node cuts off its first input: beyond, all values would be one."""
+        first, last = self._values.bounds(node, 1), self._values.bounds(node, 2)
+        if node.op_type == "Clip" and first and last:
+            return first[0], last[1]
+        return (0, first[0] - 1) if node.op_type == "Mod" and first else None
+
+    def _operands(self, node: NodeProto) -> Iterator[tuple[_Track, str]]:
+        """The tracks of one operand of two, each with the name of the other."""
+        for place, other in ((0, 1), (1, 0)):
+            yield from ((track, node.input[other]) for track in self._at(node, place))
 
     def _after(self, node: NodeProto) -> Iterator[_Track]:
         """What the outputs of a node hold of the inputs of the graph."""
@@ -272,10 +268,8 @@ class _Flow:
         for place in _MOVED_INPUTS.get(node.op_type, ())[: len(node.input)]:
             yield from self._at(node, place)
         match node.op_type:
-            case "Clip" | "Relu" | "Mod":
-                yield from (replace(track, cut=True) for track in self._at(node, 0))
-            case "Max" | "Min":
-                for place in range(len(node.input)):
+            case "Clip" | "Relu" | "Mod" | "Max" | "Min":
+                for place in range(len(node.input) if node.op_type in ("Max", "Min") else 1):
                     yield from (replace(track, cut=True) for track in self._at(node, place))
             case "Not":
                 for track in self._at(node, 0):
