@@ -56,10 +56,7 @@ def run_compare(options: argparse.Namespace) -> int:
     gate = verdicts.gate_of(options)
     comparison = compare_by_options(options.runs, options)
     verdicts.write(verdicts.files(comparison, verdicts.output_options_of(options)))
-    writers = {
-        "json": lambda: verdicts.json_text(verdicts.as_json(comparison, gate)),
-        "markdown": lambda: verdicts.as_markdown(comparison, gate),
-    }
+    writers = {"json": lambda: verdicts.json_text(verdicts.as_json(comparison, gate))}
     is_table = format_of(options) == TABLE
     blocks = verdicts.comparison_blocks(comparison, gate, *(() if is_table else (None,)))
     print_failure = print_document(blocks, options, writers)

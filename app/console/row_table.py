@@ -32,14 +32,12 @@ DEFAULT_PERCENTILES = ("p50", "p99")
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """`cell` gives a row's text, `published` the cell of a figure under the rows. Where there is no
-    room for all, the least `spare` is fitted in first; 0 stays. A name may be folded, a figure
-    may not: `figure` is the column of results.csv that it is the text of, "" for a name; of an
-    interval its lower end."""
+    """`cell` gives a row's text. Where there is no room for all, the least `spare` is fitted in
+    first; 0 stays. A name may be folded, a figure may not: `figure` is the column of results.csv
+    that it is the text of, "" for a name; of an interval its lower end."""
 
     heading: str
     cell: Callable[[Row], str]
-    published: Callable[[Published], Cell] = lambda _: Cell("")
     spare: int = 0
     figure: str = ""
 
@@ -76,17 +74,11 @@ def in_order(rows: Sequence[Row], column: str) -> list[Row]:
     return present + [row for row in rows if row[column] is None]
 
 
-def all_columns(
-    rows: Sequence[Row],
-    marks: Mapping[str, str],
-    optional: Sequence[str],
-    published: bool,
-    percentiles: Sequence[str] = DEFAULT_PERCENTILES,
+def _columns(
+    rows: Sequence[Row], marks: Mapping[str, str], has_published: bool, percentiles: Sequence[str]
 ) -> list[TableColumn]:
-    """Every column, with those that are `optional`; `marks` are put behind the status.
-
-    Of the `percentiles` the first two are always there, the others where they fit.
-    """
+    """Every column; `marks` are put behind the status. Of the `percentiles` the first two are
+    always there, the others where they fit."""
     labels = model_labels(str(row["model"]) for row in rows)
 
     def status(row: Row) -> str:
@@ -94,33 +86,27 @@ def all_columns(
 
     return [
         TableColumn("model", lambda row: printable(labels[str(row["model"])])),
-        _figure(
-            "parameters", "parameters", lambda row: text.count(_integer(row["parameters"])), spare=3
-        ),
-        _figure("batch", "batch_size", lambda row: text.count(_integer(row["batch_size"]))),
-        TableColumn(
-            "runtime",
-            lambda row: printable(str(row["runtime"])),
-            lambda figure: Cell(figure.device),
-        ),
+        _count("parameters", "parameters", spare=3),
+        *[_count("batch", "batch_size")] * (len({row["batch_size"] for row in rows}) != 1),
+        TableColumn("runtime", lambda row: printable(str(row["runtime"]))),
         *(
             TableColumn(heading(name), column_text(name), figure=name if name == _TOP1 else "")
-            for name in optional
+            for name in varied_columns(rows)
         ),
-        _latency("mean", _published_mean, spare=0 if published else 2),
+        _number("mean", "latency_mean_us", spare=0 if has_published else 2),
         *(
-            _latency(
-                name,
-                _published_p99 if name == "p99" else lambda _: Cell(""),
+            _number(
+                percentile_label(name),
+                f"latency_{name}_us",
                 spare=0 if place < len(DEFAULT_PERCENTILES) else place,
             )
             for place, name in enumerate(percentiles)
         ),
-        _figure("p50 95 % interval", "latency_p50_ci_low_us", _interval, spare=1),
+        TableColumn("p50 95 % interval", _interval, 1, "latency_p50_ci_low_us"),
         *_level_columns(rows),
         *_throughput_columns(rows),
         *_deadline_columns(rows),
-        TableColumn("status", status, lambda figure: Cell(f"published ({figure.conditions})")),
+        TableColumn("status", status),
     ]
 
 
@@ -173,35 +159,29 @@ def column_text(column: str) -> Callable[[Row], str]:
     return format_cell
 
 
-def _figure(
+def _number(
     name: str,
     column: str,
-    cell: Callable[[Row], str],
-    published_cell: Callable[[Published], Cell] = lambda _: Cell(""),
+    as_text: Callable[[float | None], str] = text.latency,
     spare: int = 0,
 ) -> TableColumn:
-    return TableColumn(name, cell, published_cell, spare, figure=column)
+    return TableColumn(name, lambda row: as_text(number_of(row[column])), spare, column)
 
 
-def _latency(name: str, published_cell: Callable[[Published], Cell], spare: int) -> TableColumn:
-    column = f"latency_{name}_us"
-    return _figure(
-        percentile_label(name),
-        column,
-        lambda row: text.latency(number_of(row[column])),
-        published_cell,
-        spare,
-    )
+def _count(name: str, column: str, spare: int = 0) -> TableColumn:
+    return TableColumn(name, lambda row: text.count(_integer(row[column])), spare, column)
 
 
-def _published_mean(figure: Published) -> Cell:
-    if figure.mean_us:
-        return latency_cell(figure.mean_us)
-    return rate_cell(figure.throughput_per_s)
-
-
-def _published_p99(figure: Published) -> Cell:
-    return latency_cell(figure.p99_us) if figure.p99_us else Cell("")
+def _published_cells(columns: Sequence[TableColumn], figure: Published) -> tuple[Cell, ...]:
+    """The line of a published figure below those of its model."""
+    mean = figure.mean_us
+    cells = {
+        "runtime": Cell(figure.device),
+        "mean": latency_cell(mean) if mean else rate_cell(figure.throughput_per_s),
+        "p99": latency_cell(figure.p99_us) if figure.p99_us else Cell(""),
+        "status": Cell(f"published ({figure.conditions})"),
+    }
+    return tuple(replace(cells.get(c.heading, Cell("")), tone="quiet") for c in columns)
 
 
 def _interval(row: Row) -> str:
@@ -213,25 +193,22 @@ def _level_columns(rows: Sequence[Row]) -> list[TableColumn]:
     """The fastest level, its share of the time and the rest, where the machine had two speeds."""
     if not any(row.get("level_seen") for row in rows):
         return []
-    p50, share, factor = "undisturbed_p50_us", "undisturbed_fraction", "disturbed_factor"
-
-    def factor_text(row: Row) -> str:
-        value = number_of(row[factor])
-        return "" if value is None else f"x{text.significant(value)}"
-
     return [
-        _figure("undisturbed", p50, lambda row: text.latency(number_of(row[p50])), spare=1),
-        _figure("of time", share, lambda row: text.share(number_of(row[share])), spare=3),
-        _figure("else", factor, factor_text, spare=3),
+        _number("undisturbed", "undisturbed_p50_us", spare=1),
+        _number("of time", "undisturbed_fraction", text.share, spare=3),
+        _number("else", "disturbed_factor", _times, spare=3),
     ]
+
+
+def _times(factor: float | None) -> str:
+    return "" if factor is None else f"x{text.significant(factor)}"
 
 
 def _throughput_columns(rows: Sequence[Row]) -> list[TableColumn]:
     """The inputs in a second, where runs were queued that have no latency each."""
     if all(row["scenario"] != "ahead" for row in rows):
         return []
-    column = "throughput_per_s"
-    return [_figure("inputs/s", column, lambda row: text.rate_text(number_of(row[column])))]
+    return [_number("inputs/s", "throughput_per_s", text.rate_text)]
 
 
 def _deadline_columns(rows: Sequence[Row]) -> list[TableColumn]:
@@ -240,12 +217,8 @@ def _deadline_columns(rows: Sequence[Row]) -> list[TableColumn]:
     if deadline_us is None:
         return []
     return [
-        _figure(
-            f"> {text.latency(deadline_us)}",
-            "deadline_miss_rate",
-            lambda row: text.share(number_of(row["deadline_miss_rate"])),
-        ),
-        _figure("late 95 % interval", "deadline_miss_rate_ci_low", _late_interval, spare=1),
+        _number(f"> {text.latency(deadline_us)}", "deadline_miss_rate", text.share),
+        TableColumn("late 95 % interval", _late_interval, 1, "deadline_miss_rate_ci_low"),
     ]
 
 
@@ -274,9 +247,7 @@ def row_table(
     as if all were well.
     """
     figures = {model: published_for(str(model)) for model in _models(rows)}
-    columns = all_columns(rows, marks, varied_columns(rows), any(figures.values()), percentiles)
-    if len({row["batch_size"] for row in rows}) == 1:
-        columns = [column for column in columns if column.heading != "batch"]
+    columns = _columns(rows, marks, any(figures.values()), percentiles)
     cells: list[tuple[Cell, ...]] = []
     ids: list[str] = []
     for group in [in_order(rows, sort)] if sort else _models(rows).values():
@@ -287,7 +258,7 @@ def row_table(
             ids.append(str(row["case_id"]))
         for model in _models(group):
             for figure in figures[model]:
-                cells.append(tuple(replace(c.published(figure), tone="quiet") for c in columns))
+                cells.append(_published_cells(columns, figure))
                 ids.append("")
     return Table(
         tuple(

@@ -38,6 +38,7 @@ from app.plan.options import Layers, layers_of_run
 from app.plan.plan import Plan, parse_plan
 from app.plan.reference_cases import baselines
 from app.present.document import Block, Heading, Points
+from app.present.markdown import as_markdown
 from app.run_folder.ledger import Ledger
 from app.run_folder.manifest import Manifest, read_manifest
 from app.run_folder.run import Run
@@ -227,14 +228,13 @@ class Comparer:
         comparison = replace(result, settings=self.settings)
         design = ", round by round" if comparison.in_turn else ""
         gate = self.output_options.gate
+        heading = Heading(f"against {comparison.first}{design}")
+        blocks = (heading, *verdicts.comparison_blocks(comparison, gate))
         return Outcome(
-            (
-                Heading(f"against {comparison.first}{design}"),
-                *verdicts.comparison_blocks(comparison, gate),
-            ),
+            blocks,
             verdicts.files(comparison, self.output_options),
             code(comparison, gate),
-            verdicts.as_markdown(comparison, gate) if self.output_options.markdown else "",
+            as_markdown(blocks) if self.output_options.markdown else "",
             verdicts.as_json(comparison, gate),
         )
 

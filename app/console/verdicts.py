@@ -21,14 +21,12 @@ from app.present.document import (
     Block,
     Cell,
     Column,
-    Heading,
     Paragraph,
     Points,
     Table,
     Tone,
     names,
 )
-from app.present.markdown import as_markdown as markdown
 from app.stats.verdict import MINIMUM_PAST_RUNS, NO_RUN_VARIATION, RUN_VARIATION
 
 _MAXIMUM_NAMES = 3
@@ -99,19 +97,8 @@ def comparison_blocks(
     """How many cases are slower, then the cases that are, then all others, then what a reader has
     to know."""
     if comparison.cases or comparison.not_compared:
-        yield Paragraph(f"{_sentence(comparison)}; {_band(comparison)}")
-    yield from _details(comparison, gate, most_rows)
-
-
-def as_markdown(comparison: Comparison, gate: Gate = "") -> str:
-    """For a pull request or a summary of continuous integration, under a heading."""
-    head = (Heading(_sentence(comparison), 3), Paragraph(_band(comparison)))
-    return markdown([*head, *_details(comparison, gate)])
-
-
-def _details(
-    comparison: Comparison, gate: Gate, most_rows: int | None = _MAXIMUM_ROWS
-) -> Iterator[Block]:
+        band = f"a change within {100 * comparison.band:g}% does not count"
+        yield Paragraph(f"{_sentence(comparison)}; {band}")
     if comparison.cases:
         rows = tuple(_rows(comparison))
         yield Table(_columns(comparison), rows[:most_rows], is_main=True)
@@ -297,10 +284,6 @@ def _sentence(comparison: Comparison) -> str:
     counts = [f"{count} {word}" for word, count in _counts(comparison).items() if count]
     verdicts = f"; {text.counted(len(comparison.verdicts), 'verdict')}: {', '.join(counts)}"
     return head + (verdicts if counts else "")
-
-
-def _band(comparison: Comparison) -> str:
-    return f"a change within {100 * comparison.band:g}% does not count"
 
 
 def _remarks(comparison: Comparison, gate: Gate) -> Iterator[str]:

@@ -17,7 +17,7 @@ from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import NeurioBlock, neurio_blocks
 from app.formatting import text
 from app.machine.installed_runtimes import clock_of
-from app.present.document import Block, Column, Heading, Paragraph, Points, Table
+from app.present.document import Block, Column, Heading, Paragraph, Points, Table, names, table
 from app.runs.exporting.json_file import as_json, profile
 from app.studies.study import Found, Lines, Study, case_at, cell, figure, lines_of
 
@@ -95,9 +95,7 @@ def _table(part: _Part, as_cell: Callable[[MeasuredCase | None], str]) -> Table:
         for label, line in part.lines.items():
             cells = (as_cell(case_at(line, block.model)) for block in row_blocks)
             rows.append(("", _line_title(label, line), *cells, *empty))
-    return Table(
-        (Column("Block", is_name=True), Column("Device", is_name=True), *configs), tuple(rows)
-    )
+    return table((*names("Block", "Device"), *configs), rows)
 
 
 def _by_device(part: _Part) -> Iterator[str]:

@@ -31,7 +31,9 @@ from app.present.document import (
     Picture,
     Points,
     Table,
+    names,
     nest,
+    table,
 )
 from app.present.markdown import as_markdown
 from app.present.terminal import write_document
@@ -146,9 +148,8 @@ def _runtimes(results: Found) -> Table:
                 f"{sum(case.is_well for case in runtime_cases)} of {len(runtime_cases)}",
             )
         )
-    names = ("runtime", "version", "timed by", "complete in")
-    columns = (*(Column(name, is_name=True) for name in names), Column("cases measured"))
-    return Table(columns, tuple(rows))
+    titles = names("runtime", "version", "timed by", "complete in")
+    return table((*titles, Column("cases measured")), rows)
 
 
 def missing(results: Found, whole: Plan) -> Iterator[Block]:
@@ -254,10 +255,10 @@ def _name_cases(cases: Sequence[Case], among: Sequence[Case]) -> str:
         for case in own:
             name = " ".join([models[case.model], *apart[case.case_id]])
             runtimes.setdefault(name, []).append(runtime)
-    names: dict[str, list[str]] = {}
+    cases_of: dict[str, list[str]] = {}
     for name, of in runtimes.items():
-        names.setdefault(", ".join(of), []).append(name)
-    return "; ".join([*told, *(f"{of}: {', '.join(some)}" for of, some in names.items())])
+        cases_of.setdefault(", ".join(of), []).append(name)
+    return "; ".join([*told, *(f"{of}: {', '.join(some)}" for of, some in cases_of.items())])
 
 
 PAGE = "study.md"

@@ -15,7 +15,7 @@ from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import CardRow, card_rows
 from app.formatting import text
 from app.machine.installed_runtimes import clock_of
-from app.present.document import Block, Column, Heading, Points, Table
+from app.present.document import Block, Column, Heading, Points, Table, names
 from app.studies.study import Found, Lines, Study, case_at, cell, figure, lines_of
 from runtimes.fpga.cards import load_card
 
@@ -74,12 +74,8 @@ def tables(results: Found) -> Iterator[Block]:
 def _table(results: Found, rows: Sequence[Compared], name: str) -> Table:
     cards = list(dict.fromkeys(pair.row.card for pair in rows))
     measured_lines = _lines_here(results, rows)
-    columns = [
-        Column("Model", is_name=True),
-        Column("Layers"),
-        Column(_WIDTHS[rows[0].row.family]),
-        Column("Parameters"),
-    ]
+    headings = ("Layers", _WIDTHS[rows[0].row.family], "Parameters")
+    columns = [*names("Model"), *map(Column, headings)]
     for card in cards:
         columns += [Column(heading, card) for heading in ("published", "simulated", "error")]
     columns += [Column("measured", label) for label in measured_lines]

@@ -13,10 +13,10 @@ from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import PrintedOperator, history_steps, printed_operators
 from app.formatting import text
 from app.machine.installed_runtimes import options_of
-from app.present.document import Block, Column, Heading, Paragraph, Points, Table
+from app.present.document import Block, Column, Heading, Paragraph, Points, Table, names, table
 from app.runs.following.state import case_operators
 from app.studies.char_cnn import steps
-from app.studies.char_cnn.steps import published
+from app.studies.char_cnn.steps import PUBLISHED_COLUMNS, published
 from app.studies.study import Found, Study, Whole, lines_of
 from runtimes.options import SESSIONS
 
@@ -116,8 +116,8 @@ def _checklist(executions: Sequence[Executed], every: Sequence[PrintedOperator])
         ]
         cells = (_share_of(item, starts, len(pattern)) for item in executions)
         rows.append((fusion, support, "_".join(pattern), *cells))
-    names = (Column(name, is_name=True) for name in ("what", "author", "pattern"))
-    return Table((*names, *(Column(item.label) for item in executions)), tuple(rows))
+    titles = names("what", "author", "pattern")
+    return table((*titles, *(Column(item.label) for item in executions)), rows)
 
 
 def _share_of(execution: Executed, starts: Sequence[int], length: int) -> str:
@@ -139,16 +139,11 @@ def _in_flight(execution: Executed) -> str:
 def _by_block(executions: Sequence[Executed], every: Sequence[PrintedOperator]) -> Table:
     blocks = list(dict.fromkeys(item.block for item in every))
     sums = [_sums(item, every) for item in executions]
-    rows = [
-        (block, *(text.significant(block_sums.get(block, 0.0)) for block_sums in sums))
-        for block in blocks
-    ]
-    rows.append(
-        ("rearranging", *(text.significant(block_sums.get("", 0.0)) for block_sums in sums))
-    )
-    rows.append(("all", *(text.significant(sum(block_sums.values())) for block_sums in sums)))
-    columns = (Column("block", is_name=True), *(Column(item.label) for item in executions))
-    return Table(columns, tuple(rows))
+    lines = {block: [by_block.get(block, 0.0) for by_block in sums] for block in blocks}
+    lines["rearranging"] = [by_block.get("", 0.0) for by_block in sums]
+    lines["all"] = [sum(by_block.values()) for by_block in sums]
+    rows = ((title, *map(text.significant, times)) for title, times in lines.items())
+    return table((*names("block"), *(Column(item.label) for item in executions)), rows)
 
 
 def _sums(execution: Executed, every: Sequence[PrintedOperator]) -> dict[str, float]:
@@ -213,17 +208,10 @@ def _ladder_table(answer: TuneResults) -> Table:
             published_cells = published(step, steps[number - 1] if number else None)
         measured_cells = ("", "", "", "", "") if rung is None else _measured_cells(rung, answer)
         rows.append((*published_cells, *measured_cells))
-    columns = (
-        Column("step", "published", is_name=True),
-        Column("inputs/s", "published"),
-        Column("times", "published"),
-        Column("step", "measured", is_name=True),
-        Column("inputs/s", "measured"),
-        Column("times", "measured"),
-        Column("than the default", "measured"),
-        Column("error", "measured"),
-    )
-    return Table(columns, tuple(rows))
+    headings = ("inputs/s", "times", "than the default", "error")
+    measured_columns = (Column(heading, "measured") for heading in headings)
+    step_column = Column("step", "measured", is_name=True)
+    return table((*PUBLISHED_COLUMNS, step_column, *measured_columns), rows)
 
 
 def _measured_cells(rung: Rung, answer: TuneResults) -> tuple[str, ...]:

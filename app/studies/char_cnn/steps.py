@@ -11,7 +11,7 @@ from app.comparison.published_figures import HistoryStep, history_steps
 from app.console.scaling import throughput_tables
 from app.formatting import text
 from app.machine.installed_runtimes import each_device_of
-from app.present.document import Block, Column, Heading, Paragraph, Table
+from app.present.document import Block, Column, Heading, Paragraph, Table, names, table
 from app.stats.verdict import pair_rounds
 from app.studies.study import Found, Study, cell, figure
 
@@ -21,6 +21,12 @@ RATE = "throughput_per_s"
 def rate_cell(measurement: MeasuredCase | None) -> str:
     """A case's inputs in a second, or in a word why it has none."""
     return cell(measurement, RATE, text.rate_text)
+
+
+PUBLISHED_COLUMNS = (
+    Column("step", "published", is_name=True),
+    *(Column(heading, "published") for heading in ("inputs/s", "times")),
+)
 
 
 def published(step: HistoryStep, previous_step: HistoryStep | None) -> tuple[str, str, str]:
@@ -110,16 +116,9 @@ def _comparison_table(found: Found) -> Table:
             more = gain(near.before, near.after)
             own = (near.what, rate_cell(near.before), rate_cell(near.after), more)
         rows.append((*published(step, before), *own))
-    columns = (
-        Column("step", "published", is_name=True),
-        Column("inputs/s", "published"),
-        Column("times", "published"),
-        Column("nearest to it", "here", is_name=True),
-        Column("from", "here"),
-        Column("to", "here"),
-        Column("times", "here"),
-    )
-    return Table(columns, tuple(rows))
+    here_columns = (Column(heading, "here") for heading in ("from", "to", "times"))
+    nearest = Column("nearest to it", "here", is_name=True)
+    return table((*PUBLISHED_COLUMNS, nearest, *here_columns), rows)
 
 
 def _nearest(results: Found) -> dict[str, _StepResult]:
@@ -215,14 +214,11 @@ def _by_batch(results: Found) -> Table:
     closed_cases = list(results.such(lambda case: case.scenario.kind == "closed_loop"))
     runtimes = list(dict.fromkeys(measurement.case.runtime for measurement in closed_cases))
     sizes = sorted({measurement.case.axes.get("batch", 1) for measurement in closed_cases})
-    rows = tuple(
-        (
-            str(batch),
-            *(rate_cell(_find_measurement(results, name, batch=batch)) for name in runtimes),
-        )
-        for batch in sizes
-    )
-    return Table((Column("batch"), *map(Column, runtimes)), rows)
+    rows = []
+    for batch in sizes:
+        measurements = (_find_measurement(results, name, batch=batch) for name in runtimes)
+        rows.append((str(batch), *map(rate_cell, measurements)))
+    return table(map(Column, ("batch", *runtimes)), rows)
 
 
 def _replicas(results: Found) -> Table:
@@ -242,7 +238,7 @@ def _replicas(results: Found) -> Table:
             )
         )
     headings = ("replicas", "inputs/s", "speedup", "efficiency", "95 % interval")
-    return Table((Column("runtime", is_name=True), *map(Column, headings)), tuple(rows))
+    return table((*names("runtime"), *map(Column, headings)), rows)
 
 
 def _devices(results: Found) -> Table:
@@ -253,9 +249,8 @@ def _devices(results: Found) -> Table:
         if best is not None:
             device = str(best.row["device_name"] or "")
             rows.append((name, device, _settings(best.case), rate_cell(best)))
-    headings = ("runtime", "device", "its best here")
-    columns = (*(Column(heading, is_name=True) for heading in headings), Column("inputs/s"))
-    return Table(columns, tuple(rows))
+    titles = names("runtime", "device", "its best here")
+    return table((*titles, Column("inputs/s")), rows)
 
 
 def _settings(case: Case) -> str:

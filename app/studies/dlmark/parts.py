@@ -16,7 +16,7 @@ from app.cases.column import number_of
 from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import zoo_rows
 from app.formatting import text
-from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
+from app.present.document import Block, Column, Heading, Paragraph, Picture, names, table
 from app.present.figure import Axis, Figure, Kind, Mark, Series, Symbol
 from app.present.svg import FILE_LOOK, svg_document
 from app.studies.study import NOT_RUN, Found, Study, batch_sizes, case_at, cell, figure, lines_of
@@ -100,7 +100,6 @@ def accuracy_tables(results: Found) -> Iterator[Block]:
         "type are included: top-1 shows the effect."
     )
     yield Picture(_ACCURACY_PICTURE, "measured top-1 over measured images a second")
-    names = tuple(Column(name, is_name=True) for name in ("model", "device"))
     rows = tuple(
         (
             measurement.case.model,
@@ -113,7 +112,7 @@ def accuracy_tables(results: Found) -> Iterator[Block]:
         for measurement in line
     )
     figures = map(Column, ("images/s", "top-1", "off by, of the largest output"))
-    yield Table((*names, *figures), rows)
+    yield table((*names("model", "device"), *figures), rows)
     untested_count = sum(
         measurement.summary is not None and results.run.accuracy_of(measurement.case) is None
         for measurement in results.measured
@@ -180,7 +179,7 @@ def devices_tables(results: Found) -> Iterator[Block]:
         for model in models(results)
         for batch in batch_sizes(results.measured)
     )
-    yield Table((Column("model", is_name=True), Column("batch"), *map(Column, lines)), rows)
+    yield table((*names("model"), *map(Column, ("batch", *lines))), rows)
 
 
 def devices_files(results: Found) -> Mapping[str, bytes]:
@@ -223,17 +222,10 @@ def largest_tables(results: Found) -> Iterator[Block]:
         "larger that failed."
     )
     yield Picture(_LARGEST_PICTURE, "the largest batch of each network, one mark for each family")
-    columns = (
-        Column("model", is_name=True),
-        Column("runtime", is_name=True),
-        Column("largest batch"),
-        Column("its memory (MiB)"),
-        Column("what ended it", is_name=True),
-        Column("tried", is_name=True),
-    )
+    figures = map(Column, ("largest batch", "its memory (MiB)"))
+    columns = (*names("model", "runtime"), *figures, *names("what ended it", "tried"))
     tries = tries_of(results.run)
-    rows = tuple(_largest_row(results, search, tries) for search in searches_of(results.run))
-    yield Table(columns, rows)
+    yield table(columns, (_largest_row(results, one, tries) for one in searches_of(results.run)))
 
 
 def _largest_row(results: Found, search: Search, tries: Sequence[Try]) -> tuple[str, ...]:

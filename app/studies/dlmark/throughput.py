@@ -10,7 +10,17 @@ from statistics import median
 from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import zoo_rows
 from app.formatting import text
-from app.present.document import Block, Column, Heading, Paragraph, Picture, Points, Table
+from app.present.document import (
+    Block,
+    Column,
+    Heading,
+    Paragraph,
+    Picture,
+    Points,
+    Table,
+    names,
+    table,
+)
 from app.present.figure import Axis, Figure
 from app.studies.dlmark.parts import (
     ACCURACY,
@@ -64,13 +74,13 @@ def claims(results: Found) -> Iterator[Block]:
     yield Points(tuple(answers))
 
 
-def _throughput(label: str, line: Sequence[MeasuredCase], names: Sequence[str]) -> str:
+def _throughput(label: str, line: Sequence[MeasuredCase], model_names: Sequence[str]) -> str:
     """The largest batch against the smallest; "" without two batch sizes."""
     sizes = batch_sizes(line)
     if len(sizes) < 2:
         return ""
     first, last = sizes[0], sizes[-1]
-    curves = [_by_batch(line, model, RATE) for model in names]
+    curves = [_by_batch(line, model, RATE) for model in model_names]
     ratios = [curve[last] / curve[first] for curve in curves if first in curve and last in curve]
     if not ratios:
         return ""
@@ -85,13 +95,13 @@ def _throughput(label: str, line: Sequence[MeasuredCase], names: Sequence[str]) 
     )
 
 
-def _memory(label: str, line: Sequence[MeasuredCase], names: Sequence[str]) -> str:
+def _memory(label: str, line: Sequence[MeasuredCase], model_names: Sequence[str]) -> str:
     """Two slopes of each network; "" without three batch sizes."""
     sizes = batch_sizes(line)
     if len(sizes) < 3:
         return ""
     low, middle, high = sizes[0], sizes[len(sizes) // 2], sizes[-1]
-    curves = [_by_batch(line, model, MEMORY) for model in names]
+    curves = [_by_batch(line, model, MEMORY) for model in model_names]
     full_curves = [curve for curve in curves if {low, middle, high} <= curve.keys()]
     linear = sum(
         _are_alike(
@@ -158,8 +168,7 @@ def tables(results: Found) -> Iterator[Block]:
     )
     lines = lines_of(results.measured)
     columns = (
-        Column("model", is_name=True),
-        Column("family", is_name=True),
+        *names("model", "family"),
         *(Column("images/s, measured", label if len(lines) > 1 else "") for label in lines),
         Column("top-1, published"),
     )
@@ -177,7 +186,7 @@ def tables(results: Found) -> Iterator[Block]:
         for row in zoo_rows()
         if row.model in model_names
     ]
-    yield Table(columns, tuple(rows))
+    yield table(columns, rows)
 
 
 def files(results: Found) -> Mapping[str, bytes]:
@@ -221,9 +230,8 @@ def _throughput_by_batch(
         for model in models(results)
         for label, line in lines.items()
     )
-    names = ("model", "device") if several else ("model",)
-    heads = [Column(name, is_name=True) for name in names]
-    return Table((*heads, *(Column(str(size)) for size in sizes)), rows)
+    titles = names("model", "device") if several else names("model")
+    return table((*titles, *(Column(str(size)) for size in sizes)), rows)
 
 
 def _common_batch(results: Found) -> int | None:

@@ -180,7 +180,7 @@ def test_markdown_is_all_that_is_printed_and_no_failure_without_being_asked(work
         *MEASURED, *few, *TWICE, "-f", "markdown", "--threshold", "90%", "--out", "run"
     )
     assert code == 0
-    assert out.startswith(r"### 1 case against fake.latency\_us=200: ")
+    assert out.startswith("## against fake.latency\\_us=200, round by round\n\n1 case against fake")
     assert "a change within 90% does not count" in out
 
 
