@@ -24,7 +24,7 @@ from app.request import run_headless
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.run import Run
 from app.runs.reader import read_run
-from app.studies.page import page, page_of_parts, told, written, written_alone
+from app.studies.page import page, page_of_parts, told, written
 from app.studies.study import Found, Study, Whole, found_in, found_of, refuse_others, study, whole
 from app.sweep.run_creation import create_run, new_path
 from app.sweep.scheduling.shares import cluster_of
@@ -59,10 +59,9 @@ def _writer(part: Study, results_by_part: dict[str, Found]) -> Then:
     `results_by_part`."""
 
     def write(run: Run, measurements: Sequence[MeasuredCase]) -> int:
-        results_by_part[part.name] = found_of(
-            run, measurements, load_study(part.name), part.one_host
-        )
-        written(part, results_by_part[part.name])
+        found = found_of(run, measurements, load_study(part.name), part.one_host)
+        results_by_part[part.name] = found
+        written(found.run.path, page(part, found), part.files(found))
         return 0
 
     return write
@@ -146,11 +145,12 @@ def _tell(whole: Whole, root: Path, results_by_part: dict[str, Found]) -> int:
     for part in _parts_in(whole, root):
         if part.name not in results_by_part:
             folder = root / whole.folder_of(part)
-            results_by_part[part.name] = found_in(folder, load_study(part.name), part.one_host)
-            written(part, results_by_part[part.name])
+            found = found_in(folder, load_study(part.name), part.one_host)
+            results_by_part[part.name] = found
+            written(found.run.path, page(part, found), part.files(found))
     blocks = list(page_of_parts(whole, results_by_part))
     is_damaged = any(results.damaged for results in results_by_part.values())
-    return told(blocks, written_alone(root, blocks)) or (DAMAGED if is_damaged else OK)
+    return told(blocks, written(root, blocks)) or (DAMAGED if is_damaged else OK)
 
 
 def run_study(flags: argparse.Namespace) -> int:
@@ -176,5 +176,6 @@ def run_study(flags: argparse.Namespace) -> int:
 
 def tell(definition: Study, results: Found) -> int:
     """Write the page into the run's folder and print it; DiskError if it can't be written."""
-    paths = written(definition, results)
-    return told(page(definition, results), paths) or (DAMAGED if results.damaged else OK)
+    blocks = list(page(definition, results))
+    paths = written(results.run.path, blocks, definition.files(results))
+    return told(blocks, paths) or (DAMAGED if results.damaged else OK)

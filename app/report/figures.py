@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
-from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.scenario import CLOSED_LOOP
 from app.comparison.measured_case import MeasuredCase
@@ -103,22 +103,6 @@ class TimedCase:
         slow = sorted_us[max(0, int(np.ceil(0.995 * len(sorted_us))) - 1)]
         return max(float(sorted_us[0]), _MINIMUM_US), max(float(slow), _MINIMUM_US)
 
-    def shares(self, edges_us: np.ndarray) -> np.ndarray:
-        """The share of all runs between each two edges."""
-        sorted_us = self.latency_us
-        counts, _ = np.histogram(sorted_us, edges_us)
-        return counts / max(1, len(sorted_us))
-
-    @property
-    def without_batch(self) -> Case:
-        """The case but for its batch size: the same for all that differ in nothing else."""
-        return self.run.without_batch(self.measured.case)
-
-    @property
-    def without_load(self) -> Case:
-        """The same but for when its requests come."""
-        return replace(self.measured.case, scenario=CLOSED_LOOP)
-
     def forget(self) -> None:
         """Let go of the samples."""
         self._pooled_us = None
@@ -126,27 +110,17 @@ class TimedCase:
 
 def timed_cases(run: Run, measurements: Sequence[MeasuredCase]) -> list[TimedCase]:
     """The cases that were timed, in the plan's order."""
-    return list(
-        _labelled_cases(
-            run, [measurement for measurement in measurements if measurement.summary is not None]
-        )
-    )
-
-
-def _labelled_cases(run: Run, measurements: Sequence[MeasuredCase]) -> Iterator[TimedCase]:
-    case_labels = labels([measurement.case for measurement in measurements])
-    runtimes = list(dict.fromkeys(measurement.case.runtime for measurement in measurements))
-    counts: dict[tuple[str, str], int] = {}
-    for measurement in measurements:
-        key = (measurement.case.model, measurement.case.runtime)
-        number = counts[key] = counts.get(key, -1) + 1
-        yield TimedCase(
-            run,
-            measurement,
-            case_labels[measurement.case.case_id],
-            runtimes.index(measurement.case.runtime),
-            number,
-        )
+    timed = [measurement for measurement in measurements if measurement.summary is not None]
+    case_labels = labels([measurement.case for measurement in timed])
+    runtimes = list(dict.fromkeys(measurement.case.runtime for measurement in timed))
+    counts = Counter[tuple[str, str]]()
+    cases = []
+    for measurement in timed:
+        case = measurement.case
+        color, key = runtimes.index(case.runtime), (case.model, case.runtime)
+        cases.append(TimedCase(run, measurement, case_labels[case.case_id], color, counts[key]))
+        counts[key] += 1
+    return cases
 
 
 MAXIMUM_SERIES = 24
@@ -278,7 +252,8 @@ def histogram(cases: Sequence[TimedCase]) -> Figure:
 
 def _steps(case: TimedCase, edges: np.ndarray) -> tuple[Mark, ...]:
     """From the first bin with runs to the end of the last."""
-    shares = case.shares(edges)
+    sorted_us = case.latency_us
+    shares = np.histogram(sorted_us, edges)[0] / max(1, len(sorted_us))
     filled_bins = np.flatnonzero(shares)
     if not len(filled_bins):
         return ()
@@ -292,7 +267,7 @@ def throughput(cases: Sequence[TimedCase]) -> Figure | None:
     """Inferences per second over the batch size; None where no case has two sizes."""
     groups: dict[str, list[TimedCase]] = {}
     for case in cases:
-        groups.setdefault(case.without_batch.case_id, []).append(case)
+        groups.setdefault(case.run.without_batch(case.measured.case).case_id, []).append(case)
     return _lines(
         "Throughput over batch size",
         groups,
@@ -306,7 +281,8 @@ def load(cases: Sequence[TimedCase]) -> Figure | None:
     groups: dict[str, list[TimedCase]] = {}
     for case in cases:
         kind = case.measured.case.scenario.kind
-        groups.setdefault(f"{kind} {case.without_load.case_id}", []).append(case)
+        without_load = replace(case.measured.case, scenario=CLOSED_LOOP)
+        groups.setdefault(f"{kind} {without_load.case_id}", []).append(case)
     return _lines(
         "Latency over request rate",
         groups,

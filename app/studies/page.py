@@ -298,17 +298,6 @@ def page_of_parts(whole: Whole, parts: Mapping[str, Found]) -> Iterator[Block]:
                 yield nest(block, whole.folder_of(part))
 
 
-def write_page(study: Study, results: Found) -> Iterator[str]:
-    """Write the page and what else the study writes into the run folder; gives the names.
-
-    OSError if one can't be written.
-    """
-    files = {PAGE: as_markdown(page(study, results)).encode(), **study.files(results)}
-    for name, content in files.items():
-        write_atomically(results.run.path / name, content)
-        yield name
-
-
 def command_line(name: str, whole: Plan, plan: Plan) -> str:
     """What measures the study as it was asked for here: with the same part of it, as long."""
     words = ["graphlap", "study", name]
@@ -342,21 +331,20 @@ def _values(plan: Plan, key: str, cards: Collection[str]) -> list[Any]:
     return list(dict.fromkeys(value for grid in grids for value in getattr(grid, key)))
 
 
-def written(study: Study, results: Found) -> list[Path]:
-    """The files of a study, written; DiskError if one can't be."""
-    try:
-        return [results.run.path / name for name in write_page(study, results)]
-    except OSError as error:
-        raise unwritable(results.run.path, error) from error
+NO_FILES: Mapping[str, bytes] = {}
 
 
-def written_alone(folder: Path, blocks: Iterable[Block]) -> list[Path]:
-    """A page that has nothing beside it, written; DiskError if it can't be."""
+def written(
+    folder: Path, blocks: Iterable[Block], files: Mapping[str, bytes] = NO_FILES
+) -> list[Path]:
+    """The page and what is beside it, written into a run folder; DiskError if one can't be."""
+    contents = {PAGE: as_markdown(blocks).encode(), **files}
     try:
-        write_atomically(folder / PAGE, as_markdown(blocks).encode())
+        for name, content in contents.items():
+            write_atomically(folder / name, content)
     except OSError as error:
         raise unwritable(folder, error) from error
-    return [folder / PAGE]
+    return [folder / name for name in contents]
 
 
 def told(blocks: Iterable[Block], paths: Sequence[Path]) -> int:

@@ -8,7 +8,6 @@ import json
 import re
 import tomllib
 from contextlib import redirect_stdout
-from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -33,7 +32,7 @@ from tests.app.hostile import (
     save_hostile,
     steering,
 )
-from tests.app.report.pages import CHROMIUM, rendered
+from tests.app.report.pages import CHROMIUM, answer_in
 
 pytestmark = pytest.mark.usefixtures("brief")
 GLANCE = ("--preset", "glance", "--rounds", "1", "--batch", "1")
@@ -219,11 +218,7 @@ addEventListener("load", () => setTimeout(() => {
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt install chromium")
 def test_in_a_browser_nothing_of_a_name_runs_and_figures_have_it_as_text(report: Path) -> None:
-    elements, console = rendered(report, LOOK)
-    assert not console
-    match = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
-    assert match is not None
-    answer = json.loads(unescape(match[1]))
+    answer = answer_in(report, LOOK)
     assert (answer["ran"], answer["links"], answer["strange"]) == ("undefined", 0, 0)
     assert answer["drawn"]
     ticks = " ".join(answer["ticks"])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 _FLAGS = (
@@ -51,3 +55,12 @@ def rendered(
     )
     console = [line for line in result.stderr.splitlines() if ":CONSOLE" in line]
     return result.stdout, console
+
+
+def answer_in(page: Path, script: str, dark: bool = False, width: int = 1200) -> Any:
+    """What a script has written into its element `answer`; the console says nothing."""
+    elements, console = rendered(page, script, dark, width)
+    assert not console
+    match = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
+    assert match is not None
+    return json.loads(html.unescape(match[1]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 import shlex
 from dataclasses import replace
@@ -34,7 +33,7 @@ from exporters import install_layout
 from tests.app.capabilities.slo_search import searched
 from tests.app.capabilities.tuning import tuned_runs
 from tests.app.columns.filled import MODEL
-from tests.app.report.pages import CHROMIUM, rendered
+from tests.app.report.pages import CHROMIUM, answer_in
 from tests.app.run_folder.runs import ENVIRONMENT, manifest_of, record, share_of
 
 ORT, OV, CARD = (
@@ -222,11 +221,7 @@ addEventListener("load", () => setTimeout(() => {
 def test_in_a_browser_each_has_marks(path: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert main(["report", str(path), "-o", str(page)]) == 0
-    elements, console = rendered(page, COUNT)
-    assert not console
-    match = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
-    assert match is not None
-    marks = dict(json.loads(match[1].replace("&amp;", "&")))
+    marks = dict(answer_in(page, COUNT))
     for heading in ("Top-1", "Weight memory", "Throughput by", "Operators of", "Roofline of"):
         (count_drawn,) = [count for caption, count in marks.items() if caption.startswith(heading)]
         assert count_drawn, heading
@@ -357,9 +352,5 @@ addEventListener("load", () => setTimeout(() => {
 def test_a_page_is_printed_with_all_that_is_folded(several: Path) -> None:
     out = several.with_name("print") / "r.html"
     assert main(["report", str(several), "-o", str(out)]) == 0
-    elements, console = rendered(out, PRINT, dark=True)
-    assert not console
-    match = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
-    assert match is not None
-    answer = json.loads(match[1])
+    answer = answer_in(out, PRINT, dark=True)
     assert answer == {"told": [False, True], "reached": True}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -14,7 +13,7 @@ from app.cases.case import Case
 from app.cases.scenario import Scenario
 from app.run_folder.folder import RunFolder
 from exporters import install_layout
-from tests.app.report.pages import CHROMIUM, rendered
+from tests.app.report.pages import CHROMIUM, answer_in
 from tests.app.run_folder.runs import manifest_of, record
 
 RUNTIMES = ("ort-cpu", "openvino-cpu")
@@ -161,11 +160,7 @@ addEventListener("load", () => setTimeout(() => {
 def test_a_page_has_room_at_any_width_and_contrast_in_any_light(
     page: Path, width: int, dark: bool
 ) -> None:
-    elements, console = rendered(page, MEASURE, dark=dark, width=width)
-    assert not console
-    match = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
-    assert match is not None
-    answer = json.loads(match[1])
+    answer = answer_in(page, MEASURE, dark=dark, width=width)
     assert answer["wide"] <= answer["room"], "nothing is scrolled sideways"
     assert answer["contrast"] >= 4.5
     assert answer["drawn"] > 0 and not answer["outside"]
@@ -175,11 +170,7 @@ def test_a_page_has_room_at_any_width_and_contrast_in_any_light(
 def test_in_a_browser_figures_have_marks_filters_work_and_nothing_of_a_name_runs(
     page: Path,
 ) -> None:
-    elements, console = rendered(page, LOOK)
-    assert not console
-    match = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)
-    assert match is not None
-    answer = json.loads(match[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    answer = answer_in(page, LOOK)
     assert answer["strange"] == 0
     assert len(answer["before"]) == 1 + 6 + 3, "of both models, and of each what it has"
     assert all(answer["marks"]), "every figure shows something"

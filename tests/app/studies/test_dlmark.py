@@ -20,7 +20,7 @@ from app.present.markdown import as_markdown
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import SearchCase
 from app.run_folder.manifest import read_manifest
-from app.studies.page import page, write_page
+from app.studies.page import page, written
 from app.studies.study import Study, found_in, study
 from tests.app.run_folder.runs import record
 from tests.app.studies.made import make_run, tables
@@ -86,7 +86,8 @@ def test_published_accuracy_has_a_column_of_its_own(folder: Path) -> None:
 def test_pictures_show_what_was_measured_and_no_more(folder: Path) -> None:
     results = found_in(folder, load_study("dlmark/throughput"))
     study_part = part("throughput")
-    names = set(write_page(study_part, results))
+    blocks = page(study_part, results)
+    names = {path.name for path in written(folder, blocks, study_part.files(results))}
     assert names == {"study.md", "throughput.svg", "published-accuracy.svg"}
     titles = {
         name: [title.text or "" for title in ElementTree.parse(folder / name).iter(f"{SVG}title")]
