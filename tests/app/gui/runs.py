@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +13,16 @@ from onnx import TensorProto, helper
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.cases.status import Status
+from app.columns.rows import Rows
 from app.gui.launch import BatchChild
 from app.machine.environment import describe_host
 from app.plan.plan import Plan, named_lengths, parse_plan
 from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder
+from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.manifest import new_manifest
+from app.run_folder.table import write_tables
+from app.runs.reader import read_run
 from exporters.diagnostics.diagnostic import Diagnostic
 
 
@@ -77,6 +81,35 @@ def new_run(path: Path, cases: Sequence[Case], rounds: int = 1, plan: Plan = MLP
     )
     folder.begin(describe_host())
     return folder
+
+
+def steady(place: int, number: int) -> list[float]:
+    """Runs of a case by its place, in microseconds: the higher, the slower; quick at round 0."""
+    return [50.0 + 9 * place + number % 2 + k % 7 for k in range(400)]
+
+
+def measured_run(
+    path: Path,
+    cases: Sequence[Case],
+    latencies_us: Callable[[int, int], Iterable[float]] = steady,
+    *,
+    rounds: int = 1,
+    plan: Plan = MLP,
+    warned: Mapping[int, Sequence[Diagnostic]] | None = None,
+    statuses: Mapping[int, Status] | None = None,
+) -> Path:
+    """A run that has ended; by a case's place what it was warned of, and how it failed."""
+    with new_run(path, cases, rounds, plan) as folder:
+        for place, case in enumerate(cases):
+            for number in range(rounds):
+                samples = records(latencies_us(place, number))
+                status, warnings = (statuses or {}).get(place, "ok"), (warned or {}).get(place, ())
+                record_round(folder, case, number, samples, status, warnings)
+        total = rounds * len(cases)
+        live = Live("finished", rounds_total=total, rounds_done=total)
+        LiveFile(folder).write(live, always=True)
+        write_tables(folder, Rows().of(read_run(path)))
+    return path
 
 
 def sample_path(folder: RunFolder, case: Case, number: int) -> Path:

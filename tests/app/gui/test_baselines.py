@@ -16,7 +16,7 @@ from app.cases.case import Case
 from app.gui.plots.base import PlotView
 from app.gui.plots.histogram import HistogramView
 from app.gui.window import MainWindow
-from tests.app.gui.runs import new_run, record_round, records
+from tests.app.gui.runs import measured_run
 from tests.app.gui.windows import open_run
 
 CASES = tuple(Case("mlp", "fake", threads=threads) for threads in (1, 2, 3))
@@ -24,12 +24,11 @@ OTHERS = (CASES[0], CASES[1], Case("cnn_tiny", "fake"))
 
 
 def _run(path: Path, latency_us: float, cases: tuple[Case, ...]) -> Path:
-    with new_run(path, cases, rounds=3) as folder:
-        for place, case in enumerate(cases):
-            for number in range(3):
-                base = latency_us * (1 + place) * (1.0 + 0.002 * number)
-                record_round(folder, case, number, records([base + k % 7 for k in range(600)]))
-    return path
+    def latencies_us(place: int, number: int) -> list[float]:
+        base = latency_us * (1 + place) * (1.0 + 0.002 * number)
+        return [base + k % 7 for k in range(600)]
+
+    return measured_run(path, cases, latencies_us, rounds=3)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 
 from app.capabilities.simulated_card import CardRun
 from app.cases.case import Case
-from app.gui.launch import BatchChild, CardProcess, OwnCommand, RunControl, SweepQueue, log_of
+from app.gui.launch import CardProcess, OwnCommand, RunControl, SweepQueue, log_of
 from app.run_folder.folder import is_being_written
 from app.runs.following.state import CaseDetails
 from app.runs.reader import read_run
@@ -70,10 +70,11 @@ def test_a_sweep_is_measured_and_the_next_one_of_the_queue_after_it(
     assert control.state == "idle"
 
 
-def test_pause_holds_between_rounds_and_stop_leaves_a_run_that_resumes(
+def test_pause_holds_between_rounds_and_stop_leaves_a_run_that_resumes_and_holds_the_queue(
     control: RunControl, qtbot: QtBot, model: Path
 ) -> None:
     control.run(fake_plan(model, rounds=4))
+    control.run(fake_plan(model, "waits"))
     folder = _folder(control)
     qtbot.waitUntil(lambda: _count_rounds(folder) >= 1, timeout=TIMEOUT_MS)
     control.pause()
@@ -85,21 +86,13 @@ def test_pause_holds_between_rounds_and_stop_leaves_a_run_that_resumes(
     with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS) as blocker:
         control.stop()
     assert blocker.args[1] == 130
+    assert control.state == "idle"
+    assert [plan.name for plan in control.queue.plans] == ["waits"]
+    control.queue.plans.clear()
     with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS) as blocker:
         control.resume_folder(folder)
     assert blocker.args[1] == 0
     assert _count_rounds(folder) == 4
-
-
-def test_a_stopped_sweep_holds_the_queue(control: RunControl, qtbot: QtBot, model: Path) -> None:
-    control.run(fake_plan(model, rounds=50))
-    control.run(fake_plan(model, "waits"))
-    folder = _folder(control)
-    qtbot.waitUntil((folder / "live.json").is_file, timeout=TIMEOUT_MS)
-    with qtbot.waitSignal(control.ended, timeout=TIMEOUT_MS):
-        control.stop()
-    assert control.state == "idle"
-    assert [plan.name for plan in control.queue.plans] == ["waits"]
 
 
 def test_what_the_batch_process_refuses_comes_back_as_its_sentence(
@@ -135,18 +128,6 @@ def test_a_disk_that_is_full_is_told_as_such(
     # The journal's line or a round's samples: whichever comes first says it in the same words.
     assert "can't be written any more (File too large)" in error.cause
     assert error.remedy.startswith("raise the limit on a file's size")
-
-
-def test_two_writers_of_one_run_are_refused_in_one_sentence(
-    control: RunControl, qtbot: QtBot, model: Path
-) -> None:
-    control.run(fake_plan(model, rounds=50))
-    folder = _folder(control)
-    qtbot.waitUntil(lambda: is_being_written(folder), timeout=TIMEOUT_MS)
-    other = BatchChild(["resume", str(folder)], folder.with_name("other.log"))
-    assert wait_for_end(other) == 2
-    assert "is being written by another process" in other.error().cause
-    other.let_go()
 
 
 def test_the_run_goes_on_when_the_window_is_killed(
@@ -203,7 +184,9 @@ def answered(card: CardProcess) -> CardRun | GraphlapError:
     raise AssertionError("the card did not answer")
 
 
-def test_a_case_on_a_card_gets_its_schedule(graphs: Graphs) -> None:
+def test_a_case_on_a_card_gets_its_schedule_and_without_its_graph_a_sentence(
+    graphs: Graphs,
+) -> None:
     card = CardProcess()
     case = Case("step.onnx", "fpga:ia-420f", axes={"batch": 1})
     assert card.ask(CaseDetails(case, graphs.step))
@@ -211,18 +194,12 @@ def test_a_case_on_a_card_gets_its_schedule(graphs: Graphs) -> None:
     assert isinstance(answer, CardRun), answer
     assert (answer.model, answer.card) == (graphs.step.name, "IA-420F")
     assert answer.cycles == max(event.done for event in answer.events)
-
-
-def test_a_graph_that_is_gone_is_a_sentence(graphs: Graphs) -> None:
-    card, model = CardProcess(), graphs.save("gone", [], graphs.dense.inputs, graphs.dense.outputs)
-    Path(model.path).unlink()
-    assert card.ask(CaseDetails(Case("gone.onnx", "fpga"), model))
+    gone = graphs.save("gone", [], graphs.dense.inputs, graphs.dense.outputs)
+    Path(gone.path).unlink()
+    assert card.ask(CaseDetails(Case("gone.onnx", "fpga"), gone))
     answer = answered(card)
     assert isinstance(answer, GraphlapError)
     assert "gone.onnx" in answer.cause and answer.remedy
-
-
-LEFT_OUT = 1
 
 
 @pytest.fixture
@@ -233,24 +210,18 @@ def command(qtbot: QtBot) -> Iterator[OwnCommand]:
     own_command.close()
 
 
-def test_a_process_that_does_not_start_is_an_error_and_blocks_no_other(
+def test_a_process_that_does_not_start_or_ends_by_a_signal_is_an_error_and_blocks_no_other(
     qtbot: QtBot, command: OwnCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(sys, "executable", str(tmp_path / "python"))
         with qtbot.waitSignal(command.failed, timeout=TIMEOUT_MS):
             command.start(["--version"])
+    children = psutil.Process().children()
+    with qtbot.waitSignal(command.failed, timeout=TIMEOUT_MS):
+        command.start(["--version"], (0, int(signal.SIGHUP)))  # its number is a good exit code
+        (child,) = set(psutil.Process().children()) - set(children)
+        child.send_signal(signal.SIGHUP)
     with qtbot.waitSignal(command.ended, timeout=TIMEOUT_MS) as end:
         command.start(["--version"])
     assert end.args[0] == 0
-
-
-def test_a_signal_whose_number_is_a_good_exit_code_is_an_error(
-    qtbot: QtBot, command: OwnCommand
-) -> None:
-    assert int(signal.SIGHUP) == LEFT_OUT
-    children = psutil.Process().children()
-    with qtbot.waitSignal(command.failed, timeout=TIMEOUT_MS):
-        command.start(["--version"], (0, LEFT_OUT))
-        (child,) = set(psutil.Process().children()) - set(children)
-        child.send_signal(signal.SIGHUP)

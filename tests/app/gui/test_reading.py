@@ -17,7 +17,7 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.read.reading import Brush
 from app.gui.view_commands import export_svg
 from app.gui.window import MainWindow
-from tests.app.gui.runs import new_run, record_round, records
+from tests.app.gui.runs import measured_run, steady
 from tests.app.gui.windows import open_run, seen, wait_for_summaries
 
 CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in (1, 2, 3))
@@ -26,12 +26,12 @@ CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in (1, 2, 3)
 @pytest.fixture
 def opened(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> MainWindow:
     """Three cases; in the first every hundredth sample stalls for a millisecond."""
-    with new_run(tmp_path / "run", CASES) as folder:
-        latency_us = [1000.0 if k % 100 == 99 else 50.0 + k % 7 for k in range(1000)]
-        record_round(folder, CASES[0], 0, records(latency_us))
-        for case in CASES[1:]:
-            record_round(folder, case, 0, records([80.0 + k % 9 for k in range(400)]))
-    open_run(window, qtbot, tmp_path / "run")
+
+    def latencies_us(place: int, number: int) -> list[float]:
+        plain = steady(place, number)
+        return plain if place else [1000.0 if k % 100 == 99 else us for k, us in enumerate(plain)]
+
+    open_run(window, qtbot, measured_run(tmp_path / "run", CASES, latencies_us))
     wait_for_summaries(window, qtbot)
     return window
 
@@ -40,47 +40,32 @@ def _is_lit(view: PlotView) -> bool:
     return bool(view.plots) and not view.lit_stale
 
 
-def test_what_is_clicked_in_a_plot_is_selected_in_the_table_and_the_rest_stays(
+def test_what_is_clicked_in_a_plot_is_selected_in_the_table_and_framed_in_plots_of_all(
     opened: MainWindow, qtbot: QtBot
 ) -> None:
     first, second, third = (case.case_id for case in CASES)
-    boxes = opened.views.by_key["boxes"]
-    boxes.picked.emit((second,), False)
-    assert opened.table.selected_keys() == [second]
-    boxes.picked.emit((third,), True)
-    assert opened.table.selected_keys() == [second, third]
-    qtbot.wait(250)
-    assert seen(opened).visible_keys == (first, second, third), (
-        "a click takes nothing out of the plots"
-    )
-    opened.table.select([first])
-    qtbot.waitUntil(lambda: seen(opened).visible_keys == (first,), timeout=10_000)
-    boxes.picked.emit((third,), False)
-    qtbot.waitUntil(lambda: seen(opened).visible_keys == (third,), timeout=10_000)
-
-
-def test_what_is_selected_in_the_table_is_framed_in_the_plots_that_show_all(
-    opened: MainWindow, qtbot: QtBot
-) -> None:
     opened.frame.show_key("matrix")
     heat = opened.views.by_key["matrix"]
     qtbot.waitUntil(lambda: bool(heat.plots), timeout=10_000)
     image_before = heat.canvas.grab().toImage()
-    opened.table.select([CASES[1].case_id])
+    heat.picked.emit((second,), False)
+    assert opened.table.selected_keys() == [second]
     (layer,) = heat.crosshair._framed.values()
-    assert [spot.keys for spot in layer.spots] == [(CASES[1].case_id,)]
+    assert [spot.keys for spot in layer.spots] == [(second,)]
     assert heat.canvas.grab().toImage() != image_before
     opened.table.select([])
     assert not layer.spots
-
-
-def test_a_row_that_the_filter_hides_is_shown_again_when_it_is_clicked_in_a_plot(
-    opened: MainWindow,
-) -> None:
+    heat.picked.emit((second,), False)
+    heat.picked.emit((third,), True)
+    assert opened.table.selected_keys() == [second, third]
+    qtbot.wait(250)
+    assert seen(opened).visible_keys == (first, second, third), "a click takes nothing out"
+    opened.table.select([first])
+    qtbot.waitUntil(lambda: seen(opened).visible_keys == (first,), timeout=10_000)
     opened.table.filter_box.setText("threads=2")
-    opened.views.by_key["matrix"].picked.emit((CASES[2].case_id,), False)
-    assert opened.table.filter_box.text() == ""
-    assert opened.table.selected_keys() == [CASES[2].case_id]
+    heat.picked.emit((third,), False)
+    assert opened.table.filter_box.text() == "", "a row that the filter hides is shown again"
+    qtbot.waitUntil(lambda: seen(opened).visible_keys == (third,), timeout=10_000)
 
 
 def test_a_marked_range_lights_the_same_iterations_in_every_view(
@@ -93,7 +78,7 @@ def test_a_marked_range_lights_the_same_iterations_in_every_view(
         qtbot.waitUntil(partial(_is_lit, view), timeout=10_000)
         assert view.lit is opened.feed.lit
         readout = view.crosshair.box.plain
-        assert "10 samples, 1.0 % of the samples" in readout and "every 6.25 ms" in readout, key
+        assert "4 samples, 1.0 % of the samples" in readout and "every 6.25 ms" in readout, key
     timeline = opened.views.by_key["timeline"]
     timeline.drop_readout()
     assert opened.feed.lit is None
@@ -105,14 +90,6 @@ NINE = (
     Case("lstm_tiny", "fake"),
     *(Case("mlp", "fake", threads=threads) for threads in range(1, 8)),
 )
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    with new_run(tmp_path / "run", NINE) as folder:
-        for number, case in enumerate(NINE):
-            record_round(folder, case, 0, records([50.0 + 9 * number + k % 7 for k in range(300)]))
-    return tmp_path / "run"
 
 
 def _swatch(window: MainWindow, key: str) -> QColor:
@@ -133,9 +110,9 @@ def _drawn(window: MainWindow) -> list[Line]:
 
 
 def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
-    window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    open_run(window, qtbot, run)
+    open_run(window, qtbot, measured_run(tmp_path / "run", NINE))
     window.frame.show_key("histogram")
     window.table.select([case.case_id for case in NINE[:2]])
     rows = window.series_list.rows

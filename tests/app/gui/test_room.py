@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,14 @@ from app.gui.look.preferences import Preferences
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from exporters.diagnostics.catalogue import diagnostic
-from tests.app.gui.runs import fake_plan, new_run, record_round, records, tiny_model
-from tests.app.gui.windows import TIMEOUT_MS, open_run, run_plan
+from tests.app.gui.runs import measured_run
+from tests.app.gui.windows import open_run
 
-CONTROLS = (QAbstractButton, QComboBox, QLineEdit, QLabel)
+
+def _has_room(window: MainWindow, canvas: QWidget) -> bool:
+    return not cut_off(window) and 2 * canvas.height() >= window.height()
+
+
 _SLACK_PX = 1
 
 
@@ -94,6 +99,7 @@ def _describe(widget: QWidget) -> str:
     return f"{type(widget).__name__} {widget.accessibleName() or words or widget.objectName()!r}"
 
 
+CONTROLS = (QAbstractButton, QComboBox, QLineEdit, QLabel)
 CASES = tuple(Case(model, "fake") for model in ("cnn_tiny", "lstm_tiny", "mlp"))
 BUSY = diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2)
 
@@ -101,25 +107,16 @@ BUSY = diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2)
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A finished run that was warned of, so that all bars of the window are there."""
-    with new_run(tmp_path / "run", CASES) as folder:
-        for place, case in enumerate(CASES):
-            samples = records([50.0 + 9 * place + k % 7 for k in range(400)])
-            record_round(folder, case, 0, samples, warnings=[BUSY])
-    return tmp_path / "run"
+    return measured_run(tmp_path / "run", CASES, warned={k: [BUSY] for k in range(len(CASES))})
 
 
-@pytest.fixture
-def larger() -> Iterator[None]:
-    """Fonts at 175 %, for windows that are made from now on."""
-    old_font = QApplication.font()
-    font = QApplication.font()
-    font.setPointSizeF(1.75 * font.pointSizeF())
-    QApplication.setFont(font)
-    yield
-    QApplication.setFont(old_font)
-
-
-def shown(qtbot: QtBot, tmp_path: Path, width: int, height: int) -> MainWindow:
+@pytest.mark.parametrize(
+    ("width", "height"),
+    [(900, 560), pytest.param(1280, 800, marks=pytest.mark.rare), (3840, 2160)],
+)
+def test_a_plot_has_half_of_the_height_and_nothing_is_cut_off(
+    qtbot: QtBot, tmp_path: Path, run: Path, width: int, height: int
+) -> None:
     window = MainWindow(Preferences(tmp_path / "window.ini"))
     qtbot.addWidget(window)
     window.resize(width, height)
@@ -127,11 +124,6 @@ def shown(qtbot: QtBot, tmp_path: Path, width: int, height: int) -> MainWindow:
     qtbot.waitExposed(window)
     QApplication.processEvents()
     assert (window.width(), window.height()) == (width, height)
-    return window
-
-
-def assert_room(window: MainWindow, qtbot: QtBot, run: Path) -> None:
-    """Nothing is cut off in any view, and each plot has half of the height."""
     assert not cut_off(window)
     window.frame.show_key("editor")
     QApplication.processEvents()
@@ -142,27 +134,11 @@ def assert_room(window: MainWindow, qtbot: QtBot, run: Path) -> None:
         window.frame.show_key(spec.key)
         qtbot.wait(60)
         canvas = window.views.by_key[spec.key].canvas
-        settle(window, qtbot, canvas)
+        # Texts of a moment ago have their room later on a busy machine than on others.
+        with suppress(qtbot.TimeoutError):
+            qtbot.waitUntil(partial(_has_room, window, canvas), timeout=5_000)
         assert not cut_off(window), spec.key
         assert 2 * canvas.height() >= window.height(), (spec.key, canvas.height())
-
-
-def settle(window: MainWindow, qtbot: QtBot, canvas: QWidget) -> None:
-    """Wait until texts of a moment ago have their room, on a busy machine later than on others."""
-    with suppress(qtbot.TimeoutError):
-        qtbot.waitUntil(
-            lambda: not cut_off(window) and 2 * canvas.height() >= window.height(), timeout=5_000
-        )
-
-
-@pytest.mark.parametrize(
-    ("width", "height"),
-    [(900, 560), pytest.param(1280, 800, marks=pytest.mark.rare), (3840, 2160)],
-)
-def test_a_plot_has_half_of_the_height_and_nothing_is_cut_off(
-    qtbot: QtBot, tmp_path: Path, run: Path, width: int, height: int
-) -> None:
-    assert_room(shown(qtbot, tmp_path, width, height), qtbot, run)
 
 
 @pytest.mark.usefixtures("larger")
@@ -172,10 +148,10 @@ def test_a_plot_has_half_of_the_height_and_nothing_is_cut_off(
 def test_so_it_is_with_a_font_of_175_percent(
     qtbot: QtBot, tmp_path: Path, run: Path, width: int, height: int
 ) -> None:
-    assert_room(shown(qtbot, tmp_path, width, height), qtbot, run)
+    test_a_plot_has_half_of_the_height_and_nothing_is_cut_off(qtbot, tmp_path, run, width, height)
 
 
-def test_a_low_window_folds_the_details_until_they_are_asked_for(
+def test_a_low_window_folds_the_details_and_one_view_has_the_whole_of_it_until_it_is_given_back(
     window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
     window.resize(1280, 800)
@@ -185,38 +161,22 @@ def test_a_low_window_folds_the_details_until_they_are_asked_for(
     qtbot.waitUntil(lambda: not window.table.isVisible())
     window.actions_by_key["details"].trigger()
     assert window.table.isVisible()
-
-
-def test_the_composer_closes_once_the_run_that_was_asked_for_has_begun(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    window.frame.show_key("editor")
-    run_plan(window, qtbot, fake_plan(tiny_model(tmp_path / "tiny.onnx")))
-    qtbot.waitUntil(lambda: not window.editor.isVisible(), timeout=TIMEOUT_MS)
-    assert window.view_area.isVisible()
-    qtbot.waitUntil(lambda: window.control.state == "idle", timeout=TIMEOUT_MS)
-
-
-@pytest.mark.parametrize("back", [Qt.Key.Key_F11, Qt.Key.Key_Escape])
-def test_one_view_has_the_whole_window_and_gives_it_back(
-    window: MainWindow, qtbot: QtBot, run: Path, back: Qt.Key
-) -> None:
-    open_run(window, qtbot, run)
     window.frame.show_key("percentiles")
     panes = (window.header, window.series_list, window.frame.details)
     visibilities = [pane.isVisible() for pane in panes]
     view = window.views.by_key["percentiles"]
-    view.canvas.setFocus()
     window.activateWindow()
     assert QTest.qWaitForWindowActive(window)
-    QTest.keyClick(window, Qt.Key.Key_F11)
-    qtbot.waitUntil(lambda: view.width() > window.width() - 20)
-    assert not any(pane.isVisible() for pane in panes)
-    assert window.progress.isVisible(), "what is wrong with a run is shown there too"
-    QTest.keyClick(view.canvas, back)
-    qtbot.waitUntil(window.header.isVisible)
-    assert [pane.isVisible() for pane in panes] == visibilities
-    assert view.is_in_sight, "and it is in front as before"
+    for back in (Qt.Key.Key_F11, Qt.Key.Key_Escape):
+        view.canvas.setFocus()
+        QTest.keyClick(window, Qt.Key.Key_F11)
+        qtbot.waitUntil(lambda: view.width() > window.width() - 20)
+        assert not any(pane.isVisible() for pane in panes)
+        assert window.progress.isVisible(), "what is wrong with a run is shown there too"
+        QTest.keyClick(view.canvas, back)
+        qtbot.waitUntil(window.header.isVisible)
+        assert [pane.isVisible() for pane in panes] == visibilities
+        assert view.is_in_sight, "and it is in front as before"
 
 
 FIRST = """

@@ -20,13 +20,9 @@ from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from app.insights.quality import quality_of
 from app.insights.rules import find_insights
-from app.plot_data.series import variants
-from app.run_folder.live_status import Live, LiveFile
-from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from app.runs.verify import verify
-from tests.app.gui.runs import fake_plan, new_run, record_round, records, tiny_model
-from tests.app.gui.synthetic import series
+from tests.app.gui.runs import fake_plan, measured_run, tiny_model
 from tests.app.gui.windows import TIMEOUT_MS, open_run, run_plan, seen, statuses
 from tests.simulated.levels import ONE_LEVEL, TWO_LEVELS
 
@@ -55,18 +51,6 @@ def test_a_killed_process_is_shown_as_interrupted_and_resumed_as_running(
     qtbot.waitUntil(lambda: window.progress.word.text() == "STOPPED", timeout=TIMEOUT_MS)
 
 
-def test_a_sequence_axis_that_only_one_model_has_splits_no_column() -> None:
-    cnn = series("ort-cpu", "cnn", key="a", sequence_length=None)
-    lstm = series("ort-cpu", "lstm", key="b", sequence_length=1)
-    long = series("ort-cpu", "lstm", key="c", sequence_length=16)
-    assert set(variants([cnn, lstm]).values()) == {"ort-cpu"}
-    assert variants([cnn, lstm, long]) == {
-        "a": "ort-cpu",
-        "b": "ort-cpu sequence 1",
-        "c": "ort-cpu sequence 16",
-    }
-
-
 CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in range(1, 9))
 
 
@@ -74,15 +58,12 @@ CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in range(1, 
 def run(tmp_path: Path) -> Path:
     """Eight cases of three rounds, one of which jumps between two levels."""
     rng = np.random.default_rng(41)
-    with new_run(tmp_path / "run", CASES) as folder:
-        for case in CASES:
-            draw = ONE_LEVEL["normal"] if case.threads != 7 else TWO_LEVELS["1.36 times, even, 5 %"]
-            for number in range(3):
-                record_round(folder, case, number, records(draw(rng, 1200).tolist()))
-        LiveFile(folder).write(Live("finished", rounds_total=24, rounds_done=24), always=True)
-        rows = Rows().of(read_run(folder.path))
-        write_tables(folder, rows)
-    return tmp_path / "run"
+
+    def latencies_us(place: int, _number: int) -> list[float]:
+        draw = TWO_LEVELS["1.36 times, even, 5 %"] if place == 6 else ONE_LEVEL["normal"]
+        return list(map(float, draw(rng, 1200)))
+
+    return measured_run(tmp_path / "run", CASES, latencies_us, rounds=3)
 
 
 def test_a_click_on_what_was_noticed_shows_its_cases_in_the_view_that_shows_it(
@@ -112,22 +93,12 @@ def test_a_click_on_what_was_noticed_shows_its_cases_in_the_view_that_shows_it(
 PAIR = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in (1, 2))
 
 
-@pytest.fixture
-def sound_run(tmp_path: Path) -> Path:
-    """Two sound cases of one round, ended."""
-    with new_run(tmp_path / "sound_run", PAIR) as folder:
-        for case in PAIR:
-            record_round(folder, case, 0, records([50.0 + k % 7 for k in range(400)]))
-        LiveFile(folder).write(Live("finished", rounds_total=2, rounds_done=2), always=True)
-        write_tables(folder, Rows().of(read_run(folder.path)))
-    return tmp_path / "sound_run"
-
-
 @pytest.mark.parametrize("kind", ["short", "noise"])
 def test_broken_samples_are_told_of_the_run_and_drawn_at_their_case(
-    window: MainWindow, qtbot: QtBot, sound_run: Path, kind: str
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, kind: str
 ) -> None:
     """A cut file and one with noise in it were once drawn as if nothing was wrong."""
+    sound_run = measured_run(tmp_path / "sound_run", PAIR)
     (path,) = (sound_run / "samples").glob(f"{PAIR[0].case_id}.*")
     whole = path.read_bytes()
     path.write_bytes(whole[:1001] if kind == "short" else b"\xff" * 400 + whole[400:])

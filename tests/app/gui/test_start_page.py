@@ -12,7 +12,6 @@ from pytestqt.qtbot import QtBot
 
 from app.__main__ import main
 from app.cases.case import Case
-from app.cases.status import Status
 from app.formatting.text import one_line
 from app.gui import run_feed
 from app.gui.plots.compare import HistoryView
@@ -22,10 +21,9 @@ from app.gui.start import StartPage, running_sweeps
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from app.plot_data.series import ranked
-from app.run_folder.live_status import Live, LiveFile
 from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import diagnostic
-from tests.app.gui.runs import new_run, record_round, records
+from tests.app.gui.runs import measured_run, new_run
 from tests.app.gui.windows import open_run, seen, statuses, wait_for_summaries
 from tests.app.history.pasts import nights_at
 from tests.app.run_folder.runs import CASE, OTHER
@@ -34,38 +32,34 @@ from tests.app.runs.importing.foreign import trtexec_times
 START_PAGE_CASE = Case("cnn_tiny", "fake")
 
 
-def _rows(page: StartPage) -> dict[str, QPushButton]:
-    """The rows by what a screen reader calls them."""
-    return {row.accessibleName(): row for row in page.findChildren(QPushButton) if row.isVisible()}
-
-
-def test_a_recent_run_is_opened_by_its_row(qtbot: QtBot, tmp_path: Path) -> None:
-    page = StartPage(lambda: tmp_path)
-    qtbot.addWidget(page)
-    page.show()
-    page.show_recent([tmp_path / "one", tmp_path / "two"])
-    qtbot.waitUntil(lambda: "open two" in _rows(page))
-    with qtbot.waitSignal(page.open_asked) as blocker:
-        _rows(page)["open two"].click()
-    assert blocker.args == [tmp_path / "two"]
-
-
-def test_a_sweep_that_is_being_measured_is_offered_until_it_ends(
+def test_recent_runs_and_what_is_being_measured_are_opened_by_their_rows(
     qtbot: QtBot, tmp_path: Path
 ) -> None:
     page = StartPage(lambda: tmp_path)
     qtbot.addWidget(page)
+
+    def rows() -> dict[str, QPushButton]:
+        """By what a screen reader calls them."""
+        buttons = page.findChildren(QPushButton)
+        return {row.accessibleName(): row for row in buttons if row.isVisible()}
+
+    def opened(name: str) -> Path:
+        qtbot.waitUntil(lambda: f"open {name}" in rows(), timeout=10_000)
+        with qtbot.waitSignal(page.open_asked) as blocker:
+            rows()[f"open {name}"].click()
+        return Path(blocker.args[0])
+
+    page.show()
+    page.show_recent([tmp_path / "one", tmp_path / "two"])
+    assert opened("two") == tmp_path / "two"
     with new_run(tmp_path / "monday", [START_PAGE_CASE]):
         pass
     with new_run(tmp_path / "tuesday", [START_PAGE_CASE]):
         assert running_sweeps(tmp_path) == ((tmp_path / "tuesday").resolve(),)
-        page.show()
-        qtbot.waitUntil(lambda: "open tuesday" in _rows(page), timeout=10_000)
-        with qtbot.waitSignal(page.open_asked) as blocker:
-            _rows(page)["open tuesday"].click()
-        assert blocker.args == [(tmp_path / "tuesday").resolve()]
+        page.look()
+        assert opened("tuesday") == (tmp_path / "tuesday").resolve()
     page.look()
-    assert "open tuesday" not in _rows(page)
+    assert "open tuesday" not in rows()
     assert running_sweeps(tmp_path / "none") == ()
 
 
@@ -143,14 +137,8 @@ CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in range(1, 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """Fourteen cases of one round: three were warned of, one gave wrong outputs."""
-    with new_run(tmp_path / "run", CASES) as folder:
-        for number, case in enumerate(CASES):
-            warnings = [BUSY] if number < 3 else []
-            status: Status = "wrong_output" if number == 5 else "ok"
-            samples = records([50.0 + number + k % 7 for k in range(400)])
-            record_round(folder, case, 0, samples, status, warnings)
-        LiveFile(folder).write(Live("finished", rounds_total=14, rounds_done=14), always=True)
-    return tmp_path / "run"
+    warned = {place: [BUSY] for place in range(3)}
+    return measured_run(tmp_path / "run", CASES, warned=warned, statuses={5: "wrong_output"})
 
 
 def test_the_badge_says_what_is_wrong_and_each_line_finds_its_cases(

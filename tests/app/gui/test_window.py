@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
@@ -30,7 +30,7 @@ from app.run_folder.manifest import MANIFEST
 from app.runs.reader import read_run
 from exporters.types import GraphlapError, TensorSpec
 from tests.app.columns.filled import MODEL
-from tests.app.gui.runs import new_run, record_round, records, tiny_model
+from tests.app.gui.runs import measured_run, new_run, record_round, records, steady, tiny_model
 from tests.app.gui.windows import dialogs, open_run, seen, wait_for_summaries
 from tests.app.run_folder.measured import Speed, make, measure
 from tests.app.run_folder.runs import damage_line
@@ -41,21 +41,32 @@ CASES = (Case("cnn_tiny", "fake"), Case("cnn_tiny", "fake", threads=2), Case("ml
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A finished run of `CASES`: two were measured, one crashed."""
-    with new_run(tmp_path / "run", CASES) as folder:
-        record_round(folder, CASES[0], 0, records([50.0 + k % 7 for k in range(400)]))
-        record_round(folder, CASES[1], 0, records([80.0 + k % 9 for k in range(400)]))
-        record_round(folder, CASES[2], 0, records([]), status="crashed")
-    return tmp_path / "run"
+
+    def latencies_us(place: int, number: int) -> list[float]:
+        return steady(place, number) if place < 2 else []
+
+    return measured_run(tmp_path / "run", CASES, latencies_us, statuses={2: "crashed"})
 
 
-def test_every_view_takes_a_run_and_is_exported(
+def test_every_view_takes_a_run_has_names_for_the_keyboard_and_is_exported(
     window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
 ) -> None:
     open_run(window, qtbot, run)
     wait_for_summaries(window, qtbot)
-    for spec in VIEWS:
-        window.frame.show_key(spec.key)
+    control_count = 0
+    for key in ["welcome", "editor", "results", "queue", "log", *(spec.key for spec in VIEWS)]:
+        window.frame.show_key(key)
         qtbot.wait(40)
+        for widget in window.findChildren(QWidget):
+            takes = widget.focusPolicy() & Qt.FocusPolicy.TabFocus and not widget.focusProxy()
+            # A part of a control that speaks for it, or of Qt's own.
+            is_inner = isinstance(widget.parentWidget(), (QLineEdit, QComboBox))
+            is_inner = is_inner or widget.objectName().startswith("qt_")
+            if takes and widget.isVisible() and not is_inner:
+                control_count += 1
+                text = widget.text() if isinstance(widget, QAbstractButton) else ""
+                assert widget.accessibleName() or text, (key, widget)
+    assert control_count > 100
     for spec in VIEWS:
         for ending in ("png", "svg", "csv"):
             path = tmp_path / f"{spec.key}.{ending}"
@@ -65,13 +76,21 @@ def test_every_view_takes_a_run_and_is_exported(
     assert "cnn_tiny" in (tmp_path / "table.csv").read_text()
     with pytest.raises(GraphlapError, match="end it in"):
         export(window.table, tmp_path / "table.doc")
+    window.actions_by_key["dark"].trigger()
+    assert all(view.theme.dark for view in window.views.by_key.values())
+    assert window.palette().window().color().lightness() < 128
+    assert Preferences(tmp_path / "window.ini").theme == "dark"
+    window.actions_by_key["dark"].trigger()
+    assert not any(view.theme.dark for view in window.views.by_key.values())
 
 
 def test_folded_panes_and_the_view_in_front_are_there_again_in_the_next_start(
     window: MainWindow, qtbot: QtBot, tmp_path: Path, run: Path
 ) -> None:
     window.resize(1280, 800)
+    assert window.start_page.isVisible()
     open_run(window, qtbot, run)
+    assert not window.start_page.isVisible()
     assert window.series_list.isVisible() and window.table.isVisible()
     window.actions_by_key["cases"].trigger()
     window.actions_by_key["details"].trigger()
@@ -80,6 +99,7 @@ def test_folded_panes_and_the_view_in_front_are_there_again_in_the_next_start(
     again = MainWindow(Preferences(tmp_path / "window.ini"))
     qtbot.addWidget(again)
     again.show()
+    assert again.start_page.isVisible(), "whenever no run is open"
     open_run(again, qtbot, run)
     assert again.frame.current == "distribution"
     assert again.views.by_key["percentiles"].isVisible()
@@ -89,55 +109,42 @@ def test_folded_panes_and_the_view_in_front_are_there_again_in_the_next_start(
     again.close()
 
 
-def test_the_theme_is_switched_everywhere_and_remembered(
+def test_what_is_no_run_or_is_gone_is_one_dialog_and_the_window_lives_on(
     window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
 ) -> None:
-    open_run(window, qtbot, run)
-    window.actions_by_key["dark"].trigger()
-    assert all(view.theme.dark for view in window.views.by_key.values())
-    assert window.palette().window().color().lightness() < 128
-    assert Preferences(tmp_path / "window.ini").theme == "dark"
-    window.actions_by_key["dark"].trigger()
-    assert not any(view.theme.dark for view in window.views.by_key.values())
+    def told() -> str:
+        qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
+        qtbot.wait(100)
+        (dialog,) = dialogs(window)
+        dialog.close()
+        return dialog.whole
 
-
-def test_a_folder_that_is_no_run_is_one_dialog_and_the_open_run_stays(
-    window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
-) -> None:
     window.actions_by_key["baseline_run"].trigger()
-    (dialog,) = dialogs(window)
-    assert "Ctrl+O" in dialog.whole, "without a run there is nothing to compare"
-    dialog.close()
+    assert "Ctrl+O" in told(), "without a run there is nothing to compare"
     open_run(window, qtbot, run)
     for take in (window.open_run, window.compare_with, window.feed.baselines.add_run):
         take(tmp_path)
-        qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
-        assert "is no run folder" in dialogs(window)[0].whole
-        dialogs(window)[0].close()
+        assert "is no run folder" in told()
         assert window.feed.folder == run, "the run that was open stays open"
     assert window.feed.baselines.runs == ()
     window.table.select([CASES[0].case_id])
     qtbot.waitUntil(lambda: seen(window).visible_keys == (CASES[0].case_id,), timeout=10_000)
-
-
-def test_a_folder_that_vanishes_is_one_dialog_and_the_window_lives_on(
-    window: MainWindow, qtbot: QtBot, run: Path
-) -> None:
-    open_run(window, qtbot, run)
     shutil.rmtree(run)
-    qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
-    assert "is gone" in dialogs(window)[0].whole
-    qtbot.wait(300)
-    assert len(dialogs(window)) == 1
-    dialogs(window)[0].close()
+    assert "is gone" in told()
 
 
-def test_a_damaged_journal_is_told_with_its_whole_cause_and_its_remedy(
+def test_a_damaged_journal_is_told_with_its_cause_and_remedy_and_the_rest_is_shown(
     window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
     folder = run.rename(run.with_name("run: monday"))
+    (journal,) = (folder / "journal").glob("*.jsonl")
+    lines = journal.read_text().split("\n")
+    (number,) = (n for n, line in enumerate(lines, 1) if '"crashed"' in line)
+    damage_line(folder, number)
     open_run(window, qtbot, folder)
-    journal = next((folder / "journal").glob("*.jsonl"))
+    qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
+    dialogs(window)[0].close()
+    assert [case_series.counts.sum() for case_series in seen(window).series[:2]] == [400, 400]
     with journal.open("ab") as file:
         file.write(b'{"kind" "round"}\n')
     qtbot.waitUntil(lambda: len(dialogs(window)) == 1, timeout=10_000)
@@ -149,30 +156,27 @@ def test_a_damaged_journal_is_told_with_its_whole_cause_and_its_remedy(
     assert not window.actions_by_key["resume_run"].isEnabled()
 
 
-def test_of_a_damaged_journal_the_rest_is_shown(
+def test_the_keyboard_goes_through_all_panes_and_never_where_nobody_sees_it(
     window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
-    text = next((run / "journal").glob("*.jsonl")).read_text()
-    (number,) = (n for n, line in enumerate(text.split("\n"), 1) if '"crashed"' in line)
-    damage_line(run, number)
-    open_run(window, qtbot, run)
-    assert len(dialogs(window)) == 1
-    dialogs(window)[0].close()
-    assert [case_series.counts.sum() for case_series in seen(window).series[:2]] == [400, 400]
+    def press(key: Qt.Key) -> QWidget:
+        QTest.keyClick(QApplication.focusWidget() or window, key)
+        focus_widget = QApplication.focusWidget()
+        assert focus_widget is not None
+        return focus_widget
 
-
-def test_the_focus_never_goes_where_nobody_sees_it(
-    window: MainWindow, qtbot: QtBot, run: Path
-) -> None:
     open_run(window, qtbot, run)
     with qtbot.waitActive(window):
         window.activateWindow()
+    panes = (window.header, window.series_list, window.view_area, window.frame.details)
+    reached = [press(Qt.Key.Key_F6) for _ in range(2 * len(panes))]
+    places = [next(k for k, p in enumerate(panes) if p.isAncestorOf(w)) for w in reached]
+    assert places[: len(panes)] == places[len(panes) :]
+    assert sorted(places[: len(panes)]) == list(range(len(panes)))
     window.frame.show_key("histogram")
     window.views.by_key["histogram"].fit_button.setFocus()
     for _ in range(30):
-        QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_Tab)
-        focus_widget = QApplication.focusWidget()
-        assert focus_widget is not None
+        focus_widget = press(Qt.Key.Key_Tab)
         for key in ("percentiles", "timeline"):
             assert not window.views.by_key[key].isAncestorOf(focus_widget), key
 
@@ -205,37 +209,6 @@ def test_a_model_that_is_opened_leads_to_the_composer_and_escape_leads_back(
     assert window.frame.page == COMPOSER and window.editor.isVisible()
     QTest.keyClick(window, Qt.Key.Key_Escape)
     assert window.frame.page == WORK and window.frame.current == "matrix"
-
-
-def test_the_start_page_is_shown_whenever_no_run_is_open(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path, run: Path
-) -> None:
-    assert window.start_page.isVisible()
-    open_run(window, qtbot, run)
-    assert not window.start_page.isVisible()
-    window.close()
-    again = MainWindow(Preferences(tmp_path / "window.ini"))
-    qtbot.addWidget(again)
-    again.show()
-    assert again.start_page.isVisible()
-    again.close()
-
-
-def test_f6_moves_the_keyboard_through_all_panes_that_are_seen(
-    window: MainWindow, qtbot: QtBot, run: Path
-) -> None:
-    open_run(window, qtbot, run)
-    with qtbot.waitActive(window):
-        window.activateWindow()
-    panes = (window.header, window.series_list, window.view_area, window.frame.details)
-    focus_panes = []
-    for _ in range(2 * len(panes)):
-        QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F6)
-        focus_widget = QApplication.focusWidget()
-        assert focus_widget is not None
-        focus_panes.append(next(pane for pane in panes if pane.isAncestorOf(focus_widget)))
-    assert focus_panes[: len(panes)] == focus_panes[len(panes) :]
-    assert {id(pane) for pane in focus_panes} == {id(pane) for pane in panes}
 
 
 def test_two_windows_follow_one_run_and_the_second_says_that_it_watches(

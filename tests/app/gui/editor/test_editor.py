@@ -17,7 +17,6 @@ from app.gui.editor.draft import FIRST
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.fields import ChoicesField
 from app.gui.editor.pickers import ModelTree
-from app.plan.estimate import ASK_ABOVE
 from runtimes import registry
 from runtimes.base import Available
 from runtimes.options import OptionValue
@@ -93,7 +92,7 @@ def test_every_step_can_be_undone_and_done_again(editor: SweepEditor, qtbot: QtB
     assert editor.plan().sweeps[0].batch_size == (16,)
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "x", "1, two", "99999999999"])
+@pytest.mark.parametrize("text", ["0", "1, two", "99999999999"])
 def test_a_batch_that_is_no_size_is_named_and_nothing_can_be_run(
     editor: SweepEditor, qtbot: QtBot, text: str
 ) -> None:
@@ -104,23 +103,6 @@ def test_a_batch_that_is_no_size_is_named_and_nothing_can_be_run(
     editor.grid_form.fields["batch_size"].clear()
     QTest.keyClicks(editor.grid_form.fields["batch_size"], "2")
     qtbot.waitUntil(editor.footer.run_button.isEnabled)
-
-
-def test_a_hundred_thousand_cases_are_counted_without_being_made(
-    editor: SweepEditor, qtbot: QtBot
-) -> None:
-    editor.set_draft(FIRST, "first")
-    many = ",".join(map(str, range(1, 1001)))
-    for field in (editor.grid_form.fields["batch_size"], editor.grid_form.fields["threads"]):
-        field.setText("")
-        field.insert(many)
-        field.textEdited.emit(many)
-    with qtbot.waitSignal(editor.run_asked) as blocker:
-        editor.ask_to_run()
-    estimate = blocker.args[1]
-    assert estimate.cases == 2 * 1000 * 1000
-    assert estimate.cases > ASK_ABOVE
-    assert not estimate.exact
 
 
 def test_models_are_found_by_name_suite_and_family(editor: SweepEditor) -> None:
@@ -218,11 +200,6 @@ def test_a_dropped_model_with_an_open_batch_axis_can_be_run_at_once_with_the_ass
     qtbot.waitUntil(lambda: not size_label.isVisible(), timeout=20_000)
 
 
-def test_to_measure_without_a_model_asks_for_one(editor: SweepEditor, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(editor.models_asked):
-        editor.ask_to_run()
-
-
 def test_no_two_letters_with_alt_are_the_same(editor: SweepEditor) -> None:
     editor.advanced.open()
     menus = {title[title.index("&") + 1].lower() for title in ACTIONS}
@@ -279,7 +256,9 @@ def test_options_of_a_runtime_that_is_not_measured_are_not_kept(editor: SweepEdi
     assert not editor.grid_form.options.fields
 
 
-def test_several_grids_keep_what_is_theirs(editor: SweepEditor) -> None:
+def test_several_grids_keep_what_is_theirs(editor: SweepEditor, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(editor.models_asked):
+        editor.ask_to_run()
     _check(editor, "cnn_tiny")
     editor.add_grid.click()
     _check(editor, "mlp")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -16,67 +14,37 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.look.errors import ErrorHooks, show_error
 from app.gui.look.preferences import Preferences
-from app.gui.look.style_sheet import FAMILY, SIZES, apply_theme, points, prepare_application
+from app.gui.look.style_sheet import SIZES, apply_theme, points, prepare_application
 from exporters.types import GraphlapError
-from tests.checkout import ROOT as CHECKOUT
 
 
-def test_layouts_come_back_and_recent_runs_are_newest_first(tmp_path: Path) -> None:
-    preferences = Preferences(tmp_path / "window.ini")
+def test_what_is_remembered_comes_back_and_damaged_or_older_values_count_as_not_there(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "window.ini"
+    preferences = Preferences(path)
     preferences.save_layout("measure", QByteArray(b"docks"))
+    preferences.theme = "dark"
     for name in ("a", "b", "a"):
         (tmp_path / name).mkdir(exist_ok=True)
         preferences.add_recent(tmp_path / name)
     preferences.sync()
-    again = Preferences(tmp_path / "window.ini")
+    again = Preferences(path)
     assert again.layout("measure") == QByteArray(b"docks")
-    assert [path.name for path in again.recent_runs()] == ["a", "b"]
-
-
-def test_a_layout_of_another_version_is_forgotten_and_nothing_else(tmp_path: Path) -> None:
-    preferences = Preferences(tmp_path / "window.ini")
-    preferences.save_layout("measure", QByteArray(b"docks"))
-    preferences.theme = "dark"
-    preferences.sync()
-    store = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
+    assert [folder.name for folder in again.recent_runs()] == ["a", "b"], "newest first"
+    store = QSettings(str(path), QSettings.Format.IniFormat)
     store.setValue("layout/version", 0)
     store.sync()
-    again = Preferences(tmp_path / "window.ini")
+    again = Preferences(path)
     assert again.layout("measure").isEmpty()
-    assert again.theme == "dark"
-
-
-def test_damaged_values_count_as_not_there(tmp_path: Path) -> None:
-    (tmp_path / "window.ini").write_text(
+    assert again.theme == "dark", "a layout of another version is forgotten and nothing else"
+    damaged = tmp_path / "damaged.ini"
+    damaged.write_text(
         "[General]\ntheme=@Variant(\\0)\nrecent_runs=@Invalid()\n[layout]\nversion=1\nmeasure=7\n"
     )
-    preferences = Preferences(tmp_path / "window.ini")
-    assert preferences.theme == "light"
-    assert preferences.recent_runs() == ()
+    preferences = Preferences(damaged)
+    assert (preferences.theme, preferences.recent_runs()) == ("light", ())
     assert preferences.layout("measure").isEmpty()
-
-
-_START = """
-import sys
-from pathlib import Path
-from PySide6.QtWidgets import QApplication
-from app.gui.look.preferences import Preferences
-from app.gui.window import MainWindow
-app = QApplication([])
-window = MainWindow(Preferences(Path(sys.argv[1])))
-parts = (window, window.header, window.menuBar(), window.table, window.series_list, window.editor)
-print(*{part.font().family() for part in parts}, sep=";")
-window.close()
-"""
-
-
-def test_a_window_is_made_in_the_bundled_typeface(tmp_path: Path) -> None:
-    started = subprocess.run(
-        [sys.executable, "-c", _START, str(tmp_path / "window.ini")],
-        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "XDG_CACHE_HOME": str(tmp_path)},
-        cwd=CHECKOUT, capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    assert started.stdout.strip() == FAMILY
 
 
 def test_sizes_follow_a_larger_desktop_font(qapp: QApplication) -> None:
@@ -102,14 +70,13 @@ def window(qtbot: QtBot) -> QWidget:
     return widget
 
 
-def test_an_error_of_ours_is_a_sentence_that_can_be_copied(window: QWidget) -> None:
+def test_an_error_is_a_sentence_that_can_be_copied_and_a_fault_brings_its_traceback(
+    window: QWidget,
+) -> None:
     dialog = show_error(GraphlapError("the run is gone", "open another"), window)
     dialog.copy_button.click()
     assert QGuiApplication.clipboard().text() == "the run is gone\nopen another"
     dialog.close()
-
-
-def test_a_fault_of_the_program_brings_its_traceback(window: QWidget) -> None:
     try:
         raise ZeroDivisionError("oops")
     except ZeroDivisionError as error:

@@ -70,26 +70,24 @@ def test_it_says_what_sets_series_apart_and_their_figures(qtbot: QtBot) -> None:
     assert measuring.rows.lines[0].p50.startswith("~"), "known from bins alone"
 
 
-def test_a_check_mark_hides_a_series_in_every_view(qtbot: QtBot) -> None:
-    panel, views = _with_views(qtbot, many(3))
+def test_a_check_mark_hides_a_series_in_every_view_which_say_how_to_see_all_again(
+    qtbot: QtBot,
+) -> None:
     keys = [case_series.key for case_series in many(3)]
-    panel.rows.setCurrentItem(_row(panel, keys[1]))
+    panel, views = _with_views(qtbot, many(3))
     panel.rows.setFocus()
-    QTest.keyClick(panel.rows, Qt.Key.Key_Space)
-    assert _drawn(views) == [[keys[0], keys[2]]] * 2
-    QTest.keyClick(panel.rows, Qt.Key.Key_Space)
-    assert _drawn(views) == [keys] * 2
 
-
-def test_hiding_all_says_how_to_see_them_again(qtbot: QtBot) -> None:
-    panel, views = _with_views(qtbot, many(2))
-    for case_series in many(2):
-        panel.rows.setCurrentItem(_row(panel, case_series.key))
+    def press_space(key: str) -> list[list[str]]:
+        panel.rows.setCurrentItem(_row(panel, key))
         QTest.keyClick(panel.rows, Qt.Key.Key_Space)
-    assert _drawn(views) == [[]] * 2
+        return _drawn(views)
+
+    assert press_space(keys[1]) == [[keys[0], keys[2]]] * 2
+    assert press_space(keys[1]) == [keys] * 2
+    assert [press_space(key) for key in keys][-1] == [[]] * 2
     assert all("hidden" in view._missing.text() for view in views)
     panel.all_button.click()
-    assert _drawn(views) == [[case_series.key for case_series in many(2)]] * 2
+    assert _drawn(views) == [keys] * 2
     assert not any(view._missing.isVisible() for view in views)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.formatting.text import NOT_MEASURED
 from app.gui.batch import LogPanel, QueuePanel
 from app.gui.launch import RunControl, SweepQueue
 from app.gui.panels.progress import ProgressLine
@@ -68,77 +68,56 @@ def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> N
     assert panel.values["missing"].text() == "3 more rounds for an interval"
 
 
-def test_the_bar_says_how_a_run_ended(qtbot: QtBot, state: RunState) -> None:
-    panel = ProgressLine()
-    qtbot.addWidget(panel)
-    live = state.live or Live("finished")
-
-    def show_end(ended: Live, *statuses: Standing) -> tuple[str, str]:
-        series = tuple(replace(state.series[0], status=status) for status in statuses)
-        panel.show_run(replace(state, live=ended, alive=False, series=series))
-        return panel.bar.format().partition(" rounds, ")[2], panel.bar.property("tone")
-
-    finished_live = replace(live, state="finished")
-    assert show_end(finished_live, "ok", "partial") == ("finished", "ok")
-    assert show_end(finished_live, "ok", "wrong_output") == (
-        "finished, 1 of 2 cases failed",
-        "error",
-    )
-    assert show_end(finished_live, "ok", "cancelled") == ("finished, 1 not measured", "warning")
-    assert show_end(finished_live, "unavailable")[0].startswith(
-        "finished: nothing could be measured"
-    )
-    stopped_live = replace(live, state="stopped", exit_code=130)
-    assert show_end(stopped_live, "ok") == ("stopped, can be resumed", "warning")
-    full = show_end(replace(stopped_live, exit_code=1), "ok")
-    assert full == ("ended by an error, which is in the log; can be resumed", "error")
+DISK = "run can't be written any more ({})"
+FULL, BROKEN = (DISK.format(os.strerror(code)) for code in (errno.ENOSPC, errno.EIO))
 
 
-def test_paused_is_said_and_no_time_is_promised(qtbot: QtBot, state: RunState) -> None:
-    panel = ProgressLine()
-    qtbot.addWidget(panel)
-    panel.resize(1200, 90)
-    panel.show()
-    alive = replace(state, alive=True)
-    panel.show_run(alive, "paused")
-    assert panel.values["phase"].text() == "pausing after this round"
-    assert "pausing after this round" in panel.bar.format()
-    assert panel.values["eta"].text() == NOT_MEASURED
-    live = replace(alive.live or Live("paused"), state="paused")
-    panel.show_run(replace(alive, live=live))
-    assert panel.values["phase"].text() == "paused"
-    assert panel.bar.format().endswith("rounds, paused")
-    assert panel.bar.property("tone") == "warning"
-    assert panel.values["eta"].text() == NOT_MEASURED
-    panel.show_run(alive)
-    assert panel.values["eta"].text() == "3 min 20 s"
-
-
-def test_a_word_says_at_a_glance_what_is_amiss(qtbot: QtBot, state: RunState) -> None:
+@pytest.mark.parametrize(
+    ("request_made", "live_values", "statuses", "told"),
+    [
+        ("", {}, ("measuring",), ("", "", None)),
+        ("paused", {}, ("measuring",), ("PAUSING", "pausing after this round", None)),
+        ("", {"state": "paused"}, ("measuring",), ("PAUSED", "paused", "warning")),
+        ("stopping", {}, ("measuring",), ("STOPPING", "", None)),
+        (None, {}, ("measuring",), ("INTERRUPTED", "", None)),
+        (None, {"state": "finished"}, ("ok", "partial"), ("FINISHED", "finished", "ok")),
+        (None, {"state": "finished"}, ("ok", "wrong_output"),
+         ("FINISHED", "finished, 1 of 2 cases failed", "error")),
+        (None, {"state": "finished"}, ("ok", "cancelled"),
+         ("FINISHED", "finished, 1 not measured", "warning")),
+        (None, {"state": "finished"}, ("unavailable",),
+         ("FAILED", "finished: nothing could be measured", None)),
+        (None, {"state": "stopped", "exit_code": 130}, ("ok",),
+         ("STOPPED", "stopped, can be resumed", "warning")),
+        (None, {"state": "stopped", "exit_code": 1}, ("ok",),
+         ("BROKEN OFF", "ended by an error, which is in the log; can be resumed", "error")),
+        (None, {"state": "stopped", "exit_code": 1, "disk_error": FULL}, ("ok",),
+         ("DISK FULL", FULL, "error")),
+        (None, {"state": "stopped", "exit_code": 1, "disk_error": BROKEN}, ("ok",),
+         ("DISK ERROR", BROKEN, "error")),
+    ],
+)  # fmt: skip
+def test_word_bar_and_tone_say_at_a_glance_how_a_run_stands(
+    qtbot: QtBot,
+    state: RunState,
+    request_made: str | None,
+    live_values: dict[str, Any],
+    statuses: Sequence[Standing],
+    told: tuple[str, str, str | None],
+) -> None:
+    """A request of none: the process has ended."""
     panel = ProgressLine()
     qtbot.addWidget(panel)
     panel.show()
-    live = state.live or Live("measuring")
-
-    def word(alive: bool, request: str = "", **live_values: Any) -> str:
-        run_state = replace(state, alive=alive, live=replace(live, **live_values))
-        panel.show_run(run_state, request)
-        return panel.word.text() if panel.word.isVisible() else ""
-
-    assert word(True) == "", "a run that goes on needs none"
-    assert word(True, "paused") == "PAUSING"
-    assert word(True, state="paused") == "PAUSED"
-    assert panel.word.property("tone") == "warning"
-    assert word(True, "stopping") == "STOPPING"
-    assert word(False, state="stopped", exit_code=130) == "STOPPED"
-    assert word(False) == "INTERRUPTED"
-    assert word(False, state="stopped", exit_code=1) == "BROKEN OFF"
-    full = f"run can't be written any more ({os.strerror(errno.ENOSPC)})"
-    assert word(False, state="stopped", exit_code=1, disk_error=full) == "DISK FULL"
-    assert panel.word.property("tone") == "error"
-    assert full in panel.bar.format()
-    text = f"run can't be written any more ({os.strerror(errno.EIO)})"
-    assert word(False, state="stopped", exit_code=1, disk_error=text) == "DISK ERROR"
+    assert state.live is not None
+    series = tuple(replace(state.series[0], status=status) for status in statuses)
+    live = replace(state.live, **live_values)
+    alive = request_made is not None
+    panel.show_run(replace(state, alive=alive, live=live, series=series), request_made or "")
+    word, bar, tone = told
+    assert (panel.word.text() if panel.word.isVisible() else "") == word
+    assert bar in panel.bar.format() and tone in (None, panel.bar.property("tone"))
+    assert (panel.values["eta"].text() == "3 min 20 s") == (alive and not word)
 
 
 def test_exports_are_counted_and_their_time_is_no_promise(

@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QGraphicsScene, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.text import NotWritten
 from app.gui.look.theme import DARK, LIGHT
-from app.gui.plots.base import PlotView
+from app.gui.plots.distributions import PercentileView
+from app.gui.plots.histogram import HistogramView
+from app.gui.plots.timeline import TimelineView
 from app.gui.view_commands import export, export_png, export_svg
-from tests.app.gui.plots.views import EMPTY, FILLED
-
-Show = Callable[[str], PlotView]
-filled = pytest.mark.parametrize("name", FILLED)
-
-
-@pytest.fixture
-def shown(qtbot: QtBot, tmp_path: Path) -> Show:
-    """Make the named view visible with its data."""
-
-    def show(name: str) -> PlotView:
-        view = FILLED[name](tmp_path)
-        qtbot.addWidget(view)
-        view.resize(900, 600)
-        view.show()
-        qtbot.waitExposed(view)
-        qtbot.waitUntil(lambda: bool(view.plots))
-        return view
-
-    return show
+from app.gui.views import VIEWS, ViewSpec
+from app.plot_data.series import Standing
+from tests.app.gui.plots.views import FILLED
+from tests.app.gui.synthetic import failed, series
 
 
 def _colors(image: QImage) -> set[str]:
@@ -57,14 +44,20 @@ def _ink(image: QImage) -> np.ndarray:
     return 1.0 - rows[: high * 8, : wide * 8].reshape(high, 8, wide, 8).mean(axis=(1, 3))
 
 
-@filled
-def test_a_view_draws_in_its_colours_and_exports_on_light_what_it_shows(
-    qtbot: QtBot, shown: Show, name: str, tmp_path: Path
+@pytest.mark.parametrize("name", FILLED)
+def test_a_view_draws_is_read_by_keys_and_exports_on_light_what_it_shows(
+    qtbot: QtBot, name: str, tmp_path: Path
 ) -> None:
-    view, png, svg, table = (
-        shown(name),
-        *(tmp_path / f"plot.{end}" for end in ("png", "svg", "csv")),
-    )
+    png, svg, table = (tmp_path / f"plot.{end}" for end in ("png", "svg", "csv"))
+    view = FILLED[name](tmp_path)
+    qtbot.addWidget(view)
+    export_png(view, png, scale=1.0)
+    unseen = QImage(str(png))
+    assert unseen.width() >= 1200 and len(_colors(unseen)) > 5, "also what was never on screen"
+    view.resize(900, 600)
+    view.show()
+    qtbot.waitExposed(view)
+    qtbot.waitUntil(lambda: bool(view.plots))
     # Axes change their bounds before they say so; Qt then paints what is deleted, and crashes.
     assert view.canvas.scene().itemIndexMethod() == QGraphicsScene.ItemIndexMethod.NoIndex
     qtbot.wait(50)
@@ -97,35 +90,44 @@ def test_a_view_draws_in_its_colours_and_exports_on_light_what_it_shows(
         header, *rows = list(csv.reader(file))
     assert rows
     assert all(len(row) == len(header) for row in rows)
+    with pytest.raises(NotWritten, match="choose a folder"):
+        export(view, tmp_path / "missing" / "plot.png")
+    assert view.theme is DARK
+    read = set()
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_Up) * 2:
+        QTest.keyClick(view.canvas, key)
+        read.add(view.crosshair.box.plain)
+    assert len(read - {""}) >= 2, "the keys go on to the next mark"
+    assert any(character.isdigit() for character in " ".join(read))
+    assert view.crosshair.box.accessibleDescription() == view.crosshair.box.plain
 
 
-@filled
-def test_a_view_that_was_never_on_screen_can_be_exported(
-    qtbot: QtBot, name: str, tmp_path: Path
-) -> None:
-    view = FILLED[name](tmp_path)
-    qtbot.addWidget(view)
-    export_png(view, tmp_path / "plot.png", scale=1.0)
-    image = QImage(str(tmp_path / "plot.png"))
-    assert image.width() >= 1200
-    assert len(_colors(image)) > 5
-
-
-@pytest.mark.parametrize("view_class", EMPTY, ids=lambda view: view.title)
+@pytest.mark.parametrize("spec", VIEWS, ids=lambda spec: spec.key)
 def test_a_view_without_data_says_so_and_its_controls_have_names_hints_and_the_focus(
-    qtbot: QtBot, view_class: type[PlotView]
+    qtbot: QtBot, spec: ViewSpec
 ) -> None:
-    view = view_class()
+    view = spec.kind()
     qtbot.addWidget(view)
-    controls = view.findChildren(QWidget)
-    controls = [c for c in controls if isinstance(c, QAbstractButton | QComboBox | QLineEdit)]
-    for control in controls:
-        if control.parent() is view:
+    for control in view.findChildren(QWidget):
+        is_control = isinstance(control, QAbstractButton | QComboBox | QLineEdit)
+        if is_control and control.parent() is view:
             assert control.accessibleName() and control.toolTip(), control
             assert control.focusPolicy() != control.focusPolicy().NoFocus
     assert view.accessibleName() == view.title
     view.show()
     assert view._missing.isVisible() and view._missing.text().endswith(".")
+    if isinstance(view, HistogramView | PercentileView | TimelineView):
+        view.set_series([series(count=400)])
+        view.refresh()
+        ends: dict[Standing, str] = {
+            "crashed": "None of these cases gave samples",
+            "waiting": "yet",
+        }
+        for status, told in ends.items():
+            view.set_series([failed("ort-cpu", "mlp", status, "killed by signal 11")])
+            view.refresh()
+            assert told in view._missing.text()
+            assert view.heading._note == "", "nothing of the former run stays above it"
 
 
 def test_nothing_is_drawn_for_a_view_that_nobody_sees(
@@ -146,11 +148,3 @@ def test_nothing_is_drawn_for_a_view_that_nobody_sees(
     view.refresh()
     view.refresh()
     assert draw_calls == [1]
-
-
-def test_a_file_that_cannot_be_written_is_one_sentence(shown: Show, tmp_path: Path) -> None:
-    view = shown("histogram")
-    for ending in ("png", "svg", "csv"):
-        with pytest.raises(NotWritten, match="choose a folder"):
-            export(view, tmp_path / "missing" / f"plot.{ending}")
-    assert view.theme is LIGHT

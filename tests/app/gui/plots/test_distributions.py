@@ -14,21 +14,19 @@ from app.cases.case import Case
 from app.cases.scenario import Scenario
 from app.formatting.text import time_text
 from app.gui.plots.base import PlotView
-from app.gui.plots.distributions import PercentileView
 from app.gui.plots.histogram import HistogramView
-from app.gui.plots.marks import MarkLayer, percentiles
+from app.gui.plots.marks import MarkLayer
 from app.gui.plots.parts import PartChoice
 from app.gui.plots.read.curves import PercentileReader
 from app.gui.plots.read.reading import Place, SpotReader
 from app.gui.plots.timeline import TimelineView
 from app.gui.views import VIEWS
-from app.plot_data.series import Series, part_ns
+from app.plot_data.series import Series
 from app.stats.quantiles import Histogram
 from app.stats.summary import summarise
 from runtimes.execution import Samples
 from tests.app.gui.plots.views import on_screen
 from tests.app.gui.synthetic import (
-    failed,
     latencies_ns,
     records,
     series,
@@ -58,15 +56,6 @@ def _visible_range(view: HistogramView) -> tuple[float, float]:
     _, rows = view.table()
     ends = [value for row in rows for value in row[2:4] if isinstance(value, float)]
     return min(ends) / 1e3, max(ends) / 1e3
-
-
-def test_the_parts_of_an_overloaded_loop_are_those_of_its_queue() -> None:
-    (rows,) = _make_overload().rounds
-    due = np.arange(RUNS) * MS
-    assert np.array_equal(part_ns(rows, "queue", True), due)
-    assert np.array_equal(part_ns(rows, "service", True), np.full(RUNS, 2 * MS))
-    assert np.array_equal(part_ns(rows, "latency", True), due + 2 * MS)
-    assert np.array_equal(part_ns(rows, "latency", False), np.full(RUNS, 2 * MS))
 
 
 def test_the_histogram_shows_latency_service_and_queueing_of_an_open_loop(qtbot: QtBot) -> None:
@@ -111,20 +100,6 @@ def test_the_timeline_draws_what_was_waited_and_not_only_the_service(qtbot: QtBo
     _choice(view).choose("service")
     assert view.table()[1][-1][4] == pytest.approx(2e3)
     assert view.heading._title == "Service over time"
-
-
-@pytest.mark.parametrize("view_class", [HistogramView, PercentileView, TimelineView])
-def test_a_run_in_which_all_failed_promises_no_samples(
-    qtbot: QtBot, view_class: type[PlotView]
-) -> None:
-    view = on_screen(qtbot, view_class(), [series(count=400)])
-    view.set_series([failed("ort-cpu", "mlp", "crashed", "killed by signal 11")])
-    view.refresh()
-    assert "None of these cases gave samples" in view._missing.text()
-    assert view.heading._note == "", "nothing of the former run stays above it"
-    view.set_series([failed("ort-cpu", "mlp", "waiting", "")])
-    view.refresh()
-    assert "yet" in view._missing.text()
 
 
 LEVELS_US = (10.0, 20.0, 80.0)
@@ -216,9 +191,3 @@ def test_every_figure_that_a_view_shows_under_a_name_is_the_rows(
             own_cases = [case_series] if case_series else cases
             values = [case.row[f"latency_{name}_us"] for case in own_cases]
             assert line[place] is None or any(line[place] == pytest.approx(v) for v in values)
-
-
-def test_the_figures_of_all_samples_pooled_are_called_so() -> None:
-    measuring = series(finished=False, count=20_000)
-    assert {percentile.label.split(" ")[0] for percentile in percentiles(measuring)} == {"pooled"}
-    assert not any(percentile.provisional for percentile in percentiles(CASES[0]))

@@ -7,22 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QFontMetricsF, QWheelEvent
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.capabilities.tuning.files import files_of
 from app.gui.look.overlay import plot_font
-from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.matrix import ChecksView, MatrixView, TileLayer
 from app.gui.plots.searches import LadderView
 from app.plot_data.series import Series
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run
 from tests.app.capabilities.tuning.tuned_runs import found_in, new_tune, play
-from tests.app.gui.plots.views import checks, on_screen, tuned
+from tests.app.gui.plots.views import checks, figures_of, on_screen, tuned, turn_wheel
 from tests.app.gui.synthetic import case_of, series
 
 COLUMNS, ROWS = 42, 40
@@ -55,43 +53,32 @@ def _layer(view: MatrixView) -> TileLayer:
     return layer
 
 
-def test_every_figure_in_sight_is_whole_however_many_columns_there_are(view: MatrixView) -> None:
+def test_every_figure_in_sight_is_whole_and_bars_wheel_and_keys_scroll_to_the_others(
+    qtbot: QtBot, view: MatrixView
+) -> None:
     layer, metrics = _layer(view), QFontMetricsF(plot_font())
-    tiles = [
-        t for t in layer._tiles if layer.boundingRect().contains(layer.rect_of(t.row, t.column))
-    ]
-    assert len(tiles) > 100
-    for tile in tiles:
-        room = layer.rect_of(tile.row, tile.column)
+    rooms = [(tile, layer.rect_of(tile.row, tile.column)) for tile in layer._tiles]
+    in_sight = [(tile, room) for tile, room in rooms if layer.boundingRect().contains(room)]
+    assert len(in_sight) > 100
+    for tile, room in in_sight:
         assert min(map(metrics.horizontalAdvance, tile.texts)) <= room.width() - 6.0
         assert metrics.height() <= room.height()
-
-
-def test_bars_wheel_and_keys_scroll_to_what_is_out_of_sight(qtbot: QtBot, view: MatrixView) -> None:
     horizontal, down = view._bars
     assert horizontal.isVisible() and down.isVisible()
     horizontal.setFocus()
     QTest.keyClick(horizontal, Qt.Key.Key_End)
     (_, right), _ = view.plots[0].viewRange()
     assert right == COLUMNS - 0.5
-    for _ in range(ROWS):
-        pos = QPointF(view.canvas.rect().center())
-        turn = QWheelEvent(
-            pos, view.canvas.mapToGlobal(pos), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
-            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
-        )  # fmt: skip
-        QApplication.sendEvent(view.canvas.viewport(), turn)
+    turn_wheel(view, ROWS)
     _, (_, last) = view.plots[0].viewRange()
     assert last == ROWS - 0.5
     assert f" to {COLUMNS} of {COLUMNS}; rows " in view.heading._note, "a picture says so too"
-    keys = [view._pivot().cells[-1].case.key]
-    layer = _layer(view)
-    middle = view.canvas.mapFromScene(
-        layer.mapToScene(layer.rect_of(ROWS - 1, COLUMNS - 1).center())
-    )
+    layer, key = _layer(view), view._pivot().cells[-1].case.key
+    middle = layer.mapToScene(layer.rect_of(ROWS - 1, COLUMNS - 1).center())
+    where = QPoint(view.canvas.mapFromScene(middle))
     with qtbot.waitSignal(view.picked) as blocker:
-        QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(middle))
-    assert blocker.args == [tuple(keys), False]
+        QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    assert blocker.args == [(key,), False]
 
 
 def test_rows_and_columns_are_whatever_was_chosen(qtbot: QtBot) -> None:
@@ -119,22 +106,9 @@ def test_a_place_says_how_its_case_ended(qtbot: QtBot) -> None:
     )
 
 
-def test_a_click_on_a_place_chooses_its_case(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, ChecksView(), checks())
-    (layer,) = (item for item in view.canvas.scene().items() if isinstance(item, TileLayer))
-    for case, tile in zip(view.series, layer._tiles, strict=True):
-        middle = view.canvas.mapFromScene(
-            layer.mapToScene(layer.rect_of(tile.row, tile.column).center())
-        )
-        with qtbot.waitSignal(view.picked) as blocker:
-            QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(middle))
-        assert blocker.args == [(case.key,), False]
-
-
 def test_a_bar_for_each_step_says_its_gain_and_what_to_doubt(qtbot: QtBot) -> None:
     view = on_screen(qtbot, LadderView(), tuned())
-    (layer,) = view._layers
-    assert isinstance(layer, FigureLayer)
+    (layer,) = figures_of(view)
     assert [bar.x for bar in layer.figure.marks] == [130.0, 260.0, 262.0]
     first, better, doubtful_step = (bar.label for bar in layer.figure.marks)
     assert "times" not in first

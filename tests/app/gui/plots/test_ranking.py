@@ -11,12 +11,11 @@ from pytestqt.qtbot import QtBot
 from app.cases.objectives import BAND
 from app.comparison.ranking import fastest
 from app.formatting.text import latency
-from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.ranking import RankingView
-from app.gui.plots.summary import Card, CardLayer, SummaryView
+from app.gui.plots.summary import CardLayer, SummaryView
 from app.plot_data.series import Series
 from runtimes.execution import Clock
-from tests.app.gui.plots.views import on_screen
+from tests.app.gui.plots.views import figures_of, on_screen
 from tests.app.gui.synthetic import failed, series, summary_of
 
 
@@ -44,55 +43,28 @@ def cases() -> list[Series]:
     ]
 
 
-def _layers(view: RankingView) -> list[FigureLayer]:
-    return [layer for layer in view._layers if isinstance(layer, FigureLayer)]
-
-
-def test_rows_are_sorted_and_simulated_ones_below_what_was_measured(
+def test_rows_are_sorted_clocks_apart_on_one_scale_and_hollow_where_in_doubt(
     qtbot: QtBot, cases: list[Series]
 ) -> None:
     view = on_screen(qtbot, RankingView(), cases)
-    wall, simulated = (layer.figure for layer in _layers(view))
+    wall, simulated = (layer.figure for layer in figures_of(view))
     assert [name.split(",")[0] for name in wall.y.names] == [
-        "ort-cpu",
-        "openvino-cpu",
-        "torch-cpu",
-    ]
+        "ort-cpu", "openvino-cpu", "torch-cpu",
+    ]  # fmt: skip
     assert simulated.y.names == ("fpga:v80",)
     assert (wall.title, simulated.title) == ("Wall clock", "Simulated")
     assert "1 case without" in view.heading._note, "a failure has no place, and is not hidden"
+    dots = [s for s in (*wall.series, *simulated.series) if s.symbol == "circle"]
+    hollow = {series.cases[0]: series.marks[0].is_hollow for series in dots}
+    assert hollow == {"torch-cpu": False, "fpga:v80": True, "ort-cpu": True, "openvino-cpu": True}
     view.sort_choice.choose("plan")
-    assert _layers(view)[0].figure.y.names[0] == "torch-cpu"
-
-
-def test_all_clocks_have_one_scale(qtbot: QtBot, cases: list[Series]) -> None:
-    """Bars of 5.86k/s and 382k/s were once equally long: each clock filled an axis of its own."""
-    view = on_screen(qtbot, RankingView(), cases)
+    assert figures_of(view)[0].figure.y.names[0] == "torch-cpu"
     for figure in ("latency", "throughput_per_s"):
         view.figure_choice.choose(figure)
         first, second = (plot.viewRange()[0] for plot in view.plots)
         assert first == second
-
-
-def test_what_is_doubted_simulated_or_of_one_round_is_hollow(
-    qtbot: QtBot, cases: list[Series]
-) -> None:
-    view = on_screen(qtbot, RankingView(), cases)
-    hollow = {
-        series.cases[0]: series.marks[0].is_hollow
-        for layer in _layers(view)
-        for series in layer.figure.series
-        if series.symbol == "circle"
-    }
-    assert hollow == {"torch-cpu": False, "fpga:v80": True, "ort-cpu": True, "openvino-cpu": True}
-
-
-def test_p50_and_p99_stand_beside_each_row_as_the_table_has_them(
-    qtbot: QtBot, cases: list[Series]
-) -> None:
     view = on_screen(qtbot, RankingView(), cases[:1])
-    labels = [mark.label for mark in _layers(view)[0].figure.marks]
-    assert labels == ["25.0 µs", "75.0 µs"]
+    assert [mark.label for mark in figures_of(view)[0].figure.marks] == ["25.0 µs", "75.0 µs"]
     header, rows = view.table()
     values = dict(zip(header, rows[0], strict=True))
     assert (values["latency_p50_us"], values["latency_p50_ci_low_us"]) == (25.0, 22.5)
@@ -112,59 +84,41 @@ def _summarised(
     )
 
 
-def _cards(view: SummaryView) -> tuple[Card, ...]:
-    (layer,) = (layer for layer in view._layers if isinstance(layer, CardLayer))
-    return layer.cards
+ORT, TORCH = _summarised("ort-cpu", 20.0), _summarised("torch-cpu", 40.0)
+WAITING = failed("openvino-cpu", "m", "waiting", "")
+NO_GPU = failed("ort-cuda", "m", "unavailable", "no GPU")
 
 
-def test_the_leader_is_the_one_that_the_run_calls_fastest(qtbot: QtBot) -> None:
-    cases = [
-        _summarised("torch-cpu", 40.0),
-        _summarised("ort-cpu", 20.0),
-        _summarised("openvino-cpu", 30.0),
-    ]
-    (card,) = _cards(on_screen(qtbot, SummaryView(), cases))
-    (contest,) = fastest([case.measured for case in cases], BAND)
-    assert contest.parted and card.is_sure
-    assert card.leader == contest.first == "ort-cpu"
-    median = cases[1].row["latency_p50_us"]
-    assert card.figure == latency(median)
-    assert card.keys == ("key of ort-cpu", "key of openvino-cpu")
-    assert card.verdict.startswith(f"{contest.times:.2f}x as fast as openvino-cpu")
-
-
-def test_two_rounds_decide_nothing(qtbot: QtBot) -> None:
-    cases = [_summarised("ort-cpu", 20.0, 2), _summarised("torch-cpu", 40.0, 2)]
-    (card,) = _cards(on_screen(qtbot, SummaryView(), cases))
-    assert not card.is_sure
-    assert card.sure.startswith("unsure: 2 rounds")
-
-
-def test_what_cannot_be_compared_has_a_card_of_its_own(qtbot: QtBot) -> None:
-    """A simulated card leads nobody, and failures lead nothing."""
-    cases = [
-        _summarised("ort-cpu", 20.0),
-        _summarised("fpga:v80", 2.0, clock="simulated"),
-        failed("ort-cuda", "m", "unavailable", "no GPU"),
-    ]
+@pytest.mark.parametrize(
+    ("cases", "sure", "is_sure", "verdict"),
+    [
+        ([TORCH, ORT, _summarised("openvino-cpu", 30.0)], "sure", True, "1.5"),
+        ([_summarised(r, us, 2) for r, us in (("ort-cpu", 20.0), ("torch-cpu", 40.0))],
+         "unsure: 2 rounds", False, ""),
+        ([_summarised("ort-cpu", 20.0, warnings="busy"), TORCH], "", False, ""),
+        ([TORCH, ORT, WAITING], "", False, "leads torch-cpu by 2.0"),
+        ([ORT, _summarised("fpga:v80", 2.0, clock="simulated"), NO_GPU], "", False, ""),
+    ],
+    ids=["parted", "two rounds", "doubted", "goes on", "one to a clock"],
+)  # fmt: skip
+def test_a_card_of_the_summary_names_the_fastest_and_how_sure_that_is(
+    qtbot: QtBot, cases: list[Series], sure: str, is_sure: bool, verdict: str
+) -> None:
     view = on_screen(qtbot, SummaryView(), cases)
-    cards = {card.leader: card for card in _cards(view)}
-    assert cards.keys() == {"ort-cpu", "fpga:v80"}
-    assert cards["fpga:v80"].is_simulated and not cards["fpga:v80"].is_sure
-    assert "2 of 3 cases" in view.heading._note
-
-
-def test_a_doubted_leader_is_called_doubted(qtbot: QtBot) -> None:
-    cases = [_summarised("ort-cpu", 20.0, warnings="busy"), _summarised("torch-cpu", 40.0)]
-    (card,) = _cards(on_screen(qtbot, SummaryView(), cases))
-    assert card.is_doubted and not card.is_sure
-    assert not card.sure.startswith("sure")
-
-
-def test_nothing_is_judged_while_the_run_goes_on(qtbot: QtBot) -> None:
-    waiting = failed("openvino-cpu", "m", "waiting", "")
-    cases = [_summarised("torch-cpu", 40.0), _summarised("ort-cpu", 20.0), waiting]
-    (card,) = _cards(on_screen(qtbot, SummaryView(), cases))
-    assert card.leader == "ort-cpu" and not card.is_sure
-    assert card.verdict.startswith("leads torch-cpu by 2.0")
-    assert card.keys == ("key of ort-cpu", "key of torch-cpu")
+    (layer,) = (layer for layer in view._layers if isinstance(layer, CardLayer))
+    cards = {card.leader: card for card in layer.cards}
+    assert cards.keys() == {"ort-cpu"} | ({"fpga:v80"} if NO_GPU in cases else set())
+    card = cards["ort-cpu"]
+    assert card.is_sure is is_sure and card.sure.startswith(sure)
+    assert card.verdict.startswith(verdict)
+    assert is_sure or not card.sure.startswith("sure")
+    assert card.is_doubted == ("warnings" in cases[0].row)
+    if is_sure:
+        (contest,) = fastest([case.measured for case in cases], BAND)
+        assert contest.parted and contest.first == "ort-cpu"
+        assert card.figure == latency(ORT.row["latency_p50_us"])
+        assert card.keys == ("key of ort-cpu", "key of openvino-cpu")
+        assert card.verdict.startswith(f"{contest.times:.2f}x as fast as openvino-cpu")
+    if NO_GPU in cases:
+        assert cards["fpga:v80"].is_simulated and not cards["fpga:v80"].is_sure
+        assert "2 of 3 cases" in view.heading._note

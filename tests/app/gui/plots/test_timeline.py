@@ -12,36 +12,22 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.cases.round import FIRST_OF_SHAPE, RECORD, RoundResult
-from app.cases.telemetry import Disturbance, Interference, Reading
+from app.cases.round import FIRST_OF_SHAPE, RECORD
+from app.cases.telemetry import Disturbance, Reading
 from app.gui.plots.lanes import RoundTimes, lane_names, lanes_of, told_at
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trace import BLOCK, RAW_LIMIT, Envelope
 from app.plot_data.series import Series, part_ns
 from app.run_folder.telemetry import RoundTelemetry
-from app.runs.following.reader import RunReader
 from tests.app.gui.plots.views import at, hover, on_screen
-from tests.app.gui.runs import new_run, sample_path
-from tests.app.gui.runs import records as records_of
 from tests.app.gui.synthetic import latencies_ns, records, series
 
 SERVICE = partial(part_ns, part="service", from_schedule=False)
 
 
 def _view(qtbot: QtBot, rounds: Sequence[np.ndarray]) -> TimelineView:
-    view = TimelineView()
-    qtbot.addWidget(view)
-    view.resize(900, 500)
-    view.set_series([replace(series(count=300, rounds=1), rounds=tuple(rounds))])
-    view.show()
-    qtbot.waitExposed(view)
-    return view
-
-
-def _highest(view: TimelineView) -> float:
-    """The greatest latency of all that is drawn, in seconds."""
-    curves = view.plots[0].listDataItems()
-    return 10.0 ** max(float(np.nanmax(c.yData)) for c in curves if c.yData is not None)
+    case_series = replace(series(count=300, rounds=1), rounds=tuple(rounds))
+    return on_screen(qtbot, TimelineView(), [case_series])
 
 
 def test_an_envelope_that_follows_equals_one_of_the_whole() -> None:
@@ -64,25 +50,24 @@ def test_an_envelope_that_follows_equals_one_of_the_whole() -> None:
     assert shapes.warmup_end_s == whole.warmup_end_s, "first runs of shapes are not measured yet"
 
 
-def test_one_slow_sample_among_a_million_is_drawn(qtbot: QtBot) -> None:
+def test_one_slow_sample_among_a_million_is_drawn_and_zooming_in_draws_the_samples_themselves(
+    qtbot: QtBot,
+) -> None:
     latency = latencies_ns(20.0, 1_000_000, 1, tail=0.0)
     latency[654_321] = 7_000_000
-    view = _view(qtbot, [records(latency)])
-    assert _highest(view) == pytest.approx(7e-3)
-    low, high = view.plots[0].viewRange()[1]
-    assert 10.0**high > 7e-3 > 10.0**low
-
-
-def test_zooming_in_draws_the_samples_themselves(qtbot: QtBot) -> None:
-    rows = records(latencies_ns(20.0, 4 * RAW_LIMIT, 1))
+    rows = records(latency)
     view = _view(qtbot, [rows])
-    samples = view.plots[0].listDataItems()[0]
-    coarse = len(samples.xData)
+    plot = view.plots[0]
+    curves = [curve.yData for curve in plot.listDataItems() if curve.yData is not None]
+    assert 10.0 ** max(float(np.nanmax(y)) for y in curves) == pytest.approx(7e-3)
+    low, high = plot.viewRange()[1]
+    assert 10.0**high > 7e-3 > 10.0**low
+    samples = plot.listDataItems()[0]
+    assert len(samples.xData) < RAW_LIMIT
     middle = float(rows["started_ns"][200_000]) * 1e-9
-    view.plots[0].getViewBox().sigRangeChangedManually.emit([True, False])
-    view.plots[0].setXRange(middle, middle + 0.01, padding=0)
+    plot.getViewBox().sigRangeChangedManually.emit([True, False])
+    plot.setXRange(middle, middle + 0.01, padding=0)
     view.refresh()
-    assert coarse < RAW_LIMIT
     is_inside = (samples.xData >= middle) & (samples.xData <= middle + 0.01)
     starts = (rows["started_ns"] - rows["started_ns"][0]) * 1e-9
     assert int(is_inside.sum()) == int(((starts >= middle) & (starts <= middle + 0.01)).sum())
@@ -114,81 +99,40 @@ def test_a_memory_map_of_a_file_being_written_is_followed(qtbot: QtBot, tmp_path
 
 def test_by_the_clock_a_disturbance_is_at_one_place_in_all_cases(qtbot: QtBot) -> None:
     """By rounds, cases that were disturbed at the same moment show it at different places."""
-    first = records(latencies_ns(20.0, 2_000, 1))
-    second = records(latencies_ns(20.0, 2_000, 2))
-    for rows, begun_s in ((first, 5.0), (second, 6.5)):
+    cases = [series("fpga:v80", key="c", count=300, clock="simulated")]
+    for key, begun_s in (("a", 5.0), ("b", 6.5)):
+        rows = records(latencies_ns(20.0, 2_000, 1))
         for name in ("started_ns", "finished_ns", "scheduled_ns"):
             rows[name] += int(begun_s * 1e9)
-    cases = [
-        replace(series(key=key, count=300, rounds=1), rounds=(rows,))
-        for key, rows in (("a", first), ("b", second))
-    ]
-    simulated = replace(series("fpga:v80", key="c", count=300, clock="simulated"))
-    view = TimelineView()
-    qtbot.addWidget(view)
-    view.resize(900, 500)
-    view.set_series([*cases, simulated])
-    view.show()
+        cases.append(replace(series(key=key, count=300, rounds=1), rounds=(rows,)))
+    view = on_screen(qtbot, TimelineView(), cases)
+
+    def begins() -> dict[str, float]:
+        return {key: envelopes[0].offset_s for key, envelopes in view._drawn.items()}
+
     view.time_choice.choose("clock")
-    begins = {key: envelopes[0].offset_s for key, envelopes in view._drawn.items()}
-    assert begins == pytest.approx({"a": 0.0, "b": 1.5}), "a simulated card has no clock time"
-    high = view.plots[0].viewRange()[0][1]
-    assert 1.5 < high < 2.0
+    assert begins() == pytest.approx({"a": 0.0, "b": 1.5}), "a simulated card has no clock time"
+    assert 1.5 < view.plots[0].viewRange()[0][1] < 2.0
     view.time_choice.choose("rounds")
-    assert {key: envelopes[0].offset_s for key, envelopes in view._drawn.items()}.keys() == {
-        "a",
-        "b",
-        "c",
-    }
-    assert all(envelopes[0].offset_s == 0.0 for envelopes in view._drawn.values())
+    assert begins() == {"a": 0.0, "b": 0.0, "c": 0.0}
 
 
 CASE = Case("cnn_tiny", "fake")
 MS = 1_000_000
 
 
-def _readings(begin_ns: int) -> list[Reading]:
-    return [
-        Reading(begin_ns, "gpu:0", clock_mhz=1800.0, temperature_c=60.0, throttle=()),
-        Reading(begin_ns + 5 * MS, "gpu:0", clock_mhz=1500.0, throttle=("thermal",)),
-    ]
-
-
 @pytest.fixture
-def recorded(tmp_path: Path) -> Series:
-    """A case of a run folder: two rounds of 10 ms, the second with more beside it."""
-    rows = records_of([100.0] * 100)
-    with new_run(tmp_path / "run", [CASE], rounds=2) as folder:
-        for number in (0, 1):
-            sample_path(folder, CASE, number).write_bytes(rows.tobytes())
-            disturbance = Disturbance(2 * MS, 3 * MS, steal_ms=4.0, involuntary_switches=1)
-            folder.record(
-                RoundResult(
-                    CASE.case_id,
-                    number,
-                    "ok",
-                    samples=sample_path(folder, CASE, number).name,
-                    iterations=100,
-                    environment={"cpu_mhz": 2400.0, "load_1min": 0.5} if number else {},
-                    interference=Interference(0.01, disturbances=(disturbance,))
-                    if number
-                    else None,
-                )
-            )
-        folder.record_readings(CASE.case_id, 1, _readings(0))
-    reader = RunReader(tmp_path / "run")
-    state = reader.poll()
-    reader.close()
-    assert state is not None
-    return state.series[0]
-
-
-def test_a_series_has_what_the_run_folder_recorded_beside_each_round(recorded: Series) -> None:
-    first, second = recorded.watched
-    assert first == RoundTelemetry()
-    assert (second.cpu_mhz, second.load) == (2400.0, 0.5)
-    assert list(second.readings) == _readings(0)
-    assert [disturbance.steal_ms for disturbance in second.disturbances] == [4.0]
+def recorded() -> Series:
+    """Two rounds of 10 ms, the second with more beside it."""
+    rows = records(np.full(100, 100_000, np.int64))
+    readings = (
+        Reading(0, "gpu:0", clock_mhz=1800.0, temperature_c=60.0, throttle=()),
+        Reading(5 * MS, "gpu:0", clock_mhz=1500.0, throttle=("thermal",)),
+    )
+    disturbance = Disturbance(2 * MS, 3 * MS, steal_ms=4.0, involuntary_switches=1)
+    second = RoundTelemetry(readings, (disturbance,), cpu_mhz=2400.0, load=0.5)
+    plain = series(count=10, rounds=2)
+    return replace(plain, rounds=(rows, rows), watched=(RoundTelemetry(), second))
 
 
 def test_lanes_hold_what_was_told_from_one_reading_to_the_next(recorded: Series) -> None:

@@ -12,12 +12,11 @@ from pytestqt.qtbot import QtBot
 from app.capabilities.slo_search.answer import RateAnswer
 from app.cases.scenario import Scenario
 from app.gui.plots.axes import LogAxis
-from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.marks import MarkLayer
 from app.gui.plots.trends import TrendsView
 from app.plot_data.series import Series, number
-from app.plot_data.settings import figures, lines, numeric_settings
-from tests.app.gui.plots.views import finished, loaded, on_screen
+from app.plot_data.settings import figures, numeric_settings
+from tests.app.gui.plots.views import figures_of, finished, loaded, on_screen
 from tests.app.gui.synthetic import series
 
 P50 = "latency_p50_us"
@@ -50,30 +49,14 @@ def cases() -> list[Series]:
     ]
 
 
-def _layers(view: TrendsView) -> list[FigureLayer]:
-    return [layer for layer in view._layers if isinstance(layer, FigureLayer)]
-
-
-def test_every_number_that_varies_can_go_across_and_every_figure_up(cases: list[Series]) -> None:
+def test_points_and_intervals_lie_where_the_rows_say(qtbot: QtBot, cases: list[Series]) -> None:
     assert numeric_settings(cases) == {"threads": "Threads", "option:spread": "spread"}
     assert next(iter(figures(cases))) == P50
-    assert "threads" not in figures(cases)
-    assert "seed" not in figures(cases), "the same in all rows"
-
-
-def test_what_else_differs_is_a_line_of_its_own_by_rising_x(cases: list[Series]) -> None:
-    x_by_line = {line.name: [x for x, _ in line.points] for line in lines(cases, "option:spread")}
-    assert x_by_line == {
-        "ort-cpu threads 1": [1.0, 3.0, 30.0],
-        "ort-cpu threads 2": [1.0, 3.0, 30.0],
-    }
-    assert len(lines(cases, "threads")) == 3
-
-
-def test_points_and_intervals_lie_where_the_rows_say(qtbot: QtBot, cases: list[Series]) -> None:
-    view = on_screen(qtbot, TrendsView(), cases)
+    assert not {"threads", "seed"} & figures(cases).keys(), "a setting; the same in all rows"
+    counted = [replace(case, row={**case.row, "outliers": k}) for k, case in enumerate(cases)]
+    view = on_screen(qtbot, TrendsView(), counted)
     view.over_choice.choose("option:spread")
-    (layer,) = _layers(view)
+    (layer,) = figures_of(view)
     assert isinstance(view.plots[0].getAxis("bottom"), LogAxis), "thirty times apart"
     marks = {series.name: series.marks for series in layer.figure.series}
     assert [mark.x for mark in marks[f"m ort-cpu threads 1 {P50}"]] == [1.0, 3.0, 30.0]
@@ -86,11 +69,14 @@ def test_points_and_intervals_lie_where_the_rows_say(qtbot: QtBot, cases: list[S
     assert (values[0]["option:spread"], values[0][P50]) == (1.0, 10.0)
     view.over_choice.choose("threads")
     assert not isinstance(view.plots[0].getAxis("bottom"), LogAxis), "1 and 2 are near"
+    view.figure_choice.choose("outliers")
+    assert not isinstance(view.plots[0].getAxis("left"), LogAxis), "one of them is zero"
+    assert view.heading._title.startswith("Outliers over")
 
 
 def test_a_plot_for_each_model_with_p50_and_p99_of_each_runtime(qtbot: QtBot) -> None:
     view = on_screen(qtbot, TrendsView(), finished())
-    first, second = _layers(view)
+    first, second = figures_of(view)
     assert [first.figure.title, second.figure.title] == ["alexnet", "vgg16"]
     assert len(first.figure.series) == 4, "two percentiles of two runtimes"
     (p99,) = (s for s in first.figure.series if s.name == "alexnet ort-cpu latency_p99_us")
@@ -99,36 +85,21 @@ def test_a_plot_for_each_model_with_p50_and_p99_of_each_runtime(qtbot: QtBot) ->
     assert view.plots[0].viewRange() == view.plots[1].viewRange(), "on one scale"
 
 
-def test_an_interval_that_would_rule_the_axis_ends_in_an_arrow(qtbot: QtBot) -> None:
+def test_an_interval_that_would_rule_the_axis_is_cut_and_a_point_without_one_is_open(
+    qtbot: QtBot,
+) -> None:
     """One p50 of 12 µs with an interval to 6 s once left the data a fifth of the height."""
     wide = [_case(10.0 + spread, spread) for spread in (1.0, 2.0, 3.0)]
-    ends = {"latency_p50_ci_low_us": 4.0, "latency_p50_ci_high_us": 39.0}
-    wide[1] = replace(wide[1], row={**wide[1].row, **ends})
+    for place, low_us, high_us in ((1, 4.0, 39.0), (2, None, None)):
+        ends = {"latency_p50_ci_low_us": low_us, "latency_p50_ci_high_us": high_us}
+        wide[place] = replace(wide[place], row={**wide[place].row, **ends})
     view = on_screen(qtbot, TrendsView(), wide)
-    (layer,) = _layers(view)
+    (layer,) = figures_of(view)
     low, high = view.plots[0].viewRange()[1]
     values = [math.log10(mark.y * 1e-6) for mark in layer.figure.marks]
     assert max(values) - min(values) > 0.3 * (high - low)
     assert math.log10(39.0e-6) > high
-
-
-def test_a_single_round_is_open(qtbot: QtBot) -> None:
-    """Without an interval a point looked as sure as one of many rounds."""
-    bounded_case, bare = _case(10.0, 1.0), _case(20.0, 2.0)
-    row = {**bare.row, "latency_p50_ci_low_us": None, "latency_p50_ci_high_us": None}
-    view = on_screen(qtbot, TrendsView(), [bounded_case, replace(bare, row=row)])
-    (series_,) = _layers(view)[0].figure.series
-    assert [mark.is_hollow for mark in series_.marks] == [False, True]
-
-
-def test_a_figure_with_a_zero_is_not_on_a_logarithmic_axis(
-    qtbot: QtBot, cases: list[Series]
-) -> None:
-    count_cases = [replace(case, row={**case.row, "outliers": k}) for k, case in enumerate(cases)]
-    view = on_screen(qtbot, TrendsView(), count_cases)
-    view.figure_choice.choose("outliers")
-    assert not isinstance(view.plots[0].getAxis("left"), LogAxis)
-    assert view.heading._title.startswith("Outliers over")
+    assert [mark.is_hollow for mark in layer.figure.marks] == [False, False, True]
 
 
 def test_a_case_that_broke_its_own_protocol_is_crossed_out(qtbot: QtBot) -> None:
@@ -139,7 +110,7 @@ def test_a_case_that_broke_its_own_protocol_is_crossed_out(qtbot: QtBot) -> None
     assert "not valid, see its warnings" in [entry.text for entry in view.legend._entries]
     header, rows = view.table()
     assert [row[header.index("valid")] for row in rows] == [True, True, True, False]
-    cross_series = [s for s in _layers(view)[0].figure.series if s.symbol == "cross"]
+    cross_series = [s for s in figures_of(view)[0].figure.series if s.symbol == "cross"]
     assert {mark.x for series in cross_series for mark in series.marks} == {800.0}
 
 
@@ -151,16 +122,18 @@ def test_over_a_rate_the_knee_and_what_a_search_found_are_marked(qtbot: QtBot) -
     )
     assert view.over_choice.value == "offered_rate_hz"
     assert sentence in view.heading._note
-    (target,) = _layers(view)[0].figure.references
+    (target,) = figures_of(view)[0].figure.references
     assert (target.value, target.label) == (2000.0, "p99 <= 2.00 ms")
     low, high = view.plots[0].viewRange()[1]
     assert low < math.log10(2e-3) < high, "the target is in view"
-    (marks,) = [layer for layer in view._layers if isinstance(layer, MarkLayer)]
-    assert "holds 38.0k/s" in [mark.text for mark in marks.marks]
-    assert any(mark.text.startswith("knee") for mark in marks.marks)
+
+    def marks() -> list[str]:
+        (layer,) = [layer for layer in view._layers if isinstance(layer, MarkLayer)]
+        return [mark.text for mark in layer.marks]
+
+    assert "holds 38.0k/s" in marks() and any(mark.startswith("knee") for mark in marks())
     view.set_series(
         [replace(case_series, sought=RateAnswer("p99", 2000.0)) for case_series in loaded()]
     )
     view.refresh()
-    (marks,) = [layer for layer in view._layers if isinstance(layer, MarkLayer)]
-    assert not any("holds" in mark.text for mark in marks.marks), "it goes on"
+    assert not any("holds" in mark for mark in marks()), "it goes on"

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.capabilities.simulated_card import CardRun
@@ -18,6 +20,7 @@ from app.cases.case import Case
 from app.gui.plots.base import PlotView
 from app.gui.plots.compare import CompareView, HistoryView
 from app.gui.plots.distributions import BoxesView, PercentileView
+from app.gui.plots.figure_view import FigureLayer
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.matrix import ChecksView, MatrixView
 from app.gui.plots.operators import OperatorsView, OperatorTime, ScheduleView
@@ -199,11 +202,6 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "compare": _compare,
     "history": _history,
 }
-EMPTY: tuple[type[PlotView], ...] = (
-    HistogramView, PercentileView, TimelineView, BoxesView, SummaryView,
-    LargestBatchView, AccuracyView, MatrixView, OperatorsView, ScheduleView, CompareView,
-    HistoryView, RankingView, ChecksView, TrendsView,
-)  # fmt: skip
 
 
 def grid(
@@ -275,3 +273,19 @@ def drag(view: PlotView, point: QPoint, end_point: QPoint) -> None:
     QTest.mouseMove(canvas, (point + end_point) / 2)
     QTest.mouseMove(canvas, end_point)
     QTest.mouseRelease(canvas, LEFT, shift, end_point)
+
+
+def figures_of(view: PlotView) -> list[FigureLayer]:
+    """What a view draws of figures, from top to bottom."""
+    return [layer for layer in view._layers if isinstance(layer, FigureLayer)]
+
+
+def turn_wheel(view: PlotView, steps: int, *, ctrl: bool = False) -> None:
+    """The wheel over the middle of the plot, towards the user for what is below."""
+    middle = QPointF(view.canvas.viewport().rect().center())
+    modifier = Qt.KeyboardModifier.ControlModifier if ctrl else Qt.KeyboardModifier.NoModifier
+    wheel_event = QWheelEvent(
+        middle, view.canvas.viewport().mapToGlobal(middle), QPoint(), QPoint(0, -120 * steps),
+        Qt.MouseButton.NoButton, modifier, Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(view.canvas.viewport(), wheel_event)

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.gui.look.theme import LIGHT
 from app.gui.tables.columns import COLUMNS
 from app.gui.tables.results import ResultsTable
 from app.insights.quality import issues_of
@@ -171,14 +173,16 @@ def test_a_code_is_found_whole_and_not_within_a_longer_one(table: ResultsTable) 
     assert _find_keys(table, "code!=outliers") == ["a", "c"]
 
 
-def test_doubted_rows_are_marked_and_say_why(table: ResultsTable) -> None:
-    table.set_series([_case("a", **_warning_values([BUSY])), _case("b")])
+def test_doubted_and_invalid_rows_are_marked_and_say_why(table: ResultsTable) -> None:
+    rows = [_case("a", **_warning_values([BUSY])), _case("b"), _case("c", valid=False)]
+    table.set_series(rows)
     status = next(k for k, c in enumerate(table.model.columns) if c.key == "status")
-    cells = [table.filter.index(row, status) for row in (0, 1)]
-    assert [cell.data() for cell in cells] == ["ok !", "ok"]
+    cells = [table.filter.index(row, status) for row in range(3)]
+    assert [cell.data() for cell in cells] == ["ok !", "ok", "ok, not valid"]
     assert cells[0].data(Qt.ItemDataRole.ToolTipRole).splitlines()[0] == rendering.text(BUSY)
     colors = [cell.data(Qt.ItemDataRole.ForegroundRole) for cell in cells]
-    assert colors[0] != colors[1]
+    assert colors[0] != colors[1] == QColor(LIGHT.good)
+    assert colors[2] == QColor(LIGHT.warning)
 
 
 P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_us")

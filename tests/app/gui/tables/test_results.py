@@ -25,7 +25,6 @@ from app.plot_data.series import Baseline, Series
 from app.run_folder.table import read_rows
 from tests.app.columns.filled import NEVER_FILLED, filled_csv
 from tests.app.gui.synthetic import failed, series
-from tests.app.gui.tables.shown import keys_shown
 
 P50 = next(k for k, column in enumerate(COLUMNS) if column.key == "latency_p50_us")
 
@@ -81,13 +80,6 @@ def test_whatever_a_column_holds_is_shown(table: ResultsTable, tmp_path: Path) -
     assert filled_columns | NEVER_FILLED == {column.key for column in COLUMNS}
 
 
-def test_sorting_compares_numbers_and_keeps_empty_cells_last(table: ResultsTable) -> None:
-    table.view.sortByColumn(P50, Qt.SortOrder.AscendingOrder)
-    assert keys_shown(table)[:3] == ["a", "c", "b"]
-    table.view.sortByColumn(P50, Qt.SortOrder.DescendingOrder)
-    assert keys_shown(table)[:3] == ["b", "c", "a"]
-
-
 def test_a_plan_with_a_baseline_shows_its_verdicts_and_keeps_no_preference(
     table: ResultsTable,
 ) -> None:
@@ -128,15 +120,6 @@ def test_what_tells_rows_apart_is_shown_while_it_does(table: ResultsTable) -> No
     assert new_columns() == {"option:arena"}
     table.set_series([_case("a", 9.5)])
     assert new_columns() == set()
-
-
-def test_a_measurement_that_broke_its_own_protocol_is_not_just_ok(table: ResultsTable) -> None:
-    table.set_series([_case("a", 9.5), _case("b", 9.5, valid=False)])
-    status = next(k for k, column in enumerate(COLUMNS) if column.key == "status")
-    assert [_text(table, row, status) for row in (0, 1)] == ["ok", "ok, not valid"]
-    role = Qt.ItemDataRole.ForegroundRole
-    well, broken_status = (table.filter.index(row, status).data(role) for row in (0, 1))
-    assert (well, broken_status) == (QColor(LIGHT.good), QColor(LIGHT.warning))
 
 
 def test_copied_rows_paste_into_a_spreadsheet_as_raw_numbers(
@@ -237,11 +220,3 @@ def test_a_verdict_is_given_only_between_cases_that_do_the_same_work(
     assert _over(table, first)[1].endswith("slower")
     table.set_series([first, replace(second, case=replace(second.case, **other))])
     assert not _over(table, first)[1].endswith("slower")
-
-
-def test_a_row_is_chosen_as_a_baseline_and_no_longer(qtbot: QtBot, table: ResultsTable) -> None:
-    table.view.setCurrentIndex(table.filter.index(0, 0))
-    for keys in (("a",), ()):
-        with qtbot.waitSignal(table.baselines_chosen) as blocker:
-            table.toggle_baseline()
-        assert blocker.args == [keys]

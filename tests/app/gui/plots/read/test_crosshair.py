@@ -20,22 +20,8 @@ from app.gui.plots.read.reading import Brush
 from app.gui.plots.timeline import TimelineView
 from app.gui.view_commands import export_png
 from app.stats.quantiles import EDGES_S
-from tests.app.gui.plots.views import FILLED, LEFT, at, drag, finished, hover, live, on_screen
-from tests.app.gui.synthetic import series, summary_of
-
-
-@pytest.mark.parametrize("name", FILLED)
-def test_every_view_is_read_by_the_arrow_keys(qtbot: QtBot, name: str, tmp_path: Path) -> None:
-    view = on_screen(qtbot, FILLED[name](tmp_path))
-    qtbot.waitUntil(lambda: bool(view.plots))
-    read = set()
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_Up) * 2:
-        QTest.keyClick(view.canvas, key)
-        read.add(view.crosshair.box.plain)
-    text = " ".join(read)
-    assert len(read - {""}) >= 2, "the keys go on to the next mark"
-    assert any(character.isdigit() for character in text)
-    assert view.crosshair.box.accessibleDescription() == view.crosshair.box.plain
+from tests.app.gui.plots.views import LEFT, at, drag, finished, hover, live, on_screen
+from tests.app.gui.synthetic import series
 
 
 def test_the_histogram_tells_bin_count_share_and_rank(qtbot: QtBot) -> None:
@@ -71,19 +57,6 @@ def test_a_click_pins_what_is_read_and_escape_lets_go(qtbot: QtBot) -> None:
     QTest.keyClick(view.canvas, Qt.Key.Key_Escape)
     assert not view.crosshair.pinned and not view.crosshair.box.isVisible()
     assert hover(view, where + QPoint(90, 0)) != first
-
-
-def test_the_percentile_plot_reads_percentiles_with_their_intervals(qtbot: QtBot) -> None:
-    case_series = series(count=5000)
-    view = on_screen(qtbot, PercentileView(), [case_series])
-    readout = hover(view, at(view, 2.0, np.log10(20e-6)))
-    value, interval = (
-        summary_of(case_series).value_us("p99"),
-        summary_of(case_series).interval_us("p99"),
-    )
-    assert value is not None and interval is not None
-    assert readout.startswith("p99") and f"{value:.2f} µs" in readout
-    assert f"{interval.low:.2f} to {interval.high:.2f} µs" in readout
 
 
 def test_the_timeline_reads_the_sample_that_is_pointed_at(qtbot: QtBot) -> None:
